@@ -41,7 +41,7 @@ class House(unittest.TestCase):
 
     def test_settings_are_documented(self):
         settings = re.findall(r'X\("(XFERSCOPE_SIMGPU_\w+)", \w+, \w+, "([^"]*)"',
-                              (SIMGPU / "driver/machine.h").read_text())
+                              (SIMGPU / "gpu/machine.h").read_text())
         page = (ROOT / "docs" / "simgpu.md").read_text()
         rows = dict(re.findall(r"^\| `(XFERSCOPE_SIMGPU_\w+)` \| `?([^`|]*?)`? \|", page, re.M))
         self.assertGreater(len(settings), 4)

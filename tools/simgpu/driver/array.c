@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/lazy.h"
-#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/lazy.h"
 
 enum { LAYERED = 1, CUBEMAP = 4 };
 

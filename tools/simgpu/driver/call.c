@@ -1,59 +1,17 @@
-/*
- * What happens around every API function: the lock, the checks, the clock, the hooks; and the set
- * of live handles.
- */
-#include <errno.h>
-#include <pthread.h>
+#include "tools/simgpu/driver/call.h"
+
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "tools/simgpu/driver/graph.h"
-#include "tools/simgpu/driver/queue.h"
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/gpu/capture.h"
+#include "tools/simgpu/gpu/queue.h"
 
-_Thread_local struct sim_thread sim_thread = {.numa = -1};
-bool sim_initialised;
-const struct xferscope_simgpu_hooks *sim_hooks;
+static const char *const names[] = {
+#define SIM_FUNCTION(base, symbol, version, variant) #symbol,
+#include "tools/simgpu/driver/functions.def"
+#undef SIM_FUNCTION
+};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t correlations;
-static bool forked; /* CUDA does not survive fork */
-
-void sim_lock(void)
-{
-    pthread_mutex_lock(&lock);
-    sim_clock_stop();
-}
-
-void sim_unlock(void)
-{
-    sim_clock_go_on();
-    pthread_mutex_unlock(&lock);
-}
-
-/* The child inherits locks that nobody will give back. */
-static void after_fork_in_child(void)
-{
-    pthread_mutex_init(&lock, NULL);
-    forked = forked || sim_initialised;
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
-
-uint64_t sim_thread_id(void)
-{
-    static _Atomic uint64_t threads;
-    static _Thread_local uint64_t id;
-
-    if (!id)
-        id = atomic_fetch_add(&threads, 1) + 1;
-    return id;
-}
 
 static xcu_result check(const struct sim_call *call)
 {
@@ -69,13 +27,13 @@ static xcu_result check(const struct sim_call *call)
 static void tell(int entering, const struct sim_call *call, int result)
 {
     if (sim_hooks && sim_hooks->call)
-        sim_hooks->call(entering, call->function, sim_function_name(call->function),
-                        call->correlation, sim_current(), result);
+        sim_hooks->call(entering, call->function, names[call->function], call->correlation,
+                        sim_current(), result);
 }
 
 xcu_result sim_enter(struct sim_call *call)
 {
-    if (forked)
+    if (sim_forked)
         return XCU_ERROR_NOT_INITIALIZED;
     if (sim_thread.in_callback || sim_thread.kernel_ns)
         return call->need ? XCU_ERROR_NOT_PERMITTED : XCU_SUCCESS;
@@ -97,88 +55,6 @@ xcu_result sim_leave(struct sim_call *call, xcu_result result)
     sim_unlock();
     tell(0, call, result);
     return result;
-}
-
-/* ---- handles: open addressing, a deleted slot keeps its chain ---------------------------- */
-
-struct slot {
-    const void *object;
-    int type; /* enum sim_handle; 0 = free, -1 = deleted */
-};
-
-static struct slot *slots;
-static size_t slot_count, slots_used;
-
-static size_t slot_of(const void *object)
-{
-    return ((uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u >> 16;
-}
-
-static void put(struct slot *into, size_t count, struct slot what)
-{
-    size_t i = slot_of(what.object) & (count - 1);
-
-    while (into[i].type > 0)
-        i = (i + 1) & (count - 1);
-    into[i] = what;
-}
-
-static bool grow(void)
-{
-    size_t live = 0, count = 64;
-    struct slot *bigger;
-
-    for (size_t i = 0; i < slot_count; i++)
-        live += slots[i].type > 0;
-    while (count < live * 4)
-        count *= 2;
-    bigger = calloc(count, sizeof(*bigger));
-    if (!bigger)
-        return false;
-    for (size_t i = 0; i < slot_count; i++)
-        if (slots[i].type > 0)
-            put(bigger, count, slots[i]);
-    free(slots);
-    slots = bigger;
-    slot_count = count;
-    slots_used = live;
-    return true;
-}
-
-static struct slot *find(const void *object)
-{
-    size_t i;
-
-    if (!slot_count)
-        return NULL;
-    for (i = slot_of(object) & (slot_count - 1); slots[i].type; i = (i + 1) & (slot_count - 1))
-        if (slots[i].object == object && slots[i].type > 0)
-            return &slots[i];
-    return NULL;
-}
-
-bool sim_handle_add(const void *object, enum sim_handle type)
-{
-    if (slots_used * 2 >= slot_count && !grow())
-        return false;
-    put(slots, slot_count, (struct slot){object, (int)type});
-    slots_used++;
-    return true;
-}
-
-void sim_handle_remove(const void *object)
-{
-    struct slot *slot = find(object);
-
-    if (slot)
-        slot->type = -1;
-}
-
-bool sim_handle_is(const void *object, enum sim_handle type)
-{
-    const struct slot *slot = find(object);
-
-    return slot && slot->type == (int)type;
 }
 
 /* ---- what is exported beyond CUDA -------------------------------------------------------- */

@@ -6,15 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/simgpu/simgpu.h"
-#include "tools/simgpu/driver/copy.h"
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/queue.h"
-#include "tools/simgpu/driver/sim.h"
-
-struct sim_device sim_devices[SIM_MAX_DEVICES];
-int sim_device_count;
-struct sim_context *sim_contexts;
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/memory.h"
+#include "tools/simgpu/gpu/paths.h"
+#include "tools/simgpu/gpu/queue.h"
+#include "tools/simgpu/gpu/streams.h"
 
 static unsigned context_ids;
 static atomic_int alive; /* contexts, those in the making included */
@@ -55,11 +51,6 @@ static void start_device(int ordinal, int number)
     d->gpu = &sim_profile->machine.gpus[number];
 }
 
-int sim_number_of(int ordinal)
-{
-    return (int)(sim_devices[ordinal].gpu - sim_profile->machine.gpus);
-}
-
 SIM_API(cuInit, SIM_NOTHING, (unsigned flags), (flags))
 {
     static bool failed;
@@ -84,21 +75,7 @@ SIM_API(cuInit, SIM_NOTHING, (unsigned flags), (flags))
     return XCU_SUCCESS;
 }
 
-struct sim_context *sim_current(void)
-{
-    struct sim_context *top = sim_thread.depth ? sim_thread.stack[sim_thread.depth - 1] : NULL;
-
-    return top && sim_handle_is(top, SIM_CONTEXT) ? top : NULL;
-}
-
-struct sim_context *sim_context_of(xcu_context handle)
-{
-    if (!handle)
-        return sim_current();
-    return sim_handle_is(handle, SIM_CONTEXT) ? handle : NULL;
-}
-
-xcu_result sim_context_new(int device, unsigned flags, struct sim_context **out)
+static xcu_result context_new(int device, unsigned flags, struct sim_context **out)
 {
     struct sim_context *c = calloc(1, sizeof(*c));
 
@@ -139,14 +116,14 @@ static void context_free(struct sim_context *context)
     end_context();
 }
 
-struct sim_context *sim_primary(int device)
+static struct sim_context *primary(int device)
 {
     struct sim_device *d = &sim_devices[device];
 
     if (d->primary)
         return d->primary;
     begin_context();
-    if (d->primary || sim_context_new(device, d->primary_flags, &d->primary))
+    if (d->primary || context_new(device, d->primary_flags, &d->primary))
         end_context(); /* made by another thread meanwhile, or not at all */
     else
         d->primary->primary = true;
@@ -168,7 +145,7 @@ SIM_API(cuDevicePrimaryCtxRetain, SIM_INIT, (xcu_context * out, xcu_device devic
         return XCU_ERROR_INVALID_VALUE;
     if (!is_device(device))
         return XCU_ERROR_INVALID_DEVICE;
-    c = sim_primary(device);
+    c = primary(device);
     if (!c)
         return XCU_ERROR_OUT_OF_MEMORY;
     c->retained++;
@@ -288,7 +265,7 @@ static xcu_result create(xcu_context *out, unsigned flags, xcu_device device)
     if (!is_device(device))
         return XCU_ERROR_INVALID_DEVICE;
     begin_context();
-    r = sim_context_new(device, flags, &c);
+    r = context_new(device, flags, &c);
     if (r) {
         end_context();
         return r;
@@ -493,15 +470,6 @@ static bool peers(int from, int to)
     struct xfp_place a = {XFT_MEM_DEVICE, from, -1}, b = {XFT_MEM_DEVICE, to, -1};
 
     return from != to && sim_find_path(XFP_COPY, a, b, false);
-}
-
-bool sim_peer_enabled(int from, int to)
-{
-    for (const struct sim_context *c = sim_contexts; c; c = c->next)
-        if ((c->device == from && (c->peers >> to & 1)) ||
-            (c->device == to && (c->peers >> from & 1)))
-            return true;
-    return false;
 }
 
 SIM_API(cuDeviceCanAccessPeer, SIM_INIT, (int *can, xcu_device device, xcu_device peer),

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/driver/copy_submit.h"
 
 enum { SYNC = SIM_CTX | SIM_TIMED | SIM_UNSAFE, ASYNC = SIM_CTX | SIM_TIMED };
 

@@ -2,7 +2,7 @@
 #ifndef SIM_COPY_SHAPED_H
 #define SIM_COPY_SHAPED_H
 
-#include "tools/simgpu/driver/copy.h"
+#include "tools/simgpu/gpu/copy.h"
 
 /* Checks a description and turns it into a copy. */
 xcu_result sim_copy_of(const struct xcu_memcpy3d *what, struct sim_copy *copy);

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/driver/call.h"
 
 static bool is_device(xcu_device device)
 {

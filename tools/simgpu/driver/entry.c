@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/driver/call.h"
 
 /* Only the addresses are of interest here; the real types are where the functions are. */
 #define SIM_FUNCTION(base, symbol, version, variant) void symbol##_address(void) __asm__(#symbol);
@@ -23,11 +23,6 @@ static const struct function {
 #include "tools/simgpu/driver/functions.def"
 #undef SIM_FUNCTION
 };
-
-const char *sim_function_name(unsigned function)
-{
-    return functions[function].symbol;
-}
 
 /* Per-thread default streams came with CUDA 7, whatever the age of the function. */
 static int since(const struct function *f)

@@ -1,7 +1,7 @@
 /*
  * Names and descriptions of results.
  */
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/driver/call.h"
 
 #define RESULTS(X)                                                                                 \
     X(0, "CUDA_SUCCESS", "no error")                                                               \

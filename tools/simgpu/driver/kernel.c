@@ -1,17 +1,16 @@
 /*
  * Modules, libraries, functions and launches.
  */
-#include "tools/simgpu/driver/kernel.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/graph.h"
-#include "tools/simgpu/driver/known_kernels.h"
-#include "tools/simgpu/driver/lazy.h"
-#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/known_kernels.h"
+#include "tools/simgpu/gpu/memory.h"
+#include "tools/simgpu/gpu/queue.h"
+#include "tools/simgpu/gpu/streams.h"
 
 struct sim_symbol {
     char *name;
@@ -377,25 +376,30 @@ SIM_API(xferscope_simgpu_symbol, SIM_CTX, (void *module, const char *name, size_
     return XCU_SUCCESS;
 }
 
-/* ---- launches ----------------------------------------------------------------------------- */
+/* ---- parameters --------------------------------------------------------------------------- */
 
-uint64_t sim_kernel_run(const struct sim_kernel *kernel, int device)
+static xcu_result param_info(void *function, size_t index, size_t *offset, size_t *bytes)
 {
-    struct sim_function *f = kernel->function;
-    void **params = kernel->params ? kernel->params->values : kernel->borrowed;
-    uint64_t ns = sim_settings.kernel_ns, touched = 0;
-
-    if (f->known >= 0)
-        return sim_known_ns(kernel, device);
-    if (!f->twin || (kernel->deferred && !kernel->params))
-        return ns;
-    sim_thread.kernel_ns = &touched;
-    sim_thread.kernel_device = device;
-    sim_thread.kernel_set = &ns;
-    f->twin(params, kernel->grid, kernel->block);
-    sim_thread.kernel_ns = sim_thread.kernel_set = NULL;
-    return ns + touched;
+    if (!offset)
+        return XCU_ERROR_INVALID_VALUE;
+    if (!sim_handle_is(function, SIM_FUNCTION))
+        return XCU_ERROR_INVALID_HANDLE;
+    return sim_param_info(function, index, offset, bytes);
 }
+
+SIM_API(cuFuncGetParamInfo, SIM_INIT, (void *function, size_t index, size_t *offset, size_t *bytes),
+        (function, index, offset, bytes))
+{
+    return param_info(function, index, offset, bytes);
+}
+
+SIM_API(cuKernelGetParamInfo, SIM_INIT, (void *kernel, size_t index, size_t *offset, size_t *bytes),
+        (kernel, index, offset, bytes))
+{
+    return param_info(kernel, index, offset, bytes);
+}
+
+/* ---- launches ----------------------------------------------------------------------------- */
 
 SIM_EXPORT void xferscope_simgpu_kernel_ns(uint64_t ns)
 {

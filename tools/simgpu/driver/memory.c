@@ -1,91 +1,16 @@
 /*
  * Allocation of device, pinned and managed memory; host registration.
  */
-#include "tools/simgpu/driver/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/lazy.h"
-#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/managed.h"
+#include "tools/simgpu/gpu/memory.h"
+#include "tools/simgpu/gpu/nodes.h"
+#include "tools/simgpu/gpu/queue.h"
 
-struct sim_region *sim_managed_region, *sim_host_region;
-
-static struct sim_region *region_of(struct sim_region **region, size_t bytes)
-{
-    if (!*region)
-        *region = sim_region_new(bytes);
-    return *region;
-}
-
-/* Takes address space for a range and enters it; the range's start is filled in. */
-static xcu_result allocate(struct sim_region *region, struct sim_range *range)
-{
-    struct sim_range *added;
-
-    range->region = region;
-    range->start = sim_region_take(region, range->bytes);
-    if (!range->start)
-        return XCU_ERROR_OUT_OF_MEMORY;
-    added = sim_range_add(range);
-    if (!added) {
-        sim_region_give(region, range->start, range->bytes);
-        return XCU_ERROR_OUT_OF_MEMORY;
-    }
-    return XCU_SUCCESS;
-}
-
-xcu_result sim_device_alloc(int device, size_t bytes, unsigned flags, struct sim_pool *pool,
-                            xcu_deviceptr *out)
-{
-    struct sim_device *d = &sim_devices[device];
-    struct sim_range range = {.bytes = bytes,
-                              .memory = XFT_MEM_DEVICE,
-                              .device = device,
-                              .numa = -1,
-                              .flags = flags,
-                              .pool = pool,
-                              .context = sim_current()};
-    xcu_result r;
-
-    if (!bytes)
-        return XCU_ERROR_INVALID_VALUE;
-    if (bytes > d->gpu->memory_bytes - d->used)
-        sim_settle_all(); /* what was freed in stream order */
-    if (bytes > d->gpu->memory_bytes - d->used)
-        return XCU_ERROR_OUT_OF_MEMORY;
-    r = allocate(region_of(&d->region, d->gpu->memory_bytes), &range);
-    if (r)
-        return r;
-    d->used += bytes;
-    if (pool) {
-        pool->used_now += bytes;
-        pool->used_high = pool->used_now > pool->used_high ? pool->used_now : pool->used_high;
-        pool->reserved_now = pool->used_high;
-    }
-    *out = (xcu_deviceptr)range.start;
-    return XCU_SUCCESS;
-}
-
-xcu_result sim_range_free(struct sim_range *range)
-{
-    if (range->memory == XFT_MEM_DEVICE)
-        sim_devices[range->device].used -= range->bytes;
-    if (range->pool)
-        range->pool->used_now -= range->bytes;
-    if (range->region)
-        sim_region_give(range->region, range->start, range->bytes);
-    sim_range_remove(range);
-    return XCU_SUCCESS;
-}
-
-void sim_memory_release(struct sim_context *context)
-{
-    sim_settle_all();
-    for (size_t i = sim_range_count(); i-- > 0;)
-        if (sim_range_nth(i)->context == context)
-            sim_range_free(sim_range_nth(i));
-}
+static struct sim_region *managed_region, *host_region;
 
 /* ---- device memory ------------------------------------------------------------------------ */
 
@@ -186,7 +111,7 @@ static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
 
     if (!out || !bytes || (flags & ~(unsigned)HOST_FLAGS))
         return XCU_ERROR_INVALID_VALUE;
-    r = allocate(region_of(&sim_host_region, (size_t)1 << 40), &range);
+    r = sim_allocate(&host_region, (size_t)1 << 40, &range);
     if (!r) {
         sim_range_at(range.start)->numa = sim_locked_numa(range.start, bytes);
         *out = range.start;
@@ -302,50 +227,10 @@ SIM_API(cuMemAllocManaged, SIM_CTX | SIM_UNSAFE,
     if (!range.where)
         return XCU_ERROR_OUT_OF_MEMORY;
     memset(range.where, 0xff, blocks(bytes) * sizeof(*range.where)); /* -1: on the host */
-    r = allocate(region_of(&sim_managed_region, (size_t)1 << 40), &range);
+    r = sim_allocate(&managed_region, (size_t)1 << 40, &range);
     if (r)
         free(range.where);
     else
         *out = (xcu_deviceptr)range.start;
     return r;
-}
-
-int sim_managed_where(const struct sim_range *range, const void *address)
-{
-    return range->where[(size_t)((const uint8_t *)address - range->start) / SIM_BLOCK];
-}
-
-size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
-                        int *from)
-{
-    size_t at = (size_t)((const uint8_t *)address - range->start), end, moved = 0;
-
-    bytes = bytes < range->bytes - at ? bytes : range->bytes - at;
-    for (end = at + bytes; at < end;) {
-        size_t block = at / SIM_BLOCK, next = (block + 1) * SIM_BLOCK;
-
-        next = next < end ? next : end;
-        if (range->where[block] != device) {
-            if (!moved)
-                *from = range->where[block];
-            moved += next - at;
-            range->where[block] = (int16_t)device;
-        }
-        at = next;
-    }
-    return moved;
-}
-
-uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method)
-{
-    struct xfp_place a = {XFT_MEM_MANAGED, from, -1}, b = {XFT_MEM_MANAGED, to, -1};
-    uint64_t ns = sim_path_ns(method, a, b, bytes);
-
-    if (!ns) { /* profiles may name the device's side as plain device memory */
-        a.memory = from < 0 ? XFT_MEM_MANAGED : XFT_MEM_DEVICE;
-        b.memory = to < 0 ? XFT_MEM_MANAGED : XFT_MEM_DEVICE;
-        ns = sim_path_ns(method, a, b, bytes);
-    }
-    /* not in the profile: 20 us and 5 GB/s */
-    return ns ? ns : 20000 + bytes / 5;
 }

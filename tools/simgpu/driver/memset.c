@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "tools/simgpu/driver/copy.h"
-#include "tools/simgpu/driver/graph.h"
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/capture.h"
+#include "tools/simgpu/gpu/queue.h"
+#include "tools/simgpu/gpu/streams.h"
 
 enum { SYNC = SIM_CTX | SIM_TIMED | SIM_UNSAFE, ASYNC = SIM_CTX | SIM_TIMED };
 

@@ -3,7 +3,8 @@
  */
 #include <string.h>
 
-#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/range.h"
 
 enum {
     P2P_TOKENS = 5,

@@ -1,13 +1,15 @@
 /*
  * Stream-ordered allocation, memory pools, and virtual memory management.
  */
+#include "tools/simgpu/driver/pool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/graph.h"
-#include "tools/simgpu/driver/lazy.h"
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/memory.h"
+#include "tools/simgpu/gpu/queue.h"
+#include "tools/simgpu/gpu/streams.h"
 
 /* ---- pools -------------------------------------------------------------------------------- */
 

@@ -1,8 +1,11 @@
 /*
  * Prefetch, advice and the attributes of managed ranges.
  */
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/managed.h"
+#include "tools/simgpu/gpu/paths.h"
+#include "tools/simgpu/gpu/queue.h"
+#include "tools/simgpu/gpu/streams.h"
 
 static struct sim_range *managed(xcu_deviceptr address, size_t bytes)
 {

@@ -4,7 +4,7 @@
 #ifndef SIM_COPY_H
 #define SIM_COPY_H
 
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/gpu/objects.h"
 
 /* How long an operation takes, in ns. */
 struct sim_cost {
@@ -13,6 +13,20 @@ struct sim_cost {
     uint64_t host_ns;     /* until an asynchronous call returns */
     uint64_t blocking_ns; /* until a synchronous call returns */
     bool staged;          /* a copy between devices, by way of the host */
+};
+
+struct sim_array {
+    struct xcu_array_descriptor desc;
+    int device;
+    size_t element, pitch, slice, bytes; /* bytes of: an element, a row, a layer, everything */
+    size_t rows, layers;
+    uint8_t *data;
+    struct sim_mipmap *mipmap;
+};
+struct sim_mipmap {
+    struct xcu_array_descriptor desc;
+    unsigned levels;
+    struct sim_array **level;
 };
 
 /* One side of a copy. */
@@ -47,28 +61,13 @@ xcu_result sim_side_linear(struct sim_side *side, const void *address, size_t by
 xcu_result sim_side_pitched(struct sim_side *side, const void *base, size_t pitch, size_t layer,
                             const struct xcu_offset *at, const struct sim_copy *shape,
                             enum sim_want want);
-struct sim_array;
 xcu_result sim_side_array(struct sim_side *side, struct sim_array *array, size_t x, size_t y,
                           size_t z, const struct sim_copy *shape);
 
 enum xft_direction sim_copy_direction(const struct sim_copy *copy);
 struct sim_cost sim_copy_cost(const struct sim_copy *copy);
 struct sim_cost sim_fill_cost(size_t bytes, int device);
-/* The profile's path between places whose devices are the program's ordinals (xfp_find). */
-const struct xfp_path *sim_find_path(enum xfp_method method, struct xfp_place src,
-                                     struct xfp_place dst, bool exactly);
-/* Time of a path of the profile, or 0 when it has none. */
-uint64_t sim_path_ns(enum xfp_method method, struct xfp_place src, struct xfp_place dst,
-                     size_t bytes);
-
 /* Moves the data. */
 void sim_copy_move(const struct sim_copy *copy);
-
-/*
- * Submits copies as one operation, and waits as such a call does: a synchronous one until the
- * data is there (device to device: not at all), an asynchronous one from or to pageable memory
- * until the driver has staged or delivered it.
- */
-xcu_result sim_copy_submit(struct sim_copy *copies, size_t count, xcu_stream stream, bool blocking);
 
 #endif

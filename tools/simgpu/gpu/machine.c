@@ -1,4 +1,4 @@
-#include "tools/simgpu/driver/machine.h"
+#include "tools/simgpu/gpu/machine.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/simgpu/driver/clock.h"
+#include "tools/simgpu/gpu/objects.h"
 
 struct sim_settings sim_settings;
 struct xfp_profile *sim_profile;

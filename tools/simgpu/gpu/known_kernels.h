@@ -2,7 +2,7 @@
 #ifndef SIM_KNOWN_KERNELS_H
 #define SIM_KNOWN_KERNELS_H
 
-#include "tools/simgpu/driver/kernel.h"
+#include "tools/simgpu/gpu/kernel.h"
 
 enum sim_known_kernel {
     SIM_KERNEL_GATE,

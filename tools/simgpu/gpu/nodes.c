@@ -1,6 +1,7 @@
 /* NUMA nodes of the simulated machine, whatever nodes the host has. */
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/gpu/nodes.h"
+
+#include "tools/simgpu/gpu/range.h"
 
 int sim_host_numa(const void *address)
 {

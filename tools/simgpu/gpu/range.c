@@ -1,12 +1,13 @@
 /*
  * Address space and the ranges in it.
  */
+#include "tools/simgpu/gpu/range.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "common/search.h"
-#include "tools/simgpu/driver/memory.h"
 
 enum { PAGE = 4096, ALIGNED = 2 << 20 };
 
@@ -209,4 +210,16 @@ size_t sim_range_count(void)
 struct sim_range *sim_range_nth(size_t index)
 {
     return ranges[index];
+}
+
+xcu_result sim_range_free(struct sim_range *range)
+{
+    if (range->memory == XFT_MEM_DEVICE)
+        sim_devices[range->device].used -= range->bytes;
+    if (range->pool)
+        range->pool->used_now -= range->bytes;
+    if (range->region)
+        sim_region_give(range->region, range->start, range->bytes);
+    sim_range_remove(range);
+    return XCU_SUCCESS;
 }

@@ -1,25 +1,41 @@
 /*
- * The objects of the simulated driver, and what every API function shares.
+ * The objects of the simulated driver, and the state that all its sources share.
  *
- * One lock guards everything: an API function holds it from sim_enter() to sim_leave(); it is
- * given up only while host callbacks run and while a wait needs another thread. Handles are
- * pointers to these objects; sim_handle_is() tells a live one from anything else.
+ * One lock guards everything. A function of the driver holds it from its begin to its end; it is
+ * released only while a function of the program runs, and while a wait needs another thread.
+ * Handles are pointers to these objects; sim_handle_is() tells whether one is live.
  *
- * Work is executed, data and all, when it is submitted, unless it has to wait for the host (an
- * xfp_gate kernel): then it and whatever depends on it stays in the queue (queue.h). Time is
- * computed, never waited for: an operation has a start and an end on the simulated clock. What it
- * does to memory may be put off until something waits for it (lazy.h).
+ * An operation is executed, with its data, when it is submitted. One that has to wait for the host
+ * (an xfp_gate kernel), and all that depends on it, stays in the queue (queue.h). Times are
+ * computed: an operation has a start and an end on the simulated clock, and nothing waits for them
+ * in real time. What an operation does to memory may be put off until something waits for it
+ * (lazy.h).
+ *
+ * The sources of this directory, each of which uses only those above it:
+ *
+ * - clock.c, machine.c: the clock; the profile that is simulated, and the settings;
+ * - objects.c: the lock, threads, live handles, devices, the current context;
+ * - range.c, nodes.c (or host_nodes.c): addresses, and on which NUMA node they are;
+ * - paths.c, managed.c, copy.c: how long a copy takes; where managed memory is; what copies do;
+ * - known_kernels.c, kernel.c: the probe's kernels; what kernels are given;
+ * - effect.c: what operations do to memory;
+ * - op.c: operations, and graphs of them, as data;
+ * - capture.c, streams.c: stream capture; streams;
+ * - lazy.c, execute.c, queue.c: what is left to be done; one operation; their order, and waits;
+ * - memory.c: allocation.
+ *
+ * The functions of the interface (driver/) use them; none is used from here.
  */
-#ifndef SIM_SIM_H
-#define SIM_SIM_H
+#ifndef SIM_OBJECTS_H
+#define SIM_OBJECTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/simgpu/gpu/clock.h"
+#include "tools/simgpu/gpu/machine.h"
 #include "tools/simgpu/simgpu.h"
-#include "tools/simgpu/driver/clock.h"
-#include "tools/simgpu/driver/machine.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
 
@@ -126,17 +142,9 @@ struct sim_event {
 };
 enum { SIM_EVENT_BLOCKING = 1, SIM_EVENT_NO_TIMING = 2 };
 
-/* ---- calls --------------------------------------------------------------------------------- */
+/* ---- the lock and threads -------------------------------------------------------------------- */
 
-/* What a function needs and how its host time is counted. */
-enum sim_need {
-    SIM_NOTHING = 0,
-    SIM_INIT = 1,   /* cuInit was called, in this process */
-    SIM_CTX = 3,    /* and a context is current */
-    SIM_TIMED = 4,  /* it advances the clock itself */
-    SIM_UNSAFE = 8, /* refused while a capture forbids it */
-};
-
+/* The call of the interface that a thread is in (driver/call.h). */
 struct sim_call {
     unsigned function; /* enum sim_function_id */
     unsigned need;
@@ -160,45 +168,15 @@ struct sim_thread {
 extern _Thread_local struct sim_thread sim_thread;
 extern bool sim_initialised;
 
-xcu_result sim_enter(struct sim_call *call);
-xcu_result sim_leave(struct sim_call *call, xcu_result result);
+extern bool sim_forked; /* a child of an initialised process: CUDA does not survive fork */
+
 void sim_lock(void);
 void sim_unlock(void);
 uint64_t sim_thread_id(void);
-const char *sim_function_name(unsigned function);
 
 extern const struct xferscope_simgpu_hooks *sim_hooks;
 
 #define SIM_EXPORT __attribute__((visibility("default")))
-
-#define SIM_WRAPPER(body, name, need, per_thread, params, args)                                    \
-    SIM_EXPORT xcu_result name params;                                                             \
-    xcu_result name params                                                                         \
-    {                                                                                              \
-        struct sim_call sim_frame = {SIM_FN_##name, need, per_thread, 0};                          \
-        xcu_result sim_state = sim_enter(&sim_frame);                                              \
-        return sim_leave(&sim_frame, sim_state ? sim_state : body args);                           \
-    }
-
-/* Defines an exported driver function; its body follows and returns a result. */
-#define SIM_API(name, need, params, args)                                                          \
-    static xcu_result name##_body params;                                                          \
-    SIM_WRAPPER(name##_body, name, need, false, params, args)                                      \
-    static xcu_result name##_body params
-
-/* The same under two names: the legacy one, and one whose default stream is the thread's own. */
-#define SIM_API_PT(name, variant, need, params, args)                                              \
-    static xcu_result name##_body params;                                                          \
-    SIM_WRAPPER(name##_body, name, need, false, params, args)                                      \
-    SIM_WRAPPER(name##_body, variant, need, true, params, args)                                    \
-    static xcu_result name##_body params
-
-#define SIM_FUNCTION(base, symbol, version, variant) SIM_FN_##symbol,
-enum sim_function_id {
-#include "tools/simgpu/driver/functions.def"
-    SIM_FUNCTION_COUNT
-};
-#undef SIM_FUNCTION
 
 /* ---- handles ------------------------------------------------------------------------------- */
 
@@ -206,25 +184,19 @@ bool sim_handle_add(const void *object, enum sim_handle type);
 void sim_handle_remove(const void *object);
 bool sim_handle_is(const void *object, enum sim_handle type);
 
-/* ---- contexts and streams ------------------------------------------------------------------ */
+/* ---- devices and contexts ------------------------------------------------------------------ */
 
 struct sim_context *sim_current(void);
 
 /* The context of a handle (NULL: the current one), or NULL. */
 struct sim_context *sim_context_of(xcu_context handle);
-struct sim_context *sim_primary(int device);
-xcu_result sim_context_new(int device, unsigned flags, struct sim_context **out);
 extern struct sim_context *sim_contexts;
-
-/* Resolves a stream argument, default streams included. 0 or an error. */
-xcu_result sim_stream_of(xcu_stream handle, struct sim_stream **out);
-xcu_result sim_stream_new(struct sim_context *context, unsigned flags, int priority,
-                          struct sim_stream **out);
-void sim_stream_free(struct sim_stream *stream);
 
 bool sim_peer_enabled(int from, int to);
 
-struct sim_mark *sim_mark_new(void);
-void sim_mark_drop(struct sim_mark *mark);
+static inline uint64_t sim_later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 #endif

@@ -1,4 +1,4 @@
-#include "tools/simgpu/driver/clock.h"
+#include "tools/simgpu/gpu/clock.h"
 
 #include <stdatomic.h>
 #include <string.h>

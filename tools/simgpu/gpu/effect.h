@@ -2,7 +2,7 @@
 #ifndef SIM_EFFECT_H
 #define SIM_EFFECT_H
 
-#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/gpu/op.h"
 
 /* Does it; nothing, where the memory is no longer there. */
 void sim_effect_do(const struct sim_op *op);

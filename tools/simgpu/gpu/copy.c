@@ -1,13 +1,13 @@
-#include "tools/simgpu/driver/copy.h"
+#include "tools/simgpu/gpu/copy.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/graph.h"
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/queue.h"
+#include "tools/simgpu/gpu/managed.h"
+#include "tools/simgpu/gpu/nodes.h"
+#include "tools/simgpu/gpu/paths.h"
 
 /* ---- sides -------------------------------------------------------------------------------- */
 
@@ -112,48 +112,6 @@ enum xft_direction sim_copy_direction(const struct sim_copy *copy)
 
 /* ---- time --------------------------------------------------------------------------------- */
 
-static uint64_t whole(double ns)
-{
-    return isfinite(ns) && ns > 0 ? (uint64_t)llround(ns) : 0;
-}
-
-/* By its number in the profile: CUDA_VISIBLE_DEVICES may have given it another one. */
-static struct xfp_place in_profile(struct xfp_place place)
-{
-    if (place.device >= 0)
-        place.device = sim_number_of(place.device);
-    return place;
-}
-
-const struct xfp_path *sim_find_path(enum xfp_method method, struct xfp_place src,
-                                     struct xfp_place dst, bool exactly)
-{
-    const struct xfp_conditions warm = {.cache = XFP_WARM};
-    const struct xfp_path *path = NULL;
-
-    if (sim_thread.warm)
-        path = xfp_find_under(sim_profile, method, in_profile(src), in_profile(dst), &warm);
-    return path ? path : xfp_find(sim_profile, method, in_profile(src), in_profile(dst), exactly);
-}
-
-uint64_t sim_path_ns(enum xfp_method method, struct xfp_place src, struct xfp_place dst,
-                     size_t bytes)
-{
-    const struct xfp_path *path = NULL;
-    static const enum xft_memory stand_in[] = {XFT_MEM_UNKNOWN, XFT_MEM_MAPPED, XFT_MEM_PINNED};
-
-    for (size_t i = 0; !path && i < sizeof(stand_in) / sizeof(stand_in[0]); i++) {
-        struct xfp_place s = src, d = dst;
-
-        if (stand_in[i] && s.device < 0)
-            s.memory = stand_in[i];
-        if (stand_in[i] && d.device < 0)
-            d.memory = stand_in[i];
-        path = sim_find_path(method, s, d, false);
-    }
-    return path ? whole(xfp_time(path, bytes).ns) : 0;
-}
-
 static enum xft_memory kind_for_profile(const struct sim_side *side)
 {
     return side->device >= 0 ? XFT_MEM_DEVICE : side->memory;
@@ -203,14 +161,9 @@ static uint64_t host_time(const struct xfp_path *path, uint64_t bytes)
             above = p;
     }
     if (!below || !above || below == above)
-        return whole(below ? below->host_ns : above ? above->host_ns : 0);
+        return sim_whole_ns(below ? below->host_ns : above ? above->host_ns : 0);
     part = (double)(bytes - below->bytes) / (double)(above->bytes - below->bytes);
-    return whole(below->host_ns + part * (above->host_ns - below->host_ns));
-}
-
-static bool touches_pageable(const struct sim_copy *copy)
-{
-    return copy->src.memory == XFT_MEM_PAGEABLE || copy->dst.memory == XFT_MEM_PAGEABLE;
+    return sim_whole_ns(below->host_ns + part * (above->host_ns - below->host_ns));
 }
 
 /* When the profile is silent: 10 us and 10 GB/s. */
@@ -229,14 +182,14 @@ static struct sim_cost cost_on(const struct xfp_path *path, uint64_t bytes)
 
     if (!(time.ns > 0))
         return cost;
-    cost.device_ns = cost.behind_ns = whole(time.ns);
+    cost.device_ns = cost.behind_ns = sim_whole_ns(time.ns);
     if (path->fit.valid && isfinite(path->fit.g_ns)) {
-        lo = whole(path->fit.Lo_ns);
-        gap = whole(path->fit.g_ns);
+        lo = sim_whole_ns(path->fit.Lo_ns);
+        gap = sim_whole_ns(path->fit.g_ns);
         cost.behind_ns = gap + (cost.device_ns > lo ? cost.device_ns - lo : 0);
     }
     cost.host_ns = host ? host : sim_settings.submit_ns;
-    cost.blocking_ns = whole(blocking.ns);
+    cost.blocking_ns = sim_whole_ns(blocking.ns);
     if (cost.blocking_ns < cost.device_ns)
         cost.blocking_ns = cost.device_ns + (cost.blocking_ns ? 0 : cost.host_ns);
     return cost;
@@ -310,90 +263,4 @@ void sim_copy_move(const struct sim_copy *copy)
         for (size_t y = 0; y < copy->height; y++)
             memmove(dst + z * copy->dst.slice + y * copy->dst.pitch,
                     src + z * copy->src.slice + y * copy->src.pitch, copy->width);
-}
-
-static struct sim_cost total_cost(const struct sim_copy *copies, size_t count)
-{
-    struct sim_cost all = sim_copy_cost(&copies[0]);
-
-    for (size_t i = 1; i < count; i++) {
-        struct sim_cost one = sim_copy_cost(&copies[i]);
-
-        all.device_ns += one.behind_ns;
-        all.behind_ns += one.behind_ns;
-        all.blocking_ns += one.behind_ns;
-    }
-    return all;
-}
-
-/* The driver copies small pageable data into its own buffers and returns. */
-enum { STAGED_AT_ONCE = 65536 };
-
-static xcu_result submit_async(struct sim_op *op, struct sim_stream *stream,
-                               const struct sim_copy *copy, bool waits)
-{
-    uint64_t begun = sim_now(), idle_end, end;
-    xcu_result r = sim_submit(stream, op);
-
-    sim_advance(op->cost.host_ns);
-    if (r || !waits || stream->capture)
-        return r;
-    if (sim_copy_direction(copy) == XFT_DIR_H2D) {
-        if (sim_copy_bytes(copy) <= STAGED_AT_ONCE)
-            return r;
-        /* staged chunk by chunk: what keeps the stream busy keeps the host waiting */
-        idle_end = begun + op->cost.device_ns;
-        end = sim_stream_pending(stream) ? 0 : stream->tail;
-        if (end > idle_end)
-            sim_wait_until(begun + op->cost.host_ns + (end - idle_end));
-        if (end)
-            return r;
-    }
-    sim_wait_stream(stream);
-    return r;
-}
-
-static xcu_result submit_blocking(struct sim_op *op, struct sim_stream *stream, bool waits)
-{
-    uint64_t around = op->cost.blocking_ns - op->cost.device_ns;
-    xcu_result r = sim_capture_forbids(stream);
-
-    if (r)
-        return r;
-    if (!waits)
-        around = 2 * op->cost.host_ns;
-    sim_advance(around / 2);
-    r = sim_submit(stream, op);
-    if (r)
-        return r;
-    if (waits)
-        sim_wait_stream(stream);
-    else
-        return XCU_SUCCESS;
-    sim_advance(around - around / 2);
-    return r;
-}
-
-xcu_result sim_copy_submit(struct sim_copy *copies, size_t count, xcu_stream stream, bool blocking)
-{
-    struct sim_op op = {.kind = SIM_OP_COPY, .asynchronous = !blocking};
-    enum xft_direction direction;
-    struct sim_stream *s;
-    xcu_result r = sim_stream_of(stream, &s);
-
-    if (r)
-        return r;
-    if (!count || !sim_copy_bytes(&copies[0])) {
-        sim_advance(sim_settings.call_ns);
-        return XCU_SUCCESS; /* nothing to move is no error */
-    }
-    op.u.copy.count = count;
-    op.u.copy.list = copies;
-    op.u.copy.one = copies[0];
-    op.cost = total_cost(copies, count);
-    direction = sim_copy_direction(&copies[0]);
-    if (blocking)
-        return submit_blocking(&op, s, direction != XFT_DIR_D2D);
-    return submit_async(&op, s, &copies[0],
-                        direction == XFT_DIR_H2H || touches_pageable(&copies[0]));
 }

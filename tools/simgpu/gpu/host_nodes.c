@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/gpu/nodes.h"
+#include "tools/simgpu/gpu/objects.h"
 
 #define PAGE 4096u
 

@@ -1,10 +1,10 @@
-#include "tools/simgpu/driver/effect.h"
+#include "tools/simgpu/gpu/effect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/known_kernels.h"
-#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/gpu/known_kernels.h"
+#include "tools/simgpu/gpu/range.h"
 
 static bool still_there(const struct sim_side *side)
 {

@@ -1,11 +1,67 @@
-#include "tools/simgpu/driver/lazy.h"
+#include "tools/simgpu/gpu/lazy.h"
 
-#include "tools/simgpu/driver/effect.h"
-#include "tools/simgpu/driver/graph.h"
-#include "tools/simgpu/driver/kernel.h"
+#include <stdlib.h>
 
+#include "tools/simgpu/gpu/effect.h"
+#include "tools/simgpu/gpu/streams.h"
+
+struct sim_ops sim_queue;
 static struct sim_ops owed;    /* each behind all that it has to follow */
 static _Thread_local bool now; /* what this thread runs is waited for: nothing is owed */
+
+/* ---- lists of operations -------------------------------------------------------------------- */
+
+/* Graphs read their sources when they run. */
+static struct sim_op *kept(const struct sim_op *op)
+{
+    struct sim_op *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        return NULL;
+    *copy = *op;
+    copy->staged = NULL;
+    if (sim_op_keep(copy)) {
+        if (copy->graph || sim_stage(copy))
+            return copy;
+        sim_op_drop(copy);
+    }
+    free(copy);
+    return NULL;
+}
+
+bool sim_ops_add(struct sim_ops *ops, const struct sim_op *op)
+{
+    struct sim_op *copy = kept(op);
+
+    if (!copy)
+        return false;
+    copy->next = NULL;
+    copy->before = ops->last;
+    if (ops->last)
+        ops->last->next = copy;
+    else
+        ops->first = copy;
+    ops->last = copy;
+    return true;
+}
+
+void sim_ops_remove(struct sim_ops *ops, struct sim_op *op)
+{
+    struct sim_stream *s = op->stream;
+
+    if (op->before)
+        op->before->next = op->next;
+    else
+        ops->first = op->next;
+    if (op->next)
+        op->next->before = op->before;
+    else
+        ops->last = op->before;
+    sim_op_drop(op);
+    free(op);
+    if (s->doomed && !s->pending && !s->owed)
+        sim_stream_free(s);
+}
 
 static bool is_lazy(void)
 {
@@ -67,7 +123,7 @@ static void search_in(const struct sim_ops *ops, bool all)
     }
 }
 
-static void look_for(struct sim_awaited what)
+void sim_look_for(struct sim_awaited what)
 {
     bool all = !what.stream && !what.context && !what.mark;
 
@@ -96,7 +152,7 @@ void sim_settle(struct sim_awaited what)
 {
     if (!owed.first)
         return;
-    look_for(what);
+    sim_look_for(what);
     do_wanted();
 }
 
@@ -119,18 +175,16 @@ void sim_effect(struct sim_op *op)
 
 /* ---- what stays in the queue until it is waited for ----------------------------------------- */
 
-static bool runs_program(const struct sim_op *op);
-
 static bool any_runs_program(const struct sim_graph *graph)
 {
     for (size_t i = 0; i < graph->count; i++)
         if (graph->nodes[i]->child ? any_runs_program(graph->nodes[i]->child)
-                                   : runs_program(&graph->nodes[i]->op))
+                                   : sim_runs_program(&graph->nodes[i]->op))
             return true;
     return false;
 }
 
-static bool runs_program(const struct sim_op *op)
+bool sim_runs_program(const struct sim_op *op)
 {
     switch (op->kind) {
     case SIM_OP_HOST:
@@ -146,21 +200,12 @@ static bool runs_program(const struct sim_op *op)
 
 bool sim_stays_for_demand(const struct sim_op *op)
 {
-    return is_lazy() && !op->demanded && runs_program(op);
-}
-
-void sim_take(struct sim_op *op)
-{
-    if (!is_lazy() || op->kind != SIM_OP_KERNEL || op->u.kernel.params || !runs_program(op))
-        return;
-    sim_demand((struct sim_awaited){.stream = op->stream});
-    sim_pump();
-    op->demanded = true;
+    return is_lazy() && !op->demanded && sim_runs_program(op);
 }
 
 void sim_do_now(const struct sim_op *op)
 {
-    if (!is_lazy() || !runs_program(op))
+    if (!is_lazy() || !sim_runs_program(op))
         return;
     search++;
     is_followed(op);
@@ -178,28 +223,7 @@ void sim_demand(struct sim_awaited what)
 {
     if (!is_lazy() || !sim_queue.first)
         return;
-    look_for(what);
+    sim_look_for(what);
     for (struct sim_op *op = sim_queue.first; op; op = op->next)
         op->demanded |= op->wanted;
-}
-
-void sim_ask(struct sim_awaited what)
-{
-    struct sim_op *op = sim_queue.first;
-    uint64_t ready;
-
-    if (!is_lazy() || !op)
-        return;
-    look_for(what);
-    while (op) {
-        if (op->wanted && !op->demanded && runs_program(op) && sim_op_is_next(op, &ready) &&
-            ready <= sim_now()) {
-            op->demanded = true;
-            sim_pump(); /* frees it */
-            look_for(what);
-            op = sim_queue.first;
-        } else {
-            op = op->next;
-        }
-    }
 }

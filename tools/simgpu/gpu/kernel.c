@@ -2,10 +2,10 @@
  * What kernels are given, and where it lies in one block of parameters: each as its size asks to be
  * aligned, 8 bytes at most.
  */
+#include "tools/simgpu/gpu/kernel.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "tools/simgpu/driver/kernel.h"
 
 /* ---- where parameters lie ----------------------------------------------------------------- */
 
@@ -17,8 +17,7 @@ static size_t aligned(size_t at, size_t bytes)
     return (at + align - 1) / align * align;
 }
 
-/* INVALID_VALUE behind the last, as the driver answers. */
-static xcu_result info_of(const struct sim_function *f, size_t index, size_t *offset, size_t *bytes)
+xcu_result sim_param_info(const struct sim_function *f, size_t index, size_t *offset, size_t *bytes)
 {
     size_t at = 0;
 
@@ -35,27 +34,6 @@ static xcu_result info_of(const struct sim_function *f, size_t index, size_t *of
         at += f->sizes[i];
     }
     return XCU_ERROR_INVALID_VALUE;
-}
-
-static xcu_result param_info(void *function, size_t index, size_t *offset, size_t *bytes)
-{
-    if (!offset)
-        return XCU_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(function, SIM_FUNCTION))
-        return XCU_ERROR_INVALID_HANDLE;
-    return info_of(function, index, offset, bytes);
-}
-
-SIM_API(cuFuncGetParamInfo, SIM_INIT, (void *function, size_t index, size_t *offset, size_t *bytes),
-        (function, index, offset, bytes))
-{
-    return param_info(function, index, offset, bytes);
-}
-
-SIM_API(cuKernelGetParamInfo, SIM_INIT, (void *kernel, size_t index, size_t *offset, size_t *bytes),
-        (kernel, index, offset, bytes))
-{
-    return param_info(kernel, index, offset, bytes);
 }
 
 /* ---- what a launch brings ----------------------------------------------------------------- */
@@ -75,7 +53,7 @@ static bool unpack(const struct sim_function *f, void **extra, void **params)
         else
             return false;
     }
-    for (size_t i = 0; i < SIM_MOST_PARAMS && !info_of(f, i, &offset, &bytes); i++) {
+    for (size_t i = 0; i < SIM_MOST_PARAMS && !sim_param_info(f, i, &offset, &bytes); i++) {
         if (!buffer || offset + bytes > size)
             return false;
         params[i] = buffer + offset;

@@ -1,9 +1,49 @@
-/*
- * What the hooks learn of managed memory that moves.
- */
-#include "tools/simgpu/driver/memory.h"
-#include "tools/simgpu/driver/sim.h"
+#include "tools/simgpu/gpu/managed.h"
+
+#include "tools/simgpu/gpu/paths.h"
 #include "xferscope/trace.h"
+
+int sim_managed_where(const struct sim_range *range, const void *address)
+{
+    return range->where[(size_t)((const uint8_t *)address - range->start) / SIM_BLOCK];
+}
+
+size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
+                        int *from)
+{
+    size_t at = (size_t)((const uint8_t *)address - range->start), end, moved = 0;
+
+    bytes = bytes < range->bytes - at ? bytes : range->bytes - at;
+    for (end = at + bytes; at < end;) {
+        size_t block = at / SIM_BLOCK, next = (block + 1) * SIM_BLOCK;
+
+        next = next < end ? next : end;
+        if (range->where[block] != device) {
+            if (!moved)
+                *from = range->where[block];
+            moved += next - at;
+            range->where[block] = (int16_t)device;
+        }
+        at = next;
+    }
+    return moved;
+}
+
+uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method)
+{
+    struct xfp_place a = {XFT_MEM_MANAGED, from, -1}, b = {XFT_MEM_MANAGED, to, -1};
+    uint64_t ns = sim_path_ns(method, a, b, bytes);
+
+    if (!ns) { /* profiles may name the device's side as plain device memory */
+        a.memory = from < 0 ? XFT_MEM_MANAGED : XFT_MEM_DEVICE;
+        b.memory = to < 0 ? XFT_MEM_MANAGED : XFT_MEM_DEVICE;
+        ns = sim_path_ns(method, a, b, bytes);
+    }
+    /* not in the profile: 20 us and 5 GB/s */
+    return ns ? ns : 20000 + bytes / 5;
+}
+
+/* ---- what the hooks learn ---------------------------------------------------------------- */
 
 static void report_fault(const struct sim_migration *m)
 {

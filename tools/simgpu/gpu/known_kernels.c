@@ -1,12 +1,13 @@
 /*
  * The probe's kernels (probe/device/kernels.h): what they do, and how long it takes.
  */
-#include "tools/simgpu/driver/known_kernels.h"
+#include "tools/simgpu/gpu/known_kernels.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/simgpu/driver/memory.h"
+#include "tools/simgpu/gpu/managed.h"
+#include "tools/simgpu/gpu/paths.h"
 
 static const struct {
     const char *name;

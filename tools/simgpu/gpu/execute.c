@@ -1,0 +1,295 @@
+#include "tools/simgpu/gpu/execute.h"
+
+#include <string.h>
+
+#include "tools/simgpu/gpu/known_kernels.h"
+#include "tools/simgpu/gpu/lazy.h"
+#include "tools/simgpu/gpu/managed.h"
+
+/* ---- records of the hooks ---------------------------------------------------------------- */
+
+/* Returns what the record takes of the device, after the work itself. */
+static uint64_t report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
+{
+    if (!sim_hooks || !sim_hooks->activity)
+        return 0;
+    a->correlation = op->correlation;
+    a->graph = op->graph;
+    a->graph_node = op->graph_node;
+    a->asynchronous = op->asynchronous;
+    a->context = op->stream->context->id;
+    a->stream = op->stream->id;
+    if (!sim_hooks->activity(a))
+        return 0;
+    sim_advance(sim_settings.record_ns);
+    return sim_settings.record_device_ns;
+}
+
+/* As CUPTI tells of copies between devices without peer access: one copy to the host and one from
+ * it, each of all bytes. */
+static uint64_t report_halves(const struct sim_op *op, struct xferscope_simgpu_activity a)
+{
+    uint64_t middle = a.start_ns + (a.end_ns - a.start_ns) / 2;
+    struct xferscope_simgpu_activity up = a;
+
+    a.half = 1;
+    a.end_ns = up.start_ns = middle;
+    up.half = 2;
+    up.device = (uint32_t)a.dst_device;
+    return report(op, &a) + report(op, &up);
+}
+
+static uint64_t report_copy(const struct sim_op *op, uint64_t start, uint64_t end)
+{
+    const struct sim_copy *copy = sim_op_copies(op);
+    struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_COPY,
+                                          .start_ns = start,
+                                          .end_ns = end,
+                                          .src_memory = copy->src.memory,
+                                          .dst_memory = copy->dst.memory,
+                                          .src_device = copy->src.device,
+                                          .dst_device = copy->dst.device,
+                                          .count = (unsigned)op->u.copy.count};
+
+    for (size_t i = 0; i < op->u.copy.count; i++)
+        a.bytes += sim_copy_bytes(&copy[i]);
+    if (copy->src.device < 0 && copy->dst.device < 0)
+        return 0; /* the host's own copies are no activity */
+    a.device = (uint32_t)(copy->src.device >= 0 ? copy->src.device : copy->dst.device);
+    return op->cost.staged ? report_halves(op, a) : report(op, &a);
+}
+
+/* ---- copies and fills -------------------------------------------------------------------- */
+
+static uint64_t place_copy(struct sim_op *op, uint64_t ready)
+{
+    struct sim_engine *engine = sim_op_engine(op);
+    uint64_t end = ready + op->cost.device_ns, start;
+
+    if (engine && engine->end)
+        end = sim_later(end, engine->end + op->cost.behind_ns);
+    start = end - op->cost.device_ns;
+    if (engine)
+        start = sim_later(start, engine->end);
+    sim_effect(op);
+    end += report_copy(op, start, end);
+    if (engine)
+        engine->end = end;
+    return end;
+}
+
+/* Copies to or from this device wait until every kernel launched before has started. */
+static bool synchronises_implicitly(int device)
+{
+    for (size_t i = 0; sim_profile && i < sim_profile->overlap_count; i++)
+        if (sim_profile->overlap[i].device == sim_number_of(device))
+            return sim_profile->overlap[i].implicit_sync;
+    return false;
+}
+
+static uint64_t run_copy(struct sim_op *op, uint64_t ready)
+{
+    int device = op->stream->context->device;
+
+    if (synchronises_implicitly(device))
+        ready = sim_later(ready, sim_devices[device].kernel_start);
+    return place_copy(op, ready);
+}
+
+static uint64_t run_fill(struct sim_op *op, uint64_t ready)
+{
+    const struct sim_fill *f = &op->u.fill;
+    uint64_t end = ready + op->cost.device_ns;
+    struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_MEMSET,
+                                          .start_ns = ready,
+                                          .end_ns = end,
+                                          .bytes = f->width * f->element * f->height,
+                                          .device = (uint32_t)f->device,
+                                          .dst_device = f->device,
+                                          .value = f->value};
+
+    sim_effect(op);
+    return end + report(op, &a);
+}
+
+/* ---- kernels, functions of the host, prefetches ------------------------------------------ */
+
+static uint64_t run_gate(const struct sim_kernel *k, uint64_t ready)
+{
+    if (k->gate[0])
+        return sim_later(ready, sim_now());
+    k->gate[1] = 1;
+    return ready + k->limit;
+}
+
+/* Its duration in ns. A host twin is called for it; what the probe's kernels do is an effect of its
+ * own (effect.h). */
+static uint64_t kernel_ns(const struct sim_kernel *kernel, int device)
+{
+    struct sim_function *f = kernel->function;
+    void **params = kernel->params ? kernel->params->values : kernel->borrowed;
+    uint64_t ns = sim_settings.kernel_ns, touched = 0;
+
+    if (f->known >= 0)
+        return sim_known_ns(kernel, device);
+    if (!f->twin || (kernel->deferred && !kernel->params))
+        return ns;
+    sim_thread.kernel_ns = &touched;
+    sim_thread.kernel_device = device;
+    sim_thread.kernel_set = &ns;
+    f->twin(params, kernel->grid, kernel->block);
+    sim_thread.kernel_ns = sim_thread.kernel_set = NULL;
+    return ns + touched;
+}
+
+static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
+{
+    const struct sim_kernel *k = &op->u.kernel;
+    int device = op->stream->context->device;
+
+    sim_thread.kernel_start = ready;
+    sim_devices[device].kernel_start = sim_later(sim_devices[device].kernel_start, ready);
+    uint64_t end = k->gate ? run_gate(k, ready) : ready + kernel_ns(k, device);
+    sim_effect(op);
+    struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
+                                          .start_ns = ready,
+                                          .end_ns = end,
+                                          .device = (uint32_t)device,
+                                          .name = k->function->name};
+
+    memcpy(a.grid, k->grid, sizeof(a.grid));
+    memcpy(a.block, k->block, sizeof(a.block));
+    return end + report(op, &a);
+}
+
+/* The program's function must be free to take locks that another caller of CUDA holds. Waited for,
+ * it is called when its time has come, and takes what time it spends. */
+static uint64_t run_host(const struct sim_op *op, uint64_t ready)
+{
+    uint64_t began;
+
+    if (sim_settings.lazy)
+        sim_wait_until(ready);
+    began = sim_now();
+    sim_thread.in_callback = true;
+    sim_unlock();
+    if (op->u.host.function)
+        op->u.host.function(op->u.host.user);
+    else
+        op->u.host.callback(op->stream, XCU_SUCCESS, op->u.host.user);
+    sim_lock();
+    sim_thread.in_callback = false;
+    return sim_settings.lazy ? ready + (sim_now() - began) : ready;
+}
+
+static uint64_t run_prefetch(struct sim_op *op, uint64_t ready)
+{
+    struct sim_range *range = sim_range_at(op->u.prefetch.start);
+    uint64_t ns;
+    size_t bytes;
+    int from = -1;
+
+    if (!range || range->memory != XFT_MEM_MANAGED)
+        return ready; /* freed since */
+    bytes = sim_managed_move(range, op->u.prefetch.start, op->u.prefetch.bytes,
+                             op->u.prefetch.device, &from);
+    ns = bytes ? sim_managed_ns(bytes, from, op->u.prefetch.device, XFP_PREFETCH) : 0;
+    sim_report_migration(&(struct sim_migration){.address = op->u.prefetch.start,
+                                                 .bytes = bytes,
+                                                 .from = from,
+                                                 .to = op->u.prefetch.device,
+                                                 .start = ready,
+                                                 .ns = ns,
+                                                 .prefetched = true});
+    return ready + ns;
+}
+
+/* ---- graphs, and any operation ----------------------------------------------------------- */
+
+static uint64_t run_graph(struct sim_graph *graph, const struct sim_op *launch, uint64_t ready);
+
+static uint64_t run_node(struct sim_node *n, const struct sim_op *launch, uint64_t ready,
+                         uint32_t graph)
+{
+    struct sim_op op = n->op;
+
+    for (size_t i = 0; i < n->deps.count; i++)
+        if (n->deps.nodes[i]->end > ready)
+            ready = n->deps.nodes[i]->end;
+    if (n->disabled)
+        return ready;
+    if (n->child)
+        return run_graph(n->child, launch, ready);
+    op.stream = launch->stream;
+    op.correlation = launch->correlation;
+    op.graph = graph;
+    op.graph_node = n->id;
+    return sim_execute(&op, ready);
+}
+
+/* Nodes may be in any order: each round runs those whose dependencies have run. */
+static uint64_t run_graph(struct sim_graph *graph, const struct sim_op *launch, uint64_t ready)
+{
+    size_t left = graph->count, before = left + 1;
+    uint64_t end = ready;
+
+    for (size_t i = 0; i < graph->count; i++)
+        graph->nodes[i]->end = 0;
+    while (left && left < before) {
+        before = left;
+        for (size_t i = 0; i < graph->count; i++) {
+            struct sim_node *n = graph->nodes[i];
+            bool waits = n->end != 0;
+
+            for (size_t d = 0; !waits && d < n->deps.count; d++)
+                waits = !n->deps.nodes[d]->end;
+            if (waits)
+                continue;
+            n->end = run_node(n, launch, ready, graph->id);
+            end = n->end > end ? n->end : end;
+            left--;
+        }
+    }
+    return end;
+}
+
+uint64_t sim_execute(struct sim_op *op, uint64_t ready)
+{
+    struct sim_range *range;
+
+    switch (op->kind) {
+    case SIM_OP_COPY:
+        return run_copy(op, ready);
+    case SIM_OP_MEMSET:
+        return run_fill(op, ready);
+    case SIM_OP_KERNEL:
+        return run_kernel(op, ready);
+    case SIM_OP_HOST:
+        return run_host(op, ready);
+    case SIM_OP_RECORD:
+        op->u.mark->time = ready;
+        op->u.mark->done = true;
+        sim_effect(op);
+        return ready;
+    case SIM_OP_WAIT:
+        sim_effect(op);
+        return sim_later(ready, op->u.mark->time);
+    case SIM_OP_GRAPH:
+        return run_graph(op->u.exec->graph, op, ready);
+    case SIM_OP_PREFETCH:
+        return run_prefetch(op, ready);
+    case SIM_OP_FREE:
+    case SIM_OP_WRITE:
+        sim_effect(op);
+        return ready;
+    case SIM_OP_GRAPH_ALLOC:
+        range = sim_range_at((void *)op->u.address);
+        if (range)
+            range->flags &= ~(unsigned)SIM_RANGE_GRAPH;
+        return ready;
+    case SIM_OP_GRAPH_FREE:
+    case SIM_OP_EMPTY:
+        break;
+    }
+    return ready;
+}
