@@ -399,7 +399,7 @@ API(Unsubscribe, (xcp_subscriber subscriber))
 
 API(EnableCallback, (uint32_t enable, xcp_subscriber subscriber, int domain, uint32_t number))
 {
-    bool known = false;
+    bool has_number = false;
 
     if (!is_subscriber(subscriber))
         return INVALID_PARAMETER;
@@ -408,9 +408,9 @@ API(EnableCallback, (uint32_t enable, xcp_subscriber subscriber, int domain, uin
     for (int i = 0; i < FUNCTIONS; i++)
         if (numbers[i] && numbers[i] == number) {
             atomic_store(&call_enabled[i], enable != 0);
-            known = true;
+            has_number = true;
         }
-    return known ? XCP_SUCCESS : INVALID_PARAMETER;
+    return has_number ? XCP_SUCCESS : INVALID_PARAMETER;
 }
 
 API(EnableDomain, (uint32_t enable, xcp_subscriber subscriber, int domain))

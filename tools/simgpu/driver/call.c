@@ -74,7 +74,7 @@ SIM_EXPORT void xferscope_simgpu_spend_ns(uint64_t ns)
     sim_advance(ns);
 }
 
-/* When the profile is silent: 10 us and 10 GB/s, as for other copies. */
+/* Where the profile has no table: 10 us and 10 GB/s, as for other copies. */
 SIM_EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned threads)
 {
     const struct xfp_table *t = sim_profile ? xfp_find_table(sim_profile, table) : NULL;

@@ -6,7 +6,7 @@
 
 #include "tools/simgpu/gpu/objects.h"
 
-/* What a function needs and how its host time is counted. */
+/* What a function of the interface needs, and how its host time is counted. */
 enum sim_need {
     SIM_NOTHING = 0,
     SIM_INIT = 1,   /* cuInit was called, in this process */

@@ -1,5 +1,5 @@
 /*
- * Stream capture: its begin, its end, and what is said of it.
+ * Stream capture: begin, end, state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ SIM_API_PT(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz, SIM_CT
     return r;
 }
 
-/* Is every node of the capture before the origin's next one? */
+/* Every node of the capture comes before the next one of the stream in which it began. */
 static bool joined(const struct sim_capture *c)
 {
     for (const struct sim_stream *s = c->origin->context->streams; s; s = s->next) {

@@ -82,7 +82,7 @@ static xcu_result get_uuid(struct xcu_uuid *uuid, xcu_device device)
     return XCU_SUCCESS;
 }
 
-/* The whole GPU's, of a part as well. */
+/* Of the whole GPU, also where the device is a part of it (MIG). */
 SIM_API(cuDeviceGetUuid, SIM_INIT, (struct xcu_uuid * uuid, xcu_device device), (uuid, device))
 {
     xcu_result r = get_uuid(uuid, device);

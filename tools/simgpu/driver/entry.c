@@ -38,7 +38,7 @@ static bool has_variant(const char *base, enum variant variant)
     return false;
 }
 
-/* The newest that is not newer than asked for; known tells whether the name exists at all. */
+/* The newest version that is not newer than asked for. *known: the name exists, in any version. */
 static const struct function *newest(const char *base, int version, enum variant variant,
                                      bool *known)
 {

@@ -47,7 +47,7 @@ static xcu_result add(struct sim_node **out, struct sim_graph *graph, int type,
     return *out ? XCU_SUCCESS : XCU_ERROR_OUT_OF_MEMORY;
 }
 
-/* Takes the node back when what it should do is refused. */
+/* Frees the node when its description was refused. */
 static xcu_result keep_if(struct sim_node **node, xcu_result r)
 {
     if (r) {
@@ -109,7 +109,7 @@ static void describe_side(const struct sim_side *s, int *type, const void **host
     *height = s->pitch ? s->slice / s->pitch : 0;
 }
 
-/* What a captured copy would have been described as. */
+/* The description of a captured copy. */
 static struct xcu_memcpy3d describe(const struct sim_copy *c)
 {
     struct xcu_memcpy3d w = {.width = c->width, .height = c->height, .depth = c->depth};

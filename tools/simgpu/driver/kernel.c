@@ -48,7 +48,7 @@ static xcu_result module_new(const void *image, struct sim_module **out)
     return XCU_SUCCESS;
 }
 
-/* Functions live on: queued launches and activity records point to them. */
+/* Functions are kept: queued launches and activity records point to them. */
 static struct sim_module *unloaded;
 
 static void module_free(struct sim_module *m)
@@ -109,7 +109,7 @@ static xcu_result function_new(struct sim_module *m, const char *name, struct si
     return XCU_SUCCESS;
 }
 
-/* Of PTX the names can be read; any other image is taken to have what it is asked for. */
+/* PTX has readable names. Any other image is assumed to have every function that is asked for. */
 static xcu_result function_of(struct sim_module *m, const char *name, void **out)
 {
     struct sim_function *f = NULL;

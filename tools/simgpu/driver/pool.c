@@ -169,7 +169,7 @@ SIM_API(cuMemPoolSetAccess, SIM_INIT,
 
 /* ---- stream-ordered allocation ------------------------------------------------------------ */
 
-/* Memory is there at once: nothing before its point in the stream can know its address. */
+/* Takes the memory at once: work before this point of the stream cannot know its address. */
 static xcu_result alloc_async(xcu_deviceptr *out, size_t bytes, struct sim_pool *pool,
                               xcu_stream stream)
 {

@@ -110,7 +110,7 @@ SIM_API_PT(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync_ptsz, SIM_CTX | SIM_
     return prefetch_batch(&batch, flags, stream);
 }
 
-/* What is discarded may be anything: here it stays. */
+/* Discarded data may become anything: here it stays as it is. */
 SIM_API_PT(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz,
            SIM_CTX | SIM_TIMED,
            (xcu_deviceptr * addresses, size_t *sizes, size_t count, struct xcu_location *where,

@@ -25,8 +25,8 @@ xcu_result sim_capture_forbids(struct sim_stream *stream)
     return XCU_SUCCESS;
 }
 
-/* Calls that could act on a captured stream behind its back: refused by global captures of any
- * thread and thread-local ones of this thread, unless the thread asked to be relaxed. */
+/* Global captures of any thread and thread-local ones of this thread refuse such calls, unless the
+ * thread has asked to be relaxed. */
 xcu_result sim_capture_unsafe(void)
 {
     for (struct sim_capture *c = sim_captures; c; c = c->next) {
@@ -111,7 +111,7 @@ xcu_result sim_capture_record(struct sim_stream *stream, struct sim_event *event
     return sim_deps_merge(&event->deps, &stream->deps) ? XCU_SUCCESS : XCU_ERROR_OUT_OF_MEMORY;
 }
 
-/* Waiting for a captured event draws a stream into the capture. */
+/* A stream that waits for a captured event becomes part of the capture. */
 xcu_result sim_capture_wait(struct sim_stream *stream, struct sim_event *event)
 {
     if (!event->capture)

@@ -17,14 +17,16 @@ extern struct sim_capture *sim_captures;
 
 /* A captured operation becomes a node. */
 xcu_result sim_capture_append(struct sim_stream *stream, struct sim_op *op);
-/* What a call that is not allowed while capturing gets: 0, or the error. */
+/* The error of a call on the stream that capture forbids, or 0. It ends the capture as invalid. */
 xcu_result sim_capture_forbids(struct sim_stream *stream);
+/* The same for a call that could act on captured streams behind their back (SIM_UNSAFE). */
 xcu_result sim_capture_unsafe(void);
+/* The stream records an event; it waits for one. */
 xcu_result sim_capture_record(struct sim_stream *stream, struct sim_event *event);
 xcu_result sim_capture_wait(struct sim_stream *stream, struct sim_event *event);
-/* No stream is captured by it any more. */
+/* Takes all streams out of the capture. */
 void sim_capture_end(struct sim_capture *capture);
-/* The stream goes: a capture that began in it ends. */
+/* The stream is destroyed; a capture that began in it ends. */
 void sim_capture_forget(struct sim_stream *stream);
 
 #endif

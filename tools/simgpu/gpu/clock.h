@@ -16,6 +16,7 @@
 /* Chooses the clock by its word; false when there is no such clock. */
 int sim_clock_choose(const char *word);
 
+/* ns. */
 uint64_t sim_now(void);
 
 void sim_advance(uint64_t ns);

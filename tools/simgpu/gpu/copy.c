@@ -144,7 +144,8 @@ static const struct xfp_path *path_of(const struct sim_copy *copy)
     return path;
 }
 
-/* Host time of a call that starts this much, by the profile's points; 0 = not measured. */
+/* ns of the host for a call that starts a copy of so many bytes, by the profile's points; 0: not
+ * measured. */
 static uint64_t host_time(const struct xfp_path *path, uint64_t bytes)
 {
     const struct xfp_point *below = NULL, *above = NULL;
@@ -166,7 +167,7 @@ static uint64_t host_time(const struct xfp_path *path, uint64_t bytes)
     return sim_whole_ns(below->host_ns + part * (above->host_ns - below->host_ns));
 }
 
-/* When the profile is silent: 10 us and 10 GB/s. */
+/* Where the profile has no path: 10 us and 10 GB/s. */
 static struct sim_cost default_cost(uint64_t bytes)
 {
     uint64_t ns = 10000 + bytes / 10;
@@ -203,8 +204,8 @@ static const struct xfp_path *path_named(const char *name)
     return NULL;
 }
 
-/* Two devices without peer access: as measured, else staged in host memory, both copies half
- * overlapped. */
+/* Between devices without peer access: the measured time; else two copies by way of host memory,
+ * half overlapped. */
 static struct sim_cost staged_cost(const struct sim_copy *copy)
 {
     struct sim_copy down = *copy, up = *copy;
@@ -242,7 +243,7 @@ struct sim_cost sim_copy_cost(const struct sim_copy *copy)
     return path ? cost_on(path, bytes) : default_cost(bytes);
 }
 
-/* A memset writes where a copy on the device reads and writes. */
+/* A memset takes half of a copy on the device, which also reads. */
 struct sim_cost sim_fill_cost(size_t bytes, int device)
 {
     struct xfp_place place = {XFT_MEM_DEVICE, device, -1};

@@ -1,5 +1,5 @@
 /*
- * Copies: what is moved, whether it may be, and how long it takes.
+ * Copies: their two sides, checked; how long they take; moving the data.
  */
 #ifndef SIM_COPY_H
 #define SIM_COPY_H
@@ -49,11 +49,11 @@ static inline size_t sim_copy_bytes(const struct sim_copy *copy)
     return copy->width * copy->height * copy->depth;
 }
 
-/* What may stand on a side. */
+/* Which memory a side may be. */
 enum sim_want { SIM_ANY, SIM_HOST_SIDE, SIM_DEVICE_SIDE };
 
-/* Fills a side for bytes at an address; an error when the range is not all valid memory of the
- * wanted kind. */
+/* Describes the side that is so many bytes at an address. An error when not all of them are memory
+ * of the wanted kind. */
 xcu_result sim_side_linear(struct sim_side *side, const void *address, size_t bytes,
                            enum sim_want want);
 
@@ -67,6 +67,7 @@ xcu_result sim_side_array(struct sim_side *side, struct sim_array *array, size_t
 enum xft_direction sim_copy_direction(const struct sim_copy *copy);
 struct sim_cost sim_copy_cost(const struct sim_copy *copy);
 struct sim_cost sim_fill_cost(size_t bytes, int device);
+
 /* Moves the data. */
 void sim_copy_move(const struct sim_copy *copy);
 

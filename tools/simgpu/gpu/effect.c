@@ -11,14 +11,14 @@ static bool still_there(const struct sim_side *side)
     return side->memory != XFT_MEM_DEVICE || sim_range_at(side->start);
 }
 
-static void copy(const struct sim_copy *list, size_t count)
+static void do_copies(const struct sim_copy *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (still_there(&list[i].src) && still_there(&list[i].dst))
             sim_copy_move(&list[i]);
 }
 
-static void fill(const struct sim_fill *f)
+static void do_fill(const struct sim_fill *f)
 {
     for (size_t y = 0; sim_range_at(f->dst) && y < f->height; y++) {
         uint8_t *row = f->dst + y * f->pitch;
@@ -37,10 +37,10 @@ void sim_effect_do(const struct sim_op *op)
 
     switch (op->kind) {
     case SIM_OP_COPY:
-        copy(op->u.copy.count > 1 ? op->u.copy.list : &op->u.copy.one, op->u.copy.count);
+        do_copies(sim_op_copies(op), op->u.copy.count);
         break;
     case SIM_OP_MEMSET:
-        fill(&op->u.fill);
+        do_fill(&op->u.fill);
         break;
     case SIM_OP_KERNEL:
         if (op->u.kernel.function->known >= 0)
@@ -64,7 +64,7 @@ static bool is_upload_of_pageable(const struct sim_copy *copy)
     return copy->src.memory == XFT_MEM_PAGEABLE && copy->dst.device >= 0;
 }
 
-/* Row by row, without the gaps; returns where the next one goes. */
+/* Copies the source to `to`, rows without gaps, and takes that for the source; returns its end. */
 static uint8_t *stage(struct sim_copy *copy, uint8_t *to)
 {
     struct sim_copy down = *copy;

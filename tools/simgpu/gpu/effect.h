@@ -1,13 +1,13 @@
-/* What operations do to memory. */
+/* What operations do to memory: data that moves, memory that is freed. */
 #ifndef SIM_EFFECT_H
 #define SIM_EFFECT_H
 
 #include "tools/simgpu/gpu/op.h"
 
-/* Does it; nothing, where the memory is no longer there. */
+/* Does what the operation does to memory. Memory that was freed meanwhile is left out. */
 void sim_effect_do(const struct sim_op *op);
 
-/* A copy that is kept: its pageable sources as they are now. False when there is no memory. */
+/* Copies the pageable sources of an asynchronous copy, as they are now. False: out of memory. */
 bool sim_stage(struct sim_op *op);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* ---- records of the hooks ---------------------------------------------------------------- */
 
-/* Returns what the record takes of the device, after the work itself. */
+/* Returns the ns of the device that the record takes after the work itself. */
 static uint64_t report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
 {
     if (!sim_hooks || !sim_hooks->activity)
@@ -25,8 +25,8 @@ static uint64_t report(const struct sim_op *op, struct xferscope_simgpu_activity
     return sim_settings.record_device_ns;
 }
 
-/* As CUPTI tells of copies between devices without peer access: one copy to the host and one from
- * it, each of all bytes. */
+/* CUPTI reports a copy between devices without peer access as two: one to the host and one from it,
+ * each of all bytes. */
 static uint64_t report_halves(const struct sim_op *op, struct xferscope_simgpu_activity a)
 {
     uint64_t middle = a.start_ns + (a.end_ns - a.start_ns) / 2;
@@ -122,8 +122,8 @@ static uint64_t run_gate(const struct sim_kernel *k, uint64_t ready)
     return ready + k->limit;
 }
 
-/* Its duration in ns. A host twin is called for it; what the probe's kernels do is an effect of its
- * own (effect.h). */
+/* The kernel's duration in ns. Calls its host twin; what the probe's kernels do is an effect
+ * (effect.h). */
 static uint64_t kernel_ns(const struct sim_kernel *kernel, int device)
 {
     struct sim_function *f = kernel->function;
@@ -162,8 +162,8 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
     return end + report(op, &a);
 }
 
-/* The program's function must be free to take locks that another caller of CUDA holds. Waited for,
- * it is called when its time has come, and takes what time it spends. */
+/* The lock is released meanwhile: the program's function may take locks that another caller of CUDA
+ * holds. In lazy mode it is called at its time on the clock, and lasts as long as it spends. */
 static uint64_t run_host(const struct sim_op *op, uint64_t ready)
 {
     uint64_t began;

@@ -1,6 +1,6 @@
 /*
- * What kernels are given, and where it lies in one block of parameters: each as its size asks to be
- * aligned, 8 bytes at most.
+ * Parameters of kernels, and their places in one block of parameters: each is aligned by its size,
+ * to 8 bytes at most.
  */
 #include "tools/simgpu/gpu/kernel.h"
 
@@ -38,7 +38,7 @@ xcu_result sim_param_info(const struct sim_function *f, size_t index, size_t *of
 
 /* ---- what a launch brings ----------------------------------------------------------------- */
 
-/* From one block (CU_LAUNCH_PARAM_BUFFER_POINTER) to the parameters in it. */
+/* Finds the parameters in one block (CU_LAUNCH_PARAM_BUFFER_POINTER). */
 static bool unpack(const struct sim_function *f, void **extra, void **params)
 {
     enum { END = 0, BUFFER = 1, SIZE = 2 };
@@ -67,7 +67,7 @@ void sim_params_drop(struct sim_params *params)
         free(params);
 }
 
-/* One block: the pointers, then the values, each aligned as strictly as any. */
+/* One allocation: the pointers, then the values, each aligned to 16 bytes. */
 xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params, void **extra)
 {
     void *unpacked[SIM_MOST_PARAMS] = {0};

@@ -45,8 +45,8 @@ struct sim_kernel {
  * answers. bytes: NULL: not asked for. */
 xcu_result sim_param_info(const struct sim_function *function, size_t index, size_t *offset,
                           size_t *bytes);
-/* Keeps the parameter values when their number is known. One of `params` and `extra` is NULL; NULL
- * both where there are none. */
+/* Keeps copies of the parameters, if their number is known. At most one of `params` and `extra` is
+ * not NULL. */
 xcu_result sim_kernel_params(struct sim_kernel *kernel, void **params, void **extra);
 void sim_params_drop(struct sim_params *params);
 

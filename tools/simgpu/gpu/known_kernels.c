@@ -83,7 +83,7 @@ static bool readable(uint64_t address, uint64_t bytes)
     return r && bytes <= (uint64_t)(r->start + r->bytes - (uint8_t *)address);
 }
 
-/* What a kernel is given; none of it is touched unless all is memory. */
+/* The memory that a kernel is given. None of it is touched unless all of it is valid. */
 struct given {
     uint64_t src, bytes, dst;
 };
@@ -119,8 +119,7 @@ static void do_write(const struct given *g, uint32_t value)
         memcpy((void *)(g->dst + i), &value, 4);
 }
 
-/* Both ends in host memory that is mapped: what the profile has for one kernel that does both; 0 =
- * nothing. */
+/* ns of a kernel that reads and writes mapped host memory, by the profile; 0: not measured. */
 static uint64_t both_mapped_ns(const void *src, const void *dst, size_t bytes, int device)
 {
     const struct sim_range *from = sim_range_at(src), *to = sim_range_at(dst);
@@ -160,7 +159,7 @@ static uint64_t step_ns(const void *first, int device)
                                                               : access_ns(first, 1, device, false);
 }
 
-/* Where the walk ends; false where it leaves the memory. */
+/* *at: where the walk ends. False: it leaves the memory. */
 static bool chase(const struct sim_kernel *k, uint64_t *at)
 {
     uint64_t first = word(k, 0), steps = word(k, 1);

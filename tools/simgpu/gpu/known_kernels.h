@@ -1,4 +1,4 @@
-/* The probe's kernels, played by the simulated GPU. */
+/* The probe's kernels (probe/device/kernels.h), simulated. */
 #ifndef SIM_KNOWN_KERNELS_H
 #define SIM_KNOWN_KERNELS_H
 
@@ -18,9 +18,9 @@ enum sim_known_kernel {
 int sim_known_kernel(const char *name);
 /* Sizes of its parameters in bytes, ended by 0. */
 const size_t *sim_known_sizes(int kernel);
-/* How long it takes (not the gate), in ns; managed memory that it touches moves. */
+/* ns that it takes (not the gate). Moves the managed memory that it touches. */
 uint64_t sim_known_ns(const struct sim_kernel *kernel, int device);
-/* What it does. */
+/* Does what the kernel does to memory. */
 void sim_known_do(const struct sim_kernel *kernel);
 /* Fills gate and limit from the parameters; false when they are not memory. */
 bool sim_gate_of(struct sim_kernel *kernel);

@@ -11,7 +11,7 @@ static _Thread_local bool now; /* what this thread runs is waited for: nothing i
 
 /* ---- lists of operations -------------------------------------------------------------------- */
 
-/* Graphs read their sources when they run. */
+/* An operation of a graph reads its sources when it runs: they are not staged. */
 static struct sim_op *kept(const struct sim_op *op)
 {
     struct sim_op *copy = malloc(sizeof(*copy));
@@ -98,7 +98,7 @@ static bool is_needed(const struct sim_op *op)
     return op->kind == SIM_OP_RECORD && op->u.mark->needed == search;
 }
 
-/* And so is what it follows. */
+/* What a needed operation follows is needed, too. */
 static void is_followed(const struct sim_op *op)
 {
     struct sim_stream *s = op->stream;
@@ -112,8 +112,8 @@ static void is_followed(const struct sim_op *op)
         op->u.mark->needed = search;
 }
 
-/* Marks the operations of a list that have to be done. What is in the queue is behind all that is
- * owed, so that one search goes through the queue first. */
+/* Marks the operations of a list that have to be done. All that is owed comes before what is in the
+ * queue, so a search goes through the queue first. */
 static void search_in(const struct sim_ops *ops, bool all)
 {
     for (struct sim_op *op = ops->last; op; op = op->before) {

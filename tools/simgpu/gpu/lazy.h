@@ -21,38 +21,41 @@ struct sim_ops {
     struct sim_op *first, *last;
 };
 
-/* A kept copy at the list's end: false when there is no memory for it. What pageable memory an
- * asynchronous call is to upload from has been read then. */
+/* Appends a copy of the operation; false: out of memory. Pageable memory that an asynchronous call
+ * uploads from has been read when this returns. */
 bool sim_ops_add(struct sim_ops *ops, const struct sim_op *op);
-/* Out of the list, and away. */
+/* Takes the operation out of the list and frees it. A stream that was destroyed goes with its last
+ * operation. */
 void sim_ops_remove(struct sim_ops *ops, struct sim_op *op);
 
-/* What has to wait for the host or for other streams stands here. */
+/* Operations that wait for the host or for other streams. */
 extern struct sim_ops sim_queue;
 
-/* What is waited for: one of the three, all else NULL; nothing: all there is. */
+/* What is waited for: one of the three; all NULL: everything. */
 struct sim_awaited {
     struct sim_stream *stream;
     struct sim_context *context;
     struct sim_mark *mark;
 };
 
-/* Does an operation's effect now, or owes it. */
+/* Does what the operation does to memory, or owes it. */
 void sim_effect(struct sim_op *op);
-/* Does it run code of the program: a function of the host, a kernel with a host twin? */
+/* The operation runs code of the program: a function of the host, or a kernel with a host twin. */
 bool sim_runs_program(const struct sim_op *op);
-/* Is it to stay in the queue until something waits for it? */
+/* The operation stays in the queue until something waits for it. */
 bool sim_stays_for_demand(const struct sim_op *op);
-/* All that it has to follow is done, and its effects are no longer owed until sim_done_now(). */
+/* Does all that the operation has to follow. From here to sim_done_now() nothing is owed. */
 void sim_do_now(const struct sim_op *op);
 void sim_done_now(void);
 
-/* Marks what has to be done for it, in the queue and of what is owed (op->wanted). */
+/* Sets op->wanted of all operations that have to be done for it: in the queue, and of those whose
+ * effect is owed. */
 void sim_look_for(struct sim_awaited what);
-/* The host waits: what is in the queue may go on, and what is owed is done. */
+/* The host waits. sim_demand(): its operations need not stay in the queue any more. sim_settle():
+ * does what they owe. */
 void sim_demand(struct sim_awaited what);
 void sim_settle(struct sim_awaited what);
-/* Memory goes: no effect may come later. */
+/* Does everything that is owed. Before memory is freed. */
 void sim_settle_all(void);
 
 #endif

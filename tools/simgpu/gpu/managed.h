@@ -9,11 +9,11 @@
 
 /* Where a block of managed memory is: a device, or -1. */
 int sim_managed_where(const struct sim_range *range, const void *address);
-/* Bytes of [address, + bytes) that are not at device (-1 = host); moves them there. from is set
- * to where the first of them was. */
+/* Moves to the device (-1: the host) what of [address, + bytes) is elsewhere; returns how many
+ * bytes. *from: where the first of them was. */
 size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
                         int *from);
-/* Tells the hooks that managed memory moved, with the fault that made it when it was touched. */
+/* A move of managed memory, as the hooks are told: with a fault, unless it was prefetched. */
 struct sim_migration {
     const void *address;
     size_t bytes;
@@ -23,9 +23,9 @@ struct sim_migration {
     bool write;
     const void *instruction; /* of the host's access */
 };
-/* Was it recorded? Then that took time, too (XFERSCOPE_SIMGPU_RECORD_NS). */
+/* Reports it to the hooks. True: it was recorded, which takes XFERSCOPE_SIMGPU_RECORD_NS. */
 bool sim_report_migration(const struct sim_migration *m);
-/* Time for moving so many bytes of managed memory between places. */
+/* ns to move so many bytes between places (devices, or -1). */
 uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method);
 
 #endif

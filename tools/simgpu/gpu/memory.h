@@ -1,4 +1,4 @@
-/* Allocation. */
+/* Memory of devices, pinned and managed memory: taking address space for it. */
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
@@ -11,7 +11,7 @@ xcu_result sim_allocate(struct sim_region **region, size_t region_bytes, struct 
 /* Allocates device memory. */
 xcu_result sim_device_alloc(int device, size_t bytes, unsigned flags, struct sim_pool *pool,
                             xcu_deviceptr *out);
-/* Everything that belongs to a context, or to a device when its primary context is reset. */
+/* Frees all memory of a context. */
 void sim_memory_release(struct sim_context *context);
 
 #endif

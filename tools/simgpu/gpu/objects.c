@@ -27,7 +27,7 @@ void sim_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The child inherits locks that nobody will give back. */
+/* The child inherits a lock that no thread of it holds. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);

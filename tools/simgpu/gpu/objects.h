@@ -71,7 +71,7 @@ struct sim_device {
     struct sim_region *region; /* addresses of its memory */
     uint64_t used;             /* bytes */
     struct sim_engine engines[SIM_ENGINES];
-    uint64_t kernel_start; /* when the latest began of the kernels launched so far */
+    uint64_t kernel_start; /* start of the kernel that began last */
     struct sim_context *primary;
     unsigned primary_flags;
     struct sim_pool *default_pool, *pool;
@@ -109,8 +109,8 @@ struct sim_stream {
     int priority;
     uint64_t owner; /* per-thread default stream: its thread */
     /*
-     * When everything so far ends; and when what the next copy on tail_engine has to wait for
-     * ends: behind a copy on the same engine, that is whatever came before it (queue.c).
+     * tail: end of all work so far. hard: end of what the next copy on tail_engine has to wait for;
+     * behind a copy on the same engine, that is the work before that copy (queue.c).
      */
     uint64_t tail, hard;
     struct sim_engine *tail_engine;
@@ -118,7 +118,7 @@ struct sim_stream {
     unsigned owed;    /* operations whose effect is still to come (lazy.h) */
     uint64_t needed;  /* lazy.c */
     bool doomed;      /* destroyed once they are done */
-    uint64_t stays;   /* the last pass over the queue in which one of them had to (queue.c) */
+    uint64_t stays;   /* the last pass over the queue in which one of them stayed (queue.c) */
     struct sim_capture *capture;
     struct sim_deps deps;
     struct sim_stream *next;
@@ -166,9 +166,8 @@ struct sim_thread {
     uint64_t kernel_start;
 };
 extern _Thread_local struct sim_thread sim_thread;
-extern bool sim_initialised;
-
-extern bool sim_forked; /* a child of an initialised process: CUDA does not survive fork */
+extern bool sim_initialised; /* cuInit was called */
+extern bool sim_forked;      /* a child of an initialised process: CUDA does not survive fork */
 
 void sim_lock(void);
 void sim_unlock(void);

@@ -79,10 +79,11 @@ static inline const struct sim_copy *sim_op_copies(const struct sim_op *op)
     return op->u.copy.count > 1 ? op->u.copy.list : &op->u.copy.one;
 }
 
-/* The engine an operation occupies, or NULL. */
+/* The copy engine that the operation occupies; NULL: none. */
 struct sim_engine *sim_op_engine(const struct sim_op *op);
 
-/* Duplicates what an op points to, and lets go of it. */
+/* Keeps what the operation points to (copies the list of copies, counts a holder of the rest);
+ * gives it back. False: out of memory. */
 bool sim_op_keep(struct sim_op *op);
 void sim_op_drop(struct sim_op *op);
 
@@ -101,7 +102,7 @@ struct sim_node {
     bool disabled;
     const struct sim_node *original; /* what it was copied from: compared, never followed */
     uint64_t end;                    /* of the last run */
-    /* as given, for those who ask */
+    /* as the program gave them, for the functions that return them */
     struct xcu_memcpy3d copy;
     struct xcu_memset_node memset;
     struct xcu_kernel_node kernel;

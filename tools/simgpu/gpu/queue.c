@@ -45,7 +45,7 @@ static bool gate_closed(const struct sim_op *op)
     return !k->limit || sim_now() < ready_time(op, NULL) + k->limit;
 }
 
-/* Is there something in the queue before `end` that this has to follow? */
+/* The operation has to follow one that is in the queue before `end`. */
 static bool follows_queued(const struct sim_op *op, const struct sim_op *end)
 {
     for (const struct sim_op *o = sim_queue.first; o && o != end; o = o->next)
@@ -60,9 +60,9 @@ static bool waits_itself(const struct sim_op *op)
            sim_stays_for_demand(op);
 }
 
-/* A stream that synchronises with no other follows itself alone: no need to go through the queue,
- * which every call does (hundreds of streams behind one gate would take the cube of their number).
- */
+/* A stream that synchronises with no other follows itself alone, so the queue is not searched:
+ * every call does this, and hundreds of streams behind one gate would take the cube of their
+ * number. */
 static bool must_be_queued(const struct sim_op *op)
 {
     bool follows = sim_is_blocking(op->stream) ? follows_queued(op, NULL) : op->stream->pending > 0;
@@ -70,7 +70,7 @@ static bool must_be_queued(const struct sim_op *op)
     return follows || waits_itself(op);
 }
 
-/* The same for an operation of the queue, after all before it that could run have. */
+/* The same for an operation of the queue, after those before it that could run have run. */
 static bool must_stay(const struct sim_op *op, uint64_t pass)
 {
     bool follows = sim_is_blocking(op->stream) ? follows_queued(op, op) : op->stream->stays == pass;
@@ -78,7 +78,7 @@ static bool must_stay(const struct sim_op *op, uint64_t pass)
     return follows || waits_itself(op);
 }
 
-/* Has it nothing to follow in the queue? ready: not before then. */
+/* The operation has nothing to follow in the queue. *ready: its earliest start. */
 static bool is_next(const struct sim_op *op, uint64_t *ready)
 {
     *ready = ready_time(op, sim_op_engine(op));
@@ -93,7 +93,7 @@ static xcu_result enqueue(struct sim_op *op)
     return XCU_SUCCESS;
 }
 
-/* A kernel whose parameters cannot be kept is waited for at once. */
+/* A kernel whose parameters cannot be kept runs at once, and what it follows before it. */
 static void take(struct sim_op *op)
 {
     if (!sim_settings.lazy || op->kind != SIM_OP_KERNEL || op->u.kernel.params ||
@@ -195,7 +195,7 @@ static void let_others_go_on(unsigned *turns)
         let_gates_give_up();
 }
 
-/* What is in the queue for it may go on. */
+/* Lets the operations go on that the host waits for. */
 static void let_go_on(struct sim_awaited what)
 {
     sim_demand(what);

@@ -4,21 +4,21 @@
 
 #include "tools/simgpu/gpu/lazy.h"
 
-/* Submits work to a stream: runs it, queues it or captures it. The op is copied as needed. */
+/* Submits an operation to a stream: runs it, queues a copy of it, or captures it. */
 xcu_result sim_submit(struct sim_stream *stream, struct sim_op *op);
 
-/* Lets operations run whose gates have opened. */
+/* Runs the operations of the queue that nothing holds back any more. */
 void sim_pump(void);
 
-/* True while work that a stream's synchronisation waits for is still queued. */
+/* True while an operation that the stream's synchronisation waits for is in the queue. */
 bool sim_stream_pending(const struct sim_stream *stream);
 
-/* The host waits: for a stream, for a context, for a mark. */
+/* The host waits for a stream, a context, a record of an event. */
 void sim_wait_stream(struct sim_stream *stream);
 void sim_wait_context(struct sim_context *context);
 void sim_wait_mark(struct sim_mark *mark);
 
-/* The host asks: the queue goes on as far as the clock is. */
+/* The host asks whether work is done: runs what is due by the clock. */
 void sim_ask(struct sim_awaited what);
 
 #endif

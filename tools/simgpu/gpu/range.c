@@ -38,8 +38,8 @@ static void *try_to_reserve(size_t bytes)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* A smaller reservation serves as well, up to its size, where address space is limited: a quarter
- * of what could be had at most, since the program's threads and memory need some too. */
+/* Where address space is limited, reserves less: at most a quarter of what there is, since the
+ * program's threads and memory need some, too. */
 static void *reserve(size_t *bytes)
 {
     size_t all = pages(*bytes);

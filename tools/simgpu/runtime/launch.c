@@ -72,8 +72,8 @@ void __cudaUnregisterFatBinary(void **handle)
     free(handle);
 }
 
-static void add(struct entry **list, void **handle, const void *host, const char *name,
-                size_t bytes)
+static void add_entry(struct entry **list, void **handle, const void *host, const char *name,
+                      size_t bytes)
 {
     struct entry *e = calloc(1, sizeof(*e));
 
@@ -92,7 +92,7 @@ RT_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *dev
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
                             int limit, void *tid, void *bid, void *block, void *grid, int *warp)
 {
-    add(&kernels, handle, host, name, 0);
+    add_entry(&kernels, handle, host, name, 0);
 }
 
 RT_EXPORT void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
@@ -100,7 +100,7 @@ RT_EXPORT void __cudaRegisterVar(void **handle, char *host, char *device, const 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
                        size_t bytes, int constant, int global)
 {
-    add(&variables, handle, host, name, bytes);
+    add_entry(&variables, handle, host, name, bytes);
 }
 
 static struct entry *find(struct entry *list, const void *host)
