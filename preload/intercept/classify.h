@@ -65,7 +65,8 @@ static inline bool xfs_stream_is_default(uint64_t stream)
     return stream <= (uintptr_t)XCU_STREAM_PER_THREAD;
 }
 
-/* The device whose default stream a call of this thread means. */
+/* The device that is current for this thread, whose default stream its calls mean. The driver is
+ * asked only where there are several. */
 static inline int16_t xfs_default_device(void)
 {
     return (int16_t)(__builtin_expect(xfs_only_device >= 0, 1) ? xfs_only_device

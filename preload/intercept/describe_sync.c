@@ -27,7 +27,7 @@ void xfs_sync_stream(struct xfs_frame *f, xcu_stream stream)
     waited(f, XFT_SYNC_STREAM);
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
         xfs_content_stream_done(XFS_ADDR(stream), (f->event.flags & XFT_PER_THREAD) != 0,
-                                xfs_current_device(), f->event.start_ns);
+                                xfs_default_device(), f->event.start_ns);
 }
 
 void xfs_sync_event(struct xfs_frame *f, xcu_event event)
@@ -42,7 +42,7 @@ void xfs_sync_context(struct xfs_frame *f, xcu_context context)
 {
     waited(f, XFT_SYNC_CONTEXT);
     if (f->event.kind == XFT_EVENT_SYNC)
-        f->event.device = (int16_t)(context ? xfs_context_device(context) : xfs_current_device());
+        f->event.device = (int16_t)(context ? xfs_context_device(context) : xfs_default_device());
     if (xfs_content_on() && f->event.kind == XFT_EVENT_SYNC)
         xfs_content_device_done(f->event.device, f->event.start_ns);
 }
@@ -52,7 +52,7 @@ void xfs_cuda_event_recorded(xcu_event event, xcu_stream stream, bool per_thread
     if (__builtin_expect(!xfs_content_on(), 1))
         return;
     int saved = errno;
-    xfs_content_event_recorded(XFS_ADDR(event), XFS_ADDR(stream), per_thread, xfs_current_device());
+    xfs_content_event_recorded(XFS_ADDR(event), XFS_ADDR(stream), per_thread, xfs_default_device());
     errno = saved;
 }
 
