@@ -2,10 +2,15 @@
 from row import M
 
 ROWS = [
-    M("all-memory-is-combined", "analyzer/findings/write_combined.c",
-      "memory.kind != XFT_MEM_WRITE_COMBINED || memory.by == XFW_NO_SITE",
-      "memory.by == XFW_NO_SITE",
-      "cached memory is told to be allocated without write-combining",
+    M("alone-though-crowded", "analyzer/findings/driver_contention.c",
+      "    if (!last->crowded) {",
+      "    if (true) {",
+      "what calls take alone is taken from calls that wait for others, too",
+      "analyzer-findings_driver_contention_test"),
+    M("uploads-as-results", "analyzer/findings/write_combined.c",
+      "    if (event->transfer.class->key.row.direction == XFT_DIR_D2H)",
+      "    if (event->transfer.class->key.row.direction == XFT_DIR_H2D)",
+      "what copies bring to write-combined memory is not seen",
       "analyzer-findings_write_combined_test"),
     M("quick-allocations-as-slow", "analyzer/findings/slow_page_locking.c",
       "fmax(0, calls->takes_ns - (double)calls->takes * cost.take_ns)",

@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("waits-in-the-driver", "analyzer/whatif/changes/contention.c",
+      "bool in = other->tid != call->tid && other->holds &&",
+      "bool in = other->tid != call->tid &&",
+      "a thread that waits for the device is said to hold up others",
+      "analyzer-findings_driver_contention_test"),
+    M("contention-for-free", "analyzer/whatif/changes/contention.c",
+      "            rest += fmin(alone[other->kind], other->end_ns - call->start_ns);",
+      "            rest += 0;",
+      "one thread that makes all calls is said to make them at the same time",
+      "analyzer-findings_driver_contention_test"),
+    M("loading-as-contention", "analyzer/whatif/changes/contention.c",
+      "    return call->end_ns - call->start_ns > LOADS_NS;",
+      "    return false;",
+      "waiting for a kernel's first launch is advised to be mended by submitting from one thread",
+      "analyzer-findings_driver_contention_test"),
     M("write-combined-by-hand", "analyzer/whatif/changes/changes.h",
       "    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;",
       "    return memory != XFT_MEM_DEVICE;",
