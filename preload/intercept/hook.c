@@ -81,6 +81,13 @@ void xfs_returned(struct xfs_frame *f, int status)
     f->event.correlation = xfs_timing_correlation();
 }
 
+/* The return address of the outermost call: it lies below the caller's frame. A call of our own has
+ * none that counts. */
+static inline uintptr_t called_from(void)
+{
+    return xfs_outermost == XFS_NOT_LEFT ? 0 : *((const uintptr_t *)xfs_outermost - 1);
+}
+
 static XFS_COLD void cost_ends(struct xfs_lane *lane, const struct xft_event *event)
 {
     xfs_cost_ends(lane, event->kind, event->start_ns, event->end_ns);
@@ -103,7 +110,7 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
         first_call(f);
     if ((!f->early || xfs_record_ready()) && is_kept(f)) {
         xfs_nvtx_settle();
-        f->event.stack = xfs_stack_capture();
+        f->event.stack = xfs_stack_capture(called_from());
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
             xfs_graph_transfers(f, xfs_event_write);
@@ -132,7 +139,7 @@ void xfs_publish(struct xfs_frame *f)
         } else {
             xfs_nvtx_settle();
             if (xfs_stacks_wanted())
-                f->event.stack = xfs_stack_capture();
+                f->event.stack = xfs_stack_capture(called_from());
             struct xfs_lane *lane = xfs_event_write_now(&f->event);
             if (lane && xfs_call_is_timed(lane))
                 cost_ends(lane, &f->event);

@@ -7,6 +7,7 @@
 #include "preload/base/last_thread.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/recorder.h"
+#include "preload/record/remembered.h"
 
 /* ---- the thread's lane -------------------------------------------------------------------- */
 
@@ -135,6 +136,7 @@ void xfs_event_write(const struct xft_event *event)
 struct capture {
     struct xfs_recorder *recorder;
     struct xfs_registers from;
+    struct xfs_reads *reads;
     uint32_t id;
 };
 
@@ -142,15 +144,34 @@ static void capture(void *arguments)
 {
     struct capture *c = arguments;
     uint64_t addresses[XFS_STACK_FRAMES];
-    uint32_t depth =
-        xfs_stacks_take(c->recorder, &c->from, addresses, c->recorder->settings->stack_depth);
+    uint32_t depth = xfs_stacks_take(c->recorder, &c->from, addresses,
+                                     c->recorder->settings->stack_depth, c->reads);
     c->id = depth ? xfs_stacks_intern(c->recorder, addresses, depth) : 0;
 }
 
-uint32_t xfs_stack_capture(void)
+/* On a stack of ours, and remembered where there is a stamp. */
+static void capture_in(struct xfs_lane *lane, struct capture *c, uintptr_t called_from)
 {
-    struct capture c = {.recorder = xfs_recorder_current()};
-    struct xfs_lane *lane = xfs_self;
+    uint64_t stamp = called_from && !xfs_python_is_on(&c->recorder->stacks.python)
+                         ? xfs_remembered_stamp(&lane->remembered)
+                         : 0;
+    struct xfs_remembered_stack *place =
+        stamp ? xfs_remembered_place(&lane->remembered, called_from, c->from.sp) : NULL;
+    if (place) {
+        place->stamp = 0;
+        c->reads = &place->reads;
+    }
+    if (!xfs_on_own_stack(capture, c))
+        xfs_count_lost(c->recorder, XFT_LOSS_STACKS, 1);
+    else if (place && c->id)
+        xfs_remember(place, &c->from, c->id, stamp);
+}
+
+/* A stack that is not remembered, or has changed. */
+static XFS_COLD uint32_t capture_anew(struct xfs_lane *lane, const struct xfs_registers *from,
+                                      uintptr_t called_from)
+{
+    struct capture c = {.recorder = xfs_recorder_current(), .from = *from};
     if (c.recorder == NULL || lane == NULL || lane->recorder != c.recorder ||
         !c.recorder->settings->stacks)
         return 0;
@@ -163,12 +184,33 @@ uint32_t xfs_stack_capture(void)
     }
     struct xfs_guard guard = xfs_guard_enter();
     lane->in_stack = true;
-    c.from = xfs_registers_here();
-    if (!xfs_on_own_stack(capture, &c))
-        xfs_count_lost(c.recorder, XFT_LOSS_STACKS, 1);
+    capture_in(lane, &c, called_from);
     lane->in_stack = false;
     xfs_guard_leave(guard);
     return c.id;
+}
+
+/* What was remembered had all that a stack needs. A signal handler on top of this takes none. */
+static inline uint32_t remembered(struct xfs_lane *lane, const struct xfs_registers *from,
+                                  uintptr_t called_from)
+{
+    if (lane == NULL || called_from == 0 || lane->in_stack || xfs_entered ||
+        !xfs_lane_current(lane) || xfs_python_is_on(&lane->recorder->stacks.python))
+        return 0;
+    lane->in_stack = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint32_t id = xfs_remembered_find(&lane->remembered, called_from, from);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lane->in_stack = false;
+    return id;
+}
+
+uint32_t xfs_stack_capture(uintptr_t called_from)
+{
+    struct xfs_lane *lane = xfs_self;
+    struct xfs_registers from = xfs_registers_here();
+    uint32_t id = remembered(lane, &from, called_from);
+    return __builtin_expect(id != 0, 1) ? id : capture_anew(lane, &from, called_from);
 }
 
 /* Work that may not be xfs_entered again by a signal handler on top of it, which would wait for

@@ -26,8 +26,10 @@ void xfs_event_commit(struct xft_event *event);
 void xfs_event_write(const struct xft_event *event);
 
 /* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
- * the file before this returns. Frames of this library are left out. */
-__attribute__((hot)) uint32_t xfs_stack_capture(void);
+ * the file before this returns. Frames of this library are left out. `called_from`: the program's
+ * return address, by which a stack that this thread had before is found again (remembered.h); 0:
+ * not looked for. */
+__attribute__((hot, noinline)) uint32_t xfs_stack_capture(uintptr_t called_from);
 
 /* Id of a stack of one frame, at this instruction: a place in the program that is not on this
  * thread's stack. 0 as above, and for address 0. */

@@ -345,6 +345,7 @@ struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
     uint32_t until_timed = lane->until_timed;
     memset(lane, 0, offsetof(struct xfs_lane, node)); /* other threads may be reading the node */
     lane->until_timed = xfs_cost_count(until_timed);
+    xfs_remembered_forget(&lane->remembered);
     lane->recorder = recorder;
     lane->id = 1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
     lane->tid = has_writer(recorder) ? own_tid() : gettid();

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "preload/record/life.h"
+#include "preload/record/remembered.h"
 #include "preload/record/rooms.h"
 #include "preload/base/pool.h"
 #include "xferscope/trace.h"
@@ -62,6 +63,7 @@ struct xfs_lane {
     struct xfs_room_place place;
     uint64_t timed_from_ns; /* that call */
     uint8_t timed;          /* calls so far, the first few */
+    struct xfs_remembered remembered;
 } __attribute__((aligned(64)));
 
 struct xfs_lanes {

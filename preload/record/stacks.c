@@ -56,7 +56,7 @@ static pid_t own_thread(void)
 }
 
 uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registers *from,
-                         uint64_t *addresses, uint32_t most)
+                         uint64_t *addresses, uint32_t most, struct xfs_reads *reads)
 {
     struct xfs_stacks *stacks = &recorder->stacks;
     uint64_t python[XFS_PYTHON_FRAMES];
@@ -66,7 +66,7 @@ uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registe
         python_depth = xfs_python_take(&stacks->python, own_thread(), python, python_most);
     most = most < MOST_FRAMES - python_depth ? most : MOST_FRAMES - python_depth;
     struct xfs_walk walk;
-    xfs_unwind_begin(&walk, from);
+    xfs_unwind_begin(&walk, from, reads);
     uint32_t depth = 0;
     for (uint32_t own = 0; own < OWN_FRAMES && depth < most;) {
         uintptr_t frame = xfs_unwind_next(&walk);

@@ -36,8 +36,9 @@ uint32_t xfs_stacks_intern(struct xfs_recorder *recorder, uint64_t *addresses, u
 #define XFS_STACK_FRAMES 64
 
 /* Writes the calling thread's stack, from `from` on, to `addresses` (XFS_STACK_FRAMES of them): at
- * most `most` native frames, and as many Python frames if there are any. Returns its depth. */
+ * most `most` native frames, and as many Python frames if there are any. Returns its depth. `reads`
+ * (may be NULL): what the native frames depended on. */
 uint32_t xfs_stacks_take(struct xfs_recorder *recorder, const struct xfs_registers *from,
-                         uint64_t *addresses, uint32_t most);
+                         uint64_t *addresses, uint32_t most, struct xfs_reads *reads);
 
 #endif

@@ -39,19 +39,53 @@ __attribute__((always_inline)) static inline struct xfs_registers xfs_registers_
     return here;
 }
 
+/*
+ * What a walk depended on besides where it began and the rules: the words of the stack that led it,
+ * and the first frame pointer, if it was used. The same of all these give the same walk. Not
+ * `whole`: it depended on more, or on more words.
+ *
+ * A saved frame pointer counts only where a frame is found by it: compilers keep other things in
+ * that register, which differ from call to call.
+ */
+#define XFS_READS 80
+struct xfs_reads {
+    bool whole;
+    bool of_first_fp;
+    uint32_t count;
+    uint16_t at[XFS_READS]; /* words above the first stack pointer */
+    uintptr_t value[XFS_READS];
+};
+
 struct xfs_walk {
     struct xfs_registers at;
     struct xfs_known stack;
-    uint64_t stamp;   /* of valid rules (rules.h) */
-    bool interrupted; /* pc is where a signal came, not where a call returns to */
+    uint64_t stamp;              /* of valid rules (rules.h) */
+    struct xfs_reads *reads;     /* NULL: nobody asks */
+    uintptr_t first_sp, fp_word; /* where at.fp was read; or one of walk.c's */
+    bool interrupted;            /* pc is where a signal came, not where a call returns to */
 };
 
 /* Once per process, before the first walk; takes memory. Without it every rule is computed each
  * time. */
 void xfs_unwind_init(void);
 
-/* From registers of a function of this thread that has not returned. */
-void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from);
+/* From registers of a function of this thread that has not returned. `reads` (may be NULL) is
+ * filled in as the walk goes on. */
+void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from,
+                      struct xfs_reads *reads);
+
+/* Are these words as they were, in a walk from this stack pointer? A word is read only when those
+ * that led to it are the same: so nothing is touched that the walk itself would not touch.
+ * Sanitizers watch the words between a function's variables. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static inline bool
+xfs_reads_hold(const struct xfs_reads *reads, uintptr_t sp)
+{
+    const volatile uintptr_t *stack = (const volatile uintptr_t *)sp;
+    uint32_t count = reads->count, i = 0;
+    while (i < count && stack[reads->at[i]] == reads->value[i])
+        i++;
+    return i == count;
+}
 
 /* The next return address, or where a signal interrupted; 0 at the end. May change errno. */
 uintptr_t xfs_unwind_next(struct xfs_walk *walk);

@@ -14,6 +14,10 @@
  * rule. */
 #define MOST_TRUSTED ((uintptr_t)1 << 20)
 
+/* In place of the word of a frame pointer: it is the first one; it has been noted. */
+#define FIRST_FP ((uintptr_t)0)
+#define NOTED_FP ((uintptr_t)1)
+
 void xfs_unwind_init(void)
 {
     static _Atomic bool done;
@@ -25,9 +29,18 @@ void xfs_unwind_init(void)
     xfs_unloads_watch_forks();
 }
 
-void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from)
+void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from,
+                      struct xfs_reads *reads)
 {
     walk->at = *from;
+    walk->first_sp = from->sp;
+    walk->reads = reads;
+    walk->fp_word = FIRST_FP;
+    if (reads) {
+        reads->whole = true;
+        reads->of_first_fp = false;
+        reads->count = 0;
+    }
     walk->interrupted = true; /* these registers are of this very instruction */
     walk->stamp = xfs_rules_stamp();
     xfs_known_begin(&walk->stack, from->sp);
@@ -41,6 +54,43 @@ void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from)
 OF_THE_STACK static inline uintptr_t load(uintptr_t word)
 {
     return *(const volatile uintptr_t *)word;
+}
+
+/* The walk went by this word's value. */
+static inline void note(struct xfs_walk *walk, uintptr_t word, uintptr_t value)
+{
+    uintptr_t at = (word - walk->first_sp) / sizeof(uintptr_t);
+    struct xfs_reads *reads = walk->reads;
+    if (reads && reads->count < XFS_READS && at <= UINT16_MAX) {
+        reads->at[reads->count] = (uint16_t)at;
+        reads->value[reads->count++] = value;
+    } else if (reads) {
+        reads->whole = false;
+    }
+}
+
+/* A frame is found by the frame pointer. */
+static void note_fp(struct xfs_walk *walk)
+{
+    if (walk->fp_word == FIRST_FP && walk->reads)
+        walk->reads->of_first_fp = true;
+    else if (walk->fp_word != NOTED_FP)
+        note(walk, walk->fp_word, walk->at.fp);
+    walk->fp_word = NOTED_FP;
+}
+
+/* What the walk does next does not follow from words alone. */
+static void depends_on_more(struct xfs_walk *walk)
+{
+    if (walk->reads)
+        walk->reads->whole = false;
+}
+
+/* The end, for a reason that may not be there the next time. */
+static uintptr_t gives_up(struct xfs_walk *walk)
+{
+    depends_on_more(walk);
+    return 0;
 }
 
 static inline bool is_known(const struct xfs_walk *walk, uintptr_t word)
@@ -71,30 +121,56 @@ static uintptr_t base_of(const struct xfs_walk *walk, enum xfs_base base, uintpt
     return base == XFS_OF_CFA ? cfa : base == XFS_OF_FP ? walk->at.fp : walk->at.sp;
 }
 
+static inline bool is_by_fp(uint64_t rule, unsigned at)
+{
+    return xfs_rule_base(rule, at) == XFS_OF_FP;
+}
+
+/* What this rule made of the frame. */
+static void note_by_rule(struct xfs_walk *walk, uint64_t rule, uintptr_t cfa_at, uintptr_t cfa,
+                         uintptr_t ra_at, uintptr_t ra, uintptr_t fp_at)
+{
+    bool cfa_lies = rule & XFS_RULE_CFA_LIES,
+         has_fp = xfs_rule_base(rule, XFS_RULE_FP_BASE) != XFS_UNCHANGED;
+    if (rule & XFS_RULE_SIGNAL || cfa <= walk->at.sp || (cfa_lies && !is_known(walk, cfa_at)) ||
+        !is_known(walk, ra_at) || (has_fp && !is_known(walk, fp_at)))
+        depends_on_more(walk);
+    if (is_by_fp(rule, XFS_RULE_CFA_BASE) || is_by_fp(rule, XFS_RULE_RA_BASE) ||
+        is_by_fp(rule, XFS_RULE_FP_BASE))
+        note_fp(walk);
+    if (cfa_lies)
+        note(walk, cfa_at, cfa);
+    note(walk, ra_at, ra);
+    if (has_fp)
+        walk->fp_word = fp_at;
+}
+
 /* The general case: any rule, and memory not known to be readable. */
 static XFS_COLD uintptr_t next_by_rule(struct xfs_walk *walk, uint64_t rule)
 {
     struct xfs_registers *at = &walk->at;
     uintptr_t cfa = base_of(walk, xfs_rule_base(rule, XFS_RULE_CFA_BASE), 0) +
-                    (uintptr_t)xfs_rule_cfa_offset(rule);
+                    (uintptr_t)xfs_rule_cfa_offset(rule),
+              cfa_at = cfa;
     if (rule & XFS_RULE_ENDS)
         return 0;
     if (rule & XFS_RULE_CFA_LIES) {
         if (!may_load(walk, cfa, true))
-            return 0;
+            return gives_up(walk);
         cfa = load(cfa);
     }
     if (cfa <= at->sp && at->pc != (uintptr_t)xfs_stack_switch_returned)
-        return 0;
+        return gives_up(walk);
     uintptr_t ra_at = base_of(walk, xfs_rule_base(rule, XFS_RULE_RA_BASE), cfa) +
                       (uintptr_t)xfs_rule_ra_offset(rule);
     enum xfs_base of_fp = xfs_rule_base(rule, XFS_RULE_FP_BASE);
     uintptr_t fp_at = base_of(walk, of_fp, cfa) + (uintptr_t)xfs_rule_fp_offset(rule);
     if (!may_load(walk, ra_at, true))
-        return 0;
+        return gives_up(walk);
     uintptr_t ra = load(ra_at), fp = at->fp;
     if (of_fp != XFS_UNCHANGED) /* many callers do not need it */
         fp = may_load(walk, fp_at, true) ? load(fp_at) : 0;
+    note_by_rule(walk, rule, cfa_at, cfa, ra_at, ra, fp_at);
     walk->interrupted = rule & XFS_RULE_SIGNAL;
     return step_to(walk, ra, cfa, fp);
 }
@@ -134,6 +210,7 @@ static XFS_COLD uintptr_t next_by_frame_pointer(struct xfs_walk *walk)
  * coroutine's first function: there is no caller. */
 static XFS_COLD uintptr_t next_without_rule(struct xfs_walk *walk)
 {
+    depends_on_more(walk);
     bool made = !walk->interrupted && xfs_rule_of(walk->at.pc, walk->stamp) != 0;
     return made ? 0 : next_by_frame_pointer(walk);
 }
@@ -144,13 +221,19 @@ uintptr_t xfs_unwind_next(struct xfs_walk *walk)
     uint64_t rule = xfs_rule_of(pc, walk->stamp);
     if (__builtin_expect(rule == 0, 0))
         return next_without_rule(walk);
-    uintptr_t cfa = (rule >> XFS_RULE_CFA_BASE & 1 ? walk->at.fp : walk->at.sp) +
-                    (uintptr_t)xfs_rule_cfa_offset(rule);
+    bool by_fp = rule >> XFS_RULE_CFA_BASE & 1;
+    uintptr_t cfa = (by_fp ? walk->at.fp : walk->at.sp) + (uintptr_t)xfs_rule_cfa_offset(rule);
     bool has_fp = xfs_rule_base(rule, XFS_RULE_FP_BASE) != XFS_UNCHANGED;
     uintptr_t fp_at = cfa + (uintptr_t)xfs_rule_fp_offset(rule);
     if (!xfs_rule_is_plain(rule) || cfa <= walk->at.sp || !is_known(walk, cfa - 8) ||
         (has_fp && !is_known(walk, fp_at)))
         return next_by_rule(walk, rule);
     walk->interrupted = false;
-    return step_to(walk, load(cfa - 8), cfa, has_fp ? load(fp_at) : walk->at.fp);
+    uintptr_t ra = load(cfa - 8), fp = has_fp ? load(fp_at) : walk->at.fp;
+    if (by_fp)
+        note_fp(walk);
+    note(walk, cfa - 8, ra);
+    if (has_fp)
+        walk->fp_word = fp_at;
+    return step_to(walk, ra, cfa, fp);
 }

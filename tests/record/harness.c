@@ -22,7 +22,7 @@ static bool call(uint64_t bytes, uint64_t aux, void (*between)(void))
     if (!xfs_record_ready())
         return false;
     uint64_t start = xfs_now_ns();
-    uint32_t stack = xfs_stack_capture();
+    uint32_t stack = xfs_stack_capture(0);
     struct xft_event *event = xfs_event_begin();
     if (event == NULL)
         return false;
@@ -85,7 +85,7 @@ EXPORTED uint64_t harness_capture_ns(uint32_t times)
         return 0;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (uint32_t i = 0; i < times; i++)
-        xfs_stack_capture();
+        xfs_stack_capture(0);
     clock_gettime(CLOCK_MONOTONIC, &end);
     return (uint64_t)((end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec);
 }

@@ -12,7 +12,7 @@ __attribute__((noinline)) size_t both_take_ours(uintptr_t *frames, size_t most)
     struct xfs_registers here = xfs_registers_here();
     struct xfs_walk walk;
     size_t n = 0;
-    xfs_unwind_begin(&walk, &here);
+    xfs_unwind_begin(&walk, &here, NULL);
     while (n < most && (frames[n] = xfs_unwind_next(&walk)) != 0)
         n++;
     return n;

@@ -76,7 +76,7 @@ static void walk_any(uintptr_t *stack)
     struct xfs_registers from = {
         .pc = any_word(stack), .sp = (uintptr_t)&stack[any() % WORDS], .fp = any_word(stack)};
     size_t frames = 0;
-    xfs_unwind_begin(&walk, &from);
+    xfs_unwind_begin(&walk, &from, NULL);
     while (xfs_unwind_next(&walk) != 0)
         assert_true(++frames <= WORDS);
 }

@@ -229,7 +229,7 @@ ROWS = [
       "after an exchange all copies of a child graph have its first one's bytes",
       "preload.graph"),
     M("hook-graph-without-site", "preload/intercept/hook.c",
-      """        f->event.stack = xfs_stack_capture();
+      """        f->event.stack = xfs_stack_capture(called_from());
         xfs_event_write(&f->event);""",
       "        xfs_event_write(&f->event);",
       "copies of graphs have no call site",

@@ -39,4 +39,9 @@ ROWS = [
       "    return row.code < *(const int64_t *)key;",
       "a function's first instruction belongs to the function before it",
       "unwind.every_step"),
+    M("saved-rbp-not-noted", "preload/unwind/walk.c",
+      "    if (by_fp)\n        note_fp(walk);",
+      "",
+      "a remembered stack is taken for one whose frames were found by another frame pointer",
+      "unwind.reads"),
 ]
