@@ -1,13 +1,14 @@
 /*
  * Programs with a call every few microseconds, for which recording is dear: rounds of the same work
- * for some seconds. Prints the rounds, and us a round: mean, median, median of the last half.
- * DENSE_PIN=1: once all threads are there the calling one stays on processor 2, the others (of the
- * driver, of the recorder) on the upper half.
+ * for some seconds, or so many rounds. Prints the rounds, and us a round: mean, median, median of
+ * the last half. DENSE_PIN=1: once all threads are there the calling one stays on processor 2, the
+ * others (of the driver, of the recorder) on the upper half.
  *
- * usage: dense_calls MODE SECONDS      MODE: see the table in main()
+ * usage: dense_calls MODE SECONDS [ROUNDS]      MODE: see the table in main(); ROUNDS: at most
  */
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -162,19 +163,20 @@ int main(int argc, char **argv)
                  {"large", large}};
     void (*work)() = NULL;
     for (const auto &mode : modes)
-        if (argc == 3 && strcmp(argv[1], mode.name) == 0)
+        if ((argc == 3 || argc == 4) && strcmp(argv[1], mode.name) == 0)
             work = mode.work;
     if (work == NULL) {
-        fprintf(stderr, "usage: dense_calls MODE SECONDS\n");
+        fprintf(stderr, "usage: dense_calls MODE SECONDS [ROUNDS]\n");
         return 2;
     }
     prepare(work == managed_memory);
     work();
     if (getenv("DENSE_PIN"))
         pin();
+    size_t most = argc == 4 ? strtoul(argv[3], NULL, 10) : SIZE_MAX;
     std::vector<double> times;
     double begin = now_us(), end = begin;
-    while (end - begin < atof(argv[2]) * 1e6) {
+    while (end - begin < atof(argv[2]) * 1e6 && times.size() < most) {
         double start = end;
         work();
         end = now_us();

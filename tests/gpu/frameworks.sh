@@ -75,6 +75,7 @@ python torch_compile_graph 1 torch_compile reduce-overhead
 python torch_expandable 1 torch_expandable
 python torch_graph 1 torch_graph
 python torch_threads 1 torch_threads
+python torch_allreduce 1 torch_allreduce
 python torch_distributed 2 torch_distributed
 python cupy 1 cupy_copies
 python numba 1 numba_copies

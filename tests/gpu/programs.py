@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Runs programs bare, recorded with next to nothing, and recorded by default, in turn.
+
+usage: tests/gpu/programs.py BUILD OUT COMMANDS [options]
+
+COMMANDS is a file with one program a line: a name, a colon, a command as a shell takes it; the part of the
+name before a slash is its collection. Empty lines and #comments are left out. Commands run in the folder of
+COMMANDS. Each is run once to begin with, several at a time (--screen): one that fails or takes longer than
+--limit is left out, with the reason. The others then run in rounds, one at a time, the shorter ones first,
+each by these ways (--ways; one may stand there twice):
+
+  bare      as it is: the time of the whole process is measured
+  light     without stacks, device times, kernels and arguments, so that CUPTI is not there; what remains,
+            some 100 ns a call, the trace itself tells and the replay takes out: the unrecorded span
+  recorded  xferscope record with its default settings
+
+Rounds end after --rounds, or after --seconds in the middle of one. OUT/runs.tsv has a line for each run (name,
+way, number, seconds of the whole process, exit status, trace), written as it ends; OUT/programs.json has the
+programs with why any was left out. programs_table.py makes the tables of it.
+
+Exit status: 0 measured; 1 nothing was; 2 wrong usage.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LIGHT = {"XFERSCOPE_TIMING": "host", "XFERSCOPE_KERNELS": "0", "XFERSCOPE_STACKS": "0",
+         "XFERSCOPE_ARGUMENTS": "0", "XFERSCOPE_MANAGED": "0", "XFERSCOPE_NVTX": "0"}
+WAYS = ("bare", "light", "recorded")
+LINE = re.compile(r"([^\s:]+):\s+(\S.*)")
+
+
+def programs_of(file):
+    """The programs of a file of commands, in its order."""
+    found = []
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        match = LINE.fullmatch(line)
+        try:
+            shlex.split(match[2])
+        except (TypeError, ValueError):
+            print(f"{file}:{number}: not NAME: COMMAND", file=sys.stderr)
+            sys.exit(2)
+        found.append({"name": match[1], "command": match[2], "problem": None})
+    return found
+
+
+def run(command, folder, limit, env):
+    """(seconds, exit status); status None: it was ended after the limit, 127: it could not be started."""
+    start = time.monotonic()
+    try:
+        process = subprocess.Popen(command, cwd=folder, env=env, start_new_session=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except OSError:
+        return 0, 127
+    try:
+        status = process.wait(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        status = None
+    return time.monotonic() - start, status
+
+
+def screen(programs, folder, arguments):
+    """Leaves out what does not work here; all of them have run once then."""
+    def once(program):
+        seconds, status = run(shlex.split(program["command"]), folder, arguments.limit, os.environ)
+        program["first_s"] = round(seconds, 3)
+        if status is None:
+            program["problem"] = f"takes longer than {arguments.limit:g} s"
+        elif status:
+            program["problem"] = f"exit status {status}"
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.screen) as pool:
+        list(pool.map(once, programs))
+
+
+def one_way(program, way, number, folder, arguments):
+    """One run: a line of runs.tsv."""
+    command, env, trace = shlex.split(program["command"]), dict(os.environ), ""
+    if way != "bare":
+        trace = f"{program['name'].replace('/', '-')}.{way}{number}.xft"
+        command = [arguments.tool, "record", "--quiet", "-o", str(arguments.out / trace), "--", *command]
+    if way == "light":
+        env.update(LIGHT)
+    seconds, status = run(command, folder, arguments.limit + 5, env)
+    return [program["name"], way, str(number), f"{seconds:.4f}", str(status), trace]
+
+
+def rounds(programs, folder, arguments, file):
+    """How many runs there were."""
+    end, count = time.monotonic() + arguments.seconds, 0
+    for round_ in range(arguments.rounds):
+        for place, program in enumerate(programs):
+            ways = [way for way in arguments.ways if way != "bare" or arguments.bare.search(program["name"])]
+            turn = (round_ + place) % len(ways)
+            for way in ways[turn:] + ways[:turn]:
+                if time.monotonic() > end:
+                    return count
+                count += 1
+                print(*one_way(program, way, count, folder, arguments), sep="\t", file=file, flush=True)
+    return count
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("commands", type=Path)
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--seconds", type=float, default=3600, metavar="S", help="for the rounds")
+    parser.add_argument("--limit", type=float, default=15, metavar="S", help="for each run")
+    parser.add_argument("--screen", type=int, default=4, metavar="N", help="first runs at a time")
+    parser.add_argument("--ways", type=lambda text: text.split(","), default=list(WAYS), metavar="WAY,...")
+    parser.add_argument("--bare", type=re.compile, default=re.compile(""), metavar="REGEX",
+                        help="names of the programs that are run bare, too (default: all)")
+    arguments = parser.parse_args()
+    if not set(arguments.ways) <= set(WAYS) or arguments.rounds < 1 or arguments.screen < 1:
+        parser.error(f"--ways: of {', '.join(WAYS)}; --rounds, --screen: 1 at least")
+    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
+    arguments.out = arguments.out.resolve()
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    programs, folder = programs_of(arguments.commands), arguments.commands.resolve().parent
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    screen(programs, folder, arguments)
+    (arguments.out / "programs.json").write_text(json.dumps(programs, indent=1) + "\n")
+    working = [program for program in programs if not program["problem"]]
+    working.sort(key=lambda program: program["first_s"])
+    print(f"{len(working)} of {len(programs)} programs work here", flush=True)
+    with (arguments.out / "runs.tsv").open("w") as file:
+        count = rounds(working, folder, arguments, file)
+    print(f"{count} runs")
+    return not count
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""programs.py and programs_table.py with a stand-in for xferscope: what is left out, what is compared."""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# Stands in for the command: `record` writes how it recorded and runs the program; `analyze` tells the spans
+# that stand in the file of that way, or nothing.
+XFERSCOPE = """#!/bin/sh
+case $1 in
+record) echo "${XFERSCOPE_TIMING:-default}" >"$4"; shift 5; exec "$@" ;;
+analyze) cat "$(dirname "$0")/$(cat "$2").json" ;;
+esac
+"""
+
+
+def whatif(recorded, alone, **more):
+    span = {"recorded_s": recorded, "replayed_s": recorded, "alone_s": alone}
+    return {"whatif": {"known": True, "span": span, **more}}
+
+
+class ProgramsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "xferscope").write_text(XFERSCOPE)
+        (self.folder / "bin" / "xferscope").chmod(0o755)
+        self.tell(whatif(0.0101, 0.0100), whatif(0.0120, 0.0104))
+
+    def tell(self, light, default):
+        for way, told in (("host", light), ("default", default)):
+            (self.folder / "bin" / f"{way}.json").write_text(json.dumps(told))
+
+    def script(self, name, *arguments):
+        done = subprocess.run([sys.executable, str(HERE / name), str(self.folder), str(self.folder / "out"), *arguments],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def measure(self, commands, *options):
+        (self.folder / "commands").write_text(commands)
+        status, text = self.script("programs.py", str(self.folder / "commands"), *options)
+        lines = (self.folder / "out" / "runs.tsv").read_text().splitlines() if status < 2 else []
+        return status, text, [line.split("\t") for line in lines]
+
+    def table(self):
+        status, text = self.script("programs_table.py", "profile")
+        entries = json.loads((self.folder / "out" / "table.json").read_text())
+        return status, text, {entry["name"]: entry for entry in entries}
+
+    def test_rounds(self):
+        _, text, runs = self.measure("# ours\n\na/one: true\nb/two: env true\n", "--rounds", "2", "--bare", "^a/")
+        self.assertIn("2 of 2 programs work here", text)
+        self.assertEqual(sorted((run[0], run[1]) for run in runs),
+                         sorted(2 * [("a/one", "bare"), ("a/one", "light"), ("a/one", "recorded"),
+                                     ("b/two", "light"), ("b/two", "recorded")]))
+        self.assertEqual(len({run[5] for run in runs if run[5]}), 8)
+
+    def test_a_way_twice(self):
+        runs = self.measure("a: true\n", "--rounds", "1", "--ways", "light,recorded,light")[2]
+        self.assertEqual([run[1] for run in runs], ["light", "recorded", "light"])
+
+    def test_left_out(self):
+        status, text, runs = self.measure("f: false\nm: ./missing\ns: sleep 60\n", "--limit", "0.3")
+        self.assertEqual((status, runs), (1, []))
+        self.assertIn("0 of 3", text)
+        problems = {entry["name"]: entry["problem"] for entry in self.table()[2].values()}
+        self.assertEqual(problems, {"f": "exit status 1", "m": "exit status 127", "s": "takes longer than 0.3 s"})
+
+    def test_no_time(self):
+        status, _, runs = self.measure("a: true\n", "--seconds", "0")
+        self.assertEqual((status, runs), (1, []))
+        self.assertEqual(self.table()[2]["a"]["problem"], "no time was left")
+
+    def test_wrong_line(self):
+        for line in ("no colon\n", "quoted: 'open\n"):
+            self.assertIn(":1: not NAME: COMMAND", self.measure(line)[1])
+
+    def test_compared(self):
+        self.measure("a: true\n", "--rounds", "2")
+        status, text, entries = self.table()
+        self.assertEqual(status, 0, text)
+        self.assertIn("| a | 10.000 | 0.0% | 12.000 | 10.400 | +4.0% | +20.0% |", text)
+        self.assertIn("steady ones of these: 1; median 4.0%, mean 4.0%; within 3 % 0, within 5 % 1", text)
+        self.assertAlmostEqual(entries["a"]["off"], 0.04)
+
+    def test_short_ones_and_one_run_are_not_steady(self):
+        self.measure("a: true\n", "--rounds", "1")
+        self.assertIn("steady ones of these: none", self.table()[1])
+        self.tell(whatif(0.0011, 0.0010), whatif(0.0012, 0.0010))
+        self.measure("a: true\n", "--rounds", "2")
+        self.assertIn("off, of 2 ms and more: none", self.table()[1])
+
+    def test_not_replayed(self):
+        self.tell(whatif(0.0101, 0.0100), whatif(0.012, 0.01, known=False, why_not="events were lost"))
+        self.measure("a: true\n", "--rounds", "1")
+        status, _, entries = self.table()
+        self.assertEqual((status, entries["a"]["problem"]), (1, "events were lost"))
+
+    def test_a_run_that_fails(self):
+        self.measure(f"a: sh -c 'echo >>{self.folder}/ran; test $(wc -l <{self.folder}/ran) -lt 4'\n", "--rounds", "1")
+        self.assertIn("exit status 1 in some runs", self.table()[2]["a"]["problem"])
+
+
+if __name__ == "__main__":
+    unittest.main()
