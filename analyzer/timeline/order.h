@@ -18,7 +18,10 @@ enum xfa_activity {
     XFA_ACTIVE_STALL, /* managed memory that kernels of the GPU wait for: moved to it, or a fault
                          served */
     XFA_ACTIVE_WAIT,  /* of a thread: for all GPUs of the process */
-    XFA_ACTIVITIES
+    XFA_ACTIVITIES,
+    /* None: from here on, or until here, a range of the phase `name` (phase_shares.h) is open. */
+    XFA_PHASE_OPENS = XFA_ACTIVITIES,
+    XFA_PHASE_CLOSES
 };
 
 struct xfa_span {

@@ -89,8 +89,17 @@ static void take_wait(struct xfa_timeline *timeline, const struct xfa_event *eve
 
 #define LEVELS 4 /* of a thread; deeper ones are not drawn */
 
-/* They say nothing of whose time it was: only their track has them. Within one they end in the
- * order in which they began, but for those of the process. */
+/* In the shares the ranges of a name are one phase. */
+static void mark_range(struct xfa_timeline *timeline, const struct xfa_range *range, bool closes,
+                       uint64_t ns)
+{
+    uint32_t phase = xfa_phase_number(timeline->phases, range->name);
+    if (phase != XFA_NO_PHASE)
+        xfa_version_mark(&timeline->recorded, phase, closes, since_start(timeline, ns));
+}
+
+/* On their track. Within one they end in the order in which they began, but for those of the
+ * process. */
 static void take_range(struct xfa_timeline *timeline, const struct xfa_range *range,
                        uint64_t end_ns)
 {
@@ -114,6 +123,7 @@ static void take_unended(void *self, const struct xfa_range *range, enum xfa_une
                          uint64_t end_ns)
 {
     struct xfa_timeline *timeline = self;
+    mark_range(timeline, range, true, end_ns);
     if (!timeline->shares_alone)
         take_range(timeline, range, end_ns);
 }
@@ -139,8 +149,14 @@ static void observe_event(void *self, const struct xfa_event *event)
     case XFT_EVENT_LAUNCH:
         timeline->recorded.launches += !(event->flags & XFT_CAPTURED);
         break;
+    case XFT_EVENT_RANGE_BEGIN:
+        if (event->range)
+            mark_range(timeline, event->range, false, event->start_ns);
+        break;
     case XFT_EVENT_RANGE_END:
         if (event->range)
+            mark_range(timeline, event->range, true, event->start_ns);
+        if (event->range && !timeline->shares_alone)
             take_range(timeline, event->range, event->start_ns);
         break;
     default:
@@ -190,11 +206,11 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 
 static const uint32_t of_shares = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
                                   XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
-                                  XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH);
-/* Ranges and buffers, which shares of time do without. */
-static const uint32_t of_drawing = XFA_KIND(XFT_EVENT_RANGE_END) | XFA_KIND(XFT_EVENT_ALLOC) |
-                                   XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |
-                                   XFA_KIND(XFT_EVENT_UNREGISTER);
+                                  XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) |
+                                  XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END);
+/* Buffers, which shares of time do without. */
+static const uint32_t of_drawing = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
+                                   XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
 
 static uint32_t begin_process(void *self, struct xfa_process *process)
 {
@@ -213,6 +229,7 @@ static void end_process(void *self, struct xfa_process *process)
     if (process->end_mono_ns > process->start_mono_ns)
         end = process->end_mono_ns - process->start_mono_ns;
     xfa_version_end(&timeline->recorded, end);
+    xfa_phase_shares_end(timeline->phases, &timeline->recorded.times, process);
 }
 
 struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
@@ -238,6 +255,8 @@ void xfa_timeline_init(struct xfa_timeline *timeline)
     xfa_labels_init(&timeline->labels);
     xfa_version_init(&timeline->recorded, XFA_TIMELINE_SLICES);
     xfa_version_init(&timeline->advised, XFA_TIMELINE_SLICES);
+    timeline->phases = xfa_phase_shares_new();
+    timeline->recorded.times.phases = timeline->phases;
     xfa_labels_begin(timeline);
     xfa_buffers_init(&timeline->buffers);
     xfa_traffic_init(&timeline->traffic);
@@ -248,6 +267,7 @@ void xfa_timeline_free(struct xfa_timeline *timeline)
     xfa_labels_free(&timeline->labels);
     xfa_version_free(&timeline->recorded);
     xfa_version_free(&timeline->advised);
+    xfa_phase_shares_free(timeline->phases);
     for (size_t i = 0; i < timeline->set_count; i++)
         xfa_version_free(&timeline->sets[i].version);
     free(timeline->sets);

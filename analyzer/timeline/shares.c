@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyzer/timeline/labels.h"
+#include "analyzer/timeline/phase_shares.h"
 
 enum { NO_GPU = XFA_SHARE_GPUS, ANY_GPU };
 
@@ -71,15 +72,39 @@ static void add(struct xfa_shares *shares, size_t place, const struct xfa_span *
         advance(shares, NO_GPU, span->start);
         *time = shares->times[NO_GPU];
         time->began = time->ended = 0;
+        if (shares->phases)
+            xfa_phase_copy(shares->phases, NO_GPU, place);
     }
     advance(shares, place, span->start);
     if (span->end > time->until[span->activity])
         time->until[span->activity] = span->end;
 }
 
+static void take_phase(struct xfa_shares *shares, uint32_t phase, bool closes)
+{
+    for (size_t i = 0; i <= ANY_GPU; i++)
+        if (shares->times[i].used)
+            xfa_phase_take(shares->phases, phase, i, shares->times[i].shares, closes);
+}
+
+static void mark(struct xfa_shares *shares, const struct xfa_span *span)
+{
+    bool closes = span->activity == XFA_PHASE_CLOSES;
+    if (closes ? !xfa_phase_closes(shares->phases, span->name)
+               : !xfa_phase_opens(shares->phases, span->name))
+        return;
+    for (size_t i = 0; i <= ANY_GPU; i++)
+        if (shares->times[i].used)
+            advance(shares, i, span->start);
+    take_phase(shares, span->name, closes);
+}
+
 void xfa_shares_add(struct xfa_shares *shares, const struct xfa_span *span)
 {
-    if (span->activity == XFA_ACTIVE_WAIT) {
+    if (span->activity >= XFA_ACTIVITIES) {
+        if (shares->phases)
+            mark(shares, span);
+    } else if (span->activity == XFA_ACTIVE_WAIT) {
         for (size_t i = 0; i < XFA_SHARE_GPUS; i++)
             if (shares->times[i].used)
                 add(shares, i, span);

@@ -17,6 +17,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/timeline/buffers.h"
 #include "analyzer/timeline/labels.h"
+#include "analyzer/timeline/phase_shares.h"
 #include "analyzer/timeline/shares.h"
 #include "analyzer/timeline/traffic.h"
 #include "analyzer/whatif/whatif.h"
@@ -48,6 +49,7 @@ struct xfa_set_tried {
 struct xfa_timeline {
     struct xfa_labels labels;
     struct xfa_version recorded, advised;
+    struct xfa_phase_shares *phases; /* as recorded */
     bool has_advised;
     struct xfa_set_tried *sets;
     size_t set_count;

@@ -43,6 +43,17 @@ void xfa_version_add(struct xfa_version *version, const struct xfa_span *span)
     take(version, false);
 }
 
+void xfa_version_mark(struct xfa_version *version, uint32_t phase, bool closes, uint64_t at)
+{
+    struct xfa_span span = {.activity = closes ? XFA_PHASE_CLOSES : XFA_PHASE_OPENS,
+                            .gpu = -1,
+                            .name = phase,
+                            .start = at,
+                            .end = at};
+    xfa_order_put(&version->order, &span);
+    take(version, false);
+}
+
 void xfa_version_end(struct xfa_version *version, uint64_t end_ns)
 {
     take(version, true);

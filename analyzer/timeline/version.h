@@ -9,6 +9,8 @@ void xfa_version_init(struct xfa_version *version, size_t budget);
 void xfa_version_free(struct xfa_version *version);
 void xfa_version_begin(struct xfa_version *version, uint32_t process);
 void xfa_version_add(struct xfa_version *version, const struct xfa_span *span);
+/* A range of the phase (phase_shares.h) begins or ends, `at` ns after the process's start. */
+void xfa_version_mark(struct xfa_version *version, uint32_t phase, bool closes, uint64_t at);
 /* end_ns 0: not known, so that it ended with the last of what ran. */
 void xfa_version_end(struct xfa_version *version, uint64_t end_ns);
 void xfa_version_finish(struct xfa_version *version, double wall_ns);

@@ -92,6 +92,15 @@ class Screen(Lab):
             self.assertEqual(saving["share_of"], of)
             self.assertAlmostEqual(saving["share"], saved / whole, 6)
 
+    def test_what_the_gpu_did_is_of_the_phase(self):
+        """Not of the start of Python, which is 95 % of the time from the first work to the last wait."""
+        for more in ((), ("--phase", "train")):
+            shown = " ".join(self.terminal(*TRAIN, *more).split())
+            self.assertIn(" the GPU: computes 21 %, waits for copies 46 %, idle in the host's waits 4.6 %, waits for "
+                          "Python 28 % ", shown)
+        shown = " ".join(self.terminal(*TRAIN, "--phase", "tra*").split())  # no phase's name
+        self.assertIn("waits for Python", shown)
+
     def test_headline_is_of_the_work_for_gpus(self):
         shown = self.terminal(*STATIC).splitlines()
         self.assertIn("141 ms of 310 ms (first work for a GPU to last wait)", " ".join(shown[:3]))

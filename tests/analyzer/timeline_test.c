@@ -327,6 +327,43 @@ static void test_no_gpu(void **state)
     xfa_tracks_free(&tracks);
 }
 
+/* From 500 to 2000, while one of two ranges was open; the second GPU has its first work within. */
+static void test_shares_of_a_phase(void **state)
+{
+    struct xfa_process process = {.number = 0};
+    struct xfa_shares shares = {.phases = xfa_phase_shares_new()};
+    (void)state;
+    for (unsigned round = 1; round <= 2; round++) { /* two processes */
+        uint32_t phase = xfa_phase_number(shares.phases, 0);
+        const struct xfa_span spans[] = {
+            {.activity = XFA_ACTIVE_KERNEL, .gpu = 0, .start = 100, .end = 900},
+            {.activity = XFA_PHASE_OPENS, .name = phase, .gpu = -1, .start = 500, .end = 500},
+            {.activity = XFA_PHASE_OPENS, .name = phase, .gpu = -1, .start = 600, .end = 600},
+            {.activity = XFA_PHASE_CLOSES, .name = phase, .gpu = -1, .start = 700, .end = 700},
+            {.activity = XFA_ACTIVE_TRANSFER, .gpu = 1, .start = 1000, .end = 1600},
+            {.activity = XFA_ACTIVE_WAIT, .gpu = -1, .start = 1500, .end = 2500},
+            {.activity = XFA_ACTIVE_KERNEL, .gpu = 0, .start = 1800, .end = 3000},
+            {.activity = XFA_PHASE_CLOSES, .name = phase, .gpu = -1, .start = 2000, .end = 2000},
+            {.activity = XFA_PHASE_CLOSES, .name = phase, .gpu = -1, .start = 2100, .end = 2100},
+        };
+        const double wanted[XFA_SHARES] = {600, 0, 600, 700, 1100};
+        xfa_shares_begin(&shares, round - 1);
+        for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+            xfa_shares_add(&shares, &spans[i]);
+        xfa_shares_end(&shares, 4000);
+        xfa_phase_shares_end(shares.phases, &shares, &process);
+        const double *of = xfa_phase_shares_named(shares.phases, "(no name)");
+        assert_non_null(of);
+        for (unsigned i = 0; i < XFA_SHARES; i++)
+            about(of[i], wanted[i] * round);
+    }
+    assert_null(xfa_phase_shares_named(shares.phases, "train"));
+    for (uint64_t name = 0; name <= XFA_PHASES; name++)
+        assert_int_equal(xfa_phase_number(shares.phases, name),
+                         name < XFA_PHASES ? name : XFA_NO_PHASE);
+    xfa_phase_shares_free(shares.phases);
+}
+
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 static void test_labels(void **state)
@@ -503,13 +540,21 @@ static void test_escaping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merged),        cmocka_unit_test(test_names_of_merged),
-        cmocka_unit_test(test_many_tracks),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_of_rows), cmocka_unit_test(test_order_of_equals),
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_shares_of_gpus),
-        cmocka_unit_test(test_shares_add_up), cmocka_unit_test(test_no_gpu),
-        cmocka_unit_test(test_labels),        cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_traffic),       cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_names_of_merged),
+        cmocka_unit_test(test_many_tracks),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_of_rows),
+        cmocka_unit_test(test_order_of_equals),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_of_gpus),
+        cmocka_unit_test(test_shares_add_up),
+        cmocka_unit_test(test_no_gpu),
+        cmocka_unit_test(test_shares_of_a_phase),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,12 +174,26 @@ static double shares_of(const struct xfa_report *report, double shares[XFA_SHARE
     return whatif->span.recorded_ns;
 }
 
+/* While ranges of that name were open; 0: not known. */
+static double shares_of_phase(const struct xfa_report *report, const char *name,
+                              double shares[XFA_SHARES])
+{
+    const double *of = name ? xfa_phase_shares_named(report->timeline->phases, name) : NULL;
+    double whole = 0;
+    for (unsigned i = 0; of && i < XFA_SHARES; i++)
+        whole += shares[i] = of[i];
+    return whole;
+}
+
 static void write_gpu(const struct xfa_report *report, const struct xfa_headline *headline,
                       const struct xfa_view *view, FILE *out)
 {
     if (!report->timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
         return;
-    double shares[XFA_SHARES], whole = shares_of(report, shares);
+    double shares[XFA_SHARES], whole = shares_of_phase(report, headline->phase, shares);
+    bool of_phase = whole > 0;
+    if (!of_phase)
+        whole = shares_of(report, shares);
     bool lacks = xfa_version_lacks_kernels(&report->timeline->recorded);
     const struct {
         const char *what;
@@ -198,9 +212,8 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_headline
             text = xfa_append(text, "%s%s %s", *text ? ", " : "", parts[i].what,
                               xfa_percent_text(part, parts[i].ns, whole));
     }
-    /* The timeline does not tell shares of a phase. */
     char time[XFA_UNIT_CHARS], of[64] = "";
-    if (headline->phase)
+    if (headline->phase && !of_phase)
         snprintf(of, sizeof of, ", of %s%s", xfa_time_text(time, whole),
                  whole < report->timeline->recorded.wall_ns ? " from first work to last wait" : "");
     const char *gpu = report->analysis->run->gpu_count > 1 ? "GPUs" : "GPU";

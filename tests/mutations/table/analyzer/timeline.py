@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("timeline-phase-from-the-start", "analyzer/timeline/phase_shares.c",
+      "        of[i] += adds ? shares[i] : 0 - shares[i];",
+      "        of[i] += adds ? shares[i] : 0;",
+      "what the GPU did in a phase counts what it did before",
+      "analyzer-timeline_test"),
+    M("timeline-phase-late-gpu", "analyzer/timeline/shares.c",
+      "            xfa_phase_copy(shares->phases, NO_GPU, place);",
+      "            xfa_phase_copy(shares->phases, place, place);",
+      "a GPU that is used first in a phase has idle time from before it",
+      "analyzer-timeline_test"),
     M("timeline-merge-loses-bytes", "analyzer/timeline/tracks.c",
       "    into->bytes = xfa_add(into->bytes, slice->bytes);\n",
       "",
