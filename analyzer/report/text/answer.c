@@ -190,7 +190,7 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_headline
 {
     if (!report->timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
         return;
-    double shares[XFA_SHARES], whole = shares_of_phase(report, headline->phase, shares);
+    double shares[XFA_SHARES] = {0}, whole = shares_of_phase(report, headline->phase, shares);
     bool of_phase = whole > 0;
     if (!of_phase)
         whole = shares_of(report, shares);
