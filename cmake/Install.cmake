@@ -62,7 +62,7 @@ endif()
 
 # All that is installed, without the tests.
 add_custom_target(installed)
-foreach(target IN ITEMS xferscope_command xferscope xferscope_symbols xfa_page xferscope_pages
+foreach(target IN ITEMS xferscope_command xferscope xferscope_net xferscope_symbols xfa_page xferscope_pages
                       xferscope_completion)
   if(TARGET ${target})
     add_dependencies(installed ${target})

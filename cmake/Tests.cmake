@@ -2,7 +2,7 @@
 
 # Tests that take long: of these tools/check --quick runs none.
 set(XFERSCOPE_SLOW_TESTS
-    "^(e2e|install|page|pairs|bench|unbreakable|hostile|export|data)\\.|^simgpu\\.probe|^record\\.(python|bus|guarded|life)"
+    "^(e2e|install|page|pairs|bench|unbreakable|hostile|export|data)\\.|^simgpu\\.probe|^net\\.(ranks|hosts)|^record\\.(python|bus|guarded|life)"
     "^probe\\.(coverage|described|families|profiles|recover|records|streams|command|concurrent|staged|profile-replay)"
     "^contracts\\.(tidy|npm)|^gpu\\.(with_cupti|overlap_models|scripts|compare)"
     "^analyzer-(commands|hostile_input|html|page_build|replay.*|whatif_sample_test)$")

@@ -37,6 +37,9 @@ const char xfp_probe_usage[] =
     "      --no-verify       do not check the data after each copy\n"
     "      --resume FILE     go on with the profile of an interrupted run\n"
     "      --summary[=FILE]  print what the figures say about affinity, direction and links\n"
+    "      --net             measure the network between the ranks of an MPI launcher:\n"
+    "                        mpirun -n 2 --host a,b xferscope probe --net -o a-b.json\n"
+    "      --loaded          with --net: pairs that share a host at the same time\n"
     "      --compare A B     print where profile B differs from profile A beyond noise\n"
     "      --tolerance P     percent that runs may differ by (default 5; with --compare)\n"
     "      --quiet           say nothing but errors\n"
@@ -147,7 +150,9 @@ enum probe_option {
     RESUME,
     SUMMARY,
     COMPARE,
-    TOLERANCE
+    TOLERANCE,
+    NET,
+    LOADED
 };
 
 static bool parse_tolerance(const char *text, double *tolerance)
@@ -236,6 +241,8 @@ static int take_option(struct xfp_command *c, int option, const char *value)
         o->quiet |= option == QUIET;
         o->verify &= option != NO_VERIFY;
         o->paper |= option == PAPER;
+        c->net |= option == NET;
+        c->loaded |= option == LOADED;
         if (option == FLUSH || option == NO_FLUSH) {
             o->flush = option == FLUSH;
             c->flush_said = true;
@@ -267,6 +274,8 @@ static int check_together(struct xfp_command *c)
         return usage_error("--compare", needs_two);
     if (c->tolerance_said && !c->first)
         return usage_error("--tolerance", "goes with --compare");
+    if (c->loaded && !c->net)
+        return usage_error("--loaded", "goes with --net");
     if (c->resume && !c->output)
         c->output = whole_name(c);
     if (c->full && (o->quick || c->sized))
@@ -307,6 +316,8 @@ int xfp_parse_options(struct xfp_command *c, int argc, char **argv)
         {"summary", optional_argument, NULL, SUMMARY},
         {"compare", required_argument, NULL, COMPARE},
         {"tolerance", required_argument, NULL, TOLERANCE},
+        {"net", no_argument, NULL, NET},
+        {"loaded", no_argument, NULL, LOADED},
         {0},
     };
     int option, bad = 0;

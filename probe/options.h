@@ -17,6 +17,7 @@ struct xfp_command {
     char whole[4096];           /* output, when resuming from a partial profile */
     double tolerance;           /* of a comparison: 0.05 = 5 % */
     bool list, help, sized, summary, full, flush_said, tolerance_said;
+    bool net, loaded; /* between the ranks of an MPI program; with all pairs at once */
 };
 
 /* A run that is killed leaves its incomplete profile in OUTPUT.partial. */

@@ -223,6 +223,11 @@ int xfp_probe_command(int argc, char **argv)
         fputs(xfp_probe_usage, stdout);
         return XFP_PROBE_OK;
     }
+    if (c.net) {
+        xfc_print(stderr, "xferscope probe: --net is of the command xferscope, whose place says "
+                          "where xferscope-net is\n");
+        return XFP_PROBE_USAGE;
+    }
     if (c.first)
         return compare(&c);
     if (c.described)

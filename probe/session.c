@@ -50,7 +50,7 @@ static int make_profile(struct xfp_session *s)
     return xfp_describe_machine(s);
 }
 
-int xfp_session_open(struct xfp_session *s, const struct xfp_probe_options *options)
+static void begin(struct xfp_session *s, const struct xfp_probe_options *options)
 {
     struct xfp_system *sys = &s->sys;
 
@@ -60,7 +60,18 @@ int xfp_session_open(struct xfp_session *s, const struct xfp_probe_options *opti
     sys->warn = xfp_session_warn;
     sys->warned = s;
     sys->cu = xfp_driver_open(sys->error, sizeof(sys->error));
-    return sys->cu ? make_profile(s) : -1;
+}
+
+int xfp_session_open(struct xfp_session *s, const struct xfp_probe_options *options)
+{
+    begin(s, options);
+    return s->sys.cu ? make_profile(s) : -1;
+}
+
+int xfp_session_open_any(struct xfp_session *s, const struct xfp_probe_options *options)
+{
+    begin(s, options);
+    return make_profile(s);
 }
 
 /* Mapped, so that sizes that are never reached use no memory. */

@@ -27,6 +27,10 @@ struct xfp_session {
  * closed in either case. */
 int xfp_session_open(struct xfp_session *s, const struct xfp_probe_options *options);
 
+/* The same where a machine need not have a GPU, nor a driver: then sys.cu is NULL, there is no
+ * device, and the session's error says why. */
+int xfp_session_open_any(struct xfp_session *s, const struct xfp_probe_options *options);
+
 /* Allocates the pattern that copies move and are compared with, of the largest size. */
 int xfp_session_make_pattern(struct xfp_session *s);
 

@@ -15,6 +15,7 @@
 #include "probe/measure/budget.h"
 #include "probe/profile/profile_sections.h"
 #include "probe/progress.h"
+#include "probe/measure/rings.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
 
@@ -23,12 +24,10 @@
 #include <string.h>
 
 enum {
-    MOST_BUFFERS = 64,
-    LEAST_BUFFER_BYTES = 64 << 10,
-    MOST_BUFFER_BYTES = 8 << 20,
+    MOST_BUFFERS = XFP_MOST_BUFFERS,
     STREAMS = 2, /* on each side, alternating: events of one are processed while the other copies */
     MOST_CHECKED_BYTES = 4 << 20,
-    MOST_CELLS = 48, /* of one size: 2 to 64 buffers by 64 KiB to 8 MiB */
+    MOST_CELLS = XFP_MOST_CELLS,
 };
 
 struct stage {
@@ -137,23 +136,6 @@ static int check_chosen(struct xfp_session *s, struct stage *g, const struct xfp
     return xfp_buffer_verify(&s->sys, &g->dst, &g->src, g->bytes);
 }
 
-/* The rings that make a difference for this size: no buffer larger than needed, none unused. */
-static size_t list_cells(const struct xfp_session *s, size_t bytes, struct xfp_staged_cell *cells)
-{
-    int step = s->options->quick ? 4 : 2;
-    size_t count = 0;
-
-    for (size_t size = LEAST_BUFFER_BYTES; size <= MOST_BUFFER_BYTES; size *= (size_t)step)
-        for (uint32_t n = 2; n <= MOST_BUFFERS; n *= (uint32_t)step) {
-            bool needed = size == LEAST_BUFFER_BYTES || size < bytes;
-
-            if (needed && (n == 2 || n / (uint32_t)step * size < bytes))
-                cells[count++] =
-                    (struct xfp_staged_cell){.bytes = bytes, .buffer_bytes = size, .buffers = n};
-        }
-    return count;
-}
-
 static void use_ring(struct stage *g, size_t bytes, size_t buffer_bytes, size_t buffers)
 {
     g->bytes = bytes;
@@ -214,7 +196,7 @@ static int measure_size(struct xfp_session *s, struct stage *g, size_t bytes, ui
     int bad;
 
     *p = (struct xfp_staged_point){.bytes = bytes};
-    *count = list_cells(s, bytes, cells);
+    *count = xfp_list_rings(s->options->quick, bytes, cells);
     use_ring(g, bytes, bytes, 1);
     bad = measure(s, g, copy_peer, slice / 8, true, &p->peer_ns, &p->peer);
     if (!bad)
@@ -294,8 +276,6 @@ static int open_buffers(struct xfp_session *s, struct stage *g, const struct xfp
 {
     struct xfp_place host = {XFT_MEM_PINNED, -1, -1};
     size_t most = s->sys.most_bytes, least = s->options->min_bytes;
-    const size_t rings = (size_t)MOST_BUFFERS * MOST_BUFFER_BYTES;
-    const size_t fixed = (size_t)XFP_STAGED_BUFFERS * XFP_STAGED_BUFFER_BYTES;
     size_t ring;
 
     if (s->sys.numa_count > 1)
@@ -304,10 +284,8 @@ static int open_buffers(struct xfp_session *s, struct stage *g, const struct xfp
         xfp_buffer_make_fitting(&s->sys, g->to, bench->dst, least, &most, &g->dst))
         return -1;
     g->most = most;
-    ring = (s->options->quick ? 4 : 2) * most; /* list_cells() */
-    ring = ring < rings ? ring : rings;
-    ring = ring > fixed ? ring : fixed;
-    return xfp_buffer_make(&s->sys, g->from, host, ring > most ? ring : most, &g->ring) ||
+    ring = xfp_ring_bytes(s->options->quick, most);
+    return xfp_buffer_make(&s->sys, g->from, host, ring, &g->ring) ||
            xfp_buffer_fill(&s->sys, &g->src, most);
 }
 

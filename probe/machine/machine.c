@@ -257,21 +257,13 @@ static int simulate_nodes(struct xfp_session *s)
     return 0;
 }
 
-int xfp_describe_machine(struct xfp_session *s)
+static int describe_gpus(struct xfp_session *s)
 {
     struct xfp_machine *m = &s->profile->machine;
     int count = 0;
 
-    m->simulated = s->sys.cu->simulated_now_ns != NULL;
-    m->driver_version = s->sys.cu->version;
-    sched_getaffinity(0, sizeof(s->sys.affinity), &s->sys.affinity);
-    if (describe_host(s) ||
-        xfp_check(&s->sys, s->sys.cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
+    if (xfp_check(&s->sys, s->sys.cu->cuDeviceGetCount(&count), "cuDeviceGetCount"))
         return -1;
-    if (!m->simulated)
-        describe_system(s);
-    else
-        xfp_warn(&s->sys, "the GPU is simulated: no figure here was measured on hardware");
     m->gpus = calloc((size_t)count, sizeof(*m->gpus));
     s->sys.devices = calloc((size_t)count, sizeof(*s->sys.devices));
     if (!m->gpus || !s->sys.devices)
@@ -286,4 +278,21 @@ int xfp_describe_machine(struct xfp_session *s)
         if (find_peers(s, i, &m->gpus[i]))
             return -1;
     return s->sys.cu->simulated_bind_numa ? simulate_nodes(s) : 0;
+}
+
+int xfp_describe_machine(struct xfp_session *s)
+{
+    struct xfp_machine *m = &s->profile->machine;
+    const struct xfp_driver *cu = s->sys.cu;
+
+    m->simulated = cu && cu->simulated_now_ns;
+    m->driver_version = cu ? cu->version : 0;
+    sched_getaffinity(0, sizeof(s->sys.affinity), &s->sys.affinity);
+    if (describe_host(s))
+        return -1;
+    if (!m->simulated)
+        describe_system(s);
+    else
+        xfp_warn(&s->sys, "the GPU is simulated: no figure here was measured on hardware");
+    return cu ? describe_gpus(s) : 0;
 }

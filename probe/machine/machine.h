@@ -8,7 +8,8 @@
 
 struct xfp_bench;
 
-/* Fills the profile's machine and the session's NUMA nodes; adds warnings. 0, or -1. */
+/* Fills the profile's machine and the session's NUMA nodes; adds warnings. Without a driver there
+ * are no GPUs. 0, or -1. */
 int xfp_describe_machine(struct xfp_session *s);
 
 /* After a benchmark that used a GPU's PCIe link: notes how the link is now. */

@@ -31,6 +31,11 @@ struct xfp_stats xfp_samples_stats(struct xfp_samples *samples, size_t figure)
     return xfp_stats_of(samples->of[figure], held(samples));
 }
 
+static bool has_virtual_clock(const struct xfp_session *s)
+{
+    return s->sys.cu && s->sys.cu->simulated_now_ns;
+}
+
 /* Whether the first figure's interval is narrow enough. Sorts its samples, whose order does not
  * matter. */
 static bool narrow(const struct xfp_session *s, struct xfp_samples *samples)
@@ -38,7 +43,7 @@ static bool narrow(const struct xfp_session *s, struct xfp_samples *samples)
     size_t n = samples->n;
     struct xfp_stats stats;
 
-    if (n < ENOUGH_SAMPLES && !s->sys.cu->simulated_now_ns)
+    if (n < ENOUGH_SAMPLES && !has_virtual_clock(s))
         return false;
     stats = xfp_stats_of(samples->of[0], n);
     /* a virtual clock is exact: more samples add nothing */

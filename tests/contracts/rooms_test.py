@@ -20,7 +20,7 @@ LIBRARIES = {  # by how their headers begin
     "zstd.h": "zstd", "jansson.h": "jansson", "libsmartcols": "libsmartcols", "hwloc": "hwloc",
     "numa": "libnuma", "xxhash.h": "xxHash", "elfutils/": "elfutils", "dwarf.h": "elfutils",
     "libelf.h": "elfutils", "libunwind.h": "libunwind", "cuda": "CUDA toolkit",
-    "cupti": "CUDA toolkit", "nvml.h": "CUDA toolkit", "nvtx3/": "CUDA toolkit",
+    "cupti": "CUDA toolkit", "mpi.h": "MPI", "nvml.h": "CUDA toolkit", "nvtx3/": "CUDA toolkit",
 }
 
 

@@ -1,7 +1,7 @@
 /*
  * The subcommands of xferscope. Each takes its own name as argv[0] and returns the exit status of
  * the process; each prints its usage for --help. The others are in the components that do their
- * work: xfp_probe_command (probe/probe.h), xfa_analyze_command, xfa_live_command,
+ * work: xfa_analyze_command, xfa_live_command,
  * xfa_export_command and xfa_dump_command (analyzer/analyzer.h).
  */
 #ifndef XFERSCOPE_COMMANDS_H
@@ -15,6 +15,10 @@ int xferscope_record(int argc, char **argv);
 
 /* run.c: record, a profile, the first screen, the page. Returns as record does. docs/run.md */
 int xferscope_run(int argc, char **argv);
+
+/* probe.c: xfp_probe_command (probe/probe.h), or with --net the program xferscope-net in its place.
+ * docs/probe.md */
+int xferscope_probe(int argc, char **argv);
 
 /* again.c: an earlier run's program recorded again, and compared. Returns as record does.
  * docs/again.md */

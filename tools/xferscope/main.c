@@ -9,7 +9,6 @@
 #include "common/nearest.h"
 #include "common/text.h"
 #include "tools/xferscope/commands.h"
-#include "probe/probe.h"
 
 struct command {
     const char *name;
@@ -22,7 +21,7 @@ static const struct command commands[] = {
     {"again", xferscope_again, "record it again after an edit, and compare"},
     {"live", xfa_live_command, "show what moves now in a run that is being recorded"},
     {"record", xferscope_record, "run a program and record its transfers"},
-    {"probe", xfp_probe_command, "measure what this machine's transfers can reach"},
+    {"probe", xferscope_probe, "measure what this machine's transfers can reach"},
     {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
     {"export", xfa_export_command, "write a run in the form of another tool"},
     {"dump", xfa_dump_command, "print the contents of a trace"},

@@ -1,0 +1,51 @@
+/*
+ * What two ranks do together: the leader sends an order, the other says that it is ready and
+ * follows, and answers how it went. The time counts between "ready" and the end, on the leader's
+ * clock.
+ */
+#ifndef XFP_NET_EXCHANGE_H
+#define XFP_NET_EXCHANGE_H
+
+#include "probe/net/net.h"
+#include "probe/net/stage.h"
+
+#define XFP_NET_WINDOW 64 /* messages, as in the OSU benchmarks */
+
+enum xfp_net_what {
+    XFP_NET_END = 1, /* the leader has no more orders */
+    XFP_NET_OPEN,    /* allocate what copies between GPUs need: `bytes` of each */
+    XFP_NET_CLOSE,
+    XFP_NET_DO_PING,   /* `repeat` round trips of `bytes` */
+    XFP_NET_DO_STREAM, /* `repeat` windows of `window` messages */
+    XFP_NET_DO_BOTH,   /* the same, in both directions */
+    XFP_NET_DO_RING,   /* a copy from GPU to GPU through `buffers` of `buffer_bytes` */
+    XFP_NET_DO_DIRECT, /* the same by MPI itself */
+};
+
+struct xfp_net_order {
+    uint32_t what;
+    uint32_t check; /* true: the follower clears its memory before and compares it after */
+    uint32_t window, repeat, buffers;
+    uint64_t bytes, buffer_bytes;
+};
+
+/* Both ends of a pair, as one of them sees it. */
+struct xfp_net_link {
+    struct xfp_net_run *run;
+    int peer;
+    struct xfp_net_stage stage; /* memory for copies between GPUs; empty until XFP_NET_OPEN */
+    MPI_Request requests[2 * XFP_NET_WINDOW];
+};
+
+/* Leads one order. times: of each of `repeat` windows or copies, of PING of half a round trip (one
+ * figure); NULL when nobody wants to know. 0, or -1 with the session's error: the follower could
+ * not, or found wrong data. */
+int xfp_net_lead(struct xfp_net_link *link, const struct xfp_net_order *order, double *times);
+
+/* The leader has no more orders. */
+void xfp_net_end_orders(struct xfp_net_link *link);
+
+/* Follows orders until then. */
+void xfp_net_follow(struct xfp_net_link *link);
+
+#endif

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""The probe's network family: ranks on this machine, over shared memory, with the simulated GPU.
+
+No time decides: a test looks at which figures there are, and that they agree with each other.
+"""
+import os
+import signal
+import subprocess
+import time
+
+from lab import PATHS, Lab, environment, load, main, mpirun
+
+
+def names(profile, part):
+    return [entry["name"] for entry in profile["network"][part]]
+
+
+class TwoRanks(Lab):
+    def test_messages(self):
+        profile = self.measured(2, "--quick", "--sizes", "1:64K")
+        network = profile["network"]
+        self.assertIn("MPI", network["mpi"].upper())
+        self.assertEqual(sorted(names(profile, "paths")),
+                         ["net/both/rank0-rank1", "net/ping/rank0-rank1", "net/ping/rank1-rank0",
+                          "net/stream/rank0-rank1", "net/stream/rank1-rank0"])
+        for path in network["paths"]:
+            self.assertEqual([p["bytes"] for p in path["points"]], [4 ** i for i in range(9)], path["name"])
+            self.assertFalse(path["loaded"])
+            for p in path["points"]:
+                self.assertGreaterEqual(p["n"], 6)
+                if path["shape"] == "ping":
+                    self.assertNotIn("window", p)
+                    continue
+                self.check_windows(p)
+            if path["shape"] == "ping":
+                self.assertGreater(path["fit"]["G_ns_per_byte"], 0)
+        self.assertEqual(len(network["ranks"]), 2)
+        self.assertEqual(network["staged"], [])
+        self.assertFalse(os.path.exists(self.output + ".partial"))
+
+    def check_windows(self, p):
+        """What the windows took is what the median came from."""
+        self.assertLessEqual(1, p["window"])
+        self.assertLessEqual(p["window"], 64)
+        self.assertGreaterEqual(len(p["windows_ns"]), 6)
+        each = sorted(ns / p["window"] for ns in p["windows_ns"])
+        if len(each) == p["n"]:
+            self.assertAlmostEqual(each[0], p["min_ns"], delta=1)
+            self.assertAlmostEqual(each[-1], p["max_ns"], delta=1)
+
+    def test_copies_between_gpus(self):
+        profile = self.measured(2, "--quick", "--sizes", "1K:1M", "--time-limit", "20", gpu=True,
+                                XFERSCOPE_SIMGPU_LAZY="1")
+        network = profile["network"]
+        self.assertEqual(names(profile, "staged"), ["net/staged/rank0-rank1", "net/staged/rank1-rank0"])
+        self.assertEqual([r["gpu"] for r in network["ranks"]], [0, 0])
+        self.assertTrue(all(r["simulated"] for r in network["ranks"]))
+        for staged in network["staged"]:
+            self.assertEqual([p["bytes"] for p in staged["points"]], [4 ** i for i in range(5, 11)])
+            for p in staged["points"]:
+                cells = [c for c in staged["cells"] if c["bytes"] == p["bytes"]]
+                best = min(c["median_ns"] for c in cells)
+                self.assertEqual(p["adaptive_ns"], best)
+                self.assertIn((p["buffers"], p["buffer_bytes"]),
+                              [(c["buffers"], c["buffer_bytes"]) for c in cells if c["median_ns"] == best])
+                # the host can read the simulated GPU's memory, so that any MPI can
+                self.assertGreater(p["direct_ns"], 0)
+            rule, slower = staged["hybrid_bytes"], [p["bytes"] for p in staged["points"]
+                                                    if p["adaptive_ns"] >= p["direct_ns"]]
+            self.assertEqual(rule, min((p["bytes"] for p in staged["points"]
+                                        if p["bytes"] > max(slower, default=0)), default=0))
+            grid = {(c["buffers"], c["buffer_bytes"]) for c in staged["cells"] if c["bytes"] == 1 << 20}
+            self.assertEqual(grid, {(2, 65536), (8, 65536), (32, 65536), (2, 262144), (8, 262144)})
+        self.assertEqual([r["direct"] for r in network["ranks"]], ["taken", "taken"])
+
+    def test_one_rank_without_a_gpu(self):
+        program = ["-x", f"LD_LIBRARY_PATH={PATHS.simgpu}", PATHS.command, "probe", "--net", "--quick", "--sizes",
+                   "1K:4K", "--quiet", "-o", self.output, ":", "-n", "1", "-x", "LD_LIBRARY_PATH=", PATHS.command,
+                   "probe", "--net", "--quick", "--sizes", "1K:4K", "--quiet", "-o", self.output]
+        run = mpirun(1, program=program)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = load(self.output)
+        self.assertEqual(profile["network"]["staged"], [])
+        self.assertEqual([r["gpu"] for r in profile["network"]["ranks"]], [0, -1])
+        self.assertEqual(len([w for w in profile["warnings"] if "no copies between GPUs" in w]), 1)
+
+
+class ManyRanks(Lab):
+    def test_all_pairs(self):
+        profile = self.measured(3, "--quick", "--sizes", "1:16", "--time-limit", "2")
+        self.assertEqual({(p["shape"], p["from"], p["to"]) for p in profile["network"]["paths"]},
+                         {(shape, a, b) for shape in ("ping", "stream") for a in range(3) for b in range(3) if a != b}
+                         | {("both", a, b) for a in range(3) for b in range(a + 1, 3)})
+
+    def test_loaded(self):
+        profile = self.measured(4, "--loaded", "--quick", "--sizes", "1:16", "--time-limit", "2")
+        self.assertTrue(all(p["loaded"] and p["name"].startswith("net-loaded/") for p in profile["network"]["paths"]))
+        self.assertEqual(len(profile["network"]["paths"]), 4 * 3 * 2 + 6)
+
+
+class Refusals(Lab):
+    """One clear line each."""
+
+    def refused(self, run, status, *words):
+        ours = [line for line in run.stderr.splitlines() if line.startswith("xferscope")]
+        self.assertEqual(len(ours), 1, run.stderr)
+        for word in words:
+            self.assertIn(word, ours[0])
+        self.assertEqual(run.returncode, status, run.stderr)
+
+    def test_one_rank(self):
+        self.refused(mpirun(1), 2, "needs two ranks")
+
+    def test_options_of_the_other_probe(self):
+        for option in ("--list", "--paper", "--no-flush", "--resume=x"):
+            self.refused(mpirun(2, option), 2, option.partition("=")[0])
+        self.refused(mpirun(2, "--sizes", "1:4G"), 2, "1G")
+
+    def test_output_that_cannot_be_written(self):
+        self.refused(mpirun(2, "-o", "/proc/no/such"), 1, "/proc/no/such", "cannot write")
+
+    def test_other_versions(self):
+        program = [PATHS.command, "probe", "--net", "-o", self.output, ":", "-n", "1", PATHS.other, "--net"]
+        self.refused(mpirun(1, program=program), 1, "rank 1 has xferscope 0.0.1", "rank 0 has xferscope 1.")
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_without_the_program(self):
+        """As it is where it was built without MPI."""
+        os.makedirs(f"{self.folder}/bin")
+        os.link(PATHS.command, f"{self.folder}/bin/xferscope") if same_disk(self.folder) else copy(
+            PATHS.command, f"{self.folder}/bin/xferscope")
+        run = subprocess.run([f"{self.folder}/bin/xferscope", "probe", "--net"], capture_output=True, text=True,
+                             check=False)
+        self.refused(run, 1, "without MPI")
+
+
+def same_disk(folder):
+    return os.stat(folder).st_dev == os.stat(PATHS.command).st_dev
+
+
+def copy(source, target):
+    subprocess.run(["cp", source, target], check=True)
+
+
+class Ends(Lab):
+    """A rank that is killed, or the launcher that is interrupted: what was measured is there."""
+
+    def start(self):
+        run = subprocess.Popen(["mpirun", "-n", "2", PATHS.command, "probe", "--net", "--sizes", "1:1M", "-o",
+                                self.output], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        until = time.monotonic() + 60
+        while not os.path.exists(self.output + ".partial"):
+            self.assertLess(time.monotonic(), until)
+            self.assertIsNone(run.poll(), "it ended before anything was measured")
+            time.sleep(0.05)
+        return run
+
+    def ranks_of(self, run):
+        """Their processes, by rank: the launcher's children."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    variables = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+            except OSError:
+                continue
+            if parent == run.pid and b"OMPI_COMM_WORLD_RANK" in variables:
+                found[int(variables[b"OMPI_COMM_WORLD_RANK"])] = int(pid)
+        return found
+
+    def check_rest(self, run, heard=True):
+        """heard: a launcher that ends does not pass on what its ranks say then."""
+        _, said = run.communicate(timeout=60)
+        ours = [line for line in said.splitlines() if line.startswith("xferscope")]
+        self.assertIn(len(ours), [1] if heard else [0, 1], said)
+        for line in ours:
+            self.assertIn(f"{self.output} has what was measured", line)
+        self.assertNotEqual(run.returncode, 0)
+        kept = self.output if heard or os.path.exists(self.output) else self.output + ".partial"
+        profile = load(kept)  # a launcher that ends may kill before a rank can rename it
+        self.assertIn("net/ping/rank0-rank1", names(profile, "paths"))
+        self.assertTrue(profile["network"]["paths"][0]["points"])
+
+    def test_a_rank_that_is_killed(self):
+        run = self.start()
+        os.kill(self.ranks_of(run)[1], signal.SIGKILL)
+        self.check_rest(run)
+
+    def test_an_interrupted_launcher(self):
+        run = self.start()
+        run.send_signal(signal.SIGINT)
+        self.check_rest(run, heard=False)
+
+    def test_rank_0_killed(self):
+        """It cannot say anything: the partial file is there, and whole."""
+        run = self.start()
+        os.kill(self.ranks_of(run)[0], signal.SIGKILL)
+        run.communicate(timeout=60)
+        self.assertIn("net/ping/rank0-rank1", names(load(self.output + ".partial"), "paths"))
+
+
+if __name__ == "__main__":
+    main()
