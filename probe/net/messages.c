@@ -1,0 +1,251 @@
+/*
+ * Messages between the hosts' memories, by size.
+ */
+#include "probe/net/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/measure/sample.h"
+#include "probe/measure/sizes.h"
+#include "probe/net/collect.h"
+
+enum {
+    MOST_REPEATS = 16, /* windows of one order */
+    MOST_SHORT_BYTES = 64 << 10,
+};
+#define ORDER_NS 2e6 /* of one order: many short messages, few long ones */
+
+/* One size of one shape. */
+struct message {
+    struct xfp_net_link *link;
+    struct xfp_net_order order;
+    struct xfp_net_windows *windows; /* NULL: a ping */
+    size_t room;
+};
+
+static void keep_window(struct message *m, double ns)
+{
+    if (m->windows && m->windows->ns && m->windows->count < m->room)
+        m->windows->ns[m->windows->count++] = ns;
+}
+
+static int go(struct xfp_session *s, void *state, struct xfp_samples *samples)
+{
+    struct message *m = state;
+    double times[MOST_REPEATS], value;
+    bool ping = m->order.what == XFP_NET_DO_PING;
+
+    if (xfp_net_lead(m->link, &m->order, times))
+        return -1;
+    if (m->windows && !samples->n)
+        m->windows->count = 0; /* the first order warms up */
+    for (uint32_t i = 0; i < (ping ? 1 : m->order.repeat); i++) {
+        value = ping ? times[0] : times[i] / m->order.window;
+        keep_window(m, times[i]);
+        xfp_samples_add(samples, &value, 1);
+    }
+    return 0;
+}
+
+/* A window or a number of round trips that takes no more than its part of the time. ns: of one
+ * message, about. */
+static void size_order(struct xfp_net_order *o, double ns, double slice)
+{
+    bool ping = o->what == XFP_NET_DO_PING;
+    double one = ns * (ping ? 2 : XFP_NET_WINDOW), most = slice / XFP_NET_FEWEST / 2;
+
+    o->window = ping ? 1 : XFP_NET_WINDOW;
+    if (!ping && one > most && ns > 0)
+        o->window = (uint32_t)fmin(fmax(most / ns, 1), XFP_NET_WINDOW);
+    if (!ping)
+        one = ns * o->window;
+    o->repeat = (uint32_t)fmin(fmax(one > 0 ? ORDER_NS / one : 1, 1), ping ? 100 : MOST_REPEATS);
+}
+
+static int check_message(struct xfp_net_link *link, struct xfp_net_order order)
+{
+    order.check = link->run->session.options->verify;
+    order.window = order.repeat = 1;
+    return order.check ? xfp_net_lead(link, &order, NULL) : 0;
+}
+
+/* One size: first whether the data is right and about what it takes. */
+static int measure_message(struct message *m, struct xfp_point *p, double slice)
+{
+    struct xfp_session *s = &m->link->run->session;
+    struct xfp_sampling what = {.go = go, .state = m, .budget_ns = (uint64_t)slice};
+    struct xfp_samples *samples = malloc(sizeof(*samples));
+    struct xfp_stats stats;
+    int bad = samples ? check_message(m->link, m->order) : xfp_fail(&s->sys, "out of memory");
+
+    if (!bad)
+        bad = xfp_take_samples(s, &what, samples);
+    if (!bad) {
+        stats = xfp_samples_stats(samples, 0);
+        xfp_set_point(p, &stats);
+    }
+    free(samples);
+    return bad;
+}
+
+static int time_once(struct xfp_net_link *link, struct xfp_net_order order, double *ns)
+{
+    order.window = order.repeat = 1;
+    return xfp_net_lead(link, &order, ns);
+}
+
+static uint32_t what_of(enum xfp_net_shape shape)
+{
+    return shape == XFP_NET_PING     ? XFP_NET_DO_PING
+           : shape == XFP_NET_STREAM ? XFP_NET_DO_STREAM
+                                     : XFP_NET_DO_BOTH;
+}
+
+/* A copy of what is measured so far becomes the profile's, whose text is sent or written. */
+static void keep_path(struct xfp_net_run *run, const struct xfp_net_path *path)
+{
+    struct xfp_network *network = xfp_net_of(run->session.profile);
+    struct xfp_net_path copy = *path;
+
+    copy.name = strdup(path->name);
+    copy.interface = strdup(path->interface ? path->interface : "");
+    copy.points = calloc(path->point_count + 1, sizeof(*copy.points));
+    copy.windows = calloc(path->point_count + 1, sizeof(*copy.windows));
+    if (!network || !copy.name || !copy.interface || !copy.points || !copy.windows)
+        xfp_net_give_up(run, "out of memory");
+    for (size_t i = 0; i < path->point_count; i++) {
+        const struct xfp_net_windows *w = &path->windows[i];
+
+        copy.points[i] = path->points[i];
+        copy.windows[i] = *w;
+        copy.windows[i].ns = malloc((w->count + 1) * sizeof(*w->ns));
+        if (!copy.windows[i].ns)
+            xfp_net_give_up(run, "out of memory");
+        if (w->count)
+            memcpy(copy.windows[i].ns, w->ns, w->count * sizeof(*w->ns));
+    }
+    if (xfp_net_add_path(network, &copy))
+        xfp_net_give_up(run, "out of memory");
+    xfp_net_keep(run);
+}
+
+/* About what one of many messages takes. once_ns, of one and its reply, says that of long messages
+ * alone: of short ones it is latency, which messages in a row share. */
+static double ns_of_many(const struct xfp_net_path *path, uint64_t bytes, double once_ns)
+{
+    const struct xfp_point *last = path->points + path->point_count;
+
+    if (path->shape == XFP_NET_PING)
+        return once_ns;
+    if (path->point_count)
+        return last[-1].median_ns * (double)bytes / (double)last[-1].bytes;
+    return bytes <= MOST_SHORT_BYTES ? once_ns / XFP_NET_WINDOW : once_ns;
+}
+
+/* The next size of a path. 1: the time does not suffice for it. */
+static int measure_size(struct xfp_net_link *link, struct xfp_net_path *path, uint64_t bytes,
+                        size_t sizes_left, uint64_t *sent)
+{
+    struct xfp_net_run *run = link->run;
+    struct xfp_point *p = &path->points[path->point_count];
+    struct xfp_net_windows *w = &path->windows[path->point_count];
+    struct message m = {.link = link, .order = {.bytes = bytes, .what = what_of(path->shape)}};
+    double ns, left = xfp_net_left_ns(run), slice = left * 0.9 / (double)sizes_left;
+    int bad;
+
+    if (path->point_count && xfp_net_too_long(run, p[-1].median_ns * (double)bytes /
+                                                       (double)p[-1].bytes * XFP_NET_FEWEST))
+        return 1;
+    *p = (struct xfp_point){.bytes = bytes};
+    for (int i = 0; i < 2; i++) /* the first connects */
+        if (time_once(link, m.order, &ns))
+            return -1;
+    size_order(&m.order, fmin(ns, ns_of_many(path, bytes, ns)), slice);
+    if (path->shape != XFP_NET_PING) {
+        w->messages = m.order.window;
+        m.windows = w;
+        m.room = run->kept;
+        w->ns = calloc(run->kept + 1, sizeof(*w->ns));
+    }
+    bad = measure_message(&m, p, slice);
+    *sent += (uint64_t)p->n * m.order.window * bytes *
+             (path->shape == XFP_NET_PING ? m.order.repeat : 1);
+    path->point_count += !bad && p->n > 0;
+    return bad;
+}
+
+/* This leader's, loaded or not. */
+static struct xfp_net_path *own_path(const struct xfp_net_run *run, enum xfp_net_shape shape,
+                                     int peer)
+{
+    const struct xfp_network *network = run->session.profile->network;
+
+    for (size_t i = 0; network && i < network->path_count; i++)
+        if (network->paths[i].shape == shape && network->paths[i].from == run->rank &&
+            network->paths[i].to == peer)
+            return &network->paths[i];
+    return NULL;
+}
+
+/* g: what each further message of a window adds to the shortest ones. A window's time has L+o of
+ * its first message and that of the reply. */
+static double gap_of(const struct xfp_net_run *run, int peer, const struct xfp_net_path *ping)
+{
+    const struct xfp_net_path *stream = own_path(run, XFP_NET_STREAM, peer);
+    const struct xfp_net_windows *w = stream && stream->point_count ? stream->windows : NULL;
+
+    if (!w || w->messages < 2 || !ping->point_count ||
+        stream->points[0].bytes != ping->points[0].bytes)
+        return 0;
+    return (stream->points[0].median_ns * w->messages - 2 * ping->points[0].median_ns) /
+           (w->messages - 1);
+}
+
+int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
+                           enum xfp_net_part part)
+{
+    struct xfp_net_run *run = link->run;
+    struct xfp_net_port before[XFP_NET_MOST_INTERFACES], after[XFP_NET_MOST_INTERFACES];
+    size_t ports = xfp_net_read_ports(before);
+    uint64_t sizes[XFP_NET_MOST_SIZES], sent = 0;
+    size_t count = xfp_sweep_sizes(run->session.options, sizes, XFP_NET_MOST_SIZES), i;
+    struct xfp_point points[XFP_NET_MOST_SIZES];
+    struct xfp_net_windows windows[XFP_NET_MOST_SIZES] = {0};
+    char name[XFP_NAME_TEXT], interface[XFP_NET_NAME_BYTES];
+    struct xfp_net_path path = {.name = name,
+                                .shape = shape,
+                                .from = run->rank,
+                                .to = link->peer,
+                                .loaded = run->loaded,
+                                .points = points,
+                                .windows = windows};
+    int bad = 0;
+
+    xfp_net_name(run, xfp_net_shape_word(shape), link->peer, name);
+    xfp_net_begin_part(run, part);
+    for (i = 0; i < count && !bad; i++) {
+        bad = measure_size(link, &path, sizes[i], count - i, &sent);
+        if (!bad)
+            keep_path(run, &path);
+    }
+    if (bad > 0)
+        xfp_net_warn_of_end(run, name, sizes[i - 1]);
+    snprintf(interface, sizeof(interface), "%s",
+             xfp_net_used_port(before, ports, after, xfp_net_read_ports(after), sent));
+    path.interface = interface;
+    if (path.point_count)
+        keep_path(run, &path);
+    for (i = 0; i < XFP_NET_MOST_SIZES; i++)
+        free(windows[i].ns);
+    return bad < 0 ? -1 : 0;
+}
+
+void xfp_net_fit(struct xfp_net_run *run, int peer)
+{
+    struct xfp_net_path *ping = own_path(run, XFP_NET_PING, peer);
+
+    if (ping)
+        ping->fit = xfp_fit_points(ping->points, ping->point_count, gap_of(run, peer, ping));
+}

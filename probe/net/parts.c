@@ -1,0 +1,72 @@
+#include "probe/net/parts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "probe/measure/budget.h"
+
+#define ALWAYS_NS 3e8
+
+/* Seconds for a leader's parts, by default and with --quick. */
+static const struct {
+    double usual, quick;
+} seconds[] = {
+    [XFP_NET_PINGS] = {2, 0.4},
+    [XFP_NET_STREAMS] = {4, 0.8},
+    [XFP_NET_BOTHS] = {3, 0.6},
+    [XFP_NET_STAGED_COPIES] = {11, 2.7},
+};
+
+static double seconds_of(const struct xfp_net_run *run, enum xfp_net_part part)
+{
+    return run->session.options->quick ? seconds[part].quick : seconds[part].usual;
+}
+
+/* Both ranks lead, and one of them measures both directions at once. */
+static double usual_s(const struct xfp_net_run *run)
+{
+    return 2 * (seconds_of(run, XFP_NET_PINGS) + seconds_of(run, XFP_NET_STREAMS) +
+                seconds_of(run, XFP_NET_STAGED_COPIES)) +
+           seconds_of(run, XFP_NET_BOTHS);
+}
+
+double xfp_net_pair_s(const struct xfp_net_run *run)
+{
+    double limit = run->session.options->time_limit_s;
+
+    return limit > 0 ? limit : usual_s(run);
+}
+
+void xfp_net_begin_part(struct xfp_net_run *run, enum xfp_net_part part)
+{
+    double s = seconds_of(run, part) * xfp_net_pair_s(run) / usual_s(run);
+
+    run->session.bench_deadline_ns = xfp_wall_ns() + (uint64_t)(s * 1e9);
+}
+
+double xfp_net_left_ns(const struct xfp_net_run *run)
+{
+    uint64_t now = xfp_wall_ns(), until = run->session.bench_deadline_ns;
+
+    return until > now ? (double)(until - now) : 0;
+}
+
+bool xfp_net_too_long(const struct xfp_net_run *run, double ns)
+{
+    return ns > fmax(xfp_net_left_ns(run), ALWAYS_NS);
+}
+
+void xfp_net_warn_of_end(struct xfp_net_run *run, const char *name, uint64_t bytes)
+{
+    xfp_warn(&run->session.sys,
+             "%s: sizes from %llu bytes on are not measured: the time for them is over "
+             "(--time-limit)",
+             name, (unsigned long long)bytes);
+}
+
+void xfp_net_name(const struct xfp_net_run *run, const char *what, int peer,
+                  char name[XFP_NAME_TEXT])
+{
+    snprintf(name, XFP_NAME_TEXT, "%s/%s/rank%d-rank%d", run->loaded ? "net-loaded" : "net", what,
+             run->rank, peer);
+}
