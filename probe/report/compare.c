@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "probe/progress.h"
 #include "probe/report/report.h"
+#include "xferscope/profile_network.h"
 
 /* The figures that are compared, of any part of the profile: medians at ascending keys. */
 struct figure {
@@ -145,6 +146,39 @@ static int add_overlap(struct all *all, const struct xfp_overlap *c)
            add_figure(all, c->name, "both", c->bytes, c->both_ns, &c->both, 1);
 }
 
+static int add_net_staged(struct all *all, const struct xfp_net_staged *c)
+{
+    static const char *const versions[] = {"2B", "3B", "4B", "MPI"};
+    int bad = 0;
+
+    for (size_t v = 0; v < 4; v++)
+        for (size_t i = 0; i < c->point_count && !bad; i++) {
+            const struct xfp_net_staged_point *p = &c->points[i];
+            const double ns[] = {p->unpipelined_ns, p->pipelined_ns, p->adaptive_ns, p->direct_ns};
+            const struct xfp_spread *spreads[] = {&p->unpipelined, &p->pipelined, &p->adaptive,
+                                                  &p->direct};
+
+            if (ns[v] > 0)
+                bad = add_figure(all, c->name, versions[v], p->bytes, ns[v], spreads[v],
+                                 c->point_count);
+        }
+    return bad;
+}
+
+static int add_network(struct all *all, const struct xfp_network *n)
+{
+    int bad = 0;
+
+    for (size_t i = 0; i < n->path_count && !bad; i++)
+        bad = add_points(all, n->paths[i].name, n->paths[i].points, n->paths[i].point_count);
+    for (size_t i = 0; i < n->staged_count && !bad; i++)
+        bad = add_net_staged(all, &n->staged[i]);
+    for (size_t i = 0; i < n->collective_count && !bad; i++)
+        bad = add_points(all, n->collectives[i].name, n->collectives[i].points,
+                         n->collectives[i].point_count);
+    return bad;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct series *)a)->name, ((const struct series *)b)->name);
@@ -164,6 +198,8 @@ static int collect(const struct xfp_profile *p, struct all *all)
         bad = add_staged(all, &p->staged[i]);
     for (size_t i = 0; i < p->overlap_count && !bad; i++)
         bad = add_overlap(all, &p->overlap[i]);
+    if (!bad && p->network)
+        bad = add_network(all, p->network);
     if (!bad)
         bad = add_costs(all, p);
     if (all->count)

@@ -8,6 +8,7 @@
 #include "probe/profile/profile_json.h"
 #include "common/text.h"
 #include "probe/progress.h"
+#include "probe/report/network.h"
 #include "probe/report/report_csv.h"
 #include "probe/report/summary.h"
 #include "probe/report/width.h"
@@ -248,7 +249,7 @@ static int print_text(const struct xfp_profile *profile, FILE *out)
     }
     if ((profile->table_count || profile->scalar_count) && print_costs(profile, out))
         return -1;
-    if (xfp_print_sections(profile, out))
+    if (xfp_print_network(profile, out) || xfp_print_sections(profile, out))
         return -1;
     if (profile->warning_count)
         fputc('\n', out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "xferscope/profile_network.h"
 
 /* One row. Names are made of the words of terms.h and of numbers, if the profile is of ours. */
 struct row {
@@ -286,6 +287,75 @@ static void print_overlap(const struct xfp_profile *profile, FILE *out)
     }
 }
 
+/* Of both directions at once the bandwidth is that of both together. */
+static void print_messages(const struct xfp_network *n, FILE *out)
+{
+    for (size_t i = 0; i < n->path_count; i++) {
+        const struct xfp_net_path *p = &n->paths[i];
+        struct row r = {.part = "network",
+                        .name = p->name,
+                        .method = "message",
+                        .figure = xfp_net_shape_word(p->shape),
+                        .load = p->loaded ? "loaded" : "alone"};
+
+        for (size_t j = 0; j < p->point_count; j++) {
+            set_point(&r, &p->points[j]);
+            r.moved = (p->shape == XFP_NET_BOTH ? 2 : 1) * r.bytes;
+            print_row(out, &r);
+        }
+    }
+}
+
+static void print_net_staged_point(FILE *out, struct row r, const struct xfp_net_staged_point *p)
+{
+    const struct {
+        const char *figure;
+        double ns;
+        const struct xfp_spread *spread;
+    } figures[] = {{"2B", p->unpipelined_ns, &p->unpipelined},
+                   {"3B", p->pipelined_ns, &p->pipelined},
+                   {"4B", p->adaptive_ns, &p->adaptive},
+                   {"MPI", p->direct_ns, &p->direct}};
+
+    r.bytes = r.moved = p->bytes;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        bool ring = !strcmp(figures[i].figure, "4B");
+
+        if (!(figures[i].ns > 0))
+            continue;
+        r.figure = figures[i].figure;
+        r.median = figures[i].ns;
+        set_spread(&r, figures[i].spread);
+        r.buffers = ring ? p->buffers : 0;
+        r.buffer_bytes = ring ? p->buffer_bytes : 0;
+        print_row(out, &r);
+    }
+}
+
+static void print_network(const struct xfp_network *n, FILE *out)
+{
+    print_messages(n, out);
+    for (size_t i = 0; i < n->staged_count; i++) {
+        const struct xfp_net_staged *s = &n->staged[i];
+        struct row r = {.part = "network",
+                        .name = s->name,
+                        .method = "copy",
+                        .load = s->loaded ? "loaded" : "alone"};
+
+        for (size_t j = 0; j < s->point_count; j++)
+            print_net_staged_point(out, r, &s->points[j]);
+        r.figure = "ring";
+        for (size_t j = 0; j < s->cell_count; j++) {
+            r.bytes = r.moved = s->cells[j].bytes;
+            r.buffers = s->cells[j].buffers;
+            r.buffer_bytes = s->cells[j].buffer_bytes;
+            r.median = s->cells[j].median_ns;
+            set_spread(&r, &s->cells[j].spread);
+            print_row(out, &r);
+        }
+    }
+}
+
 int xfp_print_csv(const struct xfp_profile *profile, FILE *out)
 {
     fputs("name,method,direction,src_memory,src_device,src_numa,dst_memory,dst_device,dst_numa,"
@@ -298,6 +368,8 @@ int xfp_print_csv(const struct xfp_profile *profile, FILE *out)
     print_streams(profile, out);
     print_staged(profile, out);
     print_overlap(profile, out);
+    if (profile->network)
+        print_network(profile->network, out);
     print_tables(profile, out);
     print_scalars(profile, out);
     return ferror(out) ? -1 : 0;

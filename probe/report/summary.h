@@ -29,7 +29,8 @@
 int xfp_print_summary(const struct xfp_profile *profile, FILE *out);
 
 /* A line or two for each of: transfer model on several streams, categories, staged copies,
- * concurrent transfers; nothing for what was not measured. 0, or -1 on a write error. */
+ * concurrent transfers, the network; nothing for what was not measured. 0, or -1 on a write error.
+ */
 int xfp_print_sections(const struct xfp_profile *profile, FILE *out);
 
 #endif

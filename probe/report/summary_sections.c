@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "probe/progress.h"
+#include "probe/report/network.h"
 #include "common/text.h"
 
 static double error_of(const struct xfp_fit *fit, const struct xfp_stream_point *p)
@@ -94,5 +95,6 @@ int xfp_print_sections(const struct xfp_profile *p, FILE *out)
         print_staged(&p->staged[i], out);
     for (size_t i = 0; i < p->concurrent_count; i++)
         print_concurrent(&p->concurrent[i], out);
+    xfp_print_network_words(p, out);
     return ferror(out) ? -1 : 0;
 }

@@ -16,7 +16,7 @@
 #include "probe/report/compare.h"
 #include "probe/report/report.h"
 #include "probe/report/summary.h"
-#include "xferscope/profile.h"
+#include "xferscope/profile_network.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,6 +79,26 @@ static void ask(const struct xfp_profile *p)
     }
 }
 
+static void ask_network(const struct xfp_profile *p)
+{
+    const struct xfp_network *n = p->network;
+
+    for (size_t i = 0; n && i < n->path_count; i++) {
+        const struct xfp_net_path *path = &n->paths[i];
+
+        MUST(path->loaded || xfp_net_find(p, path->shape, path->from, path->to));
+        for (uint64_t bytes = 1; bytes; bytes *= 256)
+            check_estimate(xfp_net_time(path, bytes));
+    }
+    for (size_t i = 0; n && i < n->staged_count; i++) {
+        const struct xfp_net_staged *s = &n->staged[i];
+
+        MUST(s->loaded || xfp_net_find_staged(p, s->from, s->to));
+        MUST(!xfp_net_staged_at(s, 4096) == !s->point_count);
+        xfp_net_hybrid_bytes(s->points, s->point_count);
+    }
+}
+
 static void print(const struct xfp_profile *p, FILE *sink)
 {
     static const char *const formats[] = {"text", "csv", "json"};
@@ -105,7 +125,10 @@ static void write_again(const struct xfp_profile *p)
     again = xfp_parse(text, bytes, error, sizeof(error));
     if (!again)
         fprintf(stderr, "fuzz_profile: %s\n", error);
-    MUST(again && again->path_count == p->path_count && again->table_count == p->table_count);
+    MUST(again && !again->network == !p->network);
+    MUST(!p->network || (again->network->path_count == p->network->path_count &&
+                         again->network->staged_count == p->network->staged_count));
+    MUST(again->path_count == p->path_count && again->table_count == p->table_count);
     xfp_free(again);
     free(text);
 }
@@ -123,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     p = xfp_parse(text, size, error, sizeof(error));
     if (p) {
         ask(p);
+        ask_network(p);
         print(p, sink);
         write_again(p);
     } else {

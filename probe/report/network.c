@@ -1,0 +1,307 @@
+#include "probe/report/network.h"
+
+#include <libsmartcols.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "probe/progress.h"
+#include "probe/report/report.h"
+#include "probe/report/summary.h"
+#include "probe/report/width.h"
+
+#define SIZE_TEXT 32
+
+uint64_t xfp_net_ring_pays_from(const struct xfp_net_staged *s)
+{
+    uint64_t from = 0;
+
+    for (size_t i = s->point_count; i > 0 && s->points[i - 1].adaptive_ns * (1 + XFP_SUMMARY_PART) <
+                                                 s->points[i - 1].unpipelined_ns;
+         i--)
+        from = s->points[i - 1].bytes;
+    return from;
+}
+
+static double gbps_of(const struct xfp_point *p)
+{
+    return xfp_gbps(p->bytes, p->median_ns);
+}
+
+const struct xfp_point *xfp_net_best(const struct xfp_net_path *path)
+{
+    const struct xfp_point *best = path->point_count ? path->points : NULL;
+
+    for (size_t i = 1; i < path->point_count; i++)
+        if (gbps_of(&path->points[i]) > gbps_of(best))
+            best = &path->points[i];
+    return best;
+}
+
+uint64_t xfp_net_half_bytes(const struct xfp_net_path *path)
+{
+    const struct xfp_point *best = xfp_net_best(path);
+
+    for (size_t i = 0; i < path->point_count; i++)
+        if (gbps_of(&path->points[i]) >= gbps_of(best) / 2)
+            return path->points[i].bytes;
+    return 0;
+}
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+static void set_cell(struct libscols_line *line, size_t column, const char *format, double x)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), format, x);
+    scols_line_set_data(line, column, isfinite(x) && x > 0 ? text : "-");
+}
+
+static int add_path(struct libscols_table *table, const struct xfp_net_path *path)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    const struct xfp_point *best = xfp_net_best(path);
+    const struct xfp_fit *fit = &path->fit;
+    char size[SIZE_TEXT];
+
+    if (!line)
+        return -1;
+    xfp_set_text(line, 0, path->name);
+    xfp_set_text(line, 1, path->interface && *path->interface ? path->interface : "-");
+    set_cell(line, 2, "%.2f", path->points[0].median_ns / 1e3);
+    set_cell(line, 3, "%.3f", gbps_of(best) * (path->shape == XFP_NET_BOTH ? 2 : 1));
+    scols_line_set_data(line, 4, xfp_size_text(best->bytes, size, sizeof(size)));
+    set_cell(line, 5, "%.2f", fit->valid ? fit->Lo_ns / 1e3 : NAN);
+    set_cell(line, 6, "%.2f", fit->valid ? fit->g_ns / 1e3 : NAN);
+    set_cell(line, 7, "%.3f", fit->valid ? 1 / fit->G_ns_per_byte : NAN);
+    return 0;
+}
+
+static int add_staged(struct libscols_table *table, const struct xfp_net_staged_point *p)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    char size[SIZE_TEXT], ring[2 * SIZE_TEXT];
+
+    if (!line)
+        return -1;
+    scols_line_set_data(line, 0, xfp_size_text(p->bytes, size, sizeof(size)));
+    set_cell(line, 1, "%.1f", p->adaptive_ns / 1e3);
+    set_cell(line, 2, "%.3f", xfp_gbps(p->bytes, p->unpipelined_ns));
+    set_cell(line, 3, "%.3f", xfp_gbps(p->bytes, p->pipelined_ns));
+    set_cell(line, 4, "%.3f", xfp_gbps(p->bytes, p->adaptive_ns));
+    snprintf(ring, sizeof(ring), "%u of %s", p->buffers,
+             xfp_size_text(p->buffer_bytes, size, sizeof(size)));
+    scols_line_set_data(line, 5, ring);
+    set_cell(line, 6, "%.3f", xfp_gbps(p->bytes, p->direct_ns));
+    return 0;
+}
+
+static struct libscols_table *new_table(const char *const *columns, size_t count)
+{
+    struct libscols_table *table = scols_new_table();
+
+    for (size_t c = 0; table && c < count; c++)
+        if (!scols_table_new_column(table, columns[c], 0, c ? SCOLS_FL_RIGHT : 0)) {
+            scols_unref_table(table);
+            return NULL;
+        }
+    return table;
+}
+
+/* Prints and frees it. */
+static int finish(struct libscols_table *table, int bad, FILE *out)
+{
+    static const size_t last_first[] = {6, 5};
+
+    if (table && !bad) {
+        fputc('\n', out);
+        bad = xfp_print_fitting(table, last_first, 2, xfp_width(out), out);
+    }
+    scols_unref_table(table);
+    return !table || bad ? -1 : 0;
+}
+
+static int print_paths(const struct xfp_network *n, FILE *out)
+{
+    static const char *const columns[] = {"messages", "over",   "us",   "best GB/s",
+                                          "at",       "L+o us", "g us", "1/G GB/s"};
+    struct libscols_table *table = new_table(columns, 8);
+    int bad = 0;
+
+    for (size_t i = 0; table && i < n->path_count && !bad; i++)
+        if (n->paths[i].point_count)
+            bad = add_path(table, &n->paths[i]);
+    return finish(table, bad, out);
+}
+
+static int print_staged(const struct xfp_net_staged *s, FILE *out)
+{
+    const char *const columns[] = {s->name,   "4B us",    "2B GB/s", "3B GB/s",
+                                   "4B GB/s", "its ring", "MPI GB/s"};
+    struct libscols_table *table = new_table(columns, 7);
+    int bad = 0;
+
+    for (size_t i = 0; table && i < s->point_count && !bad; i++)
+        bad = add_staged(table, &s->points[i]);
+    return finish(table, bad, out);
+}
+
+static void print_rank(const struct xfp_net_rank *r, size_t rank, FILE *out)
+{
+    xfc_print(out, "rank %zu: %s", rank, r->hostname);
+    if (r->gpu >= 0)
+        xfc_print(out, ", GPU %d (%s%s), device memory given to MPI: %s", r->gpu, r->gpu_name,
+                  r->simulated ? ", SIMULATED" : "", xfp_net_direct_word(r->direct));
+    for (size_t i = 0; i < r->interface_count; i++) {
+        const struct xfp_net_interface *f = &r->interfaces[i];
+
+        xfc_print(out, "%s%s", i ? ", " : "; ", f->name);
+        if (*f->driver)
+            xfc_print(out, " (%s", f->driver);
+        if (*f->driver && f->mbps)
+            xfc_print(out, ", %.4g Gbit/s", (double)f->mbps / 1e3);
+        if (*f->driver)
+            fputc(')', out);
+    }
+    fputc('\n', out);
+}
+
+int xfp_print_network(const struct xfp_profile *profile, FILE *out)
+{
+    const struct xfp_network *n = profile->network;
+    int bad = 0;
+
+    if (!n)
+        return 0;
+    xfc_print(out, "\n%s\n", n->mpi);
+    for (size_t i = 0; i < n->rank_count; i++)
+        print_rank(&n->ranks[i], i, out);
+    if (n->path_count)
+        bad = print_paths(n, out);
+    for (size_t i = 0; i < n->staged_count && n->staged_count <= 2 && !bad; i++)
+        bad = print_staged(&n->staged[i], out);
+    return bad || ferror(out) ? -1 : 0;
+}
+
+/* ---- the words ------------------------------------------------------------------------------- */
+
+static const struct xfp_net_path *find(const struct xfp_network *n, enum xfp_net_shape shape,
+                                       int from, int to, bool loaded)
+{
+    for (size_t i = 0; i < n->path_count; i++) {
+        const struct xfp_net_path *p = &n->paths[i];
+
+        if (p->shape == shape && p->from == from && p->to == to && p->loaded == loaded &&
+            p->point_count)
+            return p;
+    }
+    return NULL;
+}
+
+static void print_host(const struct xfp_network *n, int rank, FILE *out)
+{
+    if ((size_t)rank < n->rank_count)
+        xfc_print(out, "rank %d (%s)", rank, n->ranks[rank].hostname);
+    else
+        xfc_print(out, "rank %d", rank);
+}
+
+/* Slower by more than noise, at the same size. */
+static void print_slow_way(const struct xfp_net_path *a, const struct xfp_net_path *b, FILE *out)
+{
+    const struct xfp_point *p = &a->points[a->point_count - 1];
+    const struct xfp_point *q = &b->points[b->point_count - 1];
+
+    if (p->bytes != q->bytes)
+        return;
+    if (p->median_ns * (1 + XFP_SUMMARY_PART) < q->median_ns && p->ci_high_ns < q->ci_low_ns)
+        xfc_print(out, "; the way back takes %.2f times as long", q->median_ns / p->median_ns);
+    if (q->median_ns * (1 + XFP_SUMMARY_PART) < p->median_ns && q->ci_high_ns < p->ci_low_ns)
+        xfc_print(out, "; this way takes %.2f times as long as back", p->median_ns / q->median_ns);
+}
+
+static void print_stream(const struct xfp_network *n, const struct xfp_net_path *s, FILE *out)
+{
+    const struct xfp_net_path *ping = find(n, XFP_NET_PING, s->from, s->to, s->loaded);
+    const struct xfp_net_path *both = find(n, XFP_NET_BOTH, s->from, s->to, s->loaded);
+    const struct xfp_net_path *back = find(n, XFP_NET_STREAM, s->to, s->from, s->loaded);
+    const struct xfp_point *best = xfp_net_best(s);
+    char size[2][SIZE_TEXT];
+
+    xfc_print(out, "%s: ", s->name);
+    print_host(n, s->from, out);
+    fputs(" to ", out);
+    print_host(n, s->to, out);
+    if (s->interface && *s->interface)
+        xfc_print(out, " over %s", s->interface);
+    if (ping)
+        xfc_print(out, ", a message of %s takes %.1f us",
+                  xfp_size_text(ping->points[0].bytes, size[0], sizeof(size[0])),
+                  ping->points[0].median_ns / 1e3);
+    xfc_print(out, "; many of %s reach %.3g GB/s, half of that from %s on",
+              xfp_size_text(best->bytes, size[0], sizeof(size[0])), gbps_of(best),
+              xfp_size_text(xfp_net_half_bytes(s), size[1], sizeof(size[1])));
+    if (both)
+        xfc_print(out, ", both ways together %.3g GB/s", 2 * gbps_of(xfp_net_best(both)));
+    if (back)
+        print_slow_way(s, back, out);
+    fputc('\n', out);
+}
+
+static void print_direct(const struct xfp_net_staged *s, const struct xfp_net_staged_point *p,
+                         FILE *out)
+{
+    char size[SIZE_TEXT];
+
+    if (!(p->direct_ns > 0))
+        return;
+    xfc_print(out, "; device memory given to MPI %.3g", xfp_gbps(p->bytes, p->direct_ns));
+    if (s->hybrid_bytes)
+        xfc_print(out, ", which is best below %s",
+                  xfp_size_text(s->hybrid_bytes, size, sizeof(size)));
+    else
+        fputs(", which staging never beats for good", out);
+}
+
+static void print_staging(const struct xfp_network *n, const struct xfp_net_staged *s, FILE *out)
+{
+    const struct xfp_net_path *stream = find(n, XFP_NET_STREAM, s->from, s->to, s->loaded);
+    uint64_t pays = xfp_net_ring_pays_from(s);
+    const struct xfp_net_staged_point *p;
+    char size[2][SIZE_TEXT];
+
+    if (!s->point_count)
+        return;
+    p = &s->points[s->point_count - 1];
+    xfc_print(out, "%s: ", s->name);
+    if (pays)
+        xfc_print(out,
+                  "from %s on a ring of pinned buffers (4B) is best, below one buffer (2B) "
+                  "does as well",
+                  xfp_size_text(pays, size[0], sizeof(size[0])));
+    else
+        fputs("one pinned buffer (2B) does as well as a ring", out);
+    xfc_print(out, "; %s between the GPUs at %.3g GB/s with %u of %s (3B %.3g, 2B %.3g)",
+              xfp_size_text(p->bytes, size[0], sizeof(size[0])), xfp_gbps(p->bytes, p->adaptive_ns),
+              p->buffers, xfp_size_text(p->buffer_bytes, size[1], sizeof(size[1])),
+              xfp_gbps(p->bytes, p->pipelined_ns), xfp_gbps(p->bytes, p->unpipelined_ns));
+    if (stream)
+        xfc_print(out, " of the network's %.3g", gbps_of(xfp_net_best(stream)));
+    print_direct(s, p, out);
+    fputc('\n', out);
+}
+
+void xfp_print_network_words(const struct xfp_profile *profile, FILE *out)
+{
+    const struct xfp_network *n = profile->network;
+
+    if (!n)
+        return;
+    fputc('\n', out);
+    for (size_t i = 0; i < n->path_count; i++)
+        if (n->paths[i].shape == XFP_NET_STREAM && n->paths[i].point_count)
+            print_stream(n, &n->paths[i], out);
+    for (size_t i = 0; i < n->staged_count; i++)
+        print_staging(n, &n->staged[i], out);
+}
