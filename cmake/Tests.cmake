@@ -24,7 +24,7 @@ set(XFERSCOPE_COSTS
     "page\\.chromium=30" "page\\.fuzz=30" "unbreakable\\.places=27" "install\\.(release|debian)=20"
     "bench\\.instructions=60" "unbreakable\\.(sandboxes|family|corpus_read|threads|versions|ends)=15"
     "probe\\.(profiles|described|coverage|families)=10" "pairs\\.(programs|random)=10"
-    "analyzer-(commands|replay-.*|page_build)=8" "analyzer-hostile_input=3" "export\\.(command|timeline)=7" "unbreakable\\.=6" "e2e\\.=4"
+    "analyzer-(commands|replay-.*|page_build)=8" "analyzer-hostile_input=3" "export\\.(command|timeline)=7" "net\\.(ranks|hosts)=25" "unbreakable\\.=6" "e2e\\.=4"
     "record\\.(life|guarded|bus)=4" "record\\.python=3" "probe\\.recover=4" "simgpu\\.probe=4")
 
 # What recording a program on the simulated GPU takes.
