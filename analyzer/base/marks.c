@@ -16,12 +16,6 @@ void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer)
     bits->words[transfer / 64] |= (uint64_t)1 << transfer % 64;
 }
 
-void xfw_unmark(struct xfw_marks *marks, uint32_t process, uint64_t transfer)
-{
-    if (xfw_marked(marks, process, transfer))
-        marks->processes[process].words[transfer / 64] &= ~((uint64_t)1 << transfer % 64);
-}
-
 bool xfw_marked(const struct xfw_marks *marks, uint32_t process, uint64_t transfer)
 {
     if (process >= marks->process_count)

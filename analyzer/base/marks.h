@@ -20,7 +20,6 @@ struct xfw_marks {
     size_t process_count, process_capacity;
 };
 void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
-void xfw_unmark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
 bool xfw_marked(const struct xfw_marks *marks, uint32_t process, uint64_t transfer);
 void xfw_marks_free(struct xfw_marks *marks);
 

@@ -129,9 +129,6 @@ enum xfa_sort_of_track { XFA_OF_THREAD, XFA_OF_STREAM, XFA_OF_RANGES, XFA_OF_PRO
 /* Fills in the slice's track, or makes it an instant. */
 void xfa_slices_place(struct xfa_export *export, const struct xfa_process *process,
                       struct xfa_export_track_key key, struct xfa_export_slice *slice);
-/* The track of a GPU itself; -1: of one that is not known. */
-uint64_t xfa_slices_gpu(struct xfa_export *export, int gpu);
-void xfa_slices_declare(struct xfa_export *export, struct xfa_export_track *track);
 
 /* A copy begins: the bandwidth of its direction changes, here and when copies end. */
 void xfa_slices_rate(struct xfa_export *export, const struct xfa_process *process, int gpu,

@@ -13,7 +13,7 @@
 
 /* ---- numbers and names ----------------------------------------------------------------------- */
 
-void xfa_slices_declare(struct xfa_export *export, struct xfa_export_track *track)
+static void declare(struct xfa_export *export, struct xfa_export_track *track)
 {
     struct xfa_slices *slices = export->self;
     track->number = ++slices->numbers;
@@ -57,7 +57,8 @@ static uint64_t *gpu_slot(struct xfa_slices *slices, int gpu, unsigned place)
     return &slices->gpus[index];
 }
 
-uint64_t xfa_slices_gpu(struct xfa_export *export, int gpu)
+/* The track of a GPU itself; -1: of one that is not known. */
+static uint64_t track_of_gpu(struct xfa_export *export, int gpu)
 {
     const struct xfa_run *run = export->analysis->run;
     uint64_t *slot = gpu_slot(export->self, gpu, 0);
@@ -71,7 +72,7 @@ uint64_t xfa_slices_gpu(struct xfa_export *export, int gpu)
     else
         name_track(export, &track, "GPU %d%s%s%s%s", gpu, name ? ": " : "", name ? name : "",
                    host ? " in " : "", host ? host : "");
-    xfa_slices_declare(export, &track);
+    declare(export, &track);
     return *gpu_slot(export->self, gpu, 0) = track.number;
 }
 
@@ -92,14 +93,14 @@ static const char *engine_words(unsigned engine, char text[32])
 static uint64_t engine_track(struct xfa_export *export, int gpu, unsigned engine)
 {
     char text[32];
-    uint64_t parent = xfa_slices_gpu(export, gpu);
+    uint64_t parent = track_of_gpu(export, gpu);
     uint64_t number = *gpu_slot(export->self, gpu, 1 + engine);
     if (number)
         return number;
     struct xfa_export_track track = {
         .kind = XFA_TRACK_GROUP, .parent = parent, .pid = gpu_pid(gpu)};
     name_track(export, &track, "%s", engine_words(engine, text));
-    xfa_slices_declare(export, &track);
+    declare(export, &track);
     return *gpu_slot(export->self, gpu, 1 + engine) = track.number;
 }
 
@@ -160,7 +161,7 @@ static uint64_t declare_strip(struct xfa_export *export, const struct xfa_proces
     if (stream)
         track.parent = engine_track(export, key->gpu, key->engine);
     name_strip(export, process, key, strip, &track);
-    xfa_slices_declare(export, &track);
+    declare(export, &track);
     return track.number;
 }
 
@@ -271,11 +272,11 @@ static struct counter *counter_of(struct xfa_export *export, const struct xfa_pr
         return counter;
     struct xfa_export_track *track = xfa_alloc(sizeof *track);
     *track = (struct xfa_export_track){.kind = XFA_TRACK_COUNTER,
-                                       .parent = xfa_slices_gpu(export, gpu),
+                                       .parent = track_of_gpu(export, gpu),
                                        .pid = gpu_pid(gpu),
                                        .process = process};
     name_track(export, track, "%s GB/s of %d", xft_direction_word(direction), process->pid);
-    xfa_slices_declare(export, track);
+    declare(export, track);
     counter->track = track;
     return counter;
 }
@@ -353,7 +354,7 @@ void xfa_slices_process(struct xfa_export *export, struct xfa_process *process)
         .kind = XFA_TRACK_PROCESS, .pid = slices->pid, .process = process};
     name_track(export, &track, "%s%s%s%s", *exe ? exe : "process", host ? " on " : "",
                host ? host : "", xfa_export_simulated(export, process) ? ", SIMULATED GPU" : "");
-    xfa_slices_declare(export, &track);
+    declare(export, &track);
     slices->process_track = track.number;
 }
 

@@ -10,7 +10,8 @@ static bool is_of_pageable(const struct xfa_class_key *key, enum xfa_shape shape
     return xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE && key->shape == shape;
 }
 
-bool xfa_is_lockable(const struct xfa_class_key *key)
+/* Pageable memory of the host, copied from or to a GPU in one piece: it could be page-locked. */
+static bool is_lockable(const struct xfa_class_key *key)
 {
     return is_of_pageable(key, XFA_LINEAR);
 }
@@ -23,7 +24,7 @@ static void transfer(void *self, const struct xfa_event *event)
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
     bool rows = is_of_pageable(&class->key, XFA_STRIDED);
-    if (!xfa_is_lockable(&class->key) && !rows)
+    if (!is_lockable(&class->key) && !rows)
         return;
     bool up = class->key.row.direction == XFT_DIR_H2D;
     uint64_t new_bytes = xfw_buffers_add(&uses->buffers, event->process->number,
@@ -152,7 +153,7 @@ static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_clas
                       const void *self, struct xfw_new_path *path)
 {
     const struct xfa_class_key *key = &class->key;
-    bool pageable = xfa_is_lockable(key) || is_of_pageable(key, XFA_STRIDED);
+    bool pageable = is_lockable(key) || is_of_pageable(key, XFA_STRIDED);
     (void)self;
     path->to = pageable ? pinned_path(analysis, key) : NULL;
     return path->to != NULL;
@@ -163,7 +164,7 @@ static bool has_any_in_one(const struct xfa_analysis *analysis, const struct xfa
     for (size_t i = 0; i < finding->site_count; i++) {
         const struct xfa_class *class = NULL;
         while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class)))
-            if (xfa_is_lockable(&class->key))
+            if (is_lockable(&class->key))
                 return true;
     }
     return false;

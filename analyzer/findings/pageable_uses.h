@@ -25,9 +25,6 @@ struct xfa_pageable_uses { /* zeroed at first */
 struct xfa_observer xfa_pageable_observer(void *uses);
 void xfa_pageable_free(void *uses);
 
-/* Pageable memory of the host, copied from or to a GPU in one piece: it could be page-locked. */
-bool xfa_is_lockable(const struct xfa_class_key *key);
-
 /* What all copies of a row would take; NAN: not known. */
 struct xfa_pageable_costs {
     uint64_t copies, firsts;

@@ -41,7 +41,7 @@ const char *xfa_stands_word(enum xfa_stands stands)
     return words[stands];
 }
 
-const char *xfa_paid_word(enum xfa_paid paid)
+static const char *paid_word(enum xfa_paid paid)
 {
     static const char *const words[] = {[XFA_PAID_UNKNOWN] = "not known",
                                         [XFA_PAID_WITHIN] = "within",
@@ -76,7 +76,8 @@ char *xfa_part_text(const struct xfa_change *change)
     return xfa_print("%+.*f %%", fabs(percent) < 99.95 ? 1 : 0, fabs(percent) < 0.05 ? 0 : percent);
 }
 
-char *xfa_shift_text(double ns)
+/* "-54.7 ms", "+3 us". */
+static char *shift_text(double ns)
 {
     char text[XFA_UNIT_CHARS];
     if (isnan(ns))
@@ -95,7 +96,7 @@ char *xfa_interval_text(const struct xfa_change *change)
 {
     if (isnan(change->confidence))
         return xfa_text("-");
-    char *low = xfa_shift_text(change->low), *high = xfa_shift_text(change->high);
+    char *low = shift_text(change->low), *high = shift_text(change->high);
     char *text = xfa_print("%s to %s", low, high);
     free(low);
     free(high);
@@ -231,7 +232,7 @@ char *xfa_payoff_text(const struct xfa_payoff *payoff)
     bool noise = payoff->time.verdict == XFA_ALIKE, known = payoff->paid != XFA_PAID_UNKNOWN;
     char *text = xfa_print("predicted %s, achieved %s%s%s%s", predicted, achieved,
                            noise ? " (within noise)" : "", known ? ": " : "",
-                           known ? xfa_paid_word(payoff->paid) : "");
+                           known ? paid_word(payoff->paid) : "");
     free(predicted);
     free(achieved);
     return text;

@@ -10,13 +10,10 @@
 const char *xfa_verdict_word(enum xfa_verdict verdict); /* of times: "slower" */
 const char *xfa_measure_word(enum xfa_measure measure);
 const char *xfa_stands_word(enum xfa_stands stands);
-const char *xfa_paid_word(enum xfa_paid paid);
 const char *xfa_predicted_word(enum xfa_predicted predicted);
 
 /* "-49.7 %", "+3.2 %"; from ten times on "x 12"; "-" = not known. */
 char *xfa_part_text(const struct xfa_change *change);
-/* "-54.7 ms", "+3 us". */
-char *xfa_shift_text(double ns);
 /* "-56 ms to -53 ms"; "-" where noise is not known from repetitions. */
 char *xfa_interval_text(const struct xfa_change *change);
 

@@ -124,7 +124,7 @@ static double median_of(double *figures, size_t count)
     return count % 2 ? figures[count / 2] : (figures[count / 2 - 1] + figures[count / 2]) / 2;
 }
 
-bool xfa_rank_counts(const struct xfa_ranks *ranks, const struct xfa_rank_sum *sum)
+static bool is_compared(const struct xfa_ranks *ranks, const struct xfa_rank_sum *sum)
 {
     return ranks->any ? sum->key.is_rank : sum->transfers > 0;
 }
@@ -133,7 +133,7 @@ size_t xfa_ranks_count(const struct xfa_ranks *ranks)
 {
     size_t count = 0;
     for (size_t i = 0; i < ranks->all.count; i++)
-        count += xfa_rank_counts(ranks, rank_at(ranks, i));
+        count += is_compared(ranks, rank_at(ranks, i));
     return count;
 }
 
@@ -143,7 +143,7 @@ static size_t known_figures(const struct xfa_ranks *ranks, enum xfa_rank_measure
     size_t count = 0;
     for (size_t i = 0; i < ranks->all.count; i++) {
         double figure = xfa_rank_figure(rank_at(ranks, i), measure);
-        if (!isnan(figure) && xfa_rank_counts(ranks, rank_at(ranks, i)))
+        if (!isnan(figure) && is_compared(ranks, rank_at(ranks, i)))
             figures[count++] = figure;
     }
     return count;
@@ -187,7 +187,7 @@ static void find(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
     free(figures);
     for (size_t i = 0; known >= XFA_LEAST_RANKS && i < ranks->all.count; i++) {
         double figure = xfa_rank_figure(rank_at(ranks, i), measure);
-        bool counts = xfa_rank_counts(ranks, rank_at(ranks, i));
+        bool counts = is_compared(ranks, rank_at(ranks, i));
         if (counts && !isnan(figure) && stands_out(measure, figure, median, mad))
             outliers[(*count)++] = (struct xfa_outlier){(uint32_t)i, measure, figure, median};
     }

@@ -50,9 +50,7 @@ enum xfa_rank_measure {
     XFA_RANK_MEASURES
 };
 
-/* Is it compared with others? */
-bool xfa_rank_counts(const struct xfa_ranks *ranks, const struct xfa_rank_sum *sum);
-size_t xfa_ranks_count(const struct xfa_ranks *ranks); /* those that are */
+size_t xfa_ranks_count(const struct xfa_ranks *ranks); /* those that are compared with others */
 
 /* NAN = not known. */
 double xfa_rank_figure(const struct xfa_rank_sum *sum, enum xfa_rank_measure measure);

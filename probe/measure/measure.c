@@ -43,7 +43,7 @@ static xcu_result submit(const struct xfp_driver *cu, const struct xfp_copy *c, 
     return xfp_submit_part(cu, c, 0, bytes, c->device->stream);
 }
 
-bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *c)
+static bool flushes(const struct xfp_session *s, const struct xfp_copy *c)
 {
     return (s->sys.flush || s->sys.warm) && (c->src->host || c->dst->host);
 }
@@ -103,7 +103,7 @@ static int run_batch(struct xfp_session *s, struct batch *b)
 
     do {
         b->gated = queued.gated = uses_gate(s, b->copy);
-        if (!b->gated || xfp_flushes(s, b->copy))
+        if (!b->gated || flushes(s, b->copy))
             b->count = 1;
         xfp_flush_copy(s, b->copy, b->bytes);
         state = xfp_run_queued(s, &queued);

@@ -31,9 +31,8 @@ xcu_result xfp_submit_part(const struct xfp_driver *cu, const struct xfp_copy *c
 xcu_result xfp_submit_lead(const struct xfp_driver *cu, const struct xfp_copy *copy, size_t bytes,
                            xcu_stream stream);
 
-/* If the rules demand it, makes the caches cold or warm for the first bytes, and returns true: then
- * every copy must be measured separately. No transfer may be in flight. */
-bool xfp_flushes(const struct xfp_session *s, const struct xfp_copy *copy);
+/* Makes the caches cold or warm for the first bytes, if the rules demand it: then every copy is
+ * measured separately. No transfer may be in flight. */
 void xfp_flush_copy(const struct xfp_session *s, const struct xfp_copy *copy, size_t bytes);
 
 /* Fills times and statistics of the asynchronous form in point (bytes is set by the caller), within

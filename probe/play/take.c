@@ -22,7 +22,7 @@ static uint64_t now_ns(const struct xfp_taker *t)
     return xfp_driver_now_ns(t->run->made->sys->cu);
 }
 
-bool xfp_play_ended(const struct xfp_play_run *run)
+static bool has_ended(const struct xfp_play_run *run)
 {
     return atomic_load_explicit(&run->stop, memory_order_relaxed) || xfp_interrupted() ||
            xfp_wall_ns() > run->deadline_ns;
@@ -176,7 +176,7 @@ static xcu_result ask(struct xfp_taker *t, const struct xfp_play_step *s, xcu_st
     do
         result = s->what == XFP_PLAY_ASK_EVENT ? cu->cuEventQuery(made->events[s->event])
                                                : cu->cuStreamQuery(stream);
-    while (result == XCU_ERROR_NOT_READY && !xfp_play_ended(t->run));
+    while (result == XCU_ERROR_NOT_READY && !has_ended(t->run));
     return result == XCU_ERROR_NOT_READY ? XCU_SUCCESS : result;
 }
 
@@ -282,8 +282,7 @@ static void wait_for_thread(struct xfp_taker *t, const struct xfp_play_step *s)
     const _Atomic uint64_t *taken = &t->run->takers[s->stream].taken;
     bool yields = t->run->crowded || t->run->made->sys->cu->simulated_now_ns;
 
-    while (atomic_load_explicit(taken, memory_order_acquire) < s->amount &&
-           !xfp_play_ended(t->run)) {
+    while (atomic_load_explicit(taken, memory_order_acquire) < s->amount && !has_ended(t->run)) {
         if (yields)
             sched_yield();
         PAUSE();
@@ -351,10 +350,10 @@ void xfp_take_steps(struct xfp_taker *t)
     uint64_t now = now_ns(t);
 
     for (t->at = 0; t->at < t->count && !t->result; t->at++) {
-        if (t->at % look == 0 && xfp_play_ended(t->run))
+        if (t->at % look == 0 && has_ended(t->run))
             return;
         now = take(t, &t->steps[t->at], now);
-        if (t->result || (may_give_up(&t->steps[t->at]) && xfp_play_ended(t->run)))
+        if (t->result || (may_give_up(&t->steps[t->at]) && has_ended(t->run)))
             break;
         atomic_store_explicit(&t->taken, t->at + 1, memory_order_release);
     }

@@ -32,8 +32,6 @@ struct xfp_play_run {
     atomic_bool begun, stop;
 };
 
-bool xfp_play_ended(const struct xfp_play_run *run); /* asked to, or too late */
-
 /* In the thread itself, before it begins. */
 void xfp_get_ready(struct xfp_taker *taker);
 

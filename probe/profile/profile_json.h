@@ -24,10 +24,6 @@ enum xfp_limits {
  * (errno says which). */
 int xfp_write_json(const struct xfp_profile *profile, FILE *out);
 
-/* As xfp_parse(); `name` begins every line of error ("machine.json: paths[3].name: missing"). */
-struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t bytes, char *error,
-                                    size_t error_bytes);
-
 /* Whether the path has points, all of them chosen. */
 bool xfp_all_chosen(const struct xfp_path *path);
 

@@ -346,8 +346,9 @@ static struct xfp_profile *read_root(struct xfp_reader *r, const json_t *root)
     return profile;
 }
 
-struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t bytes, char *error,
-                                    size_t error_bytes)
+/* As xfp_parse(); `name` begins every line of error ("machine.json: paths[3].name: missing"). */
+static struct xfp_profile *parse_named(const char *name, const char *text, size_t bytes,
+                                       char *error, size_t error_bytes)
 {
     struct xfp_reader r = {.name = name, .error = error, .error_bytes = error_bytes};
     struct xfp_profile *profile;
@@ -370,7 +371,7 @@ struct xfp_profile *xfp_parse_named(const char *name, const char *text, size_t b
 
 struct xfp_profile *xfp_parse(const char *text, size_t bytes, char *error, size_t error_bytes)
 {
-    return xfp_parse_named("profile", text, bytes, error, error_bytes);
+    return parse_named("profile", text, bytes, error, error_bytes);
 }
 
 struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_bytes)
@@ -384,7 +385,7 @@ struct xfp_profile *xfp_read_file(const char *path, char *error, size_t error_by
         snprintf(error, error_bytes, "%s: cannot read the machine profile: %s", path, why);
         return NULL;
     }
-    profile = xfp_parse_named(path, text, bytes, error, error_bytes);
+    profile = parse_named(path, text, bytes, error, error_bytes);
     free(text);
     return profile;
 }

@@ -178,7 +178,7 @@ static void write_row(struct xfa_markdown *md, const struct xfa_analysis *analys
     xfa_markdown_end(md);
 }
 
-void xfa_markdown_transfers(struct xfa_markdown *md, const struct xfa_report *report,
+static void write_transfers(struct xfa_markdown *md, const struct xfa_report *report,
                             const struct xfa_view *view)
 {
     const struct xfa_analysis *analysis = report->analysis;
@@ -214,7 +214,7 @@ static void write_markdown(const struct xfa_report *report, const struct xfa_vie
     }
     write_answer(&md, report, view);
     xfa_markdown_findings(&md, report, view);
-    xfa_markdown_transfers(&md, report, view);
+    write_transfers(&md, report, view);
     xfa_markdown_close(&md);
 }
 

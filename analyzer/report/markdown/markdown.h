@@ -37,8 +37,6 @@ void xfa_markdown_code(FILE *out, const char *text,
 
 void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *report,
                            const struct xfa_view *view);
-void xfa_markdown_transfers(struct xfa_markdown *md, const struct xfa_report *report,
-                            const struct xfa_view *view);
 /* Writes a comparison instead of a report. */
 void xfa_markdown_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,
                              FILE *out);
