@@ -7,6 +7,8 @@
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
+#include "preload/record/clock.h"
+#include "preload/record/cost.h"
 
 struct copy {
     xcu_graph_node node;
@@ -254,7 +256,9 @@ static void put_in(void *arguments)
 
 void xfs_graph_made(xcu_graph_exec exec, xcu_graph source)
 {
+    uint64_t from_ns = xfs_now_apart_ns();
     xfs_on_any_stack(put_in, &(struct change){.exec = exec, .source = source});
+    xfs_cost_took(XFT_OVERHEAD_GRAPH, from_ns);
 }
 
 static void exchange_copy(void *arguments)

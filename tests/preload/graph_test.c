@@ -11,6 +11,9 @@
 #include "preload/base/own_stack.h"
 #include "preload/intercept/graph.h"
 #include "preload/lookup/resolve.h"
+#include "preload/record/clock.h"
+#include "preload/record/cost.h"
+#include "xferscope/trace.h"
 
 /* ---- a driver with graphs of copies and of children ------------------------------------------ */
 
@@ -34,8 +37,23 @@ static xcu_result nodes_of(xcu_graph graph, xcu_graph_node *nodes, size_t *count
     return XCU_SUCCESS;
 }
 
+static uint64_t now; /* each question takes 100 ns */
+static uint64_t told_ns;
+
+uint64_t xfs_now_apart_ns(void)
+{
+    return now;
+}
+
+void xfs_cost_took(unsigned why, uint64_t from_ns)
+{
+    assert_int_equal(why, XFT_OVERHEAD_GRAPH);
+    told_ns += now - from_ns;
+}
+
 static xcu_result type_of(xcu_graph_node node, int *type)
 {
+    now += 100;
     *type = ((struct node *)node)->type;
     return XCU_SUCCESS;
 }
@@ -186,6 +204,16 @@ static void after_it_is_gone(void **state)
     assert_int_equal(frame.event.count + launched, 0);
 }
 
+/* Its types were asked for twice: for memory, and for copies; five nodes in all. */
+static void what_it_took_is_told(void **state)
+{
+    (void)state;
+    now = told_ns = 0;
+    xfs_graph_made(EXEC, &outer);
+    assert_int_equal(told_ns, now);
+    assert_true(now >= 500);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, gone)
@@ -195,6 +223,7 @@ int main(void)
         TEST(a_copy_is_exchanged),
         TEST(a_copy_is_left_out),
         TEST(after_it_is_gone),
+        TEST(what_it_took_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
