@@ -15,7 +15,8 @@
 #include <vector>
 
 struct buffer {
-    char kind; /* d device, p pinned, g pageable, m mapped, u managed, l: device, allocated later */
+    char kind; /* d device, p pinned, g pageable, m mapped, u managed, allocated later:
+                  l device, h pinned */
     size_t bytes;
     char *host, *device; /* the same but of mapped memory */
 };
@@ -201,6 +202,20 @@ INLINE void capture_end(const struct statement *s)
     PAIR_CHECK(cudaGraphInstantiate(&graphs.back(), graph, 0));
 }
 
+INLINE void allocate(struct buffer *b)
+{
+    if (b->kind == 'h')
+        PAIR_CHECK(cudaMallocHost((void **)&b->device, b->bytes));
+    else
+        PAIR_CHECK(cudaMalloc((void **)&b->device, b->bytes));
+    b->host = b->device;
+}
+
+INLINE void release(const struct buffer *b)
+{
+    PAIR_CHECK(b->kind == 'h' ? cudaFreeHost(b->host) : cudaFree(b->host));
+}
+
 INLINE void prefetch(const struct statement *s)
 {
     struct buffer *b = &buffers[N(0)];
@@ -249,11 +264,10 @@ INLINE void perform(const struct statement *s)
         PAIR_CHECK(cudaEventSynchronize(events[N(0)]));
         break;
     case 'A':
-        PAIR_CHECK(cudaMalloc((void **)&buffers[N(0)].device, buffers[N(0)].bytes));
-        buffers[N(0)].host = buffers[N(0)].device;
+        allocate(&buffers[N(0)]);
         break;
     case 'F':
-        PAIR_CHECK(cudaFree(buffers[N(0)].device));
+        release(&buffers[N(0)]);
         break;
     case 'N':
         PAIR_CHECK(cudaHostRegister(buffers[N(0)].host, buffers[N(0)].bytes, 0));
@@ -326,7 +340,7 @@ static void declare_buffer(char kind, size_t bytes)
     b.device = b.host;
     if (kind == 'm')
         PAIR_CHECK(cudaHostGetDevicePointer((void **)&b.device, b.host, 0));
-    if (kind != 'd' && kind != 'l')
+    if (b.host && kind != 'd')
         scramble(b.host, bytes);
     buffers.push_back(b);
 }

@@ -89,9 +89,11 @@ class Stage:
 
     def __init__(self, writer, stage, wastes):
         self.w, self.s, self.wastes = writer, stage, wastes
-        pageable = "pageable" in stage["wastes"]  # the fixed program page-locks it, which the stage pays for
+        pageable = "pageable" in stage["wastes"]
         size, memory = stage["bytes"], "g" if pageable else "m" if "mapped" in wastes else "p"
-        self.locks = pageable and "pageable" not in wastes
+        # The fixed program page-locks it, or has the driver allocate it: the stage pays for that.
+        self.locks = "" if not pageable or "pageable" in wastes else "AF" if stage.get("allocates") else "NU"
+        memory = "h" if self.locks == "AF" else memory
         slots = 1 if "serial" in wastes else stage["streams"]
         declare = writer.declare
         self.streams = [declare("S", stage["kind"]) for _ in range(slots)]
@@ -191,7 +193,7 @@ class Stage:
 
     def play(self):
         for host in self.hosts if self.locks else []:
-            self.w.do("N", 14, host)
+            self.w.do(self.locks[0], 14, host)
         for slot in range(len(self.streams)) if self.is_graph else ():
             self.capture(slot)
         for number in range(self.s["steps"]):
@@ -199,19 +201,30 @@ class Stage:
         for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
             self.consume(number % len(self.streams))
         for host in self.hosts if self.locks else []:
-            self.w.do("U", 15, host)
+            self.w.do(self.locks[1], 15, host)
+
+
+def changed(program, waste, **change):
+    """The program with this change of all stages that have the waste."""
+    stages = [{**stage, **{key: value(stage) for key, value in change.items()}} if waste in stage["wastes"] else stage
+              for stage in program["stages"]]
+    return {**program, "stages": stages}
 
 
 def fixed_forms(program):
     """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
     it saves (a buffer that is read over the link while the GPU would be idle); and none, with more streams in place
-    of the one that `serial` leaves, since their number is part of the remedy. The fastest is the fixed program."""
+    of the one that `serial` leaves, since their number is part of the remedy; and with memory that the driver
+    allocates in place of registered one. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
-    forms = [(program, [])] + ([(program, [waste]) for waste in wastes] if len(wastes) > 1 else [])
-    for streams in (3, 4, 8) if "serial" in wastes else ():
-        stages = [{**stage, "streams": max(streams, stage["streams"])} if "serial" in stage["wastes"] else stage
-                  for stage in program["stages"]]
-        forms.append(({**program, "stages": stages}, []))
+    bases = [program]
+    if "pageable" in wastes:
+        bases.append(changed(program, "pageable", allocates=lambda stage: True))
+    forms = []
+    for base in bases:
+        forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
+        for streams in (3, 4, 8) if "serial" in wastes else ():
+            forms.append((changed(base, "serial", streams=lambda stage, n=streams: max(n, stage["streams"])), []))
     return forms
 
 
