@@ -11,6 +11,9 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3) # export to SQLite
 find_program(PROTOC_C protoc-c REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+find_path(IBERTY_INCLUDE_DIR libiberty/demangle.h REQUIRED)      # C++ names
+# Its demangler may be linked "into combinations with other programs", these distributed "without any restriction".
+find_library(IBERTY_LIBRARY NAMES libiberty.a REQUIRED)
 find_path(NUMA_INCLUDE_DIR numa.h REQUIRED)
 find_library(NUMA_LIBRARY numa REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)                   # used header-only

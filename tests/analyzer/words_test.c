@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -38,12 +39,36 @@ static void test_cxx_names(void **state)
         {"_Zthis is none", "_Zthis is none"},
         {"plain_c", "plain_c"},
         {"", ""},
-        {"_ZN1aI1bS_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_E1cEv",
-         "_ZN1aI1bS_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_E1cEv"},
+        /* PyTorch's have more references than that. */
+        {"_ZN1aI1bS_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_S_E8dispatchEv",
+         "a<b, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, "
+         "a>::dispatch()"},
+        {"_Z3putIJifEEvDpT_", "void put<int, float>(int, float)"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *text = xfa_demangle(names[i][0]);
         assert_string_equal(text, names[i][1]);
+        free(text);
+    }
+}
+
+/* Each of its parts is twice the one before: 2^32 of them, as text, or to be looked through without
+ * a word of text (in a pack). They stay as they are, and the test ends. */
+static void test_names_that_never_end(void **state)
+{
+    static const char *const heads[] = {"_Z1f", "_Z1fDp"};
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char name[256];
+        size_t at = (size_t)snprintf(name, sizeof name, "%s", heads[i]);
+        for (unsigned k = 0; k < 32; k++)
+            name[at++] = 'M';
+        at += (size_t)snprintf(name + at, sizeof name - at, "1aS_");
+        for (unsigned k = 0; k < 31; k++)
+            at += (size_t)snprintf(name + at, sizeof name - at, "S%c_", digits[k]);
+        char *text = xfa_demangle(name);
+        assert_string_equal(text, name);
         free(text);
     }
 }
@@ -63,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_cxx_names),
+        cmocka_unit_test(test_names_that_never_end),
         cmocka_unit_test(test_hostile_text_is_kept_and_tamed),
     };
     return cmocka_run_group_tests_name("analyzer-words", tests, NULL, NULL);

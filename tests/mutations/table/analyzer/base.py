@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("demangle-without-end", "analyzer/base/demangle.c",
+      "    return parts < MOST_PARTS;",
+      "    return parts > 0;",
+      "a name of a hostile trace keeps the report busy for ever",
+      "analyzer-words_test"),
     M("crew-takes-signals", "analyzer/base/crew.c",
       "    sigfillset(&all);",
       "    sigemptyset(&all);",
