@@ -272,28 +272,6 @@ static void write_output(const struct reading *reading, const struct xfa_report 
         options->format->write(report, view, output->stream);
 }
 
-/* Shows the page. One that is not shown is still there. */
-static void open_page(const char *path)
-{
-    if (!xfa_open_file(path))
-        xfc_print(stderr, "xferscope analyze: --open: xdg-open could not show %s\n", path);
-}
-
-/* Of a new file for the page; NULL after a line on stderr. The caller frees it. */
-static char *new_page(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = xfa_print("%s/xferscope-XXXXXX.html", folder && *folder ? folder : "/tmp");
-    int fd = mkstemps(path, (int)strlen(".html"));
-    if (fd >= 0) {
-        close(fd);
-        return path;
-    }
-    xfc_print(stderr, "xferscope analyze: --open: cannot make %s: %s\n", path, strerror(errno));
-    free(path);
-    return NULL;
-}
-
 static int write_report(struct reading *reading, const struct xfa_findings *findings)
 {
     struct xfa_analyze_options options = *reading->options;
@@ -301,10 +279,8 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
                                 options.replay ? &reading->replayed : NULL, reading->timeline};
     struct xfa_output output;
     struct xfa_view view;
-    bool temporary = options.open && (!options.output || strcmp(options.output, "-") == 0);
-    char *page = temporary ? new_page() : NULL;
-    options.output = temporary ? page : options.output;
-    if ((temporary && !page) || xfa_analyze_output(&options, &output, &view) != 0) {
+    char *page = NULL;
+    if (!xfa_analyze_page(&options, &page) || xfa_analyze_output(&options, &output, &view) != 0) {
         free(page);
         return XFA_OUTPUT;
     }
@@ -314,10 +290,8 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
     }
     write_output(reading, &report, &view, &output);
     int status = xfa_output_close(&output) != 0 ? XFA_OUTPUT : status_of(reading);
-    if (page && status != XFA_OUTPUT)
-        printf("%s\n", page);
-    if (options.open && status != XFA_OUTPUT)
-        open_page(options.output);
+    if (status != XFA_OUTPUT)
+        xfa_analyze_show(&options, page);
     free(page);
     return status;
 }

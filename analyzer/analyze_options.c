@@ -368,7 +368,7 @@ static int check_page(const struct xfa_analyze_options *options)
 {
     bool page = options->format == &xfa_format_html;
     bool named = options->output && strcmp(options->output, "-") != 0;
-    if (options->open && (!page || options->compare || options->per_transfer))
+    if (options->open && (!page || options->per_transfer))
         return wrong("--open shows a page: it needs --format html", NULL);
     if (page && !named && !options->open && isatty(STDOUT_FILENO))
         return wrong("a page is not for a terminal: -o FILE writes it to a file, --open shows it "

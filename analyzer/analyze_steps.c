@@ -1,8 +1,12 @@
 #include "analyzer/analyze_steps.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/pager.h"
 #include "common/text.h"
 
 struct xfa_progress xfa_analyze_progress;
@@ -50,6 +54,41 @@ int xfa_analyze_output(const struct xfa_analyze_options *options, struct xfa_out
     view->colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output->stream)
                                                       : options->colour == XFA_COLOUR_ALWAYS;
     return 0;
+}
+
+/* Of a new file for the page; NULL after a line on stderr. The caller frees it. */
+static char *new_page(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = xfa_print("%s/xferscope-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkstemps(path, (int)strlen(".html"));
+    if (fd >= 0) {
+        close(fd);
+        return path;
+    }
+    xfc_print(stderr, "xferscope analyze: --open: cannot make %s: %s\n", path, strerror(errno));
+    free(path);
+    return NULL;
+}
+
+bool xfa_analyze_page(struct xfa_analyze_options *options, char **page)
+{
+    *page = NULL;
+    if (!options->open || (options->output && strcmp(options->output, "-") != 0))
+        return true;
+    *page = new_page();
+    options->output = *page;
+    return *page;
+}
+
+/* A page that is not shown is still there. */
+void xfa_analyze_show(const struct xfa_analyze_options *options, const char *page)
+{
+    if (page)
+        printf("%s\n", page);
+    if (options->open && !xfa_open_file(options->output))
+        xfc_print(stderr, "xferscope analyze: --open: xdg-open could not show %s\n",
+                  options->output);
 }
 
 struct xfa_findings *xfa_analyze_findings(struct xfa_analyze_options *options)

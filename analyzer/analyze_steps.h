@@ -27,6 +27,12 @@ struct xfa_request xfa_analyze_request(const struct xfa_machine_profile *machine
 int xfa_analyze_output(const struct xfa_analyze_options *options, struct xfa_output *output,
                        struct xfa_view *view);
 
+/* --open without a file: *page is a new one, for free(), which is the options' output from now on.
+ * False after a line on stderr: there is none. */
+bool xfa_analyze_page(struct xfa_analyze_options *options, char **page);
+/* The output was written: with --open it is shown, and the new page's name printed. */
+void xfa_analyze_show(const struct xfa_analyze_options *options, const char *page);
+
 /* With the options' limit of memory and their answers; freed by xfa_findings_free(). */
 struct xfa_findings *xfa_analyze_findings(struct xfa_analyze_options *options);
 

@@ -68,13 +68,21 @@ static size_t take_side(struct comparing *c, const char *const *paths, size_t co
 
 static int write_comparison(const struct comparing *c, const struct xfa_comparison *comparison)
 {
+    struct xfa_analyze_options options = *c->options;
     struct xfa_output output;
     struct xfa_view view;
-    if (xfa_analyze_output(c->options, &output, &view) != 0)
+    char *page = NULL;
+    if (!xfa_analyze_page(&options, &page) || xfa_analyze_output(&options, &output, &view) != 0) {
+        free(page);
         return XFA_OUTPUT;
-    view.brief = c->options->brief;
-    c->options->format->compare(comparison, &view, output.stream);
-    if (xfa_output_close(&output) != 0)
+    }
+    view.brief = options.brief;
+    options.format->compare(comparison, &view, output.stream);
+    bool failed = xfa_output_close(&output) != 0;
+    if (!failed)
+        xfa_analyze_show(&options, page);
+    free(page);
+    if (failed)
         return XFA_OUTPUT;
     if (comparison->failed)
         return XFA_SLOWER;
