@@ -49,19 +49,27 @@ static int go(struct xfp_session *s, void *state, struct xfp_samples *samples)
     return 0;
 }
 
-/* A window or a number of round trips that takes no more than its part of the time. ns: of one
- * message, about. */
-static void size_order(struct xfp_net_order *o, double ns, double slice)
+/* What is known of a window's time before it is measured: of one message and its reply, and what
+ * each further message adds. */
+struct guess {
+    double one_ns, more_ns;
+};
+
+/* A window that leaves time for the fewest samples, 64 messages if it can be; so many of them, or
+ * round trips, in one order that orders do not count. limit: ns for the size. */
+static void size_order(struct xfp_net_order *o, struct guess g, double limit)
 {
     bool ping = o->what == XFP_NET_DO_PING;
-    double one = ns * (ping ? 2 : XFP_NET_WINDOW), most = slice / XFP_NET_FEWEST / 2;
+    double most = limit / XFP_NET_FEWEST, window = g.one_ns;
 
-    o->window = ping ? 1 : XFP_NET_WINDOW;
-    if (!ping && one > most && ns > 0)
-        o->window = (uint32_t)fmin(fmax(most / ns, 1), XFP_NET_WINDOW);
-    if (!ping)
-        one = ns * o->window;
-    o->repeat = (uint32_t)fmin(fmax(one > 0 ? ORDER_NS / one : 1, 1), ping ? 100 : MOST_REPEATS);
+    o->window = 1;
+    if (!ping) {
+        double further = g.more_ns > 0 ? (most - g.one_ns) / g.more_ns : XFP_NET_WINDOW;
+
+        o->window = (uint32_t)fmin(fmax(1 + further, 1), XFP_NET_WINDOW);
+        window += g.more_ns * (o->window - 1);
+    }
+    o->repeat = (uint32_t)fmin(fmax(ORDER_NS / fmax(window, 1), 1), ping ? 100 : MOST_REPEATS);
 }
 
 static int check_message(struct xfp_net_link *link, struct xfp_net_order order)
@@ -131,22 +139,31 @@ static void keep_path(struct xfp_net_run *run, const struct xfp_net_path *path)
     xfp_net_keep(run);
 }
 
-/* About what one of many messages takes. once_ns, of one and its reply, says that of long messages
- * alone: of short ones it is latency, which messages in a row share. */
-static double ns_of_many(const struct xfp_net_path *path, uint64_t bytes, double once_ns)
+/* From the size before: what its further messages added, by bytes. Latency, which messages in a row
+ * share, does not count; where there was but one message, it has to. */
+static struct guess guess(const struct xfp_net_path *path, uint64_t bytes, double one_ns,
+                          double last_one_ns)
 {
+    struct guess g = {.one_ns = one_ns, .more_ns = bytes <= MOST_SHORT_BYTES ? 0 : one_ns};
     const struct xfp_point *last = path->points + path->point_count;
+    uint32_t window = path->point_count ? path->windows[path->point_count - 1].messages : 0;
 
-    if (path->shape == XFP_NET_PING)
-        return once_ns;
-    if (path->point_count)
-        return last[-1].median_ns * (double)bytes / (double)last[-1].bytes;
-    return bytes <= MOST_SHORT_BYTES ? once_ns / XFP_NET_WINDOW : once_ns;
+    if (window > 1)
+        g.more_ns = fmax(last[-1].median_ns * window - last_one_ns, 0) / (window - 1) *
+                    (double)bytes / (double)last[-1].bytes;
+    else if (window)
+        g.more_ns = one_ns;
+    return g;
 }
+
+struct sweep {
+    uint64_t sent;      /* bytes, about */
+    double last_one_ns; /* one message and its reply, of the size before */
+};
 
 /* The next size of a path. 1: the time does not suffice for it. */
 static int measure_size(struct xfp_net_link *link, struct xfp_net_path *path, uint64_t bytes,
-                        size_t sizes_left, uint64_t *sent)
+                        size_t sizes_left, struct sweep *sweep)
 {
     struct xfp_net_run *run = link->run;
     struct xfp_point *p = &path->points[path->point_count];
@@ -162,7 +179,9 @@ static int measure_size(struct xfp_net_link *link, struct xfp_net_path *path, ui
     for (int i = 0; i < 2; i++) /* the first connects */
         if (time_once(link, m.order, &ns))
             return -1;
-    size_order(&m.order, fmin(ns, ns_of_many(path, bytes, ns)), slice);
+    size_order(&m.order, guess(path, bytes, ns, sweep->last_one_ns),
+               fmax(slice, XFP_NET_ALWAYS_NS));
+    sweep->last_one_ns = ns;
     if (path->shape != XFP_NET_PING) {
         w->messages = m.order.window;
         m.windows = w;
@@ -170,8 +189,8 @@ static int measure_size(struct xfp_net_link *link, struct xfp_net_path *path, ui
         w->ns = calloc(run->kept + 1, sizeof(*w->ns));
     }
     bad = measure_message(&m, p, slice);
-    *sent += (uint64_t)p->n * m.order.window * bytes *
-             (path->shape == XFP_NET_PING ? m.order.repeat : 1);
+    sweep->sent += (uint64_t)p->n * m.order.window * bytes *
+                   (path->shape == XFP_NET_PING ? m.order.repeat : 1);
     path->point_count += !bad && p->n > 0;
     return bad;
 }
@@ -209,7 +228,8 @@ int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
     struct xfp_net_run *run = link->run;
     struct xfp_net_port before[XFP_NET_MOST_INTERFACES], after[XFP_NET_MOST_INTERFACES];
     size_t ports = xfp_net_read_ports(before);
-    uint64_t sizes[XFP_NET_MOST_SIZES], sent = 0;
+    uint64_t sizes[XFP_NET_MOST_SIZES];
+    struct sweep so_far = {0};
     size_t count = xfp_sweep_sizes(run->session.options, sizes, XFP_NET_MOST_SIZES), i;
     struct xfp_point points[XFP_NET_MOST_SIZES];
     struct xfp_net_windows windows[XFP_NET_MOST_SIZES] = {0};
@@ -226,14 +246,14 @@ int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
     xfp_net_name(run, xfp_net_shape_word(shape), link->peer, name);
     xfp_net_begin_part(run, part);
     for (i = 0; i < count && !bad; i++) {
-        bad = measure_size(link, &path, sizes[i], count - i, &sent);
+        bad = measure_size(link, &path, sizes[i], count - i, &so_far);
         if (!bad)
             keep_path(run, &path);
     }
     if (bad > 0)
         xfp_net_warn_of_end(run, name, sizes[i - 1]);
     snprintf(interface, sizeof(interface), "%s",
-             xfp_net_used_port(before, ports, after, xfp_net_read_ports(after), sent));
+             xfp_net_used_port(before, ports, after, xfp_net_read_ports(after), so_far.sent));
     path.interface = interface;
     if (path.point_count)
         keep_path(run, &path);

@@ -5,8 +5,6 @@
 
 #include "probe/measure/budget.h"
 
-#define ALWAYS_NS 3e8
-
 /* Seconds for a leader's parts, by default and with --quick. */
 static const struct {
     double usual, quick;
@@ -53,7 +51,7 @@ double xfp_net_left_ns(const struct xfp_net_run *run)
 
 bool xfp_net_too_long(const struct xfp_net_run *run, double ns)
 {
-    return ns > fmax(xfp_net_left_ns(run), ALWAYS_NS);
+    return ns > fmax(xfp_net_left_ns(run), XFP_NET_ALWAYS_NS);
 }
 
 void xfp_net_warn_of_end(struct xfp_net_run *run, const char *name, uint64_t bytes)

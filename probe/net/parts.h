@@ -14,6 +14,9 @@ enum {
     XFP_NET_FEWEST = XFP_FEWEST_SAMPLES + 1, /* samples, and the one that warms up */
 };
 
+/* What a size may take in any case: a busy machine may have used up the part's time. */
+#define XFP_NET_ALWAYS_NS 3e8
+
 enum xfp_net_part { XFP_NET_PINGS, XFP_NET_STREAMS, XFP_NET_BOTHS, XFP_NET_STAGED_COPIES };
 
 /* The part's time counts from now on. */

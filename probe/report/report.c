@@ -164,7 +164,10 @@ static void print_host(const struct xfp_machine *m, FILE *out)
 {
     xfc_print(out, "%s: %s, %d processors, %d NUMA node(s)", m->hostname, m->cpu, m->cpus,
               m->numa_nodes);
-    print_version(out, "; CUDA ", m->driver_version);
+    if (m->driver_version)
+        print_version(out, "; CUDA ", m->driver_version);
+    else
+        fputs("; no CUDA driver", out);
     if (known(m->driver_release))
         xfc_print(out, ", driver %s", m->driver_release);
     if (m->toolkit_version)

@@ -12,6 +12,7 @@ import jsonschema
 PARSER = argparse.ArgumentParser()
 for name in ("command", "net", "other", "simgpu", "schema"):
     PARSER.add_argument(f"--{name}", required=True)
+PARSER.add_argument("--cable")
 PATHS, _ = PARSER.parse_known_args()
 
 # Both libraries' ways to let a container's root start ranks; more ranks than processors.

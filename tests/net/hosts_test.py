@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The probe's network family between two hosts: network namespaces, and a cable (cable.c) whose rate
+and delay are known. What it measures must be theirs: never better, and no more than a busy machine
+makes it worse. docs/results has the same measured with care.
+
+Skips, with the reason, where namespaces cannot be made.
+"""
+import os
+import subprocess
+import time
+
+from lab import PATHS, Lab, environment, load, main
+
+DELAY_US, MBIT, MBIT_BACK = 10000, 160, 80
+# Of a frame of 9014 bytes (the interface's rate counts these) 8948 are the message's.
+PART_OF_FRAME = 8948 / 9014
+
+
+class Hosts(Lab):
+    def setUp(self):
+        super().setUp()
+        self.cable = subprocess.Popen([PATHS.cable, str(MBIT), str(MBIT_BACK), str(DELAY_US)], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_cable)
+        self.holders = self.cable.stdout.readline().split()
+        if not self.holders:
+            self.assertEqual(self.cable.wait(), 77)
+            self.skipTest(self.cable.stderr.read().strip())
+        self.agent = os.path.join(self.folder, "agent")
+        with open(self.agent, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nshift\nexec nsenter -t {self.holders[1]} -n -u sh -c "$*"\n')
+        os.chmod(self.agent, 0o755)
+
+    def end_cable(self):
+        self.cable.stdin.close()
+        self.cable.wait()
+        self.cable.stdout.close()
+        self.cable.stderr.close()
+
+    def command(self, *options):
+        settings = {"plm_rsh_agent": self.agent, "pml": "ob1", "btl": "tcp,self", "btl_tcp_if_include": "cable0",
+                    "oob_tcp_if_include": "cable0", "mpi_yield_when_idle": "1"}
+        command = ["nsenter", "-t", self.holders[0], "-n", "-u", "mpirun", "-n", "2", "--host",
+                   "10.99.0.1:1,10.99.0.2:1", "--bind-to", "none"]
+        for name, value in settings.items():
+            command += ["--mca", name, value]
+        return [*command, PATHS.command, "probe", "--net", *options]
+
+    def run_net(self, *options):
+        return subprocess.run(self.command(*options), env=environment(), capture_output=True, text=True, timeout=200,
+                              check=False)
+
+    def test_delay_rate_and_slow_way(self):
+        run = self.run_net("-o", self.output, "--sizes", "1M:1M", "--time-limit", "30")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = load(self.output)
+        network = profile["network"]
+        self.assertEqual([r["hostname"] for r in network["ranks"]], ["host-a", "host-b"])
+        cable = [i for i in network["ranks"][0]["interfaces"] if i["name"] == "cable0"]
+        self.assertEqual([(i["driver"], i["mtu"]) for i in cable], [("tun", 9000)])
+        for path in network["paths"]:
+            self.assertEqual(path["interface"], "cable0", path["name"])
+        least = {(0, 1): 8e3 / MBIT, (1, 0): 8e3 / MBIT_BACK}  # ns for a byte, of one frame after the other
+        for path in network["paths"]:
+            if path["shape"] != "stream":
+                continue
+            (p,) = path["points"]
+            frames = least[path["from"], path["to"]] * p["bytes"] / PART_OF_FRAME
+            self.assertGreater(p["median_ns"], 0.97 * frames, path["name"])
+            self.assertLess(p["median_ns"], 4 * (frames + 4 * DELAY_US * 1e3), path["name"])
+        self.assertIn("over cable0", run.stdout)
+        self.assertRegex(run.stdout, r"rank 0 \(host-a\) to rank 1 \(host-b\) over cable0.*many of 1 MiB reach")
+
+    def test_delay(self):
+        run = self.run_net("-o", self.output, "--sizes", "1:4", "--quick", "--time-limit", "10", "--quiet")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        pings = [p for p in load(self.output)["network"]["paths"] if p["shape"] == "ping"]
+        self.assertEqual(len(pings), 2)
+        for path in pings:
+            for p in path["points"]:
+                self.assertGreater(p["min_ns"], DELAY_US * 1e3, path["name"])
+                self.assertLess(p["min_ns"], 3 * DELAY_US * 1e3, path["name"])
+
+    def test_a_rank_of_the_other_host_that_is_killed(self):
+        """What was measured is there, and the run ends."""
+        run = subprocess.Popen(self.command("--sizes", "1:64K", "-o", self.output, "--time-limit", "60", "--quiet"),
+                               env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        self.wait_for(lambda: os.path.exists(self.output + ".partial") or run.poll() is not None)
+        self.assertIsNone(run.poll())
+        self.kill_rank_1()
+        run.wait(timeout=120)
+        kept = self.output if os.path.exists(self.output) else self.output + ".partial"
+        self.assertIn("net/ping/rank0-rank1", [p["name"] for p in load(kept)["network"]["paths"]])
+
+    def wait_for(self, condition, seconds=60):
+        until = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+
+    def kill_rank_1(self):
+        space = os.readlink(f"/proc/{self.holders[1]}/ns/net")
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                there = os.readlink(f"/proc/{pid}/ns/net") == space
+                name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+            except OSError:
+                continue
+            if there and name == "xferscope-net":
+                os.kill(int(pid), 9)
+
+
+if __name__ == "__main__":
+    main()
