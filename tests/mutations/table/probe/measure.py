@@ -30,7 +30,7 @@ ROWS = [
       "copies from host memory are measured out of the caches",
       "probe.flush"),
     M("flushed-in-batches", "probe/measure/measure.c",
-      "        if (!b->gated || xfp_flushes(s, b->copy))",
+      "        if (!b->gated || flushes(s, b->copy))",
       "        if (!b->gated)",
       "all but the first copy of a batch are measured out of the caches",
       "probe.flush"),
