@@ -130,12 +130,13 @@ class Stage:
                       self.results[slot] + 1)
 
     def additions(self, slot):
-        """Statements that the clean form has not, or has in another form."""
+        """Statements of wastes: the clean form has them not, or in another form."""
         size = self.s["bytes"]
         if "repeated" in self.wastes:
             self.copy(4, self.d_table, self.table, size, slot, UP)
-        if "unused" in self.wastes:
+        if "unused" in self.s["wastes"]:  # the remedy leaves out the copy alone
             self.w.do("H", 5, 0, self.zeros + 1)
+        if "unused" in self.wastes:
             self.copy(6, self.d_zeros, self.zeros, size, slot, UP)
 
     def clear(self, slot):
