@@ -441,8 +441,12 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
         const struct xfa_event copy = {.start_ns = device->start_ns, .end_ns = device->end_ns};
+        enum xft_direction direction = transfer->class->key.row.direction;
         if (device->start_ns)
-            xfw_ops_queue_record_part(ops->queue, event->correlation, &copy);
+            xfw_ops_queue_record_part(ops->queue, event->correlation, &copy,
+                                      direction == XFT_DIR_H2D   ? XFW_TO_DEVICE
+                                      : direction == XFT_DIR_D2H ? XFW_TO_HOST
+                                                                 : XFW_NO_ENGINE);
         return;
     }
     struct xfw_op op = begin_op(ops, event, XFW_COPY);

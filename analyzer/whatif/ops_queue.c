@@ -291,11 +291,17 @@ void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xfa_event *r
 }
 
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
-                               const struct xfa_event *record)
+                               const struct xfa_event *record, enum xfw_engine engine)
 {
     struct xfw_pending *pending = wanting(queue, correlation);
-    if (pending)
-        add_device(queue, pending, record);
+    if (!pending)
+        return;
+    add_device(queue, pending, record);
+    double ns = (double)(int64_t)(record->end_ns - record->start_ns);
+    if (engine == XFW_TO_DEVICE)
+        pending->op.up_ns += fmax(0, ns);
+    else if (engine == XFW_TO_HOST)
+        pending->op.down_ns += fmax(0, ns);
 }
 
 void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_event *record)

@@ -532,6 +532,29 @@ static void test_both_ways(void **state)
     assert_true(end > 1.9 * NS && end <= 2 * NS);
 }
 
+/* Graphs that copy there, compute and copy back: parts as if their copies were calls. */
+static void test_graphs(void **state)
+{
+    enum { ROUNDS = 4 };
+    struct run run;
+    (void)state;
+    start(&run);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct xfw_op *op = add(&run, hand_work(XFW_GRAPH, 0, 0, 0, 3 * NS));
+        op->up_ns = op->down_ns = NS;
+        op->gap_ns = 10;
+        sync(&run);
+    }
+    assert_true(before(&run) == ROUNDS * (3 * NS + 10));
+    assert_true(flow(&run, 2, true, XFW_LOW) == ROUNDS * (3 * NS + 10));
+    assert_true(with(&run, 4) == 10 + (ROUNDS + 2) * NS); /* one behind the other */
+    assert_true(with(&run, 2) > with(&run, 4) && with(&run, 2) < ROUNDS * 2 * NS);
+    for (int i = 0; i < ROUNDS; i++)
+        run.ops[(size_t)2 * (size_t)i].up_ns = run.ops[(size_t)2 * (size_t)i].down_ns = 0;
+    assert_true(with(&run, 2) == ROUNDS * (3 * NS + 10)); /* one that copies nothing is no part */
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_stream_waits),
         cmocka_unit_test(test_many_spans),
         cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,8 @@ struct state {
     bool feeds_back;            /* the host sends what it has fetched, or reads without copies */
     bool decides;               /* a few bytes have been fetched since the last wait */
     double kernel_start;        /* of the kernel that began last */
+    uint32_t mark;              /* an event of its own, if it has one */
+    bool has_mark;
     struct xfw_slowdowns slowdowns;
     struct xfw_asked_times asked;
     void *of_first; /* the state of the change that is made first */
@@ -318,6 +320,67 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
     xfw_player_stream_after(player, op->stream, after);
 }
 
+/* ---- graphs ---------------------------------------------------------- */
+
+/* A launched graph that copies is a part of the work. Its copies to the device are taken to come
+ * first, those to the host last: they are done beside other parts' kernels. */
+static bool is_cut(const struct xfw_player *player, const struct xfw_op *op)
+{
+    return op->what == XFW_GRAPH && xfw_player_certainty(player) != XFW_LOW &&
+           op->up_ns + op->down_ns > 0 && op->up_ns + op->down_ns <= op->duration_ns;
+}
+
+static struct xfw_op part_of_graph(const struct xfw_op *op, enum xfw_engine engine, double ns)
+{
+    struct xfw_op part = xfw_op_like(op);
+    part.what = XFW_COPY;
+    part.engine = (uint8_t)engine;
+    part.exclusive = true;
+    part.one_engine = op->one_engine;
+    part.stream_kind = XFW_NONBLOCKING;
+    part.duration_ns = ns;
+    return part;
+}
+
+static void cut_graph(const struct dataflow *flow, struct state *state, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    struct stream *stream = stream_of(state, op->stream);
+    struct last *last = note_last(state, player, op);
+    stream->ends[++stream->part % PARTS] = 0;
+    stream->stage = XFW_STAGE_TO_DEVICE; /* what follows may belong to it */
+    stream->moved = true;
+    last->part = stream->part;
+    double after = part_end(stream, stream->part, flow->terms.buffers);
+    if (op->up_ns > 0) {
+        struct xfw_op up = part_of_graph(op, XFW_TO_DEVICE, op->up_ns);
+        up.stream = xfw_player_side_stream(player, op->stream, XFW_SIDE_UP);
+        up.latency_ns = op->latency_ns;
+        xfw_op_take_gap(&up, op);
+        xfw_player_stream_after(player, up.stream, after);
+        xfw_player_play(player, &up);
+        after = end_of(player, up.stream);
+    }
+    xfw_player_stream_after(player, op->stream, after);
+    if (op->down_ns > 0) {
+        struct xfw_op mark = xfw_op_like(op), wait = mark;
+        struct xfw_op down = part_of_graph(op, XFW_TO_HOST, op->down_ns);
+        if (!state->has_mark)
+            state->mark = xfw_player_side_event(player);
+        state->has_mark = true;
+        mark.what = XFW_RECORD;
+        wait.what = XFW_WAIT;
+        mark.event = wait.event = state->mark;
+        wait.stream_kind = XFW_NONBLOCKING;
+        down.stream = wait.stream = xfw_player_side_stream(player, op->stream, XFW_SIDE_DOWN);
+        xfw_player_play_behind(player, &mark);
+        xfw_player_play_behind(player, &wait);
+        xfw_player_play_behind(player, &down);
+        last->played = down.stream;
+    }
+    op->duration_ns -= op->up_ns + op->down_ns;
+}
+
 /* ---- events and waits ----------------------------------------------- */
 
 /* Whether the host seems to need results before it can go on: it sends what it has fetched, looks
@@ -437,6 +500,8 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
             xfw_slowdown(&state->slowdowns, change->analysis, xfw_player_certainty(player), op);
     if (leaves(flow, player, op))
         move(flow, state, player, op);
+    else if (flow->terms.to_device && op->stream != XFW_NONE && is_cut(player, op))
+        cut_graph(flow, state, player, op);
     else if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         stay(flow, state, player, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE &&
