@@ -1,6 +1,7 @@
 /*
- * What it takes one thread of the host to read page-locked memory, by size, between every two NUMA
- * nodes; host clock. Write-combined memory is not cached, and each read of it goes to memory.
+ * What it takes one thread of the host to read what a copy from a GPU has just brought to
+ * page-locked memory, by size, between every two NUMA nodes; host clock. Write-combined memory is
+ * not cached, and each read of it goes to memory (virtual machines may cache it all the same).
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"
@@ -16,7 +17,7 @@ enum { LEAST = 4096 };
 #define MOST ((uint64_t)16 << 20)
 
 struct host_read {
-    struct xfp_buffer memory;
+    struct xfp_buffer memory, source;
     size_t bytes;
     const char *name;
 };
@@ -35,9 +36,12 @@ static int once(struct xfp_session *s, void *state, double *ns)
 {
     static volatile uint64_t kept;
     const struct host_read *r = state;
+    xcu_deviceptr address = (xcu_deviceptr)(uintptr_t)r->memory.host;
     uint64_t before;
 
-    xfp_flush_buffer(&s->sys, &r->memory, r->bytes);
+    if (xfp_check(&s->sys, s->sys.cu->cuMemcpy(address, r->source.address, r->bytes),
+                  "bringing what is read"))
+        return -1;
     before = xfp_driver_now_ns(s->sys.cu);
     kept = read_words((const uint64_t *)r->memory.host, r->bytes / sizeof(uint64_t));
     if (s->sys.cu->simulated_host_copy)
@@ -57,9 +61,10 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     size_t count = xfp_coarse_sizes(s, LEAST, most, sizes, XFP_COARSE_ROOM);
     int bad = xfp_device_open(&s->sys, d) ||
               xfp_buffer_make(&s->sys, d, bench->src, most, &r.memory) ||
-              xfp_buffer_clear(&s->sys, &r.memory, most);
+              xfp_buffer_make(&s->sys, d, bench->dst, most, &r.source) ||
+              xfp_buffer_fill(&s->sys, &r.source, most);
 
-    xfp_bind(&s->sys, bench->dst.numa);
+    xfp_bind(&s->sys, bench->variant);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats;
 
@@ -71,6 +76,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     }
     bad = xfp_add_table(s, &rows, bench->family->by, 0, "%s", path->name) || bad ? -1 : 0;
     xfp_buffer_free(&s->sys, &r.memory);
+    xfp_buffer_free(&s->sys, &r.source);
     xfp_unbind(&s->sys);
     return bad;
 }
@@ -81,12 +87,15 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
     static const enum xft_memory kinds[] = {XFT_MEM_PINNED, XFT_MEM_WRITE_COMBINED};
     const size_t nodes = (size_t)s->sys.numa_count;
 
-    for (size_t i = 0; i < 2 * nodes * nodes && xfp_has_sizes(s, LEAST, MOST); i++) {
+    if (!s->sys.cu->cuMemcpy || !xfp_has_sizes(s, LEAST, MOST))
+        return;
+    for (size_t i = 0; i < 2 * nodes * nodes; i++) {
         int from = s->sys.numa_nodes[i / 2 / nodes], to = s->sys.numa_nodes[i / 2 % nodes];
         struct xfp_bench bench = {.family = family,
                                   .direction = XFT_DIR_UNKNOWN,
                                   .src = {kinds[i % 2], -1, from},
-                                  .dst = {XFT_MEM_UNKNOWN, -1, to}};
+                                  .dst = {XFT_MEM_DEVICE, 0, -1},
+                                  .variant = to};
         char places[48] = "host";
 
         if (nodes > 1)
@@ -99,11 +108,13 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 
 const struct xfp_family xfp_family_host_read = {
     .name = "host-read",
-    .summary = "one thread of the host reading page-locked memory, write-combined memory too",
+    .summary = "one thread of the host reading what a copy has brought to page-locked memory, "
+               "write-combined memory too",
     .names =
         {
             {"host-read/{pinned,write-combined}/{host,nodeN-nodeM}",
-             "reading page-locked memory of node N by one thread on node M"},
+             "reading what a copy has brought to page-locked memory of node N, by one thread on "
+             "node M"},
         },
     .part = XFP_PART_TABLES,
     .by = XFP_BY_BYTES,

@@ -169,5 +169,7 @@ struct xfw_change *xfw_change_lock_by_hand(const struct xfa_analysis *analysis,
         .op = op,
         .end = end,
     };
-    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, sites);
+    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
+    change->least_part = XFW_LOCK_PART;
+    return change;
 }

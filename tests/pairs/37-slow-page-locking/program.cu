@@ -83,14 +83,15 @@ int main(int argc, char **argv)
         take(b);
         pair_fill(b->data, READ, (unsigned)step);
         PAIR_CHECK(cudaMemcpyAsync(d_data, b->data, b->bytes, cudaMemcpyHostToDevice));
-        pair_sum<<<pair_blocks(READ), PAIR_THREADS>>>(d_data, READ, d_sum);
+        pair_sum<<<pair_blocks(b->bytes / sizeof(float)), PAIR_THREADS>>>(
+            d_data, b->bytes / sizeof(float), d_sum);
         PAIR_CHECK(cudaStreamSynchronize(0));
     }
+    for (buffer &b : buffers)
+        give(&b);
     pair_stop();
     PAIR_CHECK(cudaMemcpy(&sum, d_sum, sizeof sum, cudaMemcpyDeviceToHost));
     pair_end((unsigned long long)sum, (unsigned long long)p.steps);
-    for (buffer &b : buffers)
-        give(&b);
     PAIR_CHECK(cudaFree(d_data));
     PAIR_CHECK(cudaFree(d_sum));
     return 0;
