@@ -40,6 +40,23 @@ static const struct xfa_function *keep_function(struct xfa_run *run, const char 
     return kept->function;
 }
 
+#define MOST_STACKS 65536 /* that are looked at for helpers; sites of others name no caller */
+
+/* Which lines have several sites, which then name their callers: known before any of them is
+ * asked for, so that a site is written alike from the first time on. */
+static void find_helpers(struct xfa_process *process)
+{
+    const struct xfa_table *stacks = &process->trace->names.stacks;
+    struct xfa_run *run = process->run;
+    for (size_t i = 0; i < stacks->count && i < MOST_STACKS; i++) {
+        const struct xfa_stack *stack = xfa_table_at(stacks, i);
+        struct xfa_site_identity of = xfa_site_identify(&run->shelf, process->trace, stack->id);
+        struct xfa_run_line *line = xfa_table_put(&run->lines, &of.line);
+        line->several = line->several || (line->identity && line->identity != of.identity);
+        line->identity = of.identity;
+    }
+}
+
 static const struct xfa_site *keep_site(struct xfa_run *run, struct xfa_site *site)
 {
     struct xfa_run_site *kept = xfa_table_put(&run->sites, &site->identity);
@@ -49,12 +66,17 @@ static const struct xfa_site *keep_site(struct xfa_run *run, struct xfa_site *si
     } else {
         kept->site = site;
         site->number = (uint32_t)run->sites.count - 1;
+        const struct xfa_run_line *line = xfa_table_get(&run->lines, &site->line);
+        if (line && line->several)
+            xfa_site_name_caller(site);
     }
     return kept->site;
 }
 
 static const struct known_stack *look_up(struct xfa_process *process, uint32_t stack)
 {
+    if (process->stacks.count == 0)
+        find_helpers(process);
     struct known_stack *known = xfa_table_put(&process->stacks, &stack);
     if (known->site)
         return known;

@@ -9,6 +9,12 @@ struct xfa_run_site {  /* in the run's table of sites */
     struct xfa_site *site;
 };
 
+struct xfa_run_line { /* in the run's table of lines */
+    uint64_t line;    /* key: of a site's chosen frame */
+    uint64_t identity;
+    bool several; /* sites, by who calls it */
+};
+
 struct xfa_run_function { /* in the run's table of functions */
     uint64_t identity;    /* key: name and level */
     struct xfa_function *function;

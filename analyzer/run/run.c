@@ -19,6 +19,7 @@ struct xfa_run *xfa_run_new(const char *path)
     xfa_shelf_init(&run->shelf);
     xfa_table_init(&run->sites, sizeof(uint64_t), sizeof(struct xfa_run_site));
     xfa_table_init(&run->functions, sizeof(uint64_t), sizeof(struct xfa_run_function));
+    xfa_table_init(&run->lines, sizeof(uint64_t), sizeof(struct xfa_run_line));
     return run;
 }
 
@@ -283,6 +284,7 @@ void xfa_run_free(struct xfa_run *run)
     xfa_shelf_free(&run->shelf);
     xfa_table_free(&run->sites);
     xfa_table_free(&run->functions);
+    xfa_table_free(&run->lines);
     free(run->processes);
     free(run->hosts);
     free(run->gpus);

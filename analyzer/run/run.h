@@ -127,6 +127,7 @@ struct xfa_run {
     struct xfa_shelf shelf;     /* texts of the sites */
     struct xfa_table sites;     /* process.h; a site's number is its place here */
     struct xfa_table functions; /* likewise */
+    struct xfa_table lines;     /* process.h: of sites */
 };
 
 struct xfa_run *xfa_run_new(const char *path);

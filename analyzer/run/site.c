@@ -293,9 +293,30 @@ static uint64_t frame_hash(const struct xfa_frame *frame, uint64_t seed)
     return hash;
 }
 
+/* Could be a site, and somebody else's: of the program, by a name. */
+static bool may_call(const struct xfa_frame *frame, bool python)
+{
+    if (python != python_frame(frame) || !frame->function)
+        return false;
+    return python ? owner_of(frame) <= OWNER_STRING
+                  : xfa_layer(frame) == XFA_LAYER_PROGRAM && !interpreter(frame);
+}
+
+/* Index of the frame that calls the chosen one, where both are the program's; -1: there is none. */
+static int caller_of(const struct xfa_site *site)
+{
+    bool python = site->chosen >= 0 && python_frame(&site->frames[site->chosen]);
+    if (site->chosen < 0 || site->autograd || !may_call(&site->frames[site->chosen], python))
+        return -1;
+    for (size_t i = (size_t)site->chosen + 1; i < site->frame_count; i++)
+        if (may_call(&site->frames[i], python))
+            return (int)i;
+    return -1;
+}
+
 /* Every line of a Python program reaches CUDA through the same line of the interpreter: there,
  * without Python frames, the whole stack tells sites apart. */
-static uint64_t identity(const struct xfa_site *site)
+static uint64_t identity_of_line(const struct xfa_site *site)
 {
     if (site->chosen < 0)
         return 0;
@@ -305,6 +326,19 @@ static uint64_t identity(const struct xfa_site *site)
     for (size_t i = 0; whole && i < site->frame_count; i++)
         hash = frame_hash(&site->frames[i], hash);
     return hash;
+}
+
+/* By function: the lines of one call a helper for the same purpose more often than not, as a step
+ * that warms up and the loop behind it do. */
+static uint64_t identity(const struct xfa_site *site)
+{
+    int caller = caller_of(site);
+    if (caller < 0)
+        return site->line;
+    const struct xfa_frame *frame = &site->frames[caller];
+    const char *where = frame->file ? frame->file : frame->module ? frame->module : "";
+    uint64_t hash = XXH3_64bits_withSeed(frame->function, strlen(frame->function), site->line);
+    return XXH3_64bits_withSeed(where, strlen(where), hash);
 }
 
 /* A function without its parameters. */
@@ -355,6 +389,22 @@ static char *site_text(const struct xfa_site *site)
     char *longer = xfa_print("%s, autograd thread", text);
     free(text);
     return longer;
+}
+
+/* NULL: nobody is to be named. */
+static char *text_with_caller(const struct xfa_site *site)
+{
+    int caller = caller_of(site);
+    if (caller < 0)
+        return NULL;
+    const char *function = site->frames[caller].function;
+    return xfa_print("%s, called by %.*s", site->short_text, name_bytes(function), function);
+}
+
+void xfa_site_name_caller(struct xfa_site *site)
+{
+    if (site->long_text)
+        site->text = site->long_text;
 }
 
 /* Room for everybody's chosen frame is worth more than for somebody's whole stack. */
@@ -423,25 +473,43 @@ static void find_source(struct xfa_shelf *shelf, struct xfa_site *site,
     site->source = shelf_text(shelf, text, used, TEXT_PLAIN);
 }
 
-struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace, uint32_t id)
+/* Its frames, and which of them is the site; no texts. */
+static struct xfa_site *site_of(struct xfa_shelf *shelf, const struct xfa_trace *trace, uint32_t id)
 {
     struct xfa_site *site = xfa_alloc(sizeof *site);
     const struct xfa_stack *stack = id ? xfa_trace_stack(trace, id) : NULL;
     size_t capacity = 0;
     for (uint32_t i = 0; stack && i < stack->depth && site->frame_count < MAX_DEPTH; i++)
         frames_of(shelf, site, &capacity, trace, xfa_stack_address(stack, i));
-    site->dialect = dialect_of(site);
     const char *function;
     size_t runtime = xfa_runtime_frames(trace, site->frames, site->frame_count, &function);
     site->runtime_function =
         shelf_text(shelf, function, function ? strlen(function) : 0, TEXT_PLAIN);
     site->chosen = choose(site, runtime);
     site->autograd = autograd_thread(site);
+    site->line = identity_of_line(site);
     site->identity = identity(site);
-    site->text = site_text(site);
+    return site;
+}
+
+struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace, uint32_t id)
+{
+    struct xfa_site *site = site_of(shelf, trace, id);
+    site->dialect = dialect_of(site);
+    site->text = site->short_text = site_text(site);
+    site->long_text = text_with_caller(site);
     find_source(shelf, site, trace);
     keep_frames(shelf, site);
     return site;
+}
+
+struct xfa_site_identity xfa_site_identify(struct xfa_shelf *shelf, const struct xfa_trace *trace,
+                                           uint32_t stack)
+{
+    struct xfa_site *site = site_of(shelf, trace, stack);
+    struct xfa_site_identity identity = {site->line, site->identity};
+    xfa_site_free(site);
+    return identity;
 }
 
 void xfa_site_free(struct xfa_site *site)
@@ -449,6 +517,7 @@ void xfa_site_free(struct xfa_site *site)
     if (!site)
         return;
     free(site->frames);
-    free(site->text);
+    free(site->short_text);
+    free(site->long_text);
     free(site);
 }

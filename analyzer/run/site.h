@@ -8,6 +8,10 @@
  *
  * A stack with Python frames has its site among these: the innermost one that is neither of an
  * installed package nor of the standard library; of such, when there is no other.
+ *
+ * A helper that several functions call has a site for each of these, since what they call it for
+ * may differ: the same frame with callers in different functions is different sites. The caller is
+ * the next frame outwards that could be a site, too. It is named where a run has several.
  */
 #ifndef XFA_SITE_H
 #define XFA_SITE_H
@@ -48,6 +52,7 @@ struct xfa_frame {
 struct xfa_site {
     uint32_t number;   /* in the run: run.h */
     uint64_t identity; /* the same for the same site, also in another process */
+    uint64_t line;     /* likewise of its chosen frame, whoever calls that */
     struct xfa_frame *frames;
     size_t frame_count;
     int chosen;                   /* index into frames; -1: no call stack was recorded */
@@ -58,7 +63,9 @@ struct xfa_site {
      * separated by \n; the number of the first. NULL: the trace does not have it. */
     const char *source;
     uint32_t source_line;
-    char *text; /* one line: function, file:line, or module+offset */
+    const char *text; /* one line: function, file:line, or module+offset; and its caller, if that is
+                         to be named */
+    char *short_text, *long_text; /* without, and with; NULL: it has none */
 };
 
 /* Once a shelf holds XFA_MAX_FRAMES, further sites keep only the chosen frame of their stack. */
@@ -66,6 +73,15 @@ struct xfa_site {
 struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *trace,
                               uint32_t stack);
 void xfa_site_free(struct xfa_site *site);
+/* Its text names its caller, if it has one. */
+void xfa_site_name_caller(struct xfa_site *site);
+
+/* The line and identity that the site of a stack would have. */
+struct xfa_site_identity {
+    uint64_t line, identity;
+};
+struct xfa_site_identity xfa_site_identify(struct xfa_shelf *shelf, const struct xfa_trace *trace,
+                                           uint32_t stack);
 
 /* Whose code a frame is, as a reader calls it: "PyTorch", "CUDA", "Python" (its interpreter and
  * standard library), "installed packages", "the system"; NULL: the program's own, or not known to

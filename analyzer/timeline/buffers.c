@@ -66,11 +66,9 @@ static uint32_t site_of(struct xfa_buffers *buffers, uint32_t stack)
         return XFA_NO_SITE;
     struct xfa_site *made = xfa_site_new(&buffers->shelf, buffers->process->trace, stack);
     size_t before = buffers->sites.count;
-    struct xfa_buffer_site *site = xfa_table_put(&buffers->sites, &made->identity);
-    if (buffers->sites.count > before) {
-        site->text = made->text;
-        made->text = NULL;
-    }
+    struct xfa_buffer_site *site = xfa_table_put(&buffers->sites, &made->line);
+    if (buffers->sites.count > before)
+        site->text = xfa_text(made->text);
     known = xfa_table_put(&buffers->stacks, &stack);
     known->site = (uint32_t)((size_t)((unsigned char *)site - buffers->sites.items) / sizeof *site);
     xfa_site_free(made);

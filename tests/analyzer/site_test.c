@@ -359,6 +359,78 @@ static void test_whose_a_frame_is(void **state)
     check_of("Python", frame);
 }
 
+/* ---- helpers ------------------------------------------------------------------------------ */
+
+#define MOST_STACKS 8
+
+/* One transfer of each stack; of a native one the frames are the program's, of a Python one lines.
+ */
+static struct analyzed copies_of(const struct spec stacks[][4], unsigned count)
+{
+    struct trace_builder b;
+    struct xft_event events[MOST_STACKS];
+    build_start(&b, 1);
+    build_call(&b, RUNTIME_CALL, XFT_LEVEL_RUNTIME, "cudaMemcpyAsync");
+    build_module(&b, 0x7f0000000000, 0x7f0000000000 + MODULE_BYTES, APP);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t addresses[4];
+        unsigned depth = 0;
+        for (; depth < 4 && stacks[i][depth].file; depth++) {
+            const struct spec *spec = &stacks[i][depth];
+            uint64_t number = 16 * (i + 1) + depth;
+            addresses[depth] =
+                spec->module ? 0x7f0000000000 + 0x100 * number : XFT_PYTHON_FRAME | number;
+            build_symbol(&b, addresses[depth], 0, spec->function, spec->file, spec->line,
+                         spec->module ? spec->module : "");
+        }
+        build_stack(&b, i + 1, addresses, depth);
+        events[i] = test_transfer(RUNTIME_CALL, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20,
+                                  TEST_START_NS + 100000 * i, 50000);
+        events[i].stack = i + 1;
+    }
+    build_events(&b, 0, 0, events, count);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 10000000);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    build_free(&b);
+    return a;
+}
+
+static uint64_t transfers_at(const struct analyzed *a, const char *site)
+{
+    uint64_t transfers = 0;
+    for (size_t i = 0; i < a->analysis->row_count; i++)
+        if (strcmp(xfa_analysis_row(a->analysis, i)->site->text, site) == 0)
+            transfers += a->analysis->rows[i].transfers;
+    return transfers;
+}
+
+/* A helper that two functions call is two sites; the lines of one function are one. */
+static void test_callers_of_a_helper(void **state)
+{
+    (void)state;
+    const struct spec helper = {"upload(float*, int)", APP, "/src/app.c", 5};
+    const struct spec other = {"other", APP, "/src/app.c", 7};
+    const struct spec stacks[][4] = {
+        {helper, {"step(int)", APP, "/src/app.c", 40}, {"main", APP, "/src/app.c", 90}},
+        {helper, {"load_mesh", APP, "/src/app.c", 60}, {"main", APP, "/src/app.c", 91}},
+        {helper, {"step(int)", APP, "/src/app.c", 41}, {"main", APP, "/src/app.c", 92}},
+        {other, {"main", APP, "/src/app.c", 93}},
+        {other, {"main", APP, "/src/app.c", 94}},
+        {{"move", NULL, "/home/me/run.py", 3}, {"epoch", NULL, "/home/me/run.py", 20}},
+        {{"move", NULL, "/home/me/run.py", 3},
+         {"apply", NULL, "/usr/lib/python3.12/site-packages/torch/x.py", 1},
+         {"judge", NULL, "/home/me/run.py", 30}},
+    };
+    struct analyzed a = copies_of(stacks, 7);
+    assert_int_equal(a.analysis->row_count, 5);
+    assert_int_equal(transfers_at(&a, "upload(float*, int) (app.c:5), called by step"), 2);
+    assert_int_equal(transfers_at(&a, "upload(float*, int) (app.c:5), called by load_mesh"), 1);
+    assert_int_equal(transfers_at(&a, "other (app.c:7)"), 2);
+    assert_int_equal(transfers_at(&a, "move (run.py:3), called by epoch"), 1);
+    assert_int_equal(transfers_at(&a, "move (run.py:3), called by judge"), 1);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_dialects_among_each_other),
         cmocka_unit_test(test_whose_a_frame_is),
+        cmocka_unit_test(test_callers_of_a_helper),
     };
     return cmocka_run_group_tests_name("analyzer-site", tests, NULL, NULL);
 }

@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("helper-by-line", "analyzer/run/site.c",
+      "    uint64_t hash = XXH3_64bits_withSeed(frame->function, strlen(frame->function), site->line);",
+      "    uint64_t hash = frame_hash(frame, site->line);",
+      "each line that calls a helper is a call site of its own, a warming-up step's too",
+      "analyzer-site_test"),
+    M("helper-of-all", "analyzer/run/site.c",
+      "    if (caller < 0)\n        return site->line;",
+      "    if (caller < 1000)\n        return site->line;",
+      "a helper that is called for different things is one call site",
+      "analyzer-site_test"),
+    M("caller-not-named", "analyzer/run/process.c",
+      "        if (line && line->several)",
+      "        if (line && !line->several)",
+      "call sites that only differ in who calls them have the same name",
+      "analyzer-site_test"),
     M("frames-of-packages-as-own", "analyzer/run/site.c",
       "    if (owner_of(frame) != OWNER_LIBRARY)\n        return NULL;",
       "    if (owner_of(frame) != OWNER_USER)\n        return NULL;",
