@@ -32,7 +32,7 @@ static const char usage[] =
     "                       prefetch, advise, peer, sync, device-copy, graph-launch, kernel,\n"
     "                       memset, migration, fault, range-begin, range-end, content,\n"
     "                       launch, set, record, wait, query, host-function, stream,\n"
-    "                       stream-end, records, overhead\n"
+    "                       stream-end, records, overhead, host-access\n"
     "  -n, --limit N        at most N events per file\n"
     "      --sites          instead: functions and files of its call sites, one a line\n"
     "  -o, --output FILE    write there instead of standard output\n"

@@ -90,7 +90,9 @@ void xfa_value_write(const struct xfa_value *value, struct xfa_line *line)
 #define MIGRATIONS XFA_KIND(XFT_EVENT_MIGRATION)
 #define FAULTS XFA_KIND(XFT_EVENT_FAULT)
 #define RANGES (XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END))
-#define MOMENTS (RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS))
+#define MOMENTS                                                                                    \
+    (RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS) |                          \
+     XFA_KIND(XFT_EVENT_HOST_ACCESS))
 #define NO_CALLS (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS)
 #define OF_MEMORY                                                                                  \
     (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \

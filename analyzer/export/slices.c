@@ -339,6 +339,7 @@ void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event)
         ranged(export, event);
         break;
     case XFT_EVENT_CONTENT: /* no calls */
+    case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
         break;
     default:

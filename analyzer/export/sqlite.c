@@ -263,6 +263,7 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
         insert(export, event->gpu >= 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS, event);
         return;
     case XFT_EVENT_CONTENT: /* no calls */
+    case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
         return;
     case XFT_EVENT_SYNC:

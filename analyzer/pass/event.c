@@ -24,6 +24,21 @@ static void read_head(struct xfa_event *restrict event, struct xfa_process *proc
     event->dst_mem = row->dst_mem;
 }
 
+static uint64_t host_ns(const struct xfa_event *event, uint64_t ns)
+{
+    const struct xfa_periods *periods = event->process->periods;
+    return periods && ns ? xfa_periods_ns(periods, ns) : ns;
+}
+
+static void read_access(struct xfa_event *restrict event, const struct xft_event *restrict row)
+{
+    event->access = (struct xfa_host_access){.src = row->src,
+                                             .dst = row->dst,
+                                             .copied_ns = host_ns(event, row->aux),
+                                             .since_ns = host_ns(event, row->width),
+                                             .what = row->count};
+}
+
 /* Ranges, and what there is little of; others have no more than all have. */
 static void read_rest(struct xfa_event *restrict event, const struct xft_event *restrict row)
 {
@@ -38,6 +53,9 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
                                                    .hash = row->aux,
                                                    .width = row->width,
                                                    .ns = row->count};
+        break;
+    case XFT_EVENT_HOST_ACCESS:
+        read_access(event, row);
         break;
     case XFT_EVENT_STREAM:
         event->made = row->aux;

@@ -107,6 +107,15 @@ struct xfa_content_hash {
     uint32_t ns;    /* that took */
 };
 
+/* HOST_ACCESS: what the host did with the memory of a transfer. */
+struct xfa_host_access {
+    uint64_t src, dst;  /* the transfer's, as is the number of bytes */
+    uint64_t copied_ns; /* when its call began */
+    uint64_t since_ns;  /* to the device: when that of the copy before began, since which its source
+                           was watched */
+    uint32_t what;      /* sum of enum xft_host_access */
+};
+
 struct xfa_event {
     struct xfa_process *process;
     uint64_t start_ns, end_ns; /* of the call, or of the device's work */
@@ -134,6 +143,7 @@ struct xfa_event {
         struct xfa_wait_call wait;
         struct xfa_range_call nvtx;
         struct xfa_content_hash content;
+        struct xfa_host_access access;
         uint64_t made;    /* STREAM: enum xft_stream */
         uint32_t copies;  /* GRAPH_LAUNCH: its copy nodes */
         uint32_t records; /* RECORDS: sum of enum xft_records */

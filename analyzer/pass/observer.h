@@ -25,7 +25,8 @@
 #define XFA_KINDS_OF_CALLS                                                                         \
     (~(XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) | \
        XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_RECORDS) |   \
-       XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD)))
+       XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD) |                                \
+       XFA_KIND(XFT_EVENT_HOST_ACCESS)))
 
 struct xfa_observer {
     const char *name;

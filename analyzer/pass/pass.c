@@ -244,7 +244,7 @@ static bool is_of_thread(unsigned kind)
 {
     return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
-           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD;
+           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD && kind != XFT_EVENT_HOST_ACCESS;
 }
 
 static void extend(struct span *span, const struct xfa_event *event)

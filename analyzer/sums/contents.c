@@ -53,12 +53,21 @@ static void settle(struct xfa_contents *contents)
     if (now->count > 1)
         qsort(now->items, now->count, sizeof *now->items, by_place);
     size_t hash = 0, end = 0; /* hashes from there on that are not taken */
+    const struct xfa_content *access = NULL;
     for (size_t i = 0; i < now->count; i++) {
-        if (i == 0 || !same_place(&items[i], &items[i - 1]))
+        if (i == 0 || !same_place(&items[i], &items[i - 1])) {
             hash = end = i;
+            access = NULL;
+        }
         bool hashed = items[i].what == XFA_CONTENT_TRANSFER && hash < end;
+        if (items[i].what == XFA_CONTENT_TRANSFER && access) {
+            now->items[i].since = access->since;
+            now->items[i].written = access->written;
+        }
         if (items[i].what == XFA_CONTENT_HASH)
             end = i + 1;
+        else if (items[i].what == XFA_CONTENT_ACCESS)
+            access = &items[i];
         else
             xfa_contents_judge(contents, &items[i], hashed ? &items[hash++] : NULL);
     }
@@ -99,6 +108,19 @@ static void take_hash(struct xfa_contents *contents, const struct xfa_event *eve
     item->width = event->content.width;
 }
 
+/* What the host did with the source of a copy to the device, of the same time. */
+static void take_access(struct xfa_contents *contents, const struct xfa_event *event)
+{
+    const struct xfa_host_access *access = &event->access;
+    contents->host.told++;
+    if (!(access->what & XFT_HOST_WRITES_KNOWN) || access->copied_ns != event->start_ns ||
+        !contents->now->watched)
+        return;
+    struct xfa_content *item = add(contents, event, XFA_CONTENT_ACCESS, access->src, access->dst);
+    item->written = access->what & XFT_HOST_WROTE;
+    item->since = item->written ? 0 : access->since_ns;
+}
+
 /* What frees or sets memory writes it; of freed memory the size may not be told. */
 static void take_write(struct xfa_contents *contents, const struct xfa_event *event)
 {
@@ -118,6 +140,10 @@ static void take_event(void *self, const struct xfa_event *event)
     struct xfa_contents_process *now = contents->now;
     if (event->kind == XFT_EVENT_CONTENT) {
         take_hash(contents, event);
+        return;
+    }
+    if (event->kind == XFT_EVENT_HOST_ACCESS) {
+        take_access(contents, event);
         return;
     }
     if (event->start_ns > now->time) /* what comes now has not been before */
@@ -161,7 +187,9 @@ static const char *mode_of(const struct xfa_process *process)
     return xfa_trace_meta(process->trace, "content");
 }
 
-#define FEW_KINDS (XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_SET))
+#define FEW_KINDS                                                                                  \
+    (XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_HOST_ACCESS) | XFA_KIND(XFT_EVENT_FREE) |    \
+     XFA_KIND(XFT_EVENT_SET))
 #define ALL_KINDS                                                                                  \
     (FEW_KINDS | XFA_GIVEN_KINDS | XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
 
@@ -176,6 +204,12 @@ static uint32_t start_process(void *self, struct xfa_process *process)
     return now->watched ? ALL_KINDS : FEW_KINDS;
 }
 
+static uint64_t number_of(const struct xfa_trace *trace, const char *key)
+{
+    const char *value = xfa_trace_meta(trace, key);
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
 /* Transfers without a hash, for whatever reason (docs/trace-format.md). */
 static uint64_t skipped_of(const struct xfa_trace *trace)
 {
@@ -185,10 +219,37 @@ static uint64_t skipped_of(const struct xfa_trace *trace)
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char key[48];
         snprintf(key, sizeof key, "content.skipped.%s", reasons[i]);
-        const char *value = xfa_trace_meta(trace, key);
-        skipped = xfa_add(skipped, value ? strtoull(value, NULL, 10) : 0);
+        skipped = xfa_add(skipped, number_of(trace, key));
     }
     return skipped;
+}
+
+/* Large copies of which it is not told what the host did, likewise. */
+static uint64_t untold_of(const struct xfa_trace *trace)
+{
+    static const char *const reasons[] = {"budget", "memory", "refused", "unjudged"};
+    uint64_t untold = 0;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        char key[48];
+        snprintf(key, sizeof key, "host_access.skipped.%s", reasons[i]);
+        untold = xfa_add(untold, number_of(trace, key));
+    }
+    return untold;
+}
+
+static void take_host_meta(struct xfa_host_sum *host, const struct xfa_trace *trace)
+{
+    const char *mode = xfa_trace_meta(trace, "host_access"), *ns;
+    const char *why = xfa_trace_meta(trace, "host_access.why");
+    if (!mode || strcmp(mode, "on") != 0)
+        return;
+    host->asked = true;
+    ns = xfa_trace_meta(trace, "host_access.ns");
+    host->ns += ns ? (double)strtoull(ns, NULL, 10) : 0;
+    host->skipped = xfa_add(host->skipped, untold_of(trace));
+    host->skipped_unknown = host->skipped_unknown || (!ns && !why);
+    if (!host->why && why && *why)
+        host->why = xfa_kept(why, strlen(why));
 }
 
 static void take_meta(struct xfa_contents *contents, const struct xfa_process *process)
@@ -199,6 +260,7 @@ static void take_meta(struct xfa_contents *contents, const struct xfa_process *p
     contents->whole = contents->whole || (mode && strcmp(mode, "whole") == 0);
     contents->on_samples = contents->on_samples || (mode && strcmp(mode, "sampled") == 0);
     contents->skipped = xfa_add(contents->skipped, skipped_of(trace));
+    take_host_meta(&contents->host, trace);
     contents->skipped_unknown =
         contents->skipped_unknown || (on && !xfa_trace_meta(trace, "content.ns"));
     if (!contents->why && why && *why)
@@ -247,5 +309,6 @@ void xfa_contents_free(struct xfa_contents *contents)
     xfa_constants_free(&contents->constants);
     free(contents->rows);
     free(contents->why);
+    free(contents->host.why);
     *contents = (struct xfa_contents){0};
 }

@@ -18,6 +18,9 @@
  * (given.h): then the transfer was needed. "The same" is the same number of bytes with the same
  * hash; by samples, when only these were hashed: then only probably.
  *
+ * Where samples were the same and the kernel's page bits say, too, that the host has not written
+ * the memory since (HOST_ACCESS), it is sure; where they say that it has, samples do not count.
+ *
  * Of a process the first XFA_MAX_CONTENTS hashes are kept; further ones are not compared, and
  * counted. Without CONTENT events nothing is kept.
  */
@@ -62,6 +65,15 @@ struct xfa_same_row {
     struct xfa_same_sum same[XFA_SAMES]; /* by enum xfa_same; the first is not used */
 };
 
+/* What is known of the host's accesses (HOST_ACCESS events; META host_access). */
+struct xfa_host_sum {
+    bool asked; /* in some process, which was slower then */
+    uint64_t told, skipped;
+    bool skipped_unknown; /* a killed process has not told how many */
+    double ns;            /* what it took, threads added up */
+    char *why;            /* one line, when it was asked for and could not be had */
+};
+
 struct xfa_contents {
     bool whole, on_samples;    /* META content: asked for in some process */
     uint64_t hashes, sampled;  /* CONTENT events; those of samples */
@@ -77,6 +89,7 @@ struct xfa_contents {
     struct xfw_marks marks[XFA_SAMES][XFA_SURELY];
     struct xfw_marks copied;
     struct xfw_marks fetched[XFA_SURELY];
+    struct xfa_host_sum host;
     struct xfa_constants {
         struct xfa_table sizes; /* contents_constant.c */
         uint64_t hashed;

@@ -252,12 +252,41 @@ static struct found surer(struct found a, struct found b)
     return b.surely < a.surely ? b : a;
 }
 
+#define LOOKED_BACK 256 /* copies, for the one since which a source is known to be unwritten */
+
+/* Where the bytes come from, if the host has not written them since; NEVER: it is not known. */
+static uint32_t root_of(const struct xfa_contents_process *now, const struct xfa_content *item)
+{
+    size_t least = now->moved_count > LOOKED_BACK ? now->moved_count - LOOKED_BACK : 0;
+    for (size_t i = now->moved_count; i > least && item->since; i--)
+        if (now->moved[i - 1].ns == item->since && now->moved[i - 1].bytes == item->bytes)
+            return now->moved[i - 1].root;
+    return NEVER;
+}
+
+/* That the bytes are those that moved then, as the host has not written them since. */
+static bool is_proven(const struct xfa_contents_process *now, const struct xfa_moved *moved,
+                      const struct found *found)
+{
+    return moved->root != NEVER && found->earlier != NEVER &&
+           now->moved[found->earlier].root == moved->root;
+}
+
+/* At the place itself: sent to it before, or fetched from it. What is proven is preferred. */
+static struct found judge_there(const struct xfa_contents_process *now,
+                                const struct xfa_moved *moved)
+{
+    struct found sent = judge_place(now, &now->sent, moved, XFA_SAME_REPEATED);
+    struct found fetched = judge_place(now, &now->fetched, moved, XFA_SAME_RETURNED);
+    bool prefer = is_proven(now, moved, &fetched) && !is_proven(now, moved, &sent);
+    return prefer ? surer(fetched, sent) : surer(sent, fetched);
+}
+
 static struct found judge_sent(struct xfa_contents *contents, const struct xfa_content *item,
                                const struct xfa_moved *moved)
 {
     struct xfa_contents_process *now = contents->now;
-    struct found found = judge_place(now, &now->sent, moved, XFA_SAME_REPEATED);
-    found = surer(found, judge_place(now, &now->fetched, moved, XFA_SAME_RETURNED));
+    struct found found = judge_there(now, moved);
     if (found.surely == XFA_SURE || found.surely == XFA_UNSEEN)
         return found;
     if (item->bytes >= XFA_LEAST_CONTENT &&
@@ -320,6 +349,7 @@ static struct xfa_moved moved_of(const struct xfa_contents_process *now,
         .bytes = item->bytes,
         .device_address = item->direction == XFT_DIR_H2D ? item->dst : item->src,
         .ns = now->time,
+        .root = root_of(now, item),
         .transfer = item->transfer,
         .row = item->row,
         .gpu = item->gpu,
@@ -334,13 +364,25 @@ static struct xfa_moved *keep(struct xfa_contents_process *now, const struct xfa
     now->moved =
         xfa_room(now->moved, &now->moved_capacity, now->moved_count + 1, sizeof *now->moved);
     now->moved[now->moved_count] = *moved;
+    if (moved->root == NEVER)
+        now->moved[now->moved_count].root = (uint32_t)now->moved_count;
     return &now->moved[now->moved_count++];
+}
+
+/* By samples only, and nothing else proves it. */
+static bool is_sampled(const struct xfa_contents_process *now, const struct xfa_content *item,
+                       const struct xfa_content *hash, const struct xfa_moved *moved,
+                       const struct found *found)
+{
+    return hash && hash->width < item->bytes && !is_proven(now, moved, found);
 }
 
 static void judge_transfer(struct xfa_contents *contents, const struct xfa_content *item,
                            const struct xfa_content *hash)
 {
     struct xfa_contents_process *now = contents->now;
+    if (hash && item->written && hash->width < item->bytes)
+        hash = NULL; /* samples do not show what was written beside them */
     bool sent = item->direction == XFT_DIR_H2D, full = now->moved_count >= MOST_MOVED;
     struct xfa_moved moved = moved_of(now, item, hash);
     uint32_t number = hash || !(sent || full) ? (uint32_t)(keep(now, &moved) - now->moved) : NEVER;
@@ -348,7 +390,7 @@ static void judge_transfer(struct xfa_contents *contents, const struct xfa_conte
                          : sent ? judge_sent(contents, item, &moved)
                                 : judge_fetched(now, &moved);
     if ((hash || sent) && found.surely != XFA_SURELY && item->bytes >= XFA_LEAST_CONTENT) {
-        count(contents, &found, item, hash && hash->width < item->bytes);
+        count(contents, &found, item, is_sampled(now, item, hash, &moved, &found));
         mark(contents, &found, item);
     }
     if (hash)

@@ -7,12 +7,19 @@
 #include "analyzer/sums/contents.h"
 #include "analyzer/sums/given.h"
 
-enum xfa_content_what { XFA_CONTENT_HASH, XFA_CONTENT_TRANSFER, XFA_CONTENT_WRITE };
+enum xfa_content_what {
+    XFA_CONTENT_HASH,
+    XFA_CONTENT_ACCESS, /* of the host, to the source of the transfer */
+    XFA_CONTENT_TRANSFER,
+    XFA_CONTENT_WRITE
+};
 
 /* Something of the time at hand. */
 struct xfa_content {
     uint64_t dst, src, bytes;
     uint64_t hash, width; /* of a HASH: of what was hashed, and how many bytes */
+    uint64_t since;       /* of an ACCESS, and of its transfer: when the call of the copy began
+                             since which the host wrote nothing there; 0: not known */
     uint64_t transfer;    /* its number in the process */
     double achieved_ns;
     uint32_t row;    /* number */
@@ -22,6 +29,7 @@ struct xfa_content {
     uint8_t what, direction;
     bool by_device; /* achieved_ns is */
     bool blocks;    /* the host went on when it was done */
+    bool written;   /* of the same: the host did write there */
     bool managed;   /* the device's side is managed memory */
     uint8_t shape;  /* enum xfa_shape */
 };
@@ -31,6 +39,8 @@ struct xfa_moved {
     uint64_t hash, width, bytes, device_address;
     uint64_t ns, transfer;
     uint32_t row;
+    uint32_t root; /* index of the first with the same bytes for sure: the host has not written them
+                      since; its own where that is not known */
     int16_t gpu;
     bool managed, linear;
 };

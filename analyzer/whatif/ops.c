@@ -517,9 +517,9 @@ void xfw_ops_stop(struct xfw_ops *ops)
 
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
-    /* The content of host memory is not played. */
+    /* The content of host memory is not played, nor what became of it. */
     uint32_t kinds = UINT32_MAX & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) & ~XFA_KIND(XFT_EVENT_CONTENT) &
-                     ~XFA_KIND(XFT_EVENT_TRANSFER);
+                     ~XFA_KIND(XFT_EVENT_HOST_ACCESS) & ~XFA_KIND(XFT_EVENT_TRANSFER);
     return (struct xfa_observer){
         .name = "what-if",
         .kinds = kinds,

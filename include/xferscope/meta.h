@@ -57,6 +57,11 @@
     X("content.why", "one line, when it could not be had")                                         \
     X("content.ns", "what hashing took in all")                                                    \
     X("content.skipped.WHY", "transfers without a hash")                                           \
+    X("host_access", "on | off: whether the host's accesses were asked for")                       \
+    X("host_access.why", "one line, when they could not be had")                                   \
+    X("host_access.ns", "what asking took in all")                                                 \
+    X("host_access.told", "HOST_ACCESS events")                                                    \
+    X("host_access.skipped.WHY", "large copies of which nothing is told")                          \
     X("cost.KIND.ns", "what recording added to a call of this kind: the median of those timed")    \
     X("cost.KIND.n", "how many were timed")                                                        \
     X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \

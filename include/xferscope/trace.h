@@ -222,6 +222,10 @@ enum xft_event_kind {
                                 cost.KIND.ns) is in the time; 0 = after none. They may overlap */
     XFT_EVENT_PERIOD = 29,   /* recording is limited (META periods.*): from start_ns on calls are
                                 recorded, or are not: aux = enum xft_period */
+    XFT_EVENT_HOST_ACCESS = 30, /* what the host did with the memory of a TRANSFER, whose bytes, src
+                                   and dst these are, and aux its start_ns: count = sum of enum
+                                   xft_host_access; width = of a copy to the device the start_ns of
+                                   the copy since which its source was watched */
 };
 
 /* The word of each kind. */
@@ -254,7 +258,8 @@ enum xft_event_kind {
     X(XFT_EVENT_STREAM_END, "stream-end")                                                          \
     X(XFT_EVENT_RECORDS, "records")                                                                \
     X(XFT_EVENT_OVERHEAD, "overhead")                                                              \
-    X(XFT_EVENT_PERIOD, "period")
+    X(XFT_EVENT_PERIOD, "period")                                                                  \
+    X(XFT_EVENT_HOST_ACCESS, "host-access")
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)
@@ -293,6 +298,15 @@ enum xft_records_why {
 enum xft_records_sample {
     XFT_SAMPLE_NONE = 0,
     XFT_SAMPLE_COPIES = 1, /* DEVICE_COPY, with XFT_BY_EVENTS, of some of the asynchronous copies */
+};
+
+/* count of a HOST_ACCESS. */
+enum xft_host_access {
+    XFT_HOST_READS_KNOWN = 1,  /* of a copy to the host, whether */
+    XFT_HOST_READ = 2,         /* the host read what it brought */
+    XFT_HOST_WRITES_KNOWN = 4, /* of a copy to the device, whether */
+    XFT_HOST_WROTE = 8,        /* the host wrote its source since the copy before */
+    XFT_HOST_SENT = 16,        /* of a copy to the host: copied to a device from there since */
 };
 
 /* aux of an OVERHEAD. */

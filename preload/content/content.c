@@ -1,5 +1,6 @@
 #include "preload/content/parts.h"
 
+#include "preload/content/access.h"
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
@@ -23,6 +24,15 @@ static void sent(const struct xft_event *event, const struct xfs_rows *src)
         xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
     else
         xfs_content_hash(event, src, event->src_mem == XFT_MEM_WRITE_COMBINED);
+    if (xfs_access_on())
+        xfs_access_sent(event, src);
+}
+
+void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst)
+{
+    xfs_content_hash(event, dst, event->dst_mem == XFT_MEM_WRITE_COMBINED);
+    if (xfs_access_on()) /* the hash has read it, too */
+        xfs_access_arrived(event, dst);
 }
 
 /* An Async copy to pageable memory returns when the data is there. */
@@ -31,7 +41,7 @@ static void fetched(const struct xft_event *event, const struct xfs_rows *dst)
     bool done = !(event->flags & XFT_ASYNC) || event->dst_mem == XFT_MEM_PAGEABLE;
     xfs_waiting_drop(dst->address, xfs_rows_end(dst)); /* overwritten by this one */
     if (done)
-        xfs_content_hash(event, dst, event->dst_mem == XFT_MEM_WRITE_COMBINED);
+        xfs_content_arrived(event, dst);
     else
         xfs_waiting_add(event, dst);
 }
@@ -75,6 +85,8 @@ void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *ds
 void xfs_content_not_copied(void)
 {
     xfs_content_skip(XFS_SKIP_SHAPE, 1);
+    if (xfs_access_on())
+        xfs_access_unseen();
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -85,6 +97,8 @@ void xfs_content_session_start(void)
 {
     const struct xfs_settings *settings = xfs_settings();
     int mode = settings->content;
+    if (settings->host_access && mode == XFS_CONTENT_OFF)
+        mode = XFS_CONTENT_SAMPLED;
     xfs_budget_start(settings->content_share);
     if (mode != XFS_CONTENT_OFF && !(xfs_hash_works() && xfs_waiting_start())) {
         mode = XFS_CONTENT_OFF;
@@ -92,6 +106,7 @@ void xfs_content_session_start(void)
     }
     xfs_meta_set("content", mode_words[mode]);
     atomic_store(&xfs_content_mode, mode);
+    xfs_access_session_start(mode != XFS_CONTENT_OFF);
 }
 
 void xfs_content_finish(void)
@@ -100,6 +115,7 @@ void xfs_content_finish(void)
         return;
     xfs_waiting_drop_all();
     xfs_budget_note();
+    xfs_access_finish();
 }
 
 void xfs_content_after_fork(void)
@@ -108,4 +124,5 @@ void xfs_content_after_fork(void)
     xfs_budget_after_fork();
     busy = false;
     xfs_waiting_after_fork();
+    xfs_access_after_fork();
 }

@@ -1,6 +1,7 @@
 /*
  * Between the files of this directory: hash.c hashes, budget.c limits the time for it, waiting.c
- * has the copies in flight, content.c decides what is hashed and when.
+ * has the copies in flight, content.c decides what is hashed and when. access.c watches what the
+ * host does with the memory of copies, and pages.c asks the kernel for it.
  */
 #ifndef XFS_CONTENT_PARTS_H
 #define XFS_CONTENT_PARTS_H
@@ -25,6 +26,9 @@ void xfs_content_skip(enum xfs_skip why, unsigned n);
 
 /* Hashes the rows if the budget allows it, and writes the event's CONTENT. */
 void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory);
+
+/* What a copy to the host brought is there. */
+void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst);
 
 /* What hashes took or are expected to take, in ns. */
 struct xfs_hash_ns {

@@ -162,7 +162,7 @@ static void hash_waited_for(void *wait)
 {
     struct waiting copy;
     while (take(wait, &copy))
-        xfs_content_hash(&copy.event, &copy.rows, copy.event.dst_mem == XFT_MEM_WRITE_COMBINED);
+        xfs_content_arrived(&copy.event, &copy.rows);
 }
 
 /* Hashes the copies that this wait was for. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/content/access.h"
 #include "preload/intercept/ranges.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
@@ -21,6 +22,7 @@ enum xfs_early {
     XFS_NOT_EARLY,
     XFS_FIRST,   /* before the process had a session */
     XFS_OUTSIDE, /* outside of the periods that are recorded (record/periods.h) */
+    XFS_AHEAD,   /* the call is not made yet: xfs_ahead_begins() */
 };
 
 /* The arguments of a batch of prefetches: ranges from where_idxs[i] on go to where[i]. */
@@ -46,6 +48,17 @@ struct xfs_frame {
 /* The address a call stored at *pointer; 0 when it failed. */
 #define XFS_AT(pointer) (status ? 0 : (uint64_t)(uintptr_t)(*(pointer)))
 #define XFS_NO_ARRAY ((xcu_array)0)
+
+/*
+ * What a copy is going to do, before it does it, for who watches its memory (content/access.h):
+ * between the two the verbs of its row describe it; then the frame is again as it was entered.
+ */
+static inline bool xfs_ahead_wanted(const struct xfs_frame *f)
+{
+    return xfs_access_on() && !f->early;
+}
+void xfs_ahead_begins(struct xfs_frame *f);
+void xfs_ahead_ends(struct xfs_frame *f);
 
 /* The Async form was called on this stream. First, before the other verbs. */
 __attribute__((hot)) void xfs_async(struct xfs_frame *f, xcu_stream stream);

@@ -188,7 +188,7 @@ void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_arra
            width, rows, kind);
     if (xfs_content_on() && rows == 1)
         show(f);
-    else if (xfs_content_on() && f->event.bytes > 0)
+    else if (xfs_content_on() && f->event.bytes > 0 && !f->early)
         xfs_content_not_copied();
 }
 
@@ -218,6 +218,24 @@ void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol,
            XRT_COPY_DEFAULT);
     if (xfs_content_on())
         show(f);
+}
+
+/* ---- before the copy ------------------------------------------------------------------------- */
+
+void xfs_ahead_begins(struct xfs_frame *f)
+{
+    f->early = XFS_AHEAD;
+}
+
+void xfs_ahead_ends(struct xfs_frame *f)
+{
+    xfs_access_before(&f->event);
+    f->early = XFS_NOT_EARLY;
+    f->event = (struct xft_event){
+        .start_ns = f->event.start_ns,
+        .call = f->event.call,
+        .flags = f->event.flags & XFT_PER_THREAD,
+    };
 }
 
 /* ---- driver descriptors ---------------------------------------------------------------------- */
@@ -382,7 +400,7 @@ static void batch_end(const struct xfs_frame *f)
 {
     XFS_EXPECT((f->event.count == 0) == (f->event.bytes == 0),
                "a batch has copies without bytes, or bytes without copies");
-    if (f->event.count > 0 && xfs_content_on())
+    if (f->event.count > 0 && xfs_content_on() && !f->early)
         xfs_content_not_copied();
 }
 

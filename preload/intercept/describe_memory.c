@@ -109,6 +109,8 @@ void xfs_free_begin(struct xfs_frame *f, uint64_t address)
         xfs_ranges_remove(address, &f->freed);
     if (xfs_content_on())
         xfs_content_forget(f->freed.start, f->freed.end);
+    if (xfs_access_on() && f->freed.start)
+        xfs_access_forget(f->freed.start, f->freed.end);
 }
 
 static void released(struct xfs_frame *f, int status, enum xft_event_kind kind)

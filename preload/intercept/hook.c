@@ -6,6 +6,7 @@
 #include "preload/intercept/graph.h"
 #include "preload/intercept/session.h"
 #include "preload/base/own_stack.h"
+#include "preload/content/access.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/hot.h"
 #include "preload/record/periods.h"
@@ -102,6 +103,13 @@ static bool is_kept(const struct xfs_frame *f)
     return xfs_periods_keep_state((enum xft_event_kind)f->event.kind);
 }
 
+static void graph_copied(struct xfs_frame *f)
+{
+    xfs_graph_transfers(f, xfs_event_write);
+    if (xfs_access_on())
+        xfs_access_unseen();
+}
+
 /* The first call of a process, calls with more than one event, and calls outside periods. */
 static XFS_COLD void publish_slowly(struct xfs_frame *f)
 {
@@ -113,7 +121,7 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
         f->event.stack = xfs_stack_capture(called_from());
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
-            xfs_graph_transfers(f, xfs_event_write);
+            graph_copied(f);
         if (f->event.kind == XFT_EVENT_PREFETCH && f->event.count > 1)
             xfs_prefetch_ranges(f, xfs_event_write);
         bool counted = !f->early || (xfs_self && xfs_self->unusual);

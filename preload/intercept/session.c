@@ -61,6 +61,8 @@ static void period_changed(void)
 {
     if (atomic_load(&xfs_session) > XFS_SESSION_WAITING)
         set_moving();
+    if (xfs_access_on()) /* what is copied outside of periods is not seen */
+        xfs_access_unseen();
 }
 
 static void attach(void *unused)

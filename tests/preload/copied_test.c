@@ -58,6 +58,12 @@ void xfs_event_write(const struct xft_event *event)
     hashing_ns += event->count;
 }
 
+bool xfs_do_apart(void (*work)(void *), void *argument)
+{
+    work(argument);
+    return true;
+}
+
 void xfs_meta_set(const char *key, const char *value)
 {
     uint64_t number = strtoull(value, NULL, 10);

@@ -56,6 +56,12 @@ bool xfs_peers_enabled(int one, int other)
     return false;
 }
 
+atomic_bool xfs_access_watching;
+void xfs_access_before(const struct xft_event *event)
+{
+    (void)event;
+}
+
 void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *dst,
                         const struct xfs_rows *src)
 {

@@ -158,6 +158,7 @@ enum option_values {
     OPT_STACK_DEPTH,
     OPT_TIMING,
     OPT_CONTENT,
+    OPT_HOST_ACCESS,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
     OPT_NO_SUMMARY,
@@ -184,6 +185,7 @@ static const struct option long_options[] = {
     {"no-managed", no_argument, NULL, OPT_NO_MANAGED},
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
+    {"host-access", no_argument, NULL, OPT_HOST_ACCESS},
     {"delay", required_argument, NULL, OPT_DELAY},
     {"duration", required_argument, NULL, OPT_DURATION},
     {"phase", required_argument, NULL, OPT_PHASE},
@@ -254,6 +256,9 @@ static int take_option(int option, char **argv, const struct option *known,
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
+    case OPT_HOST_ACCESS:
+        options->host_access = true;
+        return 0;
     case OPT_TIMING:
         options->timing = optarg;
         return check_timing(optarg);
@@ -385,6 +390,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_SOURCES", "0"};
     if (options->content)
         settings[count++] = (struct child_setting){"XFERSCOPE_CONTENT", options->content};
+    if (options->host_access)
+        settings[count++] = (struct child_setting){"XFERSCOPE_HOST_ACCESS", "1"};
     if (options->no_kernels)
         settings[count++] = (struct child_setting){"XFERSCOPE_KERNELS", "0"};
     if (options->no_managed)

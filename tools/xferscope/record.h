@@ -27,6 +27,9 @@ enum { RECORD_OWN_ERROR = 125 };
     "      --budget PERCENT   of the time that recording may cost; device times give way;\n"       \
     "                         default: 0, no bound\n"                                              \
     "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"              \
+    "      --host-access      find out whether the host reads what large copies bring, and "       \
+    "writes\n"                                                                                     \
+    "                         what they send; the program is slower\n"                             \
     "      --no-kernels       record no kernels\n"                                                 \
     "      --delay SECONDS    begin that long after a process's first CUDA call\n"                 \
     "      --duration SECONDS record for that long\n"                                              \
@@ -47,6 +50,7 @@ struct record_options {
     bool no_stacks;
     bool no_sources;
     bool no_kernels;
+    bool host_access;
     bool no_managed;
     bool force;
     bool quiet;

@@ -140,6 +140,18 @@ static json_t *texts_json(char *const *texts, size_t n)
     return json;
 }
 
+static json_t *host_access_json(const struct xfa_host_sum *host)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "asked", json_boolean(host->asked));
+    json_object_set_new(json, "why", xfa_json_text(host->why));
+    json_object_set_new(json, "told", xfa_json_count(host->told));
+    json_object_set_new(json, "not_told",
+                        host->skipped_unknown ? json_null() : xfa_json_count(host->skipped));
+    json_object_set_new(json, "took_s", xfa_json_seconds(host->ns));
+    return json;
+}
+
 static json_t *content_json(const struct xfa_contents *contents)
 {
     const char *mode = contents->whole ? "whole" : contents->on_samples ? "sampled" : "off";
@@ -213,6 +225,7 @@ json_t *xfa_run_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "directions", xfa_directions_json(analysis->directions));
     json_object_set_new(json, "levels", levels_json(analysis));
     json_object_set_new(json, "content", content_json(&analysis->contents));
+    json_object_set_new(json, "host_access", host_access_json(&analysis->contents.host));
     json_object_set_new(json, "recording", recording_json(&analysis->recording));
     json_object_set_new(json, "not_counted", uncounted_json(&analysis->counts));
     json_object_set_new(json, "processes", processes_json(analysis));

@@ -398,6 +398,21 @@ static void write_content(const struct xfa_analysis *analysis, int width, FILE *
                        contents->not_compared);
 }
 
+static void write_host_access(const struct xfa_host_sum *host, int width, FILE *out)
+{
+    char not [64] = "not known of how many not", took[XFA_UNIT_CHARS];
+    if (host->why)
+        xfa_write_fact(out, width, "host access", "not known: %s", host->why);
+    else if (host->asked) {
+        if (!host->skipped_unknown)
+            snprintf(not, sizeof not, "%" PRIu64 " not", host->skipped);
+        xfa_write_fact(out, width, "host access",
+                       "known of %" PRIu64 " copies of 64 KiB and more, %s; took %s: the program "
+                       "was slower, for this run and its times",
+                       host->told, not, xfa_time_text(took, host->ns));
+    }
+}
+
 void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const struct xfa_run *run = report->analysis->run;
@@ -414,6 +429,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     write_traffic(report->analysis, width, out);
     xfa_write_times(report, view, out);
     write_content(report->analysis, width, out);
+    write_host_access(&report->analysis->contents.host, width, out);
     write_recording(report, view, out);
     write_missing(report, view, out);
 }

@@ -21,6 +21,7 @@ const SENTENCES = {
   'duplicate-transfer': (f) => `${copies(f)} ${verb(f, 'sends', 'send')} bytes that the device has in another place`,
   'constant-content': (f) => `${copies(f)} ${verb(f, 'sends', 'send')} bytes that all have one value`,
   'unused-transfer': (f) => `${copies(f)} ${verb(f, 'is', 'are')} overwritten or freed before anything uses ${verb(f, 'it', 'them')}`,
+  'unused-download': (f) => `${copies(f)} ${verb(f, 'is', 'are')} never read by the host`,
   'peer-access-disabled': (f) => `${copies(f)} between GPUs ${verb(f, 'goes', 'go')} without peer access`,
   'remote-numa-node': (f) => `${copies(f)}${to(f)} ${verb(f, 'uses', 'use')} memory on a NUMA node far from the GPU`,
   'far-gpu': (f) => `${copies(f)} ${verb(f, 'goes', 'go')} to or from a GPU that is far away`,

@@ -1,0 +1,205 @@
+/* What the kernel's page bits prove: downloads that nobody read, uploads of what nobody wrote. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
+#include "tests/analyzer/play.h"
+
+enum { ROUNDS = 20, COPY_NS = 60000, WORK_NS = 50000, GIVEN = 1, NAMED = 1, SAMPLE = 4096 };
+enum { HOST = 0x100000, TABLE = 0x900000, DEVICE = 0x40000000 };
+
+struct program {
+    unsigned what; /* enum xft_host_access, of each download */
+    bool not_asked;
+    bool late;           /* the verdict comes when the next download has begun */
+    bool kernels_see_it; /* page-locked memory that a kernel is given behind each */
+    unsigned only_each;  /* other rounds' downloads are read; 0: all alike */
+    unsigned host_memory;
+};
+
+static void tell(struct play *play, const struct xft_event *copy, unsigned what, uint64_t since)
+{
+    play_event(play,
+               (struct xft_event){.kind = XFT_EVENT_HOST_ACCESS,
+                                  .bytes = copy->bytes,
+                                  .src = copy->src,
+                                  .dst = copy->dst,
+                                  .aux = copy->start_ns,
+                                  .width = since,
+                                  .count = what},
+               0);
+}
+
+static void kernel(struct play *play)
+{
+    play_event(play,
+               (struct xft_event){.kind = XFT_EVENT_LAUNCH, .dst = 32, .src = NAMED, .aux = GIVEN},
+               100);
+}
+
+static void begin(struct play *play, struct trace_builder *b, bool asked)
+{
+    play_start(play, b, 1);
+    build_meta(b, "host_access", asked ? "on" : "off");
+    build_meta(b, "content", "sampled");
+    build_meta(b, "arguments", "on");
+    build_text(b, NAMED, "_Z4readPKfm");
+    build_arguments(b, GIVEN, (uint64_t[]){HOST}, 1);
+}
+
+static struct analyzed weighed(struct trace_builder *b)
+{
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    struct analyzed a = analyzed_start(profile);
+    analyzed_add(&a, b);
+    analyzed_finish(&a);
+    xfa_findings_weigh(a.findings, a.analysis);
+    build_free(b);
+    xfp_free(profile);
+    return a;
+}
+
+static struct analyzed run(const struct program *program)
+{
+    struct play play;
+    struct trace_builder b;
+    struct xft_event last = {0};
+    begin(&play, &b, !program->not_asked);
+    play_event(&play,
+               (struct xft_event){.kind = XFT_EVENT_ALLOC,
+                                  .dst = HOST,
+                                  .bytes = MIB,
+                                  .dst_mem = (uint8_t)program->host_memory},
+               100);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct xft_event *call =
+            play_copy(&play, STACK_RESULTS, XFT_DIR_D2H, program->host_memory, MIB, COPY_NS);
+        call->dst = HOST;
+        call->src = DEVICE;
+        struct xft_event this = *call;
+        bool is_read = program->only_each && round % program->only_each != 0;
+        unsigned what = is_read ? XFT_HOST_READS_KNOWN | XFT_HOST_READ : program->what;
+        if (program->late && round > 0)
+            tell(&play, &last, what, 0);
+        if (program->kernels_see_it)
+            kernel(&play);
+        play.now += WORK_NS;
+        if (!program->late)
+            tell(&play, &this, what, 0);
+        last = this;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    return weighed(&b);
+}
+
+/* transfers 0: none. */
+static void expect(struct program program, unsigned transfers)
+{
+    if (program.host_memory == 0)
+        program.host_memory = XFT_MEM_PAGEABLE;
+    struct analyzed a = run(&program);
+    const struct xfa_finding *found = analyzed_finding(&a, XFA_FINDING_UNUSED_DOWNLOAD, NULL);
+    assert_int_equal(found ? found->transfers : 0, transfers);
+    if (transfers > 0) {
+        assert_int_equal(found->remedy.kind, XFA_REMEDY_LEAVE_THERE);
+        assert_true(found->bytes == transfers * MIB);
+        assert_true(fabs(found->lost_ns - transfers * (double)COPY_NS) < 1);
+        assert_true(fabs(found->saving.likely - transfers * (double)COPY_NS) <
+                    0.05 * transfers * COPY_NS);
+        assert_true(found->saving.low > 0); /* that it is not read is no guess */
+        assert_int_equal(found->assumed == NULL, program.host_memory == XFT_MEM_PAGEABLE);
+    }
+    analyzed_free(&a);
+}
+
+static void test_downloads_that_nobody_read(void **state)
+{
+    (void)state;
+    expect((struct program){.what = XFT_HOST_READS_KNOWN}, ROUNDS);
+    expect((struct program){.what = XFT_HOST_READS_KNOWN, .late = true}, ROUNDS - 1);
+    expect((struct program){.what = XFT_HOST_READS_KNOWN, .only_each = 2}, ROUNDS / 2);
+    expect((struct program){.what = XFT_HOST_READS_KNOWN, .host_memory = XFT_MEM_PINNED}, ROUNDS);
+}
+
+static void test_downloads_that_are_used(void **state)
+{
+    (void)state;
+    expect((struct program){.what = XFT_HOST_READS_KNOWN | XFT_HOST_READ}, 0);
+    expect((struct program){.what = XFT_HOST_READS_KNOWN | XFT_HOST_SENT}, 0);
+    expect((struct program){.what = 0}, 0);
+    expect((struct program){.what = XFT_HOST_READS_KNOWN, .not_asked = true}, 0);
+    expect((struct program){.what = XFT_HOST_READS_KNOWN,
+                            .kernels_see_it = true,
+                            .host_memory = XFT_MEM_PINNED},
+           0);
+}
+
+/* ---- uploads --------------------------------------------------------------------------------- */
+
+enum since { SINCE_THE_LAST, SINCE_ANOTHER, SINCE_NOBODY_KNOWS };
+
+/* The same bytes in each round, by samples: how many are said to be the same, and only probably? */
+static void expect_same(unsigned what, enum since since, unsigned transfers, bool probably)
+{
+    struct play play;
+    struct trace_builder b;
+    uint64_t before = 0;
+    begin(&play, &b, true);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct xft_event *call =
+            play_copy(&play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, MIB, COPY_NS);
+        call->src = TABLE;
+        call->dst = DEVICE;
+        struct xft_event this = *call;
+        uint64_t now = play.now;
+        play.now = this.start_ns;
+        play.lane = LANE_OTHER;
+        play_event(&play,
+                   (struct xft_event){.kind = XFT_EVENT_CONTENT,
+                                      .bytes = MIB,
+                                      .src = TABLE,
+                                      .dst = DEVICE,
+                                      .aux = 77,
+                                      .width = SAMPLE},
+                   0);
+        play.now = this.start_ns;
+        if (since != SINCE_NOBODY_KNOWS && round > 0)
+            tell(&play, &this, what, since == SINCE_ANOTHER ? before + 1 : before);
+        play.lane = LANE_MAIN;
+        play.now = now + WORK_NS;
+        before = this.start_ns;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = weighed(&b);
+    const struct xfa_finding *found = analyzed_finding(&a, XFA_FINDING_REPEATED, NULL);
+    assert_int_equal(found ? found->transfers : 0, transfers);
+    assert_int_equal(found && found->probably, probably);
+    analyzed_free(&a);
+}
+
+static void test_uploads_of_what_nobody_wrote(void **state)
+{
+    (void)state;
+    expect_same(XFT_HOST_WRITES_KNOWN, SINCE_THE_LAST, ROUNDS - 1, false);
+    expect_same(XFT_HOST_WRITES_KNOWN, SINCE_ANOTHER, ROUNDS - 1, true);
+    expect_same(0, SINCE_NOBODY_KNOWS, ROUNDS - 1, true);
+    /* Samples do not show what was written beside them. */
+    expect_same(XFT_HOST_WRITES_KNOWN | XFT_HOST_WROTE, SINCE_THE_LAST, 0, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_downloads_that_nobody_read),
+        cmocka_unit_test(test_downloads_that_are_used),
+        cmocka_unit_test(test_uploads_of_what_nobody_wrote),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
