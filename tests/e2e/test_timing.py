@@ -276,6 +276,16 @@ class Device(Timing):
         self.assertEqual({event["src_memory"] for event in events}, {"managed"})
         self.assertGreaterEqual(alone["start_ns"], first["end_ns"])
 
+    @needs("attributes")
+    def test_copies_with_attributes(self):
+        printed, events = self.recorded("attributes")
+        copies = [event for event in events if event["kind"] == "transfer"]
+        self.assertEqual([[event["direction"], str(event["bytes"])] for event in copies],
+                         [line.split() for line in printed.splitlines()])
+        self.assertEqual([event["call"] for event in copies],
+                         ["cuMemcpyWithAttributesAsync", "cuMemcpy3DWithAttributesAsync"])
+        self.assertEqual([event["width"] for event in copies], [196608, 4096])
+
     @needs("managed_shared")
     def test_managed_report(self):
         """By the place that allocated; the kernel and the line that touched it where it was not."""

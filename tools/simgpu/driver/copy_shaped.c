@@ -255,3 +255,21 @@ SIM_API_PT(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz, ASYNC,
 {
     return flags ? XCU_ERROR_INVALID_VALUE : shaped_batch(count, ops, NULL, stream);
 }
+
+/* ---- one copy with attributes, which change nothing here --------------------------------------
+ */
+
+SIM_API_PT(cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync_ptsz, ASYNC,
+           (xcu_deviceptr dst, xcu_deviceptr src, size_t bytes,
+            struct xcu_copy_attributes *attributes, xcu_stream stream),
+           (dst, src, bytes, attributes, stream))
+{
+    return batch(&dst, &src, &bytes, 1, attributes, &(size_t){0}, 1, NULL, stream);
+}
+
+SIM_API_PT(cuMemcpy3DWithAttributesAsync, cuMemcpy3DWithAttributesAsync_ptsz, ASYNC,
+           (struct xcu_memcpy3d_op * op, unsigned long long flags, xcu_stream stream),
+           (op, flags, stream))
+{
+    return flags ? XCU_ERROR_INVALID_VALUE : shaped_batch(1, op, NULL, stream);
+}

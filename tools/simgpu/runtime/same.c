@@ -59,6 +59,15 @@ RT_SAME_PT(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAs
            (void **addresses, size_t *sizes, size_t count, struct xcu_location *where,
             size_t *first, size_t places, unsigned long long flags, xcu_stream stream),
            ((xcu_deviceptr *)addresses, sizes, count, where, first, places, flags, stream))
+RT_SAME_PT(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz,
+           cuMemcpyWithAttributesAsync,
+           (void *dst, const void *src, size_t bytes, struct xcu_copy_attributes *attributes,
+            xcu_stream stream),
+           ((xcu_deviceptr)dst, (xcu_deviceptr)src, bytes, attributes, stream))
+RT_SAME_PT(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz,
+           cuMemcpy3DWithAttributesAsync,
+           (struct xcu_memcpy3d_op * op, unsigned long long flags, xcu_stream stream),
+           (op, flags, stream))
 RT_SAME(cudaMemAdvise, RT_CONTEXT, cuMemAdvise,
         (const void *address, size_t bytes, int advice, struct xcu_location where),
         ((xcu_deviceptr)address, bytes, advice, where))
