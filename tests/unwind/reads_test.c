@@ -43,11 +43,15 @@ static bool is_same(const struct seen *a, const struct seen *b)
     return a->count == b->count && memcmp(a->frames, b->frames, a->count * sizeof *a->frames) == 0;
 }
 
+static struct seen before; /* the call before this one */
+static bool holds;         /* its words are as they were */
+
 /* The second walk: what was not known to be readable in the first is known then. */
 __attribute__((noinline)) static void take(void *argument)
 {
     struct seen *seen = argument;
     seen->from = xfs_registers_here();
+    holds = before.count > 0 && xfs_reads_hold(&before.reads, seen->from.sp);
     walk_from(seen);
     walk_from(seen);
     __asm__ volatile("" ::: "memory"); /* no jump at the end: this is a frame */
@@ -80,12 +84,12 @@ __attribute__((noinline)) static void disturb(void *argument)
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             uintptr_t kept = words[w];
             words[w] = others[i];
-            bool holds = xfs_reads_hold(&seen->reads, seen->from.sp);
-            if (holds)
+            bool same = xfs_reads_hold(&seen->reads, seen->from.sp);
+            if (same)
                 walk_from(&now);
             words[w] = kept;
-            assert_true(holds == (!is_noted(seen, &words[w]) || kept == others[i]));
-            assert_true(!holds || is_same(&now, seen));
+            assert_true(same == (!is_noted(seen, &words[w]) || kept == others[i]));
+            assert_true(!same || is_same(&now, seen));
         }
 }
 
@@ -150,12 +154,10 @@ static void test_other_callers(void **state)
 }
 
 /* As they are looked for: in the next call, at the same place of the stack. */
-static struct seen before;
 
 __attribute__((noinline)) static void look(unsigned way, struct seen *now)
 {
     take(now);
-    bool holds = before.count > 0 && xfs_reads_hold(&before.reads, now->from.sp);
     assert_int_equal(holds, before.count > 0 && is_same(&before, now));
     before = *now;
     __asm__ volatile("" ::"r"(way) : "memory");
