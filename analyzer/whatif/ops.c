@@ -494,6 +494,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     xfw_ops_queue_begin(ops->queue, process->start_mono_ns);
     ops->transfers = 0;
     ops->records = 0;
+    ops->costs.copied = ops->costs.launched = false;
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
     return ops->stopped ? 0 : UINT32_MAX;

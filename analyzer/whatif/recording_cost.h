@@ -16,6 +16,7 @@ struct xfw_records_copy {
 struct xfw_records_cost {
     bool known;
     double launch, launch_device, set, sync, record;
+    double first_copy, first_launch; /* once in a process, on top of these */
     bool moves_known; /* the next two: of each record of managed memory that moved on demand */
     double demanded, fetched;
     struct xfw_records_copy copies[2]; /* to the device, from it */
@@ -25,6 +26,7 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
 /* Those of each GPU, looked up when first asked for. Zeroed at first but for achievable. */
 struct xfw_records_costs {
     const struct xfa_achievable *achievable;
+    bool copied, launched; /* the process has; to be cleared where one begins */
     struct xfw_records_cost of_gpus[XFW_GPUS];
     bool asked[XFW_GPUS];
 };

@@ -37,15 +37,16 @@ struct started {
     int from; /* its reply comes here */
 };
 
-static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, struct started *child)
+static int start(struct xfp_session *s, int gpu, uint64_t budget_ns, const char *what,
+                 struct started *child)
 {
     char argument[80];
     char *const argv[] = {"xferscope", "probe", argument, NULL};
     posix_spawn_file_actions_t actions;
     int ends[2], bad;
 
-    snprintf(argument, sizeof(argument), XFP_RECORDS_ARGUMENT "%d:%llu", gpu,
-             (unsigned long long)budget_ns);
+    snprintf(argument, sizeof(argument), XFP_RECORDS_ARGUMENT "%d:%llu%s", gpu,
+             (unsigned long long)budget_ns, what);
     if (pipe2(ends, O_CLOEXEC)) {
         xfp_fail(&s->sys, "a pipe: %s", strerror(errno));
         return -1;
@@ -112,6 +113,47 @@ static int take_reply(struct xfp_session *s, const struct started *child, uint64
                : xfp_fail(&s->sys, "the process that measures it gave no answer");
 }
 
+/* ---- first calls ----------------------------------------------------------------------------- */
+
+enum { FIRSTS = XFP_FEWEST_SAMPLES, FIRSTS_S = 20 /* at most, all of them */ };
+
+/* One process; false: it did not tell. */
+static bool first_calls(struct xfp_session *s, int gpu, bool on, struct xfp_records_reply *reply)
+{
+    struct started child;
+
+    return !start(s, gpu, 0, on ? XFP_RECORDS_FIRST_WITH : XFP_RECORDS_FIRST_WITHOUT, &child) &&
+           !take_reply(s, &child, 0, reply) && reply->state == XFP_RECORDS_MEASURED;
+}
+
+/* Pairs of processes, without records and with them. Where one does not tell, or all take too long,
+ * the figures stay unknown. */
+static void measure_firsts(struct xfp_session *s, int gpu, struct xfp_records_reply *reply)
+{
+    static const int first[] = {XFP_RECORDS_FIRST_COPY, XFP_RECORDS_FIRST_LAUNCH};
+    uint64_t until = xfp_wall_ns() + FIRSTS_S * 1000000000ull;
+    double added[2][FIRSTS];
+    bool told = true, all[2] = {true, true};
+
+    for (int i = 0; i < FIRSTS && told; i++) {
+        struct xfp_records_reply replies[2] = {{0}};
+
+        for (int half = 0; half < 2 && told; half++) {
+            int on = (i + half) % 2;
+
+            told = !xfp_interrupted() && xfp_wall_ns() < until &&
+                   first_calls(s, gpu, on, &replies[on]);
+        }
+        for (int f = 0; f < 2; f++) {
+            all[f] = all[f] && replies[0].figures[first[f]].n && replies[1].figures[first[f]].n;
+            added[f][i] = replies[1].figures[first[f]].median - replies[0].figures[first[f]].median;
+        }
+    }
+    for (int f = 0; f < 2; f++)
+        if (told && all[f])
+            reply->figures[first[f]] = xfp_stats_of(added[f], FIRSTS);
+}
+
 /* ---- the family ------------------------------------------------------------------------------ */
 
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
@@ -137,7 +179,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     int bad = 0;
 
     xfp_progress(s, path->name, 0);
-    if (start(s, bench->dst.device, budget_ns, &child))
+    if (start(s, bench->dst.device, budget_ns, "", &child))
         return -1;
     if (take_reply(s, &child, budget_ns, &reply))
         return xfp_interrupted() ? 0 : -1;
@@ -147,6 +189,8 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     }
     if (reply.state != XFP_RECORDS_MEASURED)
         return xfp_fail(&s->sys, "%s", reply.why);
+    if (bench->dst.device == s->sys.devices[0].ordinal)
+        measure_firsts(s, bench->dst.device, &reply);
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
         bad = xfp_add_added(s, &reply.figures[f], "records/%s/gpu%d", names[f], bench->dst.device);
     return bad;

@@ -3,7 +3,10 @@
  * own program again; that child (records_child.c) attaches CUPTI as the recorder does, measures
  * every figure without and with records alternately, and writes a struct xfp_records_reply to its
  * standard output: first one without the figures of managed memory, whose counters can crash CUPTI,
- * then one with all of them.
+ * then one with these as well.
+ *
+ * What records add once in a process takes several of them: further children make one copy and one
+ * launch, in turn without and with records, and reply how long these took. Of the first GPU alone.
  */
 #ifndef XFP_RECORDS_H
 #define XFP_RECORDS_H
@@ -35,15 +38,20 @@
       "a kernel that touches managed memory of the host, for each record of a migration (4 MiB)")  \
     X(MOVE_D2H, "migration/d2h",                                                                   \
       "a thread of the host that touches managed memory of the device, for each record of a "      \
-      "migration (4 MiB)")
+      "migration (4 MiB)")                                                                         \
+    X(FIRST_COPY, "first/copy", "the call of the first copy of a process, once (host)")            \
+    X(FIRST_LAUNCH, "first/launch",                                                                \
+      "the call that launches the first kernel of a process, once (host)")
 
 #define XFP_RECORDS_ENUM(figure, name, what) XFP_RECORDS_##figure,
 enum xfp_records_figure { XFP_RECORDS_FIGURES(XFP_RECORDS_ENUM) XFP_RECORDS_COUNT };
 #undef XFP_RECORDS_ENUM
 
 /* The argument that makes the program the child: this, the GPU's ordinal, a colon and the wall time
- * it may take, in ns. */
+ * it may take, in ns; one that is to make its first calls alone has one of these behind it. */
 #define XFP_RECORDS_ARGUMENT "--measure-records="
+#define XFP_RECORDS_FIRST_WITH ":first-with"
+#define XFP_RECORDS_FIRST_WITHOUT ":first-without"
 
 enum xfp_records_state {
     XFP_RECORDS_MEASURED = 1,
@@ -57,7 +65,7 @@ struct xfp_records_reply {
     int32_t state;
     char why[240];
     struct xfp_stats figures[XFP_RECORDS_COUNT]; /* with records minus without, ns; n = 0: not
-                                                    measured */
+                                                    measured. Of first calls: what they took */
 };
 
 /* Runs the child if the arguments say so, and returns its exit status; else -1. */

@@ -346,7 +346,7 @@ static int measure_moves(struct child *c, uint64_t budget_ns)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* CUPTI before the first context. */
+/* CUPTI before the first context; records are on then. */
 static int attach(struct child *c, int gpu)
 {
     struct xfp_system *sys = &c->s.sys;
@@ -356,7 +356,16 @@ static int attach(struct child *c, int gpu)
     if (!sys->cu || xfp_cupti_subscribe(sys) || xfp_device_open(sys, &c->device) ||
         xfp_cupti_prepare(sys))
         return -1;
-    return xfp_cupti_switch(sys, true) || xfp_cupti_switch(sys, false) ? -1 : 0;
+    return xfp_cupti_switch(sys, true);
+}
+
+static int open_bare(struct child *c, int gpu)
+{
+    struct xfp_system *sys = &c->s.sys;
+
+    c->device.ordinal = gpu;
+    sys->cu = xfp_driver_open(sys->error, sizeof(sys->error));
+    return sys->cu ? xfp_device_open(sys, &c->device) : -1;
 }
 
 static int make_memory(struct child *c)
@@ -367,19 +376,17 @@ static int make_memory(struct child *c)
 
     if (!result)
         result = sys->cu->cuMemHostAlloc(&pinned, BYTES, 0);
-    if (!result) {
+    if (!result)
         memset(pinned, 0, BYTES);
-        result = sys->cu->cuMemcpyHtoD(c->memory, pinned, BYTES);
-    }
     c->pinned = pinned;
     return xfp_check(sys, result, "allocating");
 }
 
 static enum xfp_records_state work(struct child *c, int gpu, uint64_t budget_ns)
 {
-    if (attach(c, gpu))
+    if (attach(c, gpu) || xfp_cupti_switch(&c->s.sys, false))
         return XFP_RECORDS_ABSENT;
-    if (make_memory(c) || measure(c, budget_ns))
+    if (make_memory(c) || xfp_check(&c->s.sys, blocking_h2d(c), "copying") || measure(c, budget_ns))
         return XFP_RECORDS_FAILED;
     if (!c->record_bytes) {
         xfp_fail(&c->s.sys, "CUPTI hands over no records");
@@ -388,10 +395,45 @@ static enum xfp_records_state work(struct child *c, int gpu, uint64_t budget_ns)
     return XFP_RECORDS_MEASURED;
 }
 
+/* ---- first calls ----------------------------------------------------------------------------- */
+
+static int first_call(struct child *c, int figure, xcu_result (*call)(struct child *c))
+{
+    const struct xfp_driver *cu = c->s.sys.cu;
+    uint64_t before = xfp_driver_now_ns(cu);
+    xcu_result result = call(c);
+
+    c->added[figure][0] = (double)(xfp_driver_now_ns(cu) - before);
+    return xfp_check(&c->s.sys, result ? result : sync_stream(c), "calling");
+}
+
+/* A copy and a launch, which nothing of the kind came before. */
+static enum xfp_records_state first_calls(struct child *c, int gpu, bool on)
+{
+    if (on ? attach(c, gpu) : open_bare(c, gpu))
+        return XFP_RECORDS_ABSENT;
+    if (make_memory(c) || first_call(c, XFP_RECORDS_FIRST_COPY, copy_h2d) ||
+        (c->device.gate && first_call(c, XFP_RECORDS_FIRST_LAUNCH, launch)))
+        return XFP_RECORDS_FAILED;
+    return XFP_RECORDS_MEASURED;
+}
+
+static void fill_first_reply(struct xfp_records_reply *reply, struct child *c)
+{
+    if (reply->state != XFP_RECORDS_MEASURED)
+        return;
+    reply->figures[XFP_RECORDS_FIRST_COPY] = xfp_stats_of(c->added[XFP_RECORDS_FIRST_COPY], 1);
+    if (c->device.gate)
+        reply->figures[XFP_RECORDS_FIRST_LAUNCH] =
+            xfp_stats_of(c->added[XFP_RECORDS_FIRST_LAUNCH], 1);
+}
+
+/* ---- the reply ------------------------------------------------------------------------------- */
+
 static void fill_reply(struct xfp_records_reply *reply, struct child *c)
 {
     snprintf(reply->why, sizeof(reply->why), "%s", c->s.sys.error);
-    for (int f = 0; f < XFP_RECORDS_COUNT && reply->state == XFP_RECORDS_MEASURED; f++)
+    for (int f = 0; f <= XFP_RECORDS_MOVE_D2H && reply->state == XFP_RECORDS_MEASURED; f++)
         if (applies(c, f) || !figures[f].call)
             reply->figures[f] =
                 xfp_stats_of(c->added[f], figures[f].call ? c->pairs : c->move_pairs);
@@ -415,10 +457,15 @@ int xfp_records_child(int argc, char **argv)
     gpu = strtol(argv[argc - 1] + length, &end, 10);
     if (*end != ':' || gpu < 0)
         return -1;
+    budget_ns = strtoull(end + 1, &end, 10) / 2;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     out = dup(STDOUT_FILENO); /* output of libraries must not mix with the reply */
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    budget_ns = strtoull(end + 1, NULL, 10) / 2;
+    if (*end) {
+        reply.state = first_calls(&child, (int)gpu, strcmp(end, XFP_RECORDS_FIRST_WITH) == 0);
+        fill_first_reply(&reply, &child);
+        _exit(write(out, &reply, sizeof(reply)) != sizeof(reply));
+    }
     reply.state = work(&child, (int)gpu, budget_ns);
     fill_reply(&reply, &child);
     if (write(out, &reply, sizeof(reply)) != sizeof(reply) || reply.state != XFP_RECORDS_MEASURED)

@@ -184,6 +184,31 @@ static void test_records(void **state)
     xfa_achievable_free(&achievable);
 }
 
+/* CUPTI's work for the first copy and the first launch is paid once, by a process. */
+static void test_first_records(void **state)
+{
+    static char copied[] = "records/first/copy/gpu0", launched[] = "records/first/launch/gpu0";
+    static char call[] = "records/copy/h2d/gpu0";
+    struct xfp_scalar scalars[] = {scalar(copied, 30000), scalar(launched, 50000), scalar(call, 7)};
+    const struct xfp_profile profile = {.scalars = scalars,
+                                        .scalar_count = sizeof scalars / sizeof *scalars};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    struct xfw_op copy = {.what = XFW_COPY, .engine = XFW_TO_DEVICE}, launch = {.what = XFW_KERNEL};
+
+    xfw_records_costs_add(&costs, &launch, false,
+                          XFT_RECORDS_COPIES); /* kernels are not recorded */
+    xfw_records_costs_add(&costs, &copy, false, BOTH);
+    assert_true(launch.records_ns == 0 && copy.records_ns == 30007);
+    xfw_records_costs_add(&costs, &copy, false, BOTH);
+    xfw_records_costs_add(&costs, &launch, false, BOTH);
+    assert_true(launch.records_ns == 50000 && copy.records_ns == 7);
+    xfw_records_costs_add(&costs, &launch, false, BOTH);
+    assert_true(launch.records_ns == 0);
+    xfa_achievable_free(&achievable);
+}
+
 /* Copies from page-locked memory: 1000 ns alone, 1500 ns while the other direction is busy. */
 static char alone_name[] = "copy/pinned/h2d/gpu0", both_name[] = "duplex/pinned/h2d/gpu0";
 static struct xfp_point alone_points[] = {
@@ -244,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_slowdowns),
         cmocka_unit_test(test_without_a_profile),
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_first_records),
         cmocka_unit_test(test_submit_time),
         cmocka_unit_test(test_slowdown_hardly_known),
     };

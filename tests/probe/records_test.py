@@ -18,7 +18,8 @@ DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device"
           "migration/h2d"]
 WAITING = ["launch-and-sync", "copy-blocking/h2d", "copy-blocking/d2h"]
 NEITHER = ["sync/stream", "event/record"]
-RECORD_NS, DEVICE_NS = 700, 150
+ONCE = ["first/copy", "first/launch"]  # of the first GPU alone
+RECORD_NS, DEVICE_NS, FIRST_NS = 700, 150, 40000
 
 
 def probe(*options, driver=SIMGPU, **settings):
@@ -30,7 +31,8 @@ def probe(*options, driver=SIMGPU, **settings):
 
 def costly(*options, **settings):
     return probe(*options, XFERSCOPE_SIMGPU_RECORD_NS=str(RECORD_NS),
-                 XFERSCOPE_SIMGPU_RECORD_DEVICE_NS=str(DEVICE_NS), **settings)
+                 XFERSCOPE_SIMGPU_RECORD_DEVICE_NS=str(DEVICE_NS),
+                 XFERSCOPE_SIMGPU_RECORD_FIRST_NS=str(FIRST_NS), **settings)
 
 
 def medians(profile, gpu=0):
@@ -51,7 +53,7 @@ class Costs(unittest.TestCase):
     def test_each_call_has_its_own(self):
         for gpu in range(4):
             found = medians(self.profile, gpu)
-            self.assertEqual(sorted(found), sorted(HOST + DEVICE + WAITING + NEITHER))
+            self.assertEqual(sorted(found), sorted(HOST + DEVICE + WAITING + NEITHER + (ONCE if gpu == 0 else [])))
             for name in HOST:
                 self.assertEqual(found[name], RECORD_NS, name)
             for name in DEVICE:
@@ -61,6 +63,8 @@ class Costs(unittest.TestCase):
                 self.assertLessEqual(found[name], RECORD_NS + DEVICE_NS, name)
             for name in NEITHER:
                 self.assertEqual(found[name], 0, name)
+        for name in ONCE:
+            self.assertEqual(medians(self.profile)[name], RECORD_NS + FIRST_NS, name)
 
     def test_the_schema_holds(self):
         with open(SCHEMA, encoding="utf-8") as file:
@@ -73,7 +77,7 @@ class Costs(unittest.TestCase):
         run = probe("--filter", "^records/", "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         found = medians(json.loads(run.stdout))
-        self.assertEqual(len(found), 15)
+        self.assertEqual(len(found), 17)
         self.assertEqual(set(found.values()), {0})
 
     def test_nothing_else_pays_for_them(self):
@@ -157,14 +161,14 @@ class Absent(unittest.TestCase):
             run = self.beside_a_copy(how=how)
             self.assertEqual((run.returncode, run.stderr), (0, ""), how)
             self.assertEqual(sorted(medians(json.loads(run.stdout))),
-                             sorted(n for n in HOST + DEVICE + WAITING + NEITHER
+                             sorted(n for n in HOST + DEVICE + WAITING + NEITHER + ONCE
                                     if not n.startswith("migration/")), how)
 
     def test_no_answer_is_a_failure(self):
         self.failed("the process that measures it gave no answer", "leaves")
 
     def test_its_argument_is_nobody_elses(self):
-        for argument in ("--measure-records=", "--measure-records=x", "--measure-records=-1:5"):
+        for argument in ("--measure-records=", "--measure-records=x", "--measure-records=-1:5", "--measure-records=x:5:first-with"):
             self.assertEqual(probe(argument).returncode, 2, argument)
 
 

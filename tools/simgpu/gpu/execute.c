@@ -8,6 +8,20 @@
 
 /* ---- records of the hooks ---------------------------------------------------------------- */
 
+/* What CUPTI does once, when the first record of this kind comes. */
+static uint64_t first_record_ns(int what)
+{
+    static bool copied, launched;
+    bool *done = what == XFERSCOPE_SIMGPU_COPY     ? &copied
+                 : what == XFERSCOPE_SIMGPU_KERNEL ? &launched
+                                                   : NULL;
+
+    if (!done || *done)
+        return 0;
+    *done = true;
+    return sim_settings.record_first_ns;
+}
+
 /* Returns the ns of the device that the record takes after the work itself. */
 static uint64_t report(const struct sim_op *op, struct xferscope_simgpu_activity *a)
 {
@@ -21,7 +35,7 @@ static uint64_t report(const struct sim_op *op, struct xferscope_simgpu_activity
     a->stream = op->stream->id;
     if (!sim_hooks->activity(a))
         return 0;
-    sim_advance(sim_settings.record_ns);
+    sim_advance(sim_settings.record_ns + first_record_ns(a->what));
     return sim_settings.record_device_ns;
 }
 

@@ -34,7 +34,10 @@ enum { SIM_MAX_DEVICES = 32 };
       "managed memory that moves to the host on demand to the thread")                             \
     X("XFERSCOPE_SIMGPU_RECORD_DEVICE_NS", record_device_ns, NUMBER, "0",                          \
       "time of the device that it takes after the work itself, and that of managed memory which "  \
-      "moves on a kernel's demand adds to the kernel")
+      "moves on a kernel's demand adds to the kernel")                                             \
+    X("XFERSCOPE_SIMGPU_RECORD_FIRST_NS", record_first_ns, NUMBER, "0",                            \
+      "host time that the first record of a copy, and the first of a kernel, adds to the call "    \
+      "besides")
 
 struct sim_settings {
 #define TEXT const char *

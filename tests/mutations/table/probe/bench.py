@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("first-calls-without-records", "probe/bench/records_child.c",
+      "    if (on ? attach(c, gpu) : open_bare(c, gpu))",
+      "    if (open_bare(c, gpu))",
+      "CUPTI's work for the first copy and launch of a process is said to be nothing",
+      "probe.records"),
     M("records-never-off", "probe/bench/records_child.c",
       "        if (half && xfp_cupti_switch(&c->s.sys, on))",
       "        if (half && xfp_cupti_switch(&c->s.sys, true))",
