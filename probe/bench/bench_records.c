@@ -113,45 +113,42 @@ static int take_reply(struct xfp_session *s, const struct started *child, uint64
                : xfp_fail(&s->sys, "the process that measures it gave no answer");
 }
 
-/* ---- first calls ----------------------------------------------------------------------------- */
+/* ---- pairs of processes ---------------------------------------------------------------------- */
 
-enum { FIRSTS = XFP_FEWEST_SAMPLES, FIRSTS_S = 20 /* at most, all of them */ };
+enum { PAIRS = XFP_FEWEST_SAMPLES, PAIRS_S = 30 /* at most, all of them */ };
 
 /* One process; false: it did not tell. */
-static bool first_calls(struct xfp_session *s, int gpu, bool on, struct xfp_records_reply *reply)
+static bool tells(struct xfp_session *s, int gpu, bool with, struct xfp_records_reply *reply)
 {
     struct started child;
 
-    return !start(s, gpu, 0, on ? XFP_RECORDS_FIRST_WITH : XFP_RECORDS_FIRST_WITHOUT, &child) &&
+    return !start(s, gpu, 0, with ? XFP_RECORDS_WITH : XFP_RECORDS_WITHOUT, &child) &&
            !take_reply(s, &child, 0, reply) && reply->state == XFP_RECORDS_MEASURED;
 }
 
-/* Pairs of processes, without records and with them. Where one does not tell, or all take too long,
- * the figures stay unknown. */
-static void measure_firsts(struct xfp_session *s, int gpu, struct xfp_records_reply *reply)
+/* Where one of them does not tell, or all take too long, their figures stay unknown. */
+static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_reply *reply)
 {
-    static const int first[] = {XFP_RECORDS_FIRST_COPY, XFP_RECORDS_FIRST_LAUNCH};
-    uint64_t until = xfp_wall_ns() + FIRSTS_S * 1000000000ull;
-    double added[2][FIRSTS];
-    bool told = true, all[2] = {true, true};
+    uint64_t until = xfp_wall_ns() + PAIRS_S * 1000000000ull;
+    double added[XFP_RECORDS_COUNT][PAIRS];
+    size_t told[XFP_RECORDS_COUNT] = {0};
 
-    for (int i = 0; i < FIRSTS && told; i++) {
-        struct xfp_records_reply replies[2] = {{0}};
+    for (size_t i = 0; i < PAIRS; i++) {
+        static struct xfp_records_reply replies[2];
 
-        for (int half = 0; half < 2 && told; half++) {
-            int on = (i + half) % 2;
+        for (size_t half = 0; half < 2; half++) {
+            size_t with = (i + half) % 2;
 
-            told = !xfp_interrupted() && xfp_wall_ns() < until &&
-                   first_calls(s, gpu, on, &replies[on]);
+            if (xfp_interrupted() || xfp_wall_ns() > until || !tells(s, gpu, with, &replies[with]))
+                return;
         }
-        for (int f = 0; f < 2; f++) {
-            all[f] = all[f] && replies[0].figures[first[f]].n && replies[1].figures[first[f]].n;
-            added[f][i] = replies[1].figures[first[f]].median - replies[0].figures[first[f]].median;
-        }
+        for (int f = 0; f < XFP_RECORDS_COUNT; f++)
+            if (replies[0].figures[f].n && replies[1].figures[f].n)
+                added[f][told[f]++] = replies[1].figures[f].median - replies[0].figures[f].median;
     }
-    for (int f = 0; f < 2; f++)
-        if (told && all[f])
-            reply->figures[first[f]] = xfp_stats_of(added[f], FIRSTS);
+    for (int f = 0; f < XFP_RECORDS_COUNT; f++)
+        if (told[f] == PAIRS)
+            reply->figures[f] = xfp_stats_of(added[f], PAIRS);
 }
 
 /* ---- the family ------------------------------------------------------------------------------ */
@@ -189,8 +186,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     }
     if (reply.state != XFP_RECORDS_MEASURED)
         return xfp_fail(&s->sys, "%s", reply.why);
-    if (bench->dst.device == s->sys.devices[0].ordinal)
-        measure_firsts(s, bench->dst.device, &reply);
+    measure_pairs(s, bench->dst.device, &reply);
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
         bad = xfp_add_added(s, &reply.figures[f], "records/%s/gpu%d", names[f], bench->dst.device);
     return bad;

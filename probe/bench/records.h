@@ -1,12 +1,13 @@
 /*
- * The two processes that measure what CUPTI's records cost. The probe (bench_records.c) starts its
- * own program again; that child (records_child.c) attaches CUPTI as the recorder does, measures
- * every figure without and with records alternately, and writes a struct xfp_records_reply to its
- * standard output: first one without the figures of managed memory, whose counters can crash CUPTI,
- * then one with these as well.
+ * The processes that measure what CUPTI's records cost. The probe (bench_records.c) starts its own
+ * program again; such a child (records_child.c) attaches CUPTI as the recorder does, and writes a
+ * struct xfp_records_reply to its standard output.
  *
- * What records add once in a process takes several of them: further children make one copy and one
- * launch, in turn without and with records, and reply how long these took. Of the first GPU alone.
+ * What records add to calls is the difference between two children, one with records and one that
+ * never loaded CUPTI: once records were on, calls stay slower when they are off
+ * (docs/results/budget-2026-11-23.md). There are several such pairs, in turn. What they add on the
+ * device, and to managed memory, one child measures that switches them on and off: it replies first
+ * without the figures of managed memory, whose counters can crash CUPTI, then with these as well.
  */
 #ifndef XFP_RECORDS_H
 #define XFP_RECORDS_H
@@ -39,6 +40,10 @@
     X(MOVE_D2H, "migration/d2h",                                                                   \
       "a thread of the host that touches managed memory of the device, for each record of a "      \
       "migration (4 MiB)")                                                                         \
+    X(AFTER_WAIT, "launch-after-wait",                                                             \
+      "the call that launches an empty kernel when nothing is in flight (host)")                   \
+    X(AFTER_LAUNCH, "copy-after-launch/d2h",                                                       \
+      "the call of an asynchronous copy of 64 pinned bytes to the host behind a launch (host)")    \
     X(FIRST_COPY, "first/copy", "the call of the first copy of a process, once (host)")            \
     X(FIRST_LAUNCH, "first/launch",                                                                \
       "the call that launches the first kernel of a process, once (host)")
@@ -48,10 +53,10 @@ enum xfp_records_figure { XFP_RECORDS_FIGURES(XFP_RECORDS_ENUM) XFP_RECORDS_COUN
 #undef XFP_RECORDS_ENUM
 
 /* The argument that makes the program the child: this, the GPU's ordinal, a colon and the wall time
- * it may take, in ns; one that is to make its first calls alone has one of these behind it. */
+ * it may take, in ns; one of a pair has one of these behind it. */
 #define XFP_RECORDS_ARGUMENT "--measure-records="
-#define XFP_RECORDS_FIRST_WITH ":first-with"
-#define XFP_RECORDS_FIRST_WITHOUT ":first-without"
+#define XFP_RECORDS_WITH ":with"
+#define XFP_RECORDS_WITHOUT ":without"
 
 enum xfp_records_state {
     XFP_RECORDS_MEASURED = 1,
@@ -65,7 +70,7 @@ struct xfp_records_reply {
     int32_t state;
     char why[240];
     struct xfp_stats figures[XFP_RECORDS_COUNT]; /* with records minus without, ns; n = 0: not
-                                                    measured. Of first calls: what they took */
+                                                    measured. One of a pair: what they took */
 };
 
 /* Runs the child if the arguments say so, and returns its exit status; else -1. */

@@ -29,6 +29,7 @@ struct child {
     xcu_deviceptr memory;
     unsigned char *pinned;
     struct xfp_managed managed; /* bytes 0: none */
+    bool attached;
     size_t pairs, move_pairs;
     double added[XFP_RECORDS_COUNT][MOST_PAIRS];
     size_t record_bytes; /* seen so far */
@@ -181,17 +182,44 @@ static int device_burst(struct child *c, int figure, double *ns)
     return 0;
 }
 
-/* Every figure once, in the state that records are in. */
-static int measure_all(struct child *c, double ns[XFP_RECORDS_COUNT])
+/* A launch, a small copy back and a wait, again and again: each call on its own. */
+static int turns(struct child *c, double ns[XFP_RECORDS_COUNT])
+{
+    const struct xfp_driver *cu = c->s.sys.cu;
+    uint64_t launches = 0, copies = 0;
+    xcu_result result = warm_up(c, XFP_RECORDS_LAUNCH_AND_SYNC);
+
+    for (int i = 0; i < CALLS && !result; i++) {
+        uint64_t begin = xfp_driver_now_ns(cu), between;
+
+        result = launch(c);
+        between = xfp_driver_now_ns(cu);
+        if (!result)
+            result = copy_d2h(c);
+        launches += between - begin;
+        copies += xfp_driver_now_ns(cu) - between;
+        if (!result)
+            result = sync_stream(c);
+    }
+    ns[XFP_RECORDS_AFTER_WAIT] = (double)launches / CALLS;
+    ns[XFP_RECORDS_AFTER_LAUNCH] = (double)copies / CALLS;
+    return xfp_check(&c->s.sys, result, "calling in turn");
+}
+
+/* Every figure of the host or of the device once, in the state that records are in. */
+static int measure_all(struct child *c, bool on_device, double ns[XFP_RECORDS_COUNT])
 {
     int bad = 0;
 
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
-        if (applies(c, f))
-            bad = figures[f].on_device ? device_burst(c, f, &ns[f]) : host_burst(c, f, &ns[f]);
+        if (applies(c, f) && figures[f].on_device == on_device)
+            bad = on_device ? device_burst(c, f, &ns[f]) : host_burst(c, f, &ns[f]);
+    if (!bad && !on_device && c->device.gate)
+        bad = turns(c, ns);
     if (!bad)
         bad = xfp_check(&c->s.sys, c->s.sys.cu->cuCtxSynchronize(), "synchronising");
-    c->record_bytes += xfp_cupti_collect();
+    if (c->attached)
+        c->record_bytes += xfp_cupti_collect();
     return bad;
 }
 
@@ -208,7 +236,7 @@ static int measure_pair(struct child *c, bool first_on)
 
         if (half && xfp_cupti_switch(&c->s.sys, on))
             return -1;
-        if (measure_all(c, ns[on]))
+        if (measure_all(c, true, ns[on]))
             return -1;
     }
     for (int f = 0; f < XFP_RECORDS_COUNT; f++)
@@ -356,6 +384,7 @@ static int attach(struct child *c, int gpu)
     if (!sys->cu || xfp_cupti_subscribe(sys) || xfp_device_open(sys, &c->device) ||
         xfp_cupti_prepare(sys))
         return -1;
+    c->attached = true;
     return xfp_cupti_switch(sys, true);
 }
 
@@ -384,9 +413,14 @@ static int make_memory(struct child *c)
 
 static enum xfp_records_state work(struct child *c, int gpu, uint64_t budget_ns)
 {
-    if (attach(c, gpu) || xfp_cupti_switch(&c->s.sys, false))
+    if (attach(c, gpu))
         return XFP_RECORDS_ABSENT;
-    if (make_memory(c) || xfp_check(&c->s.sys, blocking_h2d(c), "copying") || measure(c, budget_ns))
+    if (make_memory(c) || xfp_check(&c->s.sys, blocking_h2d(c), "copying"))
+        return XFP_RECORDS_FAILED;
+    c->record_bytes += xfp_cupti_collect();
+    if (xfp_cupti_switch(&c->s.sys, false))
+        return XFP_RECORDS_ABSENT;
+    if (measure(c, budget_ns))
         return XFP_RECORDS_FAILED;
     if (!c->record_bytes) {
         xfp_fail(&c->s.sys, "CUPTI hands over no records");
@@ -395,7 +429,7 @@ static enum xfp_records_state work(struct child *c, int gpu, uint64_t budget_ns)
     return XFP_RECORDS_MEASURED;
 }
 
-/* ---- first calls ----------------------------------------------------------------------------- */
+/* ---- one of a pair --------------------------------------------------------------------------- */
 
 static int first_call(struct child *c, int figure, xcu_result (*call)(struct child *c))
 {
@@ -407,25 +441,46 @@ static int first_call(struct child *c, int figure, xcu_result (*call)(struct chi
     return xfp_check(&c->s.sys, result ? result : sync_stream(c), "calling");
 }
 
-/* A copy and a launch, which nothing of the kind came before. */
-static enum xfp_records_state first_calls(struct child *c, int gpu, bool on)
+/* The calls of the host, some rounds of them; a virtual clock needs one. */
+static int rounds(struct child *c)
 {
-    if (on ? attach(c, gpu) : open_bare(c, gpu))
+    const int most = c->s.sys.cu->simulated_now_ns ? 1 : MOST_PAIRS / 4;
+    double ns[XFP_RECORDS_COUNT] = {0};
+
+    for (; c->pairs < (size_t)most; c->pairs++) {
+        if (measure_all(c, false, ns))
+            return -1;
+        for (int f = 0; f < XFP_RECORDS_FIRST_COPY; f++)
+            c->added[f][c->pairs] = ns[f];
+    }
+    return 0;
+}
+
+/* The first calls come before all others of their kind. */
+static enum xfp_records_state one_of_a_pair(struct child *c, int gpu, bool with)
+{
+    if (with ? attach(c, gpu) : open_bare(c, gpu))
         return XFP_RECORDS_ABSENT;
     if (make_memory(c) || first_call(c, XFP_RECORDS_FIRST_COPY, copy_h2d) ||
-        (c->device.gate && first_call(c, XFP_RECORDS_FIRST_LAUNCH, launch)))
+        (c->device.gate && first_call(c, XFP_RECORDS_FIRST_LAUNCH, launch)) || rounds(c))
         return XFP_RECORDS_FAILED;
     return XFP_RECORDS_MEASURED;
 }
 
-static void fill_first_reply(struct xfp_records_reply *reply, struct child *c)
+static bool is_of_a_pair(const struct child *c, int figure)
 {
-    if (reply->state != XFP_RECORDS_MEASURED)
-        return;
-    reply->figures[XFP_RECORDS_FIRST_COPY] = xfp_stats_of(c->added[XFP_RECORDS_FIRST_COPY], 1);
-    if (c->device.gate)
-        reply->figures[XFP_RECORDS_FIRST_LAUNCH] =
-            xfp_stats_of(c->added[XFP_RECORDS_FIRST_LAUNCH], 1);
+    if (figure == XFP_RECORDS_AFTER_WAIT || figure == XFP_RECORDS_AFTER_LAUNCH ||
+        figure == XFP_RECORDS_FIRST_LAUNCH)
+        return c->device.gate;
+    return figure == XFP_RECORDS_FIRST_COPY || (applies(c, figure) && !figures[figure].on_device);
+}
+
+static void fill_pair_reply(struct xfp_records_reply *reply, struct child *c)
+{
+    for (int f = 0; f < XFP_RECORDS_COUNT && reply->state == XFP_RECORDS_MEASURED; f++)
+        if (is_of_a_pair(c, f))
+            reply->figures[f] =
+                xfp_stats_of(c->added[f], f < XFP_RECORDS_FIRST_COPY ? c->pairs : 1);
 }
 
 /* ---- the reply ------------------------------------------------------------------------------- */
@@ -434,7 +489,7 @@ static void fill_reply(struct xfp_records_reply *reply, struct child *c)
 {
     snprintf(reply->why, sizeof(reply->why), "%s", c->s.sys.error);
     for (int f = 0; f <= XFP_RECORDS_MOVE_D2H && reply->state == XFP_RECORDS_MEASURED; f++)
-        if (applies(c, f) || !figures[f].call)
+        if ((applies(c, f) && figures[f].on_device) || !figures[f].call)
             reply->figures[f] =
                 xfp_stats_of(c->added[f], figures[f].call ? c->pairs : c->move_pairs);
 }
@@ -462,8 +517,8 @@ int xfp_records_child(int argc, char **argv)
     out = dup(STDOUT_FILENO); /* output of libraries must not mix with the reply */
     dup2(STDERR_FILENO, STDOUT_FILENO);
     if (*end) {
-        reply.state = first_calls(&child, (int)gpu, strcmp(end, XFP_RECORDS_FIRST_WITH) == 0);
-        fill_first_reply(&reply, &child);
+        reply.state = one_of_a_pair(&child, (int)gpu, strcmp(end, XFP_RECORDS_WITH) == 0);
+        fill_pair_reply(&reply, &child);
         _exit(write(out, &reply, sizeof(reply)) != sizeof(reply));
     }
     reply.state = work(&child, (int)gpu, budget_ns);

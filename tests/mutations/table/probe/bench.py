@@ -2,10 +2,10 @@
 from row import M
 
 ROWS = [
-    M("first-calls-without-records", "probe/bench/records_child.c",
-      "    if (on ? attach(c, gpu) : open_bare(c, gpu))",
+    M("pairs-without-records", "probe/bench/records_child.c",
+      "    if (with ? attach(c, gpu) : open_bare(c, gpu))",
       "    if (open_bare(c, gpu))",
-      "CUPTI's work for the first copy and launch of a process is said to be nothing",
+      "what records add to calls is said to be nothing, since neither process has them",
       "probe.records"),
     M("records-never-off", "probe/bench/records_child.c",
       "        if (half && xfp_cupti_switch(&c->s.sys, on))",
