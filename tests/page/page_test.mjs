@@ -478,6 +478,19 @@ test('no text of the report at all runs a script', async () => {
   }
 });
 
+test('a link to a part that is shown later finds it; so does paper', async () => {
+  const page = await open(pages.pytorch.file);
+  const fragment = await page.context().newPage();
+  await fragment.goto(`${pathToFileURL(pages.pytorch.file).href}#transfers`);
+  await fragment.waitForFunction(() => 'complete' in document.documentElement.dataset);
+  assert.equal(await fragment.$eval('.here', (node) => node.id), 'transfers');
+  const sections = (of) => of.$$eval('main > *', (nodes) => nodes.map((node) => node.id));
+  const all = await sections(page);
+  assert.deepEqual(await sections(fragment), all);
+  assert.deepEqual(await page.$$eval('nav a', (nodes) => nodes.map((node) => node.getAttribute('href').slice(1))), all);
+  await page.context().close();
+});
+
 // ---- size --------------------------------------------------------------------------------------
 
 // The page holds so many slices, however many transfers there are: a hundred thousand are as good as a million.
@@ -493,6 +506,13 @@ test(`${MANY} transfers: under 3 MB, and it opens`, async (context) => {
   const page = await open(file);
   context.diagnostic(`${statSync(file).size} bytes, opened in ${Math.round(performance.now() - began)} ms`);
   assert.deepEqual(page.wrong, []);
+  // It is shown before most of it is made.
+  const first = await page.evaluate(() => window.first);
+  const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+  context.diagnostic(`${first.nodes} of ${nodes} elements when it was shown`);
+  assert.deepEqual(first.sections, ['time', 'advice', 'findings'].filter((id) => first.sections.includes(id)));
+  assert.ok(first.sections.includes('findings') && !first.complete);
+  assert.ok(first.nodes < 1500 && nodes < 10000, `${first.nodes} of ${nodes}`);
   assert.equal(await page.evaluate(() => JSON.parse(document.getElementById('report').textContent).transfers.reduce((sum, row) => sum + row.transfers, 0)), MANY);
   // A link to a row that is not shown shows it.
   assert.equal(await page.$('#transfer-150'), null);

@@ -66,6 +66,15 @@ export async function end_browser({ keep_files = false } = {}) {
   if (!keep_files) rmSync(scratch, { recursive: true, force: true });
 }
 
+// What was there when the page said that it can be read: window.first.
+function watch_first() {
+  new MutationObserver((_, observer) => {
+    if (!('ready' in document.documentElement.dataset)) return;
+    observer.disconnect();
+    window.first = { nodes: document.querySelectorAll('*').length, sections: [...document.querySelectorAll('main > *')].map((node) => node.id), complete: 'complete' in document.documentElement.dataset };
+  }).observe(document, { attributes: true, subtree: true, attributeFilter: ['data-ready'] });
+}
+
 // Opens it, without a network. What must not happen is gathered in page.wrong: errors, messages on the
 // console, dialogs, requests for anything but the file; and parts that cannot be shown, unless options.damaged.
 export async function open(file, options = {}) {
@@ -82,8 +91,9 @@ export async function open(file, options = {}) {
     dialog.dismiss();
   });
   page.on('request', (request) => request.url() !== url && page.wrong.push(`request: ${request.url()}`));
+  await page.addInitScript(watch_first);
   await page.goto(url);
-  await page.waitForFunction(() => 'ready' in document.documentElement.dataset);
+  await page.waitForFunction(() => ['ready', 'complete'].every((mark) => mark in document.documentElement.dataset));
   await drawn(page);
   for (const line of await page.$$eval('.broken', (nodes) => nodes.map((node) => node.textContent))) page.broken.push(line);
   if (!options.damaged) page.wrong.push(...page.broken);

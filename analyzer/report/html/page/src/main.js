@@ -21,9 +21,7 @@ const SECTIONS = [where_time_went, best_set, findings_section, timeline_section,
 // The section's id as a word.
 const label = (id) => id[0].toUpperCase() + id.slice(1).replace(/-.*/, '');
 
-function contents(sections) {
-  return h('nav', { 'aria-label': 'Sections' }, h('ul', {}, sections.map((node) => h('li', {}, h('a', { href: `#${node.id}`, title: node.querySelector('h2').textContent }, label(node.id))))));
-}
+const contents_line = (node) => h('li', {}, h('a', { href: `#${node.id}`, title: node.querySelector('h2').textContent }, label(node.id)));
 
 // A link to something folded unfolds it; to a row that is not shown, shows it.
 function unfold() {
@@ -67,15 +65,49 @@ function show(data) {
   data.choice = made('Which fixes there are', () => make_choice(data), () => make_choice({ report: { findings: [] }, timeline: {} }));
   data.links = made('What belongs to which finding', () => make_links(data), () => make_links({ report: { findings: [] }, timeline: {} }));
   const same = (line) => line;
-  const sections = kind.sections.map((make, i) => section_of(make, data, i)).filter(Boolean);
-  add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => kind.head(data, theme_switch()), same), contents(sections), h('main', { id: 'main' }, sections),
+  const main = h('main', { id: 'main' });
+  const lines = h('ul', {});
+  add(document.body, h('a', { class: 'skip', href: '#main' }, 'To the report'), made('What the run is', () => kind.head(data, theme_switch()), same), h('nav', { 'aria-label': 'Sections' }, lines), main,
     made('The trace', () => kind.foot(data), same), tooltip_box());
   made('The name', () => { document.title = `xferscope: ${shown(kind.title(data))}`; }, (line) => document.body.append(line));
+  const finish = in_steps(kind.sections.length, (i) => {
+    const node = section_of(kind.sections[i], data, i);
+    add(main, node);
+    add(lines, node && contents_line(node));
+  });
+  addEventListener('beforeprint', finish);
   watch_print();
-  addEventListener('hashchange', unfold);
-  if (location.hash) unfold();
+  addEventListener('hashchange', () => {
+    finish();
+    unfold();
+  });
+  if (location.hash) {
+    finish();
+    unfold();
+  }
 }
 
+const FIRST = 3; // sections: where the time went, what to do, the findings
+
+// What is read first is made first, and shown before the rest is made, a section at a time (main.js marks the page
+// with data-ready and data-complete). Returns what makes the rest at once.
+function in_steps(count, put) {
+  let next = 0;
+  const until = (end) => {
+    while (next < end) put(next++);
+    if (next >= count) root.dataset.complete = '';
+  };
+  const step = () => {
+    if (next < count) until(next + 1);
+    if (next < count) setTimeout(step);
+  };
+  until(Math.min(FIRST, count));
+  if (document.hidden) setTimeout(step);
+  else requestAnimationFrame(() => setTimeout(step));
+  return () => until(count);
+}
+
+const root = document.documentElement;
 const block = (id) => JSON.parse(document.getElementById(id).textContent);
 
 // What is drawn later, too. (An event without an error is a remark of the browser's.)
@@ -83,5 +115,8 @@ addEventListener('error', (event) => {
   if (event.error && !document.querySelector('.late')) document.body.prepend(h('div', { class: 'late' }, not_shown('Something on this page', event.error)));
   if (event.error) event.preventDefault();
 });
-made('The report', () => show({ report: block('report'), timeline: block('timeline') ?? {} }), (line) => document.body.replaceChildren(line));
-document.documentElement.dataset.ready = '';
+made('The report', () => show({ report: block('report'), timeline: block('timeline') ?? {} }), (line) => {
+  document.body.replaceChildren(line);
+  root.dataset.complete = '';
+});
+root.dataset.ready = '';
