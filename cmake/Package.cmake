@@ -23,4 +23,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bash-completion")
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_SOURCE_DIR}/cmake/DebianFiles.cmake")
 set(CPACK_XFERSCOPE_CHANGES "${CMAKE_SOURCE_DIR}/CHANGES.md")
+# Not the component `net`: a package cannot know which MPI there will be, and would depend on one.
+set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};Unspecified;/")
 include(CPack)

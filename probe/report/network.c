@@ -207,18 +207,21 @@ static void print_host(const struct xfp_network *n, int rank, FILE *out)
         xfc_print(out, "rank %d", rank);
 }
 
-/* Slower by more than noise, at the same size. */
+/* Whether a's best bandwidth is above b's, beyond noise. */
+static bool is_faster(const struct xfp_point *a, const struct xfp_point *b)
+{
+    return gbps_of(a) > gbps_of(b) * (1 + XFP_SUMMARY_PART) &&
+           xfp_gbps(a->bytes, a->ci_high_ns) > xfp_gbps(b->bytes, b->ci_low_ns);
+}
+
 static void print_slow_way(const struct xfp_net_path *a, const struct xfp_net_path *b, FILE *out)
 {
-    const struct xfp_point *p = &a->points[a->point_count - 1];
-    const struct xfp_point *q = &b->points[b->point_count - 1];
+    const struct xfp_point *way = xfp_net_best(a), *back = xfp_net_best(b);
 
-    if (p->bytes != q->bytes)
-        return;
-    if (p->median_ns * (1 + XFP_SUMMARY_PART) < q->median_ns && p->ci_high_ns < q->ci_low_ns)
-        xfc_print(out, "; the way back takes %.2f times as long", q->median_ns / p->median_ns);
-    if (q->median_ns * (1 + XFP_SUMMARY_PART) < p->median_ns && q->ci_high_ns < p->ci_low_ns)
-        xfc_print(out, "; this way takes %.2f times as long as back", p->median_ns / q->median_ns);
+    if (is_faster(way, back))
+        xfc_print(out, "; the way back is slower: %.3g GB/s", gbps_of(back));
+    if (is_faster(back, way))
+        xfc_print(out, "; slower than the way back: %.3g GB/s", gbps_of(back));
 }
 
 static void print_stream(const struct xfp_network *n, const struct xfp_net_path *s, FILE *out)
