@@ -38,7 +38,7 @@ const char xfp_probe_usage[] =
     "      --resume FILE     go on with the profile of an interrupted run\n"
     "      --summary[=FILE]  print what the figures say about affinity, direction and links\n"
     "      --net             measure the network between the ranks of an MPI launcher:\n"
-    "                        mpirun -n 2 --host a,b xferscope probe --net -o a-b.json\n"
+    "                        mpirun -n 2 -H a,b xferscope probe --net -o a-b.json\n"
     "      --loaded          with --net: pairs that share a host at the same time\n"
     "      --compare A B     print where profile B differs from profile A beyond noise\n"
     "      --tolerance P     percent that runs may differ by (default 5; with --compare)\n"
