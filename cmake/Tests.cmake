@@ -14,6 +14,9 @@ set(XFERSCOPE_PLAIN_TESTS
     # figures of the simulated GPU for one more machine: probe.described runs every benchmark,
     # probe.profiles and probe.recover.sim-h200 read every kind of profile
     "^probe\\.(families|coverage|recover\\.(made|sim-2socket-4gpu))$|^simgpu\\.probe$"
+    # what docs/walk-*.md shows, word for word: e2e.run has the same programs recorded, analysed, changed
+    # and compared, e2e.docs reads the pages
+    "^e2e\\.walks$"
     # no code of ours in C: headers, pages, scripts, the page in a browser, a build
     "^contracts\\.(alone|npm|rooms|schemas|words|tidy)|^mutations\\.|^pairs\\.run$|^gpu\\.(scripts|compare-)"
     "^page\\.|^analyzer-page_build$")
@@ -22,9 +25,9 @@ list(JOIN XFERSCOPE_PLAIN_TESTS "|" XFERSCOPE_PLAIN_TESTS)
 # Tests that take long, in s: ctest begins with them, so that none of them is alone at the end.
 set(XFERSCOPE_COSTS
     "page\\.chromium=30" "page\\.fuzz=30" "unbreakable\\.places=27" "install\\.(release|debian)=20"
-    "bench\\.instructions=60" "unbreakable\\.(sandboxes|family|corpus_read|threads|versions|ends)=15"
+    "bench\\.instructions=60" "unbreakable\\.(sandboxes|corpus_read|threads|versions|ends)=15" "unbreakable\\.family=25"
     "probe\\.(profiles|described|coverage|families)=10" "pairs\\.(programs|random)=10"
-    "analyzer-(commands|replay-.*|page_build)=8" "analyzer-hostile_input=3" "export\\.(command|timeline)=7" "net\\.(ranks|hosts)=25" "unbreakable\\.=6" "e2e\\.=4"
+    "analyzer-(commands|replay-.*|page_build)=8" "analyzer-hostile_input=3" "export\\.(command|timeline)=7" "net\\.(ranks|hosts)=25" "unbreakable\\.=6" "e2e\\.(run|walks)=15" "e2e\\.=4"
     "record\\.(life|guarded|bus)=4" "record\\.python=3" "probe\\.recover=4" "simgpu\\.probe=4")
 
 # What recording a program on the simulated GPU takes.
