@@ -358,6 +358,7 @@ struct xfw_callers {
         bool holds; /* others may wait for it */
         bool loads; /* it is the first launch of a kernel, and loads it */
         double start_ns, end_ns;
+        double gap_ns; /* the thread's own time before it */
     } items[XFW_CALLERS];
     unsigned count;
     struct xfa_table names; /* of kernels that were launched */
@@ -392,11 +393,11 @@ void xfw_alone_add(struct xfw_alone *alone, uint32_t process, const double ns[XF
 void xfw_alone_free(struct xfw_alone *alone);
 
 /*
- * Calls that submit work while another thread is in the driver take less: as likely, what they take
- * beyond such a call alone and, for each call that was under way, what that takes alone, so as if
- * one thread made all of them, one after the other; at best, all beyond such a call alone. At worst
- * nothing changes. Not those behind (and of) a kernel's first launch; or (loading) only those, and
- * at best only: loading takes its time elsewhere.
+ * Calls that submit work while another thread is in the driver take less: as likely, what such a
+ * call takes alone and, for each call that was under way, what that takes alone and its
+ * thread's time before it, so as if one thread made all of them, one after the other; at best, all
+ * beyond such a call alone. At worst nothing changes. Not those behind (and of) a kernel's first
+ * launch; or (loading) only those, and at best only: loading takes its time elsewhere.
  */
 /* alone: borrowed. */
 struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,

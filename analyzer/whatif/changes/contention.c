@@ -67,6 +67,7 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
             before = other;
     }
     struct xfw_caller *own = caller_of(callers, call->tid);
+    double gap = own ? fmax(0, call->start_ns - own->end_ns) : 0;
     if (!own && callers->count < XFW_CALLERS)
         own = &callers->items[callers->count++];
     if (own)
@@ -77,6 +78,7 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
             .loads = loads(callers, call),
             .start_ns = call->start_ns,
             .end_ns = call->end_ns,
+            .gap_ns = gap,
         };
     return before;
 }
@@ -114,14 +116,17 @@ static void end(const struct xfw_change *change, void *self)
     xfw_callers_free(&((struct state *)self)->callers);
 }
 
-/* What the call waits for in any case: for each that is under way, as long as that takes alone. */
+/* What the call waits for in any case: for each that is under way as long as that takes alone, and
+ * its thread's own time before it, as far as that is shorter: of one thread that comes, too. Where
+ * it is not known what it takes alone, until it is done. */
 static double rest_ns(const struct state *state, const double *alone, const struct xfw_call *call)
 {
     double rest = 0;
     for (unsigned i = 0; i < state->callers.count; i++) {
         const struct xfw_caller *other = &state->callers.items[i];
-        if (other->tid != call->tid && other->holds && other->end_ns > call->start_ns)
-            rest += fmin(alone[other->kind], other->end_ns - call->start_ns);
+        double ns = alone[other->kind], left = other->end_ns - call->start_ns;
+        if (other->tid != call->tid && other->holds && left > 0)
+            rest += isfinite(ns) ? ns + fmin(ns, other->gap_ns) : left;
     }
     return rest;
 }
@@ -150,13 +155,13 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     const struct xfw_caller *own = xfw_callers_of(&state->callers, op->tid);
     bool loaded = (before && before->loads) || (own && own->loads);
     double excess = op->own_ns - alone[op->kind];
-    if (certainty == XFW_LOW || !call.submits || !(excess > 0) || loaded != what->loading ||
+    if (certainty == XFW_LOW || !call.submits || !isfinite(excess) || loaded != what->loading ||
         (!loaded && !before))
         return;
     if (certainty == XFW_HIGH)
-        op->own_ns -= excess;
-    else if (!loaded)
-        op->own_ns -= fmax(0, excess - rest_ns(state, alone, &call));
+        op->own_ns -= fmax(0, excess);
+    else if (!loaded) /* longer, too: else what varies would count as saved */
+        op->own_ns = fmax(0, op->own_ns - excess + rest_ns(state, alone, &call));
 }
 
 struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,

@@ -8,7 +8,7 @@ ROWS = [
       "a thread that waits for the device is said to hold up others",
       "analyzer-findings_driver_contention_test"),
     M("contention-for-free", "analyzer/whatif/changes/contention.c",
-      "            rest += fmin(alone[other->kind], other->end_ns - call->start_ns);",
+      "            rest += isfinite(ns) ? ns + fmin(ns, other->gap_ns) : left;",
       "            rest += 0;",
       "one thread that makes all calls is said to make them at the same time",
       "analyzer-findings_driver_contention_test"),
