@@ -81,8 +81,7 @@ SIM_EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsi
     struct xfp_estimate cost = {XFP_UNKNOWN, 0, 0};
 
     if (t && xfp_by_of(t->by) == XFP_BY_BYTES) {
-        cost = xfp_table_at(t, bytes);
-        sim_advance((uint64_t)cost.ns);
+        sim_advance(sim_table_ns(table, bytes));
         return;
     }
     if (t && t->bytes)

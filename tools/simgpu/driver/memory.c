@@ -1,10 +1,13 @@
 /*
  * Allocation of device, pinned and managed memory; host registration.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/clock.h"
+#include "tools/simgpu/gpu/machine.h"
 #include "tools/simgpu/gpu/managed.h"
 #include "tools/simgpu/gpu/memory.h"
 #include "tools/simgpu/gpu/nodes.h"
@@ -100,6 +103,19 @@ static enum xft_memory pinned_kind(unsigned flags)
     return flags & XCU_HOST_DEVICEMAP ? XFT_MEM_MAPPED : XFT_MEM_PINNED;
 }
 
+/* A call that allocates or frees page-locked memory takes what the profile has for it, if it has.
+ */
+static void spend_call(const char *call, const struct sim_range *range)
+{
+    char name[64];
+    uint64_t ns;
+
+    snprintf(name, sizeof(name), "%s/%s/gpu%d", call, xft_memory_word(range->memory),
+             range->device);
+    ns = sim_table_ns(name, range->bytes);
+    sim_advance(ns > sim_settings.call_ns ? ns - sim_settings.call_ns : 0);
+}
+
 static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
 {
     struct sim_range range = {.bytes = bytes,
@@ -115,6 +131,7 @@ static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
     if (!r) {
         sim_range_at(range.start)->numa = sim_locked_numa(range.start, bytes);
         *out = range.start;
+        spend_call("alloc", &range);
     }
     return r;
 }
@@ -142,6 +159,8 @@ SIM_API(cuMemFreeHost, SIM_CTX | SIM_UNSAFE, (void *address), (address))
         sim_wait_context(r->context);
     sim_settle_all();
     r = to_free(address, true);
+    if (r)
+        spend_call("free", r);
     return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
 }
 

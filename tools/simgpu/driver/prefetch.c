@@ -2,6 +2,7 @@
  * Prefetch, advice and the attributes of managed ranges.
  */
 #include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/machine.h"
 #include "tools/simgpu/gpu/managed.h"
 #include "tools/simgpu/gpu/paths.h"
 #include "tools/simgpu/gpu/queue.h"
@@ -254,6 +255,10 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
         ns = write ? sim_path_ns(XFP_MAPPED_WRITE, device, host, bytes)
                    : sim_path_ns(XFP_MAPPED_READ, host, device, bytes);
     }
+    if (r && !in_kernel && !write && r->memory == XFT_MEM_WRITE_COMBINED)
+        ns = sim_table_ns("host-read/write-combined/host", bytes);
+    else if (r && !in_kernel && !write && r->memory == XFT_MEM_PINNED)
+        ns = sim_table_ns("host-read/pinned/host", bytes);
     if (in_kernel)
         *sim_thread.kernel_ns += ns;
     else

@@ -152,3 +152,11 @@ int sim_machine_visible(int numbers[SIM_MAX_DEVICES])
     }
     return count;
 }
+
+uint64_t sim_table_ns(const char *name, uint64_t bytes)
+{
+    const struct xfp_table *table = sim_profile ? xfp_find_table(sim_profile, name) : NULL;
+
+    return table && xfp_by_of(table->by) == XFP_BY_BYTES ? (uint64_t)xfp_table_at(table, bytes).ns
+                                                         : 0;
+}

@@ -51,6 +51,9 @@ struct sim_settings {
 
 extern struct sim_settings sim_settings;
 extern struct xfp_profile *sim_profile;
+
+/* What the profile's table of that name has for so many bytes, ns; 0: it has none, by bytes. */
+uint64_t sim_table_ns(const char *name, uint64_t bytes);
 extern char sim_machine_name[512];
 
 /* Reads settings and profile. False, with a line on stderr, when there is no machine to simulate:
