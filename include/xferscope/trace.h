@@ -318,7 +318,8 @@ enum xft_overhead {
     XFT_OVERHEAD_STACK = 16,     /* a call stack that the file did not have yet */
     XFT_OVERHEAD_FUNCTION = 32,  /* a kernel that had not been launched before */
     XFT_OVERHEAD_ARGUMENTS = 64, /* arguments of a launch that the file did not have yet */
-    XFT_OVERHEAD_GRAPH = 128, /* a graph was made ready for launches: its copies were looked up */
+    XFT_OVERHEAD_GRAPH = 128,  /* a graph was made ready for launches: its copies were looked up */
+    XFT_OVERHEAD_ACCESS = 256, /* what the host did with memory was asked (HOST_ACCESS) */
 };
 
 /* aux of a PERIOD. */

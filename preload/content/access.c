@@ -10,6 +10,8 @@
 #include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 #include "preload/content/pages.h"
+#include "preload/record/clock.h"
+#include "preload/record/cost.h"
 #include "preload/record/record.h"
 
 /* Why a large copy was not watched; the word is part of a META key. */
@@ -281,9 +283,10 @@ static struct watch *watch_of(const struct xfs_rows *rows, unsigned memory)
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* The source of a copy to the device, as it is now; nobody may change it while it is copied. */
-static void look_at_source(const struct xft_event *event, struct watch *watch)
+static void look_at_source(struct xft_event *event, struct watch *watch)
 {
     struct xfs_pages_seen seen = ask(ASK_WRITTEN, &watch->pages).seen;
+    event->start_ns = xfs_now_ns();
     if (seen.writes_known && watch->since)
         tell(event, event->start_ns, watch->since,
              XFT_HOST_WRITES_KNOWN | (seen.written ? XFT_HOST_WROTE : 0u));
@@ -291,7 +294,7 @@ static void look_at_source(const struct xft_event *event, struct watch *watch)
     watch->since = seen.writes_known ? event->start_ns : 0;
 }
 
-static void before_sent(const struct xft_event *event)
+static void before_sent(struct xft_event *event)
 {
     for (unsigned i = 0; i < count; i++)
         if (overlaps(&watches[i], event->src, event->src + event->bytes))
@@ -310,16 +313,21 @@ static void before_fetched(const struct xft_event *event)
         }
 }
 
-void xfs_access_before(const struct xft_event *event)
+void xfs_access_before(struct xft_event *event)
 {
     struct xfs_guard guard;
+    uint64_t from_ns = event->start_ns;
     if (event->bytes == 0 || (event->flags & XFT_CAPTURED) || !enter(&guard))
         return;
+    event->start_ns = 0;
     if (event->direction == XFT_DIR_H2D)
         before_sent(event);
     else if (event->direction == XFT_DIR_D2H || event->direction == XFT_DIR_H2H)
         before_fetched(event);
     leave(guard);
+    xfs_cost_took(XFT_OVERHEAD_ACCESS, from_ns);
+    if (event->start_ns == 0)
+        event->start_ns = xfs_now_ns();
 }
 
 void xfs_access_sent(const struct xft_event *event, const struct xfs_rows *src)
@@ -327,6 +335,7 @@ void xfs_access_sent(const struct xft_event *event, const struct xfs_rows *src)
     struct xfs_guard guard;
     if (!enter(&guard))
         return;
+    xfs_cost_unusual(XFT_OVERHEAD_ACCESS);
     /* Not the host, but the copy may have read what was not read before. */
     for (unsigned i = 0; i < count; i++)
         if (watches[i].is_pending && overlaps(&watches[i], src->address, xfs_rows_end(src)))
@@ -343,6 +352,7 @@ void xfs_access_arrived(const struct xft_event *event, const struct xfs_rows *ds
     struct xfs_guard guard;
     if (!enter(&guard))
         return;
+    xfs_cost_unusual(XFT_OVERHEAD_ACCESS);
     struct watch *watch = watch_of(dst, event->dst_mem);
     if (watch) {
         ask(ASK_UNREAD, &watch->pages);

@@ -45,8 +45,9 @@ static inline bool xfs_access_on(void)
     return __builtin_expect(atomic_load_explicit(&xfs_access_watching, memory_order_relaxed), 0);
 }
 
-/* A copy is about to be made; the event is complete but for its end, stack and status. */
-void xfs_access_before(const struct xft_event *event);
+/* A copy is about to be made; the event is complete but for its end, stack and status. It begins
+ * when this returns: start_ns. */
+void xfs_access_before(struct xft_event *event);
 /* It was made: to the device, when the call has returned; to the host, when the bytes are there. */
 void xfs_access_sent(const struct xft_event *event, const struct xfs_rows *src);
 void xfs_access_arrived(const struct xft_event *event, const struct xfs_rows *dst);

@@ -57,7 +57,7 @@ struct xfs_lane {
     uint64_t attached_from_ns,
         attached_until_ns; /* to be written with the next event; 0: nothing */
     uint32_t counted;      /* until_timed, while a call is timed only for what is unusual in it */
-    uint8_t unusual;       /* sum of enum xft_overhead: so far in the call that is timed */
+    uint16_t unusual;      /* sum of enum xft_overhead: so far in the call that is timed */
     struct xfs_pool_node node
         __attribute__((aligned(16))); /* from here on kept for the next thread */
     struct xfs_room_place place;

@@ -17,6 +17,7 @@
 #include "preload/content/content.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
+#include "preload/record/cost.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 
@@ -56,6 +57,17 @@ void xfs_event_write(const struct xft_event *event)
     assert_int_equal(event->kind, XFT_EVENT_CONTENT);
     hashes++;
     hashing_ns += event->count;
+}
+
+void xfs_cost_took(unsigned why, uint64_t from_ns)
+{
+    (void)why;
+    (void)from_ns;
+}
+
+void xfs_cost_unusual(unsigned why)
+{
+    (void)why;
 }
 
 bool xfs_do_apart(void (*work)(void *), void *argument)
