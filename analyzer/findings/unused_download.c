@@ -5,6 +5,10 @@
  * The kernel's page bits said so (HOST_ACCESS, docs/trace-format.md): only in a run that was
  * recorded with --host-access, and of copies that were watched. Left out is what was sent on to a
  * device from there, and page-locked memory that a kernel may have been given meanwhile.
+ *
+ * Watching takes time, and where its share was used up copies were not watched. Of a row of which
+ * LEAST_JUDGED copies were and none was read, the others are taken to be likewise: likely, and not
+ * at worst.
  */
 #include "analyzer/findings/finding.h"
 
@@ -16,6 +20,8 @@
 #include "analyzer/sums/given.h"
 #include "analyzer/whatif/changes/changes.h"
 
+#define LEAST_JUDGED 8
+#define LEAST_BYTES 65536 /* of copies that are watched */
 #define MOST_PLACES 65536 /* of host memory, in a process; later ones are not judged */
 
 struct fetched {
@@ -31,9 +37,14 @@ struct place {
     struct fetched last, before;
 };
 
-struct row_sums {
+struct part {
     struct xfa_sum sum;
     uint64_t timed, by_device;
+};
+
+struct row_sums {
+    struct part unread, all; /* all: those that could have been watched */
+    uint64_t used;           /* read, sent on, or perhaps read by a kernel */
     bool is_pageable;
 };
 
@@ -41,18 +52,49 @@ struct unused {
     struct xfa_given given;
     uint32_t process;
     uint64_t transfers; /* of the process */
+    bool asked;         /* in it */
     struct xfa_table places;
     struct row_sums *rows; /* by row number */
     size_t row_count, row_capacity;
-    struct xfw_marks marks[XFW_CERTAINTIES];
+    struct xfw_marks marks[XFW_CERTAINTIES];  /* unread, and of whole rows all that may be */
+    struct xfw_marks judged[XFW_CERTAINTIES]; /* unread only */
 };
+
+static struct row_sums *row_of(struct unused *unused, uint32_t row)
+{
+    unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, row,
+                             sizeof *unused->rows);
+    return &unused->rows[row];
+}
+
+static void add(struct part *part, const struct fetched *fetched)
+{
+    bool timed = !isnan(fetched->achieved_ns);
+    part->sum.transfers++;
+    part->sum.bytes = xfa_add(part->sum.bytes, fetched->bytes);
+    part->sum.ns += timed ? fetched->achieved_ns : 0;
+    part->timed += timed;
+    part->by_device += timed && fetched->by_device;
+}
+
+/* Could have been watched: a verdict may be to come. */
+static void count_all(struct unused *unused, const struct fetched *fetched)
+{
+    struct row_sums *row = row_of(unused, fetched->row);
+    if (fetched->bytes < LEAST_BYTES)
+        return;
+    row->is_pageable = fetched->is_pageable;
+    add(&row->all, fetched);
+    xfw_mark(&unused->marks[XFW_LIKELY], unused->process, fetched->transfer);
+}
 
 static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct unused *unused = self;
     const struct xfa_transfer *transfer = &event->transfer;
     uint64_t number = unused->transfers++;
-    if (transfer->class->key.row.direction != XFT_DIR_D2H)
+    if (transfer->class->key.row.direction != XFT_DIR_D2H ||
+        transfer->class->key.shape != XFA_LINEAR || !unused->asked)
         return;
     if (unused->places.count >= MOST_PLACES && !xfa_table_get(&unused->places, &transfer->dst))
         return;
@@ -67,21 +109,14 @@ static void take_transfer(void *self, const struct xfa_event *event)
         .by_device = transfer->timed == XFA_TIMED_DEVICE,
         .is_pageable = event->dst_mem == XFT_MEM_PAGEABLE,
     };
+    count_all(unused, &place->last);
 }
 
 static void count_unused(struct unused *unused, const struct fetched *fetched)
 {
-    unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, fetched->row,
-                             sizeof *unused->rows);
-    struct row_sums *row = &unused->rows[fetched->row];
-    bool timed = !isnan(fetched->achieved_ns);
-    row->sum.transfers++;
-    row->sum.bytes = xfa_add(row->sum.bytes, fetched->bytes);
-    row->sum.ns += timed ? fetched->achieved_ns : 0;
-    row->timed += timed;
-    row->by_device += timed && fetched->by_device;
-    row->is_pageable = fetched->is_pageable;
+    add(&row_of(unused, fetched->row)->unread, fetched);
     xfw_mark(&unused->marks[XFW_LOW], unused->process, fetched->transfer);
+    xfw_mark(&unused->judged[XFW_LOW], unused->process, fetched->transfer);
 }
 
 /* A kernel reads page-locked memory without leaving a bit. */
@@ -97,13 +132,16 @@ static void take_access(struct unused *unused, const struct xfa_event *event)
 {
     const struct xfa_host_access *access = &event->access;
     const struct place *place = xfa_table_get(&unused->places, &access->dst);
-    if (!place || !(access->what & XFT_HOST_READS_KNOWN) ||
-        access->what & (XFT_HOST_READ | XFT_HOST_SENT))
+    if (!place || !(access->what & XFT_HOST_READS_KNOWN))
         return;
     const struct fetched *fetched =
         place->last.ns == access->copied_ns ? &place->last : &place->before;
-    if (fetched->ns == access->copied_ns && fetched->bytes == event->bytes &&
-        !kernels_may_read(unused, access->dst, fetched))
+    if (fetched->ns != access->copied_ns || fetched->bytes != event->bytes)
+        return;
+    if (access->what & (XFT_HOST_READ | XFT_HOST_SENT) ||
+        kernels_may_read(unused, access->dst, fetched))
+        row_of(unused, fetched->row)->used++;
+    else
         count_unused(unused, fetched);
 }
 
@@ -127,7 +165,8 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     xfa_table_free(&unused->places);
     xfa_table_init(&unused->places, sizeof(uint64_t), sizeof(struct place));
     xfa_given_begin(&unused->given, process);
-    return asked && strcmp(asked, "on") == 0 ? KINDS : 0;
+    unused->asked = asked && strcmp(asked, "on") == 0;
+    return unused->asked ? KINDS : 0;
 }
 
 static void end_process(void *self, struct xfa_process *process)
@@ -156,28 +195,47 @@ static void release(void *self)
     struct unused *unused = self;
     xfa_given_free(&unused->given);
     xfa_table_free(&unused->places);
-    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
         xfw_marks_free(&unused->marks[i]);
+        xfw_marks_free(&unused->judged[i]);
+    }
     free(unused->rows);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
+
+/* None of those that were watched was used, and they are enough to take the others so. */
+static bool is_of_all(const struct row_sums *row)
+{
+    return row->used == 0 && row->unread.sum.transfers >= LEAST_JUDGED;
+}
+
+static const char *assumed(const struct row_sums *row)
+{
+    bool inferred = is_of_all(row) && row->all.sum.transfers > row->unread.sum.transfers;
+    if (row->is_pageable)
+        return inferred ? "copies that were not watched are read no more than those that were"
+                        : NULL;
+    return inferred ? "copies that were not watched are read no more than those that were, and no "
+                      "other device (a network card, a disk) reads this page-locked memory"
+                    : "no other device (a network card, a disk) reads this page-locked memory";
+}
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
 {
     const struct unused *unused = sums;
     const struct row_sums *found = row < unused->row_count ? &unused->rows[row] : NULL;
-    if (!found || found->sum.transfers == 0)
+    if (!found || found->unread.sum.transfers == 0)
         return false;
-    gain->transfers = found->sum.transfers;
-    gain->bytes = found->sum.bytes;
-    gain->achieved_ns = gain->lost_ns = found->timed ? found->sum.ns : NAN;
-    gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
-    gain->achieved_basis = xfa_timed_basis(found->timed, found->by_device);
+    const struct part *part = is_of_all(found) ? &found->all : &found->unread;
+    gain->transfers = part->sum.transfers;
+    gain->bytes = part->sum.bytes;
+    gain->achieved_ns = gain->lost_ns = part->timed ? part->sum.ns : NAN;
+    gain->weight_ns = (double)part->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
+    gain->achieved_basis = xfa_timed_basis(part->timed, part->by_device);
     gain->reckoning = XFA_RECKONED_UNREAD;
-    if (!found->is_pageable)
-        gain->assumed = "no other device (a network card, a disk) reads this page-locked memory";
+    gain->assumed = assumed(found);
     gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_LEAVE_THERE);
     return true;
 }
@@ -186,8 +244,11 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     const struct unused *unused = sums;
+    bool of_all = true;
+    for (size_t i = 0; i < finding->site_count; i++)
+        of_all = of_all && is_of_all(&unused->rows[finding->sites[i].row->number]);
     const struct xfw_leave_out what = {
-        .marks = unused->marks,
+        .marks = of_all ? unused->marks : unused->judged,
         .classes = xfa_finding_classes(analysis, finding),
     };
     return xfw_change_leave_out(analysis, &what);
