@@ -280,6 +280,16 @@ static struct watch *watch_of(const struct xfs_rows *rows, unsigned memory)
     return NULL;
 }
 
+/* From now on writes are watched for. The memory may have been mapped anew at the same place: then
+ * it has to be watched anew, too. */
+static void protect(struct watch *watch, uint64_t since)
+{
+    bool known = ask(ASK_WRITTEN, &watch->pages).seen.writes_known;
+    if (!known && ask(ASK_WATCH, &watch->pages).done)
+        known = ask(ASK_WRITTEN, &watch->pages).seen.writes_known;
+    watch->since = known ? since : 0;
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* The source of a copy to the device, as it is now; nobody may change it while it is copied. */
@@ -340,10 +350,9 @@ void xfs_access_sent(const struct xft_event *event, const struct xfs_rows *src)
     for (unsigned i = 0; i < count; i++)
         if (watches[i].is_pending && overlaps(&watches[i], src->address, xfs_rows_end(src)))
             ask(ASK_UNREAD, &watches[i].pages);
-    bool is_known = find(src->address, xfs_rows_bytes(src)) != NULL;
     struct watch *watch = watch_of(src, event->src_mem);
-    if (watch && !is_known)
-        watch->since = ask(ASK_WRITTEN, &watch->pages).seen.writes_known ? event->start_ns : 0;
+    if (watch && watch->since != event->start_ns) /* else it is protected since before the copy */
+        protect(watch, event->start_ns);
     leave(guard);
 }
 
@@ -355,8 +364,8 @@ void xfs_access_arrived(const struct xft_event *event, const struct xfs_rows *ds
     xfs_cost_unusual(XFT_OVERHEAD_ACCESS);
     struct watch *watch = watch_of(dst, event->dst_mem);
     if (watch) {
+        protect(watch, event->start_ns);
         ask(ASK_UNREAD, &watch->pages);
-        watch->since = ask(ASK_WRITTEN, &watch->pages).seen.writes_known ? event->start_ns : 0;
         watch->is_pending = watch->pages.reads_known;
         watch->is_sent = false;
         watch->fetched = *event;

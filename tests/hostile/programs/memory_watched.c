@@ -23,8 +23,8 @@ static unsigned char *map(void *at)
 static void there_and_back(const unsigned char *from, unsigned char *to, unsigned slot)
 {
     xcu_deviceptr device = on_device + (xcu_deviceptr)slot * BYTES;
-    must(cu.upload(device, from, BYTES) == 0, "upload");
-    must(cu.download(to, device, BYTES) == 0, "download");
+    must(cu.htod(device, from, BYTES) == 0, "upload");
+    must(cu.dtoh(to, device, BYTES) == 0, "download");
     must(memcmp(from, to, BYTES) == 0, "what came back");
     count_copy(BYTES);
     count_copy(BYTES);
