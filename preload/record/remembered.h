@@ -21,7 +21,7 @@
 #include "preload/base/unloads.h"
 #include "preload/unwind/unwind.h"
 
-#define XFS_REMEMBERED_LOG 4
+#define XFS_REMEMBERED_LOG 5
 
 struct xfs_remembered_stack {
     uint64_t stamp; /* 0: nothing is here */
