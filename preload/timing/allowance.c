@@ -3,11 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ns that a record adds to the program's time, about: docs/results/budget-2026-11-23.md (the row
- * "no bound" beside "host times", and its phases), kernel_only and records-h200-2026-11-22.md. */
+/* ns that a record adds to the program's time, about: docs/results/budget-2026-11-23.md (the rows
+ * "no bound" and "launches" beside "host times", and its phases), kernel_only and
+ * records-h200-2026-11-22.md. */
 static const uint32_t measured[XFS_RECORD_COSTS] = {
     [XFS_COST_TO_DEVICE] = 650, [XFS_COST_TO_HOST] = 2000, [XFS_COST_OTHER_COPY] = 650,
     [XFS_COST_MEMSET] = 650,    [XFS_COST_KERNEL] = 600,   [XFS_COST_MOVE] = 2000,
+    [XFS_COST_LAUNCH] = 850,
 };
 
 /* A part that has cost less than this share of the allowance keeps its records: giving them up
@@ -31,7 +33,8 @@ static bool parse_number(const char **text, uint32_t *number)
 
 static bool parse_numbers(uint32_t numbers[XFS_RECORD_COSTS], const char *text)
 {
-    for (size_t i = 0; i < XFS_RECORD_COSTS; i++)
+    numbers[XFS_COST_LAUNCH] = 0;
+    for (size_t i = 0; i < XFS_RECORD_COSTS && (i != XFS_COST_LAUNCH || *text); i++)
         if ((i > 0 && *text++ != ',') || !parse_number(&text, &numbers[i]))
             return false;
     return *text == '\0';
@@ -91,7 +94,8 @@ bool xfs_allowance_fits(const struct xfs_allowance *allowance, unsigned percent,
     double records = 0, share = (double)passed_ns / 100 * (double)percent;
     if (parts & 1u << XFS_PART_COPIES)
         records += (double)calls[XFS_PART_COPIES] *
-                   ((double)each[XFS_COST_TO_DEVICE] + (double)each[XFS_COST_TO_HOST]) / 2;
+                       ((double)each[XFS_COST_TO_DEVICE] + (double)each[XFS_COST_TO_HOST]) / 2 +
+                   (double)calls[XFS_PART_KERNELS] * (double)each[XFS_COST_LAUNCH];
     if (parts & 1u << XFS_PART_KERNELS)
         records += (double)calls[XFS_PART_KERNELS] * (double)each[XFS_COST_KERNEL];
     return records <= share / LEAST_SHARE || (double)hooks_ns + records <= share;
@@ -100,8 +104,9 @@ bool xfs_allowance_fits(const struct xfs_allowance *allowance, unsigned percent,
 /* ---- the allowance --------------------------------------------------------------------------- */
 
 void xfs_allowance_start(struct xfs_allowance *allowance, unsigned percent, uint64_t now_ns,
-                         uint64_t hooks_ns)
+                         uint64_t hooks_ns, uint64_t launches)
 {
+    allowance->launches_then = launches;
     allowance->bounded = percent > 0;
     allowance->of_second_ns = (uint64_t)percent * 10000000u;
     allowance->left_ns = (int64_t)allowance->of_second_ns;
@@ -145,12 +150,23 @@ static void spend(struct xfs_allowance *allowance, uint64_t hooks_ns)
         allowance->left_ns = -(int64_t)allowance->of_second_ns;
 }
 
+static void charge_launches(struct xfs_allowance *allowance, uint64_t launches)
+{
+    bool kernels = allowance->records[XFS_PART_KERNELS] > 0 && !allowance->off[XFS_PART_KERNELS];
+    enum xfs_part part = kernels ? XFS_PART_KERNELS : XFS_PART_COPIES;
+    if (!allowance->off[part] && launches > allowance->launches_then)
+        allowance->new_ns[part] +=
+            (launches - allowance->launches_then) * allowance->record_ns[XFS_COST_LAUNCH];
+    allowance->launches_then = launches;
+}
+
 enum xfs_part xfs_allowance_look(struct xfs_allowance *allowance, uint64_t now_ns,
-                                 uint64_t hooks_ns)
+                                 uint64_t hooks_ns, uint64_t launches)
 {
     enum xfs_part most = XFS_PARTS;
     if (!allowance->bounded)
         return XFS_PARTS;
+    charge_launches(allowance, launches);
     earn(allowance, now_ns);
     spend(allowance, hooks_ns);
     for (size_t i = 0; allowance->left_ns < 0 && i < XFS_PARTS; i++)

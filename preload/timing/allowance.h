@@ -36,7 +36,8 @@ enum xfs_record_cost {
     XFS_COST_OTHER_COPY,
     XFS_COST_MEMSET,
     XFS_COST_KERNEL,
-    XFS_COST_MOVE, /* a migration or a fault of managed memory */
+    XFS_COST_MOVE,   /* a migration or a fault of managed memory */
+    XFS_COST_LAUNCH, /* no record: a launch, while records of any kind are on */
     XFS_RECORD_COSTS
 };
 
@@ -45,6 +46,7 @@ struct xfs_allowance {
     uint64_t of_second_ns; /* the share of one second */
     uint32_t record_ns[XFS_RECORD_COSTS];
     uint64_t then_ns, hooks_then_ns; /* when it was last looked at; the hooks' cost by then */
+    uint64_t launches_then;
     int64_t left_ns;
     uint64_t new_ns[XFS_PARTS];   /* cost of records since then */
     uint64_t spent_ns[XFS_PARTS]; /* since the allowance was last whole */
@@ -52,9 +54,9 @@ struct xfs_allowance {
     bool off[XFS_PARTS];
 };
 
-/* Six numbers (ns) in the order of enum xfs_record_cost, with commas between; an empty text: those
- * that were measured, on the simulated GPU 0. False: the text is something else, and these count.
- */
+/* Numbers (ns) in the order of enum xfs_record_cost, with commas between: seven, or six, of which a
+ * launch is missing and costs nothing. An empty text: those that were measured, on the simulated
+ * GPU 0. False: the text is something else, and these count. */
 bool xfs_allowance_costs(uint32_t costs[XFS_RECORD_COSTS], const char *text, bool simulated);
 
 /* There is something to hold against a bound: records cost something. */
@@ -66,17 +68,18 @@ bool xfs_allowance_matters(const struct xfs_allowance *allowance, unsigned perce
 bool xfs_allowance_fits(const struct xfs_allowance *allowance, unsigned percent, uint64_t passed_ns,
                         uint64_t hooks_ns, const uint64_t calls[XFS_PARTS], unsigned parts);
 
-/* Records are on. percent 0: no bound. */
+/* Records are on. percent 0: no bound. hooks_ns, launches: so far. */
 void xfs_allowance_start(struct xfs_allowance *allowance, unsigned percent, uint64_t now_ns,
-                         uint64_t hooks_ns);
+                         uint64_t hooks_ns, uint64_t launches);
 
 /* A record of CUPTI's has come. */
 void xfs_allowance_record(struct xfs_allowance *allowance, const struct xft_event *record);
 
-/* Takes off what recording has cost meanwhile (hooks_ns: the hooks, in all). The part that is to
- * give way; XFS_PARTS: none. */
+/* Takes off what recording has cost meanwhile (hooks_ns: the hooks, in all; launches: in all).
+ * Launches count with the kernels' records while these come, else with the copies'. The part that
+ * is to give way; XFS_PARTS: none. */
 enum xfs_part xfs_allowance_look(struct xfs_allowance *allowance, uint64_t now_ns,
-                                 uint64_t hooks_ns);
+                                 uint64_t hooks_ns, uint64_t launches);
 
 /* That part was switched off: records of it that still come cost nothing more. */
 void xfs_allowance_gave_way(struct xfs_allowance *allowance, enum xfs_part part);

@@ -162,7 +162,7 @@ void xfs_give_way_start(const struct xcp_library *cupti, unsigned records)
         xfs_log("XFERSCOPE_BUDGET_COSTS=%s makes no sense; using the default",
                 settings->budget_costs);
     xfs_allowance_start(&state.allowance, cupti->ActivityDisable ? settings->budget : 0,
-                        state.started_ns, xfs_cost_spent_ns());
+                        state.started_ns, xfs_cost_spent_ns(), xfs_cost_calls(XFT_EVENT_LAUNCH));
     atomic_store(&xfs_copies_recorded, true);
     xfs_say_records(records);
     say_number("budget", settings->budget);
@@ -209,7 +209,8 @@ void xfs_give_way_look(void)
     if (!state.allowance.bounded || atomic_load(&xfs_periods_limited))
         return;
     if (state.due == XFS_PARTS)
-        state.due = xfs_allowance_look(&state.allowance, xfs_now_ns(), xfs_cost_spent_ns());
+        state.due = xfs_allowance_look(&state.allowance, xfs_now_ns(), xfs_cost_spent_ns(),
+                                       xfs_cost_calls(XFT_EVENT_LAUNCH));
     if (state.due != XFS_PARTS)
         give_way();
 }

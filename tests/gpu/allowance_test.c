@@ -19,7 +19,7 @@ static void start(void)
 {
     a = (struct xfs_allowance){0};
     assert_true(xfs_allowance_costs(a.record_ns, "1000,2000,3000,4000,5000,6000", false));
-    xfs_allowance_start(&a, 2, 0, 0);
+    xfs_allowance_start(&a, 2, 0, 0, 0);
 }
 
 static void put(unsigned kind, unsigned direction, unsigned count)
@@ -33,7 +33,10 @@ static void test_costs(void **state)
 {
     (void)state;
     uint32_t costs[XFS_RECORD_COSTS];
+    assert_true(xfs_allowance_costs(costs, "1,2,3,4,5,6,7", true));
+    assert_int_equal(costs[XFS_COST_LAUNCH], 7);
     assert_true(xfs_allowance_costs(costs, "1,2,3,4,5,6", true));
+    assert_int_equal(costs[XFS_COST_LAUNCH], 0);
     assert_int_equal(costs[XFS_COST_TO_DEVICE], 1);
     assert_int_equal(costs[XFS_COST_MOVE], 6);
     assert_true(xfs_allowance_costs(costs, "", true));
@@ -41,7 +44,8 @@ static void test_costs(void **state)
     assert_true(xfs_allowance_costs(costs, "", false));
     assert_true(costs[XFS_COST_TO_HOST] > 0);
     assert_false(xfs_allowance_costs(costs, "1,2,3,4,5", false));
-    assert_false(xfs_allowance_costs(costs, "1,2,3,4,5,6,7", false));
+    assert_false(xfs_allowance_costs(costs, "1,2,3,4,5,6,7,8", false));
+    assert_false(xfs_allowance_costs(costs, "1,2,3,4,5,6,", false));
     assert_false(xfs_allowance_costs(costs, "1,2,3,4,5,", false));
     assert_false(xfs_allowance_costs(costs, "1,2,3,4,5,99999999999", false));
 }
@@ -66,9 +70,9 @@ static void test_first_second(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         start();
         put(rows[i].kind, rows[i].direction, rows[i].records - 1);
-        assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PARTS);
+        assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), XFS_PARTS);
         put(rows[i].kind, rows[i].direction, 2);
-        assert_int_equal(xfs_allowance_look(&a, 0, 0), rows[i].part);
+        assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), rows[i].part);
     }
 }
 
@@ -79,13 +83,14 @@ static void test_every_second(void **state)
     start();
     for (unsigned second = 1; second <= 1000; second++) {
         put(XFT_EVENT_KERNEL, 0, 4000);
-        assert_int_equal(xfs_allowance_look(&a, second * UINT64_C(1000) * MS, 0), XFS_PARTS);
+        assert_int_equal(xfs_allowance_look(&a, second * UINT64_C(1000) * MS, 0, 0), XFS_PARTS);
     }
     start();
     unsigned second = 1;
     do
         put(XFT_EVENT_KERNEL, 0, 6000);
-    while (xfs_allowance_look(&a, second * UINT64_C(1000) * MS, 0) == XFS_PARTS && second++ < 100);
+    while (xfs_allowance_look(&a, second * UINT64_C(1000) * MS, 0, 0) == XFS_PARTS &&
+           second++ < 100);
     assert_in_range(second, 1, 2);
 }
 
@@ -94,9 +99,9 @@ static void test_idle(void **state)
 {
     (void)state;
     start();
-    assert_int_equal(xfs_allowance_look(&a, UINT64_C(3600000) * MS, 0), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, UINT64_C(3600000) * MS, 0, 0), XFS_PARTS);
     put(XFT_EVENT_KERNEL, 0, 4001);
-    assert_int_equal(xfs_allowance_look(&a, UINT64_C(3600000) * MS, 0), XFS_PART_KERNELS);
+    assert_int_equal(xfs_allowance_look(&a, UINT64_C(3600000) * MS, 0, 0), XFS_PART_KERNELS);
 }
 
 /* The part that costs most goes first, then the others are judged anew; each goes once. */
@@ -106,16 +111,16 @@ static void test_most_first(void **state)
     start();
     put(XFT_EVENT_KERNEL, 0, 3000);                /* 15 ms */
     put(XFT_EVENT_DEVICE_COPY, XFT_DIR_D2H, 5000); /* 10 ms */
-    assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PART_KERNELS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), XFS_PART_KERNELS);
     xfs_allowance_gave_way(&a, XFS_PART_KERNELS);
     put(XFT_EVENT_KERNEL, 0, 10000); /* late ones of before */
     put(XFT_EVENT_DEVICE_COPY, XFT_DIR_D2H, 4999);
-    assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), XFS_PARTS);
     put(XFT_EVENT_DEVICE_COPY, XFT_DIR_D2H, 2);
-    assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PART_COPIES);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), XFS_PART_COPIES);
     xfs_allowance_gave_way(&a, XFS_PART_COPIES);
     put(XFT_EVENT_DEVICE_COPY, XFT_DIR_D2H, 50000);
-    assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), XFS_PARTS);
 }
 
 /* The hooks count; but where they alone are over the budget, records that cost little stay. */
@@ -124,20 +129,20 @@ static void test_hooks(void **state)
     (void)state;
     start();
     put(XFT_EVENT_KERNEL, 0, 3000);
-    assert_int_equal(xfs_allowance_look(&a, 0, 4 * MS), XFS_PARTS);
-    assert_int_equal(xfs_allowance_look(&a, 0, 6 * MS), XFS_PART_KERNELS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 4 * MS, 0), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 6 * MS, 0), XFS_PART_KERNELS);
     start();
     put(XFT_EVENT_KERNEL, 0, 400);
-    assert_int_equal(xfs_allowance_look(&a, 0, 100 * MS), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 100 * MS, 0), XFS_PARTS);
 }
 
 static void test_no_bound(void **state)
 {
     (void)state;
     start();
-    xfs_allowance_start(&a, 0, 0, 0);
+    xfs_allowance_start(&a, 0, 0, 0, 0);
     put(XFT_EVENT_KERNEL, 0, 1000000);
-    assert_int_equal(xfs_allowance_look(&a, 0, 0), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 0), XFS_PARTS);
 }
 
 /* Before records are on: 2 % of 10 ms are 200 us. */
@@ -160,6 +165,30 @@ static void test_fits(void **state)
     assert_false(xfs_allowance_matters(&a, 0));
     assert_true(xfs_allowance_costs(a.record_ns, "", true));
     assert_false(xfs_allowance_matters(&a, 2));
+}
+
+/* Launches cost while any records are on, also where kernels have none. */
+static void test_launches(void **state)
+{
+    (void)state;
+    const unsigned copies = 1u << XFS_PART_COPIES, both = copies | 1u << XFS_PART_KERNELS;
+    const uint64_t calls[XFS_PARTS] = {[XFS_PART_KERNELS] = 200};
+    start();
+    a.record_ns[XFS_COST_LAUNCH] = 1000;
+    assert_true(xfs_allowance_fits(&a, 2, 10 * MS, 0, calls, copies));
+    assert_false(xfs_allowance_fits(&a, 2, 10 * MS, 1, calls, copies));
+    assert_false(xfs_allowance_fits(&a, 2, 10 * MS, 0, calls, both));
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 20000), XFS_PARTS); /* 20 ms, and no more */
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 20001), XFS_PART_COPIES);
+    start();
+    a.record_ns[XFS_COST_LAUNCH] = 1000;
+    put(XFT_EVENT_KERNEL, 0, 1); /* kernels have records: launches count with them */
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 20000), XFS_PART_KERNELS);
+    xfs_allowance_gave_way(&a, XFS_PART_KERNELS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 30000), XFS_PARTS);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 30001), XFS_PART_COPIES);
+    xfs_allowance_gave_way(&a, XFS_PART_COPIES);
+    assert_int_equal(xfs_allowance_look(&a, 0, 0, 90000), XFS_PARTS);
 }
 
 /* Of a class of a million calls some hundred are timed, the first of them all; of two that take
@@ -190,7 +219,7 @@ int main(void)
         cmocka_unit_test(test_every_second), cmocka_unit_test(test_idle),
         cmocka_unit_test(test_most_first),   cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_no_bound),     cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_launches),     cmocka_unit_test(test_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

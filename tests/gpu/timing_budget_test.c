@@ -264,6 +264,23 @@ static void test_trial_refused(void **state)
     assert_non_null(strstr(why_meta, "would cost more than the budget of 2 %"));
 }
 
+/* Launches only: they would cost as soon as copies had records. */
+static void test_trial_of_launches(void **state)
+{
+    (void)state;
+    settings.budget_trial_ms = 10;
+    start_bounded("1000,1000,1000,1000,1000,1000,1000");
+    for (int moment = 0; records_why != XFT_RECORDS_BUDGET; moment++) {
+        calls_of[XFT_EVENT_LAUNCH] += 100000;
+        now += 110 * MS;
+        usleep(20000);
+        assert_in_range(moment, 0, 1000);
+    }
+    xfs_timing_finish();
+    assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
+    assert_string_equal(timing_meta, "host");
+}
+
 /* The hooks alone are over the budget: records that cost next to nothing come nevertheless. */
 static void test_trial_of_costly_hooks(void **state)
 {
@@ -352,14 +369,15 @@ static void test_trial_yields(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(copies_give_way),  TEST(numbers_end_with_copies),
-        TEST(kernels_give_way), TEST(managed_gives_way),
-        TEST(call_stays),       TEST(within),
-        TEST(no_bound),         TEST(periods),
-        TEST(trial_fits),       TEST(trial_kernels_later),
-        TEST(trial_refused),    TEST(trial_of_costly_hooks),
-        TEST(trial_by_calls),   TEST(trial_by_time),
-        TEST(trial_managed),    TEST(trial_yields),
+        TEST(copies_give_way),   TEST(numbers_end_with_copies),
+        TEST(kernels_give_way),  TEST(managed_gives_way),
+        TEST(call_stays),        TEST(within),
+        TEST(no_bound),          TEST(periods),
+        TEST(trial_fits),        TEST(trial_kernels_later),
+        TEST(trial_refused),     TEST(trial_of_costly_hooks),
+        TEST(trial_of_launches), TEST(trial_by_calls),
+        TEST(trial_by_time),     TEST(trial_managed),
+        TEST(trial_yields),
     };
     return run_one(tests, sizeof tests / sizeof tests[0], argc, argv);
 }

@@ -238,4 +238,10 @@ ROWS = [
       "    return p && p->several == 1;",
       "a profiler of before CUDA 13.2 finds CUPTI taken",
       "gpu.other_profiler"),
+    M("launches-cost-nothing", "preload/timing/allowance.c",
+      """ +
+                   (double)calls[XFS_PART_KERNELS] * (double)each[XFS_COST_LAUNCH];""",
+      ";",
+      "records of copies are switched on in a program of many launches, each of which then takes longer",
+      "gpu.allowance"),
 ]
