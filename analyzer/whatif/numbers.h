@@ -10,6 +10,7 @@
 #include "analyzer/base/table.h"
 #include "analyzer/pass/observer.h"
 #include "analyzer/whatif/op.h"
+#include "analyzer/whatif/recording_cost.h"
 
 #define XFW_ASKED 64 /* a power of two */
 
@@ -30,7 +31,8 @@ void xfw_numbers_free(struct xfw_numbers *numbers);
 struct xfw_thread {
     int32_t tid; /* key */
     uint32_t number;
-    uint64_t end_ns;          /* of its last call */
+    uint64_t end_ns; /* of its last call */
+    enum xfw_behind behind;
     struct xfw_moved fetched; /* since then */
     double fetched_until_ns;
     uint64_t overhead_ns, overhead_until_ns; /* since then, the recorder was at work so long; the

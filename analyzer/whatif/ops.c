@@ -16,8 +16,9 @@ struct xfw_ops {
     struct xfw_ops_queue *queue;
     struct xfw_numbers numbers;
     struct xfa_process *process;
-    uint64_t transfers; /* so far */
-    uint32_t records;   /* enum xft_records: those that are recorded */
+    struct xfw_thread *thread; /* of the op that was begun last */
+    uint64_t transfers;        /* so far */
+    uint32_t records;          /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
     bool stopped;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
@@ -73,7 +74,7 @@ static void set_addresses(struct xfw_op *op, const struct xfa_event *event)
 static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event,
                               enum xfw_what what)
 {
-    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
+    struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     uint64_t overhead_ns = thread->overhead_ns;
@@ -109,7 +110,7 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
 {
     op->hook_ns = ops->process->costs[op->kind].ns;
     if (ops->records)
-        xfw_records_costs_add(&ops->costs, op, blocks, ops->records);
+        xfw_records_costs_add(&ops->costs, op, blocks, ops->records, &ops->thread->behind);
 }
 
 bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)

@@ -182,6 +182,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         if ((waits || early) && !full && !last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);
+        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
         xfw_recorded_settle(queue->recorded, &pending->op, pending->blocks, &ahead);
@@ -224,6 +225,7 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     op->device_start_ns = first ? start : fmin(op->device_start_ns, start);
     op->device_end_ns = first ? end : fmax(op->device_end_ns, end);
     pending->wants = false;
+    pending->parts += op->what == XFW_GRAPH;
     if (record->kind == XFT_EVENT_KERNEL)
         queue->running[xfw_place_of_gpu(op->gpu)] = op->number + 1;
     if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {

@@ -20,6 +20,7 @@ struct xfw_pending {
     bool wants;              /* no record of it has come */
     bool open;               /* more may come */
     uint32_t correlation;    /* 0: none */
+    uint32_t parts;          /* of a graph: records that came */
     uint64_t place_next;     /* the op before it in the same place of the hash table; number + 1 */
     uint64_t first, bytes;   /* of a prefetch: the memory */
     double stalled_until_ns; /* of what was demanded so far */

@@ -43,6 +43,9 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     /* Measured with one GPU: what CUPTI does once is the process's. */
     cost.first_copy = scalar(profile, "first/copy", 0, &cost.known);
     cost.first_launch = scalar(profile, "first/launch", 0, &cost.known);
+    bool behind_known = false; /* says nothing of the others */
+    cost.after_wait = scalar(profile, "launch-after-wait", number, &behind_known);
+    cost.after_launch = scalar(profile, "copy-after-launch/d2h", number, &behind_known);
     cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
     cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
     return cost;
@@ -66,21 +69,44 @@ static double once(bool *done, double ns)
     return cost;
 }
 
+static enum xfw_behind next_behind(const struct xfw_op *op, bool blocks, enum xfw_behind behind)
+{
+    if (op->kind == XFT_EVENT_SYNC || (op->what == XFW_COPY && blocks))
+        return XFW_BEHIND_WAIT;
+    if (xfw_op_is_work(op))
+        return op->what == XFW_KERNEL ? XFW_BEHIND_LAUNCH : XFW_BEHIND_OTHER;
+    return behind;
+}
+
+static double launch_ns(const struct xfw_records_cost *cost, enum xfw_behind behind)
+{
+    return behind == XFW_BEHIND_WAIT && cost->after_wait > 0 ? cost->after_wait : cost->launch;
+}
+
+static double copy_ns(const struct xfw_records_cost *cost, bool from_device, bool blocks,
+                      enum xfw_behind behind)
+{
+    const struct xfw_records_copy *copy = &cost->copies[from_device];
+    if (blocks)
+        return copy->blocking;
+    bool after_launch = from_device && behind == XFW_BEHIND_LAUNCH && cost->after_launch > 0;
+    return after_launch ? cost->after_launch : copy->call;
+}
+
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
-                           uint32_t records)
+                           uint32_t records, enum xfw_behind *behind)
 {
     const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
     bool copies = records & XFT_RECORDS_COPIES;
     if (op->what == XFW_KERNEL && records & XFT_RECORDS_KERNELS) {
-        op->records_ns = cost->launch + once(&costs->launched, cost->first_launch);
+        op->records_ns = launch_ns(cost, *behind) + once(&costs->launched, cost->first_launch);
         op->records_device_ns = cost->launch_device;
     } else if (op->what == XFW_COPY && copies) {
         /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
         bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
-        const struct xfw_records_copy *copy = &cost->copies[from_device];
-        op->records_ns = blocks ? copy->blocking : copy->call;
-        op->records_ns += once(&costs->copied, cost->first_copy);
-        op->records_device_ns = copy->device;
+        op->records_ns =
+            copy_ns(cost, from_device, blocks, *behind) + once(&costs->copied, cost->first_copy);
+        op->records_device_ns = cost->copies[from_device].device;
     } else if (op->what == XFW_SET && copies) {
         op->records_ns = cost->set;
     } else if (op->kind == XFT_EVENT_SYNC) {
@@ -88,6 +114,13 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     } else if (op->what == XFW_RECORD) {
         op->records_ns = cost->record;
     }
+    *behind = next_behind(op, blocks, *behind);
+}
+
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts)
+{
+    if (parts)
+        op->records_ns = parts * cost_of(costs, op->gpu)->launch;
 }
 
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
@@ -111,6 +144,23 @@ static double moved_alone(struct xfw_moved *moved, double ns)
     return alone;
 }
 
+/* CUPTI works before the driver submits, and when the call returns. */
+static void blocking_alone(struct xfw_op *op, double least)
+{
+    double latency = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+    double left = op->records_ns - (op->latency_ns - latency);
+    op->latency_ns = latency;
+    if (op->wake_ns > 0)
+        op->wake_ns = fmax(least * op->wake_ns, op->wake_ns - left);
+}
+
+/* Nearly all of it is done before the driver submits: the work begins as much earlier. */
+static void submitted_alone(struct xfw_op *op, double least)
+{
+    op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
+    op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+}
+
 void xfw_op_alone(struct xfw_op *op)
 {
     const double least = 0.3; /* of a call stays, whatever CUPTI is said to add: a guess */
@@ -125,9 +175,9 @@ void xfw_op_alone(struct xfw_op *op)
     op->duration_ns =
         fmax(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
-        op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+        blocking_alone(op, least);
     else
-        op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
+        submitted_alone(op, least);
     op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
     if (op->paced_ns > 0 && op->records_device_ns > 0 && op->space_ns < XFW_QUEUED_NS)
         op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns)));

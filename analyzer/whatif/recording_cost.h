@@ -17,6 +17,8 @@ struct xfw_records_cost {
     bool known;
     double launch, launch_device, set, sync, record;
     double first_copy, first_launch; /* once in a process, on top of these */
+    double after_wait, after_launch; /* to a launch when the thread has waited, to an asynchronous
+                                        copy to the host behind a launch; 0: as to others */
     bool moves_known; /* the next two: of each record of managed memory that moved on demand */
     double demanded, fetched;
     struct xfw_records_copy copies[2]; /* to the device, from it */
@@ -31,10 +33,18 @@ struct xfw_records_costs {
     bool asked[XFW_GPUS];
 };
 
+/* What the thread did last that matters: it waited, it launched a kernel, or gave other work. */
+enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
+
 /* Sets the op's records_ns and records_device_ns: what records of its call and work added.
- * `blocks`: a copy's call that waits; `records`: enum xft_records, those that came. */
+ * `blocks`: a copy's call that waits; `records`: enum xft_records, those that came. `behind`: of
+ * its thread; is brought up to date. */
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
-                           uint32_t records);
+                           uint32_t records, enum xfw_behind *behind);
+
+/* Likewise, for a graph that was launched: so many records came of it. */
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op,
+                                 uint32_t parts);
 
 /* Likewise, for managed memory that moved on its demand, or was fetched before its call. */
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);

@@ -160,20 +160,21 @@ static void test_records(void **state)
     struct xfa_achievable achievable;
     xfa_achievable_init(&achievable, &profile, &run);
     struct xfw_records_costs costs = {.achievable = &achievable};
+    enum xfw_behind behind = XFW_BEHIND_OTHER;
 
     struct xfw_op op = {.what = XFW_KERNEL, .gpu = 1};
-    xfw_records_costs_add(&costs, &op, false, XFT_RECORDS_COPIES);
+    xfw_records_costs_add(&costs, &op, false, XFT_RECORDS_COPIES, &behind);
     assert_true(op.records_ns == 0 && op.records_device_ns == 0);
-    xfw_records_costs_add(&costs, &op, false, BOTH);
+    xfw_records_costs_add(&costs, &op, false, BOTH, &behind);
     assert_true(op.records_ns == 3 && op.records_device_ns == 5);
     op.gpu = 0;
-    xfw_records_costs_add(&costs, &op, false, BOTH);
+    xfw_records_costs_add(&costs, &op, false, BOTH, &behind);
     assert_true(op.records_ns == 17 && op.records_device_ns == 0);
 
     struct xfw_op copy = {.what = XFW_COPY, .gpu = 1, .engine = XFW_TO_HOST};
-    xfw_records_costs_add(&costs, &copy, false, BOTH);
+    xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
     assert_true(copy.records_ns == 7);
-    xfw_records_costs_add(&costs, &copy, true, BOTH);
+    xfw_records_costs_add(&costs, &copy, true, BOTH, &behind);
     assert_true(copy.records_ns == 11);
 
     struct xfw_op faults = {.demanded = {.records = 4, .gpu = 1}, .fetched = {.gpu = 1}};
@@ -196,16 +197,73 @@ static void test_first_records(void **state)
     xfa_achievable_init(&achievable, &profile, &run);
     struct xfw_records_costs costs = {.achievable = &achievable};
     struct xfw_op copy = {.what = XFW_COPY, .engine = XFW_TO_DEVICE}, launch = {.what = XFW_KERNEL};
+    enum xfw_behind behind = XFW_BEHIND_OTHER;
 
-    xfw_records_costs_add(&costs, &launch, false,
-                          XFT_RECORDS_COPIES); /* kernels are not recorded */
-    xfw_records_costs_add(&costs, &copy, false, BOTH);
+    xfw_records_costs_add(&costs, &launch, false, XFT_RECORDS_COPIES, &behind); /* no kernels */
+    xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
     assert_true(launch.records_ns == 0 && copy.records_ns == 30007);
-    xfw_records_costs_add(&costs, &copy, false, BOTH);
-    xfw_records_costs_add(&costs, &launch, false, BOTH);
+    xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
+    xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
     assert_true(launch.records_ns == 50000 && copy.records_ns == 7);
-    xfw_records_costs_add(&costs, &launch, false, BOTH);
+    xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
     assert_true(launch.records_ns == 0);
+    xfa_achievable_free(&achievable);
+}
+
+static double added(struct xfw_records_costs *costs, struct xfw_op op, bool blocks,
+                    enum xfw_behind *behind)
+{
+    xfw_records_costs_add(costs, &op, blocks, BOTH, behind);
+    return op.records_ns;
+}
+
+/* Behind a wait, and a copy behind a launch, records take longer. Ranges and event calls between
+ * change nothing. A profile that does not know it gives the figures of others. */
+static void test_records_in_turn(void **state)
+{
+    static char launched[] = "records/launch/gpu0", waited[] = "records/launch-after-wait/gpu0";
+    static char call[] = "records/copy/d2h/gpu0", behind[] = "records/copy-after-launch/d2h/gpu0";
+    static char blocking[] = "records/copy-blocking/d2h/gpu0";
+    struct xfp_scalar scalars[] = {scalar(launched, 3), scalar(call, 7), scalar(blocking, 11),
+                                   scalar(waited, 13), scalar(behind, 17)};
+    struct xfp_profile profile = {.scalars = scalars, .scalar_count = 5};
+    const struct xfw_op launch = {.what = XFW_KERNEL}, range = {.what = XFW_RANGE},
+                        copy = {.what = XFW_COPY, .engine = XFW_TO_HOST},
+                        up = {.what = XFW_COPY, .engine = XFW_TO_DEVICE},
+                        wait = {.what = XFW_CALL, .kind = XFT_EVENT_SYNC};
+
+    for (int known = 0; known < 2; known++) {
+        struct xfa_achievable achievable;
+        profile.scalar_count = known ? 5 : 3;
+        xfa_achievable_init(&achievable, &profile, &run);
+        struct xfw_records_costs costs = {.achievable = &achievable};
+        enum xfw_behind of = XFW_BEHIND_OTHER;
+        assert_true(added(&costs, launch, false, &of) == 3);
+        assert_true(added(&costs, range, false, &of) == 0);
+        assert_true(added(&costs, copy, false, &of) == (known ? 17 : 7));
+        assert_true(added(&costs, copy, false, &of) == 7);
+        assert_true(added(&costs, launch, false, &of) == 3);
+        assert_true(added(&costs, copy, true, &of) == 11); /* blocks: a wait */
+        assert_true(added(&costs, launch, false, &of) == (known ? 13 : 3));
+        added(&costs, wait, false, &of);
+        assert_true(added(&costs, up, false, &of) == 0);
+        assert_true(added(&costs, launch, false, &of) == 3);
+        xfa_achievable_free(&achievable);
+    }
+}
+
+/* A graph pays for the record of each of its parts. */
+static void test_records_of_a_graph(void **state)
+{
+    static char launched[] = "records/launch/gpu0";
+    struct xfp_scalar scalars[] = {scalar(launched, 3)};
+    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 1};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    struct xfw_op graph = {.what = XFW_GRAPH};
+    xfw_records_costs_add_parts(&costs, &graph, 5);
+    assert_true(graph.records_ns == 15);
     xfa_achievable_free(&achievable);
 }
 
@@ -270,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_without_a_profile),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_first_records),
+        cmocka_unit_test(test_records_in_turn),
+        cmocka_unit_test(test_records_of_a_graph),
         cmocka_unit_test(test_submit_time),
         cmocka_unit_test(test_slowdown_hardly_known),
     };

@@ -389,6 +389,33 @@ static void test_recording_is_taken_out(void **state)
     assert_true(op.space_ns == 400);
 }
 
+/* What CUPTI does before the driver submits keeps the work back, too; of a call that waits, what
+ * does not fit before it is behind it. */
+static void test_recording_kept_the_work_back(void **state)
+{
+    struct xfw_op launch = hand_work(XFW_KERNEL, 0, 1000, 2000, 500);
+    launch.records_ns = 400;
+    xfw_op_alone(&launch);
+    assert_true(launch.own_ns == 600 && launch.latency_ns == 1600);
+    launch.records_ns = 1e6;
+    xfw_op_alone(&launch);
+    assert_true(launch.latency_ns == 0.3 * 1600);
+
+    struct xfw_op copy = hand_work(XFW_COPY, 0, 0, 1000, 500);
+    copy.awaits = XFW_AWAITS_ITSELF;
+    copy.wake_ns = 3000;
+    copy.records_ns = 400;
+    xfw_op_alone(&copy);
+    assert_true(copy.latency_ns == 600 && copy.wake_ns == 3000);
+    copy.records_ns = 1420; /* 420 of which fit before it */
+    xfw_op_alone(&copy);
+    assert_true(fabs(copy.latency_ns - 180) < 1e-6 && fabs(copy.wake_ns - 2000) < 1e-6);
+    copy.records_ns = 1e6;
+    copy.wake_ns = -500; /* it returned before the end: staged */
+    xfw_op_alone(&copy);
+    assert_true(copy.wake_ns == -500);
+}
+
 /* The device tells of the last of a staged copy's pieces, records cost each. */
 static void test_records_of_pieces(void **state)
 {
@@ -569,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_threads_that_begin_at_once),
         cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_recording_is_taken_out),
+        cmocka_unit_test(test_recording_kept_the_work_back),
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_overtaken),
