@@ -29,6 +29,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -63,13 +64,20 @@ def run(command, folder, limit, env):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     except OSError:
         return 0, 127
-    try:
-        status = process.wait(timeout=limit)
-    except subprocess.TimeoutExpired:
+    late = threading.Event()
+
+    def end():
+        late.set()
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        status = None
-    return time.monotonic() - start, status
+
+    timer = threading.Timer(limit, end)  # wait(timeout) would look only every 50 ms
+    timer.start()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    seconds = time.monotonic() - start
+    timer.cancel()
+    timer.join()  # the group's number is not free before process.wait()
+    status = process.wait()
+    return seconds, None if late.is_set() else status
 
 
 def screen(programs, folder, arguments):
