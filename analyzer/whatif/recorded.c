@@ -10,8 +10,9 @@
 #include "xferscope/trace.h"
 
 #define ROUNDING_NS XFW_ROUNDING_NS
-#define POLLED_NS 50000.0 /* a thread that asks again and again finds out within so long */
-#define PIECES 64         /* of an engine's work that are remembered */
+#define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
+#define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
+#define PIECES 64             /* of an engine's work that are remembered */
 
 /* What was usual of late; new ones count an eighth. */
 struct usual {
@@ -168,6 +169,8 @@ static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct
             fmin(fmax(0, busy + op->records_device_ns - ready), fmin(most, op->lead_ns));
         op->lead_ns = fmin(most, op->lead_ns);
         op->duration_ns += hidden;
+    } else if (busy > op->start_ns + latency && start <= busy + MOST_SPACE_NS) {
+        op->lead_ns = 0; /* it queued, and the engine took its time: that stays */
     } else {
         op->lead_ns = fmin(op->lead_ns, fmax(0, op->duration_ns - op->paced_ns));
         double space = fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns));

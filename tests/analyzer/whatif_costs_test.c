@@ -10,6 +10,7 @@
 
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/recording_cost.h"
+#include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/scenario.h"
 
@@ -267,6 +268,55 @@ static void test_records_of_a_graph(void **state)
     xfa_achievable_free(&achievable);
 }
 
+static void test_recording_is_taken_out(void **state)
+{
+    struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
+    op.gap_ns = 100;
+    op.hook_ns = 30;
+    op.records_ns = 400;
+    op.space_ns = 900;
+    op.records_device_ns = 200;
+    xfw_op_alone(&op);
+    assert_true(op.gap_ns == 70 && op.own_ns == 600 && op.space_ns == 700);
+    op.records_ns = 1e6; /* never all of a call */
+    op.paced_ns = 800;   /* copies that queue: from start to start */
+    op.records_device_ns = 50;
+    xfw_op_alone(&op);
+    assert_true(op.own_ns == 0.3 * 600 && op.space_ns == 300);
+    op.lead_ns = 100; /* of which the next one has as much behind it */
+    op.space_ns = 700;
+    op.records_device_ns = 50;
+    xfw_op_alone(&op);
+    assert_true(op.space_ns == 400);
+}
+
+/* What CUPTI does before the driver submits keeps the work back, too; of a call that waits, what
+ * does not fit before it is behind it. */
+static void test_recording_kept_the_work_back(void **state)
+{
+    struct xfw_op launch = hand_work(XFW_KERNEL, 0, 1000, 2000, 500);
+    launch.records_ns = 400;
+    xfw_op_alone(&launch);
+    assert_true(launch.own_ns == 600 && launch.latency_ns == 1600);
+    launch.records_ns = 1e6;
+    xfw_op_alone(&launch);
+    assert_true(launch.latency_ns == 0.3 * 1600);
+
+    struct xfw_op copy = hand_work(XFW_COPY, 0, 0, 1000, 500);
+    copy.awaits = XFW_AWAITS_ITSELF;
+    copy.wake_ns = 3000;
+    copy.records_ns = 400;
+    xfw_op_alone(&copy);
+    assert_true(copy.latency_ns == 600 && copy.wake_ns == 3000);
+    copy.records_ns = 1420; /* 420 of which fit before it */
+    xfw_op_alone(&copy);
+    assert_true(fabs(copy.latency_ns - 180) < 1e-6 && fabs(copy.wake_ns - 2000) < 1e-6);
+    copy.records_ns = 1e6;
+    copy.wake_ns = -500; /* it returned before the end: staged */
+    xfw_op_alone(&copy);
+    assert_true(copy.wake_ns == -500);
+}
+
 /* Copies from page-locked memory: 1000 ns alone, 1500 ns while the other direction is busy. */
 static char alone_name[] = "copy/pinned/h2d/gpu0", both_name[] = "duplex/pinned/h2d/gpu0";
 static struct xfp_point alone_points[] = {
@@ -328,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_without_a_profile),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_first_records),
+        cmocka_unit_test(test_recording_is_taken_out),
+        cmocka_unit_test(test_recording_kept_the_work_back),
         cmocka_unit_test(test_records_in_turn),
         cmocka_unit_test(test_records_of_a_graph),
         cmocka_unit_test(test_submit_time),

@@ -367,55 +367,6 @@ static void test_a_thread_that_overtakes_another(void **state)
     count = 0;
 }
 
-static void test_recording_is_taken_out(void **state)
-{
-    struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
-    op.gap_ns = 100;
-    op.hook_ns = 30;
-    op.records_ns = 400;
-    op.space_ns = 900;
-    op.records_device_ns = 200;
-    xfw_op_alone(&op);
-    assert_true(op.gap_ns == 70 && op.own_ns == 600 && op.space_ns == 700);
-    op.records_ns = 1e6; /* never all of a call */
-    op.paced_ns = 800;   /* copies that queue: from start to start */
-    op.records_device_ns = 50;
-    xfw_op_alone(&op);
-    assert_true(op.own_ns == 0.3 * 600 && op.space_ns == 300);
-    op.lead_ns = 100; /* of which the next one has as much behind it */
-    op.space_ns = 700;
-    op.records_device_ns = 50;
-    xfw_op_alone(&op);
-    assert_true(op.space_ns == 400);
-}
-
-/* What CUPTI does before the driver submits keeps the work back, too; of a call that waits, what
- * does not fit before it is behind it. */
-static void test_recording_kept_the_work_back(void **state)
-{
-    struct xfw_op launch = hand_work(XFW_KERNEL, 0, 1000, 2000, 500);
-    launch.records_ns = 400;
-    xfw_op_alone(&launch);
-    assert_true(launch.own_ns == 600 && launch.latency_ns == 1600);
-    launch.records_ns = 1e6;
-    xfw_op_alone(&launch);
-    assert_true(launch.latency_ns == 0.3 * 1600);
-
-    struct xfw_op copy = hand_work(XFW_COPY, 0, 0, 1000, 500);
-    copy.awaits = XFW_AWAITS_ITSELF;
-    copy.wake_ns = 3000;
-    copy.records_ns = 400;
-    xfw_op_alone(&copy);
-    assert_true(copy.latency_ns == 600 && copy.wake_ns == 3000);
-    copy.records_ns = 1420; /* 420 of which fit before it */
-    xfw_op_alone(&copy);
-    assert_true(fabs(copy.latency_ns - 180) < 1e-6 && fabs(copy.wake_ns - 2000) < 1e-6);
-    copy.records_ns = 1e6;
-    copy.wake_ns = -500; /* it returned before the end: staged */
-    xfw_op_alone(&copy);
-    assert_true(copy.wake_ns == -500);
-}
-
 /* The device tells of the last of a staged copy's pieces, records cost each. */
 static void test_records_of_pieces(void **state)
 {
@@ -559,6 +510,29 @@ static void test_leads_as_recorded(void **state)
     count = 0;
 }
 
+/* A copy that had long been submitted, and that the engine began late, keeps that time; one that
+ * was submitted when the engine was idle would have followed the one before at the usual pace. */
+static void test_an_engine_that_takes_its_time(void **state)
+{
+    for (int queued = 0; queued < 2; queued++) {
+        recorded = xfw_recorded_new();
+        for (unsigned i = 0; i < 2; i++) {
+            struct xfw_op op = hand_work(XFW_COPY, 0, 0, 0, 0);
+            op.paced_ns = 960;
+            op.lead_ns = 90;
+            double start = i == 0 ? 1000 : queued ? 1001 : 10000;
+            double begins = i == 0 ? 1005 : 11005;
+            struct xfw_op *settled = settle(op, start, start + 1, begins, begins + 1000, false);
+            if (i == 1)
+                assert_true(settled->space_ns == (queued ? 9000 : 0));
+            if (i == 1)
+                assert_true(settled->lead_ns == (queued ? 0 : 40));
+        }
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 /* A gap that is hardly too short is taken: what is behind would be late by as little. */
 static void test_a_gap_hardly_too_short(void **state)
 {
@@ -595,14 +569,13 @@ int main(void)
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),
         cmocka_unit_test(test_a_thread_that_overtakes_another),
-        cmocka_unit_test(test_recording_is_taken_out),
-        cmocka_unit_test(test_recording_kept_the_work_back),
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),
         cmocka_unit_test(test_copies_that_queue_hide_their_lead),
         cmocka_unit_test(test_leads_as_recorded),
+        cmocka_unit_test(test_an_engine_that_takes_its_time),
         cmocka_unit_test(test_a_gap_hardly_too_short),
     };
     return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
