@@ -152,19 +152,45 @@ static enum xfa_measure main_measure(const struct xfa_comparison *comparison)
     return span ? XFA_MEASURE_SPAN : XFA_MEASURE_WALL;
 }
 
-char *xfa_run_verdict_text(const struct xfa_comparison *comparison)
+static char *change_text(const struct xfa_change *change)
 {
     static const char *const words[] = {[XFA_UNSURE] = "whether it changed is not known",
                                         [XFA_ALIKE] = "no change beyond noise",
                                         [XFA_LESS] = "faster",
                                         [XFA_MORE] = "SLOWER"};
-    const struct xfa_change *change = &comparison->measures[main_measure(comparison)];
     char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS];
     char *part = xfa_part_text(change);
     char *text =
         xfa_print("%s: %s before, %s after (%s)", words[change->verdict],
                   xfa_time_text(before, change->before), xfa_time_text(after, change->after), part);
     free(part);
+    return text;
+}
+
+char *xfa_run_verdict_text(const struct xfa_comparison *comparison)
+{
+    return change_text(&comparison->measures[main_measure(comparison)]);
+}
+
+char *xfa_phase_verdict_text(const struct xfa_comparison *comparison)
+{
+    const struct xfa_payoff *payoff = xfa_main_payoff(comparison);
+    if (!payoff || !payoff->phase || isnan(payoff->time.shift))
+        return NULL;
+    char *change = change_text(&payoff->time);
+    char *text = xfa_print("phase %s %s", payoff->phase, change);
+    free(change);
+    return text;
+}
+
+char *xfa_compared_headline_text(const struct xfa_comparison *comparison)
+{
+    char *phase = xfa_phase_verdict_text(comparison), *run = xfa_run_verdict_text(comparison);
+    if (!phase)
+        return run;
+    char *text = xfa_print("%s; the run: %s", phase, run);
+    free(phase);
+    free(run);
     return text;
 }
 
@@ -176,9 +202,11 @@ static char *paid_text(const struct xfa_comparison *comparison, size_t followed)
                                         [XFA_PAID_MORE] = ", which saved more than predicted",
                                         [XFA_PAID_UNSURE] =
                                             ", which saved what was predicted, within noise"};
-    char *payoff = xfa_payoff_text(&comparison->payoffs[0]);
-    char *text = xfa_print("%zu finding%s followed%s: %s", followed, followed == 1 ? "" : "s",
-                           words[comparison->payoffs[0].paid], payoff);
+    const struct xfa_payoff *main = xfa_main_payoff(comparison);
+    char *payoff = xfa_payoff_text(main);
+    char *text = xfa_print("%zu finding%s followed%s:%s%s %s", followed, followed == 1 ? "" : "s",
+                           words[main->paid], main->phase ? " in phase " : "",
+                           main->phase ? main->phase : "", payoff);
     free(payoff);
     return text;
 }

@@ -21,6 +21,15 @@ char *xfa_interval_text(const struct xfa_change *change);
 char *xfa_runs_text(const struct xfa_side *side); /* the paths */
 char *xfa_noise_text(const struct xfa_comparison *comparison);
 
+/* The payoff that tells most: of a phase that has at least half of what was predicted for the run,
+ * as the headline of a report does (headline.h); else that of the run. NULL: there is none. */
+const struct xfa_payoff *xfa_main_payoff(const struct xfa_comparison *comparison);
+/* How that phase changed: "phase train faster: 234 ms before, 114 ms after (-51.2 %)"; NULL: it is
+ * of the run. */
+char *xfa_phase_verdict_text(const struct xfa_comparison *comparison);
+/* In one line: how that phase changed, and the run. */
+char *xfa_compared_headline_text(const struct xfa_comparison *comparison);
+
 /* A sentence each: how the run changed; what became of the advice; --fail-on (NULL: not given). */
 char *xfa_run_verdict_text(const struct xfa_comparison *comparison);
 char *xfa_advice_verdict_text(const struct xfa_comparison *comparison);

@@ -7,10 +7,10 @@
 #include "analyzer/report/compared.h"
 #include "analyzer/report/savings.h"
 
-/* The payoff that tells most: of a phase that has at least half of what was predicted for the run,
- * as the headline of a report does (headline.h); else that of the run. */
-static const struct xfa_payoff *chosen(const struct xfa_comparison *comparison)
+const struct xfa_payoff *xfa_main_payoff(const struct xfa_comparison *comparison)
 {
+    if (comparison->payoff_count == 0)
+        return NULL;
     const struct xfa_payoff *run = &comparison->payoffs[0];
     for (size_t i = 1; i < comparison->payoff_count; i++)
         if (comparison->payoffs[i].predicted.likely >= run->predicted.likely / 2)
@@ -98,7 +98,7 @@ char *xfa_promise_text(const struct xfa_comparison *comparison)
         return plain_text(comparison, "nothing of the advice was followed");
     if (comparison->predicted == XFA_PREDICTED_UNKNOWN)
         return plain_text(comparison, "what the advice promised is not known");
-    const struct xfa_payoff *payoff = chosen(comparison);
+    const struct xfa_payoff *payoff = xfa_main_payoff(comparison);
     return isnan(payoff->time.shift) ? plain_text(comparison, "the advice was followed")
                                      : kept_text(payoff);
 }

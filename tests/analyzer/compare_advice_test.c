@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/report/compared.h"
 
 #define MS 1e6
 #define MOST 4
@@ -264,6 +265,33 @@ static void test_a_phase(void **state)
     assert_string_equal(c->payoffs[1].phase, "work");
     assert_saving(&c->payoffs[1].predicted, 28, 40, 48);
     assert_int_equal(c->payoffs[1].paid, XFA_PAID_WITHIN);
+    assert_ptr_equal(xfa_main_payoff(c), &c->payoffs[1]);
+    char *line = xfa_compared_headline_text(c), *advice = xfa_advice_verdict_text(c);
+    assert_string_equal(line, "phase work faster: 80.0 ms before, 42.0 ms after (-47.5 %); the "
+                              "run: faster: 100 ms before, 50.0 ms after (-50.0 %)");
+    assert_non_null(strstr(advice, " in phase work predicted 40.0 ms (between 28.0 ms and "));
+    free(line);
+    free(advice);
+    xfa_comparison_free(c);
+}
+
+/* A phase that has less than half of what was predicted does not lead. */
+static void test_a_phase_of_little(void **state)
+{
+    (void)state;
+    start_both(50);
+    before.summary.span.alone_ns = 100 * MS;
+    before.phase = (struct xfa_snapshot_phase){"load", {85 * MS, 85 * MS, 80 * MS, 60 * MS}};
+    after.phase = (struct xfa_snapshot_phase){"load", {62 * MS, 62 * MS, 62 * MS, 62 * MS}};
+    before.summary.phases = &before.phase;
+    after.summary.phases = &after.phase;
+    before.summary.phase_count = after.summary.phase_count = 1;
+    struct xfa_comparison *c = compare(&before, &after);
+    char *line = xfa_compared_headline_text(c);
+    assert_ptr_equal(xfa_main_payoff(c), &c->payoffs[0]);
+    assert_null(xfa_phase_verdict_text(c));
+    assert_null(strstr(line, "phase"));
+    free(line);
     xfa_comparison_free(c);
 }
 
@@ -387,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_paid_of_single_runs),
         cmocka_unit_test(test_paid_of_repetitions),
         cmocka_unit_test(test_a_phase),
+        cmocka_unit_test(test_a_phase_of_little),
         cmocka_unit_test(test_savings_that_are_not_known),
         cmocka_unit_test(test_what_recording_cost),
         cmocka_unit_test(test_the_limit),

@@ -45,7 +45,7 @@ static json_t *written(const struct shown *shown)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);
-    xfa_timeline_write(&shown->timeline, out);
+    xfa_timeline_write(&shown->timeline, NULL, out);
     fclose(out);
     json_t *json = json_loads(text, 0, NULL);
     assert_non_null(json);

@@ -478,6 +478,26 @@ test('no text of the report at all runs a script', async () => {
   }
 });
 
+test('the phase that the headline is of leads', async () => {
+  const { file, json } = make_page(xferscope, 'train', join(data, 'examples', 'pytorch_train.xft'), '-p', join(data, 'examples', 'machine.json'));
+  const page = await open(file);
+  assert.deepEqual(page.wrong, []);
+  const focus = await page.evaluate(() => JSON.parse(document.getElementById('timeline').textContent).focus);
+  assert.equal(focus.phase, 'train');
+  const whole = Object.values(focus.shares).reduce((a, b) => a + b, 0);
+  const phase = json.phases.ranges.find(({ path }) => path[0]?.name === 'train');
+  assert.ok(Math.abs(whole / 1e9 / phase.time_s - 1) < 1e-6, `${whole} ns of ${phase.time_s} s`);
+  const text = await page.$eval('#time', (node) => node.textContent);
+  assert.match(text, /In phase train, as recorded:.*Compute 44\.9 ms \(21 %\).*Exposed transfers .* \(46 %\).*Host .* \(28 %\)/);
+  const [figures] = await page.$$eval('#advice dl', (lists) => lists.map((list) => [...list.querySelectorAll('dd data')].map((node) => node.textContent)));
+  assert.deepEqual(figures, ['209 ms', '119 ms', '89.5 ms']);
+  // The timeline begins with it.
+  const [from, to] = await page.$eval('#timeline-drawn canvas', (canvas) => [Number(canvas.dataset.from), Number(canvas.dataset.to)]);
+  assert.ok(Math.abs((to - from) / (whole * 1.02) - 1) < 1e-3, `${from} to ${to}`);
+  await page.context().close();
+  assert.equal(await (await open(pages.static.file)).evaluate(() => JSON.parse(document.getElementById('timeline').textContent).focus), null);
+});
+
 test('a link to a part that is shown later finds it; so does paper', async () => {
   const page = await open(pages.pytorch.file);
   const fragment = await page.context().newPage();

@@ -94,10 +94,14 @@ static void write_report_block(const struct content *content, FILE *out)
 static void write_timeline_block(const struct content *content, FILE *out)
 {
     FILE *escaping = xfa_html_escaping(out);
+    const struct xfa_report *report = content->report;
+    const char *phase = content->view->filter ? content->view->filter->phase : NULL;
     if (content->comparison)
         fputs("null", escaping);
     else
-        xfa_timeline_write(content->report->timeline, escaping);
+        xfa_timeline_write(report->timeline,
+                           xfa_headline_of(report->analysis, report->findings, phase).phase,
+                           escaping);
     fclose(escaping);
 }
 
@@ -117,7 +121,7 @@ static void write_headline(const struct content *content, FILE *out)
     const struct xfa_report *report = content->report; /* NULL: it is a comparison */
     const char *phase = content->view->filter ? content->view->filter->phase : NULL;
     char *line = report ? xfa_headline_line(report->analysis, report->findings, phase)
-                        : xfa_run_verdict_text(content->comparison);
+                        : xfa_compared_headline_text(content->comparison);
     char *shown = line ? xfa_clean(line, strlen(line)) : xfa_text("");
     write_attribute(shown, out);
     free(line);

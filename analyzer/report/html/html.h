@@ -19,6 +19,8 @@
  * shares     ns of the run: compute, hidden, exposed (transfers), waits, host; together the run
  *            (timeline/shares.h). compute and hidden are null when no kernel was recorded:
  *            exposed is all of transfers then. `advised`: the same five, or null
+ * focus      what the headline is of: phase (its name), and as `shares` the five while ranges of it
+ *            were open, as recorded; null: it is of the run, or of its part with work for a GPU
  * sets       parts of the best set of remedies that were played by themselves (timeline.h):
  *            members (places in the best set), with_s (what the run would take), saved_s, shares
  *            (the five), version (as in versions)
@@ -44,8 +46,8 @@
 #define XFA_SHOWN_BUFFERS 200
 #define XFA_MIGRATION_BINS 256
 
-/* Into a stream that html.c escapes. */
-void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out);
+/* Into a stream that html.c escapes. phase: that the headline is of; NULL: of none. */
+void xfa_timeline_write(const struct xfa_timeline *timeline, const char *phase, FILE *out);
 
 /* The parts that are of the machine; the caller owns them. */
 json_t *xfa_places_json(const struct xfa_timeline *timeline);

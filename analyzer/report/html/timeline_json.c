@@ -247,10 +247,26 @@ static int64_t whole_ns(double ns)
     return isnan(ns) ? 0 : llround(fmin(fmax(ns, -most), most));
 }
 
+static const char *const share_words[XFA_SHARES] = {"compute", "hidden", "exposed", "waits",
+                                                    "host"};
+
+static json_t *focus_json(const struct xfa_timeline *timeline, const char *phase)
+{
+    const double *of = phase ? xfa_phase_shares_named(timeline->phases, phase) : NULL;
+    bool lacks = xfa_version_lacks_kernels(&timeline->recorded);
+    if (!of)
+        return json_null();
+    json_t *shares = json_object();
+    for (unsigned i = 0; i < XFA_SHARES; i++) {
+        bool unknown = lacks && (i == XFA_SHARE_COMPUTE || i == XFA_SHARE_HIDDEN);
+        json_object_set_new(shares, share_words[i], or_null(!unknown, whole_ns(of[i])));
+    }
+    return json_pack("{s:o,s:o}", "phase", xfa_json_text(phase), "shares", shares);
+}
+
 /* Whole ns that add up to the run's. */
 static json_t *shares_json(const struct xfa_version *version)
 {
-    static const char *const words[XFA_SHARES] = {"compute", "hidden", "exposed", "waits", "host"};
     bool lacks = xfa_version_lacks_kernels(version);
     int64_t rest = whole_ns(version->wall_ns);
     json_t *json = json_object();
@@ -258,7 +274,7 @@ static json_t *shares_json(const struct xfa_version *version)
         int64_t ns = i == XFA_SHARE_HOST ? rest : whole_ns(version->shares[i]);
         rest -= ns;
         bool unknown = lacks && (i == XFA_SHARE_COMPUTE || i == XFA_SHARE_HIDDEN);
-        json_object_set_new(json, words[i], or_null(!unknown, ns));
+        json_object_set_new(json, share_words[i], or_null(!unknown, ns));
     }
     return json;
 }
@@ -409,7 +425,7 @@ static void put_buffers(const struct xfa_timeline *timeline, FILE *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out)
+void xfa_timeline_write(const struct xfa_timeline *timeline, const char *phase, FILE *out)
 {
     struct writing writing = {.timeline = timeline, .out = out};
     writing.numbers = xfa_alloc((timeline->labels.table.count + 1) * sizeof *writing.numbers);
@@ -427,6 +443,7 @@ void xfa_timeline_write(const struct xfa_timeline *timeline, FILE *out)
     putc(']', out);
     put_names(&writing);
     put_key("shares", both_shares_json(timeline), out);
+    put_key("focus", focus_json(timeline, phase), out);
     put_sets(&writing);
     put_key("untimed", xfa_json_count(timeline->untimed), out);
     put_key("places", xfa_places_json(timeline), out);

@@ -43,7 +43,7 @@ static void write_head(struct xfa_markdown *md, const struct xfa_comparison *c)
 {
     bool simulated =
         xfa_side_middle(&c->before)->simulated || xfa_side_middle(&c->after)->simulated;
-    write_line(md, "### xferscope: ", xfa_run_verdict_text(c));
+    write_line(md, "### xferscope: ", xfa_compared_headline_text(c));
     if (simulated)
         write_line(md, "\n", xfa_text(XFA_SIMULATED_TEXT("Simulated GPU")));
     write_line(md, "\nAdvice: ", xfa_advice_verdict_text(c));

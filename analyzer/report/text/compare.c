@@ -42,6 +42,17 @@ static void write_verdict(const struct xfa_view *view, const char *name, char *t
     free(text);
 }
 
+/* The one that tells most, where it is not the run. */
+static void write_phase(const struct xfa_comparison *c, const struct xfa_view *view, FILE *out)
+{
+    static const char name[] = "phase";
+    char *text = xfa_phase_verdict_text(c);
+    if (text)
+        write_verdict(view, name, xfa_text(text + sizeof name), xfa_main_payoff(c)->time.verdict,
+                      out);
+    free(text);
+}
+
 static void write_head(const struct xfa_comparison *c, const struct xfa_view *view, FILE *out)
 {
     int width = view->width;
@@ -50,6 +61,7 @@ static void write_head(const struct xfa_comparison *c, const struct xfa_view *vi
         fputs(XFA_SIMULATED_TEXT("SIMULATED GPU") "\n\n", out);
     fprintf(out, "%sComparison%s\n", xfa_style(view, XFA_STYLE_TITLE),
             xfa_style(view, XFA_STYLE_NONE));
+    write_phase(c, view, out);
     write_verdict(view, "run", xfa_run_verdict_text(c), of_run(c), out);
     write_owned(out, width, "advice", xfa_advice_verdict_text(c));
     write_verdict(view, "--fail-on", xfa_limit_text(c), c->failed ? XFA_MORE : XFA_ALIKE, out);

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("comparison-leads-with-the-run", "analyzer/report/promise.c",
+      "predicted.likely >= run->predicted.likely / 2)",
+      "predicted.likely > run->predicted.likely)",
+      "the comparison of a training loop is about the start of Python",
+      "analyzer-compare_advice_test"),
     M("source-of-the-line-before", "analyzer/report/facts.c",
       "line && number < frame->line; number++)",
       "line && number + 1 < frame->line; number++)",

@@ -118,6 +118,15 @@ function inner({ report, timeline, choice }) {
     bar(recorded, whole, advised ? 'as recorded' : ''), advised && bar(advised, whole, 'as advised')];
 }
 
+// What the headline is of, where that is a phase: while its ranges were open, in any thread.
+function of_focus({ focus }) {
+  const whole = sum_of(focus?.shares);
+  if (!(whole > 0)) return null;
+  return [h('p', { class: 'dim part' }, 'In phase ', name(focus.phase), ', as recorded:'), bar(focus.shares, whole, ''),
+    h('p', { class: 'dim' }, parts_of(focus.shares).filter(([key]) => focus.shares[key] > 0).map(([key, title], i) => [i ? ', ' : '', h('span', { class: `key ${key}`, 'aria-hidden': 'true' }), `${title} `, figure(`timeline.focus.shares.${key}`, 'ns'), ` (${percent(focus.shares[key] / whole)})`])),
+    h('p', { class: 'dim part' }, 'The whole run:')];
+}
+
 const sum_of = (shares) => PARTS.reduce((all, [key]) => all + (shares?.[key] ?? 0), 0);
 
 export function where_time_went({ report, timeline, choice }) {
@@ -128,7 +137,7 @@ export function where_time_went({ report, timeline, choice }) {
     const at = choice.now.shares_at;
     const advised = at && value_at(at);
     const whole = Math.max(total, sum_of(shares.advised), sum_of(advised));
-    return [bar(shares, whole, advised ? 'as recorded' : ''),
+    return [of_focus(timeline), bar(shares, whole, advised ? 'as recorded' : ''),
       advised && bar(advised, whole, choice.words()),
       inner({ report, timeline, choice }),
       h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Where the time went, in figures' }, h('table', { class: 'legend' },
@@ -158,17 +167,28 @@ function set_list(choice) {
   }));
 }
 
+// The phase that the headline is of, before and after; with all fixes alone, since only that was played of it.
+function phase_before_after(whatif, focus, choice) {
+  const i = whatif.phases.findIndex(({ name: known }) => known === focus?.phase);
+  const at = `${W}.phases.${i}`;
+  if (choice.now.kind !== 'all' || i < 0 || whatif.phases[i].with_set_s === null) return null;
+  const part = (term, ...of) => h('div', {}, h('dt', {}, term), h('dd', {}, of));
+  const saved = `${at}.alone_s - ${at}.with_set_s`;
+  return h('dl', { class: 'verdict' }, part(['Phase ', name(focus.phase)], figure(`${at}.alone_s`)), part('With the best fixes', figure(`${at}.with_set_s`, 's')),
+    part('Saves', figure(saved, 's'), h('small', {}, `${percent((whatif.phases[i].alone_s - whatif.phases[i].with_set_s) / whatif.phases[i].alone_s)} of the phase`)));
+}
+
 // The run before and after, as three figures.
-function before_after(whatif, choice) {
+function before_after(whatif, choice, led) {
   const [before, saving] = [`${W}.alone_s`, `${W}.set_saving_s`];
   const { kind, at } = choice.now;
   const part = (term, ...of) => h('div', {}, h('dt', {}, term), h('dd', {}, of));
   const first = part('The run by itself', figure(before));
-  if (kind === 'none') return h('dl', { class: 'verdict' }, first, part('With no fix', figure(before)));
-  if (kind === 'unknown') return h('dl', { class: 'verdict' }, first, part('With these fixes', 'not known', h('small', {}, 'this set was not played: tick the first ones, one after the other, or all')));
-  if (kind === 'part') return h('dl', { class: 'verdict' }, first, part(choice.words(), figure(`${at}.with_s`), h('small', {}, 'likely; low and high are known for all together, and for each by itself')),
+  if (kind === 'none') return h('dl', { class: led ? 'verdict after' : 'verdict' }, first, part('With no fix', figure(before)));
+  if (kind === 'unknown') return h('dl', { class: led ? 'verdict after' : 'verdict' }, first, part('With these fixes', 'not known', h('small', {}, 'this set was not played: tick the first ones, one after the other, or all')));
+  if (kind === 'part') return h('dl', { class: led ? 'verdict after' : 'verdict' }, first, part(choice.words(), figure(`${at}.with_s`), h('small', {}, 'likely; low and high are known for all together, and for each by itself')),
     part('Saves', figure(`${at}.saved_s`), h('small', {}, figure(`${at}.saved_s / ${before}`), ' of the run')));
-  return h('dl', { class: 'verdict' }, first,
+  return h('dl', { class: led ? 'verdict after' : 'verdict' }, first,
     part('With the best fixes', figure(`${before} - ${saving}.likely`, 's'),
       h('small', {}, may_cost(whatif.set_saving_s)
         ? ['at best ', figure(`${before} - ${saving}.high`, 's'), ', may cost up to ', figure(`${saving}.low`, 'cost')]
@@ -201,7 +221,7 @@ function questions(findings) {
     h('small', { class: 'dim' }, ' (say so: --assume ', name(`${question.key}=yes`), ', or =no)'))));
 }
 
-export function best_set({ report, choice }) {
+export function best_set({ report, timeline, choice }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
   const asked = questions(findings);
@@ -209,6 +229,9 @@ export function best_set({ report, choice }) {
   if (!worth.length) return part(h('p', { class: 'calm' }, asked ? 'Nothing is worth changing for certain.' : 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
   if ((!choice.members.length && choice.whole) || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
-  return part(h('div', { role: 'status' }, redrawn(choice, () => before_after(whatif, choice))), set_list(choice),
+  return part(h('div', { role: 'status' }, redrawn(choice, () => {
+    const phase = phase_before_after(whatif, timeline.focus, choice);
+    return [phase, before_after(whatif, choice, phase)];
+  })), set_list(choice),
     redrawn(choice, () => choice.now.kind === 'all' && h('ul', { class: 'plain dim' }, times_rows(whatif))), played(whatif), believed(whatif));
 }

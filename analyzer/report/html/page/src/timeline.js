@@ -36,6 +36,22 @@ function busy_span(versions, whole) {
   return [Math.max(whole[0], first - room), Math.min(whole[1], last + room)];
 }
 
+// From the first range of the phase that the headline is of to its last, likewise; null: it is of none.
+function phase_span([recorded], { focus, names }, whole) {
+  if (!focus) return null;
+  let [first, last] = [Infinity, -Infinity];
+  for (const { kind, starts, slices } of recorded.tracks) {
+    if (kind !== 'ranges') continue;
+    for (let i = 0; i < starts.length; i++) {
+      if (names[slices.name?.[i]] !== focus.phase) continue;
+      first = Math.min(first, starts[i]);
+      last = Math.max(last, starts[i] + slices.dur[i]);
+    }
+  }
+  const room = (last - first) * 0.01;
+  return last > first ? [Math.max(whole[0], first - room), Math.min(whole[1], last + room)] : null;
+}
+
 function slice_lines(track, i, { names, links }) {
   const finding = links.finding_of(track, i);
   const { dur, count, bytes: moved, busy, name } = track.slices;
@@ -87,7 +103,8 @@ function drawing(versions, { timeline, links }, longest, changed) {
     Object.assign(state, layout(state.versions, width, state.all ? Infinity : TRACKS));
     draw_timeline(state);
   }
-  state.view.set(...busy);
+  const phase = phase_span(versions, timeline, whole);
+  state.view.set(...(phase ?? busy));
   const described = () => canvas.setAttribute('aria-label', `Timeline of ${state.versions.map((version) => `the run ${version.name}, ${text_of(version.length, 'ns')}`).join(' and ')}. The same in figures: below the drawing.`);
   described();
   changed((now) => {
@@ -111,6 +128,7 @@ function drawing(versions, { timeline, links }, longest, changed) {
   return h('div', {}, h('div', { class: 'controls' },
     button('Zoom in', () => state.view.zoom(2)), button('Zoom out', () => state.view.zoom(0.5)),
     button('Earlier', () => state.view.pan(-0.5)), button('Later', () => state.view.pan(0.5)),
+    phase && button('Phase', () => state.view.set(...phase)),
     button('GPU work', () => state.view.set(...busy)), button('Whole run', () => state.view.set(...whole)), all),
   box, status);
 }
