@@ -27,9 +27,9 @@
 #define LEAST_ALONE 16
 #define LEAST_BEHIND 32 /* calls */
 
-struct place {
+struct place { /* a key: without a byte that is not set */
     uint32_t stack, call;
-    uint8_t kind, loading;
+    uint16_t kind, loading;
 };
 
 struct behind { /* calls of one place that were made behind another thread's */
