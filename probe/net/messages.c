@@ -12,8 +12,8 @@
 #include "probe/net/collect.h"
 
 enum {
-    MOST_REPEATS = 16, /* windows of one order */
-    MOST_SHORT_BYTES = 64 << 10,
+    MOST_REPEATS = 16,     /* windows of one order */
+    SHORT_BYTES = 4 << 10, /* of messages of which 64 are never too many */
 };
 #define ORDER_NS 2e6 /* of one order: many short messages, few long ones */
 
@@ -63,8 +63,12 @@ static void size_order(struct xfp_net_order *o, struct guess g, double limit)
     double most = limit / XFP_NET_FEWEST, window = g.one_ns;
 
     o->window = 1;
-    if (!ping) {
-        double further = g.more_ns > 0 ? (most - g.one_ns) / g.more_ns : XFP_NET_WINDOW;
+    if (!ping && o->bytes <= SHORT_BYTES) {
+        o->window = XFP_NET_WINDOW;
+    } else if (!ping) {
+        /* latency may take all of the time, and is no reason for fewer messages */
+        double room = fmax(most - g.one_ns, most / 2);
+        double further = g.more_ns > 0 ? room / g.more_ns : XFP_NET_WINDOW;
 
         o->window = (uint32_t)fmin(fmax(1 + further, 1), XFP_NET_WINDOW);
         window += g.more_ns * (o->window - 1);
@@ -144,7 +148,7 @@ static void keep_path(struct xfp_net_run *run, const struct xfp_net_path *path)
 static struct guess guess(const struct xfp_net_path *path, uint64_t bytes, double one_ns,
                           double last_one_ns)
 {
-    struct guess g = {.one_ns = one_ns, .more_ns = bytes <= MOST_SHORT_BYTES ? 0 : one_ns};
+    struct guess g = {.one_ns = one_ns, .more_ns = bytes <= SHORT_BYTES ? 0 : one_ns};
     const struct xfp_point *last = path->points + path->point_count;
     uint32_t window = path->point_count ? path->windows[path->point_count - 1].messages : 0;
 
@@ -154,6 +158,15 @@ static struct guess guess(const struct xfp_net_path *path, uint64_t bytes, doubl
     else if (window)
         g.more_ns = one_ns;
     return g;
+}
+
+/* What one message of that size takes, after the last one measured: latency does not grow. */
+static double next_ns(const struct xfp_net_path *path, uint64_t bytes)
+{
+    const struct xfp_point *last = path->points + path->point_count - 1;
+    double latency = fmin(path->points[0].median_ns, last->median_ns);
+
+    return latency + (last->median_ns - latency) * (double)bytes / (double)last->bytes;
 }
 
 struct sweep {
@@ -169,16 +182,19 @@ static int measure_size(struct xfp_net_link *link, struct xfp_net_path *path, ui
     struct xfp_point *p = &path->points[path->point_count];
     struct xfp_net_windows *w = &path->windows[path->point_count];
     struct message m = {.link = link, .order = {.bytes = bytes, .what = what_of(path->shape)}};
-    double ns, left = xfp_net_left_ns(run), slice = left * 0.9 / (double)sizes_left;
+    double ns = 0, left = xfp_net_left_ns(run), slice = left * 0.9 / (double)sizes_left;
     int bad;
 
-    if (path->point_count && xfp_net_too_long(run, p[-1].median_ns * (double)bytes /
-                                                       (double)p[-1].bytes * XFP_NET_FEWEST))
+    if (path->point_count && xfp_net_too_long(run, next_ns(path, bytes) * XFP_NET_FEWEST))
         return 1;
     *p = (struct xfp_point){.bytes = bytes};
-    for (int i = 0; i < 2; i++) /* the first connects */
-        if (time_once(link, m.order, &ns))
+    for (int i = 0; i < 2; i++) { /* the first connects */
+        double again;
+
+        if (time_once(link, m.order, &again))
             return -1;
+        ns = i ? fmin(ns, again) : again;
+    }
     size_order(&m.order, guess(path, bytes, ns, sweep->last_one_ns),
                fmax(slice, XFP_NET_ALWAYS_NS));
     sweep->last_one_ns = ns;

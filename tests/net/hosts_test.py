@@ -69,7 +69,20 @@ class Hosts(Lab):
             self.assertGreater(p["min_ns"], 0.97 * frames, path["name"])
             self.assertLess(p["min_ns"], 4 * (frames + 4 * DELAY_US * 1e3), path["name"])
         self.assertIn("over cable0", run.stdout)
+        self.read_again(run.stdout)
         self.assertRegex(run.stdout, r"rank 0 \(host-a\) to rank 1 \(host-b\) over cable0.*many of 1 MiB reach")
+
+    def read_again(self, printed):
+        """The other commands of docs/walk-net.md."""
+        said = subprocess.run([PATHS.command, "probe", f"--summary={self.output}"], capture_output=True, text=True,
+                              check=True).stdout
+        words = [line for line in said.splitlines() if line.startswith("net/stream/")]
+        self.assertEqual(len(words), 2)
+        for line in words:
+            self.assertIn(line, printed)
+        same = subprocess.run([PATHS.command, "probe", "--compare", self.output, self.output], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(same.returncode, 0, same.stdout)
 
     def test_delay(self):
         run = self.run_net("-o", self.output, "--sizes", "1:4", "--quick", "--time-limit", "10", "--quiet")
