@@ -14,6 +14,7 @@
 #include "probe/net/collect.h"
 #include "probe/net/direct.h"
 #include "probe/net/introduce.h"
+#include "probe/net/nccl.h"
 #include "probe/net/watch.h"
 #include "probe/report/summary.h"
 
@@ -221,6 +222,11 @@ static int run_together(struct xfp_net_run *run)
     xfp_net_watch(run->rank, output);
     run->session.started_ns = run->last_kept_ns = xfp_wall_ns();
     measure(run);
+    xfp_net_watch_until(xfp_wall_ns() + (uint64_t)(GRACE_S * 1e9 + 1e9 * xfp_net_pair_s(run)),
+                        "NCCL");
+    if (xfp_net_measure_nccl(run) && !run->rank)
+        run->failed++;
+    xfp_net_watch_until(0, "");
     failed = run->failed;
     xfp_net_mpi(run, MPI_Reduce(&failed, &run->failed, 1, MPI_INT, MPI_SUM, 0, run->results),
                 "ending");

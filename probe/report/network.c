@@ -113,10 +113,11 @@ static struct libscols_table *new_table(const char *const *columns, size_t count
 static int finish(struct libscols_table *table, int bad, FILE *out)
 {
     static const size_t last_first[] = {6, 5};
+    size_t gone_first = table && scols_table_get_ncols(table) > 6 ? 2 : 0;
 
     if (table && !bad) {
         fputc('\n', out);
-        bad = xfp_print_fitting(table, last_first, 2, xfp_width(out), out);
+        bad = xfp_print_fitting(table, last_first, gone_first, xfp_width(out), out);
     }
     scols_unref_table(table);
     return !table || bad ? -1 : 0;
@@ -147,6 +148,39 @@ static int print_staged(const struct xfp_net_staged *s, FILE *out)
     return finish(table, bad, out);
 }
 
+/* Bandwidths as nccl-tests define them: of the algorithm, and what a bus would need for it. */
+static int add_collective(struct libscols_table *table, const struct xfp_net_collective *c)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    const struct xfp_point *best = &c->points[0];
+    char size[SIZE_TEXT];
+
+    if (!line)
+        return -1;
+    for (size_t i = 1; i < c->point_count; i++)
+        if (gbps_of(&c->points[i]) > gbps_of(best))
+            best = &c->points[i];
+    xfp_set_text(line, 0, c->name);
+    set_cell(line, 1, "%.2f", c->points[0].median_ns / 1e3);
+    scols_line_set_data(line, 2, xfp_size_text(best->bytes, size, sizeof(size)));
+    set_cell(line, 3, "%.3f", gbps_of(best));
+    set_cell(line, 4, "%.3f", gbps_of(best) * c->bus_per_algbw);
+    return 0;
+}
+
+static int print_collectives(const struct xfp_network *n, FILE *out)
+{
+    static const char *const columns[] = {"collective", "us", "best at", "algorithm GB/s",
+                                          "bus GB/s"};
+    struct libscols_table *table = new_table(columns, 5);
+    int bad = 0;
+
+    for (size_t i = 0; table && i < n->collective_count && !bad; i++)
+        if (n->collectives[i].point_count)
+            bad = add_collective(table, &n->collectives[i]);
+    return finish(table, bad, out);
+}
+
 static void print_rank(const struct xfp_net_rank *r, size_t rank, FILE *out)
 {
     xfc_print(out, "rank %zu: %s", rank, r->hostname);
@@ -174,13 +208,16 @@ int xfp_print_network(const struct xfp_profile *profile, FILE *out)
 
     if (!n)
         return 0;
-    xfc_print(out, "\n%s\n", n->mpi);
+    xfc_print(out, "\n%s%s%s\n", n->mpi, n->nccl && *n->nccl ? ", NCCL " : "",
+              n->nccl ? n->nccl : "");
     for (size_t i = 0; i < n->rank_count; i++)
         print_rank(&n->ranks[i], i, out);
     if (n->path_count)
         bad = print_paths(n, out);
     for (size_t i = 0; i < n->staged_count && n->staged_count <= 2 && !bad; i++)
         bad = print_staged(&n->staged[i], out);
+    if (n->collective_count && !bad)
+        bad = print_collectives(n, out);
     return bad || ferror(out) ? -1 : 0;
 }
 

@@ -287,6 +287,21 @@ static void print_overlap(const struct xfp_profile *profile, FILE *out)
     }
 }
 
+/* gbps is the algorithm's bandwidth. */
+static void print_collectives(const struct xfp_network *n, FILE *out)
+{
+    for (size_t i = 0; i < n->collective_count; i++) {
+        const struct xfp_net_collective *c = &n->collectives[i];
+        struct row r = {
+            .part = "network", .name = c->name, .method = "nccl", .figure = "collective"};
+
+        for (size_t j = 0; j < c->point_count; j++) {
+            set_point(&r, &c->points[j]);
+            print_row(out, &r);
+        }
+    }
+}
+
 /* Of both directions at once the bandwidth is that of both together. */
 static void print_messages(const struct xfp_network *n, FILE *out)
 {
@@ -335,6 +350,7 @@ static void print_net_staged_point(FILE *out, struct row r, const struct xfp_net
 static void print_network(const struct xfp_network *n, FILE *out)
 {
     print_messages(n, out);
+    print_collectives(n, out);
     for (size_t i = 0; i < n->staged_count; i++) {
         const struct xfp_net_staged *s = &n->staged[i];
         struct row r = {.part = "network",

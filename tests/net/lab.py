@@ -10,7 +10,7 @@ import unittest
 import jsonschema
 
 PARSER = argparse.ArgumentParser()
-for name in ("command", "net", "other", "simgpu", "schema"):
+for name in ("command", "net", "other", "simgpu", "schema", "nccl"):
     PARSER.add_argument(f"--{name}", required=True)
 PARSER.add_argument("--cable")
 PATHS, _ = PARSER.parse_known_args()

@@ -85,6 +85,44 @@ class TwoRanks(Lab):
         self.assertEqual(len([w for w in profile["warnings"] if "no copies between GPUs" in w]), 1)
 
 
+class Nccl(Lab):
+    """Collectives, with an NCCL of the tests' own."""
+
+    def collectives(self, ranks=2, **settings):
+        return self.measured(ranks, "--quick", "--sizes", "1:4K", "--time-limit", "2", gpu=True,
+                             XFERSCOPE_NCCL=PATHS.nccl, XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", **settings)
+
+    def test_collectives(self):
+        network = self.collectives(3)["network"]
+        self.assertEqual(network["nccl"], "2.28.3")
+        self.assertEqual([(c["name"], round(c["bus_per_algbw"], 6)) for c in network["collectives"]],
+                         [("net/nccl/all-reduce", 1.333333), ("net/nccl/all-gather", 0.666667),
+                          ("net/nccl/reduce-scatter", 0.666667), ("net/nccl/send-recv", 1)])
+        for c in network["collectives"]:  # whole elements for each of three ranks
+            self.assertTrue({p["bytes"] for p in c["points"]} <= {12, 60, 252, 1020, 4092}, c)
+            self.assertEqual(c["points"][0]["bytes"], 12)
+            self.assertTrue(all(p["n"] == 12 for p in c["points"]))
+
+    def test_wrong_data(self):
+        run = mpirun(2, "--quick", "--sizes", "1:4K", "--time-limit", "2", "-o", self.output, gpu=True,
+                     XFERSCOPE_NCCL=PATHS.nccl, XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu",
+                     XFERSCOPE_FAKE_NCCL="wrong")
+        self.assertEqual(run.returncode, 3, run.stderr)
+        profile = load(self.output)
+        self.assertIn("NCCL: wrong data after all-reduce", profile["warnings"])
+        self.assertEqual(profile["network"]["collectives"], [])
+
+    def test_one_that_does_not_start(self):
+        profile = self.collectives(XFERSCOPE_FAKE_NCCL="refuse")
+        self.assertEqual(len([w for w in profile["warnings"] if "NCCL: not measured: it does not start" in w]), 1)
+        self.assertEqual(profile["network"]["nccl"], "")
+
+    def test_two_ranks_on_one_gpu(self):
+        profile = self.measured(2, "--quick", "--sizes", "1:4", "--time-limit", "1", gpu=True,
+                                XFERSCOPE_NCCL=PATHS.nccl)
+        self.assertEqual(len([w for w in profile["warnings"] if "a GPU of its own for each rank" in w]), 1)
+
+
 class ManyRanks(Lab):
     def test_all_pairs(self):
         profile = self.measured(3, "--quick", "--sizes", "1:16", "--time-limit", "2")
