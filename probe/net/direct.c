@@ -15,6 +15,7 @@
 #include "probe/session.h"
 
 enum { STATUS_TAKEN = 40, STATUS_REFUSED, STATUS_WRONG, STATUS_NO_GPU };
+enum { STARTED = 3 /* the descriptor on which the child says that MPI has started */ };
 enum { TRY_S = 30, PAUSE_NS = 2000000, MOST_BYTES = 4 << 20 };
 
 extern char **environ;
@@ -51,7 +52,7 @@ static char **own_environment(void)
     return list;
 }
 
-static bool start(char **argv, pid_t *child)
+static bool start(char **argv, int told, pid_t *child)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -63,6 +64,7 @@ static bool start(char **argv, pid_t *child)
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, told, STARTED);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -74,10 +76,12 @@ static bool start(char **argv, pid_t *child)
     return started;
 }
 
-enum xfp_net_direct xfp_net_direct_of(int status)
+enum xfp_net_direct xfp_net_direct_of(int status, bool started)
 {
+    enum xfp_net_direct crashed = started ? XFP_NET_CRASHED : XFP_NET_NOT_TRIED;
+
     if (!WIFEXITED(status))
-        return XFP_NET_CRASHED;
+        return crashed;
     switch (WEXITSTATUS(status)) {
     case STATUS_TAKEN:
         return XFP_NET_TAKEN;
@@ -88,7 +92,7 @@ enum xfp_net_direct xfp_net_direct_of(int status)
     case STATUS_NO_GPU:
         return XFP_NET_NOT_TRIED;
     default: /* MPI's handler of signals ends it with a status of its own */
-        return XFP_NET_CRASHED;
+        return crashed;
     }
 }
 
@@ -98,18 +102,28 @@ enum xfp_net_direct xfp_net_try_device(int ordinal)
     char *argv[] = {name, word, number, NULL};
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     time_t until = time(NULL) + TRY_S;
-    int status = 0;
+    int status = 0, told[2];
     pid_t child;
+    bool started;
+    char byte;
 
     snprintf(number, sizeof(number), "%d", ordinal);
-    if (!start(argv, &child))
+    if (pipe2(told, O_CLOEXEC | O_NONBLOCK))
         return XFP_NET_NOT_TRIED;
+    if (!start(argv, told[1], &child)) {
+        close(told[0]);
+        close(told[1]);
+        return XFP_NET_NOT_TRIED;
+    }
     while (!waitpid(child, &status, WNOHANG)) {
         if (time(NULL) > until)
             kill(child, SIGKILL);
         nanosleep(&pause, NULL);
     }
-    return xfp_net_direct_of(status);
+    started = read(told[0], &byte, 1) == 1;
+    close(told[0]);
+    close(told[1]);
+    return xfp_net_direct_of(status, started);
 }
 
 /* ---- the child ------------------------------------------------------------------------------- */
@@ -143,6 +157,8 @@ static int try_device(struct xfp_session *s, int ordinal)
         return STATUS_NO_GPU;
     if (MPI_Init(NULL, NULL))
         return STATUS_REFUSED;
+    if (write(STARTED, "", 1) != 1)
+        return STATUS_NO_GPU;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && status == STATUS_TAKEN; i++)
         status = send_to_itself(s, &src, &dst, sizes[i]);

@@ -16,7 +16,8 @@ enum xfp_net_direct xfp_net_try_device(int ordinal);
  * status says what came of it. */
 int xfp_net_try_child(int argc, char **argv);
 
-/* A child's end as an answer. status: waitpid()'s. */
-enum xfp_net_direct xfp_net_direct_of(int status);
+/* A child's end as an answer. status: waitpid()'s; started: MPI had, so that what ended it was the
+ * device memory. */
+enum xfp_net_direct xfp_net_direct_of(int status, bool started);
 
 #endif

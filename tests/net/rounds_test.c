@@ -115,14 +115,17 @@ static void the_port_that_was_used(void **state)
 /* A crash is an answer, whatever status MPI's own handler of signals ends with. */
 static void ends_of_the_child(void **state)
 {
-    assert_int_equal(xfp_net_direct_of(11), XFP_NET_CRASHED); /* SIGSEGV */
-    assert_int_equal(xfp_net_direct_of(9), XFP_NET_CRASHED);
-    assert_int_equal(xfp_net_direct_of(1 << 8), XFP_NET_CRASHED); /* MPI_Abort */
-    assert_int_equal(xfp_net_direct_of(0), XFP_NET_CRASHED);
-    assert_int_equal(xfp_net_direct_of(40 << 8), XFP_NET_TAKEN);
-    assert_int_equal(xfp_net_direct_of(41 << 8), XFP_NET_REFUSED);
-    assert_int_equal(xfp_net_direct_of(42 << 8), XFP_NET_WRONG);
-    assert_int_equal(xfp_net_direct_of(43 << 8), XFP_NET_NOT_TRIED);
+    assert_int_equal(xfp_net_direct_of(11, true), XFP_NET_CRASHED); /* SIGSEGV */
+    assert_int_equal(xfp_net_direct_of(9, true), XFP_NET_CRASHED);
+    assert_int_equal(xfp_net_direct_of(1 << 8, true), XFP_NET_CRASHED); /* MPI_Abort */
+    assert_int_equal(xfp_net_direct_of(0, true), XFP_NET_CRASHED);
+    assert_int_equal(xfp_net_direct_of(40 << 8, true), XFP_NET_TAKEN);
+    assert_int_equal(xfp_net_direct_of(41 << 8, true), XFP_NET_REFUSED);
+    assert_int_equal(xfp_net_direct_of(42 << 8, true), XFP_NET_WRONG);
+    assert_int_equal(xfp_net_direct_of(43 << 8, true), XFP_NET_NOT_TRIED);
+    /* one whose MPI does not start alone has not tried anything */
+    assert_int_equal(xfp_net_direct_of(11, false), XFP_NET_NOT_TRIED);
+    assert_int_equal(xfp_net_direct_of(1 << 8, false), XFP_NET_NOT_TRIED);
 }
 
 int main(void)

@@ -19,7 +19,7 @@ ROWS = [
       "an interface that moved something else is named as the link",
       "net.rounds"),
     M("net-crash-untried", "probe/net/direct.c",
-      "    default: /* MPI's handler of signals ends it with a status of its own */\n        return XFP_NET_CRASHED;",
+      "    default: /* MPI's handler of signals ends it with a status of its own */\n        return crashed;",
       "    default: /* MPI's handler of signals ends it with a status of its own */\n        return XFP_NET_NOT_TRIED;",
       "an MPI that crashes on device memory is said not to have been tried",
       "net.rounds"),
