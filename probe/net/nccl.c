@@ -121,13 +121,12 @@ static int begin(struct part *p, const char *name, size_t bytes)
 /* What element `at` of `dst` is, when every rank's source is full of its number from 1 on. */
 static float expected(const struct part *p, const char *name, size_t at, size_t bytes)
 {
-    int n = p->run->count;
+    int n = p->run->count, sum = n * (n + 1) / 2, before = (p->run->rank + n - 1) % n;
+    size_t giver = at / (bytes / sizeof(float) / (size_t)n);
 
     if (!strcmp(name, "all-gather"))
-        return (float)(at / (bytes / sizeof(float) / (size_t)n) + 1);
-    if (!strcmp(name, "send-recv"))
-        return (float)((p->run->rank + n - 1) % n + 1);
-    return (float)(n * (n + 1)) / 2;
+        return (float)(giver + 1);
+    return (float)(strcmp(name, "send-recv") != 0 ? sum : before + 1);
 }
 
 static void run_once(struct part *p, const char *name, size_t bytes, int repeats)
@@ -301,7 +300,9 @@ static void note_version(struct part *p)
 
 static const char *why_not(struct part *p)
 {
-    if (!all_say(p->run, load(p)))
+    bool loaded = load(p);
+
+    if (!all_say(p->run, loaded) || !loaded)
         return ""; /* not there: nothing to say */
     if (!a_gpu_each(p->run))
         return "NCCL: not measured: it needs a GPU of its own for each rank";

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/profile/named_list.h"
+
 #define WORD_ROW(symbol, number, word)                                                             \
     case symbol:                                                                                   \
         return word;
@@ -66,28 +68,10 @@ static void free_rank(struct xfp_net_rank *rank)
     free(rank->gpu_uuid);
 }
 
-/* A list of the network: adding to it, moving all of it, freeing it. */
+/* A list of the network, and moving all of it to another. */
 #define LIST(kind, list, count)                                                                    \
-    int xfp_net_add_##kind(struct xfp_network *network, struct xfp_net_##kind *item)               \
-    {                                                                                              \
-        struct xfp_net_##kind *items;                                                              \
-                                                                                                   \
-        for (size_t i = 0; i < network->count; i++)                                                \
-            if (!strcmp(network->list[i].name, item->name)) {                                      \
-                free_##kind(&network->list[i]);                                                    \
-                network->list[i] = *item;                                                          \
-                return 0;                                                                          \
-            }                                                                                      \
-        items = realloc(network->list, (network->count + 1) * sizeof(*items));                     \
-        if (!items) {                                                                              \
-            free_##kind(item);                                                                     \
-            return -1;                                                                             \
-        }                                                                                          \
-        network->list = items;                                                                     \
-        items[network->count++] = *item;                                                           \
-        return 0;                                                                                  \
-    }                                                                                              \
-                                                                                                   \
+    XFP_NAMED_LIST(xfp_net_add_##kind, struct xfp_network, struct xfp_net_##kind, kind, list,      \
+                   count)                                                                          \
     static int move_##kind(struct xfp_network *network, struct xfp_network *other)                 \
     {                                                                                              \
         int bad = 0;                                                                               \
@@ -96,13 +80,6 @@ static void free_rank(struct xfp_net_rank *rank)
             bad |= xfp_net_add_##kind(network, &other->list[i]);                                   \
         other->count = 0;                                                                          \
         return bad;                                                                                \
-    }                                                                                              \
-                                                                                                   \
-    static void free_all_##kind(struct xfp_network *network)                                       \
-    {                                                                                              \
-        for (size_t i = 0; i < network->count; i++)                                                \
-            free_##kind(&network->list[i]);                                                        \
-        free(network->list);                                                                       \
     }
 
 LIST(path, paths, path_count)

@@ -168,21 +168,6 @@ static void take_windows(struct xfp_reader *r, const json_t *object, void *item)
     }
 }
 
-static void read_fit(struct xfp_reader *r, const json_t *object, struct xfp_fit *fit)
-{
-    fit->g_ns = NAN;
-    if (!json_is_object(object))
-        return;
-    fit->Lo_ns = xfp_read_positive(r, object, "Lo_ns", NAN);
-    fit->g_ns = xfp_read_positive(r, object, "g_ns", NAN);
-    fit->G_ns_per_byte = xfp_read_positive(r, object, "G_ns_per_byte", NAN);
-    fit->max_error = xfp_read_positive(r, object, "max_error", NAN);
-    fit->fit_min_bytes = (uint64_t)xfp_read_integer(r, object, "fit_min_bytes", 0, INT64_MAX, 0);
-    fit->valid = isfinite(fit->Lo_ns) && isfinite(fit->max_error) && fit->G_ns_per_byte > 0;
-    if (!fit->valid)
-        xfp_refuse(r, "fit", "needs Lo_ns, max_error and G_ns_per_byte above 0");
-}
-
 static void take_path(struct xfp_reader *r, const json_t *object, void *item)
 {
     struct xfp_net_path *path = item;
@@ -195,7 +180,7 @@ static void take_path(struct xfp_reader *r, const json_t *object, void *item)
     path->to = read_rank(r, object, "to");
     path->loaded = xfp_read_bool(r, object, "loaded", false);
     path->interface = xfp_read_text(r, object, "interface");
-    read_fit(r, json_object_get(object, "fit"), &path->fit);
+    xfp_read_fit(r, object, &path->fit);
     path->points = read_list(r, object, "points", XFP_MAX_POINTS, sizeof(*path->points),
                              &path->point_count, take_point);
     if (r->failed)

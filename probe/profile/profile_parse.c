@@ -109,7 +109,7 @@ static void read_points(struct xfp_reader *r, const json_t *object, struct xfp_p
     memcpy(r->where, where, sizeof(where));
 }
 
-static void read_fit(struct xfp_reader *r, const json_t *path, struct xfp_fit *fit)
+void xfp_read_fit(struct xfp_reader *r, const json_t *path, struct xfp_fit *fit)
 {
     const json_t *object = json_object_get(path, "fit");
 
@@ -146,7 +146,7 @@ static void read_path(struct xfp_reader *r, const json_t *object, struct xfp_pat
     path->row_bytes = (uint64_t)xfp_read_integer(r, object, "row_bytes", 0, INT64_MAX, 0);
     read_points(r, object, path);
     path->chosen = xfp_all_chosen(path);
-    read_fit(r, object, &path->fit);
+    xfp_read_fit(r, object, &path->fit);
 }
 
 /* Only the median is needed; the spread defaults to none. */

@@ -40,6 +40,10 @@ bool xfp_read_bool(struct xfp_reader *r, const json_t *object, const char *key, 
 double xfp_read_positive(struct xfp_reader *r, const json_t *object, const char *key,
                          double absent);
 
+/* The transfer model under `fit` of a path; without it fit->valid stays false. */
+struct xfp_fit;
+void xfp_read_fit(struct xfp_reader *r, const json_t *path, struct xfp_fit *fit);
+
 /* The array under key, or NULL (absent, or failed). */
 const json_t *xfp_read_array(struct xfp_reader *r, const json_t *object, const char *key,
                              size_t most);

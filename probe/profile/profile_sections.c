@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/profile/named_list.h"
+
 const struct xfp_staged *xfp_find_staged(const struct xfp_profile *profile, int src, int dst)
 {
     for (size_t i = 0; i < profile->staged_count; i++)
@@ -70,33 +72,7 @@ static void free_overlap(struct xfp_overlap *c)
 
 /* A section: its list in the profile and the functions over it. */
 #define SECTION(kind, list, count)                                                                 \
-    int xfp_add_##kind(struct xfp_profile *profile, struct xfp_##kind *item)                       \
-    {                                                                                              \
-        struct xfp_##kind *items;                                                                  \
-                                                                                                   \
-        for (size_t i = 0; i < profile->count; i++)                                                \
-            if (!strcmp(profile->list[i].name, item->name)) {                                      \
-                free_##kind(&profile->list[i]);                                                    \
-                profile->list[i] = *item;                                                          \
-                return 0;                                                                          \
-            }                                                                                      \
-        items = realloc(profile->list, (profile->count + 1) * sizeof(*items));                     \
-        if (!items) {                                                                              \
-            free_##kind(item);                                                                     \
-            return -1;                                                                             \
-        }                                                                                          \
-        profile->list = items;                                                                     \
-        items[profile->count++] = *item;                                                           \
-        return 0;                                                                                  \
-    }                                                                                              \
-                                                                                                   \
-    static void free_all_##kind(struct xfp_profile *profile)                                       \
-    {                                                                                              \
-        for (size_t i = 0; i < profile->count; i++)                                                \
-            free_##kind(&profile->list[i]);                                                        \
-        free(profile->list);                                                                       \
-    }                                                                                              \
-                                                                                                   \
+    XFP_NAMED_LIST(xfp_add_##kind, struct xfp_profile, struct xfp_##kind, kind, list, count)       \
     static bool has_##kind(const struct xfp_profile *profile, const char *name)                    \
     {                                                                                              \
         for (size_t i = 0; i < profile->count; i++)                                                \

@@ -216,29 +216,60 @@ static void print_streams(const struct xfp_profile *profile, FILE *out)
     }
 }
 
-static void print_staged_point(FILE *out, struct row r, const struct xfp_staged_point *p)
+/* The time of one way of copying. */
+struct figure {
+    const char *figure;
+    double ns;
+    const struct xfp_spread *spread;
+};
+
+/* What a 4B's ring was. */
+struct ring {
+    uint32_t buffers, streams;
+    uint64_t buffer_bytes;
+};
+
+static void print_versions(FILE *out, struct row r, const struct figure *figures, size_t count,
+                           const struct ring *ring)
 {
-    const struct {
-        const char *figure;
-        double ns;
-        const struct xfp_spread *spread;
-    } figures[] = {{"driver", p->peer_ns, &p->peer},
-                   {"2B", p->unpipelined_ns, &p->unpipelined},
-                   {"3B", p->pipelined_ns, &p->pipelined},
-                   {"4B", p->adaptive_ns, &p->adaptive}};
+    for (size_t i = 0; i < count; i++) {
+        bool adaptive = !strcmp(figures[i].figure, "4B");
 
-    r.bytes = r.moved = p->bytes;
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        bool ring = !strcmp(figures[i].figure, "4B");
-
+        if (!(figures[i].ns > 0))
+            continue;
         r.figure = figures[i].figure;
         r.median = figures[i].ns;
         set_spread(&r, figures[i].spread);
-        r.buffers = ring ? p->buffers : 0;
-        r.buffer_bytes = ring ? p->buffer_bytes : 0;
-        r.streams = ring ? p->streams : 0;
+        r.buffers = adaptive ? ring->buffers : 0;
+        r.buffer_bytes = adaptive ? ring->buffer_bytes : 0;
+        r.streams = adaptive ? ring->streams : 0;
         print_row(out, &r);
     }
+}
+
+static void print_cells(FILE *out, struct row r, const struct xfp_staged_cell *cells, size_t count)
+{
+    r.figure = "ring";
+    for (size_t i = 0; i < count; i++) {
+        r.bytes = r.moved = cells[i].bytes;
+        r.buffers = cells[i].buffers;
+        r.buffer_bytes = cells[i].buffer_bytes;
+        r.median = cells[i].median_ns;
+        set_spread(&r, &cells[i].spread);
+        print_row(out, &r);
+    }
+}
+
+static void print_staged_point(FILE *out, struct row r, const struct xfp_staged_point *p)
+{
+    const struct figure figures[] = {{"driver", p->peer_ns, &p->peer},
+                                     {"2B", p->unpipelined_ns, &p->unpipelined},
+                                     {"3B", p->pipelined_ns, &p->pipelined},
+                                     {"4B", p->adaptive_ns, &p->adaptive}};
+    const struct ring ring = {p->buffers, p->streams, p->buffer_bytes};
+
+    r.bytes = r.moved = p->bytes;
+    print_versions(out, r, figures, 4, &ring);
 }
 
 static void print_staged(const struct xfp_profile *profile, FILE *out)
@@ -251,15 +282,7 @@ static void print_staged(const struct xfp_profile *profile, FILE *out)
 
         for (size_t j = 0; j < s->point_count; j++)
             print_staged_point(out, r, &s->points[j]);
-        r.figure = "ring";
-        for (size_t j = 0; j < s->cell_count; j++) {
-            r.bytes = r.moved = s->cells[j].bytes;
-            r.buffers = s->cells[j].buffers;
-            r.buffer_bytes = s->cells[j].buffer_bytes;
-            r.median = s->cells[j].median_ns;
-            set_spread(&r, &s->cells[j].spread);
-            print_row(out, &r);
-        }
+        print_cells(out, r, s->cells, s->cell_count);
     }
 }
 
@@ -323,28 +346,14 @@ static void print_messages(const struct xfp_network *n, FILE *out)
 
 static void print_net_staged_point(FILE *out, struct row r, const struct xfp_net_staged_point *p)
 {
-    const struct {
-        const char *figure;
-        double ns;
-        const struct xfp_spread *spread;
-    } figures[] = {{"2B", p->unpipelined_ns, &p->unpipelined},
-                   {"3B", p->pipelined_ns, &p->pipelined},
-                   {"4B", p->adaptive_ns, &p->adaptive},
-                   {"MPI", p->direct_ns, &p->direct}};
+    const struct figure figures[] = {{"2B", p->unpipelined_ns, &p->unpipelined},
+                                     {"3B", p->pipelined_ns, &p->pipelined},
+                                     {"4B", p->adaptive_ns, &p->adaptive},
+                                     {"MPI", p->direct_ns, &p->direct}};
+    const struct ring ring = {p->buffers, 0, p->buffer_bytes};
 
     r.bytes = r.moved = p->bytes;
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        bool ring = !strcmp(figures[i].figure, "4B");
-
-        if (!(figures[i].ns > 0))
-            continue;
-        r.figure = figures[i].figure;
-        r.median = figures[i].ns;
-        set_spread(&r, figures[i].spread);
-        r.buffers = ring ? p->buffers : 0;
-        r.buffer_bytes = ring ? p->buffer_bytes : 0;
-        print_row(out, &r);
-    }
+    print_versions(out, r, figures, 4, &ring);
 }
 
 static void print_network(const struct xfp_network *n, FILE *out)
@@ -360,15 +369,7 @@ static void print_network(const struct xfp_network *n, FILE *out)
 
         for (size_t j = 0; j < s->point_count; j++)
             print_net_staged_point(out, r, &s->points[j]);
-        r.figure = "ring";
-        for (size_t j = 0; j < s->cell_count; j++) {
-            r.bytes = r.moved = s->cells[j].bytes;
-            r.buffers = s->cells[j].buffers;
-            r.buffer_bytes = s->cells[j].buffer_bytes;
-            r.median = s->cells[j].median_ns;
-            set_spread(&r, &s->cells[j].spread);
-            print_row(out, &r);
-        }
+        print_cells(out, r, s->cells, s->cell_count);
     }
 }
 
