@@ -28,13 +28,6 @@ static void sent(const struct xft_event *event, const struct xfs_rows *src)
         xfs_access_sent(event, src);
 }
 
-void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst)
-{
-    xfs_content_hash(event, dst, event->dst_mem == XFT_MEM_WRITE_COMBINED);
-    if (xfs_access_on()) /* the hash has read it, too */
-        xfs_access_arrived(event, dst);
-}
-
 /* An Async copy to pageable memory returns when the data is there. */
 static void fetched(const struct xft_event *event, const struct xfs_rows *dst)
 {

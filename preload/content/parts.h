@@ -27,9 +27,6 @@ void xfs_content_skip(enum xfs_skip why, unsigned n);
 /* Hashes the rows if the budget allows it, and writes the event's CONTENT. */
 void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory);
 
-/* What a copy to the host brought is there. */
-void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst);
-
 /* What hashes took or are expected to take, in ns. */
 struct xfs_hash_ns {
     uint64_t whole, sampled;
@@ -54,6 +51,8 @@ void xfs_budget_after_fork(void);
 /* ---- waiting.c: copies to the host in flight ------------------------------------- */
 
 #define XFS_WAITING_MOST 1024
+/* What a copy to the host brought is there. */
+void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst);
 bool xfs_waiting_start(void);
 void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows);
 /* Gives up copies in flight that write to this range. True when there were any: the content of that

@@ -1,4 +1,5 @@
 #include "preload/content/parts.h"
+#include "preload/content/access.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -139,6 +140,13 @@ static bool covers(const struct wait *wait, const struct waiting *copy)
     if ((stream == 2 || wait->only_thread) && copy->thread != wait->thread)
         return false;
     return stream > 2 || same_device;
+}
+
+void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst)
+{
+    xfs_content_hash(event, dst, event->dst_mem == XFT_MEM_WRITE_COMBINED);
+    if (xfs_access_on()) /* the hash has read it, too */
+        xfs_access_arrived(event, dst);
 }
 
 /* Takes one copy at a time, so that the lock is not held while it is hashed. */

@@ -7,27 +7,10 @@
 #define XFP_NET_EXCHANGE_H
 
 #include "probe/net/net.h"
+#include "probe/net/order.h"
 #include "probe/net/stage.h"
 
 #define XFP_NET_WINDOW 64 /* messages, as in the OSU benchmarks */
-
-enum xfp_net_what {
-    XFP_NET_END = 1, /* the leader has no more orders */
-    XFP_NET_OPEN,    /* allocate what copies between GPUs need: `bytes` of each */
-    XFP_NET_CLOSE,
-    XFP_NET_DO_PING,   /* `repeat` round trips of `bytes` */
-    XFP_NET_DO_STREAM, /* `repeat` windows of `window` messages */
-    XFP_NET_DO_BOTH,   /* the same, in both directions */
-    XFP_NET_DO_RING,   /* a copy from GPU to GPU through `buffers` of `buffer_bytes` */
-    XFP_NET_DO_DIRECT, /* the same by MPI itself */
-};
-
-struct xfp_net_order {
-    uint32_t what;
-    uint32_t check; /* true: the follower clears its memory before and compares it after */
-    uint32_t window, repeat, buffers;
-    uint64_t bytes, buffer_bytes;
-};
 
 /* Both ends of a pair, as one of them sees it. */
 struct xfp_net_link {

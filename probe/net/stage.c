@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "probe/measure/budget.h"
-#include "probe/net/exchange.h"
+#include "probe/net/net.h"
+#include "probe/net/order.h"
 
 enum { TAG_CHUNK = 1, TAG_DONE };
 

@@ -9,7 +9,7 @@
 #include "probe/profile/profile_json.h"
 #include "common/text.h"
 #include "probe/progress.h"
-#include "probe/report/report.h"
+#include "probe/report/width.h"
 #include "xferscope/profile_network.h"
 
 /* The figures that are compared, of any part of the profile: medians at ascending keys. */

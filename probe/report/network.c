@@ -6,7 +6,6 @@
 
 #include "common/text.h"
 #include "probe/progress.h"
-#include "probe/report/report.h"
 #include "probe/report/summary.h"
 #include "probe/report/width.h"
 

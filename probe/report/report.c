@@ -15,11 +15,6 @@
 
 #define LEGEND_WIDTH 97 /* of paragraphs where the output is no terminal */
 
-void xfp_set_text(struct libscols_line *line, size_t column, const char *text)
-{
-    scols_line_refer_data(line, column, xfc_shown(text, strlen(text)));
-}
-
 static void set_cell(struct libscols_line *line, size_t column, const char *format, double x)
 {
     char text[64];

@@ -8,8 +8,6 @@
 
 #include "xferscope/profile.h"
 
-struct libscols_line;
-
 /* A format of `--format`: its word and its printer (0, or -1 on a write error). */
 struct xfp_report_format {
     const char *word;
@@ -18,8 +16,5 @@ struct xfp_report_format {
 
 /* The format of that word, NULL when there is none. */
 const struct xfp_report_format *xfp_report_format(const char *word);
-
-/* A cell of a table with text of the profile's. */
-void xfp_set_text(struct libscols_line *line, size_t column, const char *text);
 
 #endif

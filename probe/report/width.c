@@ -5,6 +5,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 size_t xfp_width(FILE *out)
 {
     struct winsize size;
@@ -71,4 +73,9 @@ int xfp_print_fitting(struct libscols_table *table, const size_t *last_first, si
                 left_out, left_out == 1 ? "" : "s", left_out == 1 ? "it" : "them");
     free(text);
     return bad ? -1 : 0;
+}
+
+void xfp_set_text(struct libscols_line *line, size_t column, const char *text)
+{
+    scols_line_refer_data(line, column, xfc_shown(text, strlen(text)));
 }

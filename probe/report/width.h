@@ -26,4 +26,7 @@ void xfp_print_words(const char *text, size_t width, FILE *out);
 int xfp_print_fitting(struct libscols_table *table, const size_t *last_first, size_t count,
                       size_t width, FILE *out);
 
+/* A cell of a table with text of the profile's. */
+void xfp_set_text(struct libscols_line *line, size_t column, const char *text);
+
 #endif

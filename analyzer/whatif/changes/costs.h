@@ -68,7 +68,7 @@ double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what
 double xfw_registration_cost(const struct xfa_achievable *achievable, int node, int gpu,
                              uint64_t bytes, enum xfw_certainty certainty, bool *known);
 
-/* ---- locking.c: page-locked memory ----------------------------------------------------------- */
+/* ---- page-locked memory ---------------------------------------------------------------------- */
 
 /* Made by the program itself: new memory is mapped, touched by so many threads and page-locked; and
  * undone. The fewest threads, on half of the processors at most, that take hardly longer than the

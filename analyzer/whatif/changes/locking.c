@@ -1,104 +1,12 @@
+/*
+ * lock by hand: the program maps, touches and page-locks the memory itself, where it had the driver
+ * allocate it page-locked; and undoes that where it had the driver free it (costs.h has what both
+ * take).
+ */
 #include <math.h>
-#include <stdio.h>
 
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
-
-/* By how much such calls differ from process to process: page-locking 64 MiB and undoing it took 28
- * to 43 ms on one machine (docs/analyze.md). */
-#define VARIES 0.25
-#define ENOUGH 1.1 /* of the fastest */
-
-/* ---- what it costs --------------------------------------------------------------------------- */
-
-static bool may_use(const struct xfa_achievable *achievable, unsigned threads)
-{
-    return threads == 1 ||
-           (achievable->profile && (int)threads <= achievable->profile->machine.cpus / 2);
-}
-
-static struct xfw_locking by_threads(const struct xfa_achievable *achievable, int node, int gpu,
-                                     uint64_t bytes, enum xfw_certainty certainty, unsigned threads)
-{
-    struct xfw_locking locking = {.threads = threads};
-    char take[32], give[40];
-    if (bytes < XFW_LOCK_LEAST || !may_use(achievable, threads))
-        return locking;
-    snprintf(take, sizeof take, "lock/threads%u", threads);
-    snprintf(give, sizeof give, "un%s", take);
-    locking.take_ns = xfw_table_cost(achievable, take, node, gpu, bytes, certainty);
-    locking.give_ns = xfw_table_cost(achievable, give, node, gpu, bytes, certainty);
-    locking.known = locking.take_ns > 0 && locking.give_ns > 0;
-    return locking;
-}
-
-struct xfw_locking xfw_locking_cost(const struct xfa_achievable *achievable, int node, int gpu,
-                                    uint64_t bytes, enum xfw_certainty certainty)
-{
-    static const unsigned threads[] = {1, 4, 8, 16};
-    enum { COUNT = sizeof threads / sizeof *threads };
-    struct xfw_locking each[COUNT];
-    double least = INFINITY;
-    for (size_t i = 0; i < COUNT; i++) {
-        each[i] = by_threads(achievable, node, gpu, bytes, certainty, threads[i]);
-        least = each[i].known ? fmin(least, each[i].take_ns) : least;
-    }
-    for (size_t i = 0; i < COUNT; i++)
-        if (each[i].known && each[i].take_ns <= ENOUGH * least)
-            return each[i];
-    return (struct xfw_locking){0};
-}
-
-double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
-                        enum xfw_certainty certainty, bool *known)
-{
-    bool registered = false;
-    double least = xfw_registration_cost(achievable, node, gpu, bytes, certainty, &registered);
-    double take = xfw_table_cost(achievable, "alloc/pinned", node, gpu, bytes, certainty);
-    double give = xfw_table_cost(achievable, "free/pinned", node, gpu, bytes, certainty);
-    struct xfw_locking by_hand = xfw_locking_cost(achievable, node, gpu, bytes, certainty);
-    least = registered ? least : INFINITY;
-    if (take > 0 && give > 0)
-        least = fmin(least, take + give);
-    if (by_hand.known)
-        least = fmin(least, by_hand.take_ns + by_hand.give_ns);
-    if (known)
-        *known = isfinite(least);
-    return isfinite(least) ? least : 0;
-}
-
-/* What such a call took when the machine was probed; INFINITY: not measured. */
-static double probed_ns(const struct xfa_achievable *achievable, const struct xfw_op *op)
-{
-    static const char *const kinds[XFT_MEMORY_COUNT] = {
-        [XFT_MEM_DEVICE] = "device",   [XFT_MEM_PINNED] = "pinned",
-        [XFT_MEM_MAPPED] = "mapped",   [XFT_MEM_WRITE_COMBINED] = "write-combined",
-        [XFT_MEM_MANAGED] = "managed", [XFT_MEM_REGISTERED] = "pageable",
-    };
-    static const char *const calls[] = {
-        [XFT_EVENT_ALLOC] = "alloc",
-        [XFT_EVENT_FREE] = "free",
-        [XFT_EVENT_REGISTER] = "register",
-        [XFT_EVENT_UNREGISTER] = "unregister",
-    };
-    char name[64];
-    if (op->memory >= XFT_MEMORY_COUNT || !kinds[op->memory] || achievable->match == XFA_MATCH_NO)
-        return INFINITY;
-    snprintf(name, sizeof name, "%s/%s", calls[op->kind], kinds[op->memory]);
-    double ns = xfw_table_cost(achievable, name, -1, op->gpu, op->bytes, XFW_LIKELY);
-    return ns > 0 ? ns : INFINITY;
-}
-
-double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
-                          enum xfw_certainty certainty)
-{
-    double usual = fmin(op->own_ns, (op->own_ns + probed_ns(achievable, op)) / 2);
-    return certainty == XFW_HIGH     ? op->own_ns
-           : certainty == XFW_LIKELY ? usual
-                                     : usual * (1 - VARIES);
-}
-
-/* ---- the change ------------------------------------------------------------------------------ */
 
 struct state {
     struct xfa_table held; /* by address */
