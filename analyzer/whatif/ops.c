@@ -145,6 +145,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
     } else {
         to_stream(ops, &op, event);
         op.engine = what == XFW_HOST_FUNCTION ? XFW_NO_ENGINE : XFW_COMPUTE;
+        op.one_engine = what == XFW_GRAPH && one_engine(ops, op.gpu);
         op.exclusive = false;
     }
     if (what == XFW_KERNEL) {
@@ -431,6 +432,35 @@ static void set_engine(struct xfw_op *op, const struct xfa_class *class)
         op->gpu = (int16_t)gpu;
 }
 
+/* What the profile knows of such a copy when it queues. */
+static void pace(const struct xfa_transfer *transfer, uint64_t bytes, double *paced_ns,
+                 double *lead_ns)
+{
+    const struct xfp_fit *fit = transfer->class->achievable.fit;
+    if (!fit || !(fit->g_ns > 0))
+        return;
+    *paced_ns = fit->g_ns + fit->G_ns_per_byte * (double)bytes;
+    if (!xfa_row_pageable(&transfer->class->key.row))
+        *lead_ns = xfp_fit_lead(fit);
+}
+
+static void note_graph_copy(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    const struct xfa_device_copy *device = &transfer->device;
+    enum xft_direction direction = transfer->class->key.row.direction;
+    if (device->start_ns == 0 || device->end_ns < device->start_ns)
+        return;
+    struct xfw_graph_copy copy = {
+        .record = {.start_ns = device->start_ns, .end_ns = device->end_ns},
+        .engine = direction == XFT_DIR_H2D   ? XFW_TO_DEVICE
+                  : direction == XFT_DIR_D2H ? XFW_TO_HOST
+                                             : XFW_NO_ENGINE,
+    };
+    pace(transfer, event->bytes, &copy.paced_ns, &copy.lead_ns);
+    xfw_ops_queue_record_part(ops->queue, event->correlation, &copy);
+}
+
 static void observe_transfer(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
@@ -441,13 +471,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     xfw_ops_queue_at(ops->queue, event->start_ns);
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
-        const struct xfa_event copy = {.start_ns = device->start_ns, .end_ns = device->end_ns};
-        enum xft_direction direction = transfer->class->key.row.direction;
-        if (device->start_ns)
-            xfw_ops_queue_record_part(ops->queue, event->correlation, &copy,
-                                      direction == XFT_DIR_H2D   ? XFW_TO_DEVICE
-                                      : direction == XFT_DIR_D2H ? XFW_TO_HOST
-                                                                 : XFW_NO_ENGINE);
+        note_graph_copy(ops, event);
         return;
     }
     struct xfw_op op = begin_op(ops, event, XFW_COPY);
@@ -468,12 +492,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     if (transfer->timed == XFA_TIMED_SAMPLE)
         op.duration_ns = transfer->achieved_ns; /* of others, until it is settled */
     add_costs(ops, &op, transfer->blocks);
-    const struct xfp_fit *fit = transfer->class->achievable.fit;
-    if (fit && fit->g_ns > 0) {
-        op.paced_ns = fit->g_ns + fit->G_ns_per_byte * (double)event->bytes;
-        if (!xfa_row_pageable(&transfer->class->key.row))
-            op.lead_ns = xfp_fit_lead(fit);
-    }
+    pace(transfer, event->bytes, &op.paced_ns, &op.lead_ns);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
     pending->blocks = transfer->blocks;
     xfw_ops_queue_release(ops->queue, false);

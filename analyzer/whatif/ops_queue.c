@@ -293,17 +293,21 @@ void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xfa_event *r
 }
 
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
-                               const struct xfa_event *record, enum xfw_engine engine)
+                               const struct xfw_graph_copy *copy)
 {
     struct xfw_pending *pending = wanting(queue, correlation);
     if (!pending)
         return;
-    add_device(queue, pending, record);
-    double ns = (double)(int64_t)(record->end_ns - record->start_ns);
-    if (engine == XFW_TO_DEVICE)
-        pending->op.up_ns += fmax(0, ns);
-    else if (engine == XFW_TO_HOST)
-        pending->op.down_ns += fmax(0, ns);
+    struct xfw_op *op = &pending->op;
+    double ns = (double)(copy->record.end_ns - copy->record.start_ns);
+    add_device(queue, pending, &copy->record);
+    if (copy->engine == XFW_TO_DEVICE) {
+        op->lead_ns = op->up_ns > 0 ? op->lead_ns : fmin(copy->lead_ns, ns);
+        op->up_ns += ns;
+        op->paced_ns += copy->paced_ns;
+    } else if (copy->engine == XFW_TO_HOST) {
+        op->down_ns += ns;
+    }
 }
 
 void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_event *record)

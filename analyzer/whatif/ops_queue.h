@@ -53,9 +53,15 @@ void xfw_ops_queue_expect_moves(struct xfw_ops_queue *queue, struct xfw_pending 
 
 /* A record of the device. It is kept for a while when its call has not come yet. */
 void xfw_ops_queue_record(struct xfw_ops_queue *queue, const struct xfa_event *record);
-/* Of a part of a launched graph, by that engine; of memory, for the oldest prefetch of it. */
+/* Of a copy in a launched graph: its times, by which engine; for op.h, 0 if not known. */
+struct xfw_graph_copy {
+    struct xfa_event record;
+    enum xfw_engine engine;
+    double lead_ns, paced_ns;
+};
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
-                               const struct xfa_event *record, enum xfw_engine engine);
+                               const struct xfw_graph_copy *copy);
+/* Of memory, for the oldest prefetch of it. */
 void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_event *record);
 
 /* The host waits with this op, which is not pushed yet, until end_ns: what was submitted before and

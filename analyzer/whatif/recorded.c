@@ -119,6 +119,11 @@ static bool ran_alone(const struct engine *engine, double start, double end)
     return true;
 }
 
+static void note_piece(struct engine *engine, double start, double end)
+{
+    engine->pieces[engine->next++ % PIECES] = (struct piece){start, end};
+}
+
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     double end = op->device_end_ns;
@@ -128,8 +133,13 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     xfw_streams_note(&recorded->streams, op, end);
     if (isnan(op->device_end_ns))
         return;
-    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
-    engine->pieces[engine->next++ % PIECES] = (struct piece){op->device_start_ns, end};
+    struct engine *engines = gpu_at(recorded, op->gpu)->engines;
+    note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
+    if (op->up_ns > 0) /* of a graph */
+        note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns,
+                   fmin(end, op->device_start_ns + op->up_ns));
+    if (op->down_ns > 0)
+        note_piece(&engines[XFW_TO_HOST], fmax(op->device_start_ns, end - op->down_ns), end);
 }
 
 /* Submitted and gone on: what made it start when it did? */
@@ -177,6 +187,24 @@ static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct
         op->space_ns = fmin(op->space_ns, space + op->records_device_ns); /* if it queued */
         learn(&engine->lead, op->lead_ns);
     }
+}
+
+/* A graph's first copy to the device has a lead as others have, found in the same way. */
+static void settle_graph(struct xfw_recorded *recorded, struct xfw_op *op, double latency)
+{
+    struct engine *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
+    double busy = engine_ready(copies, op->device_start_ns);
+    if (busy > 0 && op->device_start_ns <= busy + ROUNDING_NS) {
+        double submitted = fmax(op->start_ns + latency, op->end_ns);
+        op->lead_ns = fmin(usual_or(&copies->lead, op->lead_ns), op->lead_ns);
+        double hidden = fmin(fmax(0, busy - submitted), op->lead_ns);
+        op->up_ns += hidden;
+        op->duration_ns += hidden;
+    } else {
+        op->lead_ns = fmin(op->lead_ns, fmax(0, op->up_ns - op->paced_ns));
+        learn(&copies->lead, op->lead_ns);
+    }
+    op->paced_ns = 0; /* of its copies, not of the graph */
 }
 
 /* The call returned with the data, or when that was staged. */
@@ -256,6 +284,9 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
         op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = fmax(ready, engine_ready(engine, op->device_start_ns));
+        if (op->up_ns > 0) /* of a graph */
+            ready = fmax(ready, engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
+                                             op->device_start_ns));
         if (ahead && op->exclusive &&
             op->device_start_ns - fmax(ready, op->start_ns) > XFW_QUEUED_NS)
             ready = fmax(ready, ahead->busy_until(ahead->self, op));
@@ -263,7 +294,9 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
             settle_blocking(op, ready);
         else
             settle_submitted(op, engine, ready);
-        if (op->lead_ns > 0)
+        if (op->what == XFW_GRAPH && op->up_ns > 0)
+            settle_graph(recorded, op, op->latency_ns);
+        else if (op->lead_ns > 0)
             settle_lead(recorded, op, engine, op->latency_ns);
         if (op->what == XFW_KERNEL)
             xfw_known_times_learn(&recorded->known, op);

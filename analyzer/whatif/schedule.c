@@ -220,6 +220,31 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 
 /* ---- device work ----------------------------------------------------------------------------- */
 
+/* A graph's copies to the device are taken to come first, those to the host last: each as soon as
+ * its engine is free. */
+static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *op,
+                            struct interval *work)
+{
+    struct xfw_op part = xfw_op_none();
+    part.gpu = op->gpu;
+    part.stream = op->stream;
+    part.one_engine = op->one_engine;
+    if (!(op->up_ns + op->down_ns > 0) || op->up_ns + op->down_ns > op->duration_ns)
+        return;
+    if (op->up_ns > 0) {
+        part.engine = XFW_TO_DEVICE;
+        part.duration_ns = op->up_ns;
+        part.lead_ns = xfw_min(op->lead_ns, op->up_ns);
+        struct interval up = place(schedule, &part, work->start + part.lead_ns, part.lead_ns);
+        *work = (struct interval){.start = up.start, .end = up.end + op->duration_ns - op->up_ns};
+    }
+    if (op->down_ns > 0) {
+        part.engine = XFW_TO_HOST;
+        part.duration_ns = op->down_ns;
+        work->end = place(schedule, &part, work->end - op->down_ns, 0).end;
+    }
+}
+
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
     bool placed = op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0;
@@ -233,6 +258,8 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     struct interval work = {.start = start, .end = start + op->duration_ns};
     if (placed)
         work = place(schedule, op, start, lead);
+    else if (op->what == XFW_GRAPH)
+        copies_of_graph(schedule, op, &work);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
     xfw_streams_note(&schedule->streams, op, schedule->last_end);

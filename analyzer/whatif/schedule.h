@@ -11,6 +11,9 @@
  * the engine is still running. So n copies that queue take Lo + kG + (n - 1)g (van Werkhoven et
  * al., section V), whatever stream they are in.
  *
+ * A launched graph is one piece of work, but its copies occupy their engines: to the device from
+ * its start on, to the host at its end.
+ *
  * Unchanged ops take what they took. A call to a stream waits while XFW_OUTSTANDING operations of
  * that stream are not done (the depth of its queue: PyTorch's Holistic Trace Analysis names 1024).
  */

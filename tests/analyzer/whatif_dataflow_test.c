@@ -555,6 +555,28 @@ static void test_graphs(void **state)
     finish(&run);
 }
 
+/* Graphs of two streams: their copies have one engine each way, the first one's lead passes while
+ * the one before it runs. */
+static void test_graphs_share_engines(void **state)
+{
+    struct run run;
+    (void)state;
+    start(&run);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct xfw_op *op = add(&run, hand_work(XFW_GRAPH, i, 0, 0, 3 * NS));
+        op->up_ns = op->down_ns = NS;
+    }
+    sync(&run);
+    assert_true(before(&run) == 4 * NS);
+    run.ops[0].lead_ns = run.ops[1].lead_ns = 20;
+    assert_true(before(&run) == 4 * NS); /* those to the host have none */
+    run.ops[0].down_ns = run.ops[1].down_ns = 0;
+    assert_true(before(&run) == 4 * NS - 20);
+    run.ops[0].up_ns = 0; /* kernels alone: nothing is shared */
+    assert_true(before(&run) == 3 * NS);
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -578,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_many_spans),
         cmocka_unit_test(test_both_ways),
         cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_graphs_share_engines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -356,6 +356,7 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
         struct xfw_op up = part_of_graph(op, XFW_TO_DEVICE, op->up_ns);
         up.stream = xfw_player_side_stream(player, op->stream, XFW_SIDE_UP);
         up.latency_ns = op->latency_ns;
+        up.lead_ns = op->lead_ns;
         xfw_op_take_gap(&up, op);
         xfw_player_stream_after(player, up.stream, after);
         xfw_player_play(player, &up);
@@ -379,6 +380,7 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
         last->played = down.stream;
     }
     op->duration_ns -= op->up_ns + op->down_ns;
+    op->up_ns = op->down_ns = op->lead_ns = 0;
 }
 
 /* ---- events and waits ----------------------------------------------- */

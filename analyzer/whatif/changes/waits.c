@@ -37,8 +37,9 @@ static void wait_for(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
                      struct xfw_player *player, struct xfw_op *op, bool before_gap)
 {
     struct xfw_op wait = xfw_op_like(op);
-    wait.awaits = XFW_AWAITS_EVENT;
+    wait.awaits = use->recorded ? XFW_AWAITS_EVENT : XFW_AWAITS_STREAM;
     wait.event = use->event;
+    wait.stream = use->stream;
     wait.own_ns = xfw_asked_scalar(&reuse->asked, &change->analysis->achievable, "sync/event",
                                    use->gpu, XFW_SYNC_NS);
     wait.wake_ns = XFW_WAKE_NS;
@@ -269,6 +270,8 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
     uint32_t event = reuse->next < reuse->made ? use->event : xfw_player_side_event(player);
     reuse->made += reuse->next == reuse->made;
     reuse->next = (reuse->next + 1) % XFW_USES;
+    const struct xfw_use_class *class = class_of(reuse, op->class);
+    bool itself = class->itself && class->seen >= ENOUGH_USES; /* it has events of its own */
     *use = (struct xfw_use){
         .first = host->first,
         .end = host->first + host->bytes,
@@ -279,8 +282,11 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
         .gpu = op->gpu,
         .to_host = host->to_host,
         .open = true,
+        .recorded = !itself,
     };
     reuse->open++;
+    if (itself)
+        return;
     struct xfw_op record = xfw_op_like(op);
     record.what = XFW_RECORD;
     record.event = event;

@@ -11,7 +11,8 @@
  * Before that the host waits for the copy, by an event that was recorded behind it, unless the
  * program itself has waited. Of memory that was fetched by copies of a class for which the program
  * was seen to wait itself, later, before it used the memory in another copy (its own wait for the
- * stream, the device, or an event behind the copy), nothing else is waited for any more.
+ * stream, the device, or an event behind the copy), nothing else is waited for any more. Copies of
+ * a class, in either direction, for which the program waits itself have no event recorded.
  *
  * Copies of the legacy default stream go to the stream of the work that they are for: to the
  * device, of the next work of their thread (where that is known from the time before, by their
@@ -40,7 +41,8 @@ struct xfw_reuse { /* zeroed at first */
         uint32_t behind[2]; /* the program's events behind it, + 1: the first and the last */
         int16_t gpu;
         bool open, to_host;
-        bool waited; /* nothing is to be waited for: what the program does is looked at */
+        bool waited;   /* nothing is to be waited for: what the program does is looked at */
+        bool recorded; /* the event is behind it; else its stream is waited for, if need be */
     } uses[XFW_USES];
     unsigned open, next;
     unsigned made; /* uses that have their event */
