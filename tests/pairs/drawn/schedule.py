@@ -21,6 +21,7 @@ WASTES = {
     "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait"},
     "mapped": {"mapped-memory"},
     "default": {"default-stream-serialization"},
+    "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
                                          ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
@@ -54,7 +55,7 @@ def draw(seed):
     rng = random.Random(seed)
     stages = [draw_stage(rng) for _ in range(rng.randint(1, 3))]
     for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
-        stage, one = rng.choice(stages), rng.choice(sorted(WASTES))
+        stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - {"few"}))
         wastes = stage["wastes"]
         if one == "default" and stage["kind"] == "n":
             continue  # the rules of the default stream hold for blocking streams
@@ -205,27 +206,24 @@ class Stage:
             self.w.do(self.locks[1], 15, host)
 
 
-def changed(program, waste, **change):
-    """The program with this change of all stages that have the waste."""
-    stages = [{**stage, **{key: value(stage) for key, value in change.items()}} if waste in stage["wastes"] else stage
-              for stage in program["stages"]]
-    return {**program, "stages": stages}
+def changed(program, change):
+    """The program with change(stage), a dictionary, made in each stage."""
+    return {**program, "stages": [{**stage, **change(stage)} for stage in program["stages"]]}
 
 
-def fixed_forms(program):
+def fixed_forms(program, streams=(3, 4, 8)):
     """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
-    it saves (a buffer that is read over the link while the GPU would be idle); and none, with more streams in place
-    of the one that `serial` leaves, since their number is part of the remedy; and with memory that the driver
-    allocates in place of registered one. The fastest is the fixed program."""
+    it saves (a buffer that is read over the link while the GPU would be idle); none, with at least so many streams,
+    since their number is part of a remedy, and two are too few where a step's latency is longer than a copy; and
+    with memory that the driver allocates in place of registered one. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     bases = [program]
     if "pageable" in wastes:
-        bases.append(changed(program, "pageable", allocates=lambda stage: True))
+        bases.append(changed(program, lambda stage: {"allocates": True}))
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
-        for streams in (3, 4, 8) if "serial" in wastes else ():
-            forms.append((changed(base, "serial", streams=lambda stage, n=streams: max(n, stage["streams"])), []))
+        forms += [(changed(base, lambda stage, n=n: {"streams": max(n, stage["streams"])}), []) for n in streams]
     return forms
 
 
