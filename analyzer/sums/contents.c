@@ -113,6 +113,11 @@ static void take_access(struct xfa_contents *contents, const struct xfa_event *e
 {
     const struct xfa_host_access *access = &event->access;
     contents->host.told++;
+    if (event->start_ns > contents->now->time)
+        settle(contents);
+    if (access->what & XFT_HOST_READS_KNOWN && access->what & XFT_HOST_SENT &&
+        !(access->what & XFT_HOST_READ) && contents->now->watched)
+        xfa_contents_unread(contents, access->copied_ns, event->bytes);
     if (!(access->what & XFT_HOST_WRITES_KNOWN) || access->copied_ns != event->start_ns ||
         !contents->now->watched)
         return;

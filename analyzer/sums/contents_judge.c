@@ -377,6 +377,25 @@ static bool is_sampled(const struct xfa_contents_process *now, const struct xfa_
     return hash && hash->width < item->bytes && !is_proven(now, moved, found);
 }
 
+/* What is gone on the way back was fetched for nothing: that is known now. */
+void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint64_t bytes)
+{
+    const struct xfa_contents_process *now = contents->now;
+    size_t least = now->moved_count > LOOKED_BACK ? now->moved_count - LOOKED_BACK : 0;
+    for (size_t i = now->moved_count; i > least; i--) {
+        const struct xfa_moved *moved = &now->moved[i - 1];
+        if (moved->ns != copied_ns || moved->bytes != bytes)
+            continue;
+        bool marked = false;
+        for (size_t surely = XFA_UNSEEN; surely < XFA_SURELY; surely++)
+            marked =
+                marked || xfw_marked(&contents->fetched[surely], now->process, moved->transfer);
+        if (marked)
+            xfw_mark(&contents->fetched[XFA_SURE], now->process, moved->transfer);
+        return;
+    }
+}
+
 static void judge_transfer(struct xfa_contents *contents, const struct xfa_content *item,
                            const struct xfa_content *hash)
 {

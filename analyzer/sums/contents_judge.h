@@ -67,6 +67,9 @@ void xfa_contents_forget(struct xfa_contents_process *now);
 /* The host has waited for something: what was on its way to it may be there, and changed. */
 void xfa_contents_waited(struct xfa_contents_process *now);
 
+/* The host has not read what a copy brought to it, whose call began then, but sent it back. */
+void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint64_t bytes);
+
 /* A transfer, or a write of memory. hash: NULL = none. */
 void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content *item,
                         const struct xfa_content *hash);

@@ -12,7 +12,15 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 
-enum { ROUNDS = 20, COPY_NS = 60000, WORK_NS = 50000, GIVEN = 1, NAMED = 1, SAMPLE = 4096 };
+enum {
+    ROUNDS = 20,
+    COPY_NS = 60000,
+    WORK_NS = 50000,
+    WITHIN_NS = 1000,
+    GIVEN = 1,
+    NAMED = 1,
+    SAMPLE = 4096
+};
 enum { HOST = 0x100000, TABLE = 0x900000, DEVICE = 0x40000000 };
 
 struct program {
@@ -58,6 +66,8 @@ static void begin(struct play *play, struct trace_builder *b, bool asked)
 static struct analyzed weighed(struct trace_builder *b)
 {
     struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    const struct xfp_place device = {XFT_MEM_DEVICE, 0, -1};
+    measured_path(profile, XFP_COPY, XFT_DIR_D2D, device, device, WITHIN_NS);
     struct analyzed a = analyzed_start(profile);
     analyzed_add(&a, b);
     analyzed_finish(&a);
@@ -213,6 +223,60 @@ static void test_uploads_of_what_nobody_wrote(void **state)
     expect_same(XFT_HOST_WRITES_KNOWN | XFT_HOST_WROTE, SINCE_THE_LAST, 0, false);
 }
 
+/* ---- state that goes down and up again ------------------------------------------------------- */
+
+/* What the run would save at worst without a state's ways down and up. */
+static double saved_at_worst(unsigned what)
+{
+    struct play play;
+    struct trace_builder b;
+    begin(&play, &b, true);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct xft_event ways[2];
+        for (unsigned up = 0; up < 2; up++) {
+            struct xft_event *call =
+                play_copy(&play, up ? STACK_UPLOAD : STACK_RESULTS, up ? XFT_DIR_H2D : XFT_DIR_D2H,
+                          XFT_MEM_PAGEABLE, MIB, COPY_NS);
+            call->src = up ? HOST : DEVICE;
+            call->dst = up ? DEVICE : HOST;
+            ways[up] = *call;
+            struct xft_event content = *call;
+            uint64_t now = play.now;
+            content.kind = XFT_EVENT_CONTENT;
+            content.aux = 1000 + round;
+            content.width = SAMPLE;
+            play.lane = LANE_OTHER;
+            play.now = call->start_ns;
+            play_event(&play, content, 0);
+            play.now = call->start_ns;
+            if (up)
+                tell(&play, &ways[1], XFT_HOST_WRITES_KNOWN, ways[0].start_ns);
+            play.lane = LANE_MAIN;
+            play.now = now;
+        }
+        tell(&play, &ways[0], what, 0);
+        play.now += WORK_NS;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = weighed(&b);
+    const struct xfa_finding *found = analyzed_finding(&a, XFA_FINDING_RETURNED, NULL);
+    assert_non_null(found);
+    assert_false(found->probably);
+    double low = found->saving.low + xfw_unsure_ns(a.findings->whatif, found->saving.likely);
+    analyzed_free(&a);
+    return low / COPY_NS;
+}
+
+static void test_state_that_nobody_looks_at(void **state)
+{
+    (void)state;
+    double unknown = saved_at_worst(0);
+    double read = saved_at_worst(XFT_HOST_READS_KNOWN | XFT_HOST_READ | XFT_HOST_SENT);
+    double unread = saved_at_worst(XFT_HOST_READS_KNOWN | XFT_HOST_SENT);
+    assert_true(fabs(unknown - read) < 0.01);
+    assert_true(unread > read + 0.8 * ROUNDS); /* the ways down go as well, for sure */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_downloads_that_were_not_watched),
         cmocka_unit_test(test_downloads_that_are_used),
         cmocka_unit_test(test_uploads_of_what_nobody_wrote),
+        cmocka_unit_test(test_state_that_nobody_looks_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
