@@ -20,6 +20,10 @@
 
 /* Heads a report of a simulated GPU. */
 #define XFA_SIMULATED_TEXT(gpu) gpu ": the figures show how xferscope works, not what a GPU does."
+/* Heads one of a run in which the host's accesses were watched. */
+#define XFA_WATCHED_TEXT                                                                           \
+    "Recorded with --host-access: the program was slower, and so are the times; a usual run has "  \
+    "its own."
 
 enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 

@@ -27,7 +27,7 @@ enum skip {
         SKIP_COUNT
 };
 
-/* The program's, for each page that it writes: 1.1 us beside an H200 (docs/results/), 4 us on
+/* The program's, for each page that it writes: 1.1 us beside an H200 (docs/settings.md), 4 us on
  * slower virtual machines. */
 #define FAULT_NS 2000
 #define FREE_NS 50000000 /* what may be spent in any case: short programs are asked as well */

@@ -63,6 +63,9 @@ class Accesses(Bench):
         self.assertEqual(self.told(trace), self.expected())
         said = report(trace)["run"]["host_access"]
         self.assertEqual((said["asked"], said["told"], said["not_told"]), (True, sum(map(len, self.expected())), 0))
+        for form in ("text", "markdown"):
+            shown = run([XFERSCOPE, "analyze", "--format", form, trace]).stdout.decode()
+            self.assertIn("Recorded with --host-access", shown)
         self.assertIn("the program was slower", run([XFERSCOPE, "analyze", "--full", trace]).stdout.decode()
                       .replace("\n               ", " "))
 
@@ -92,6 +95,7 @@ class Accesses(Bench):
         result = record(PROGRAMS / "accesses", cwd=self.folder, options=("-o", "run"))
         self.assertEqual(result.returncode, 0, result.stderr)
         document = report(self.folder / "run.xft")
+        self.assertNotIn("--host-access", run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode())
         self.assertEqual((document["run"]["host_access"]["asked"], document["run"]["host_access"]["told"]), (False, 0))
         self.assertNotIn("unused-download", [finding["kind"] for finding in document["findings"]])
 
