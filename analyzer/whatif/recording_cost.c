@@ -80,7 +80,7 @@ static enum xfw_behind next_behind(const struct xfw_op *op, bool blocks, enum xf
 
 static double launch_ns(const struct xfw_records_cost *cost, enum xfw_behind behind)
 {
-    return behind == XFW_BEHIND_WAIT && cost->after_wait > 0 ? cost->after_wait : cost->launch;
+    return behind != XFW_BEHIND_LAUNCH && cost->after_wait > 0 ? cost->after_wait : cost->launch;
 }
 
 static double copy_ns(const struct xfw_records_cost *cost, bool from_device, bool blocks,

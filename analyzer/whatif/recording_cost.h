@@ -17,7 +17,7 @@ struct xfw_records_cost {
     bool known;
     double launch, launch_device, set, sync, record;
     double first_copy, first_launch; /* once in a process, on top of these */
-    double after_wait, after_launch; /* to a launch when the thread has waited, to an asynchronous
+    double after_wait, after_launch; /* to a launch that is not behind a launch, to an asynchronous
                                         copy to the host behind a launch; 0: as to others */
     bool moves_known; /* the next two: of each record of managed memory that moved on demand */
     double demanded, fetched;
