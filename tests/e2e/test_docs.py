@@ -96,6 +96,13 @@ class Pages(unittest.TestCase):
             lines = [*lines[:shown.count("\n") - 1], "..."]
         return "\n".join(lines) + "\n"
 
+    def test_slips_of_the_hand(self):
+        for slip, meant in (("--versoin", "option '--versoin'; did you mean '--version'?"),
+                            ("recrod", "command 'recrod'; did you mean 'record'?"),
+                            ("--zzz", "option '--zzz'; xferscope --help lists them")):
+            done = run([XFERSCOPE, slip])
+            self.assertEqual((done.returncode, done.stderr.decode()), (2, f"xferscope: there is no {meant}\n"))
+
     def test_every_command_has_a_page(self):
         for command in COMMANDS:
             page = (ROOT / "docs" / f"{command}.md").read_text()

@@ -49,16 +49,19 @@ static const struct command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    const char *names[COMMAND_COUNT], *nearest;
+    static const char *const options[] = {"--help", "--version"};
+    const size_t option_count = sizeof options / sizeof *options;
+    const char *names[COMMAND_COUNT], *nearest, *what = *name == '-' ? "option" : "command";
 
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
-    nearest = xfc_nearest(name, names, COMMAND_COUNT);
+    nearest = *name == '-' ? xfc_nearest(name, options, option_count)
+                           : xfc_nearest(name, names, COMMAND_COUNT);
     if (nearest)
-        xfc_print(stderr, "xferscope: there is no command '%s'; did you mean '%s'?\n", name,
+        xfc_print(stderr, "xferscope: there is no %s '%s'; did you mean '%s'?\n", what, name,
                   nearest);
     else
-        xfc_print(stderr, "xferscope: there is no command '%s'; xferscope --help lists them\n",
+        xfc_print(stderr, "xferscope: there is no %s '%s'; xferscope --help lists them\n", what,
                   name);
     return XFERSCOPE_EXIT_USAGE;
 }
