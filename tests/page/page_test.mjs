@@ -498,6 +498,27 @@ test('the phase that the headline is of leads', async () => {
   assert.equal(await (await open(pages.static.file)).evaluate(() => JSON.parse(document.getElementById('timeline').textContent).focus), null);
 });
 
+test('an answer that is ticked becomes the command that counts with it', async () => {
+  const trace = join(data, 'examples', 'jax_fit.xft');
+  const { file, json } = make_page(xferscope, 'asked', trace, '-p', join(data, 'examples', 'machine.json'));
+  const [{ question }] = json.findings.filter((finding) => finding.question).sort((a, b) => b.question.up_to_s - a.question.up_to_s);
+  const page = await open(file);
+  assert.equal(await page.$('.told pre'), null);
+  const [yes, no] = await page.$$('.questions li:first-child input');
+  await yes.check();
+  const line = () => page.$eval('.told code', (node) => node.textContent);
+  const words = (answer) => ['xferscope', 'analyze', trace, '-p', join(data, 'examples', 'machine.json'), '--assume', `${question.key}=${answer}`, '-f', 'html', '--open'];
+  const parsed = async () => command('/bin/sh', '-c', `printf '%s\\n' ${await line()}`).trim().split('\n');
+  assert.deepEqual(await parsed(), words('yes'));
+  await no.check();
+  assert.equal(await yes.isChecked(), false);
+  assert.deepEqual(await parsed(), words('no'));
+  assert.notEqual(command(xferscope, 'analyze', ...words('yes').slice(2, 7), '--brief'), command(xferscope, 'analyze', ...words('no').slice(2, 7), '--brief'));
+  await no.uncheck();
+  assert.equal(await page.$('.told pre'), null);
+  await page.context().close();
+});
+
 test('a link to a part that is shown later finds it; so does paper', async () => {
   const page = await open(pages.pytorch.file);
   const fragment = await page.context().newPage();

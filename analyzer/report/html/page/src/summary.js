@@ -1,6 +1,7 @@
 // The top of the page: what the run is, where its time went, and what it would take with the best fixes.
-import { bounds, figure, facts, h, may_cost, name, redrawn, section, value_at } from './dom.js';
+import { add, bounds, figure, facts, h, may_cost, name, redrawn, section, value_at } from './dom.js';
 import { base_name, command_line, percent, plural, run_name, shown, text_of } from './format.js';
+import { copy_button } from './copy.js';
 import { title_of } from './titles.js';
 
 function counted(list) {
@@ -214,20 +215,39 @@ function times_rows(whatif) {
   return rows.filter(([, , times]) => times.with_set_s !== null).map(([title, at]) => h('li', {}, title, ': ', figure(`${at}.alone_s`), ' -> ', figure(`${at}.with_set_s`)));
 }
 
-// What decides, and the record cannot show: up to how much, if what, and how to say so.
-function questions(findings) {
+// Yes and no, of which one may be ticked. say(null): neither is.
+function answer(key, say) {
+  const boxes = ['yes', 'no'].map((word) => h('input', { type: 'checkbox', value: word, 'aria-label': `${key}: ${word}`, onchange: ({ target }) => {
+    for (const box of boxes) if (box !== target) box.checked = false;
+    say(target.checked ? word : null);
+  } }));
+  return boxes.map((box) => h('label', {}, box, ` ${box.value} `));
+}
+
+// What decides, and the record cannot show: up to how much, if what. What is ticked becomes the command that counts
+// with it: the run has to be replayed.
+function questions({ findings, run, machine }) {
   const asked = findings.map(({ question }, i) => ({ question, i })).filter(({ question }) => question).sort((a, b) => b.question.up_to_s - a.question.up_to_s);
   if (!asked.length) return null;
-  return h('ul', { class: 'questions plain' }, asked.map(({ question, i }) => h('li', {},
-    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if),
-    h('small', { class: 'dim' }, ' (say so: --assume ', name(`${question.key}=yes`), ', or =no)'))));
+  const answers = new Map();
+  const told = h('div', { class: 'told', role: 'status' });
+  const say = (key) => (word) => {
+    answers.delete(key);
+    if (word) answers.set(key, word);
+    const said = [...answers].flatMap(([of, is]) => ['--assume', `${of}=${is}`]);
+    const line = command_line(['xferscope', 'analyze', run.trace, ...(machine.profile ? ['-p', machine.profile] : []), ...said, '-f', 'html', '--open']);
+    told.replaceChildren();
+    if (said.length) add(told, h('p', { class: 'dim' }, 'What the run would save with that:'), h('pre', {}, h('code', {}, shown(line))), copy_button(line, 'Copy the command'));
+  };
+  return [h('ul', { class: 'questions plain' }, asked.map(({ question, i }) => h('li', {},
+    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), told];
 }
 
 export function best_set({ report, timeline, choice }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
-  const asked = questions(findings);
-  const part = (...children) => section('advice', 'What to do', ...children, asked);
+  const asked = questions(report);
+  const part = (...children) => section('advice', 'What to do', ...children, ...(asked ?? []));
   if (!worth.length) return part(h('p', { class: 'calm' }, asked ? 'Nothing is worth changing for certain.' : 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
   if ((!choice.members.length && choice.whole) || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
