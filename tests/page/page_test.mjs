@@ -510,6 +510,8 @@ test('an answer that is ticked becomes the command that counts with it', async (
   const words = (answer) => ['xferscope', 'analyze', trace, '-p', join(data, 'examples', 'machine.json'), '--assume', `${question.key}=${answer}`, '-f', 'html', '--open'];
   const parsed = async () => command('/bin/sh', '-c', `printf '%s\\n' ${await line()}`).trim().split('\n');
   assert.deepEqual(await parsed(), words('yes'));
+  await page.setViewportSize({ width: 360, height: 900 });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the command is wider than the window');
   await no.check();
   assert.equal(await yes.isChecked(), false);
   assert.deepEqual(await parsed(), words('no'));
