@@ -54,7 +54,7 @@ static bool ask_kernel(int fd, struct xfp_net_port *p)
         snprintf(p->driver, sizeof(p->driver), "%.31s", driver.driver);
     request.ifr_data = (char *)&link;
     if (!ioctl(fd, SIOCETHTOOL, &request)) {
-        uint32_t speed = ethtool_cmd_speed(&link);
+        uint32_t speed = (uint32_t)link.speed_hi << 16 | link.speed;
 
         p->mbps = speed == UINT32_MAX || speed == UINT16_MAX ? 0 : speed;
     }

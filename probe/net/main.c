@@ -15,7 +15,6 @@
 #include "probe/net/introduce.h"
 #include "probe/net/nccl.h"
 #include "probe/net/watch.h"
-#include "probe/report/summary.h"
 
 enum { MOST_BYTES = 1 << 30, KEPT_IN_ALL = 400000, KEPT_OF_SIZE = 1024, GRACE_S = 60 };
 
@@ -125,10 +124,6 @@ static int print(const struct xfp_net_run *run, const char *saved)
 
     if (!text || !c->options.quiet)
         bad = format->print(run->session.profile, stdout);
-    if (c->summary && text && !bad) {
-        putchar('\n');
-        bad = xfp_print_sections(run->session.profile, stdout);
-    }
     if (*saved && text && !c->options.quiet)
         xfc_print(stdout, "\nmachine profile: %s\n", saved);
     return fflush(stdout) || ferror(stdout) ? -1 : bad;
