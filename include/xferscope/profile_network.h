@@ -105,9 +105,9 @@ struct xfp_net_collective {
 };
 
 struct xfp_network {
-    char *mpi;      /* as the library calls itself: "Open MPI v4.1.4" */
-    char *protocol; /* what UCX said it used, one line; "" = nothing */
-    char *nccl;     /* "2.28.3"; "" = not used */
+    char *mpi;  /* as the library calls itself: "Open MPI v4.1.4" */
+    char *ucx;  /* version of the UCX that MPI has loaded: "1.13.1"; "" = none */
+    char *nccl; /* "2.28.3"; "" = not used */
     size_t rank_count;
     struct xfp_net_rank *ranks; /* by rank */
     size_t path_count;

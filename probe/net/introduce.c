@@ -1,5 +1,6 @@
 #include "probe/net/introduce.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,19 @@ static void mpi_version(char *text, size_t bytes)
     if (MPI_Get_library_version(all, &length))
         all[0] = '\0';
     snprintf(text, bytes, "%.*s", (int)strcspn(all, ",\n"), all);
+}
+
+/* Only one that MPI has loaded: this program does not. */
+static void ucx_version(char *text, size_t bytes)
+{
+    void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_NOLOAD);
+    const char *(*version)(void) = NULL;
+
+    if (library)
+        *(void **)&version = dlsym(library, "ucp_get_version_string");
+    snprintf(text, bytes, "%s", version ? version() : "");
+    if (library)
+        dlclose(library);
 }
 
 static int open_session(struct xfp_net_run *run, struct xfp_net_hello *own)
@@ -142,6 +156,7 @@ static int fill_ranks(struct xfp_net_run *run)
     if (!n)
         return -1;
     n->mpi = xfp_clean_text(run->hellos[0].mpi);
+    n->ucx = xfp_clean_text(run->hellos[0].ucx);
     n->ranks = calloc((size_t)run->count, sizeof(*n->ranks));
     for (int i = 0; n->ranks && i < run->count; i++) {
         const struct xfp_net_hello *h = &run->hellos[i];
@@ -158,7 +173,7 @@ static int fill_ranks(struct xfp_net_run *run)
         if (fill_interfaces(h, rank))
             return -1;
     }
-    return n->ranks && n->mpi ? 0 : -1;
+    return n->ranks && n->mpi && n->ucx ? 0 : -1;
 }
 
 /* What makes figures doubtful, or absent. */
@@ -201,6 +216,7 @@ int xfp_net_introduce(struct xfp_net_run *run)
     xfp_net_mpi(run, MPI_Comm_dup(MPI_COMM_WORLD, &run->results), "beginning");
     open_session(run, &own);
     mpi_version(own.mpi, sizeof(own.mpi));
+    ucx_version(own.ucx, sizeof(own.ucx));
     own.port_count = (int)xfp_net_read_ports(own.ports);
     exchange(run, &own);
     choose_gpu(run, &own);

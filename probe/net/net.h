@@ -24,7 +24,7 @@
 
 /* What each rank tells all others of itself. */
 struct xfp_net_hello {
-    char mpi[96], hostname[128], machine_id[24], gpu_name[96], gpu_uuid[64];
+    char mpi[96], ucx[32], hostname[128], machine_id[24], gpu_name[96], gpu_uuid[64];
     char no_gpu[200]; /* why it uses none; "" = it does */
     int gpu, driver_version, simulated;
     int direct; /* enum xfp_net_direct */

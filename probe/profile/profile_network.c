@@ -112,7 +112,7 @@ void xfp_net_free(struct xfp_network *network)
     free_all_collective(network);
     free(network->ranks);
     free(network->mpi);
-    free(network->protocol);
+    free(network->ucx);
     free(network->nccl);
     free(network);
 }

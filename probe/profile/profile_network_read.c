@@ -308,7 +308,7 @@ void xfp_read_network(struct xfp_reader *r, const json_t *root, struct xfp_profi
         return;
     }
     n->mpi = xfp_read_text(r, object, "mpi");
-    n->protocol = xfp_read_text(r, object, "protocol");
+    n->ucx = xfp_read_text(r, object, "ucx");
     n->nccl = xfp_read_text(r, object, "nccl");
     n->ranks =
         read_list(r, object, "ranks", XFP_MAX_RANKS, sizeof(*n->ranks), &n->rank_count, take_rank);

@@ -184,7 +184,7 @@ int xfp_write_network(const struct xfp_profile *profile, FILE *out)
     if (!n)
         return 0;
     fputs(" \"network\": {", out);
-    bad |= put_text(out, "mpi", n->mpi) | put_text(out, "protocol", n->protocol) |
+    bad |= put_text(out, "mpi", n->mpi) | put_text(out, "ucx", n->ucx) |
            put_text(out, "nccl", n->nccl);
     fputs("\"ranks\": [", out);
     for (size_t i = 0; i < n->rank_count; i++)

@@ -207,8 +207,12 @@ int xfp_print_network(const struct xfp_profile *profile, FILE *out)
 
     if (!n)
         return 0;
-    xfc_print(out, "\n%s%s%s\n", n->mpi, n->nccl && *n->nccl ? ", NCCL " : "",
-              n->nccl ? n->nccl : "");
+    xfc_print(out, "\n%s", n->mpi);
+    if (n->ucx && *n->ucx)
+        xfc_print(out, ", UCX %s", n->ucx);
+    if (n->nccl && *n->nccl)
+        xfc_print(out, ", NCCL %s", n->nccl);
+    fputc('\n', out);
     for (size_t i = 0; i < n->rank_count; i++)
         print_rank(&n->ranks[i], i, out);
     if (n->path_count)

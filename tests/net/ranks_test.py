@@ -73,6 +73,17 @@ class TwoRanks(Lab):
             self.assertEqual(grid, {(2, 65536), (8, 65536), (32, 65536), (2, 262144), (8, 262144)})
         self.assertEqual([r["direct"] for r in network["ranks"]], ["taken", "taken"])
 
+    def test_ucx_where_mpi_uses_it(self):
+        """Its version; none where MPI has not loaded it, though it is installed."""
+        small = ("--quick", "--sizes", "1:4", "--time-limit", "1")
+        without = self.measured(2, *small, launcher=("--mca", "pml", "ob1"))
+        self.assertEqual(without["network"]["ucx"], "")
+        run = mpirun(2, "-o", self.output, "--quiet", *small,
+                     launcher=("--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"))
+        if run.returncode:
+            self.skipTest("this MPI does not run on UCX here")
+        self.assertRegex(load(self.output)["network"]["ucx"], r"^\d+\.\d+\.\d+$")
+
     def test_one_rank_without_a_gpu(self):
         program = ["-x", f"LD_LIBRARY_PATH={PATHS.simgpu}", PATHS.command, "probe", "--net", "--quick", "--sizes",
                    "1K:4K", "--quiet", "-o", self.output, ":", "-n", "1", "-x", "LD_LIBRARY_PATH=", PATHS.command,

@@ -26,51 +26,95 @@
     ", \"buffers\": 8, \"buffer_bytes\": 65536" more "}"
 
 static const char full[] = HEAD
-    ", \"network\": {\"mpi\": \"Some MPI 1\", \"protocol\": \"rc\", \"nccl\": \"2.1\","
+    ", \"network\": {\"mpi\": \"Some MPI 1\", \"ucx\": \"1.2\", \"nccl\": \"2.1\","
     " \"ranks\": [{\"hostname\": \"a\", \"gpu\": 1, \"gpu_name\": \"G\", \"driver_version\": 13000,"
     "   \"direct\": \"crashed\", \"interfaces\": [{\"name\": \"eth0\", \"driver\": \"veth\","
     "   \"mbps\": 10000, \"mtu\": 9000}]}, {\"hostname\": \"b\", \"simulated\": true}],"
     " \"paths\": [{\"name\": \"net/ping/rank0-rank1\", \"shape\": \"ping\", \"from\": 0, \"to\": 1,"
     "   \"interface\": \"eth0\", \"fit\": {\"Lo_ns\": 100, \"g_ns\": 10, \"G_ns_per_byte\": 0.5,"
-    "   \"max_error\": 0.01}, \"points\": [" POINT(1, 100, "") ", " POINT(
-        1001, 600,
-        "") "]},"
-            "  {\"name\": \"net-loaded/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, "
-            "\"to\": 1,"
-            "   \"loaded\": true, \"points\": [" POINT(
-                4096, 50,
-                "") "]},"
-                    "  {\"name\": \"net/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, "
-                    "\"to\": 1,"
-                    "   \"points\": [" POINT(
-                        4096, 40,
-                        ", \"window\": 64, \"windows_ns\": [2560, 2600]") "]}],"
-                                                                          " \"staged\": "
-                                                                          "[{\"name\": "
-                                                                          "\"net/staged/"
-                                                                          "rank0-rank1\", "
-                                                                          "\"from\": 0, \"to\": 1,"
-                                                                          "   \"hybrid_bytes\": "
-                                                                          "2048, \"points\": "
-                                                                          "[" STAGED(1024, 600, ", \"direct_ns\": 500") ", " STAGED(
-                                                                              2048, 650,
-                                                                              ", \"direct_ns\": "
-                                                                              "651, \"direct\": "
-                                                                              "{\"n\": 7, "
-                                                                              "\"min_ns\": 600,"
-                                                                              " \"max_ns\": 700, "
-                                                                              "\"ci_low_ns\": 640, "
-                                                                              "\"ci_high_ns\": "
-                                                                              "660}") ", " STAGED(4096,
-                                                                                                  660,
-                                                                                                  "") "],"
-                                                                                                      "   \"cells\": [{\"bytes\": 1024, \"buffers\": 2, \"buffer_bytes\": 65536, \"median_ns\": 6,"
-                                                                                                      "   \"n\": 8, \"min_ns\": 5, \"max_ns\": 9, \"ci_low_ns\": 5.5, \"ci_high_ns\": 8}]}],"
-                                                                                                      " \"collectives\": [{\"name\": \"net/nccl/all-reduce\", \"bus_per_algbw\": 1.5,"
-                                                                                                      "   \"points\": [" POINT(
-                                                                                                          8,
-                                                                                                          20,
-                                                                                                          "") "]}]}}";
+    "   \"max_error\": 0.01}, \"points\": [" POINT(
+        1, 100, "") ", " POINT(1001,
+                               600, "") "]},"
+                                        "  {\"name\": \"net-loaded/stream/rank0-rank1\", "
+                                        "\"shape\": \"stream\", \"from\": 0, "
+                                        "\"to\": 1,"
+                                        "   \"loaded\": true, \"points\": [" POINT(
+                                            4096, 50,
+                                            "") "]},"
+                                                "  {\"name\": \"net/stream/rank0-rank1\", "
+                                                "\"shape\": \"stream\", \"from\": 0, "
+                                                "\"to\": 1,"
+                                                "   \"points\": [" POINT(
+                                                    4096, 40,
+                                                    ", \"window\": 64, \"windows_ns\": [2560, "
+                                                    "2600]") "]}],"
+                                                             " \"staged\": "
+                                                             "[{\"name\": "
+                                                             "\"net/staged/"
+                                                             "rank0-rank1\", "
+                                                             "\"from\": 0, \"to\": 1,"
+                                                             "   \"hybrid_bytes\": "
+                                                             "2048, \"points\": "
+                                                             "[" STAGED(1024, 600, ", \"direct_ns\": 500") ", " STAGED(
+                                                                 2048, 650,
+                                                                 ", \"direct_ns\": "
+                                                                 "651, \"direct\": "
+                                                                 "{\"n\": 7, "
+                                                                 "\"min_ns\": 600,"
+                                                                 " \"max_ns\": 700, "
+                                                                 "\"ci_low_ns\": 640, "
+                                                                 "\"ci_high_ns\": "
+                                                                 "660}") ", " STAGED(4096, 660,
+                                                                                     "") "],"
+                                                                                         "   "
+                                                                                         "\"cells\""
+                                                                                         ": "
+                                                                                         "[{"
+                                                                                         "\"bytes\""
+                                                                                         ": 1024, "
+                                                                                         "\"buffers"
+                                                                                         "\": 2, "
+                                                                                         "\"buffer_"
+                                                                                         "bytes\": "
+                                                                                         "65536, "
+                                                                                         "\"median_"
+                                                                                         "ns\": 6,"
+                                                                                         "   "
+                                                                                         "\"n\": "
+                                                                                         "8, "
+                                                                                         "\"min_"
+                                                                                         "ns\": 5, "
+                                                                                         "\"max_"
+                                                                                         "ns\": 9, "
+                                                                                         "\"ci_low_"
+                                                                                         "ns\": "
+                                                                                         "5.5, "
+                                                                                         "\"ci_"
+                                                                                         "high_"
+                                                                                         "ns\": "
+                                                                                         "8}]}],"
+                                                                                         " \"collec"
+                                                                                         "tives\": "
+                                                                                         "[{"
+                                                                                         "\"name\":"
+                                                                                         " \"net/"
+                                                                                         "nccl/"
+                                                                                         "all-"
+                                                                                         "reduce\","
+                                                                                         " \"bus_"
+                                                                                         "per_"
+                                                                                         "algbw\": "
+                                                                                         "1.5,"
+                                                                                         "   "
+                                                                                         "\"points"
+                                                                                         "\": "
+                                                                                         "[" POINT(
+                                                                                             8, 20,
+                                                                                             "") "]"
+                                                                                                 "}"
+                                                                                                 "]"
+                                                                                                 "}"
+                                                                                                 "}";
 
 static struct xfp_profile *parse(const char *text, char *error, size_t bytes)
 {
@@ -80,7 +124,7 @@ static struct xfp_profile *parse(const char *text, char *error, size_t bytes)
 static void check_ranks(const struct xfp_network *n)
 {
     assert_string_equal(n->mpi, "Some MPI 1");
-    assert_string_equal(n->protocol, "rc");
+    assert_string_equal(n->ucx, "1.2");
     assert_string_equal(n->nccl, "2.1");
     assert_int_equal(n->rank_count, 2);
     assert_string_equal(n->ranks[0].hostname, "a");
