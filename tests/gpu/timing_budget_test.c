@@ -244,17 +244,23 @@ static void test_trial_kernels_later(void **state)
     assert_string_equal(meta_of("kernels"), "on");
 }
 
+/* Too many calls of a kind in every moment. */
+static void call_until_refused(unsigned kind)
+{
+    for (int moment = 0; records_why != XFT_RECORDS_BUDGET; moment++) {
+        calls_of[kind] += 100000;
+        now += 110 * MS;
+        usleep(20000);
+        assert_in_range(moment, 0, 1000);
+    }
+}
+
 /* Too many in every moment of the first second: CUPTI's records never come. */
 static void test_trial_refused(void **state)
 {
     (void)state;
     start_trial();
-    for (int moment = 0; records_why != XFT_RECORDS_BUDGET; moment++) {
-        calls_of[XFT_EVENT_TRANSFER] += 100000;
-        now += 110 * MS;
-        usleep(20000);
-        assert_in_range(moment, 0, 1000);
-    }
+    call_until_refused(XFT_EVENT_TRANSFER);
     xfs_timing_finish();
     assert_int_equal(hold_tried, 0);
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
@@ -270,12 +276,7 @@ static void test_trial_of_launches(void **state)
     (void)state;
     settings.budget_trial_ms = 10;
     start_bounded("1000,1000,1000,1000,1000,1000,1000");
-    for (int moment = 0; records_why != XFT_RECORDS_BUDGET; moment++) {
-        calls_of[XFT_EVENT_LAUNCH] += 100000;
-        now += 110 * MS;
-        usleep(20000);
-        assert_in_range(moment, 0, 1000);
-    }
+    call_until_refused(XFT_EVENT_LAUNCH);
     xfs_timing_finish();
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_MEMCPY], 0);
     assert_string_equal(timing_meta, "host");
