@@ -25,6 +25,7 @@
     ", \"unpipelined_ns\": 900, \"pipelined_ns\": 700, \"adaptive_ns\": " #adaptive                \
     ", \"buffers\": 8, \"buffer_bytes\": 65536" more "}"
 
+/* clang-format off */
 static const char full[] = HEAD
     ", \"network\": {\"mpi\": \"Some MPI 1\", \"ucx\": \"1.2\", \"nccl\": \"2.1\","
     " \"ranks\": [{\"hostname\": \"a\", \"gpu\": 1, \"gpu_name\": \"G\", \"driver_version\": 13000,"
@@ -115,6 +116,7 @@ static const char full[] = HEAD
                                                                                                  "]"
                                                                                                  "}"
                                                                                                  "}";
+/* clang-format on */
 
 static struct xfp_profile *parse(const char *text, char *error, size_t bytes)
 {
