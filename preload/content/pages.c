@@ -240,9 +240,11 @@ static bool find_mapping(const struct xfs_pages *pages, struct mapping *mapping)
 
 static bool tells(const struct xfs_pages *pages, struct mapping *mapping)
 {
-    return is_here() && find_mapping(pages, mapping) &&
-           (mapping->is_private_anonymous || pages->of_driver) && mapping->is_watched &&
-           mapping->there == pages->end - pages->start;
+    if (!is_here() || !find_mapping(pages, mapping) || !mapping->is_watched)
+        return false;
+    if (mapping->is_private_anonymous)
+        return mapping->there == pages->end - pages->start;
+    return pages->of_driver; /* its pages stay; those that nobody has touched are not mapped yet */
 }
 
 void xfs_pages_unread(struct xfs_pages *pages)

@@ -149,6 +149,24 @@ static void test_reads(void **state)
     check_reads(MAP_SHARED, true);
 }
 
+/* The driver's pages are there without having been touched. */
+static void test_page_locked_memory_that_nobody_touched(void **state)
+{
+    (void)state;
+    unsigned char *memory =
+        mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    struct xfs_pages pages = watched(memory, 0);
+    pages.of_driver = true;
+    xfs_pages_unread(&pages);
+    struct xfs_pages_seen seen = reads(&pages);
+    if (!reclaims(&pages))
+        assert_true(pages.reads_known && seen.reads_known && !seen.read);
+    look_through(memory + PIECE / 2, 1);
+    assert_true(reads(&pages).read);
+    munmap(memory, PIECE);
+}
+
 /* Another process may read it. */
 static void test_shared_memory_is_not_known(void **state)
 {
@@ -232,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_a_system_call_writes),
         cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_page_locked_memory_that_nobody_touched),
         cmocka_unit_test(test_shared_memory_is_not_known),
         cmocka_unit_test(test_reads_again_at_once),
         cmocka_unit_test(test_memory_that_went),
