@@ -132,3 +132,24 @@ void *xfp_new_items(struct xfp_reader *r, size_t count, size_t bytes)
         xfp_refuse(r, "", "out of memory");
     return items;
 }
+
+void xfp_read_fit(struct xfp_reader *r, const json_t *path, struct xfp_fit *fit)
+{
+    const json_t *object = json_object_get(path, "fit");
+
+    fit->g_ns = NAN;
+    if (!object || json_is_null(object))
+        return;
+    if (!json_is_object(object)) {
+        xfp_refuse(r, "fit", "must be an object or null");
+        return;
+    }
+    fit->Lo_ns = xfp_read_positive(r, object, "Lo_ns", NAN);
+    fit->g_ns = xfp_read_positive(r, object, "g_ns", NAN);
+    fit->G_ns_per_byte = xfp_read_positive(r, object, "G_ns_per_byte", NAN);
+    fit->max_error = xfp_read_positive(r, object, "max_error", NAN);
+    fit->fit_min_bytes = (uint64_t)xfp_read_integer(r, object, "fit_min_bytes", 0, INT64_MAX, 0);
+    fit->valid = isfinite(fit->Lo_ns) && isfinite(fit->max_error) && fit->G_ns_per_byte > 0;
+    if (!fit->valid)
+        xfp_refuse(r, "fit", "needs Lo_ns, max_error and G_ns_per_byte above 0");
+}
