@@ -137,6 +137,7 @@ static void test_page_has_no_more(void **state)
 #include "preload/base/settings.def"
 #undef X
         "XFERSCOPE_PROFILE", /* the commands'; the page says so */
+        "XFERSCOPE_NCCL",    /* that of probe --net; the page says so */
     };
     size_t seen = 0;
     for (const char *at = page; (at = strstr(at, "XFERSCOPE_")) != NULL; seen++) {
