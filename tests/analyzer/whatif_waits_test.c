@@ -170,7 +170,8 @@ static void test_fetched_in_turns(void **state)
         }
     }
     const double own = 600000 + SUBMIT_NS_OF_COPY, more = MANY - FEW;
-    /* Own work alone is left, and by then no event is recorded either; else what was fetched is waited for before it. */
+    /* Own work alone is left, and by then no event is recorded either; else what was fetched is
+     * waited for before it. */
     assert_true(likely[true][true] - likely[true][false] == more * own);
     assert_true(likely[false][true] - likely[false][false] >= more * (600000 + COPY_NS));
 }
