@@ -182,6 +182,18 @@ static void what_is_written_is_read(void **state)
     unlink(name);
 }
 
+/* A size at which MPI is faster: what the ring wins below it does not count. */
+static void the_rule_holds_from_there_on(void **state)
+{
+    const struct xfp_net_staged_point points[] = {{.bytes = 1, .adaptive_ns = 5, .direct_ns = 9},
+                                                  {.bytes = 2, .adaptive_ns = 9, .direct_ns = 5},
+                                                  {.bytes = 4, .adaptive_ns = 5, .direct_ns = 9}};
+
+    assert_int_equal(xfp_net_hybrid_bytes(points, 3), 4);
+    assert_int_equal(xfp_net_hybrid_bytes(points, 2), 0);
+    assert_int_equal(xfp_net_hybrid_bytes(points, 1), 1);
+}
+
 static void questions(void **state)
 {
     char error[256] = "";
@@ -281,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(questions),
+        cmocka_unit_test(the_rule_holds_from_there_on),
         cmocka_unit_test(merging),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(none),
