@@ -13,8 +13,8 @@
  * A query that finds work done is not such a wait: the program may go on without it.
  *
  * Work counts for the first wait for the device behind it, so that a call site's waits can go
- * together. What falls out of a table counts as needed, but for memory, of which stream_work.h knows
- * the last stretches.
+ * together. What falls out of a table counts as needed, but for memory, of which stream_work.h
+ * knows the last stretches.
  */
 #include <math.h>
 

@@ -13,10 +13,10 @@
  *               with a userfaultfd is a mapping of its own; neighbours get other userfaultfds
  *
  * Reads are known only of private anonymous memory, or what CUDA page-locked as it allocated it
- * (a shared mapping, of which a forked child has another); of the former, when all pages are there, when no
- * page stayed accessed as it was armed, and when the kernel has not looked for memory to reclaim
- * since (pgscan_* of /proc/vmstat), as that takes accessed bits away, too. A device that reads or
- * writes pages leaves no trace in them.
+ * (a shared mapping, of which a forked child has another); of the former, when all pages are there,
+ * when no page stayed accessed as it was armed, and when the kernel has not looked for memory to
+ * reclaim since (pgscan_* of /proc/vmstat), as that takes accessed bits away, too. A device that
+ * reads or writes pages leaves no trace in them.
  *
  * Everything here runs in the thread that called xfs_pages_start(), whose descriptors it uses;
  * elsewhere it answers that nothing is known. Not reentrant.
