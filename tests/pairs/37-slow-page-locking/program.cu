@@ -1,7 +1,7 @@
 /*
  * A program goes through shards of growing sizes. Each comes into a page-locked buffer of its own,
- * which stays for later passes, and goes up from there. The driver allocates these buffers: it finds,
- * clears and locks their pages in one thread.
+ * which stays for later passes, and goes up from there. The driver allocates these buffers: it
+ * finds, clears and locks their pages in one thread.
  *
  * AFTER: The program maps each buffer, has several threads touch it, and page-locks it then.
  */

@@ -1,7 +1,7 @@
 /*
  * One page-locked buffer serves both ways: the host fills it, sends it, and sums up the result that
- * comes back into it. It is write-combined, which is meant for the sake of the uploads; but the host
- * reads such memory around its caches.
+ * comes back into it. It is write-combined, which is meant for the sake of the uploads; but the
+ * host reads such memory around its caches.
  *
  * AFTER: It is ordinary page-locked memory, which is cached.
  */

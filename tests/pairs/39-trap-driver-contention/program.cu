@@ -1,6 +1,6 @@
 /*
- * Trap. Four threads each serve a stream of their own: many small steps of a copy to the device and a
- * kernel. They wait for each other in the driver, and each call takes more than twice as long as
+ * Trap. Four threads each serve a stream of their own: many small steps of a copy to the device and
+ * a kernel. They wait for each other in the driver, and each call takes more than twice as long as
  * alone; but together they are faster than one thread would be.
  *
  * AFTER: One thread submits the steps of all four streams in turn, which takes longer.
@@ -21,7 +21,8 @@ struct worker {
 
 static void submit(const worker *w, size_t n)
 {
-    PAIR_CHECK(cudaMemcpyAsync(w->d_in, w->host, n * sizeof(float), cudaMemcpyHostToDevice, w->stream));
+    PAIR_CHECK(
+        cudaMemcpyAsync(w->d_in, w->host, n * sizeof(float), cudaMemcpyHostToDevice, w->stream));
     pair_add<<<1, PAIR_THREADS, 0, w->stream>>>(w->d_in, n, 1);
 }
 
