@@ -171,16 +171,17 @@ static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct
 {
     double start = op->device_start_ns, busy = engine_ready(engine, start);
     double most = usual_or(&engine->lead, op->lead_ns);
-    if (!op->exclusive) {
+    bool queued = busy > 0 && start <= busy + op->records_device_ns + ROUNDING_NS;
+    /* It queued, and the engine took its time: that stays. */
+    bool behind = !queued && busy > op->start_ns + latency && start <= busy + MOST_SPACE_NS;
+    if (!op->exclusive || behind) {
         op->lead_ns = 0;
-    } else if (busy > 0 && start <= busy + op->records_device_ns + ROUNDING_NS) {
+    } else if (queued) {
         double ready = fmax(op->start_ns + latency, xfw_streams_before(&recorded->streams, op));
         double hidden =
             fmin(fmax(0, busy + op->records_device_ns - ready), fmin(most, op->lead_ns));
         op->lead_ns = fmin(most, op->lead_ns);
         op->duration_ns += hidden;
-    } else if (busy > op->start_ns + latency && start <= busy + MOST_SPACE_NS) {
-        op->lead_ns = 0; /* it queued, and the engine took its time: that stays */
     } else {
         op->lead_ns = fmin(op->lead_ns, fmax(0, op->duration_ns - op->paced_ns));
         double space = fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns));
