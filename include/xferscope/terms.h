@@ -31,7 +31,9 @@
 /* At which interface a call was seen. */
 #define XFT_LEVEL_LIST(X)                                                                          \
     X(XFT_LEVEL_RUNTIME, 1, "runtime")                                                             \
-    X(XFT_LEVEL_DRIVER, 2, "driver")
+    X(XFT_LEVEL_DRIVER, 2, "driver")                                                               \
+    X(XFT_LEVEL_MPI, 3, "MPI")                                                                     \
+    X(XFT_LEVEL_NCCL, 4, "NCCL")
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
 enum xft_memory { XFT_MEMORY_LIST(XFT_ENUM_ROW) XFT_MEMORY_COUNT };

@@ -226,6 +226,27 @@ enum xft_event_kind {
                                    and dst these are, and aux its start_ns: count = sum of enum
                                    xft_host_access; width = of a copy to the device the start_ns of
                                    the copy since which its source was watched */
+    /*
+     * Calls of MPI and NCCL (message.h has their numbers). call has level MPI or NCCL; status is
+     * what the call returned (0 = success). Recorded from the first CUDA call of the process on.
+     */
+    XFT_EVENT_MESSAGE = 31,     /* src, src_mem, src_place: what is sent, bytes of it; dst, dst_mem,
+                                   dst_place: where it arrives, width bytes at most (of a blocking call
+                                   what arrived, where it is known); 0 = nothing. aux = peers; count =
+                                   operation and communicator. MPI: stream = the request where there is
+                                   one (XFT_ASYNC), correlation = the tag (two's complement). NCCL:
+                                   stream and flags as of a launch; correlation joins its kernels,
+                                   which, in a group, are those of ncclGroupEnd. Of a WAIT: only times
+                                   and stack */
+    XFT_EVENT_MESSAGE_END = 32, /* behind the WAIT that saw it: a request is complete. stream = the
+                                   request; aux = start_ns of the MESSAGE (same process) that began
+                                   it; start_ns, end_ns: of the call that found it complete; width
+                                   = bytes that arrived, src = rank of the sender + 1, where it is
+                                   known (0 = not); XFT_FAILED if it was cancelled or failed */
+    XFT_EVENT_COMMUNICATOR = 33, /* count = its number in the file, from 1 on; width = its size, src
+                                    = this process's rank in it, dst = in NAMES its ranks; aux = a
+                                    number that is equal in all its processes, and differs between
+                                    communicators as far as can be known (0 = not known) */
 };
 
 /* The word of each kind. */
@@ -259,7 +280,10 @@ enum xft_event_kind {
     X(XFT_EVENT_RECORDS, "records")                                                                \
     X(XFT_EVENT_OVERHEAD, "overhead")                                                              \
     X(XFT_EVENT_PERIOD, "period")                                                                  \
-    X(XFT_EVENT_HOST_ACCESS, "host-access")
+    X(XFT_EVENT_HOST_ACCESS, "host-access")                                                        \
+    X(XFT_EVENT_MESSAGE, "message")                                                                \
+    X(XFT_EVENT_MESSAGE_END, "message-end")                                                        \
+    X(XFT_EVENT_COMMUNICATOR, "communicator")
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)
