@@ -104,6 +104,15 @@ struct xfp_net_collective {
     struct xfp_point *points; /* bytes as nccl-tests count them */
 };
 
+/* By which protocol UCX sent messages of a size, as it says itself (UCX_PROTO_INFO). */
+struct xfp_net_protocol {
+    char *messages;       /* which: "tagged message by ucp_tag_send*() from host memory" */
+    uint64_t first_bytes; /* of the messages' sizes */
+    uint64_t last_bytes;  /* UINT64_MAX = all above */
+    char *protocol;       /* "eager copy-in copy-out" */
+    char *transport;      /* "sysv/memory" */
+};
+
 struct xfp_network {
     char *mpi;  /* as the library calls itself: "Open MPI v4.1.4" */
     char *ucx;  /* version of the UCX that MPI has loaded: "1.13.1"; "" = none */
@@ -116,6 +125,8 @@ struct xfp_network {
     struct xfp_net_staged *staged;
     size_t collective_count;
     struct xfp_net_collective *collectives;
+    size_t protocol_count;
+    struct xfp_net_protocol *protocols; /* each once; none where UCX is not used, or says nothing */
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -155,6 +166,9 @@ struct xfp_network *xfp_net_of(struct xfp_profile *profile);
 int xfp_net_add_path(struct xfp_network *network, struct xfp_net_path *item);
 int xfp_net_add_staged(struct xfp_network *network, struct xfp_net_staged *item);
 int xfp_net_add_collective(struct xfp_network *network, struct xfp_net_collective *item);
+
+/* The same, but nothing where an equal one is there; a text may be NULL (out of memory). */
+int xfp_net_add_protocol(struct xfp_network *network, struct xfp_net_protocol *item);
 
 /* Moves the other's paths, staged copies and collectives to the network. 0, or -1. */
 int xfp_net_merge(struct xfp_network *network, struct xfp_network *other);

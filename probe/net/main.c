@@ -14,6 +14,7 @@
 #include "probe/net/direct.h"
 #include "probe/net/introduce.h"
 #include "probe/net/nccl.h"
+#include "probe/net/ucx.h"
 #include "probe/net/watch.h"
 
 enum { MOST_BYTES = 1 << 30, KEPT_IN_ALL = 400000, KEPT_OF_SIZE = 1024, GRACE_S = 60 };
@@ -177,6 +178,7 @@ static int run_together(struct xfp_net_run *run)
                         "NCCL");
     if (xfp_net_measure_nccl(run) && !run->rank)
         run->failed++;
+    xfp_net_ucx_collect(run);
     xfp_net_watch_until(0, "");
     failed = run->failed;
     xfp_net_mpi(run, MPI_Reduce(&failed, &run->failed, 1, MPI_INT, MPI_SUM, 0, run->results),
@@ -192,9 +194,12 @@ int xfp_net_main(int argc, char **argv, const char *version)
     struct xfp_net_run run = {.command = &command, .version = version};
     int status, provided;
 
-    if (argc > 1 && !strcmp(argv[1], XFP_NET_TRY))
+    if (argc > 1 && !strcmp(argv[1], XFP_NET_TRY)) {
+        xfp_net_ucx_forget();
         return xfp_net_try_child(argc, argv);
+    }
     xfp_net_block_signals();
+    xfp_net_ucx_listen();
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided)) {
         xfp_net_say("MPI does not start");
         return XFP_PROBE_FAILED;

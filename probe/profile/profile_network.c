@@ -93,6 +93,45 @@ struct xfp_network *xfp_net_of(struct xfp_profile *profile)
     return profile->network;
 }
 
+static void free_protocol(struct xfp_net_protocol *p)
+{
+    free(p->messages);
+    free(p->protocol);
+    free(p->transport);
+}
+
+static bool same_protocol(const struct xfp_net_protocol *a, const struct xfp_net_protocol *b)
+{
+    return a->first_bytes == b->first_bytes && a->last_bytes == b->last_bytes &&
+           !strcmp(a->messages, b->messages) && !strcmp(a->protocol, b->protocol) &&
+           !strcmp(a->transport, b->transport);
+}
+
+static bool has_protocol(const struct xfp_network *network, const struct xfp_net_protocol *item)
+{
+    for (size_t i = 0; i < network->protocol_count; i++)
+        if (same_protocol(&network->protocols[i], item))
+            return true;
+    return false;
+}
+
+int xfp_net_add_protocol(struct xfp_network *network, struct xfp_net_protocol *item)
+{
+    bool bad = !item->messages || !item->protocol || !item->transport;
+    bool known = !bad && has_protocol(network, item);
+    struct xfp_net_protocol *larger = NULL;
+
+    if (!bad && !known)
+        larger = realloc(network->protocols, (network->protocol_count + 1) * sizeof(*larger));
+    if (larger) {
+        network->protocols = larger;
+        larger[network->protocol_count++] = *item;
+        return 0;
+    }
+    free_protocol(item);
+    return known ? 0 : -1;
+}
+
 int xfp_net_merge(struct xfp_network *network, struct xfp_network *other)
 {
     int bad = move_path(network, other);
@@ -110,6 +149,9 @@ void xfp_net_free(struct xfp_network *network)
     free_all_path(network);
     free_all_staged(network);
     free_all_collective(network);
+    for (size_t i = 0; i < network->protocol_count; i++)
+        free_protocol(&network->protocols[i]);
+    free(network->protocols);
     free(network->ranks);
     free(network->mpi);
     free(network->ucx);

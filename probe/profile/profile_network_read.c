@@ -270,6 +270,22 @@ static void take_collective(struct xfp_reader *r, const json_t *object, void *it
     check_ascent(r, c->points, c->point_count);
 }
 
+static void take_protocol(struct xfp_reader *r, const json_t *object, void *item)
+{
+    struct xfp_net_protocol *p = item;
+    const json_t *last = json_object_get(object, "last_bytes");
+
+    p->messages = xfp_read_text(r, object, "messages");
+    p->protocol = xfp_read_text(r, object, "protocol");
+    p->transport = xfp_read_text(r, object, "transport");
+    p->first_bytes = (uint64_t)xfp_read_integer(r, object, "first_bytes", 0, INT64_MAX, 0);
+    p->last_bytes = !last || json_is_null(last)
+                        ? UINT64_MAX
+                        : (uint64_t)xfp_read_integer(r, object, "last_bytes", 0, INT64_MAX, 0);
+    if (p->last_bytes < p->first_bytes)
+        xfp_refuse(r, "last_bytes", "is below first_bytes");
+}
+
 /* Names are unique over all of it. */
 static void see_names(struct xfp_reader *r, const json_t *object)
 {
@@ -318,6 +334,8 @@ void xfp_read_network(struct xfp_reader *r, const json_t *root, struct xfp_profi
                           take_staged);
     n->collectives = read_list(r, object, "collectives", XFP_MAX_PATHS, sizeof(*n->collectives),
                                &n->collective_count, take_collective);
+    n->protocols = read_list(r, object, "protocols", XFP_MAX_PATHS, sizeof(*n->protocols),
+                             &n->protocol_count, take_protocol);
     see_names(r, object);
     at(r, "%s", "");
 }

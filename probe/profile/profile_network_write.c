@@ -165,6 +165,16 @@ static json_t *pack_rank(const struct xfp_net_rank *rank)
                      "interfaces", interfaces);
 }
 
+static json_t *pack_protocol(const struct xfp_net_protocol *p)
+{
+    json_t *last =
+        p->last_bytes == UINT64_MAX ? json_null() : json_integer((json_int_t)p->last_bytes);
+
+    return json_pack("{ss sI so ss ss}", "messages", text(p->messages), "first_bytes",
+                     (json_int_t)p->first_bytes, "last_bytes", last, "protocol", text(p->protocol),
+                     "transport", text(p->transport));
+}
+
 static int put_text(FILE *out, const char *key, const char *value)
 {
     json_t *string = json_string(text(value));
@@ -198,5 +208,8 @@ int xfp_write_network(const struct xfp_profile *profile, FILE *out)
     fputs("],\n  \"collectives\": [", out);
     for (size_t i = 0; i < n->collective_count; i++)
         bad |= put(out, i, pack_collective(&n->collectives[i]));
+    fputs("],\n  \"protocols\": [", out);
+    for (size_t i = 0; i < n->protocol_count; i++)
+        bad |= put(out, i, pack_protocol(&n->protocols[i]));
     return bad | (fputs("]},\n", out) < 0);
 }

@@ -1,5 +1,6 @@
 #include "probe/report/network.h"
 
+#include <inttypes.h>
 #include <libsmartcols.h>
 #include <math.h>
 #include <string.h>
@@ -45,6 +46,12 @@ uint64_t xfp_net_half_bytes(const struct xfp_net_path *path)
         if (gbps_of(&path->points[i]) >= gbps_of(best) / 2)
             return path->points[i].bytes;
     return 0;
+}
+
+/* Messages between hosts are measured of host memory only. */
+static bool is_of_host(const struct xfp_net_protocol *p)
+{
+    return strstr(p->messages, "tag_send") && strstr(p->messages, "from host memory");
 }
 
 /* ---- the tables ------------------------------------------------------------------------------ */
@@ -108,15 +115,17 @@ static struct libscols_table *new_table(const char *const *columns, size_t count
     return table;
 }
 
-/* Prints and frees it. */
-static int finish(struct libscols_table *table, int bad, FILE *out)
+/* Prints and frees it. The columns from `spare` on may be left out, the last one first. */
+static int finish(struct libscols_table *table, size_t spare, int bad, FILE *out)
 {
-    static const size_t last_first[] = {6, 5};
-    size_t gone_first = table && scols_table_get_ncols(table) > 6 ? 2 : 0;
+    size_t last_first[8], count = 0;
 
+    for (size_t i = table ? scols_table_get_ncols(table) : 0; i > spare && count < 8; i--)
+        last_first[count++] = i - 1;
     if (table && !bad) {
         fputc('\n', out);
-        bad = xfp_print_fitting(table, last_first, gone_first, xfp_width(out), out);
+        bad = xfp_print_fitting(table, last_first, count, xfp_width(out), out);
+        fputc('\n', out);
     }
     scols_unref_table(table);
     return !table || bad ? -1 : 0;
@@ -132,7 +141,7 @@ static int print_paths(const struct xfp_network *n, FILE *out)
     for (size_t i = 0; table && i < n->path_count && !bad; i++)
         if (n->paths[i].point_count)
             bad = add_path(table, &n->paths[i]);
-    return finish(table, bad, out);
+    return finish(table, 5, bad, out);
 }
 
 static int print_staged(const struct xfp_net_staged *s, FILE *out)
@@ -144,7 +153,7 @@ static int print_staged(const struct xfp_net_staged *s, FILE *out)
 
     for (size_t i = 0; table && i < s->point_count && !bad; i++)
         bad = add_staged(table, &s->points[i]);
-    return finish(table, bad, out);
+    return finish(table, 5, bad, out);
 }
 
 /* Bandwidths as nccl-tests define them: of the algorithm, and what a bus would need for it. */
@@ -177,7 +186,55 @@ static int print_collectives(const struct xfp_network *n, FILE *out)
     for (size_t i = 0; table && i < n->collective_count && !bad; i++)
         if (n->collectives[i].point_count)
             bad = add_collective(table, &n->collectives[i]);
-    return finish(table, bad, out);
+    return finish(table, 5, bad, out);
+}
+
+/* The highest bandwidth of windows of such messages; NAN: none was measured. */
+static double best_gbps(const struct xfp_network *n, const struct xfp_net_protocol *p)
+{
+    double best = NAN;
+
+    for (size_t i = 0; i < n->path_count; i++)
+        for (size_t j = 0; n->paths[i].shape == XFP_NET_STREAM && j < n->paths[i].point_count;
+             j++) {
+            const struct xfp_point *point = &n->paths[i].points[j];
+
+            if (point->bytes >= p->first_bytes && point->bytes <= p->last_bytes)
+                best = fmax(best, gbps_of(point));
+        }
+    return best;
+}
+
+static int add_protocol(struct libscols_table *table, const struct xfp_network *n,
+                        const struct xfp_net_protocol *p)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    char range[64];
+
+    if (!line)
+        return -1;
+    if (p->last_bytes == UINT64_MAX)
+        snprintf(range, sizeof(range), "from %" PRIu64, p->first_bytes);
+    else
+        snprintf(range, sizeof(range), "%" PRIu64 " to %" PRIu64, p->first_bytes, p->last_bytes);
+    xfp_set_text(line, 0, p->protocol);
+    scols_line_set_data(line, 1, range);
+    xfp_set_text(line, 2, p->transport);
+    set_cell(line, 3, "%.3f", is_of_host(p) ? best_gbps(n, p) : NAN);
+    xfp_set_text(line, 4, p->messages);
+    return 0;
+}
+
+/* What UCX says that it does, beside what was measured of messages of that size. */
+static int print_protocols(const struct xfp_network *n, FILE *out)
+{
+    static const char *const columns[] = {"UCX's protocol", "bytes", "over", "best GB/s", "of"};
+    struct libscols_table *table = new_table(columns, 5);
+    int bad = 0;
+
+    for (size_t i = 0; table && i < n->protocol_count && !bad; i++)
+        bad = add_protocol(table, n, &n->protocols[i]);
+    return finish(table, 4, bad, out);
 }
 
 static void print_rank(const struct xfp_net_rank *r, size_t rank, FILE *out)
@@ -221,6 +278,8 @@ int xfp_print_network(const struct xfp_profile *profile, FILE *out)
         bad = print_staged(&n->staged[i], out);
     if (n->collective_count && !bad)
         bad = print_collectives(n, out);
+    if (n->protocol_count && !bad)
+        bad = print_protocols(n, out);
     return bad || ferror(out) ? -1 : 0;
 }
 
@@ -335,6 +394,32 @@ static void print_staging(const struct xfp_network *n, const struct xfp_net_stag
     fputc('\n', out);
 }
 
+/* Of several kinds of such messages the first. */
+static void print_protocol_words(const struct xfp_network *n, FILE *out)
+{
+    const char *messages = NULL;
+    int said = 0;
+
+    for (size_t i = 0; i < n->protocol_count; i++) {
+        const struct xfp_net_protocol *p = &n->protocols[i];
+
+        if (!is_of_host(p) || (messages && strcmp(messages, p->messages)))
+            continue;
+        messages = p->messages;
+        xfc_print(out, "%s%s", said++ ? ", " : "UCX sends messages of host memory by ",
+                  p->protocol);
+        if (p->last_bytes != UINT64_MAX)
+            xfc_print(out, " to %llu B", (unsigned long long)p->last_bytes);
+        xfc_print(out, " (%s)", p->transport);
+    }
+    if (said)
+        fputc('\n', out);
+    else if (n->ucx && *n->ucx)
+        fputs("UCX says nothing of its protocols: before 1.16 only with UCX_PROTO_ENABLE=y, which "
+              "has it use others\n",
+              out);
+}
+
 void xfp_print_network_words(const struct xfp_profile *profile, FILE *out)
 {
     const struct xfp_network *n = profile->network;
@@ -345,6 +430,7 @@ void xfp_print_network_words(const struct xfp_profile *profile, FILE *out)
     for (size_t i = 0; i < n->path_count; i++)
         if (n->paths[i].shape == XFP_NET_STREAM && n->paths[i].point_count)
             print_stream(n, &n->paths[i], out);
+    print_protocol_words(n, out);
     for (size_t i = 0; i < n->staged_count; i++)
         print_staging(n, &n->staged[i], out);
 }

@@ -3,6 +3,7 @@
 
 No time decides: a test looks at which figures there are, and that they agree with each other.
 """
+import json
 import os
 import signal
 import subprocess
@@ -83,6 +84,24 @@ class TwoRanks(Lab):
         if run.returncode:
             self.skipTest("this MPI does not run on UCX here")
         self.assertRegex(load(self.output)["network"]["ucx"], r"^\d+\.\d+\.\d+$")
+
+    def test_what_ucx_says_of_its_protocols(self):
+        """Asked of the real library; each row once, though both ranks have it, and none of a rank's messages to
+        itself."""
+        run = mpirun(2, "-o", self.output, "--quick", "--sizes", "1:64K", "--time-limit", "2", UCX_PROTO_ENABLE="y",
+                     launcher=("--mca", "pml", "ucx", "--mca", "opal_common_ucx_tls", "any", "--mca",
+                               "opal_common_ucx_devices", "any"))
+        if run.returncode:
+            self.skipTest("this MPI does not run on UCX here")
+        rows = load(self.output)["network"]["protocols"]
+        texts = [json.dumps(row, sort_keys=True) for row in rows]
+        self.assertEqual(len(set(texts)), len(texts))
+        self.assertFalse([row for row in rows if row["transport"].startswith("self/")])
+        sent = [row for row in rows if row["messages"] == "tagged message by ucp_tag_send*() from host memory"]
+        self.assertEqual([row["first_bytes"] for row in sent[1:]], [row["last_bytes"] + 1 for row in sent[:-1]])
+        self.assertEqual((sent[0]["first_bytes"], sent[-1]["last_bytes"]), (0, None))
+        self.assertIn("UCX sends messages of host memory by " + sent[0]["protocol"], run.stdout)
+        self.assertNotIn("ep_cfg", run.stdout + run.stderr)
 
     def test_one_rank_without_a_gpu(self):
         program = ["-x", f"LD_LIBRARY_PATH={PATHS.simgpu}", PATHS.command, "probe", "--net", "--quick", "--sizes",

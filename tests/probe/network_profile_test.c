@@ -28,6 +28,9 @@
 /* clang-format off */
 static const char full[] = HEAD
     ", \"network\": {\"mpi\": \"Some MPI 1\", \"ucx\": \"1.2\", \"nccl\": \"2.1\","
+    " \"protocols\": [{\"messages\": \"tagged\", \"first_bytes\": 0, \"last_bytes\": 92, \"protocol\":"
+    "   \"eager\", \"transport\": \"tcp\"}, {\"messages\": \"tagged\", \"first_bytes\": 93, \"last_bytes\":"
+    "   null, \"protocol\": \"late\", \"transport\": \"tcp\"}],"
     " \"ranks\": [{\"hostname\": \"a\", \"gpu\": 1, \"gpu_name\": \"G\", \"driver_version\": 13000,"
     "   \"direct\": \"crashed\", \"interfaces\": [{\"name\": \"eth0\", \"driver\": \"veth\","
     "   \"mbps\": 10000, \"mtu\": 9000}]}, {\"hostname\": \"b\", \"simulated\": true}],"
@@ -158,6 +161,11 @@ static void check_figures(const struct xfp_network *n)
     assert_int_equal(s->points[0].buffers, 8);
     assert_int_equal(s->cells[0].spread.n, 8);
     assert_true(n->collectives[0].bus_per_algbw == 1.5);
+    assert_int_equal(n->protocol_count, 2);
+    assert_string_equal(n->protocols[0].protocol, "eager");
+    assert_int_equal(n->protocols[0].last_bytes, 92);
+    assert_int_equal(n->protocols[1].first_bytes, 93);
+    assert_true(n->protocols[1].last_bytes == UINT64_MAX);
 }
 
 static void what_is_written_is_read(void **state)
@@ -274,6 +282,8 @@ static void what_is_refused(void **state)
     refused("\"name\": \"net-loaded/stream/rank0-rank1\"", "\"name\": \"net/ping/rank0-rank1\"",
             "a name that is there twice");
     refused("\"mtu\": 9000}]", "\"mtu\": 9000}, 3]", "network.ranks[0].interfaces[1]: must be");
+    refused("\"last_bytes\": 92", "\"last_bytes\": -2", "network.protocols[0].last_bytes");
+    refused("\"first_bytes\": 0", "\"first_bytes\": 93", "is below first_bytes");
     refused("{\"mpi\"", "7, \"x\": {\"mpi\"", "network: must be an object");
 }
 

@@ -38,6 +38,11 @@ static char *text_of(const struct xfp_profile *p, void (*print)(const struct xfp
     return text;
 }
 
+static void print_network(const struct xfp_profile *p, FILE *out)
+{
+    assert_int_equal(xfp_print_network(p, out), 0);
+}
+
 static void says(const struct xfp_profile *p, const char *words)
 {
     char *text = text_of(p, xfp_print_network_words);
@@ -142,6 +147,33 @@ static void staging(void **state)
     staged[0].hybrid_bytes = 1048576;
 }
 
+/* Beside each range the best that was measured of messages of host memory of its sizes. */
+static void protocols_of_ucx(void **state)
+{
+    char host[] = "tagged message by ucp_tag_send*() from host memory", cuda[] = "from cuda";
+    char eager[] = "eager", late[] = "rendezvous", tcp[] = "tcp/eth0", version[] = "1.16.0";
+    struct xfp_net_protocol rows[] = {{host, 0, 1023, eager, tcp},
+                                      {host, 1024, UINT64_MAX, late, tcp},
+                                      {cuda, 0, UINT64_MAX, late, tcp}};
+    char *text;
+
+    says_not(&profile, "UCX");
+    network.ucx = version;
+    says(&profile, "UCX says nothing of its protocols");
+    network.protocols = rows;
+    network.protocol_count = 3;
+    says(&profile, "UCX sends messages of host memory by eager to 1023 B (tcp/eth0), rendezvous "
+                   "(tcp/eth0)\n");
+    text = text_of(&profile, print_network);
+    assert_non_null(strstr(text, "\neager          0 to 1023 tcp/eth0     0.010 tagged"));
+    assert_non_null(strstr(text, "\nrendezvous     from 1024 tcp/eth0    10.486 tagged"));
+    assert_non_null(strstr(text, "\nrendezvous        from 0 tcp/eth0         - "));
+    free(text);
+    network.protocols = NULL;
+    network.protocol_count = 0;
+    network.ucx = NULL;
+}
+
 static void rows_of_csv(void **state)
 {
     char *text = NULL;
@@ -187,9 +219,9 @@ static void compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words),    cmocka_unit_test(ways_that_are_alike),
-        cmocka_unit_test(staging),  cmocka_unit_test(rows_of_csv),
-        cmocka_unit_test(compared),
+        cmocka_unit_test(words),       cmocka_unit_test(ways_that_are_alike),
+        cmocka_unit_test(staging),     cmocka_unit_test(protocols_of_ucx),
+        cmocka_unit_test(rows_of_csv), cmocka_unit_test(compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("net-ucx-itself", "probe/net/ucx.c",
+      "    t->to_itself |= !strncmp(row.transport, \"self/\", 5);",
+      "    t->to_itself &= !strncmp(row.transport, \"self/\", 5);",
+      "how UCX sends messages of a process to itself is told as how it sends them to others",
+      "net.ucx"),
+    M("net-ucx-not-flushed", "probe/net/ucx.c",
+      "    if (flush)\n        flush();",
+      "    if (!flush)\n        abort();",
+      "what UCX says of its protocols is still in its buffer when it is read",
+      "net.ranks"),
+    M("net-ucx-kilo", "probe/net/ucx.c",
+      "        *bytes <<= shift;",
+      "        *bytes *= 1000;",
+      "64K in what UCX says is 64,000",
+      "net.ucx"),
     M("net-link-twice", "probe/net/rounds.c",
       "            if (p->b >= real || p->round >= 0 || taken[hosts[p->a]] == round ||\n"
       "                taken[hosts[p->b]] == round)",
