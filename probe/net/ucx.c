@@ -83,20 +83,27 @@ static bool is_known(const struct table *t, const struct xfp_net_ucx_row *row)
     return false;
 }
 
+/* "(?) " before it: the other side decides, too. */
+static void copy_protocol(char *to, const char *from, size_t length)
+{
+    char all[XFP_NET_UCX_TEXT];
+
+    copy_trimmed(all, from, length);
+    snprintf(to, XFP_NET_UCX_TEXT, "%s", strncmp(all, "(?) ", 4) ? all : all + 4);
+}
+
 static void add_row(struct table *t, const char *const cells[3], const size_t lengths[3])
 {
-    struct xfp_net_ucx_row row = {.first_bytes = 0};
-    char range[XFP_NET_UCX_TEXT], protocol[XFP_NET_UCX_TEXT];
-    const char *sure;
+    struct xfp_net_ucx_row row;
+    char range[XFP_NET_UCX_TEXT];
 
+    memset(&row, 0, sizeof(row)); /* whole: rows are compared so */
     copy_trimmed(range, cells[0], lengths[0]);
     if (!*t->messages || !read_range(range, &row))
         return;
-    copy_trimmed(protocol, cells[1], lengths[1]);
-    sure = strncmp(protocol, "(?) ", 4) ? protocol : protocol + 4; /* the other side decides, too */
-    strcpy(row.protocol, sure);
+    copy_trimmed(row.messages, t->messages, strlen(t->messages));
+    copy_protocol(row.protocol, cells[1], lengths[1]);
     copy_trimmed(row.transport, cells[2], lengths[2]);
-    strcpy(row.messages, t->messages);
     t->to_itself |= !strncmp(row.transport, "self/", 5);
     if (t->count < t->most && !is_known(t, &row))
         t->rows[t->count++] = row;
