@@ -17,6 +17,8 @@ set(XFERSCOPE_PLAIN_TESTS
     # what docs/walk-*.md shows, word for word: e2e.run has the same programs recorded, analysed, changed
     # and compared, e2e.docs reads the pages
     "^e2e\\.walks$"
+    # the same ranks as in net.ranks, with a link of known speed between them
+    "^net\\.hosts$"
     # no code of ours in C: headers, pages, scripts, the page in a browser, a build
     "^contracts\\.(alone|npm|rooms|schemas|words|tidy)|^mutations\\.|^pairs\\.run$|^gpu\\.(scripts|compare-)"
     "^page\\.|^analyzer-page_build$")
