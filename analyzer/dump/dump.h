@@ -42,6 +42,9 @@ const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_e
 char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *event);
 char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event);
 
+/* A rank of a MESSAGE: a number, "any" sender, or "-". */
+void xfa_dump_rank(uint32_t rank, char text[16]);
+
 /* A value of META, separators of a list as spaces; the caller frees it. */
 char *xfa_dump_value(const char *value);
 

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/line.h"
 #include "analyzer/run/site.h"
+#include "xferscope/message.h"
 
 static void object(struct xfa_line *line, const char *type, FILE *out)
 {
@@ -153,8 +154,34 @@ static void set_names(struct xfa_line *line, const struct xfa_trace *trace,
     if (range)
         set_own_text(line, "domain", xfa_event_domain(trace, e));
     if (e->kind == XFT_EVENT_RANGE_BEGIN || e->kind == XFT_EVENT_KERNEL ||
-        e->kind == XFT_EVENT_LAUNCH)
+        e->kind == XFT_EVENT_LAUNCH || e->kind == XFT_EVENT_COMMUNICATOR)
         set_own_text(line, "name", xfa_event_name(trace, e));
+}
+
+/* A rank is null where nothing goes, -1 where any may send. */
+static void set_rank(struct xfa_line *line, const char *key, uint32_t rank)
+{
+    if (rank == XFT_RANK_NONE)
+        set_text(line, key, NULL);
+    else
+        set_signed(line, key, rank == XFT_RANK_ANY ? -1 : (int64_t)rank);
+}
+
+static void set_message(struct xfa_line *line, const struct xft_event *e)
+{
+    set_text(line, "message", xft_message_word(xft_message_of(e->count)));
+    set_rank(line, "to", xft_message_to(e->aux));
+    set_rank(line, "from", xft_message_from(e->aux));
+    set_number(line, "communicator", xft_message_communicator(e->count));
+}
+
+/* Its number in all processes has 64 bits, which not every reader's numbers have. */
+static void set_communicator(struct xfa_line *line, const struct xft_event *e)
+{
+    set_number(line, "communicator", e->count);
+    set_number(line, "rank", e->src);
+    set_number(line, "size", e->width);
+    set_address(line, "id", e->aux);
 }
 
 static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
@@ -188,6 +215,10 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     set_number(&line, "aux", e->aux);
     set_flags(&line, e->flags);
     set_names(&line, trace, e);
+    if (e->kind == XFT_EVENT_MESSAGE)
+        set_message(&line, e);
+    if (e->kind == XFT_EVENT_COMMUNICATOR)
+        set_communicator(&line, e);
     if (e->kind == XFT_EVENT_STREAM)
         set_signed(&line, "priority", (int64_t)e->width);
     if (e->kind == XFT_EVENT_CONTENT) /* of 64 bits, which not every reader's numbers have */

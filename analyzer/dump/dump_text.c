@@ -8,6 +8,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/line.h"
 #include "common/text.h"
+#include "xferscope/message.h"
 #include "analyzer/run/site.h"
 
 const char *const xfa_flag_words[9] = {"async",      "captured",    "failed",
@@ -19,7 +20,8 @@ static bool is_call(unsigned kind)
 {
     return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_RECORDS &&
            kind != XFT_EVENT_OVERHEAD && kind != XFT_EVENT_PERIOD &&
-           kind != XFT_EVENT_HOST_ACCESS && (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
+           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_COMMUNICATOR &&
+           (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
 }
 
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)
@@ -40,7 +42,17 @@ char *xfa_event_name(const struct xfa_trace *trace, const struct xft_event *even
 {
     if (event->kind == XFT_EVENT_KERNEL || event->kind == XFT_EVENT_LAUNCH)
         return name_text(trace, event->src);
+    if (event->kind == XFT_EVENT_COMMUNICATOR)
+        return name_text(trace, event->dst);
     return event->kind == XFT_EVENT_RANGE_BEGIN ? name_text(trace, event->aux) : NULL;
+}
+
+void xfa_dump_rank(uint32_t rank, char text[16])
+{
+    if (rank < XFT_RANK_ANY)
+        snprintf(text, 16, "%u", rank);
+    else
+        snprintf(text, 16, "%s", rank == XFT_RANK_ANY ? "any" : "-");
 }
 
 char *xfa_event_domain(const struct xfa_trace *trace, const struct xft_event *event)
@@ -185,6 +197,19 @@ static void put_places(struct xfa_line *line, const struct xft_event *e)
     put_number(line, " width=", e->width);
 }
 
+/* What a message does, between which ranks, and in which communicator (0: not known). */
+static void put_message(struct xfa_line *line, const struct xft_event *e)
+{
+    const char *word = xft_message_word(xft_message_of(e->count));
+    char to[16], from[16];
+    xfa_dump_rank(xft_message_to(e->aux), to);
+    xfa_dump_rank(xft_message_from(e->aux), from);
+    put_word(line, " message=", word ? word : "unknown");
+    put_word(line, " to=", to);
+    put_word(line, " from=", from);
+    put_number(line, " communicator=", xft_message_communicator(e->count));
+}
+
 static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, size_t row,
                   FILE *out)
 {
@@ -207,6 +232,8 @@ static void event(const struct xfa_trace *trace, const struct xfa_batch *batch, 
     put_signed(&line, " status=", e->status);
     put_number(&line, " aux=", e->aux);
     put_flags(&line, e->flags);
+    if (e->kind == XFT_EVENT_MESSAGE)
+        put_message(&line, e);
     put_text(&line, " domain=\"", xfa_event_domain(trace, e));
     put_text(&line, " name=\"", xfa_event_name(trace, e));
     xfa_line_text(&line, batch->from_slab ? " slab\n" : "\n");

@@ -184,6 +184,7 @@ struct wanted {
     const void *wrapper;
     const void *caller;
     void *found;
+    bool next; /* the global scope comes before the caller's library */
 };
 
 static void *look_in(void *handle, const struct wanted *wanted)
@@ -275,7 +276,9 @@ static void *find_anywhere(const struct wanted *wanted)
 static void find_runtime(void *arguments)
 {
     struct wanted *wanted = arguments;
-    wanted->found = find_for_library_of(wanted);
+    wanted->found = wanted->next ? look_in(RTLD_NEXT, wanted) : NULL;
+    if (wanted->found == NULL)
+        wanted->found = find_for_library_of(wanted);
     if (wanted->found == NULL)
         wanted->found = look_in(RTLD_NEXT, wanted);
     if (wanted->found == NULL)
@@ -284,11 +287,21 @@ static void find_runtime(void *arguments)
 
 void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller)
 {
-    struct wanted wanted = {symbol, 0, wrapper, caller, NULL};
+    struct wanted wanted = {.symbol = symbol, .wrapper = wrapper, .caller = caller};
     int saved = errno;
     xfs_on_any_stack(find_runtime, &wanted);
     errno = saved;
     return wanted.found;
+}
+
+static struct wanted wanted_of(unsigned call, const void *caller)
+{
+    const struct xfs_row *row = xfs_row_of(call);
+    return (struct wanted){.symbol = row->symbol,
+                           .version = row->version,
+                           .wrapper = (const void *)row->wrapper,
+                           .caller = caller,
+                           .next = row->level == XFT_LEVEL_MPI};
 }
 
 static xfs_function real_runtime(unsigned call, const void *caller)
@@ -296,12 +309,13 @@ static xfs_function real_runtime(unsigned call, const void *caller)
     static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
     uintptr_t key = xfs_caller_key(call, caller);
     struct xfs_caller *slot = xfs_caller_of(key);
-    struct wanted wanted = {xfs_rows[call].symbol, xfs_rows[call].version,
-                            (const void *)xfs_rows[call].wrapper, caller, NULL};
+    struct wanted wanted = wanted_of(call, caller);
     int saved = errno;
     xfs_on_any_stack(find_runtime, &wanted);
     errno = saved;
     xfs_function function = wanted.found ? (xfs_function)wanted.found : (xfs_function)not_found;
+    if (wanted.found == NULL && call >= XFS_ROWS_MOST)
+        return function; /* its library may be loaded yet */
     /* Two writers could mix their entries; a lock that was held during fork must not block. */
     if (pthread_mutex_trylock(&write_lock) == 0) {
         atomic_store_explicit(&slot->key, 0, memory_order_release);
@@ -314,7 +328,7 @@ static xfs_function real_runtime(unsigned call, const void *caller)
 
 xfs_function xfs_real(unsigned call, const void *caller)
 {
-    if (xfs_rows[call].level == XFT_LEVEL_RUNTIME)
+    if (call >= XFS_ROWS_MOST || xfs_rows[call].level == XFT_LEVEL_RUNTIME)
         return real_runtime(call, caller);
     return ready() ? xfs_driver_real[call] : (xfs_function)not_found;
 }
@@ -343,6 +357,21 @@ static bool is_our_name(const char *name, bool global)
     return special_of(name) != NULL;
 }
 
+static bool begins(const char *name, const char *with)
+{
+    while (*with && *name == *with)
+        name++, with++;
+    return *with == '\0';
+}
+
+static bool is_message_name(const char *name)
+{
+    for (unsigned i = 0; i < xfs_message_row_count; i++)
+        if (strcmp(xfs_message_rows[i].symbol, name) == 0)
+            return true;
+    return false;
+}
+
 /*
  * Called by dlsym.S for every look-up: whether this library answers it. RTLD_NEXT never: it means
  * "after the caller", and only a jump that keeps the caller can answer that.
@@ -352,8 +381,12 @@ int xfs_dlsym_is_ours(void *handle, const char *name)
 {
     if (atomic_load_explicit(&xfs_dlsym_address, memory_order_relaxed) == NULL)
         xfs_find_real_dlsym();
-    return handle != RTLD_NEXT && name != NULL && name[0] == 'c' && name[1] == 'u' &&
-           is_our_name(name, handle == RTLD_DEFAULT);
+    if (handle == RTLD_NEXT || name == NULL)
+        return false;
+    if (begins(name, "cu"))
+        return is_our_name(name, handle == RTLD_DEFAULT);
+    return (begins(name, "MPI_") || begins(name, "PMPI_") || begins(name, "nccl")) &&
+           is_message_name(name);
 }
 
 /*
@@ -398,13 +431,30 @@ static void *wrapper_of_runtime(const char *name)
     return NULL;
 }
 
+/* Of MPI and NCCL there is nothing below their functions that could be caught instead, so they are
+ * answered through any handle: by the wrapper, if that would call what was found. Of several of
+ * these libraries it could be another's. */
+static void *answer_message(const char *name, const void *caller, void *found)
+{
+    unsigned i = 0;
+    while (strcmp(xfs_message_rows[i].symbol, name) != 0)
+        i++;
+    const void *real = (const void *)real_runtime(XFS_ROWS_MOST + i, caller);
+    const void *wrapper = (const void *)xfs_message_rows[i].wrapper;
+    if (real == (const void *)not_found)
+        return found == wrapper ? NULL : found; /* the program's own handle leads here */
+    return found == real || found == wrapper ? (void *)(uintptr_t)wrapper : found;
+}
+
 void *xfs_dlsym_answer(void *handle, const char *name, const void *caller) FROM_ASSEMBLY;
 void *xfs_dlsym_answer(void *handle, const char *name, const void *caller)
 {
     int saved = errno;
     bool global = handle == RTLD_DEFAULT;
     void *found = global ? find_global(name, caller) : xfs_real_dlsym(handle, name);
-    if (found && !xfs_is_driver_code(caller)) {
+    if (found && name[0] != 'c') {
+        found = answer_message(name, caller, found);
+    } else if (found && !xfs_is_driver_code(caller)) {
         const struct xfs_special *special = special_of(name);
         void *wrapper = special && special->learn ? (void *)special->wrapper : NULL;
         if (wrapper && found != wrapper) /* else the loader's global scope led to this library */

@@ -26,7 +26,7 @@ void *xfs_driver_handle(void);
 void *xfs_driver_symbol(const char *name);
 
 /*
- * The real function of a row of the table. Never NULL: a function that does not exist is one that
+ * The real function of a row of the tables (rows.h). Never NULL: a function that does not exist is one that
  * returns 500, CUDA's "named symbol not found".
  */
 xfs_function xfs_real(unsigned call, const void *caller);
@@ -42,7 +42,7 @@ extern struct xfs_caller xfs_callers[XFS_CALLER_SLOTS];
 
 static inline uintptr_t xfs_caller_key(unsigned call, const void *caller)
 {
-    return ((uintptr_t)caller << 9) ^ call ^ 0x8000000000000000u;
+    return ((uintptr_t)caller << 11) ^ call ^ 0x8000000000000000u;
 }
 
 static inline struct xfs_caller *xfs_caller_of(uintptr_t key)
@@ -67,6 +67,14 @@ static inline xfs_function xfs_real_RUNTIME(unsigned call, const void *caller)
             return (xfs_function)hit;
     }
     return xfs_real(call, caller);
+}
+
+/* xfs_real() of MPI's and NCCL's functions. MPI's is the next one after this library in the global
+ * scope, so that other tools that stand between a program and MPI keep their place; NCCL's is found
+ * as a runtime function is. */
+static inline xfs_function xfs_real_message(unsigned call, const void *caller)
+{
+    return xfs_real_RUNTIME(call, caller);
 }
 
 /* The same for a runtime function outside the table, found at every call; NULL when there is none.

@@ -20,6 +20,16 @@ struct xfs_row {
 extern const struct xfs_row xfs_rows[];
 extern const unsigned xfs_row_count;
 
+/* MPI's and NCCL's functions (preload/messages/): their numbers follow those that the rows above
+ * can have. */
+extern const struct xfs_row xfs_message_rows[];
+extern const unsigned xfs_message_row_count;
+
+static inline const struct xfs_row *xfs_row_of(unsigned call)
+{
+    return call < XFS_ROWS_MOST ? &xfs_rows[call] : &xfs_message_rows[call - XFS_ROWS_MOST];
+}
+
 /* Functions that record nothing but return addresses of others. */
 struct xfs_special {
     const char *symbol;

@@ -170,19 +170,28 @@ void xfs_process_note(struct xfs_recorder *recorder)
 
 /* ---- the calls' names ---------------------------------------------------------------------- */
 
-static size_t put_calls(unsigned char *out)
+static size_t put_table(unsigned char *out, const struct xfs_call_info *calls, size_t count,
+                        size_t first_id)
 {
     size_t n = 0;
-    for (size_t i = 0; i < xfs_call_count; i++) {
-        size_t bytes = strnlen(xfs_calls[i].name, UINT8_MAX);
-        struct xft_call_name call = {(uint16_t)i, (uint8_t)xfs_calls[i].level, (uint8_t)bytes};
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = strnlen(calls[i].name, UINT8_MAX);
+        struct xft_call_name call = {(uint16_t)(first_id + i), (uint8_t)calls[i].level,
+                                     (uint8_t)bytes};
         if (out) {
             memcpy(out + n, &call, sizeof call);
-            memcpy(out + n + sizeof call, xfs_calls[i].name, bytes);
+            memcpy(out + n + sizeof call, calls[i].name, bytes);
         }
         n += sizeof call + bytes;
     }
     return n;
+}
+
+static size_t put_calls(unsigned char *out)
+{
+    size_t n = put_table(out, xfs_calls, xfs_call_count, 0);
+    return n + put_table(out ? out + n : NULL, xfs_message_calls, xfs_message_call_count,
+                         XFS_MESSAGE_CALLS);
 }
 
 bool xfs_process_calls(struct xfs_recorder *recorder)

@@ -43,4 +43,9 @@ struct xfs_call_info {
 extern const struct xfs_call_info xfs_calls[];
 extern const size_t xfs_call_count;
 
+/* The same of MPI's and NCCL's calls, whose ids begin at XFS_MESSAGE_CALLS. */
+#define XFS_MESSAGE_CALLS 1024
+extern const struct xfs_call_info xfs_message_calls[];
+extern const size_t xfs_message_call_count;
+
 #endif

@@ -16,6 +16,8 @@
 const struct xfs_call_info xfs_calls[] = {
     {"testCopy", XFT_LEVEL_RUNTIME}, {"testAlloc", XFT_LEVEL_DRIVER}, {"", XFT_LEVEL_DRIVER}};
 const size_t xfs_call_count = 3;
+const struct xfs_call_info xfs_message_calls[] = {{"testSend", XFT_LEVEL_MPI}};
+const size_t xfs_message_call_count = 1;
 
 static bool call(uint64_t bytes, uint64_t aux, void (*between)(void))
 {

@@ -1,0 +1,326 @@
+#include "preload/messages/describe_mpi.h"
+
+#include "preload/messages/requests.h"
+
+/* ---- what is asked of MPI ---------------------------------------------------------------------
+ */
+
+/* Bytes of so many of a type; 0 when it does not say. */
+static uint64_t bytes_of(const struct xfs_message *m, int64_t count, xfs_word type)
+{
+    int64_t each = 0;
+    if (count <= 0 || m->mpi->type_size(type, &each) != 0 || each <= 0)
+        return 0;
+    return (uint64_t)count * (uint64_t)each;
+}
+
+static int64_t sum_of(const int *counts, int count, int ranks)
+{
+    int64_t sum = 0;
+    if (counts == NULL)
+        return (int64_t)count * ranks;
+    for (int i = 0; i < ranks; i++)
+        sum += counts[i];
+    return sum;
+}
+
+static bool is_in_place(const struct xfs_message *m, const void *buffer)
+{
+    return buffer == m->mpi->in_place;
+}
+
+/* MPI_COMM_WORLD's and others' sizes and ranks where they are not known. */
+static const struct xfs_communicator nobody = {.size = 0, .rank = -1};
+
+/* The communicator, whose number it adds to the event. */
+static const struct xfs_communicator *set_comm(struct xfs_message *m, xfs_word comm)
+{
+    struct xfs_communicator *known = xfs_mpi_communicator(m->mpi, xfs_mpi_handle(m->mpi, comm));
+    if (known == NULL)
+        return &nobody;
+    uint32_t number = xfs_communicator_number(known, m->event.call, xfs_mpi_ranks, m->mpi);
+    m->event.count = xft_message_count(xft_message_of(m->event.count), number);
+    return known;
+}
+
+static uint32_t rank_of(const struct xfs_message *m, int rank)
+{
+    if (rank >= 0)
+        return (uint32_t)rank;
+    return rank == m->mpi->any_source ? XFT_RANK_ANY : XFT_RANK_NONE;
+}
+
+static void set_peers(struct xfs_message *m, uint32_t to, uint32_t from)
+{
+    m->event.aux = xft_message_peers(to, from);
+}
+
+/* ---- one rank to another ----------------------------------------------------------------------
+ */
+
+/* What a receive that came before has set stays. */
+void xfs_mpi_send(struct xfs_message *m, const void *buffer, int count, xfs_word type, int dest,
+                  int tag, xfs_word comm)
+{
+    bool also_receives = xft_message_of(m->event.count) == XFT_MESSAGE_SENDRECV;
+    uint32_t from = also_receives ? xft_message_from(m->event.aux) : XFT_RANK_NONE;
+    set_comm(m, comm);
+    set_peers(m, rank_of(m, dest), from);
+    m->event.correlation = (uint32_t)tag;
+    if (dest != m->mpi->proc_null)
+        xfs_message_sent(m, buffer, bytes_of(m, count, type));
+}
+
+void xfs_mpi_recv(struct xfs_message *m, const void *buffer, int count, xfs_word type, int source,
+                  int tag, xfs_word comm)
+{
+    set_comm(m, comm);
+    set_peers(m, XFT_RANK_NONE, rank_of(m, source));
+    m->event.correlation = (uint32_t)tag;
+    if (source != m->mpi->proc_null)
+        xfs_message_received(m, buffer, bytes_of(m, count, type));
+}
+
+void xfs_mpi_arrived(struct xfs_message *m, const void *statuses)
+{
+    const char *status = xfs_mpi_status_at(m->mpi, statuses, 0);
+    int64_t bytes;
+    if (status == NULL || xft_message_from(m->event.aux) == XFT_RANK_NONE)
+        return;
+    int source = xfs_mpi_source_of(m->mpi, status);
+    if (source >= 0)
+        set_peers(m, xft_message_to(m->event.aux), (uint32_t)source);
+    if (m->mpi->elements(status, m->mpi->byte, &bytes) == 0 && bytes >= 0)
+        m->event.width = (uint64_t)bytes;
+}
+
+/* The communicator of a window is known if its making was seen. */
+static void set_window(struct xfs_message *m, xfs_word window)
+{
+    struct xfs_communicator *known = xfs_communicator_find(xfs_mpi_handle(m->mpi, window));
+    struct xfs_communicator *of = known ? atomic_load(&known->of) : NULL;
+    uint32_t number = of ? xfs_communicator_number(of, m->event.call, xfs_mpi_ranks, m->mpi) : 0;
+    m->event.count = xft_message_count(xft_message_of(m->event.count), number);
+}
+
+void xfs_mpi_put(struct xfs_message *m, const void *buffer, int count, xfs_word type, int target,
+                 xfs_word window)
+{
+    set_window(m, window);
+    set_peers(m, rank_of(m, target), XFT_RANK_NONE);
+    if (target != m->mpi->proc_null)
+        xfs_message_sent(m, buffer, bytes_of(m, count, type));
+}
+
+void xfs_mpi_get(struct xfs_message *m, const void *buffer, int count, xfs_word type, int target,
+                 xfs_word window)
+{
+    set_window(m, window);
+    set_peers(m, XFT_RANK_NONE, rank_of(m, target));
+    if (target != m->mpi->proc_null)
+        xfs_message_received(m, buffer, bytes_of(m, count, type));
+}
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+static bool receives(const struct xft_event *event)
+{
+    return xft_message_of(event->count) == XFT_MESSAGE_RECV;
+}
+
+void xfs_mpi_begun(struct xfs_message *m, const void *requests)
+{
+    xfs_word request = xfs_mpi_handle_at(m->mpi, requests, 0);
+    m->event.stream = request;
+    m->event.flags |= XFT_ASYNC;
+    if (request != m->mpi->no_request)
+        xfs_request_begun(request, (struct xfs_request){m->event.start_ns, receives(&m->event)},
+                          xfs_mpi_is_shared(m->mpi, request));
+}
+
+void xfs_mpi_kept(struct xfs_message *m, unsigned op, const void *requests)
+{
+    m->event.stream = xfs_mpi_handle_at(m->mpi, requests, 0);
+    m->event.flags |= XFT_ASYNC;
+    m->event.count = xft_message_count(op, xft_message_communicator(m->event.count));
+    xfs_request_keep(m->event.stream, &m->event);
+}
+
+void xfs_mpi_take(struct xfs_message *m, int count, const void *requests)
+{
+    xfs_requests_take(m, count, requests);
+}
+
+/* Each of them is a message of this call. */
+void xfs_mpi_started(struct xfs_message *m)
+{
+    for (int i = 0; i < m->taken; i++) {
+        struct xft_event now = m->event;
+        if (!xfs_request_kept(m->requests[i], &m->event))
+            continue;
+        m->event.kind = XFT_EVENT_MESSAGE;
+        m->event.call = now.call;
+        m->event.start_ns = now.start_ns + (uint64_t)i; /* which names it */
+        m->event.end_ns = now.end_ns > m->event.start_ns ? now.end_ns : m->event.start_ns;
+        xfs_request_begun(m->requests[i],
+                          (struct xfs_request){m->event.start_ns, receives(&m->event)}, false);
+        xfs_message_write(m);
+        m->event = now;
+    }
+    m->written = true;
+}
+
+/* What goes on behind a request that was freed is not seen to end. */
+void xfs_mpi_freed(struct xfs_message *m)
+{
+    struct xfs_request what;
+    for (int i = 0; i < m->taken; i++) {
+        xfs_request_forget(m->requests[i]);
+        xfs_request_ends(m->requests[i], &what);
+    }
+}
+
+void xfs_mpi_all_done(struct xfs_message *m, const void *statuses)
+{
+    xfs_message_write(m);
+    for (int i = 0; i < m->taken; i++)
+        xfs_requests_end(m, i, xfs_mpi_status_at(m->mpi, statuses, i), 0);
+}
+
+/* No request was active: MPI_UNDEFINED, as index or as count. */
+void xfs_mpi_some_done(struct xfs_message *m, int count, const int *indices, const void *statuses)
+{
+    xfs_message_write(m);
+    for (int i = 0; i < count; i++)
+        xfs_requests_end(m, indices[i], xfs_mpi_status_at(m->mpi, statuses, i), 0);
+}
+
+void xfs_mpi_none_done(struct xfs_message *m)
+{
+    m->event.kind = XFT_EVENT_NONE;
+}
+
+/* ---- all ranks --------------------------------------------------------------------------------
+ */
+
+static const struct xfs_communicator *set_all(struct xfs_message *m, xfs_word comm)
+{
+    set_peers(m, XFT_RANK_NONE, XFT_RANK_NONE);
+    return set_comm(m, comm);
+}
+
+/* The same with a root; true in it. */
+static const struct xfs_communicator *set_root(struct xfs_message *m, int root, xfs_word comm,
+                                               bool *is_root)
+{
+    const struct xfs_communicator *all = set_comm(m, comm);
+    set_peers(m, rank_of(m, root), XFT_RANK_NONE);
+    *is_root = all->rank == root;
+    return all;
+}
+
+void xfs_mpi_barrier(struct xfs_message *m, xfs_word comm)
+{
+    set_all(m, comm);
+}
+
+void xfs_mpi_bcast(struct xfs_message *m, const void *buffer, int count, xfs_word type, int root,
+                   xfs_word comm)
+{
+    bool is_root;
+    set_root(m, root, comm, &is_root);
+    if (is_root)
+        xfs_message_sent(m, buffer, bytes_of(m, count, type));
+    else
+        xfs_message_received(m, buffer, bytes_of(m, count, type));
+}
+
+void xfs_mpi_reduce(struct xfs_message *m, const void *sent, const void *received, int count,
+                    xfs_word type, int root, xfs_word comm)
+{
+    bool is_root;
+    uint64_t bytes = bytes_of(m, count, type);
+    set_root(m, root, comm, &is_root);
+    xfs_message_sent(m, is_in_place(m, sent) ? received : sent, bytes);
+    if (is_root)
+        xfs_message_received(m, received, bytes);
+}
+
+void xfs_mpi_equal(struct xfs_message *m, const void *sent, const void *received, int count,
+                   xfs_word type, xfs_word comm)
+{
+    uint64_t bytes = bytes_of(m, count, type);
+    set_all(m, comm);
+    xfs_message_sent(m, is_in_place(m, sent) ? received : sent, bytes);
+    xfs_message_received(m, received, bytes);
+}
+
+/* What a rank contributes that has it in place: its part of what arrives. */
+static uint64_t own_part(const struct xfs_message *m, const struct xfs_communicator *all,
+                         const int *counts, int count, xfs_word type)
+{
+    if (counts && all->rank < 0)
+        return 0;
+    return bytes_of(m, counts ? counts[all->rank] : count, type);
+}
+
+void xfs_mpi_gather(struct xfs_message *m, const void *sent, int count, xfs_word type,
+                    const void *received, const int *counts2, int count2, xfs_word type2, int root,
+                    xfs_word comm)
+{
+    bool is_root;
+    const struct xfs_communicator *all = set_root(m, root, comm, &is_root);
+    if (is_root)
+        xfs_message_received(m, received, bytes_of(m, sum_of(counts2, count2, all->size), type2));
+    if (is_root && is_in_place(m, sent))
+        xfs_message_sent(m, received, own_part(m, all, counts2, count2, type2));
+    else
+        xfs_message_sent(m, sent, bytes_of(m, count, type));
+}
+
+void xfs_mpi_scatter(struct xfs_message *m, const void *sent, const int *counts, int count,
+                     xfs_word type, const void *received, int count2, xfs_word type2, int root,
+                     xfs_word comm)
+{
+    bool is_root;
+    const struct xfs_communicator *all = set_root(m, root, comm, &is_root);
+    if (is_root)
+        xfs_message_sent(m, sent, bytes_of(m, sum_of(counts, count, all->size), type));
+    if (!is_in_place(m, received))
+        xfs_message_received(m, received, bytes_of(m, count2, type2));
+}
+
+void xfs_mpi_allgather(struct xfs_message *m, const void *sent, int count, xfs_word type,
+                       const void *received, const int *counts2, int count2, xfs_word type2,
+                       xfs_word comm)
+{
+    const struct xfs_communicator *all = set_all(m, comm);
+    xfs_message_received(m, received, bytes_of(m, sum_of(counts2, count2, all->size), type2));
+    if (is_in_place(m, sent))
+        xfs_message_sent(m, received, own_part(m, all, counts2, count2, type2));
+    else
+        xfs_message_sent(m, sent, bytes_of(m, count, type));
+}
+
+void xfs_mpi_alltoall(struct xfs_message *m, const void *sent, const int *counts, int count,
+                      xfs_word type, const void *received, const int *counts2, int count2,
+                      xfs_word type2, xfs_word comm)
+{
+    const struct xfs_communicator *all = set_all(m, comm);
+    uint64_t arrives = bytes_of(m, sum_of(counts2, count2, all->size), type2);
+    xfs_message_received(m, received, arrives);
+    if (is_in_place(m, sent))
+        xfs_message_sent(m, received, arrives);
+    else
+        xfs_message_sent(m, sent, bytes_of(m, sum_of(counts, count, all->size), type));
+}
+
+void xfs_mpi_reduce_scatter(struct xfs_message *m, const void *sent, const void *received,
+                            const int *counts, int count, xfs_word type, xfs_word comm)
+{
+    const struct xfs_communicator *all = set_all(m, comm);
+    xfs_message_sent(m, is_in_place(m, sent) ? received : sent,
+                     bytes_of(m, sum_of(counts, count, all->size), type));
+    xfs_message_received(m, received, own_part(m, all, counts, count, type));
+}

@@ -1,0 +1,49 @@
+/*
+ * Requests that are under way: from their handle to the MESSAGE that began them. A bounded table
+ * without locks, and one of the persistent requests, with the MESSAGE that each start makes. A
+ * request that finds no room is counted as a lost event (its MESSAGE_END), and nobody waits.
+ *
+ * Calls that complete requests overwrite them: they are copied before (xfs_requests_take()).
+ */
+#ifndef XFS_REQUESTS_H
+#define XFS_REQUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/messages/message.h"
+
+/* What a request stands for: start_ns of its MESSAGE, and whether it receives. */
+struct xfs_request {
+    uint64_t start_ns;
+    bool receives;
+};
+
+/* The request is under way. `shared`: others with the same handle are, too (xfs_mpi_is_shared()).
+ */
+void xfs_request_begun(xfs_word request, struct xfs_request what, bool shared);
+
+/* It is no longer; false when it was not known. */
+bool xfs_request_ends(xfs_word request, struct xfs_request *what);
+
+/* A persistent request, and what each start of it is: at most XFS_REQUESTS_KEPT of them. */
+#define XFS_REQUESTS_KEPT 512
+void xfs_request_keep(xfs_word request, const struct xft_event *event);
+bool xfs_request_kept(xfs_word request, struct xft_event *event);
+void xfs_request_forget(xfs_word request);
+
+/* Copies what the call is given, at most XFS_REQUESTS_MOST; more are counted as lost. */
+#define XFS_REQUESTS_MOST 4096
+void xfs_requests_take(struct xfs_message *m, int count, const void *requests);
+void xfs_requests_give_back(struct xfs_message *m);
+
+/* The call failed: those that it ended nevertheless did. */
+void xfs_requests_failed(struct xfs_message *m);
+
+/* The i-th of those taken is complete: writes its MESSAGE_END. `status`: NULL when there is none.
+ */
+void xfs_requests_end(struct xfs_message *m, int i, const char *status, unsigned flags);
+
+void xfs_requests_after_fork(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* The tables' rows as exported functions. */
+#include <errno.h>
+
+#include "preload/intercept/hook.h"
+#include "preload/lookup/resolve.h"
+#include "preload/messages/describe_mpi.h"
+#include "preload/messages/describe_nccl.h"
+#include "preload/messages/message.h"
+#include "preload/messages/requests.h"
+#include "preload/messages/table.h"
+#include "preload/record/process.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
+#define XFT_MESSAGE_KEPT XFS_MESSAGE_KEPT
+
+_Static_assert(XFS_MESSAGE_CALLS == XFS_ROWS_MOST, "their ids follow those of CUDA's calls");
+_Static_assert(XFS_MESSAGE_ROWS_END <= 2 * XFS_ROWS_MOST, "the look-up's keys tell them apart");
+
+#define REAL(row, parameters) ((int(*) parameters)xfs_real_message(row, CALLER))
+
+/* One grammar for all; before and after are expressions of the row. */
+#define RECORDED(function, row, call, level, op, parameters, arguments, before, after)             \
+    EXPORTED int function parameters;                                                              \
+    EXPORTED int function parameters                                                               \
+    {                                                                                              \
+        int(*const real) parameters = REAL(row, parameters);                                       \
+        struct xfs_message message, *m = &message;                                                 \
+        if (!xfs_message_begins(m, level, XFS_CALLED_AT, CALLER))                                  \
+            return real arguments;                                                                 \
+        before;                                                                                    \
+        const int returned = real arguments;                                                       \
+        if (xfs_message_returned(m, returned, call, op))                                           \
+            (void)(after);                                                                         \
+        xfs_message_over(m);                                                                       \
+        return returned;                                                                           \
+    }
+
+#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
+    RECORDED(MPI_##name, XFS_ROW_MPI_##name, XFS_CALL_MPI_##name, XFT_LEVEL_MPI, XFT_MESSAGE_##op, \
+             parameters, arguments, before, after)                                                 \
+    RECORDED(PMPI_##name, XFS_ROW_PMPI_##name, XFS_CALL_MPI_##name, XFT_LEVEL_MPI,                 \
+             XFT_MESSAGE_##op, parameters, arguments, before, after)
+
+/* Within another of them (a tool's, that calls PMPI_name) it is the outer one that counts. */
+#define WATCHED(function, row, parameters, arguments, before, after)                               \
+    EXPORTED int function parameters;                                                              \
+    EXPORTED int function parameters                                                               \
+    {                                                                                              \
+        int(*const real) parameters = REAL(row, parameters);                                       \
+        const void *const caller = CALLER;                                                         \
+        before;                                                                                    \
+        const int returned = real arguments;                                                       \
+        after;                                                                                     \
+        (void)caller;                                                                              \
+        return returned;                                                                           \
+    }
+#define xfs_mpi_comm_made(made) returned == 0 ? xfs_mpi_made_from(made, caller) : (void)0
+#define xfs_mpi_window_made(window, comm)                                                          \
+    returned == 0 ? xfs_mpi_window_made_from(window, comm, caller) : (void)0
+#define xfs_mpi_gone(gone) xfs_mpi_gone_from(gone, caller)
+#define XFS_MADE(name, parameters, arguments, before, after)                                       \
+    WATCHED(MPI_##name, XFS_ROW_MPI_##name, parameters, arguments, before, after)                  \
+    WATCHED(PMPI_##name, XFS_ROW_PMPI_##name, parameters, arguments, before, after)
+
+#define XFS_NCCL(name, op, parameters, arguments, after)                                           \
+    RECORDED(name, XFS_ROW_##name, XFS_CALL_##name, XFT_LEVEL_NCCL, XFT_MESSAGE_##op, parameters,  \
+             arguments, (void)0, after)
+#define XFS_NCCL_MADE(name, parameters, arguments, before, after)                                  \
+    WATCHED(name, XFS_ROW_##name, parameters, arguments, before, after)
+
+#include "preload/messages/mpi.def"
+#include "preload/messages/nccl.def"
+#undef XFS_MPI
+#undef XFS_MADE
+#undef XFS_NCCL
+#undef XFS_NCCL_MADE
+
+#define ROW(function, row, of_level)                                                               \
+    [row - XFS_ROWS_MOST] = {                                                                      \
+        .symbol = #function, .level = of_level, .wrapper = (void (*)(void))function},
+#define XFS_MADE(name, parameters, arguments, before, after)                                       \
+    ROW(MPI_##name, XFS_ROW_MPI_##name, XFT_LEVEL_MPI)                                             \
+    ROW(PMPI_##name, XFS_ROW_PMPI_##name, XFT_LEVEL_MPI)
+#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
+    XFS_MADE(name, parameters, arguments, before, after)
+#define XFS_NCCL_MADE(name, parameters, arguments, before, after)                                  \
+    ROW(name, XFS_ROW_##name, XFT_LEVEL_NCCL)
+#define XFS_NCCL(name, op, parameters, arguments, after) ROW(name, XFS_ROW_##name, XFT_LEVEL_NCCL)
+const struct xfs_row xfs_message_rows[] = {
+#include "preload/messages/mpi.def"
+#include "preload/messages/nccl.def"
+};
+const unsigned xfs_message_row_count = XFS_MESSAGE_ROWS_END - XFS_ROWS_MOST;
+#undef XFS_MPI
+#undef XFS_MADE
+#undef XFS_NCCL
+#undef XFS_NCCL_MADE
+
+#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
+    [XFS_CALL_MPI_##name - XFS_MESSAGE_CALLS] = {"MPI_" #name, XFT_LEVEL_MPI},
+#define XFS_MADE(name, parameters, arguments, before, after)
+#define XFS_NCCL(name, op, parameters, arguments, after)                                           \
+    [XFS_CALL_##name - XFS_MESSAGE_CALLS] = {#name, XFT_LEVEL_NCCL},
+#define XFS_NCCL_MADE(name, parameters, arguments, before, after)
+const struct xfs_call_info xfs_message_calls[] = {
+#include "preload/messages/mpi.def"
+#include "preload/messages/nccl.def"
+};
+const size_t xfs_message_call_count = XFS_MESSAGE_CALLS_END - XFS_MESSAGE_CALLS;
