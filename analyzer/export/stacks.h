@@ -42,7 +42,7 @@ void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_event *even
 void xfa_stacks_free(struct xfa_export *export);
 
 /*
- * What the best set of findings saves (findings.h), shared out: to each finding what it adds to the
+ * What the best set of findings saves (finding.h), shared out: to each finding what it adds to the
  * set, to its sites by what they lost (bytes, where that is not known), to the stacks of a site
  * likewise. All add up to what the set likely saves.
  */

@@ -195,8 +195,8 @@ struct xfw_set xfa_finding_classes(const struct xfa_analysis *analysis,
                                    const struct xfa_finding *finding);
 struct xfw_set xfa_finding_sites(const struct xfa_finding *finding);
 
-/* The change of a remedy that copies by other paths (whatif/changes/times.h), of all classes of the
- * finding's rows; NULL: of none. choose: fills in path->to, and path->from where it is known;
+/* The change of a remedy that copies by other paths (changes.h, paths.c there), of all classes of
+ * the finding's rows; NULL: of none. choose: fills in path->to, and path->from where it is known;
  * false: copies of this class stay. self: the caller's. */
 typedef bool xfa_other_path_fn(const struct xfa_analysis *analysis, const struct xfa_class *class,
                                const void *self, struct xfw_new_path *path);
@@ -211,8 +211,8 @@ struct xfw_change *xfa_other_path_change(const struct xfa_analysis *analysis,
  * weight_ns, the reckoning and the remedy. */
 void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures);
 
-/* Where the times of so many timed transfers come from, of which by_device by the device. */
-enum xfa_basis xfa_timed_basis(uint64_t timed, uint64_t by_device);
+/* Of transfers whose whole time is lost: likewise, weight_ns too, without what is achievable. */
+void xfa_gain_of_all(struct xfa_gain *gain, const struct xfa_timed_sum *sum);
 
 /* The host's side of a copy between host and GPU. False: the copy is none. */
 struct xfa_host_side {

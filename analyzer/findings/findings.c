@@ -31,6 +31,15 @@ void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures)
     gain->error = xfa_achievable_error(figures);
 }
 
+void xfa_gain_of_all(struct xfa_gain *gain, const struct xfa_timed_sum *sum)
+{
+    gain->transfers = sum->sum.transfers;
+    gain->bytes = sum->sum.bytes;
+    gain->achieved_ns = gain->lost_ns = sum->timed ? sum->sum.ns : NAN;
+    gain->weight_ns = (double)sum->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
+    gain->achieved_basis = xfa_timed_basis(sum);
+}
+
 bool xfa_host_side_of(const struct xfa_class_key *key, struct xfa_host_side *side)
 {
     const struct xfa_row_key *row = &key->row;
@@ -39,13 +48,6 @@ bool xfa_host_side_of(const struct xfa_class_key *key, struct xfa_host_side *sid
                                    up ? key->src_node : key->dst_node,
                                    up ? row->dst_gpu : row->src_gpu};
     return up || down;
-}
-
-enum xfa_basis xfa_timed_basis(uint64_t timed, uint64_t by_device)
-{
-    if (by_device && by_device < timed)
-        return XFA_BASIS_MIXED;
-    return by_device ? XFA_BASIS_DEVICE : timed ? XFA_BASIS_HOST : XFA_BASIS_UNKNOWN;
 }
 
 double xfa_findings_least_ns(const struct xfa_analysis *analysis)

@@ -66,18 +66,14 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
 {
     const struct xfa_same_row *sums = xfa_contents_row(&analysis->contents, (uint32_t)number);
     const struct xfa_same_sum *found = sums ? &sums->same[same] : NULL;
-    if (!found || found->sum.transfers == 0)
+    if (!found || found->moved.sum.transfers == 0)
         return false;
     const struct xfa_row *row = xfa_analysis_row(analysis, number);
     const struct terms *terms = &all_terms[same];
     gain->remedy = xfa_remedy_for(row, terms->remedy);
-    gain->reckoning = found->surely[XFA_SURE] == found->sum.transfers ? terms->kept : terms->unseen;
-    gain->transfers = found->sum.transfers;
-    gain->bytes = found->sum.bytes;
-    gain->achieved_ns = found->timed ? found->sum.ns : NAN;
-    gain->lost_ns = gain->achieved_ns;
-    gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
-    gain->achieved_basis = xfa_timed_basis(found->timed, found->by_device);
+    gain->reckoning =
+        found->surely[XFA_SURE] == found->moved.sum.transfers ? terms->kept : terms->unseen;
+    xfa_gain_of_all(gain, &found->moved);
     gain->probably = found->sampled > 0;
     gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);
     gain->question = question(found, same, row->key.direction == XFT_DIR_D2H);

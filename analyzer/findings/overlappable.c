@@ -1,7 +1,7 @@
 /*
  * Copies that could overlap with something else. Nothing is lost in any one of them: the run is
  * replayed with copies that have left their stream's order and wait for their data alone
- * (whatif/changes/dataflow.h). Two kinds:
+ * (whatif/changes/overlap.c). Two kinds:
  * - serial-transfer-and-compute: copies and kernels that wait for each other without need. Replayed
  *   with 2, 3, 4 and 8 parts in flight, where copies of page-locked memory and kernels both take a
  *   part of the run; where much of it is copies of pageable memory that is used again and again,

@@ -1,7 +1,7 @@
 /*
  * synchronous-transfer: the host waits in a copy that blocks. Lost: host time, what the calls took
  * beyond an asynchronous submission. The host could work in that time; what the run would save is
- * less: whatif/changes/reuse.h says when the host is taken to wait for the copy instead.
+ * less: whatif/changes/waits.h says when the host is taken to wait for the copy instead.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/pageable_uses.h"

@@ -37,14 +37,9 @@ struct place {
     struct fetched last, before;
 };
 
-struct part {
-    struct xfa_sum sum;
-    uint64_t timed, by_device;
-};
-
 struct row_sums {
-    struct part unread, all; /* all: those that could have been watched */
-    uint64_t used;           /* read, sent on, or perhaps read by a kernel */
+    struct xfa_timed_sum unread, all; /* all: those that could have been watched */
+    uint64_t used;                    /* read, sent on, or perhaps read by a kernel */
     bool is_pageable;
 };
 
@@ -67,14 +62,9 @@ static struct row_sums *row_of(struct unused *unused, uint32_t row)
     return &unused->rows[row];
 }
 
-static void add(struct part *part, const struct fetched *fetched)
+static void add(struct xfa_timed_sum *sum, const struct fetched *fetched)
 {
-    bool timed = !isnan(fetched->achieved_ns);
-    part->sum.transfers++;
-    part->sum.bytes = xfa_add(part->sum.bytes, fetched->bytes);
-    part->sum.ns += timed ? fetched->achieved_ns : 0;
-    part->timed += timed;
-    part->by_device += timed && fetched->by_device;
+    xfa_timed_add(sum, fetched->bytes, fetched->achieved_ns, fetched->by_device);
 }
 
 /* Could have been watched: a verdict may be to come. */
@@ -228,12 +218,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct row_sums *found = row < unused->row_count ? &unused->rows[row] : NULL;
     if (!found || found->unread.sum.transfers == 0)
         return false;
-    const struct part *part = is_of_all(found) ? &found->all : &found->unread;
-    gain->transfers = part->sum.transfers;
-    gain->bytes = part->sum.bytes;
-    gain->achieved_ns = gain->lost_ns = part->timed ? part->sum.ns : NAN;
-    gain->weight_ns = (double)part->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
-    gain->achieved_basis = xfa_timed_basis(part->timed, part->by_device);
+    xfa_gain_of_all(gain, is_of_all(found) ? &found->all : &found->unread);
     gain->reckoning = XFA_RECKONED_UNREAD;
     gain->assumed = assumed(found);
     gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_LEAVE_THERE);

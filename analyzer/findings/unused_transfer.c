@@ -32,18 +32,13 @@ struct sent {
     bool by_device;
 };
 
-struct row_sums {
-    struct xfa_sum sum;
-    uint64_t timed, by_device;
-};
-
 struct unused {
     struct xfa_given given;
     uint32_t process;
     uint64_t transfers; /* of the process */
     struct sent *sent;  /* by address, apart from each other */
     size_t count, capacity;
-    struct row_sums *rows; /* by row number */
+    struct xfa_timed_sum *rows; /* by row number */
     size_t row_count, row_capacity;
     struct xfw_marks marks[XFW_CERTAINTIES];
 };
@@ -79,13 +74,8 @@ static void count_unused(struct unused *unused, const struct sent *sent)
 {
     unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, sent->row,
                              sizeof *unused->rows);
-    struct row_sums *row = &unused->rows[sent->row];
-    bool timed = !isnan(sent->achieved_ns);
-    row->sum.transfers++;
-    row->sum.bytes = xfa_add(row->sum.bytes, sent->end - sent->start);
-    row->sum.ns += timed ? sent->achieved_ns : 0;
-    row->timed += timed;
-    row->by_device += timed && sent->by_device;
+    xfa_timed_add(&unused->rows[sent->row], sent->end - sent->start, sent->achieved_ns,
+                  sent->by_device);
     xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
 }
 
@@ -252,14 +242,10 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
                  struct xfa_gain *gain)
 {
     const struct unused *unused = sums;
-    const struct row_sums *found = row < unused->row_count ? &unused->rows[row] : NULL;
+    const struct xfa_timed_sum *found = row < unused->row_count ? &unused->rows[row] : NULL;
     if (!found || found->sum.transfers == 0)
         return false;
-    gain->transfers = found->sum.transfers;
-    gain->bytes = found->sum.bytes;
-    gain->achieved_ns = gain->lost_ns = found->timed ? found->sum.ns : NAN;
-    gain->weight_ns = (double)found->sum.bytes * XFA_STAND_IN_NS_PER_BYTE;
-    gain->achieved_basis = xfa_timed_basis(found->timed, found->by_device);
+    xfa_gain_of_all(gain, found);
     gain->reckoning = XFA_RECKONED_UNUSED;
     gain->assumed = "kernels reach this memory only by pointers that they were given";
     gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_LEAVE_OUT);

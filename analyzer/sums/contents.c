@@ -18,7 +18,7 @@ const struct xfa_same_row *xfa_contents_row(const struct xfa_contents *contents,
     if (row >= contents->row_count)
         return NULL;
     for (size_t i = 0; i < XFA_SAMES; i++)
-        if (contents->rows[row].same[i].sum.transfers)
+        if (contents->rows[row].same[i].moved.sum.transfers)
             return &contents->rows[row];
     return NULL;
 }

@@ -53,9 +53,7 @@ enum xfa_surely {
 
 /* Transfers of one row whose bytes had moved before. */
 struct xfa_same_sum {
-    struct xfa_sum sum;          /* ns: of those whose time is known */
-    uint64_t timed;              /* how many these are */
-    uint64_t by_device;          /* of these: by device timestamps */
+    struct xfa_timed_sum moved;
     uint64_t sampled;            /* known by samples only */
     uint64_t surely[XFA_SURELY]; /* how many are how sure */
     uint32_t earlier;            /* number + 1 of the row where the first of them had moved

@@ -111,12 +111,7 @@ static void count(struct xfa_contents *contents, const struct found *found,
 {
     const struct xfa_contents_process *now = contents->now;
     struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
-    bool timed = !isnan(item->achieved_ns);
-    sum->sum.transfers++;
-    sum->sum.bytes = xfa_add(sum->sum.bytes, item->bytes);
-    sum->sum.ns += timed ? item->achieved_ns : 0;
-    sum->timed += timed;
-    sum->by_device += timed && item->by_device;
+    xfa_timed_add(&sum->moved, item->bytes, item->achieved_ns, item->by_device);
     sum->sampled += sampled;
     sum->surely[found->surely]++;
     if (sum->earlier == 0 && found->earlier != NEVER) /* the first time leads to where it began */

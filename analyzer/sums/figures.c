@@ -22,6 +22,16 @@ static void merge_sizes(struct xfa_figures *into, const struct xfa_figures *from
         into->sizes[i] += from->sizes[i];
 }
 
+void xfa_timed_add(struct xfa_timed_sum *sum, uint64_t bytes, double achieved_ns, bool by_device)
+{
+    bool timed = !isnan(achieved_ns);
+    sum->sum.transfers++;
+    sum->sum.bytes = xfa_add(sum->sum.bytes, bytes);
+    sum->sum.ns += timed ? achieved_ns : 0;
+    sum->timed += timed;
+    sum->by_device += timed && by_device;
+}
+
 void xfa_figures_merge(struct xfa_figures *into, const struct xfa_figures *from)
 {
     merge_sizes(into, from);
@@ -74,6 +84,15 @@ uint64_t xfa_typical_size(const struct xfa_figures *f)
             return i ? (uint64_t)1 << (i - 1) : 0;
     }
     return 0;
+}
+
+enum xfa_basis xfa_timed_basis(const struct xfa_timed_sum *sum)
+{
+    if (sum->by_device && sum->by_device < sum->timed)
+        return XFA_BASIS_MIXED;
+    if (sum->by_device)
+        return XFA_BASIS_DEVICE;
+    return sum->timed ? XFA_BASIS_HOST : XFA_BASIS_UNKNOWN;
 }
 
 enum xfa_basis xfa_achieved_basis(const struct xfa_figures *f)

@@ -16,6 +16,15 @@ struct xfa_sum {
     double ns;
 };
 
+/* Achieved times of transfers that are picked one by one; zeroed at first. */
+struct xfa_timed_sum {
+    struct xfa_sum sum; /* ns: of those whose time is known */
+    uint64_t timed;     /* how many these are */
+    uint64_t by_device; /* of these: by device timestamps */
+};
+/* achieved_ns: NAN = not known. */
+void xfa_timed_add(struct xfa_timed_sum *sum, uint64_t bytes, double achieved_ns, bool by_device);
+
 /* Where a figure comes from. Achieved: device timestamps, the host's time in blocking calls, device
  * timestamps of others (of a single transfer only), some of either, or the model; achievable:
  * measured, interpolated or modelled. */
@@ -76,6 +85,7 @@ double xfa_achievable_error(const struct xfa_figures *figures); /* relative */
 /* The size class where half of the transfers is reached: its least size in bytes. */
 uint64_t xfa_typical_size(const struct xfa_figures *figures);
 
+enum xfa_basis xfa_timed_basis(const struct xfa_timed_sum *sum);
 enum xfa_basis xfa_achieved_basis(const struct xfa_figures *figures);
 enum xfa_basis xfa_achievable_basis(const struct xfa_figures *figures); /* the weakest */
 enum xfa_basis xfa_basis_of_both(enum xfa_basis a,

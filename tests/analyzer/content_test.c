@@ -115,17 +115,17 @@ static size_t check_call(const struct xfa_contents *contents, const struct play 
     const struct xfa_same_row *row = xfa_contents_row(contents, (uint32_t)i);
     for (enum xfa_same same = XFA_SAME_REPEATED; same < XFA_SAMES; same++) {
         struct xfa_same_sum sum = row ? row->same[same] : (struct xfa_same_sum){0};
-        if (sum.sum.transfers != (same == play->wanted[i]))
+        if (sum.moved.sum.transfers != (same == play->wanted[i]))
             fail_msg("call %zu: %d %lu times, expected %d", i, (int)same,
-                     (unsigned long)sum.sum.transfers, (int)play->wanted[i]);
-        if (sum.sum.transfers == 0)
+                     (unsigned long)sum.moved.sum.transfers, (int)play->wanted[i]);
+        if (sum.moved.sum.transfers == 0)
             continue;
         if (sum.earlier != play->earlier[i] + 1)
             fail_msg("call %zu: after %u, expected %u", i, sum.earlier - 1, play->earlier[i]);
-        assert_true(sum.sum.bytes == play->calls[i].bytes);
-        assert_true(sum.sum.ns == 100.0 + (double)i);
-        assert_int_equal(sum.timed, 1);
-        assert_int_equal(sum.by_device, i % 2);
+        assert_true(sum.moved.sum.bytes == play->calls[i].bytes);
+        assert_true(sum.moved.sum.ns == 100.0 + (double)i);
+        assert_int_equal(sum.moved.timed, 1);
+        assert_int_equal(sum.moved.by_device, i % 2);
         assert_int_equal(sum.sampled, play->hashes[i].width < play->calls[i].bytes);
         found++;
     }
@@ -351,8 +351,8 @@ static void test_limit(void **state)
     tell_end(&told);
     assert_null(xfa_contents_row(&contents, 0));
     const struct xfa_same_row *row = xfa_contents_row(&contents, 1);
-    assert_int_equal(row->same[XFA_SAME_REPEATED].sum.transfers, 2); /* the last one compared too */
-    assert_int_equal(row->same[XFA_SAME_DUPLICATE].sum.transfers, 0);
+    assert_int_equal(row->same[XFA_SAME_REPEATED].moved.sum.transfers, 2); /* the last one compared too */
+    assert_int_equal(row->same[XFA_SAME_DUPLICATE].moved.sum.transfers, 0);
     assert_int_equal(contents.not_compared, 2);
     told_stop(&told, &contents);
 }
