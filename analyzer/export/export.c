@@ -269,3 +269,24 @@ int xfa_export_run(const struct xfa_export_request *request)
     end_work(&work);
     return status;
 }
+
+/* ---- the formats ----------------------------------------------------------------------------- */
+
+#define XFA_EXPORT_FORMAT(name) extern const struct xfa_export_format xfa_export_##name;
+#include "analyzer/export/formats.def"
+#undef XFA_EXPORT_FORMAT
+
+const struct xfa_export_format *const xfa_export_formats[] = {
+#define XFA_EXPORT_FORMAT(name) &xfa_export_##name,
+#include "analyzer/export/formats.def"
+#undef XFA_EXPORT_FORMAT
+    NULL,
+};
+
+const struct xfa_export_format *xfa_export_find(const char *name)
+{
+    for (size_t i = 0; xfa_export_formats[i]; i++)
+        if (strcmp(xfa_export_formats[i]->name, name) == 0)
+            return xfa_export_formats[i];
+    return NULL;
+}

@@ -7,7 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/files.h"
 #include "analyzer/findings/finding.h"
-#include "analyzer/run/site_match.h"
+#include "analyzer/run/site.h"
 
 #define MOST_FILE_BYTES (1u << 20)
 

@@ -16,7 +16,7 @@ enum xfa_answer { XFA_ANSWER_NONE, XFA_ANSWER_YES, XFA_ANSWER_NO };
 
 struct xfa_answer_given {
     unsigned id; /* enum xfa_finding_id */
-    char *site;  /* pattern (site_match.h); NULL: at all sites */
+    char *site;  /* pattern (run/site.h); NULL: at all sites */
     bool yes;
     char *text; /* as it was given: KIND[@SITE]=yes|no */
     bool met;   /* it concerned a finding of the run */

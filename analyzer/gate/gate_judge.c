@@ -9,7 +9,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/compare/match.h"
 #include "analyzer/report/format.h"
-#include "analyzer/run/site_match.h"
+#include "analyzer/run/site.h"
 
 static bool is_host(unsigned memory)
 {

@@ -1,8 +1,11 @@
 /* xferscope live: docs/live.md */
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,12 +13,13 @@
 #include "analyzer/analyzer.h"
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
-#include "analyzer/live/find_run.h"
 #include "analyzer/live/rates.h"
 #include "analyzer/live/serve.h"
 #include "common/nearest.h"
 #include "common/text.h"
 
+#define TRACE ".trace"
+#define MOST_LEVELS 8 /* of processes below the one that was named */
 #define INTERVAL_S 1.0
 #define LEAST_REST 4.0 /* after a look, times what it took: a fifth of one core at most */
 #define SITES 10
@@ -138,6 +142,75 @@ static int parse(struct options *options, int argc, char **argv)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
+/* ---- the run of a process -------------------------------------------------------------------- */
+
+/* The directory of a mapped trace; a path is the last field of a line of /proc/PID/maps. */
+static bool run_in_line(char *line, char run[PATH_MAX])
+{
+    size_t length = strcspn(line, "\n");
+    char *path = strchr(line, '/'), *slash;
+    line[length] = '\0';
+    if (!path || strlen(path) <= strlen(TRACE) || strlen(path) >= PATH_MAX ||
+        strcmp(path + strlen(path) - strlen(TRACE), TRACE) != 0)
+        return false;
+    slash = strrchr(path, '/');
+    snprintf(run, PATH_MAX, "%.*s", (int)(slash - path), path);
+    return slash > path;
+}
+
+/* False and errno: it cannot be looked at; 0: it can, and has none. */
+static bool run_mapped(long pid, char run[PATH_MAX])
+{
+    char name[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(name, sizeof name, "/proc/%ld/maps", pid);
+    FILE *maps = fopen(name, "re");
+    if (!maps)
+        return false;
+    while (!found && getline(&line, &room, maps) > 0)
+        found = run_in_line(line, run);
+    free(line);
+    fclose(maps);
+    errno = 0;
+    return found;
+}
+
+static bool run_below(long pid, int levels, char run[PATH_MAX])
+{
+    char name[96];
+    long child;
+    bool found = false;
+    snprintf(name, sizeof name, "/proc/%ld/task/%ld/children", pid, pid);
+    FILE *children = levels > 0 ? fopen(name, "re") : NULL;
+    if (!children)
+        return false;
+    while (!found && fscanf(children, "%ld", &child) == 1)
+        found = run_mapped(child, run) || run_below(child, levels - 1, run);
+    fclose(children);
+    return found;
+}
+
+/*
+ * The run directory of a process of this host, by the trace that it has mapped; of `xferscope
+ * record` and of launchers by those of the processes that they started. False with one line in
+ * error: there is no such process, or it records nothing yet.
+ */
+static bool run_of_process(long pid, char run[PATH_MAX], char *error, size_t error_bytes)
+{
+    if (run_mapped(pid, run))
+        return true;
+    int why = errno;
+    if (why == 0 && run_below(pid, MOST_LEVELS, run))
+        return true;
+    snprintf(error, error_bytes, "process %ld %s%s", pid,
+             why ? "cannot be looked at: " : "records nothing (yet)", why ? strerror(why) : "");
+    return false;
+}
+
+/* ---- the run that is asked for -----------------------------------------------------------------
+ */
+
 /* A number is a process, unless there is a file of that name. False after a line on stderr. */
 static bool find_run(const char *word, char run[PATH_MAX])
 {
@@ -147,7 +220,7 @@ static bool find_run(const char *word, char run[PATH_MAX])
         snprintf(run, PATH_MAX, "%s", word);
         return true;
     }
-    if (pid <= INT_MAX && xfa_run_of_process((long)pid, run, error, sizeof error))
+    if (pid <= INT_MAX && run_of_process((long)pid, run, error, sizeof error))
         return true;
     xfc_print(stderr, "xferscope live: %s\n", pid <= INT_MAX ? error : "no such process");
     return false;

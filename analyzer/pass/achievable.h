@@ -3,7 +3,7 @@
  *
  * A host-device transfer is held against the best page-locked memory that was measured (pinned,
  * write-combined, mapped, registered) in the same direction on the same GPU, of each kind that on
- * the NUMA node that is best for the GPU (near.h); D2D and P2P against that copy. GPUs of run and
+ * the NUMA node that is best for the GPU (below); D2D and P2P against that copy. GPUs of run and
  * profile are matched by uuid, else by the ordinal in the process that named them first. Times are
  * ns.
  */
@@ -64,5 +64,30 @@ struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *path, u
 /* The same, kept for the next time: for one thread. */
 struct xfp_estimate xfa_achievable_time(struct xfa_achievable_path *path, uint64_t bytes);
 double xfa_achievable_submit(struct xfa_achievable_path *path, uint64_t bytes);
+
+/* ---- the best NUMA node ---------------------------------------------------------------------- */
+
+/*
+ * Which NUMA node's memory is best for a GPU, by a profile that has copies from (or to) several
+ * nodes. Nodes are measured apart for each kind of memory and direction; GPUs are the profile's
+ * ordinals.
+ */
+
+/* Host memory of one kind and node, and a GPU: where the same would be copied faster. */
+struct xfa_near {
+    int node;                           /* the best one; -1 = it is there, or nothing is known */
+    const struct xfp_path *here, *near; /* copies with memory where it is, and on that node */
+};
+
+/*
+ * The node from which the largest copy was fastest; the GPU's own one when none was faster by more
+ * than the errors of both. -1 when not two nodes were measured.
+ */
+int xfa_near_node(const struct xfp_profile *profile, enum xft_direction direction,
+                  enum xft_memory memory, int gpu);
+
+/* node: where the memory is, -1 = not known. */
+struct xfa_near xfa_near_of(const struct xfp_profile *profile, enum xft_direction direction,
+                            enum xft_memory memory, int node, int gpu);
 
 #endif

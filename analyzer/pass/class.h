@@ -11,7 +11,6 @@
 
 #include "analyzer/base/table.h"
 #include "analyzer/pass/achievable.h"
-#include "analyzer/pass/near.h"
 #include "analyzer/run/run.h"
 
 #define XFA_MAX_CLASSES 32768

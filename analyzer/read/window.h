@@ -9,6 +9,9 @@
 #ifndef XFA_WINDOW_H
 #define XFA_WINDOW_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "analyzer/read/index.h"
 
 struct xfa_windows; /* what the chunks of a trace share */
@@ -38,5 +41,20 @@ bool xfa_window_open(struct xfa_windows *windows, struct xfa_window *window,
 bool xfa_window_more(struct xfa_windows *windows, struct xfa_window *window);
 
 void xfa_window_close(struct xfa_windows *windows, struct xfa_window *window);
+
+/* ---- rows by time ---------------------------------------------------------------------------- */
+
+/*
+ * The rows of a chunk by time. They are nearly in order as they lie: a thread's are, and the
+ * device's come a little late; what is in order costs one look.
+ */
+
+struct xfa_time_key {
+    uint64_t ns;
+    uint32_t row;
+};
+
+/* Sorts by ns; those of the same ns stay as they were. `spare` has room for as many. */
+void xfa_time_order(struct xfa_time_key *keys, size_t count, struct xfa_time_key *spare);
 
 #endif

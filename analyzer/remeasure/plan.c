@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/pass/near.h"
+#include "analyzer/pass/achievable.h"
 
 #define SLOW_BYTES_PER_NS 4.0 /* a copy of which nothing is known is assumed to reach 4 GB/s */
 

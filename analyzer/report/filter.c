@@ -8,7 +8,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
-#include "analyzer/run/site_match.h"
+#include "analyzer/run/site.h"
 
 /* ---- near words ------------------------------------------------------------------------------ */
 

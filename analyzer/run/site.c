@@ -1,8 +1,12 @@
 #include "analyzer/run/site.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/path.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -520,4 +524,33 @@ void xfa_site_free(struct xfa_site *site)
     free(site->short_text);
     free(site->long_text);
     free(site);
+}
+
+/* ---- sites by a user's pattern --------------------------------------------------------------- */
+
+bool xfa_is_glob(const char *pattern)
+{
+    return strpbrk(pattern, "*?[") != NULL;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    if (!text)
+        return false;
+    return xfa_is_glob(pattern) ? fnmatch(pattern, text, 0) == 0 : strstr(text, pattern) != NULL;
+}
+
+bool xfa_site_matches(const char *pattern, const struct xfa_site *site)
+{
+    if (matches(pattern, site->text))
+        return true;
+    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
+    if (!frame || !frame->file)
+        return frame && matches(pattern, frame->function);
+    char *line = xfa_print("%s:%u", frame->file, frame->line);
+    bool found = matches(pattern, frame->function) || matches(pattern, line) ||
+                 matches(pattern, frame->file) || matches(pattern, xfa_base_name(line)) ||
+                 matches(pattern, xfa_base_name(frame->file));
+    free(line);
+    return found;
 }

@@ -16,6 +16,8 @@
 #ifndef XFA_SITE_H
 #define XFA_SITE_H
 
+#include <stdbool.h>
+
 #include "analyzer/read/read.h"
 
 /*
@@ -90,5 +92,15 @@ const char *xfa_frame_of(const struct xfa_frame *frame);
 
 /* One line about a frame; the caller frees it. */
 char *xfa_frame_text(const struct xfa_frame *frame);
+
+/* ---- sites by a user's pattern --------------------------------------------------------------- */
+
+/* Call sites by a pattern that a user gave (--site, --assume). */
+
+/* Is the pattern a glob (*, ?, [])? Without, it is looked for anywhere in a text. */
+bool xfa_is_glob(const char *pattern);
+
+/* Matches the site's text, the function, or file and line, with or without the directories. */
+bool xfa_site_matches(const char *pattern, const struct xfa_site *site);
 
 #endif

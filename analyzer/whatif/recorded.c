@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/known_times.h"
+#include "analyzer/base/table.h"
 #include "analyzer/whatif/streams.h"
 #include "analyzer/whatif/wakers.h"
 #include "xferscope/trace.h"
@@ -44,16 +44,63 @@ struct xfw_recorded {
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
     struct xfw_wakers *wakers;
-    struct xfw_known_times known;
-    bool worked, several; /* threads have given the device work */
-    uint32_t worker;      /* the first */
+    struct xfa_table kernels; /* struct kernel, of those that the device has told of */
+    bool worked, several;     /* threads have given the device work */
+    uint32_t worker;          /* the first */
 };
+
+/* ---- kernels without a record ---------------------------------------------------------------- */
+
+/*
+ * How long kernels took on the device, for those of which there is no record: recording may have
+ * given up kernels' records in the middle of a run (META budget.kernels_until_ns). Kernels of one
+ * name and number of threads are taken to be alike. Ops come in the order of their calls.
+ */
+#define MOST_KNOWN 65536 /* kernels; of further ones nothing is known */
+
+struct kernel_key {
+    uint64_t threads;
+    uint32_t name, gpu;
+};
+
+struct kernel {
+    struct kernel_key key;
+    double count, mean_ns;
+};
+
+static struct kernel_key key_of(const struct xfw_op *op)
+{
+    return (struct kernel_key){op->threads, op->name, (uint32_t)xfw_place_of_gpu(op->gpu)};
+}
+
+/* The device has told how long this kernel took (duration_ns). */
+static void learn_kernel(struct xfa_table *kernels, const struct xfw_op *op)
+{
+    const struct kernel_key key = key_of(op);
+    struct kernel *kernel = xfa_table_get(kernels, &key);
+    if (!kernel && kernels->count < MOST_KNOWN)
+        kernel = xfa_table_put(kernels, &key);
+    if (!kernel)
+        return;
+    kernel->count++;
+    kernel->mean_ns += (op->duration_ns - kernel->mean_ns) / kernel->count;
+}
+
+/* The mean of those like it, ns; 0 = there was none. */
+static double known_kernel_ns(const struct xfa_table *kernels, const struct xfw_op *op)
+{
+    const struct kernel_key key = key_of(op);
+    const struct kernel *kernel = xfa_table_get(kernels, &key);
+    return kernel ? kernel->mean_ns : 0;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct xfw_recorded *xfw_recorded_new(void)
 {
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
     recorded->wakers = xfw_wakers_new();
-    xfw_known_times_init(&recorded->known);
+    xfa_table_init(&recorded->kernels, sizeof(struct kernel_key), sizeof(struct kernel));
     return recorded;
 }
 
@@ -65,7 +112,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
         free(recorded->gpus[i]);
     xfw_streams_free(&recorded->streams);
     xfw_wakers_free(recorded->wakers);
-    xfw_known_times_free(&recorded->known);
+    xfa_table_free(&recorded->kernels);
     free(recorded->threads);
     free(recorded);
 }
@@ -251,7 +298,7 @@ static void settle_pieces(struct xfw_op *op, double last_ns)
 static void settle_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                               double usual_ns)
 {
-    op->duration_ns = op->what == XFW_KERNEL ? xfw_known_times_of(&recorded->known, op) : usual_ns;
+    op->duration_ns = op->what == XFW_KERNEL ? known_kernel_ns(&recorded->kernels, op) : usual_ns;
     if (!blocks || op->duration_ns <= 0)
         return;
     double from = fmax(op->start_ns, xfw_streams_ready(&recorded->streams, op));
@@ -300,7 +347,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
         else if (op->lead_ns > 0)
             settle_lead(recorded, op, engine, op->latency_ns);
         if (op->what == XFW_KERNEL)
-            xfw_known_times_learn(&recorded->known, op);
+            learn_kernel(&recorded->kernels, op);
     } else {
         op->lead_ns = 0;
         settle_unrecorded(recorded, op, blocks, usual_ns);

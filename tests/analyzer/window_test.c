@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "analyzer/read/time_order.h"
 #include "analyzer/read/window.h"
 #include "preload/format/encode.h"
 #include "preload/format/index.h"

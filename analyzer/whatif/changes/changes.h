@@ -9,13 +9,13 @@
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
- * leave_out.c        | transfers go
+ * leave_out.c        | transfers go; copies of a graph go; results are looked at less often
  * contention.c       | calls do not wait for other threads in the driver
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host
- * calls_once.c       | memory is allocated, or page-locked, once
- * locking.c          | page-locked memory is mapped, touched by threads and page-locked
+ * calls_once.c       | memory is allocated, or page-locked, once; or mapped, touched and
+ * page-locked own_streams.c      | work of the legacy default stream goes to streams of its own
  *
  * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
  * spans.h (memory on the device, and when it was used last).
@@ -296,8 +296,6 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 /* The profile has copies within this GPU, to take their place. */
 bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);
 
-/* ---- shorter_graphs.c ------------------------------------------------------------------------ */
-
 /*
  * Graphs that are launched at a site take `ns` less, but for the first: copies that they make each
  * time are made once, before. At best only: what their kernels do with what was copied is not in
@@ -309,8 +307,6 @@ struct xfw_shorter_graph {
 };
 struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis,
                                              const struct xfw_shorter_graph *graphs, size_t count);
-
-/* ---- look_less.c ----------------------------------------------------------------------------- */
 
 /*
  * The host looks at a value of the device only every XFW_LOOK_EVERY-th time: the other copies go,
@@ -565,8 +561,6 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 /* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
-
-/* ---- locking.c ------------------------------------------------------------------------------- */
 
 /*
  * Page-locked memory that these sites have the driver allocate is mapped by the program, touched by

@@ -1,9 +1,11 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+
 #define MOST_LATENCY_NS 5000.0 /* of a copy or memset on an idle device: a guess */
 #define MOST_SPACE_NS 1500.0   /* of the same behind other work: a guess */
 #define FIRST_SPACE_NS 1000.0  /* of kernels, until some were seen: a guess */
@@ -199,5 +201,134 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
     change->what = *what;
     change->change.first = true; /* others have what is left */
     change->change.staged_ns = xfa_alloc(sizeof *change->change.staged_ns);
+    return &change->change;
+}
+
+/* ---- look less ------------------------------------------------------------------------------- */
+
+struct look_less {
+    struct xfw_change change;
+    const struct xfw_marks *marks;
+};
+
+struct looking {
+    bool waits;   /* its next wait was for a copy that went */
+    bool goes_on; /* such a copy went since its last launch */
+};
+
+struct looks {
+    struct looking *threads;
+    size_t count, capacity;
+};
+
+static struct looking *looking_of(struct looks *state, uint32_t thread)
+{
+    state->threads =
+        xfa_grown(state->threads, &state->capacity, &state->count, thread, sizeof *state->threads);
+    return &state->threads[thread];
+}
+
+/* Its next work is behind other work now: how soon it follows was not recorded. */
+static void go_on(struct looking *thread, const struct xfw_player *player, struct xfw_op *op)
+{
+    if (thread->goes_on && xfw_player_certainty(player) == XFW_HIGH)
+        op->space_ns = 0;
+    thread->waits = thread->goes_on = false; /* a later wait is for this work, too */
+}
+
+static void look_less(const struct xfw_change *change, void *self, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct look_less *less = (const struct look_less *)change;
+    struct looks *state = self;
+    uint32_t process = xfw_player_process(player)->number;
+    if (xfw_player_certainty(player) == XFW_LOW)
+        return;
+    struct looking *thread = looking_of(state, op->thread);
+    bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
+    if (copy && xfw_set_has(&change->set, op->class) &&
+        xfw_marked(less->marks, process, op->transfer)) {
+        thread->waits = op->awaits == XFW_AWAITS_NOTHING;
+        thread->goes_on = true;
+        xfw_op_drop(op);
+    } else if (thread->waits && op->kind == XFT_EVENT_SYNC) {
+        thread->waits = false;
+        xfw_op_drop(op);
+    } else if (xfw_op_is_work(op)) {
+        go_on(thread, player, op);
+    }
+}
+
+static void end_looks(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    free(((struct looks *)self)->threads);
+}
+
+struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
+                                        const struct xfw_marks *marks, struct xfw_set *classes)
+{
+    static const struct xfw_change_type type = {.name = "look less",
+                                                .state_bytes = sizeof(struct looks),
+                                                .op = look_less,
+                                                .end = end_looks};
+    struct look_less *less = xfw_change_new(sizeof *less, &type, analysis, classes);
+    less->marks = marks;
+    return &less->change;
+}
+
+/* ---- graphs without copies ------------------------------------------------------------------- */
+
+struct shorter_graphs {
+    struct xfw_change change;
+    struct xfw_shorter_graph *graphs;
+    size_t count;
+};
+
+static void shorten_graph(const struct xfw_change *change, void *self, struct xfw_player *player,
+                          struct xfw_op *op)
+{
+    const struct shorter_graphs *shorter = (const struct shorter_graphs *)change;
+    bool **seen = self;
+    bool all = change->assured || xfw_player_certainty(player) == XFW_HIGH;
+    if (op->what != XFW_GRAPH || !xfw_set_has(&change->set, op->site))
+        return;
+    if (!*seen)
+        *seen = xfa_alloc((shorter->count + 1) * sizeof **seen);
+    for (size_t i = 0; i < shorter->count; i++) {
+        if (shorter->graphs[i].site != op->site)
+            continue;
+        if (all && (*seen)[i])
+            op->duration_ns = fmax(0, op->duration_ns - shorter->graphs[i].ns);
+        (*seen)[i] = true; /* the first one's copies stay */
+    }
+}
+
+static void end_graphs(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    free(*(bool **)self);
+}
+
+static void release_graphs(struct xfw_change *change)
+{
+    free(((struct shorter_graphs *)change)->graphs);
+}
+
+struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis,
+                                             const struct xfw_shorter_graph *graphs, size_t count)
+{
+    static const struct xfw_change_type type = {.name = "shorter graphs",
+                                                .state_bytes = sizeof(bool *),
+                                                .op = shorten_graph,
+                                                .end = end_graphs,
+                                                .free = release_graphs};
+    struct xfw_set sites = {0};
+    for (size_t i = 0; i < count; i++)
+        xfw_set_add(&sites, graphs[i].site);
+    struct shorter_graphs *change = xfw_change_new(sizeof *change, &type, analysis, &sites);
+    change->graphs = xfa_alloc((count + 1) * sizeof *graphs);
+    memcpy(change->graphs, graphs, count * sizeof *graphs);
+    change->count = count;
     return &change->change;
 }

@@ -22,7 +22,7 @@ ROWS = [
       "!view->terminal ? bytes :",
       "long lines fold on a terminal, and the next look leaves parts of them",
       "e2e.live"),
-    M("live-launcher-unknown", "analyzer/live/find_run.c",
+    M("live-launcher-unknown", "analyzer/live/live_command.c",
       "why == 0 && run_below",
       "why != 0 && run_below",
       "live does not find the run by the number of its record",

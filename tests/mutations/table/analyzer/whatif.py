@@ -4,7 +4,7 @@ from row import M
 ROWS = [
     M("kernels-without-record-take-no-time", "analyzer/whatif/recorded.c",
       """        if (op->what == XFW_KERNEL)
-            xfw_known_times_learn(&recorded->known, op);""",
+            learn_kernel(&recorded->kernels, op);""",
       "",
       "where recording gave up kernels' records, the replay has kernels that take no time",
       "analyzer-whatif_sampled_test"),
