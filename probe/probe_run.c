@@ -6,13 +6,69 @@
 #include <string.h>
 
 #include "probe/bench/bench.h"
-#include "probe/checkpoint.h"
 #include "common/text.h"
 #include "probe/interrupt.h"
 #include "probe/machine/machine.h"
+#include "probe/measure/budget.h"
 #include "probe/progress.h"
 #include "probe/resume.h"
 #include "probe/schedule.h"
+
+#define INTERVAL_NS 3000000000u /* between two checkpoints */
+
+/* ---- checkpoints ------------------------------------------------------------------------------
+ */
+
+struct checkpoint {
+    uint64_t last_ns; /* when the profile was last written; 0: never */
+    bool failed;      /* the file could not be written: no further tries */
+};
+
+/* The time spent on measuring, that of an earlier run included. */
+static void note_time(struct xfp_session *s)
+{
+    double before = s->options->resume ? s->options->resume->rules.seconds : 0;
+
+    s->profile->rules.seconds = before + (double)(xfp_wall_ns() - s->started_ns) / 1e9;
+}
+
+/* The warning in a profile that is not complete. */
+static void warn_interrupted(struct xfp_session *s, const struct xfp_probe_outcome *outcome)
+{
+    xfp_warn(&s->sys, "interrupted: %zu of %zu benchmarks", outcome->measured, outcome->selected);
+}
+
+static bool is_due(const struct checkpoint *c, const struct xfp_session *s)
+{
+    uint64_t last = c->last_ns ? c->last_ns : s->started_ns;
+    /* a simulated run must not depend on this machine's clock */
+    uint64_t interval = s->sys.cu->simulated_now_ns ? 0 : INTERVAL_NS;
+
+    return s->options->checkpoint && !c->failed && xfp_wall_ns() - last >= interval;
+}
+
+/* The profile so far, between two benchmarks, marked as interrupted, so that --resume can continue
+ * after the probe was killed: where the options name a file, there is a result, and a few seconds
+ * have passed since the last one. */
+static void keep_checkpoint(struct checkpoint *c, struct xfp_session *s,
+                            const struct xfp_probe_outcome *outcome)
+{
+    struct xfp_profile *p = s->profile;
+    size_t warnings = p->warning_count;
+    char error[200];
+
+    if (!outcome->measured || !is_due(c, s))
+        return;
+    c->last_ns = xfp_wall_ns();
+    note_time(s);
+    warn_interrupted(s, outcome);
+    c->failed = xfp_save(p, s->options->checkpoint, error, sizeof(error)) != 0;
+    if (p->warning_count > warnings)
+        free(p->warnings[--p->warning_count]);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------
+ */
 
 /* One line for a failure, even if all benchmarks fail in the same way (a busy GPU). */
 static void complain(struct xfp_session *s, const char *name, const char *why, char *last)
@@ -62,22 +118,22 @@ static void run_all(struct xfp_session *s, const struct xfp_bench_list *list,
                     struct xfp_probe_outcome *outcome)
 {
     char last[sizeof(s->sys.error)] = "";
-    struct xfp_checkpoint checkpoint = {0};
+    struct checkpoint checkpoint = {0};
 
     xfp_schedule_start(s, list);
     xfp_progress_begin(s, list->count);
     for (size_t i = 0; i < list->count && !xfp_interrupted(); i++) {
         xfp_schedule_begin(s, list, i);
         run_one(s, &list->items[i], outcome, last);
-        xfp_checkpoint_keep(&checkpoint, s, outcome);
+        keep_checkpoint(&checkpoint, s, outcome);
         xfp_schedule_end(s, list, i);
     }
     xfp_progress_clear(s);
     xfp_judge_gpus(s);
-    xfp_note_time(s);
+    note_time(s);
     outcome->interrupted = xfp_interrupted();
     if (outcome->interrupted)
-        xfp_warn_interrupted(s, outcome);
+        warn_interrupted(s, outcome);
 }
 
 static int select_benches(struct xfp_session *s, struct xfp_bench_list *list)

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +19,6 @@
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
-#include "preload/intercept/machine.h"
 #include "preload/intercept/table.h"
 #include "preload/lookup/resolve.h"
 #include "preload/nvtx/nvtx.h"
@@ -27,6 +28,7 @@
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
+#include "xferscope/uuid.h"
 
 XFS_TLS int xfs_depth;
 XFS_TLS uintptr_t xfs_outermost;
@@ -85,9 +87,69 @@ XFS_COLD void xfs_before_moving(uint16_t call)
     }
 }
 
-/* ---- the start ----------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 #define ASK(type, name) ((type)xfs_driver_symbol(name))
+
+/* Drivers before 11.4 have the first function alone, and no other UUID. */
+static bool ask_uuid(xcu_device device, char text[XFT_UUID_TEXT])
+{
+    struct xcu_uuid whole, own;
+    xcu_result (*of_gpu)(struct xcu_uuid *, xcu_device) =
+        ASK(__typeof__(of_gpu), "cuDeviceGetUuid");
+    xcu_result (*of_part)(struct xcu_uuid *, xcu_device) =
+        ASK(__typeof__(of_part), "cuDeviceGetUuid_v2");
+    bool known = of_gpu && of_gpu(&whole, device) == XCU_SUCCESS;
+    bool parted = of_part && of_part(&own, device) == XCU_SUCCESS;
+    if (known || parted)
+        xft_uuid_text(text, parted ? &own : &whole, known ? &whole : NULL);
+    return known || parted;
+}
+
+static void note_gpu(int index, xcu_device device)
+{
+    char key[48], text[256];
+    xcu_result (*name)(char *, int, xcu_device) = ASK(__typeof__(name), "cuDeviceGetName");
+    xcu_result (*pci)(char *, int, xcu_device) = ASK(__typeof__(pci), "cuDeviceGetPCIBusId");
+    if (name && name(text, sizeof text, device) == XCU_SUCCESS) {
+        snprintf(key, sizeof key, "gpu.%d.name", index);
+        xfs_meta_set(key, text);
+    }
+    if (pci && pci(text, sizeof text, device) == XCU_SUCCESS) {
+        snprintf(key, sizeof key, "gpu.%d.pci", index);
+        xfs_meta_set(key, text);
+    }
+    if (ask_uuid(device, text)) {
+        snprintf(key, sizeof key, "gpu.%d.uuid", index);
+        xfs_meta_set(key, text);
+    }
+}
+
+/* What META says of the driver and its GPUs, once it is initialised. Uses only functions that
+ * create no context. Needs a large stack. */
+static void note_machine(void)
+{
+    char text[16];
+    int version = 0, count = 0;
+    xcu_result (*driver)(int *) = ASK(__typeof__(driver), "cuDriverGetVersion");
+    xcu_result (*devices)(int *) = ASK(__typeof__(devices), "cuDeviceGetCount");
+    xcu_result (*get)(xcu_device *, int) = ASK(__typeof__(get), "cuDeviceGet");
+    if (driver && driver(&version) == XCU_SUCCESS) {
+        snprintf(text, sizeof text, "%d", version);
+        xfs_meta_set("cuda.driver_version", text);
+    }
+    if (devices == NULL || get == NULL || devices(&count) != XCU_SUCCESS)
+        return;
+    snprintf(text, sizeof text, "%d", count);
+    xfs_meta_set("gpu.count", text);
+    for (int i = 0; i < count && i < 64; i++) {
+        xcu_device device;
+        if (get(&device, i) == XCU_SUCCESS)
+            note_gpu(i, device);
+    }
+}
+
+/* ---- the start ----------------------------------------------------------------------------- */
 
 /* The simulated GPU brings its own clock: times of the host and of the device must be one. */
 static bool use_simulated_clock(void)
@@ -116,7 +178,7 @@ static void start_session(void *too_late)
     if (xfs_session_simulated)
         xfs_meta_set("gpu.simulated", "1");
     xfs_periods_start(period_changed);
-    xfs_machine_note();
+    note_machine();
     xfs_classify_start();
     xfs_nvtx_session_start();
     xfs_content_session_start();

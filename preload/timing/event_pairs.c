@@ -12,7 +12,7 @@
 #include "preload/lookup/resolve.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
-#include "preload/timing/sample.h"
+#include "preload/timing/allowance.h"
 #include "preload/timing/timing.h"
 
 #define MOST_PAIRS 65536 /* of a context, in flight at once */

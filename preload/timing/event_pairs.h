@@ -33,7 +33,7 @@ static inline bool xfs_pairs_is_on(void)
 }
 
 /* False when the driver lacks a function that this needs. `sampled`: not all copies are timed
- * (sample.h), and pairs take no more of the time than XFERSCOPE_BUDGET. */
+ * (allowance.h), and pairs take no more of the time than XFERSCOPE_BUDGET. */
 bool xfs_pairs_start(bool sampled);
 
 /* The same in two steps, of which the second takes no time. */

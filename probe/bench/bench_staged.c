@@ -15,7 +15,6 @@
 #include "probe/measure/budget.h"
 #include "probe/profile/profile_sections.h"
 #include "probe/progress.h"
-#include "probe/measure/rings.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
 

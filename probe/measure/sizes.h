@@ -5,6 +5,7 @@
 #define XFP_SIZES_H
 
 #include "probe/session.h"
+#include "xferscope/profile.h"
 
 /* Enough for xfp_coarse_sizes() and the points of a path with these sizes. */
 #define XFP_COARSE_ROOM 32
@@ -23,5 +24,22 @@ size_t xfp_coarse_most(const struct xfp_session *s, uint64_t most);
 
 /* Whether there are any. A benchmark without sizes does not apply. */
 bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most);
+
+/* ---- rings of staged copies ------------------------------------------------------------------ */
+
+/*
+ * The rings of pinned buffers that staged copies are tried with: the grid of rCUDA's version 4B
+ * (Reano and Silla, section 4.4), 2 to 64 buffers of 64 KiB to 8 MiB.
+ */
+
+enum { XFP_MOST_BUFFERS = 64, XFP_MOST_CELLS = 48 /* of one size */ };
+
+/* The rings that make a difference for this size: no buffer larger than needed, none unused. Steps
+ * of two, of four when quick. Returns how many; cells has room for XFP_MOST_CELLS. */
+size_t xfp_list_rings(bool quick, size_t bytes, struct xfp_staged_cell *cells);
+
+/* What the largest of them needs for copies of up to `most` bytes, or 2B (one buffer as large as
+ * the copy), or 3B's fixed ring. */
+size_t xfp_ring_bytes(bool quick, size_t most);
 
 #endif

@@ -13,7 +13,7 @@
 #include <mpi.h>
 
 #include "probe/device/buffer.h"
-#include "probe/measure/rings.h"
+#include "probe/measure/sizes.h"
 
 struct xfp_net_run;
 struct xfp_net_order;

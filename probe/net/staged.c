@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/measure/rings.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
 #include "probe/net/collect.h"

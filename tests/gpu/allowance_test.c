@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "preload/timing/allowance.h"
-#include "preload/timing/sample.h"
 
 #define MS 1000000u
 

@@ -19,7 +19,7 @@ ROWS = [
       "    bad = xfp_set_peer_access(s, from, to, false);",
       "copies between GPUs with peer access are measured without",
       "probe.transfers"),
-    M("checkpoint-interrupted-stays", "probe/checkpoint.c",
+    M("checkpoint-interrupted-stays", "probe/probe_run.c",
       """    if (p->warning_count > warnings)
         free(p->warnings[--p->warning_count]);""",
       "    (void)warnings;",
@@ -30,7 +30,7 @@ ROWS = [
       "        size_t sure = *lists[i].count;",
       "a benchmark that was interrupted counts as measured",
       "probe.profiles"),
-    M("resume-time-of-second", "probe/checkpoint.c",
+    M("resume-time-of-second", "probe/probe_run.c",
       "    double before = s->options->resume ? s->options->resume->rules.seconds : 0;",
       "    double before = 0;",
       "a resumed profile says that it took as long as its last run",

@@ -55,7 +55,7 @@ ROWS = [
       "    if (d->site == XCP_SITE_ENTER && xfs_timing_seen == 0) {",
       "copies that nobody timed are taken to have a record, and the analyzer waits for it",
       "gpu.timing.numbers_end_with_copies"),
-    M("sample-of-all", "preload/timing/sample.c",
+    M("sample-of-all", "preload/timing/allowance.c",
       "    return seen < XFS_SAMPLE_FIRST ? 1 :",
       "    return seen < 1000000 ? 1 :",
       "every copy is timed by events, which costs more than CUPTI did",
