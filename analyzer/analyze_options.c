@@ -243,26 +243,37 @@ static int set_assume(struct xfa_analyze_options *options, const char *text)
     return taken ? 0 : wrong(error, NULL);
 }
 
+/* What an option without a value sets; NULL: it has one. */
+static bool *flag_of(int option, struct xfa_analyze_options *options)
+{
+    switch (option) {
+    case NO_PROFILE:
+        return &options->no_profile;
+    case FULL:
+        return &options->full;
+    case BRIEF:
+        return &options->brief;
+    case OPEN:
+        return &options->open;
+    case COMPARE:
+        return &options->compare;
+    case PER_TRANSFER:
+        return &options->per_transfer;
+    default:
+        return NULL;
+    }
+}
+
 static int set_option(struct xfa_analyze_options *options, int option, const char *value)
 {
+    bool *flag = flag_of(option, options);
+    if (flag) {
+        *flag = true;
+        return 0;
+    }
     switch (option) {
     case OPERAND:
         return add_trace(options, value);
-    case NO_PROFILE:
-        options->no_profile = true;
-        return 0;
-    case FULL:
-        options->full = true;
-        return 0;
-    case BRIEF:
-        options->brief = true;
-        return 0;
-    case OPEN:
-        options->open = true;
-        return 0;
-    case COMPARE:
-        options->compare = true;
-        return 0;
     case TO:
         return set_to(options);
     case FAIL_ON:
@@ -274,9 +285,6 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
     case 's':
         options->sorted = true;
         return set_sort(options, value);
-    case PER_TRANSFER:
-        options->per_transfer = true;
-        return 0;
     case REPLAY:
         return set_replay(options, value);
     case REPLAY_TIME:
@@ -435,36 +443,54 @@ static int check_compare(struct xfa_analyze_options *options)
     return 0;
 }
 
+static const struct option longs[] = {
+    {"profile", required_argument, NULL, 'p'},
+    {"no-profile", no_argument, NULL, NO_PROFILE},
+    {"format", required_argument, NULL, 'f'},
+    {"output", required_argument, NULL, 'o'},
+    {"top", required_argument, NULL, 'n'},
+    {"sort", required_argument, NULL, 's'},
+    {"per-transfer", no_argument, NULL, PER_TRANSFER},
+    {"replay", optional_argument, NULL, REPLAY},
+    {"replay-time", required_argument, NULL, REPLAY_TIME},
+    {"memory", required_argument, NULL, MEMORY},
+    {"site", required_argument, NULL, SITE},
+    {"kind", required_argument, NULL, KIND},
+    {"rank", required_argument, NULL, RANK},
+    {"phase", required_argument, NULL, PHASE},
+    {"color", required_argument, NULL, COLOUR},
+    {"full", no_argument, NULL, FULL},
+    {"brief", no_argument, NULL, BRIEF},
+    {"open", no_argument, NULL, OPEN},
+    {"gate", required_argument, NULL, GATE},
+    {"gate-write", required_argument, NULL, GATE_WRITE},
+    {"assume", required_argument, NULL, ASSUME},
+    {"compare", no_argument, NULL, COMPARE},
+    {"to", no_argument, NULL, TO},
+    {"fail-on", required_argument, NULL, FAIL_ON},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* What was given fits together. */
+static int check_all(struct xfa_analyze_options *options)
+{
+    if (find_format(options) != 0 || check_gate(options) != 0)
+        return -1;
+    if (options->gate_format)
+        return options->trace_count ? check_output(options) : wrong("which trace?", NULL);
+    if (check(options) != 0 || check_compare(options) != 0 || check_page(options) != 0 ||
+        check_output(options) != 0)
+        return -1;
+    /* Who asks for rows or their order wants to see them. */
+    options->full = options->full || options->sorted || options->view.top != TOP_OF_FORMAT;
+    if (options->view.top == TOP_OF_FORMAT)
+        options->view.top = options->per_transfer ? 0 : options->format->rows;
+    return 0;
+}
+
 int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"profile", required_argument, NULL, 'p'},
-        {"no-profile", no_argument, NULL, NO_PROFILE},
-        {"format", required_argument, NULL, 'f'},
-        {"output", required_argument, NULL, 'o'},
-        {"top", required_argument, NULL, 'n'},
-        {"sort", required_argument, NULL, 's'},
-        {"per-transfer", no_argument, NULL, PER_TRANSFER},
-        {"replay", optional_argument, NULL, REPLAY},
-        {"replay-time", required_argument, NULL, REPLAY_TIME},
-        {"memory", required_argument, NULL, MEMORY},
-        {"site", required_argument, NULL, SITE},
-        {"kind", required_argument, NULL, KIND},
-        {"rank", required_argument, NULL, RANK},
-        {"phase", required_argument, NULL, PHASE},
-        {"color", required_argument, NULL, COLOUR},
-        {"full", no_argument, NULL, FULL},
-        {"brief", no_argument, NULL, BRIEF},
-        {"open", no_argument, NULL, OPEN},
-        {"gate", required_argument, NULL, GATE},
-        {"gate-write", required_argument, NULL, GATE_WRITE},
-        {"assume", required_argument, NULL, ASSUME},
-        {"compare", no_argument, NULL, COMPARE},
-        {"to", no_argument, NULL, TO},
-        {"fail-on", required_argument, NULL, FAIL_ON},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
     *options =
         (struct xfa_analyze_options){.view.top = TOP_OF_FORMAT,
                                      .replay_s = REPLAY_SECONDS,
@@ -485,16 +511,5 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     for (int i = optind; i < argc; i++)
         if (add_trace(options, argv[i]) != 0)
             return -1;
-    if (find_format(options) != 0 || check_gate(options) != 0)
-        return -1;
-    if (options->gate_format)
-        return options->trace_count ? check_output(options) : wrong("which trace?", NULL);
-    if (check(options) != 0 || check_compare(options) != 0 || check_page(options) != 0 ||
-        check_output(options) != 0)
-        return -1;
-    /* Who asks for rows or their order wants to see them. */
-    options->full = options->full || options->sorted || options->view.top != TOP_OF_FORMAT;
-    if (options->view.top == TOP_OF_FORMAT)
-        options->view.top = options->per_transfer ? 0 : options->format->rows;
-    return 0;
+    return check_all(options);
 }

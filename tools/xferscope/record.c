@@ -212,29 +212,48 @@ static int refuse_option(int option, char **argv, const struct option *known)
     return record_own_error("unknown option %s%s; xferscope help %s", word, meant, speaker);
 }
 
+/* What an option without a value sets; NULL: it has one. */
+static bool *flag_of(int option, struct record_options *options)
+{
+    switch (option) {
+    case OPT_FORCE:
+        return &options->force;
+    case OPT_NO_STACKS:
+        return &options->no_stacks;
+    case OPT_NO_SOURCES:
+        return &options->no_sources;
+    case OPT_NO_KERNELS:
+        return &options->no_kernels;
+    case OPT_NO_MANAGED:
+        return &options->no_managed;
+    case OPT_HOST_ACCESS:
+        return &options->host_access;
+    case OPT_NO_SUMMARY:
+        return &options->no_summary;
+    case 'q':
+        return &options->quiet;
+    case OPT_NO_PROBE:
+        return &options->no_probe;
+    case OPT_NO_PAGE:
+        return &options->no_page;
+    default:
+        return NULL;
+    }
+}
+
 /* One option. 0, an exit status, or -1 for --help. */
 static int take_option(int option, char **argv, const struct option *known,
                        struct record_options *options)
 {
+    bool *flag = flag_of(option, options);
+    if (flag) {
+        *flag = true;
+        return 0;
+    }
     switch (option) {
     case 'o':
         options->output = optarg;
         return *optarg ? 0 : record_own_error("-o wants a name");
-    case OPT_FORCE:
-        options->force = true;
-        return 0;
-    case OPT_NO_STACKS:
-        options->no_stacks = true;
-        return 0;
-    case OPT_NO_SOURCES:
-        options->no_sources = true;
-        return 0;
-    case OPT_NO_KERNELS:
-        options->no_kernels = true;
-        return 0;
-    case OPT_NO_MANAGED:
-        options->no_managed = true;
-        return 0;
     case OPT_STACK_DEPTH:
         options->stack_depth = optarg;
         return check_depth(optarg);
@@ -256,27 +275,12 @@ static int take_option(int option, char **argv, const struct option *known,
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
-    case OPT_HOST_ACCESS:
-        options->host_access = true;
-        return 0;
     case OPT_TIMING:
         options->timing = optarg;
         return check_timing(optarg);
     case 'p':
         options->profile = optarg;
         return check_profile(optarg);
-    case OPT_NO_SUMMARY:
-        options->no_summary = true;
-        return 0;
-    case 'q':
-        options->quiet = true;
-        return 0;
-    case OPT_NO_PROBE:
-        options->no_probe = true;
-        return 0;
-    case OPT_NO_PAGE:
-        options->no_page = true;
-        return 0;
     case 'h':
         return -1;
     default:
