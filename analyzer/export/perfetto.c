@@ -23,7 +23,7 @@ enum { OF_CATEGORY, OF_NAME, OF_KEY, OF_TEXT, INTERNED }; /* lists of InternedDa
 typedef PerfettoTrace__TracePacket packet_t;
 typedef PerfettoTrace__InternedName interned_t;
 
-/* What a packet brings besides its event. */
+/* What a packet has in addition to its event. */
 struct brought {
     PerfettoTrace__InternedData data;
     interned_t items[INTERNED][XFA_NOTES + 1];

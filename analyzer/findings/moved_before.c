@@ -94,7 +94,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
     const struct xfw_leave_out what = {
         .marks = contents->marks[same],
         .classes = xfa_finding_classes(analysis, finding),
-        .besides = same == XFA_SAME_RETURNED && to_device ? contents->fetched : NULL,
+        .also = same == XFA_SAME_RETURNED && to_device ? contents->fetched : NULL,
         .copied = &contents->copied,
         .set = same == XFA_SAME_CONSTANT,
     };

@@ -82,7 +82,7 @@ static void find_thrashing(const struct xfa_analysis *analysis, const void *sums
     const struct xfa_finding like = {
         .id = XFA_FINDING_THRASHING,
         .remedy = {.kind = XFA_REMEDY_STAY, .node = -1},
-        .assumed = "kernels touch no more of this memory than they have time for besides waiting "
+        .assumed = "kernels touch no more of this memory than they have time for beyond waiting "
                    "for it",
     };
     (void)sums;

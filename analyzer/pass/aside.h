@@ -1,9 +1,9 @@
 /*
- * Observers that are told in a thread of their own, some thousand events behind the walk: those
+ * Observers that are called in a thread of their own, some thousand events behind the walk: those
  * that say so (observer.h). What they hear, and in which order, is the same. Private to pass/.
  *
- * Where the process may use one processor only, or no thread can be made, they are told in the
- * walk's own thread; so is a process's beginning, since short walks are over before a thread is
+ * Where the process may use one processor only, or no thread can be made, they are called in
+ * the walk's own thread; so is a process's beginning, since short walks are over before a thread is
  * there.
  */
 #ifndef XFA_ASIDE_H
@@ -27,13 +27,13 @@ void xfa_aside_copy(struct xfa_aside *aside, const struct xfa_event *event);
 void xfa_aside_unended(struct xfa_aside *aside, const struct xfa_range *range, enum xfa_unended why,
                        uint64_t end_ns);
 
-/* A process is over: all was told when it returns. */
+/* A process is over: all was handed over when it returns. */
 void xfa_aside_catch_up(struct xfa_aside *aside);
 
 /* ---- whom a walk tells ----------------------------------------------------------------------- */
 
 /*
- * Observers of a walk, by what they want to be told of. Private to pass/.
+ * Observers of a walk, by what they want. Private to pass/.
  */
 
 struct xfa_audience {

@@ -1,6 +1,6 @@
 /*
  * One event of a run, decoded once: who, when and where in fields that mean the same in every kind;
- * what it is in a struct of its kind; of a transfer also what the device told of it, its class, and
+ * what it is in a struct of its kind; of a transfer also the device's record of it, its class, and
  * what the machine could have given. Observers, the timeline, exports, lists of transfers and the
  * replay read this, and nothing of the file.
  *
@@ -26,7 +26,7 @@
 struct xfa_device_copy {
     uint64_t start_ns, end_ns;           /* of the first and the last of them */
     uint64_t bytes;                      /* of all */
-    uint32_t count;                      /* 0: it told nothing */
+    uint32_t count;                      /* 0: there is no record */
     uint8_t direction, src_mem, dst_mem; /* of the first */
     bool by_events;                      /* CUDA events around the call, not the device's record */
 };

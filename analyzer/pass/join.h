@@ -39,7 +39,7 @@ bool xfa_join_waits(const struct xfa_join *join);
 /* A copy (DEVICE_COPY) has come. */
 void xfa_join_copy(struct xfa_join *join, const struct xfa_event *copy);
 
-/* The next that may leave, a call with what the device told of it; NULL = none, for now. last: no
+/* The next that may leave, a call with the device's record of it; NULL = none, for now. last: no
  * more events come, all leave. */
 struct xfa_event *xfa_join_pop(struct xfa_join *join, bool last);
 

@@ -65,8 +65,8 @@ static void hold(struct xfa_machine_profile *taken, const struct xfa_run *run)
                     achievable.difference
                         ? xfa_print("%s is of another machine than the run (%s): it is not used",
                                     taken->path, achievable.difference)
-                        : xfa_print("whether %s is of the run's machine cannot be told: it is not "
-                                    "used without --profile",
+                        : xfa_print("it is not known whether %s is of the run's machine: it is "
+                                    "not used without --profile",
                                     taken->path));
         xfp_free(taken->profile);
         taken->profile = NULL;

@@ -12,7 +12,7 @@
  * rows (class.h) stay.
  *
  * Functions that an observer does not need are NULL. There is no merging of two observers' states:
- * each is told of the run from the start, and by one thread at a time.
+ * each sees the run from the start, and is called by one thread at a time.
  */
 #ifndef XFA_OBSERVER_H
 #define XFA_OBSERVER_H
@@ -32,10 +32,10 @@ struct xfa_observer {
     const char *name;
     uint32_t kinds; /* XFA_KIND()s of the events it wants */
     void *self;     /* handed to each function */
-    /* It may be told of events in a thread of its own, behind the walk: of an event it looks at
+    /* It may be called in a thread of its own, behind the walk: of an event it looks at
      * what is in it, of its class at what does not change (key, number, paths), of the process at
      * what was known when it was opened; it looks for no sites and functions. process() and end()
-     * come in the walk's thread, when it has been told of all before. */
+     * come in the walk's thread, when it has seen all before. */
     bool aside;
     /* It belongs to a pass, of which these are the classes. They are borrowed from the pass's
      * owner, and outlive it. */

@@ -1,5 +1,5 @@
 /*
- * One walk over a run: joins calls with what the device told of them, in a window (join.h), asks
+ * One walk over a run: joins calls with the device's records of them, in a window (join.h), asks
  * what the machine could have given (achievable.h), and drives the observers.
  *
  * Transfers that failed, were captured into a graph or moved nothing are counted here, and no

@@ -6,7 +6,7 @@
  * Transfers of a class are taken together when their bytes have the same length in binary. Of such
  * a set the mean and the standard deviation are kept, in one go (B. P. Welford, Note on a method
  * for calculating corrected sums of squares and products, Technometrics 4, 1962). CUDA events
- * around a copy take longer than the copy: they count only where CUPTI has told of none.
+ * around a copy take longer than the copy: they count only where CUPTI has recorded none.
  *
  * Transfers are asked about in the order of time, so that a set knows what came before.
  */
@@ -29,7 +29,7 @@ struct xfa_sampled_time {
 void xfa_samples_init(struct xfa_samples *samples);
 void xfa_samples_free(struct xfa_samples *samples);
 
-/* The device has told of this transfer, of this class (number). */
+/* The device has recorded this transfer, of this class (number). */
 void xfa_samples_add(struct xfa_samples *samples, uint32_t class, const struct xfa_event *transfer);
 
 /* Those of its class and size. */

@@ -186,7 +186,7 @@ static uint64_t room_segment(struct xfa_trace *trace, uint64_t at, uint64_t end)
 }
 
 /* The segments in a room, as far as they count and are there; `there`: bytes of the room in the
- * file. False when it cannot be told what counts. */
+ * file. False when it is not known what counts. */
 static bool room_take(struct xfa_trace *trace, const struct xfa_segment *room, uint64_t there)
 {
     struct xft_room head;

@@ -46,7 +46,7 @@ struct xfa_loss {
     uint64_t bad_entries;      /* malformed entries inside sound segments */
     uint64_t bad_rows;         /* rows of EVENTS or slabs that could not be decoded */
     uint64_t missing_events;   /* gaps in the lanes' sequence numbers */
-    bool cut_short;            /* what the recorder told to have written is missing at the end */
+    bool cut_short;            /* what the recorder says it wrote is missing at the end */
 };
 
 /* One look at "was anything lost": by the reader or, as its header says, by the recorder. */
@@ -256,7 +256,7 @@ uint64_t xfa_slabs_next(const struct xfa_trace *trace, uint64_t at, uint64_t end
 enum xfa_slab_worth {
     XFA_SLAB_EMPTY, /* free, never used, or without events */
     XFA_SLAB_SOUND,
-    XFA_SLAB_BROKEN, /* it cannot be told what the slab holds */
+    XFA_SLAB_BROKEN, /* what the slab holds is not known */
 };
 enum xfa_slab_worth xfa_slab_worth(const struct xfa_trace *trace, const struct xft_slab *slab);
 

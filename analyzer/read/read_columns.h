@@ -62,7 +62,7 @@ bool xfa_columns_open(struct xfa_columns *columns, struct xft_chunk *chunk,
                       struct xfa_cursor *payload);
 void xfa_columns_free(struct xfa_columns *columns);
 
-/* Besides the payload and the structure itself. */
+/* In addition to the payload and the structure itself. */
 size_t xfa_columns_bytes(const struct xfa_columns *columns);
 
 /* From here on no column is decoded but this and what it refers to. Its position, or -1: it is 0 in

@@ -48,15 +48,15 @@ struct xfa_function {
 struct xfa_rank {
     bool known;
     uint32_t number; /* from 0 on */
-    uint32_t size;   /* ranks of the launch; 0 = not told */
-    char *world;     /* the launch's name; NULL = not told */
+    uint32_t size;   /* ranks of the launch; 0 = not in the trace */
+    char *world;     /* the launch's name; NULL = not in the trace */
     char *launcher;
 };
 
 /* What recording added to calls of one kind (docs/trace-format.md). */
 struct xfa_cost {
     uint32_t ns;      /* the median of those that were timed */
-    uint32_t samples; /* how many were; 0 = not told */
+    uint32_t samples; /* how many were; 0 = not in the trace */
 };
 
 struct xfa_process {
@@ -71,8 +71,8 @@ struct xfa_process {
     char *timing_why;
     bool sampled; /* META timing.sampled: device times of some of its transfers only */
     char *machine_id;
-    char
-        *recording; /* META run: the same in what one `xferscope record` recorded; NULL: not told */
+    char *recording; /* META run: the same in what one `xferscope record` recorded; NULL: not in the
+                        trace */
     char *checks_failed;  /* of the recorder's own, and which; NULL: none */
     char *job, *job_step; /* of the batch system; NULL: none */
     struct xfa_rank rank;
@@ -80,11 +80,12 @@ struct xfa_process {
     int minor;                   /* of its file's format, 1.N; -1: not known */
     struct xfa_periods *periods; /* its times are without what lies outside; NULL = none */
     uint64_t start_real_ns, start_mono_ns; /* of the first period, as end_mono_ns of the last */
-    char *clock; /* processes of which this is the same have one monotonic clock; NULL: not told */
+    char *clock; /* processes of which this is the same have one monotonic clock; NULL: not in the
+                    trace */
     /* Wall-clock ns minus the monotonic clock: by the process that was opened first of those with
      * one clock, whose times so stay comparable exactly. */
     uint64_t clock_offset;
-    uint64_t end_mono_ns;           /* of recording; 0 = not told */
+    uint64_t end_mono_ns;           /* of recording; 0 = not in the trace */
     uint64_t end_real_ns;           /* of recording, or of the last call; 0 = not known */
     int16_t gpus[XFA_PROCESS_GPUS]; /* the run's number of each ordinal; ordinals that the trace
                                        says nothing of are their own number */

@@ -67,7 +67,7 @@ struct xfa_same_row {
 struct xfa_host_sum {
     bool asked; /* in some process, which was slower then */
     uint64_t told, skipped;
-    bool skipped_unknown; /* a killed process has not told how many */
+    bool skipped_unknown; /* a killed process has not counted them */
     double ns;            /* what it took, threads added up */
     char *why;            /* one line, when it was asked for and could not be had */
 };
@@ -78,7 +78,7 @@ struct xfa_contents {
     double hash_ns;            /* what hashing took, threads added up */
     uint64_t not_compared;     /* hashes over the limit */
     uint64_t skipped;          /* transfers left without a hash, as far as that is known: */
-    bool skipped_unknown;      /* a killed process has not told how many */
+    bool skipped_unknown;      /* a killed process has not counted them */
     char *why;                 /* one line, when it was asked for and could not be had */
     struct xfa_same_row *rows; /* by row number */
     size_t row_count, row_capacity;

@@ -11,7 +11,7 @@
  *
  * Memory is bounded whatever a trace says: beyond the limits below a range is counted to the one
  * around it (deep nesting, many paths), or not at all (ranges of the process), and the number of
- * those is told.
+ * those is kept.
  */
 #ifndef XFA_PHASES_H
 #define XFA_PHASES_H

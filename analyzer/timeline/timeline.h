@@ -35,7 +35,7 @@ struct xfa_version {
     uint64_t latest;            /* ns since its process's start: the last end of anything */
     uint64_t process_latest;    /* likewise, of the process at hand */
     double shares[XFA_SHARES];  /* ns; they add up to wall_ns */
-    uint64_t launches, kernels; /* calls, and those of which the device told */
+    uint64_t launches, kernels; /* calls, and those that the device recorded */
     struct xfa_order order;
     struct xfa_shares times;
 };
@@ -92,7 +92,7 @@ char *xfa_timeline_advise(struct xfa_timeline *timeline, struct xfa_analysis *an
 char *xfa_timeline_try_sets(struct xfa_timeline *timeline, struct xfa_analysis *analysis,
                             struct xfw_change *const *changes, const unsigned *order, size_t count);
 
-/* Kernels were launched, and the device told of none: what was compute, and what transfers were
+/* Kernels were launched, and the device recorded none: what was compute, and what transfers were
  * hidden behind, is not known. */
 static inline bool xfa_version_lacks_kernels(const struct xfa_version *version)
 {

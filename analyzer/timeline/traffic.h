@@ -4,7 +4,7 @@
 
 #include "analyzer/pass/observer.h"
 
-#define XFA_MOST_TRAFFIC 4096 /* pairs of places; what is between others is not told */
+#define XFA_MOST_TRAFFIC 4096 /* pairs of places; what is between others is not counted */
 #define XFA_SOME_GPU (-2)
 
 struct xfa_place {

@@ -43,7 +43,7 @@ struct xfw_change_type {
 enum xfw_shares {
     XFW_WHOLE,    /* it is about the run as a whole: they exclude each other as such */
     XFW_TAKES,    /* it takes transfers (xfw_player_take()), and needs all of its own */
-    XFW_IN_PARTS, /* it takes each for itself: those that others have left */
+    XFW_IN_PARTS, /* it takes each by itself: those that no other change of the set takes */
 };
 
 /* The common part of all changes: the first member of the struct with the parameters. */

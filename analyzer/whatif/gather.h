@@ -1,6 +1,6 @@
 /*
- * A run's ops (op.h), found while it is walked over: the walk that sums the run up finds them
- * besides (findings have the observer), so that replaying it needs no walk of its own.
+ * A run's ops (op.h), found while it is walked over: the walk that sums the run up finds
+ * them, too (findings have the observer), so that replaying it needs no walk of its own.
  *
  * They are kept in memory up to a limit (op_store.h). Of long processes only those are kept that
  * are to be played (sample.h), and for the others what the process's times as recorded need. Where

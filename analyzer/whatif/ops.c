@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/numbers.h"
+#include "analyzer/whatif/op_numbers.h"
 #include "analyzer/whatif/ops_queue.h"
 #include "analyzer/whatif/recording_cost.h"
 

@@ -385,7 +385,7 @@ static void settle_wait(struct xfw_recorded *recorded, struct xfw_op *op)
     }
 }
 
-/* Calls that may wait besides: frees, registrations. */
+/* Other calls that may wait: frees, registrations. */
 static void settle_call(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     double done = completion(recorded, op);

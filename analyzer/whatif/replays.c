@@ -84,7 +84,7 @@ static void add_taken(const struct xfw_sample *sample, const struct xfa_table *t
     }
 }
 
-/* What the way takes besides. */
+/* What the way takes where it was not played. */
 static double end_measuring(struct walk *walk, struct variant *v)
 {
     struct process *at = walk->at;

@@ -67,7 +67,7 @@ struct xfw_measured { /* zero to begin with */
 void xfw_measure(struct xfw_measured *measured, const struct xfw_stretch *stretch, double now);
 void xfw_measured_free(struct xfw_measured *measured);
 
-/* What the way takes besides what its clock says. */
+/* What the way takes in addition to what its clock says: in stretches that were not played. */
 double xfw_sample_rest(const struct xfw_sample *sample, const struct xfw_measured *measured);
 /* By how much that may be off, or the difference of two ways' (other: NULL: none): two standard
  * errors; INFINITY: it is not known. */

@@ -39,7 +39,7 @@ static struct xfw_saving saving_of(const struct xfw_whatif *whatif,
                              xfw_can_go_ns(whatif, base - most));
 }
 
-/* The run unchanged, and what it takes besides. */
+/* The run unchanged, and without what recording cost. */
 static void take_times(struct xfw_whatif *whatif, const struct xfw_way *recorded,
                        const struct xfw_way *alone)
 {

@@ -103,7 +103,7 @@ static bool rewrite_file(struct xfs_recorder *recorder)
     if (file)
         munmap(file, rewrite.size);
     if (good && (rewrite.damage.places > 0 || header.damaged_places > 0))
-        xfs_log("%s was damaged while it was recorded: the report tells what is left of it",
+        xfs_log("%s was damaged while it was recorded: the report shows what is left of it",
                 recorder->file.path);
     errno = error;
     return good;

@@ -15,7 +15,7 @@ enum { MOST = 32, CLASS = 3, OTHER_CLASS = 4, BYTES = 1 << 20 };
 struct run {
     struct xfw_op ops[MOST];
     size_t count;
-    struct xfw_marks marks[XFW_CERTAINTIES], besides[XFW_CERTAINTIES], copied;
+    struct xfw_marks marks[XFW_CERTAINTIES], also[XFW_CERTAINTIES], copied;
     bool set;
 };
 
@@ -48,7 +48,7 @@ static double play(const struct run *run, const struct xfa_analysis *analysis,
                    enum xfw_certainty certainty)
 {
     struct xfw_leave_out what = {
-        .marks = run->marks, .besides = run->besides, .copied = &run->copied, .set = run->set};
+        .marks = run->marks, .also = run->also, .copied = &run->copied, .set = run->set};
     xfw_set_add(&what.classes, CLASS);
     struct xfw_change *change = xfw_change_leave_out(analysis, &what);
     double end = hand_play(run->ops, run->count, change, certainty);
@@ -76,7 +76,7 @@ static void clear(struct run *run)
 {
     for (int c = 0; c < XFW_CERTAINTIES; c++) {
         xfw_marks_free(&run->marks[c]);
-        xfw_marks_free(&run->besides[c]);
+        xfw_marks_free(&run->also[c]);
     }
     xfw_marks_free(&run->copied);
     *run = (struct run){0};
@@ -101,7 +101,7 @@ static void test_goes(void **state)
     for (int c = 0; c < XFW_CERTAINTIES; c++) /* those of another class are another finding's */
         run.ops[c].class = OTHER_CLASS;
     expect(&run, &analysis, 2412, 2412, 2412);
-    xfw_mark(&run.besides[XFW_LIKELY], 0, 0);
+    xfw_mark(&run.also[XFW_LIKELY], 0, 0);
     expect(&run, &analysis, 2412, 7 * 2 + 5 + 3 * 600, 7 * 2 + 5 + 3 * 600);
     clear(&run);
 }

@@ -1,4 +1,4 @@
-"""How a row of tests/mutations/table/ROOM.py reads. A room is a folder of the sources: changes of
+"""How a row of tests/mutations/table/COMPONENT.py reads. A room is a folder of the sources: changes of
 files in analyzer/findings/ stand in table/analyzer/findings.py; a new file there is found by its place.
 
     M("sign-turned", "analyzer/ROOM/FILE.c",     its name, once in all tables, and the file

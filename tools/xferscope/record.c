@@ -436,7 +436,7 @@ static bool add_word(char *text, size_t bytes, const char *separator, const char
     return n >= 0 && (size_t)n < bytes - length && !strpbrk(word, RECORD_PART RECORD_WORD);
 }
 
-/* As META has it under `started`; "" when it cannot be told. */
+/* As META has it under `started`; "" when it is not known. */
 static void describe(const struct record_options *options, char *text, size_t bytes)
 {
     char folder[PATH_MAX];

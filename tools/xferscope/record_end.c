@@ -50,7 +50,7 @@ static void say_nothing_recorded(const char *program, const char *name, const st
     }
     fprintf(
         stderr,
-        "xferscope: no CUDA call was seen (unless a line above tells of one), no trace was\n"
+        "xferscope: no CUDA call was seen (unless a line above names one), no trace was\n"
         "xferscope: written. Programs that use CUDA escape when they are static or setuid, and\n"
         "xferscope: those that '%s' starts in another container or on another machine;\n"
         "xferscope: `xferscope doctor` checks this machine\n",

@@ -1,5 +1,5 @@
 /*
- * What a directory holds, told by what its files are, never by their names: is it a run that has
+ * What a directory holds, by what its files are, never by their names: is it a run that has
  * ended, and nothing else? And its removal, file by file, so that nothing that came in between goes
  * with it.
  */

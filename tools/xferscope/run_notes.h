@@ -1,5 +1,5 @@
 /*
- * record's side of preload/record/notes.h: what the processes of the run tell besides their traces.
+ * record's side of preload/record/notes.h: what the processes of the run say beyond their traces.
  */
 #ifndef XFERSCOPE_RUN_NOTES_H
 #define XFERSCOPE_RUN_NOTES_H
@@ -14,7 +14,7 @@ struct run_notes {
     struct xfs_notes *page; /* NULL when there can be none */
 };
 
-/* What was told: 0 and "" when nothing was, or nothing could be. */
+/* What was said: 0 and "" when nothing was, or nothing could be. */
 struct run_told {
     uint32_t begun;                /* processes that began to record in the run directory */
     uint32_t refused;              /* processes that could not record */

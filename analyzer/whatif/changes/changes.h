@@ -285,10 +285,10 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
 struct xfw_leave_out {
     /* By certainty: what goes from there on, towards the best. Borrowed, as are the others. */
     const struct xfw_marks *marks;
-    struct xfw_set classes;          /* of the marked ones only these; becomes the change's */
-    const struct xfw_marks *besides; /* likewise, of any class; NULL: none */
-    const struct xfw_marks *copied;  /* those that the device copies instead; NULL: none */
-    bool set;                        /* it sets the memory instead, for all */
+    struct xfw_set classes;         /* of the marked ones only these; becomes the change's */
+    const struct xfw_marks *also;   /* likewise, of any class; NULL: none */
+    const struct xfw_marks *copied; /* those that the device copies instead; NULL: none */
+    bool set;                       /* it sets the memory instead, for all */
 };
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
                                         const struct xfw_leave_out *what);
@@ -362,7 +362,7 @@ struct xfw_callers {
 };
 void xfw_callers_free(struct xfw_callers *callers);
 
-/* Calls that are followed, besides transfers. */
+/* Calls that are followed, in addition to transfers. */
 #define XFW_CALLERS_KINDS                                                                          \
     (XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_SET) |     \
      XFA_KIND(XFT_EVENT_RECORD) | XFA_KIND(XFT_EVENT_WAIT) | XFA_KIND(XFT_EVENT_HOST_FUNCTION) |   \

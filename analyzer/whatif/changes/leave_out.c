@@ -147,10 +147,10 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
     bool goes =
         copy && marked(change, what->marks, player, op) && xfw_set_has(&self->set, op->class);
-    bool besides = copy && !goes && marked(change, what->besides, player, op);
+    bool also = copy && !goes && marked(change, what->also, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
-    follow(state, op, goes || besides);
-    if (!goes && !besides)
+    follow(state, op, goes || also);
+    if (!goes && !also)
         return;
     if (certainty == XFW_HIGH && op->engine == XFW_TO_DEVICE && !what->set)
         without_staging(state, op);

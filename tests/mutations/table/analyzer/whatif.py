@@ -168,7 +168,7 @@ ROWS = [
       "    op->records_pieces_ns = (pieces > 0) * op->records_device_ns;",
       "what recording adds to each piece of a staged copy is taken out once",
       "analyzer-whatif_schedule_test"),
-    M("whatif-all-streams-block", "analyzer/whatif/numbers.c",
+    M("whatif-all-streams-block", "analyzer/whatif/op_numbers.c",
       "        stream->kind = key.handle || per_thread ? XFW_BLOCKING : XFW_LEGACY;",
       "        stream->kind = XFW_BLOCKING;",
       "work of the legacy default stream is replayed beside what it waits for",

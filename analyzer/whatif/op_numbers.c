@@ -1,4 +1,4 @@
-#include "analyzer/whatif/numbers.h"
+#include "analyzer/whatif/op_numbers.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * What is returned lasts until the next one of its sort is asked for.
  */
-#ifndef XFW_NUMBERS_H
-#define XFW_NUMBERS_H
+#ifndef XFW_OP_NUMBERS_H
+#define XFW_OP_NUMBERS_H
 
 #include "analyzer/base/table.h"
 #include "analyzer/pass/observer.h"
