@@ -283,7 +283,8 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
  * (wakers.h) to such a copy to the device, if that is the thread's first call.
  */
 struct xfw_leave_out {
-    /* By certainty: what goes from there on, towards the best. Borrowed, as are the others. */
+    /* By certainty: what goes from there on, towards the best; transfers by their process and
+     * number in it (base/marks.h). Borrowed, as are the others. */
     const struct xfw_marks *marks;
     struct xfw_set classes;         /* of the marked ones only these; becomes the change's */
     const struct xfw_marks *also;   /* likewise, of any class; NULL: none */
