@@ -106,6 +106,7 @@ bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call, unsi
     if (status == 0 || (status == NCCL_IN_PROGRESS && m->mpi == NULL))
         return true;
     m->event.flags = XFT_FAILED;
+    m->event.aux = xft_message_peers(XFT_RANK_NONE, XFT_RANK_NONE);
     if (m->taken > 0)
         xfs_requests_failed(m);
     return false;
