@@ -14,17 +14,6 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
-/* By hand: the compiler would use a string instruction, whose start-up alone takes longer. */
-static inline void clear(struct xft_event *event)
-{
-    typedef long long vector __attribute__((vector_size(16), may_alias, aligned(8)));
-    vector *parts = (vector *)event;
-    _Static_assert(sizeof *event % sizeof *parts == 0, "parts make up an event");
-#pragma GCC unroll 6
-    for (size_t i = 0; i < sizeof *event / sizeof *parts; i++)
-        parts[i] = (vector){0};
-}
-
 /* ---- around the real call ------------------------------------------------------------------ */
 
 /* The first calls of a process, and all calls where recording is limited to periods. */
@@ -59,7 +48,7 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags, uin
         return false;
     xfs_depth = 1;
     xfs_outermost = called_at;
-    clear(&f->event);
+    xfs_event_clear(&f->event);
     f->event.call = call;
     f->event.flags = flags;
     xfs_timing_call_begin();

@@ -129,14 +129,20 @@ static bool receives(const struct xft_event *event)
     return xft_message_of(event->count) == XFT_MESSAGE_RECV;
 }
 
+static void begun(const struct xfs_message *m, xfs_word request)
+{
+    const struct xft_event *e = &m->event;
+    xfs_request_begun(request, xfs_mpi_is_shared(m->mpi, request),
+                      &(struct xfs_request){e->start_ns, e->end_ns, receives(e)});
+}
+
 void xfs_mpi_begun(struct xfs_message *m, const void *requests)
 {
     xfs_word request = xfs_mpi_handle_at(m->mpi, requests, 0);
     m->event.stream = request;
     m->event.flags |= XFT_ASYNC;
     if (request != m->mpi->no_request)
-        xfs_request_begun(request, (struct xfs_request){m->event.start_ns, receives(&m->event)},
-                          xfs_mpi_is_shared(m->mpi, request));
+        begun(m, request);
 }
 
 void xfs_mpi_kept(struct xfs_message *m, unsigned op, const void *requests)
@@ -161,10 +167,9 @@ void xfs_mpi_started(struct xfs_message *m)
             continue;
         m->event.kind = XFT_EVENT_MESSAGE;
         m->event.call = now.call;
-        m->event.start_ns = now.start_ns + (uint64_t)i; /* which names it */
-        m->event.end_ns = now.end_ns > m->event.start_ns ? now.end_ns : m->event.start_ns;
-        xfs_request_begun(m->requests[i],
-                          (struct xfs_request){m->event.start_ns, receives(&m->event)}, false);
+        m->event.start_ns = now.start_ns;
+        m->event.end_ns = now.end_ns;
+        begun(m, m->requests[i]);
         xfs_message_write(m);
         m->event = now;
     }
@@ -177,7 +182,7 @@ void xfs_mpi_freed(struct xfs_message *m)
     struct xfs_request what;
     for (int i = 0; i < m->taken; i++) {
         xfs_request_forget(m->requests[i]);
-        xfs_request_ends(m->requests[i], &what);
+        xfs_requests_take_out(m, i, &what);
     }
 }
 

@@ -72,6 +72,7 @@ static bool is_inner(uintptr_t called_at)
 bool xfs_message_begins_now(struct xfs_message *m, enum xft_level level, uintptr_t called_at,
                             const void *called_from)
 {
+    uint64_t from_ns = xfs_self && xfs_self->until_timed == 1 ? xfs_now_apart_ns() : 0;
     if (is_inner(called_at) || !xfs_messages_wanted() ||
         (atomic_load_explicit(&xfs_session, memory_order_relaxed) != XFS_SESSION_ON &&
          !is_in_period()))
@@ -80,7 +81,8 @@ bool xfs_message_begins_now(struct xfs_message *m, enum xft_level level, uintptr
     if (level == XFT_LEVEL_MPI && m->mpi == NULL)
         return false;
     xfs_message_outermost = called_at;
-    m->event = (struct xft_event){0};
+    m->from_ns = from_ns;
+    xfs_event_clear(&m->event);
     m->called_from = called_from;
     m->first_row = xfs_self ? xfs_self->next : 0;
     m->written = false;
@@ -103,9 +105,12 @@ bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call, unsi
         m->written = true;
         return false;
     }
+    if (xfs_self && xfs_call_is_timed(xfs_self))
+        xfs_self->timed_from_ns = m->from_ns ? m->from_ns : m->event.start_ns;
     if (status == 0 || (status == NCCL_IN_PROGRESS && m->mpi == NULL))
         return true;
     m->event.flags = XFT_FAILED;
+    m->event.aux = xft_message_peers(XFT_RANK_NONE, XFT_RANK_NONE);
     if (m->taken > 0)
         xfs_requests_failed(m);
     return false;
@@ -127,7 +132,7 @@ void xfs_message_write(struct xfs_message *m)
         xfs_message_stack(m);
     struct xfs_lane *lane = xfs_event_write_now(&m->event);
     if (lane && xfs_call_is_timed(lane))
-        xfs_cost_ends(lane, m->event.kind, m->event.end_ns, m->event.end_ns);
+        xfs_cost_ends(lane, m->event.kind, m->event.start_ns, m->event.end_ns);
 }
 
 void xfs_message_over(struct xfs_message *m)

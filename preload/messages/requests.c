@@ -11,49 +11,34 @@
 
 /* Buckets of a cache line. `reach`: how many buckets further on, at most, a request lies whose
  * place this is; a search need not go beyond. */
-#define BUCKETS 1024
-#define PER_BUCKET 4
+#define BUCKETS 2048
+#define PER_BUCKET 2
 #define REACH_MOST 255
 #define BEING_WRITTEN 1
-#define RECEIVES (UINT64_C(1) << 63) /* in `what`, beside start_ns */
 
 struct slot {
     _Atomic xfs_word request; /* 0: free */
-    _Atomic uint64_t what;
+    _Atomic uint64_t start_ns, end_ns;
+    atomic_bool receives;
 };
 static struct slot slots[BUCKETS][PER_BUCKET] __attribute__((aligned(64)));
 static atomic_uchar reach[BUCKETS];
 
 static unsigned bucket_of(xfs_word request)
 {
-    return (unsigned)((uint64_t)request * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+    return (unsigned)((uint64_t)request * UINT64_C(0x9e3779b97f4a7c15) >> 53);
 }
-_Static_assert(BUCKETS == 1 << 10, "ten bits are taken");
+_Static_assert(BUCKETS == 1 << 11, "eleven bits are taken");
 
-/* The one with this handle that began first, of those in the bucket that has any. */
-static struct slot *find_slot(xfs_word request)
-{
-    unsigned home = bucket_of(request);
-    unsigned most = atomic_load_explicit(&reach[home], memory_order_acquire);
-    struct slot *first = NULL;
-    for (unsigned i = 0; i <= most && first == NULL; i++) {
-        struct slot *bucket = slots[(home + i) % BUCKETS];
-        for (unsigned j = 0; j < PER_BUCKET; j++)
-            if (atomic_load_explicit(&bucket[j].request, memory_order_acquire) == request &&
-                (first == NULL || (atomic_load(&bucket[j].what) & ~RECEIVES) <
-                                      (atomic_load(&first->what) & ~RECEIVES)))
-                first = &bucket[j];
-    }
-    return first;
-}
-
-static bool put_in(struct slot *slot, xfs_word request, uint64_t what)
+static bool put_in(struct slot *slot, xfs_word request, const struct xfs_request *what)
 {
     xfs_word free = 0;
     if (atomic_load_explicit(&slot->request, memory_order_relaxed) != 0 ||
         !atomic_compare_exchange_strong(&slot->request, &free, BEING_WRITTEN))
         return false;
-    atomic_store_explicit(&slot->what, what, memory_order_relaxed);
+    atomic_store_explicit(&slot->start_ns, what->start_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->end_ns, what->end_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->receives, what->receives, memory_order_relaxed);
     atomic_store_explicit(&slot->request, request, memory_order_release);
     return true;
 }
@@ -66,34 +51,98 @@ static void reaches(unsigned home, unsigned distance)
         continue;
 }
 
-void xfs_request_begun(xfs_word request, struct xfs_request what, bool shared)
+static bool take_out(struct slot *slot, xfs_word request, struct xfs_request *what)
 {
-    uint64_t stored = what.start_ns | (what.receives ? RECEIVES : 0);
-    struct slot *stale = shared ? NULL : find_slot(request);
+    what->start_ns = atomic_load_explicit(&slot->start_ns, memory_order_relaxed);
+    what->end_ns = atomic_load_explicit(&slot->end_ns, memory_order_relaxed);
+    what->receives = atomic_load_explicit(&slot->receives, memory_order_relaxed);
+    if (!atomic_compare_exchange_strong(&slot->request, &request, BEING_WRITTEN))
+        return false;
+    atomic_store_explicit(&slot->request, 0, memory_order_release);
+    return true;
+}
+
+/* Those with this handle that were begun by then: how many, the first and the last of them. */
+struct same {
+    unsigned count;
+    struct slot *first, *last;
+};
+
+static struct same find_same(xfs_word request, uint64_t before_ns)
+{
     unsigned home = bucket_of(request);
-    if (stale) { /* how it ended was not seen */
-        atomic_store(&stale->what, stored);
-        return;
+    unsigned most = atomic_load_explicit(&reach[home], memory_order_acquire);
+    struct same same = {0};
+    for (unsigned i = 0; i < (most + 1) * PER_BUCKET; i++) {
+        struct slot *slot = &slots[(home + i / PER_BUCKET) % BUCKETS][i % PER_BUCKET];
+        if (atomic_load_explicit(&slot->request, memory_order_acquire) != request ||
+            atomic_load_explicit(&slot->end_ns, memory_order_relaxed) > before_ns)
+            continue;
+        uint64_t start_ns = atomic_load_explicit(&slot->start_ns, memory_order_relaxed);
+        same.count++;
+        if (same.first == NULL || start_ns < atomic_load(&same.first->start_ns))
+            same.first = slot;
+        if (same.last == NULL || start_ns > atomic_load(&same.last->start_ns))
+            same.last = slot;
     }
+    return same;
+}
+
+/* Of a handle that one request has at a time, so many are not under way: how the first ended was
+ * not seen, as where recording is limited to periods. */
+#define SAME_MOST 4
+
+static void forget_first(xfs_word request)
+{
+    struct same same = find_same(request, UINT64_MAX);
+    struct xfs_request unseen;
+    if (same.count >= SAME_MOST)
+        take_out(same.first, request, &unseen);
+}
+
+void xfs_request_begun(xfs_word request, bool shared, const struct xfs_request *what)
+{
+    unsigned home = bucket_of(request);
+    if (!shared)
+        forget_first(request);
     for (unsigned i = 0; i <= REACH_MOST; i++)
         for (unsigned j = 0; j < PER_BUCKET; j++)
-            if (put_in(&slots[(home + i) % BUCKETS][j], request, stored)) {
+            if (put_in(&slots[(home + i) % BUCKETS][j], request, what)) {
                 reaches(home, i);
                 return;
             }
     xfs_lose(XFT_LOSS_EVENTS, 1);
 }
 
-bool xfs_request_ends(xfs_word request, struct xfs_request *what)
+/* The handle of a request that has just ended may be another thread's already: the call that began
+ * that one returned after this one began. */
+static bool end_own(xfs_word request, uint64_t before_ns, struct xfs_request *what)
 {
-    struct slot *slot = request > BEING_WRITTEN ? find_slot(request) : NULL;
-    xfs_word expected = request;
-    if (slot == NULL || !atomic_compare_exchange_strong(&slot->request, &expected, BEING_WRITTEN))
+    struct same same = find_same(request, before_ns);
+    return same.last && take_out(same.last, request, what);
+}
+
+/* Any will do: they all are over. One that other threads' ends hid is found in the second round. */
+static bool end_shared(xfs_word request, struct xfs_request *what)
+{
+    enum { ROUNDS = 2 };
+    unsigned home = bucket_of(request);
+    unsigned most = atomic_load_explicit(&reach[home], memory_order_acquire);
+    for (unsigned i = 0; i < ROUNDS * (most + 1) * PER_BUCKET; i++) {
+        unsigned at = i / PER_BUCKET % (most + 1);
+        struct slot *slot = &slots[(home + at) % BUCKETS][i % PER_BUCKET];
+        if (atomic_load_explicit(&slot->request, memory_order_acquire) == request &&
+            take_out(slot, request, what))
+            return true;
+    }
+    return false;
+}
+
+bool xfs_request_ends(xfs_word request, bool shared, uint64_t before_ns, struct xfs_request *what)
+{
+    if (request <= BEING_WRITTEN)
         return false;
-    uint64_t stored = atomic_load(&slot->what);
-    atomic_store_explicit(&slot->request, 0, memory_order_release);
-    *what = (struct xfs_request){stored & ~RECEIVES, (stored & RECEIVES) != 0};
-    return true;
+    return shared ? end_shared(request, what) : end_own(request, before_ns, what);
 }
 
 /* ---- persistent ones --------------------------------------------------------------------------
@@ -184,6 +233,12 @@ void xfs_requests_take(struct xfs_message *m, int count, const void *requests)
     m->taken = kept_count;
 }
 
+bool xfs_requests_take_out(const struct xfs_message *m, int i, struct xfs_request *what)
+{
+    return xfs_request_ends(m->requests[i], xfs_mpi_is_shared(m->mpi, m->requests[i]),
+                            m->event.start_ns, what);
+}
+
 static void set_status(const struct xfs_mpi *mpi, const char *status, struct xft_event *end)
 {
     int64_t bytes;
@@ -201,7 +256,7 @@ static void set_status(const struct xfs_mpi *mpi, const char *status, struct xft
 void xfs_requests_end(struct xfs_message *m, int i, const char *status, unsigned flags)
 {
     struct xfs_request what;
-    if (i < 0 || i >= m->taken || !xfs_request_ends(m->requests[i], &what))
+    if (i < 0 || i >= m->taken || !xfs_requests_take_out(m, i, &what))
         return;
     struct xft_event end = {
         .kind = XFT_EVENT_MESSAGE_END,

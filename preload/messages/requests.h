@@ -13,18 +13,20 @@
 
 #include "preload/messages/message.h"
 
-/* What a request stands for: start_ns of its MESSAGE, and whether it receives. */
+/* What a request stands for: the times of its MESSAGE, and whether it receives. */
 struct xfs_request {
-    uint64_t start_ns;
+    uint64_t start_ns, end_ns;
     bool receives;
 };
 
-/* The request is under way. `shared`: others with the same handle are, too (xfs_mpi_is_shared()).
- */
-void xfs_request_begun(xfs_word request, struct xfs_request what, bool shared);
+/* The request is under way. `shared`: others with its handle may be, too (xfs_mpi_is_shared()). */
+void xfs_request_begun(xfs_word request, bool shared, const struct xfs_request *what);
 
-/* It is no longer; false when it was not known. */
-bool xfs_request_ends(xfs_word request, struct xfs_request *what);
+/* It is no longer, says a call that began at `before_ns`; false when it was not known. */
+bool xfs_request_ends(xfs_word request, bool shared, uint64_t before_ns, struct xfs_request *what);
+
+/* The same of the i-th that the call was given. */
+bool xfs_requests_take_out(const struct xfs_message *m, int i, struct xfs_request *what);
 
 /* A persistent request, and what each start of it is: at most XFS_REQUESTS_KEPT of them. */
 #define XFS_REQUESTS_KEPT 512

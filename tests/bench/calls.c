@@ -1,7 +1,8 @@
 /*
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
- * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only BURSTS CALLS
+ * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only | send | isend
+ *              BURSTS CALLS
  *
  *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
  *   wait   cudaStreamSynchronize of a stream with nothing in it
@@ -9,12 +10,15 @@
  *   range  nvtxRangePushA and nvtxRangePop: two calls
  *   launch       cudaLaunchKernel of a kernel without parameters, on a stream
  *   launch-given cudaLaunchKernel of one with four parameters, three of them pointers
- *   launch-only  the same in a program that has called nothing that could move data
+ *   send         MPI_Send of 64 bytes of the device, by an MPI that does nothing
+ *   isend        MPI_Isend of them, and MPI_Wait: two calls
+ *   launch-only  launch in a program that has called nothing that could move data
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/bench/empty_mpi.h"
 #include "tests/programs/nvtx_client.h"
 #include "tests/programs/kernel_client.h"
 
@@ -73,6 +77,20 @@ static void launch_given(void)
     check(cudaLaunchKernel(&given, 1ull << 32 | 4, 1, 1ull << 32 | 64, 1, values, 0, gpu.stream));
 }
 
+static void *world, *byte;
+
+static void send(void)
+{
+    check(MPI_Send(gpu.device, 64, byte, 0, 1, world));
+}
+
+static void isend(void)
+{
+    void *request;
+    check(MPI_Isend(gpu.device, 64, byte, 0, 1, world, &request));
+    check(MPI_Wait(&request, NULL));
+}
+
 __attribute__((noinline)) static void burst(void (*one)(void), long calls)
 {
     for (long i = 0; i < calls; i++)
@@ -85,13 +103,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*one)(void);
-    } kinds[] = {{"copy", copy},
-                 {"wait", wait_for_stream},
-                 {"alloc", alloc},
-                 {"range", range},
-                 {"launch", launch},
-                 {"launch-only", launch},
-                 {"launch-given", launch_given}};
+    } kinds[] = {{"copy", copy},   {"wait", wait_for_stream}, {"alloc", alloc},
+                 {"range", range}, {"launch", launch},        {"launch-only", launch},
+                 {"send", send},   {"isend", isend},          {"launch-given", launch_given}};
     long bursts = argc == 4 ? atol(argv[2]) : 0, calls = argc == 4 ? atol(argv[3]) : 0;
     check(cudaMalloc(&gpu.device, 64));
     if (argc < 2 || strcmp(argv[1], "launch-only") != 0)
@@ -99,6 +113,8 @@ int main(int argc, char **argv)
     register_kernel(&kernel, (char[]){"step"});
     register_kernel(&given, (char[]){"given"});
     check(cudaStreamCreate(&gpu.stream));
+    world = PMPI_Comm_f2c(0);
+    byte = PMPI_Type_f2c(1);
     for (size_t k = 0; argc == 4 && k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(kinds[k].name, argv[1]) != 0)
             continue;
@@ -107,6 +123,7 @@ int main(int argc, char **argv)
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
     fprintf(stderr,
-            "usage: calls copy|wait|alloc|range|launch|launch-given|launch-only BURSTS CALLS\n");
+            "usage: calls copy|wait|alloc|range|launch|launch-given|launch-only|send|isend BURSTS "
+            "CALLS\n");
     return 2;
 }

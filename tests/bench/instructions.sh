@@ -3,8 +3,8 @@
 # and the same on a busy machine, whatever the simulated GPU has finished meanwhile. Two numbers of
 # calls; their difference leaves out start and end. What the calling thread executes until the call
 # has returned is in the first column. The second one is what the recorder adds: the instructions of
-# libxferscope.so itself and of what it calls, but for the simulated driver and runtime, into which
-# its calls are counted in the third one (the program's own, questions, readings of the clock). Theirs
+# libxferscope.so itself and of what it calls, but for the simulated driver and runtime and the empty
+# MPI, into which its calls are counted in the third one (the program's own, questions, readings of the clock). Theirs
 # are left out by where they are, not by subtracting a bare run: how long the driver looks for a
 # handle in its hash table depends on addresses, which differ between runs.
 #
@@ -74,7 +74,7 @@ added() { # file
             if (there ~ simulated) asked += times
             else own += instructions
         }
-        BEGIN {recorder = "/libxferscope[.]so$"; simulated = "/lib(cuda|cudart)[.]so"}
+        BEGIN {recorder = "/libxferscope[.]so$"; simulated = "/lib(cuda|cudart|empty_mpi)[.]so"}
         /^ob=/ {here = object($0); next}
         /^cob=/ {there = object($0); next}
         /^calls=/ {sub(/^calls=/, "", $1); times = $1; next}
@@ -119,6 +119,12 @@ rows() {
     row launch-given "recorded" "${recorded[@]}"
     row launch-only "bare"
     row launch-only "recorded" "${recorded[@]}"
+    row send "bare"
+    row send "not recorded" "${recorded[@]}" XFERSCOPE_MESSAGES=0
+    row send "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
+    row send "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
+    row isend "bare"
+    row isend "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row range "bare" NVTX_INJECTION64_PATH=
     row range "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0 NVTX_INJECTION64_PATH="$library"
 }

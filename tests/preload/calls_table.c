@@ -30,10 +30,31 @@ static const struct call calls[] = {
 };
 #define CALLS (sizeof calls / sizeof *calls)
 
+/* MPI's, without MPI_ and PMPI_, and NCCL's; those that make no event are only watched. */
+struct message_call {
+    const char *name;
+    bool watched;
+};
+#define XFS_MPI(name, op, params, args, before, after) {#name, false},
+#define XFS_MADE(name, params, args, before, after) {#name, true},
+static const struct message_call mpi_calls[] = {
+#include "preload/messages/mpi.def"
+};
+#define XFS_NCCL(name, op, params, args, after) {#name, false},
+#define XFS_NCCL_MADE(name, params, args, before, after) {#name, true},
+static const struct message_call nccl_calls[] = {
+#include "preload/messages/nccl.def"
+};
+#define COUNT(calls) (sizeof(calls) / sizeof *(calls))
+
 static void print_names(void)
 {
     for (size_t i = 0; i < CALLS; i++)
         puts(calls[i].symbol);
+    for (size_t i = 0; i < COUNT(mpi_calls); i++)
+        printf("MPI_%s\nPMPI_%s\n", mpi_calls[i].name, mpi_calls[i].name);
+    for (size_t i = 0; i < COUNT(nccl_calls); i++)
+        puts(nccl_calls[i].name);
 }
 
 /* The function a symbol is a variant of: without _v2, _v3, _ptds, _ptsz. */
@@ -87,6 +108,22 @@ static void print_level(const char *level, const char *title)
     printf("\n");
 }
 
+static void print_messages(const char *title, const char *prefix, const struct message_call *of,
+                           size_t count)
+{
+    printf("### %s\n\n", title);
+    for (int watched = 0; watched < 2; watched++) {
+        const char *separator = watched ? "Watched, not recorded: " : "Recorded: ";
+        for (size_t i = 0; i < count; i++) {
+            if (of[i].watched != watched)
+                continue;
+            printf("%s`%s%s`", separator, prefix, of[i].name);
+            separator = ", ";
+        }
+        printf(".\n\n");
+    }
+}
+
 static bool has_one_of(const char *symbol, const char *const words[])
 {
     while (*words && !strstr(symbol, *words))
@@ -120,6 +157,8 @@ int main(int argc, char **argv)
         print_level("RUNTIME", "Runtime API (libcudart)");
         print_level("DRIVER", "Driver API (libcuda)");
         print_level("WATCH", "Watched, not recorded (driver)");
+        print_messages("MPI, each also as `PMPI_`", "MPI_", mpi_calls, COUNT(mpi_calls));
+        print_messages("NCCL", "", nccl_calls, COUNT(nccl_calls));
     } else if (argc == 2 && strcmp(argv[1], "--check-moves") == 0) {
         return check_moves();
     } else {

@@ -3,11 +3,12 @@
  * every MESSAGE that the trace must have.
  *
  *     RANK op CALL bytes width to from tag ranks        "-": nobody
- *     RANK ends N                                       requests that completed so far
+ *     RANK ends N                                       requests that completed
  *
- * usage: messages [all | pair | threads | endless]      by MPI's launcher
+ * usage: messages DIRECTORY [all | pair | threads | endless]      by MPI's launcher
  *
- *   all      everything, in two ranks or more (the first that begin with a device's memory)
+ *   DIRECTORY/said.RANK has the lines
+ *   all      everything, in two ranks or more
  *   pair     one message between ranks 0 and 1
  *   threads  two threads in each rank exchange messages at once
  *   endless  rank 0 ends by SIGKILL amid messages
@@ -25,6 +26,7 @@
 enum { MOST = 4096, TAG = 7 };
 
 static int rank, size, ended;
+static FILE *out;
 static double *sent, *got; /* sent: of the device, whose simulated memory the host can read */
 static int ones[64], places[64];
 
@@ -36,8 +38,8 @@ static void said(const char *op, const char *call, long bytes, long width, int t
         snprintf(peers[0], sizeof peers[0], "%d", to);
     if (from >= 0)
         snprintf(peers[1], sizeof peers[1], "%d", from);
-    printf("%d %s MPI_%s %ld %ld %s %s %d %s\n", rank, op, call, bytes, width, peers[0], peers[1],
-           tag, ranks);
+    fprintf(out, "%d %s MPI_%s %ld %ld %s %s %d %s\n", rank, op, call, bytes, width, peers[0],
+            peers[1], tag, ranks);
 }
 
 static const char *world(void)
@@ -61,7 +63,8 @@ static void wait_said(const char *call, int done)
     ended += done;
 }
 
-/* ---- one to another: rank 0 and 1 ------------------------------------------------------------- */
+/* ---- one to another: rank 0 and 1 -------------------------------------------------------------
+ */
 
 static void blocking(void)
 {
@@ -84,8 +87,8 @@ static void blocking(void)
         MPI_Recv(got, 10, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, &status);
         said("receive", "Recv", 0, 0, -1, 0, TAG, world());
     }
-    MPI_Sendrecv(sent, 10, MPI_DOUBLE, other, TAG, got, 20, MPI_DOUBLE, other, TAG,
-                 MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(sent, 10, MPI_DOUBLE, other, TAG, got, 20, MPI_DOUBLE, other, TAG, MPI_COMM_WORLD,
+                 &status);
     said("send-receive", "Sendrecv", 80, 80, other, other, TAG, world());
     MPI_Sendrecv_replace(got, 10, MPI_DOUBLE, other, TAG, other, TAG, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
@@ -192,7 +195,8 @@ static void one_sided(void)
     MPI_Win_free(&window);
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------
+ */
 
 static void rooted(MPI_Comm comm, const char *ranks)
 {
@@ -271,7 +275,8 @@ static void communicators(void)
     MPI_Comm_free(&twin);
 }
 
-/* ---- other ways ------------------------------------------------------------------------------- */
+/* ---- other ways -------------------------------------------------------------------------------
+ */
 
 enum { ROUNDS = 200 };
 
@@ -307,8 +312,6 @@ static void endless(void)
 {
     for (int i = 0;; i++) {
         if (rank == 0 && i == 1000) {
-            printf("0 killed %d\n", i);
-            fflush(stdout);
             kill(getpid(), SIGKILL);
         }
         if (rank == 0)
@@ -333,14 +336,14 @@ static void all(void)
     communicators();
 }
 
-int main(int argc, char **argv)
+static void begin(const char *folder)
 {
-    const char *what = argc > 1 ? argv[1] : "all";
-    int provided;
-    MPI_Init_thread(&argc, &argv,
-                    strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+    char path[4096];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(path, sizeof path, "%s/said.%d", folder, rank);
+    out = fopen(path, "w");
+    check(out == NULL, path);
     MPI_Barrier(MPI_COMM_WORLD); /* before the first call of CUDA: not recorded */
     check(cudaMalloc((void **)&sent, 2 * MOST * sizeof *sent) != 0, "no memory of the device");
     got = calloc(2 * MOST, sizeof *got);
@@ -348,6 +351,19 @@ int main(int argc, char **argv)
         ones[i] = 1;
         places[i] = i;
     }
+}
+
+#ifdef MESSAGES_PLUGIN /* opened by messages_loader.c, as Python opens its extensions */
+#define main messages_main
+#endif
+int main(int argc, char **argv);
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[2] : "all";
+    int provided;
+    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+                    &provided);
+    begin(argc > 1 ? argv[1] : ".");
     if (strcmp(what, "all") == 0)
         all();
     else if (strcmp(what, "pair") == 0)
@@ -356,8 +372,8 @@ int main(int argc, char **argv)
         threads();
     else
         endless();
-    printf("%d ends %d\n", rank, ended);
-    fflush(stdout);
+    fprintf(out, "%d ends %d\n", rank, ended);
+    fclose(out);
     MPI_Finalize();
     return 0;
 }

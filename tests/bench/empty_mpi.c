@@ -1,0 +1,119 @@
+/*
+ * An MPI that does nothing, in Open MPI's binary interface, so that what a recorded call costs is
+ * counted without what MPI does. One rank.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/bench/empty_mpi.h"
+
+#define SHOWN __attribute__((visibility("default")))
+
+static char objects[8][256];
+
+SHOWN int MPI_Send(const void *buffer, int count, void *type, int dest, int tag, void *comm)
+{
+    return 0;
+}
+
+SHOWN int MPI_Isend(const void *buffer, int count, void *type, int dest, int tag, void *comm,
+                    void **request)
+{
+    *request = objects[6];
+    return 0;
+}
+
+SHOWN int MPI_Wait(void **request, void *status)
+{
+    *request = objects[5];
+    return 0;
+}
+
+/* ---- what the recorder asks ---- */
+SHOWN int PMPI_Get_library_version(char *text, int *bytes);
+SHOWN void *PMPI_Request_f2c(int number);
+SHOWN int PMPI_Type_size_x(void *type, int64_t *bytes);
+SHOWN int PMPI_Get_elements_x(const void *status, void *type, int64_t *count);
+SHOWN int PMPI_Test_cancelled(const void *status, int *flag);
+SHOWN int PMPI_Comm_size(void *comm, int *size);
+SHOWN int PMPI_Comm_rank(void *comm, int *rank);
+SHOWN int PMPI_Comm_test_inter(void *comm, int *flag);
+SHOWN int PMPI_Comm_group(void *comm, void **group);
+SHOWN int PMPI_Group_translate_ranks(void *from, int count, const int *ranks, void *to, int *found);
+SHOWN int PMPI_Group_free(void **group);
+
+int PMPI_Get_library_version(char *text, int *bytes)
+{
+    strcpy(text, "Open MPI that does nothing");
+    *bytes = (int)strlen(text);
+    return 0;
+}
+
+SHOWN void *PMPI_Comm_f2c(int number)
+{
+    return objects[number];
+}
+
+SHOWN void *PMPI_Type_f2c(int number)
+{
+    return objects[4];
+}
+
+void *PMPI_Request_f2c(int number)
+{
+    return objects[5];
+}
+
+int PMPI_Type_size_x(void *type, int64_t *bytes)
+{
+    *bytes = 1;
+    return 0;
+}
+
+int PMPI_Get_elements_x(const void *status, void *type, int64_t *count)
+{
+    *count = 0;
+    return 0;
+}
+
+int PMPI_Test_cancelled(const void *status, int *flag)
+{
+    *flag = 0;
+    return 0;
+}
+
+int PMPI_Comm_size(void *comm, int *size)
+{
+    *size = 1;
+    return 0;
+}
+
+int PMPI_Comm_rank(void *comm, int *rank)
+{
+    *rank = 0;
+    return 0;
+}
+
+int PMPI_Comm_test_inter(void *comm, int *flag)
+{
+    *flag = 0;
+    return 0;
+}
+
+int PMPI_Comm_group(void *comm, void **group)
+{
+    *group = objects[7];
+    return 0;
+}
+
+int PMPI_Group_translate_ranks(void *from, int count, const int *ranks, void *to, int *found)
+{
+    memcpy(found, ranks, (size_t)count * sizeof *ranks);
+    return 0;
+}
+
+int PMPI_Group_free(void **group)
+{
+    *group = objects[3];
+    return 0;
+}

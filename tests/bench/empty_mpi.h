@@ -1,0 +1,13 @@
+/* The functions of empty_mpi.c that calls.c calls; handles of MPI_COMM_WORLD and MPI_BYTE come from
+ * PMPI_Comm_f2c(0) and PMPI_Type_f2c(1), as in Open MPI. */
+#ifndef XFERSCOPE_BENCH_EMPTY_MPI_H
+#define XFERSCOPE_BENCH_EMPTY_MPI_H
+
+int MPI_Send(const void *buffer, int count, void *type, int dest, int tag, void *comm);
+int MPI_Isend(const void *buffer, int count, void *type, int dest, int tag, void *comm,
+              void **request);
+int MPI_Wait(void **request, void *status);
+void *PMPI_Comm_f2c(int number);
+void *PMPI_Type_f2c(int number);
+
+#endif

@@ -1,0 +1,272 @@
+"""Calls of MPI and NCCL in the record: what programs say that they moved, call by call, against what the trace has.
+The programs are tests/programs/messages*: RANK op CALL bytes width to from tag ranks."""
+import argparse
+import collections
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PARSER = argparse.ArgumentParser()
+for name in ("command", "simgpu", "programs", "library"):
+    PARSER.add_argument(f"--{name}", required=True)
+PATHS, _ = PARSER.parse_known_args()
+
+LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def program(called):
+    path = os.path.join(PATHS.programs, called)
+    if not os.path.exists(path):
+        raise unittest.SkipTest(f"{called} is not built: its compiler was not found")
+    return path
+
+
+def environment(**more):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "PMI_"))}
+    kept.update(LET, LD_LIBRARY_PATH=PATHS.simgpu, XFERSCOPE_CHECKS="abort", XFERSCOPE_SIMGPU_CLOCK="host", **more)
+    return kept
+
+
+def run(*command, **more):
+    return subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=120, check=False)
+
+
+class Process:
+    """One trace: its messages as the programs say them, and the rest."""
+
+    def __init__(self, path):
+        dump = run(PATHS.command, "dump", path, "-f", "json").stdout
+        self.lines = [json.loads(line) for line in dump.splitlines()]
+        self.messages = self.of("message")
+        self.ends = self.of("message-end")
+        self.communicators = {e["communicator"]: e for e in self.of("communicator")}
+
+    def of(self, kind):
+        return [e for e in self.lines if e.get("kind") == kind]
+
+    def lost(self):
+        return [line["line"] for line in self.lines if line["type"] == "lost"]
+
+    def said(self, e):
+        def rank(number):
+            return "-" if number is None or number < 0 else str(number)
+        tag = e["correlation"] if e["call"].startswith("MPI_") else 0
+        ranks = self.communicators.get(e["communicator"], {"name": "?"})["name"]
+        peers = ["-", "-"] if e["message"] == "wait" else [rank(e["to"]), rank(e["from"])]
+        peers = ["failed", "-"] if "failed" in e["flags"] else peers
+        return (e["message"], e["call"], str(e["bytes"]), str(e["width"]), *peers,
+                str(tag - (1 << 32) if tag >= 1 << 31 else tag), ranks)
+
+
+class Messages(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.trace = os.path.join(self.folder, "run.xft")
+
+    def record(self, *command, fails=False, **more):
+        """The finished process, and the trace of each rank (without a launcher: of rank 0)."""
+        done = run(PATHS.command, "record", "--no-summary", "-o", self.trace, "--", *command, **more)
+        self.assertEqual(done.returncode != 0, fails, done.stderr)
+        found = {}
+        for path in glob.glob(os.path.join(self.trace, "*.trace")):
+            rank = re.search(r"\.rank(\d+)\.", path)
+            found[int(rank[1]) if rank else 0] = Process(path)
+        return done, found
+
+    def agree(self, ranks):
+        """What each rank said is what its trace has; requests end once each."""
+        for rank, process in ranks.items():
+            said, ends = collections.Counter(), 0
+            with open(os.path.join(self.folder, f"said.{rank}"), encoding="utf-8") as file:
+                for words in map(str.split, file):
+                    if words[1] == "ends":
+                        ends = int(words[2])
+                    else:
+                        said[tuple(words[1:])] += 1
+            recorded = collections.Counter(process.said(e) for e in process.messages)
+            self.assertEqual({}, dict(said - recorded), f"rank {rank}: said and not recorded")
+            self.assertEqual({}, dict(recorded - said), f"rank {rank}: recorded and not said")
+            self.assertEqual(len(process.ends), ends, f"rank {rank}")
+            self.assertEqual(process.lost(), [None])
+            self.ends_belong(process)
+
+    def ends_belong(self, process):
+        """Each end names a message of this process with the same request, and comes after its wait."""
+        begun = {(e["start_ns"], e["stream"]): e for e in process.messages}
+        order = {(e["lane"], e["seq"]): e for e in process.lines if e.get("type") == "event"}
+        for end in process.ends:
+            message = begun[end["aux"], end["stream"]]
+            self.assertIn("async", message["flags"])
+            self.assertLessEqual(message["start_ns"], end["end_ns"])
+            before = end["seq"] - 1
+            while order[end["lane"], before]["kind"] in ("message-end", "overhead"):
+                before -= 1
+            self.assertEqual(order[end["lane"], before]["message"], "wait")
+            if message["message"] == "receive" and end["src"] != "0x0":
+                self.assertLessEqual(end["width"], message["width"])
+
+    def launched(self, *command, ranks=2, launcher="mpirun", **more):
+        return self.record(launcher, "-n", str(ranks), *command, **more)
+
+
+class OpenMpi(Messages):
+    launcher, suffix = "mpirun", ""
+
+    @classmethod
+    def setUpClass(cls):
+        said = subprocess.run([cls.launcher, "--version"], capture_output=True, text=True, check=False).stdout
+        if "Open MPI" not in said:
+            raise unittest.SkipTest("ranks are started here by the options of Open MPI's mpirun")
+
+    def messages(self, *options, called="messages", ranks=2, **more):
+        return self.launched(program(called + self.suffix), self.folder, *options, ranks=ranks,
+                             launcher=self.launcher, **more)
+
+    def test_every_call(self):
+        _, ranks = self.messages()
+        self.assertEqual(len(ranks), 2)
+        self.agree(ranks)
+        called = {e["call"] for e in ranks[0].messages + ranks[1].messages}
+        self.assertEqual(len(called), 39)
+        for process in ranks.values():
+            sends = [e for e in process.messages if e["call"] == "MPI_Isend"]
+            self.assertEqual({e["src_memory"] for e in sends}, {"device"})
+            self.assertTrue(all(e["stack"] for e in process.messages))
+
+    def test_what_arrived(self):
+        _, ranks = self.messages("all")
+        for rank, process in ranks.items():
+            waits = [e for e in process.ends if e["call"] in ("MPI_Wait", "MPI_Waitany", "MPI_Testany")]
+            self.assertEqual(len(waits), 12)
+            # of each four one large receive and a small one, by MPI_ANY_SOURCE; sends have no more to say
+            arrived = collections.Counter((e["width"], int(e["src"], 16)) for e in waits)
+            self.assertEqual(arrived, {(32768, 2 - rank): 3, (8, 2 - rank): 3, (0, 0): 6})
+
+    def test_communicators(self):
+        _, ranks = self.messages("all", ranks=3)
+        self.agree(ranks)
+        ids = [{c["name"]: c["id"] for c in p.communicators.values() if "," in c["name"]} for p in ranks.values()]
+        self.assertEqual(len({json.dumps(i) for i in ids}), 1, ids)
+        self.assertEqual(ids[0].keys(), {"2,1,0"})
+        for rank, process in ranks.items():
+            self.assertEqual([(c["rank"], c["size"], c["name"]) for c in process.communicators.values()],
+                             [(rank, 3, "0-2"), (2 - rank, 3, "2,1,0"), (0, 1, str(rank)), (rank, 3, "0-2")])
+            self.assertEqual(len({c["id"] for c in process.communicators.values()}), 4)
+
+    def test_threads(self):
+        _, ranks = self.messages("threads")
+        self.agree(ranks)
+
+    def test_switched_off(self):
+        _, ranks = self.messages(XFERSCOPE_MESSAGES="0")
+        for process in ranks.values():
+            self.assertEqual((process.messages, process.ends, process.communicators), ([], [], {}))
+            self.assertEqual(len(process.of("alloc")), 1)
+
+    def test_nothing_changes(self):
+        alone = run(self.launcher, "-n", "2", program("messages" + self.suffix), self.folder)
+        said = [open(os.path.join(self.folder, f"said.{i}"), encoding="utf-8").read() for i in range(2)]
+        done, _ = self.messages()
+        self.assertEqual(alone.returncode, done.returncode)
+        self.assertEqual(alone.stdout, done.stdout)
+        counts = [len(text.splitlines()) for text in said]
+        self.assertGreater(min(counts), 100)
+
+    def test_fortran(self):
+        _, ranks = self.messages(called="messages_fortran")
+        self.assertEqual(len(ranks), 2)
+        self.agree(ranks)
+
+
+class Mpich(OpenMpi):
+    launcher, suffix = "mpirun.mpich", "_mpich"
+
+    @classmethod
+    def setUpClass(cls):
+        program("messages_mpich")
+
+
+class Besides(Messages):
+    """Open MPI, in other ways."""
+
+    setUpClass = OpenMpi.setUpClass
+
+    def test_a_tool(self):
+        for command in ([program("messages_with_tool")], ["env", f"LD_PRELOAD={program('messages_tool.so')}",
+                                                          program("messages")]):
+            done, ranks = self.launched(*command, self.folder, "pair")
+            self.agree(ranks)
+            self.assertIn("tool: 3 calls, 805 bytes", done.stderr)
+            subprocess.run(["rm", "-r", self.trace], check=True)
+
+    def test_opened_by_a_program_without_mpi(self):
+        _, ranks = self.launched(program("messages_loader"), program("messages_plugin.so"), self.folder, "all")
+        self.agree(ranks)
+
+    def test_a_rank_that_is_killed(self):
+        _, ranks = self.launched(program("messages"), self.folder, "endless", fails=True)
+        sends = [e for e in ranks[0].messages if e["call"] == "MPI_Send"]
+        self.assertEqual(len(sends), 1000)
+        self.assertGreaterEqual(len(ranks[1].messages), 999)
+
+    def test_other_commands_read_on(self):
+        self.launched(program("messages"), self.folder, "all")
+        for command in (["analyze", "--no-timeline"], ["analyze"], ["dump"], ["export", "-f", "perfetto"]):
+            words = [PATHS.command, *command, self.trace]
+            if command[0] == "export":
+                words += ["-o", os.path.join(self.folder, "out")]
+            if "--no-timeline" in command:
+                continue
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+
+
+class WithoutMpi(Messages):
+    def test_no_functions(self):
+        done = run(program("messages_loader"), LD_PRELOAD=PATHS.library)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Nccl(Messages):
+    def setUp(self):
+        super().setUp()
+        _, ranks = self.record(program("messages_nccl"), self.folder, program("liblaunching_nccl.so"))
+        self.process = ranks[0]
+
+    def test_every_call(self):
+        self.agree({0: self.process})
+
+    def test_kernels(self):
+        """A message's number is that of a launch on its stream, and of a kernel."""
+        launches = {e["correlation"]: e["stream"] for e in self.process.of("launch")}
+        kernels = {e["correlation"] for e in self.process.of("kernel")}
+        for e in self.process.messages:
+            if "failed" in e["flags"]:
+                continue
+            self.assertEqual(launches[e["correlation"]], e["stream"])
+            self.assertIn(e["correlation"], kernels)
+        self.assertEqual(len(launches), 12 + 2 + 3)  # of six calls each, a group, others
+
+    def test_communicators(self):
+        found = list(self.process.communicators.values())
+        self.assertEqual([(c["rank"], c["size"], c["name"], c["call"]) for c in found],
+                         [(0, 2, "0-1", "ncclAllReduce"), (1, 2, "0-1", "ncclAllReduce"),
+                          (0, 2, "0-1", "ncclAllReduce"), (1, 2, "0-1", "ncclAllReduce"),
+                          (0, 1, "0", "ncclAllReduce")])
+        ids = [c["id"] for c in found]
+        self.assertEqual((ids[0], ids[2]), (ids[1], ids[3]))
+        self.assertEqual(len(set(ids)), 3)
+        self.assertNotIn("0x0", ids)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])
