@@ -400,6 +400,9 @@ class CommandsTest(Commands):
             result = self.run_driver("dump", trace, *wrong)
             self.assertEqual((result.status, len(result.lines), result.out), (2, 1, ""), wrong)
         self.assertIn("event: nonsense;", self.run_driver("dump", trace, "-k", "nonsense,sync").lines[0])
+        said = self.run_driver("analyze", trace, "--assume", "rond-trip@a.cu=yes").lines
+        self.assertEqual([line.count("did you mean round-trip?") for line in said], [1])
+        self.assertNotIn("did you mean", self.run_driver("analyze", trace, "--assume", "weather=yes").out)
         for command in ("analyze", "dump"):
             result = self.run_driver(command, "")
             self.assertEqual((result.status, len(result.lines)), (2, 1))
