@@ -360,6 +360,14 @@ class CommandsTest(Commands):
         self.assertIn("another machine", result.lines[0])
         self.assertIn("ACHIEVABLE*", result.out)
 
+    def test_trace_without_its_beginning_is_of_no_other_machine(self):
+        """Nobody knows whether its GPU was a simulated one."""
+        self.make("nameless", "nameless.trace")
+        self.make("profile", "simulated.json", "simulated")
+        result = self.run_driver("analyze", "nameless.trace", "-p", "simulated.json")
+        self.assertNotIn("another machine", result.out + " ".join(result.lines))
+        self.assertIn("the trace does not say whether it is the machine of the run", " ".join(result.out.split()))
+
     def test_several_runs(self):
         first, second = self.make("mixed", "mixed.trace"), self.make("killed", "killed.trace")
         os.mkdir(self.path("run.xft"))
