@@ -119,21 +119,64 @@ static bool harmless(const char *name)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* False: it is no mangled name, or becomes too much. */
-static bool demangle(const char *name, struct text *text)
+enum outcome { NO_NAME, WHOLE, TOO_MUCH };
+
+static enum outcome demangle(const char *name, struct text *text)
 {
-    return setjmp(text->enough) == 0 && cplus_demangle_v3_callback(name, OPTIONS, take, text) == 1;
+    if (setjmp(text->enough) != 0)
+        return TOO_MUCH;
+    return cplus_demangle_v3_callback(name, OPTIONS, take, text) == 1 ? WHOLE : NO_NAME;
 }
 
-char *xfa_demangle(const char *name)
+static bool is_operator(const char *chars, size_t end)
+{
+    static const char word[] = "operator";
+    return end >= sizeof word - 1 &&
+           memcmp(chars + end - (sizeof word - 1), word, sizeof word - 1) == 0;
+}
+
+/* How much of the text is before the arguments in which it ends; 0: they cannot be told. */
+static size_t before_arguments(const struct text *text)
+{
+    size_t depth = 0, begun = 0;
+    for (size_t i = 0; i < text->bytes; i++) {
+        char c = text->chars[i];
+        if ((c == '<' || c == '>') &&
+            (is_operator(text->chars, i) || (i && text->chars[i - 1] == '-')))
+            return 0;
+        if ((c == '<' || c == '(') && depth++ == 0)
+            begun = i;
+        else if ((c == '>' || c == ')') && depth > 0)
+            depth--;
+    }
+    return depth > 0 && text->chars[begun] == '<' ? begun : 0;
+}
+
+static char *shown_of(const char *name, bool whole)
 {
     if (strncmp(name, "_Z", 2) != 0 || !harmless(name))
         return xfa_text(name);
     struct text *text = xfa_alloc(sizeof *text);
     text->bytes = 0;
     text->chars = xfa_alloc(MOST_TEXT);
-    char *shown = demangle(name, text) ? xfa_kept(text->chars, text->bytes) : xfa_text(name);
+    enum outcome outcome = demangle(name, text);
+    size_t bytes = outcome == WHOLE ? text->bytes : 0;
+    char *shown;
+    if (outcome == TOO_MUCH && !whole && (bytes = before_arguments(text)) > 0)
+        shown = xfa_print("%.*s<...>", (int)bytes, text->chars);
+    else
+        shown = bytes ? xfa_kept(text->chars, bytes) : xfa_text(name);
     free(text->chars);
     free(text);
     return shown;
+}
+
+char *xfa_demangle(const char *name)
+{
+    return shown_of(name, false);
+}
+
+char *xfa_demangle_whole(const char *name)
+{
+    return shown_of(name, true);
 }

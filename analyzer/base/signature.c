@@ -135,7 +135,7 @@ struct xfa_signature xfa_signature_of(const char *name)
 {
     struct xfa_signature signature = {0};
     struct piece list;
-    char *readable = xfa_demangle(name);
+    char *readable = xfa_demangle_whole(name);
     if (strcmp(readable, name) != 0 && find_list(readable, &list)) {
         signature.known = true;
         if (list.bytes && !is(trimmed(list), "void"))

@@ -164,6 +164,8 @@ GETTER(sync_type, sync_type(event))
 GETTER(range_type, integer(event->nvtx.id ? START_END : PUSH_POP))
 GETTER(range_id, xfa_value_if(event->nvtx.id, (int64_t)event->nvtx.id))
 GETTER(range_text, xfa_value_text(name_of(export, event, event->nvtx.name)))
+GETTER(range_text_id,
+       if_positive(xfa_sqlite_string(export, name_of(export, event, event->nvtx.name))))
 GETTER(fault_address, integer((int64_t)event->managed.address))
 GETTER(fault_function, fault_text(export, event, false))
 GETTER(fault_module, fault_text(export, event, true))
@@ -253,7 +255,7 @@ static const struct xfa_sqlite_column ranges[] = {
     {"text", "TEXT", get_range_text},
     {"globalTid", NUMBER, get_thread},
     {"endGlobalTid", NUMBER, NULL},
-    {"textId", NUMBER, NULL},
+    {"textId", NUMBER, get_range_text_id},
     {"domainId", NUMBER, get_domain},
     {"uint64Value", NUMBER, NULL},
     {"int64Value", NUMBER, NULL},

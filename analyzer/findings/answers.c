@@ -8,6 +8,7 @@
 #include "analyzer/base/files.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/run/site.h"
+#include "common/nearest.h"
 
 #define MOST_FILE_BYTES (1u << 20)
 
@@ -34,6 +35,19 @@ static unsigned kind_of(const char *word, size_t length)
     return id;
 }
 
+#define NEAREST_CHARS 80
+
+/* "; did you mean round-trip?"; "": no kind is near. */
+static void near_kind(char hint[NEAREST_CHARS], const char *word, size_t length)
+{
+    const char *words[XFA_FINDINGS];
+    char *kind = xfa_kept(word, length);
+    for (unsigned id = 0; id < XFA_FINDINGS; id++)
+        words[id] = xfa_finding_word(id);
+    xfc_did_you_mean(hint, NEAREST_CHARS, "", xfc_nearest(kind, words, XFA_FINDINGS));
+    free(kind);
+}
+
 static int take_answer(struct xfa_answers *answers, const char *text, char *error,
                        size_t error_bytes)
 {
@@ -42,10 +56,13 @@ static int take_answer(struct xfa_answers *answers, const char *text, char *erro
     const char *at = memchr(text, '@', length);
     unsigned id = kind_of(text, at ? (size_t)(at - text) : length);
     if (length == 0 || id == XFA_FINDINGS || (at && at + 1 == text + length)) {
+        char hint[NEAREST_CHARS] = "";
+        if (id == XFA_FINDINGS)
+            near_kind(hint, text, at ? (size_t)(at - text) : length);
         snprintf(error, error_bytes,
                  "--assume takes KIND[@SITE]=yes|no with a kind of finding, or a file of such "
-                 "lines, not: %s",
-                 text);
+                 "lines, not: %s%s",
+                 text, hint);
         return -1;
     }
     answers->items =

@@ -70,11 +70,12 @@ void xfa_achievable_init(struct xfa_achievable *achievable, const struct xfp_pro
     *achievable = (struct xfa_achievable){.profile = profile, .run = run};
 }
 
-/* That both GPUs are simulated, or both real, tells nothing yet. */
-static void match_simulated(struct xfa_achievable *achievable, bool simulated)
+/* That both GPUs are simulated, or both real, tells nothing yet; nor does a trace whose GPUs are
+ * not known, since its beginning is lost. */
+static void match_simulated(struct xfa_achievable *achievable, const struct xfa_process *process)
 {
-    bool profile = achievable->profile->machine.simulated;
-    if (simulated != profile)
+    bool profile = achievable->profile->machine.simulated, simulated = process->simulated;
+    if (simulated != profile && (simulated || process->gpu_count > 0))
         mismatch(achievable, "GPU", simulated ? "a simulated GPU" : "a real GPU",
                  profile ? "a simulated GPU" : "a real GPU");
 }
@@ -83,7 +84,7 @@ void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_pr
 {
     if (!achievable->profile)
         return;
-    match_simulated(achievable, process->simulated);
+    match_simulated(achievable, process);
     match_text(achievable, "machine id", process->machine_id,
                achievable->profile->machine.machine_id);
     for (int i = 0; i < process->gpu_count; i++)

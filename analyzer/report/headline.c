@@ -7,6 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/report/savings.h"
+#include "analyzer/timeline/timeline.h"
 
 #define LEAST_OF_SET 0.5  /* part of what the best set saves that the focus has */
 #define MOST_OF_SPAN 1.05 /* so long is a phase at most */
@@ -28,9 +29,23 @@ static double transfers_ns(const struct xfa_phases *phases, const char *name)
     return ns;
 }
 
+static double worked_ns(const double shares[XFA_SHARES])
+{
+    return shares[XFA_SHARE_COMPUTE] + shares[XFA_SHARE_HIDDEN] + shares[XFA_SHARE_EXPOSED];
+}
+
+/* The GPUs did most of what they did while ranges of that name were open. */
+static bool has_most_work(const struct xfa_timeline *timeline, const char *name)
+{
+    const double *of = timeline ? xfa_phase_shares_named(timeline->phases, name) : NULL;
+    return of && worked_ns(of) > worked_ns(timeline->recorded.shares) / 2;
+}
+
 /* The outermost range that the GPUs work in; NULL: none. */
 static const struct xfw_range_times *main_range(const struct xfa_analysis *analysis,
-                                                const struct xfw_whatif *whatif, double least_ns)
+                                                const struct xfw_whatif *whatif,
+                                                const struct xfa_timeline *timeline,
+                                                double least_ns)
 {
     const struct xfw_range_times *main = NULL;
     double most = transfers_ns(&analysis->phases, NULL) / 2, span = whatif->span.alone_ns;
@@ -38,7 +53,8 @@ static const struct xfw_range_times *main_range(const struct xfa_analysis *analy
         const struct xfw_range_times *range = &whatif->ranges[i];
         double ns = transfers_ns(&analysis->phases, range->name);
         double alone = range->times.alone_ns;
-        if (ns <= most || alone < least_ns || alone > MOST_OF_SPAN * span)
+        if (ns <= most || alone > MOST_OF_SPAN * span ||
+            (alone < least_ns && !has_most_work(timeline, range->name)))
             continue;
         most = ns;
         main = range;
@@ -55,7 +71,8 @@ static bool has_most(const struct xfw_saving *part, const struct xfw_saving *set
 }
 
 struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
-                                    const struct xfa_findings *findings, const char *phase)
+                                    const struct xfa_findings *findings,
+                                    const struct xfa_timeline *timeline, const char *phase)
 {
     const struct xfw_whatif *whatif = findings->whatif;
     const struct xfw_saving none = {NAN, NAN, NAN};
@@ -71,7 +88,7 @@ struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
     const struct xfw_range_times *asked = xfa_range_named(whatif, phase);
     double least = xfw_saving_known(&set) != XFW_KNOWN ? LEAST_OF_SPAN * whatif->span.alone_ns : 0;
     const struct xfw_range_times *range =
-        asked || !one || whatif->set_played ? asked : main_range(analysis, whatif, least);
+        asked || !one || whatif->set_played ? asked : main_range(analysis, whatif, timeline, least);
     struct xfa_headline part = run;
     if (range) {
         part.phase = range->name;
@@ -144,7 +161,7 @@ char *xfa_focus_text(const struct xfa_headline *headline)
 char *xfa_headline_line(const struct xfa_analysis *analysis, const struct xfa_findings *findings,
                         const char *phase)
 {
-    struct xfa_headline headline = xfa_headline_of(analysis, findings, phase);
+    struct xfa_headline headline = xfa_headline_of(analysis, findings, NULL, phase);
     char *text = xfa_headline_text(&headline, findings), *of = of_text(&headline);
     if (text && *of)
         text = xfa_append(text, ", %s", of);

@@ -7,7 +7,7 @@
  * half of what the best set saves:
  * - the outermost range (NVTX) with more than half of the transfers' time, no longer than the next;
  *   it may be much shorter, where a framework's start has the GPU's first work. Without a saving
- *   that tells what matters it has at least half of the next;
+ *   that tells what matters it has at least half of the next, or most of what the GPUs did;
  * - the time from the first work for a GPU to the last wait, of a run of one process;
  * - the run.
  *
@@ -18,6 +18,8 @@
 
 #include "analyzer/findings/finding.h"
 
+struct xfa_timeline;
+
 struct xfa_headline {
     const char *phase;        /* the finding's or the analysis's text; NULL: no phase */
     bool span;                /* from the first work for a GPU to the last wait; else the run */
@@ -26,9 +28,11 @@ struct xfa_headline {
     struct xfw_saving saving; /* of the best set in the focus; NAN: there is none */
 };
 
-/* Of findings that were weighed. phase: name of the phase that was asked for; NULL: none was. */
+/* Of findings that were weighed. timeline: what the GPUs did in which phase; NULL: nobody looked.
+ * phase: name of the phase that was asked for; NULL: none was. */
 struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
-                                    const struct xfa_findings *findings, const char *phase);
+                                    const struct xfa_findings *findings,
+                                    const struct xfa_timeline *timeline, const char *phase);
 
 /* "209 ms -> 119 ms with 1 change (43 % less; 68.0 to 155 ms)"; NULL: the best set saves nothing.
  */

@@ -203,13 +203,19 @@ char *xfa_changes_text(const struct xfa_findings *findings)
     return text;
 }
 
-char *xfa_nothing_text(const struct xfa_findings *findings)
+static bool moved_anything(const struct xfa_analysis *analysis)
+{
+    return analysis->row_count || analysis->managed.sites.count || analysis->managed.unseen;
+}
+
+char *xfa_nothing_text(const struct xfa_analysis *analysis, const struct xfa_findings *findings)
 {
     char saves[XFA_PERCENT_CHARS];
     double best = 0;
     size_t asked = 0;
     if (findings->count == 0)
-        return xfa_text("Nothing worth changing was found.");
+        return xfa_text(moved_anything(analysis) ? "Nothing worth changing was found."
+                                                 : "Nothing was moved: no transfer was seen.");
     for (size_t i = 0; i < findings->count; i++) {
         best = fmax(best, findings->items[i].saving.likely);
         asked += findings->items[i].asked;

@@ -54,6 +54,6 @@ char *xfa_changes_text(const struct xfa_findings *findings);
  * ms, may cost up to 938 us". */
 char *xfa_after_text(double whole_ns, const struct xfw_saving *saving);
 /* The sentence for a run without advice. */
-char *xfa_nothing_text(const struct xfa_findings *findings);
+char *xfa_nothing_text(const struct xfa_analysis *analysis, const struct xfa_findings *findings);
 
 #endif

@@ -360,6 +360,14 @@ class CommandsTest(Commands):
         self.assertIn("another machine", result.lines[0])
         self.assertIn("ACHIEVABLE*", result.out)
 
+    def test_trace_without_its_beginning_is_of_no_other_machine(self):
+        """Nobody knows whether its GPU was a simulated one."""
+        self.make("nameless", "nameless.trace")
+        self.make("profile", "simulated.json", "simulated")
+        result = self.run_driver("analyze", "nameless.trace", "-p", "simulated.json")
+        self.assertNotIn("another machine", result.out + " ".join(result.lines))
+        self.assertIn("the trace does not say whether it is the machine of the run", " ".join(result.out.split()))
+
     def test_several_runs(self):
         first, second = self.make("mixed", "mixed.trace"), self.make("killed", "killed.trace")
         os.mkdir(self.path("run.xft"))
@@ -400,6 +408,9 @@ class CommandsTest(Commands):
             result = self.run_driver("dump", trace, *wrong)
             self.assertEqual((result.status, len(result.lines), result.out), (2, 1, ""), wrong)
         self.assertIn("event: nonsense;", self.run_driver("dump", trace, "-k", "nonsense,sync").lines[0])
+        said = self.run_driver("analyze", trace, "--assume", "rond-trip@a.cu=yes").lines
+        self.assertEqual([line.count("did you mean round-trip?") for line in said], [1])
+        self.assertNotIn("did you mean", self.run_driver("analyze", trace, "--assume", "weather=yes").out)
         for command in ("analyze", "dump"):
             result = self.run_driver(command, "")
             self.assertEqual((result.status, len(result.lines)), (2, 1))

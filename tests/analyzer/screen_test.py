@@ -171,6 +171,19 @@ class Screen(Lab):
         self.assertNotIn("->", shown)
         self.assertNotIn("possible here", shown)
 
+    def test_without_a_profile_the_phase_leads(self):
+        """That has most of the GPU's work, however long the process took to start; page and screen agree."""
+        shown = self.terminal(TRAIN[0], "--no-profile").splitlines()
+        self.assertEqual(shown[1], "  210 ms of 4.73 s (phase train) on vm, NVIDIA H200")
+        self.assertIn("computes 21 %, waits for copies 46 %", " ".join(shown))
+        self.assertIn('"focus":{"phase":"train"', self.piped(TRAIN[0], "--no-profile", "-f", "html"))
+
+    def test_nothing_moved(self):
+        self.make("nameless", "nothing.trace", "nothing")
+        shown = self.terminal(self.path("nothing.trace"))
+        self.assertIn("\nNothing was moved: no transfer was seen.\n", shown)
+        self.assertIn("Nothing was moved", self.piped(self.path("nothing.trace"), "-f", "markdown"))
+
     def test_nothing_to_change(self):
         shown = self.terminal(*NOTHING)
         self.assertIn("\nNothing is worth changing for certain", shown)

@@ -73,6 +73,31 @@ static void test_names_that_never_end(void **state)
     }
 }
 
+/* Each argument is a pair of the one before, 2^16 in all: without them where it is a name. */
+static void test_arguments_without_end(void **state)
+{
+    static const char *const names[][2] = {
+        {"_ZN3net4sendI1pIS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_IS1_I"
+         "iiES2_ES3_ES4_ES5_ES6_ES7_ES8_ES9_ESA_ESB_ESC_ESD_ESE_ESF_ESG_ESH_EEEvv",
+         "void net::send<...>"},
+        {"_ZN3net3setIiE6uploadI1pIS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_IS3_"
+         "IS3_IS3_IiiES4_ES5_ES6_ES7_ES8_ES9_ESA_ESB_ESC_ESD_ESE_ESF_ESG_ESH_ESI_ESJ_EEEvv",
+         "void net::set<int>::upload<...>"},
+        {"_ZltI1pIS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IiiES1_ES"
+         "2_ES3_ES4_ES5_ES6_ES7_ES8_ES9_ESA_ESB_ESC_ESD_ESE_ESF_ESG_EEi1xT_",
+         NULL}, /* operator< */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *wanted = names[i][1] ? names[i][1] : names[i][0];
+        char *text = xfa_demangle(names[i][0]), *whole = xfa_demangle_whole(names[i][0]);
+        assert_string_equal(text, wanted);
+        assert_string_equal(whole, names[i][0]);
+        free(text);
+        free(whole);
+    }
+}
+
 /* What is shown of it is common/text_test.c's affair. */
 static void test_hostile_text_is_kept_and_tamed(void **state)
 {
@@ -89,6 +114,7 @@ int main(void)
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_cxx_names),
         cmocka_unit_test(test_names_that_never_end),
+        cmocka_unit_test(test_arguments_without_end),
         cmocka_unit_test(test_hostile_text_is_kept_and_tamed),
     };
     return cmocka_run_group_tests_name("analyzer-words", tests, NULL, NULL);

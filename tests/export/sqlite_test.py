@@ -141,6 +141,11 @@ class Sqlite(Lab):
         self.assertEqual({row[3:] for row in rows}, {(59, "NvtxPushPopRange"), (60, "NvtxStartEndRange")})
         self.assertTrue(all(end is None or end >= start for _, start, end, *_ in rows))
         self.assertTrue(any(end is not None for _, _, end, *_ in rows))
+        # Scripts read the text here or there.
+        named = database.execute("SELECT text, value FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId "
+                                 "WHERE eventType != 75").fetchall()
+        self.assertEqual([text for text, _ in named], [value for _, value in named])
+        self.assertTrue(any(text for text, _ in named))
 
     def test_processes(self):
         run = [self.make("rank", str(i), f"{'ab'[i // 2]}.xft/{6000 + i}-1.trace") for i in range(3)]

@@ -71,7 +71,7 @@ function watch_first() {
   new MutationObserver((_, observer) => {
     if (!('ready' in document.documentElement.dataset)) return;
     observer.disconnect();
-    window.first = { nodes: document.querySelectorAll('*').length, sections: [...document.querySelectorAll('main > *')].map((node) => node.id), complete: 'complete' in document.documentElement.dataset };
+    window.first = { at: performance.now(), nodes: document.querySelectorAll('*').length, sections: [...document.querySelectorAll('main > *')].map((node) => node.id), complete: 'complete' in document.documentElement.dataset };
   }).observe(document, { attributes: true, subtree: true, attributeFilter: ['data-ready'] });
 }
 

@@ -19,7 +19,7 @@ const { fix_diff } = await import(`data:text/javascript;base64,${Buffer.from(out
 const folder = mkdtempSync(join(tmpdir(), 'xferscope-patches-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const SAYS = { pytorch: 'tensor.pin_memory() and .to(device, non_blocking=True)', cupy: 'cupyx.empty_pinned()', numba: 'cuda.pinned_array()', c: 'cudaMallocHost()' };
+const SAYS = { pytorch: 'tensor.pin_memory() and .to(device, non_blocking=True)', cupy: 'cupyx.empty_pinned()', numba: 'cuda.pinned_array()', jax: 'jax.device_put(), which does not wait', c: 'cudaMallocHost()' };
 
 // The lines begin at number 10; the site is in the second, unless told.
 function patch_of(dialect, lines, { remedy = 'pin', direction = 'H2D', name = dialect === 'c' ? 'a.cu' : 'a.py', at = 1 } = {}) {
@@ -37,6 +37,8 @@ const MECHANICAL = [
   ['cupy', ['host = np.empty((n, 4), dtype=np.float32)', 'gpu.set(host)'], ['-host = np.empty((n, 4), dtype=np.float32)', '+host = cupyx.empty_pinned((n, 4), dtype=np.float32)']],
   ['numba', ['host = numpy.empty_like(other)', 'd = cuda.to_device(host)'], ['-host = numpy.empty_like(other)', '+host = cuda.pinned_array_like(other)']],
   ['numba', ['n = 3', 'd = cuda.to_device(host)'], ['-d = cuda.to_device(host)', '+with cuda.pinned(host):', '+    d = cuda.to_device(host)'], { remedy: 'pin-per-use' }],
+  ['jax', ['for x in batches:', '    x = jax.device_put(x).block_until_ready()  # there'], ['-    x = jax.device_put(x).block_until_ready()  # there', '+    x = jax.device_put(x)  # there'], { remedy: 'asynchronous' }],
+  ['jax', ['', 'y = f(jax.block_until_ready(jax.device_put(x, dev)), 1)'], ['-y = f(jax.block_until_ready(jax.device_put(x, dev)), 1)', '+y = f(jax.device_put(x, dev), 1)'], { remedy: 'pin-asynchronous' }],
   ['c', ['void f(char *d, int n) {', '    float *a = (float *)malloc(n * sizeof(float));', '    cudaMemcpy(d, a, n * sizeof(float), cudaMemcpyHostToDevice);', '    free(a);', '}'],
     ['-    float *a = (float *)malloc(n * sizeof(float));', '+    float *a;', '+    cudaMallocHost((void **)&a, n * sizeof(float));', '-    free(a);', '+    cudaFreeHost(a);'], { at: 2 }],
   ['c', ['void f(char *d, char *h, int n) {', '  CHECK(cudaMemcpy(h, d, n, cudaMemcpyDeviceToHost)); // all', '}'],
@@ -54,6 +56,9 @@ const NOT_MECHANICAL = [
   ['cupy', ['host = np.empty((n, 4), dtype=np.float32)', 'gpu.set(hosts)']], ['cupy', ['host = np.empty(n, like=x)', 'gpu.set(host)']], ['cupy', ['host = np.empty(n) + 1', 'gpu.set(host)']],
   ['numba', ['host = np.zeros(n)', 'd = cuda.to_device(host)']], ['numba', ['host = np.empty(n)', 'd = to_device(host)']], ['numba', ['x = f(', 'd = cuda.to_device(host)'], { remedy: 'pin-per-use' }],
   ['numba', ['', 'd = cuda.to_device(f(x))'], { remedy: 'pin-per-use' }],
+  ['jax', ['', 'x = jax.device_put(x)'], { remedy: 'asynchronous' }], ['jax', ['', 'x = f(x).block_until_ready()'], { remedy: 'asynchronous' }],
+  ['jax', ['', 'x = jax.block_until_ready((jax.device_put(x), y))'], { remedy: 'asynchronous' }], ['jax', ['', 'x = jax.block_until_ready(jax.device_put(x) + y)'], { remedy: 'asynchronous' }],
+  ['jax', ['', 'x = jax.device_put(x).block_until_ready()'], { remedy: 'keep' }], ['jax', ['', 'x = jax.device_put(x).block_until_ready()'], { remedy: 'asynchronous', direction: 'D2H' }],
   ['c', ['if (x)', '    cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);'], { remedy: 'pin-per-use' }], ['c', ['{', 'cudaMemcpy(d, a++, n, cudaMemcpyHostToDevice);'], { remedy: 'pin-per-use' }],
   ['c', ['{', 'if (cudaMemcpy(d, a, n, cudaMemcpyHostToDevice))'], { remedy: 'pin-per-use' }], ['c', ['{', 'cudaMemcpy(d, f(a), n, cudaMemcpyHostToDevice);'], { remedy: 'pin-per-use' }],
   ['c', ['{', 'error = cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);'], { remedy: 'pin-per-use' }], ['c', ['{', 'cudaMemcpyAsync(d, a, n, cudaMemcpyHostToDevice);'], { remedy: 'pin-per-use' }],
@@ -71,6 +76,7 @@ test('elsewhere there is none', () => {
 test('what is missing for a fix to be whole is said', () => {
   assert.match(patch_of('pytorch', ['', 'x = x.to(device)']).note, /pin_memory/);
   assert.equal(patch_of('pytorch', ['', 'x = x.to(device)'], { remedy: 'asynchronous' }).note, null);
+  assert.match(patch_of('jax', ['', 'x = jax.device_put(x).block_until_ready()']).note, /a step ahead/);
   assert.match(patch_of('c', ['{', 'int *a = malloc(n);', 'cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);'], { at: 2 }).note, /cudaFreeHost\(a\)/);
 });
 

@@ -99,9 +99,10 @@ static void write_timeline_block(const struct content *content, FILE *out)
     if (content->comparison)
         fputs("null", escaping);
     else
-        xfa_timeline_write(report->timeline,
-                           xfa_headline_of(report->analysis, report->findings, phase).phase,
-                           escaping);
+        xfa_timeline_write(
+            report->timeline,
+            xfa_headline_of(report->analysis, report->findings, report->timeline, phase).phase,
+            escaping);
     fclose(escaping);
 }
 

@@ -20,7 +20,8 @@
 static void write_title(struct xfa_markdown *md, const struct xfa_report *report, const char *phase)
 {
     const struct xfa_findings *findings = report->findings;
-    const struct xfa_headline headline = xfa_headline_of(report->analysis, findings, phase);
+    const struct xfa_headline headline =
+        xfa_headline_of(report->analysis, findings, report->timeline, phase);
     size_t count = xfa_findings_count(findings), asked;
     free(xfa_questions(findings, &asked));
     char *title = xfa_headline_title(&headline, findings);
@@ -143,7 +144,7 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
     if (known)
         write_text(md, "",
                    xfa_findings_count(findings) ? xfa_headline_line(analysis, findings, phase)
-                                                : xfa_nothing_text(findings));
+                                                : xfa_nothing_text(analysis, findings));
     else if (whatif && whatif->why)
         write_text(md, "What the run would save is not known: ", xfa_text(whatif->why));
     write_text(md, "Assumed: ", xfa_answers_text(findings));

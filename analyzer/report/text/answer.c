@@ -118,7 +118,7 @@ static char *result_text(const struct xfa_report *report, const struct xfa_headl
         return xfa_print("What changes would save is not known: %s",
                          whatif && whatif->why ? whatif->why : "the run was not replayed");
     if (xfa_findings_count(findings) == 0)
-        return xfa_nothing_text(findings);
+        return xfa_nothing_text(report->analysis, findings);
     return xfa_text(report->analysis->profile
                         ? "What the changes below would save is not known."
                         : "What the changes below would save is not known without a machine "
@@ -507,7 +507,8 @@ static void write_foot(const struct xfa_report *report, const struct xfa_headlin
 void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     const char *phase = view->filter ? view->filter->phase : NULL;
-    struct xfa_headline headline = xfa_headline_of(report->analysis, report->findings, phase);
+    struct xfa_headline headline =
+        xfa_headline_of(report->analysis, report->findings, report->timeline, phase);
     write_head(report, &headline, view, out);
     write_headline(report, &headline, view, out);
     write_gpu(report, &headline, view, out);

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("achievable-unknown-is-real", "analyzer/pass/achievable.c",
+      "if (simulated != profile && (simulated || process->gpu_count > 0))",
+      "if (simulated != profile)",
+      "a trace that lost its beginning is said to be of another machine",
+      "analyzer-commands"),
     M("events-before-records", "analyzer/pass/samples.c",
       "set->by_cupti.count ? &set->by_cupti : &set->by_events",
       "set->by_events.count ? &set->by_events : &set->by_cupti",

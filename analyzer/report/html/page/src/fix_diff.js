@@ -80,6 +80,28 @@ function numba({ remedy }, { own, all, before }) {
   return { edits: [[own, [`${indent}with cuda.pinned(${copied[1]}):`, `${indent}    ${own.line.trimStart()}`]]], note: null };
 }
 
+// ---- JAX -----------------------------------------------------------------------------------------
+
+// device_put() does not wait: jax.device_put(x).block_until_ready() and jax.block_until_ready(jax.device_put(x)) do.
+function put_without_waiting({ line, text }) {
+  const found = [...text.matchAll(/\bdevice_put\s*\(/g)];
+  if (found.length !== 1) return null;
+  const end = closing(text, found[0].index + found[0][0].length - 1);
+  const behind = end < 0 ? null : /^\s*\.\s*block_until_ready\s*\(\s*\)/.exec(text.slice(end + 1));
+  if (behind) return line.slice(0, end + 1) + line.slice(end + 1 + behind[0].length);
+  const around = /\bjax\s*\.\s*block_until_ready\s*\(\s*(?:[A-Za-z_]\w*\s*\.\s*)?device_put\s*\(/.exec(text);
+  const open = around && around.index + around[0].indexOf('(');
+  const closed = end < 0 || !around ? -1 : closing(text, open);
+  if (closed < 0 || text.slice(end + 1, closed).trim()) return null;
+  return line.slice(0, around.index) + line.slice(open + 1, closed).trim() + line.slice(closed + 1);
+}
+
+function jax({ remedy, sites }, { own }) {
+  if (!(PINS.has(remedy) || remedy === 'asynchronous') || sites.some(({ direction }) => direction !== 'H2D')) return null;
+  const changed = put_without_waiting(own);
+  return changed === null ? null : { edits: [[own, [changed]]], note: remedy === 'asynchronous' ? null : 'with the array handed over a step ahead of its use' };
+}
+
 // ---- C -------------------------------------------------------------------------------------------
 
 const MALLOC = /^(\s*)((?:const\s+)?(?:(?:unsigned|signed|struct)\s+)?[A-Za-z_][\w:]*\s*\*+)\s*([A-Za-z_]\w*)\s*=\s*(?:\([^()]*\)\s*)?(?:std::)?malloc\s*\(/;
@@ -126,7 +148,7 @@ function c({ remedy }, { own, all, before, befores }) {
 // ---- the patch -------------------------------------------------------------------------------------
 
 // Whose words the fix has: the analyzer speaks in terms of what the call site is written with.
-const DIALECTS = [[/pin_memory|non_blocking=/, 'python', pytorch], [/cupyx\.|cupy\./, 'python', cupy], [/cuda\.(pinned|to_device)/, 'python', numba], [/cudaMallocHost|cudaHostRegister/, 'c', c]];
+const DIALECTS = [[/pin_memory|non_blocking=/, 'python', pytorch], [/cupyx\.|cupy\./, 'python', cupy], [/cuda\.(pinned|to_device)/, 'python', numba], [/\bjax\.|block_until_ready/, 'python', jax], [/cudaMallocHost|cudaHostRegister/, 'c', c]];
 const ENDINGS = { python: /\.py$/, c: /\.(c|cc|cpp|cxx|cu|h|hh|hpp|cuh)$/ };
 
 function as_patch({ file, first, lines }, edits) {

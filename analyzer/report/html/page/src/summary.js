@@ -112,7 +112,7 @@ function inner({ report, timeline, choice }) {
     const rest = sum_of(shares) - shares.host;
     return shares && seconds !== null && seconds * 1e9 >= rest ? { ...shares, host: seconds * 1e9 - rest } : null;
   };
-  if (!span || report.run.processes.length !== 1 || !(span.recorded_s < 0.8 * report.run.wall_s)) return null;
+  if (!(span?.recorded_s > 0) || report.run.processes.length !== 1 || !(span.recorded_s < 0.8 * report.run.wall_s)) return null;
   const recorded = of(timeline.shares, span.recorded_s);
   if (!recorded) return null;
   const advised = choice.now.kind === 'all' && timeline.shares.advised && of(timeline.shares.advised, span.with_set_s);
@@ -243,12 +243,19 @@ function questions({ findings, run, machine }) {
     h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), told];
 }
 
+const moved_anything = ({ transfers, managed }) => transfers.length > 0 || managed?.sites?.length > 0;
+
+function nothing_to_do(report, asked) {
+  if (asked) return 'Nothing is worth changing for certain.';
+  return moved_anything(report) ? 'Nothing worth changing.' : 'Nothing was moved: no transfer was seen.';
+}
+
 export function best_set({ report, timeline, choice }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
   const asked = questions(report);
   const part = (...children) => section('advice', 'What to do', ...children, ...(asked ?? []));
-  if (!worth.length) return part(h('p', { class: 'calm' }, asked ? 'Nothing is worth changing for certain.' : 'Nothing worth changing.'), whatif?.known ? believed(whatif) : null);
+  if (!worth.length) return part(h('p', { class: 'calm' }, nothing_to_do(report, asked)), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
   if ((!choice.members.length && choice.whole) || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
   return part(h('div', { role: 'status' }, redrawn(choice, () => {
