@@ -15,6 +15,7 @@ static void name_calls(struct trace_builder *b)
     build_call(b, CALL_IRECV, XFT_LEVEL_MPI, "MPI_Irecv");
     build_call(b, CALL_WAIT, XFT_LEVEL_MPI, "MPI_Wait");
     build_call(b, CALL_BARRIER, XFT_LEVEL_MPI, "MPI_Barrier");
+    build_call(b, CALL_ALLREDUCE, XFT_LEVEL_MPI, "MPI_Allreduce");
     build_call(b, CALL_NCCL, XFT_LEVEL_NCCL, "ncclAllReduce");
     build_symbol(b, 0x490000, 0, "exchange", "/src/halo.c", 40, "/opt/sample/train");
     build_symbol(b, 0x490100, 0, "wait_all", "/src/halo.c", 41, "/opt/sample/train");
@@ -140,7 +141,9 @@ struct xft_event *ranked_ended(struct ranked *ranked, uint64_t request, uint64_t
 struct xft_event *ranked_collective(struct ranked *ranked, enum xft_message what, uint64_t bytes,
                                     uint64_t from_ns, uint64_t to_ns)
 {
-    struct xft_event event = message(what, CALL_BARRIER, XFT_RANK_NONE, XFT_RANK_NONE, 0);
+    struct xft_event event =
+        message(what, what == XFT_MESSAGE_BARRIER ? CALL_BARRIER : CALL_ALLREDUCE, XFT_RANK_NONE,
+                XFT_RANK_NONE, 0);
     event.bytes = bytes;
     return ranked_event(ranked, event, from_ns, to_ns);
 }

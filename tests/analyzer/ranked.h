@@ -17,6 +17,7 @@ enum ranked_call {
     CALL_IRECV,
     CALL_WAIT,
     CALL_BARRIER,
+    CALL_ALLREDUCE,
     CALL_NCCL
 };
 enum ranked_stack { STACK_EXCHANGE = 40, STACK_WAITING };
