@@ -11,8 +11,9 @@
 #include "analyzer/base/compare.h"
 
 #define NOT_KEPT UINT32_MAX
-#define NCCL_CALLS 4096 /* whose kernels are looked for, by the lower bits of their correlations   \
-                         */
+#define NCCL_CALLS                                                                                 \
+    4096 /* whose kernels are looked for, by the lower bits of their correlations                  \
+          */
 
 struct channel {
     struct channel_key { /* key */
@@ -41,6 +42,14 @@ struct waited {
     uint64_t start_ns, end_ns;
     uint32_t *rows;
     size_t count, capacity;
+};
+
+struct member {
+    struct member_key { /* key */
+        uint64_t id;
+        uint32_t rank, reserved;
+    } key;
+    uint32_t process;
 };
 
 struct nccl_call {
@@ -407,6 +416,18 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
         begin_request(messages, event, at, kept);
 }
 
+static void take_communicator(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    struct member_key key = {.id = event->communicator.id};
+    xfa_communicators_add(&messages->now->communicators, event);
+    if (key.id == 0 || event->communicator.rank >= XFT_RANK_ANY ||
+        messages->members.count >= XFA_MAX_MEMBERS_KNOWN)
+        return;
+    key.rank = (uint32_t)event->communicator.rank;
+    struct member *member = xfa_table_put(&messages->members, &key);
+    member->process = event->process->number;
+}
+
 static void take_event(void *self, const struct xfa_event *event)
 {
     struct xfa_messages *messages = self;
@@ -418,7 +439,7 @@ static void take_event(void *self, const struct xfa_event *event)
         take_end(messages, event);
         break;
     case XFT_EVENT_COMMUNICATOR:
-        xfa_communicators_add(&messages->now->communicators, event);
+        take_communicator(messages, event);
         break;
     default: /* KERNEL */
         take_kernel(messages, event);
@@ -485,6 +506,7 @@ static void end(void *self, struct xfa_process *process)
 struct xfa_observer xfa_messages_observer(struct xfa_messages *messages)
 {
     xfa_table_init(&messages->rows, sizeof(struct xfa_message_key), sizeof(struct xfa_message_row));
+    xfa_table_init(&messages->members, sizeof(struct member_key), sizeof(struct member));
     return (struct xfa_observer){.name = "messages",
                                  .kinds = XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_KERNEL),
                                  .self = messages,
@@ -497,7 +519,16 @@ void xfa_messages_free(struct xfa_messages *messages)
 {
     forget(messages);
     xfa_table_free(&messages->rows);
+    xfa_table_free(&messages->members);
     free(messages->kept);
+}
+
+const struct xfa_process *xfa_messages_process(const struct xfa_messages *messages, uint64_t id,
+                                               uint32_t rank)
+{
+    const struct member_key key = {.id = id, .rank = rank};
+    const struct member *member = xfa_table_get(&messages->members, &key);
+    return member ? messages->run->processes[member->process] : NULL;
 }
 
 /* ---- what it comes to -------------------------------------------------------------------------

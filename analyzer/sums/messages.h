@@ -84,8 +84,15 @@ struct xfa_messages {
     uint64_t calls, all_sent;
     double ns;         /* in all calls, waits as well */
     uint64_t not_kept; /* calls that no limit or order lets match; a part by chance not counted */
+    struct xfa_table members; /* messages.c: which process has which rank */
     struct xfa_message_process *now;
 };
+
+#define XFA_MAX_MEMBERS_KNOWN (1u << 20)
+
+/* The process that has that rank of a communicator (its id); NULL: not known. */
+const struct xfa_process *xfa_messages_process(const struct xfa_messages *messages, uint64_t id,
+                                               uint32_t rank);
 
 struct xfa_observer xfa_messages_observer(struct xfa_messages *messages); /* starts with run set */
 void xfa_messages_free(struct xfa_messages *messages);

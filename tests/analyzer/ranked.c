@@ -237,3 +237,20 @@ void ranked_network(struct xfp_profile *profile, const char *from, const char *t
     add_path(network, a, b, lo_ns, gbps);
     add_path(network, b, a, lo_ns, gbps);
 }
+
+void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes, double whole_ns,
+                   double pieces_ns, double direct_ns)
+{
+    char name[64];
+    struct xfp_net_staged staged = {.from = from, .to = to, .point_count = 1};
+    snprintf(name, sizeof name, "net/staged/rank%d-rank%d", from, to);
+    staged.name = strdup(name);
+    staged.points = calloc(1, sizeof *staged.points);
+    *staged.points = (struct xfp_net_staged_point){.bytes = bytes,
+                                                   .unpipelined_ns = whole_ns,
+                                                   .pipelined_ns = pieces_ns * 1.1,
+                                                   .adaptive_ns = pieces_ns,
+                                                   .direct_ns = direct_ns};
+    if (xfp_net_add_staged(xfp_net_of(profile), &staged) != 0)
+        abort();
+}

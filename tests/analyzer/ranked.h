@@ -62,4 +62,8 @@ void ranked_end(struct ranked *ranked);
 void ranked_network(struct xfp_profile *profile, const char *from, const char *to, double lo_ns,
                     double gbps);
 
+/* Adds copies from GPU to GPU between two ranks of the probe, which are there; 0: not measured. */
+void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes, double whole_ns,
+                   double pieces_ns, double direct_ns);
+
 #endif
