@@ -113,7 +113,7 @@ uint32_t *xfa_rows_sorted(const struct xfa_analysis *analysis, xfa_row_order *or
     return rows;
 }
 
-#define OWN_OBSERVERS 6
+#define OWN_OBSERVERS 7
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -265,6 +265,7 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
     for (size_t i = 0; i < run->process_count; i++)
         analysis->transfers[i] = xfa_pass_transfers(analysis->pass, (uint32_t)i);
     sum_rows(analysis);
+    xfa_messages_match(&analysis->matched, &analysis->messages, &analysis->achievable);
     analysis->simulated =
         run->simulated || (analysis->profile && analysis->profile->machine.simulated);
     analysis->lossy = xfa_run_lossy(run) || analysis->profile_problem;
@@ -284,9 +285,10 @@ static struct xfa_observer *observers_of(struct xfa_analysis *analysis,
                                          const struct xfa_request *request)
 {
     const struct xfa_observer own[OWN_OBSERVERS] = {
-        xfa_rows_observer(&analysis->of_classes), xfa_phases_observer(&analysis->phases),
-        xfa_managed_observer(&analysis->managed), xfa_contents_observer(&analysis->contents),
-        xfa_waits_observer(&analysis->waits),     xfa_ranks_observer(&analysis->ranks),
+        xfa_rows_observer(&analysis->of_classes),   xfa_phases_observer(&analysis->phases),
+        xfa_managed_observer(&analysis->managed),   xfa_contents_observer(&analysis->contents),
+        xfa_waits_observer(&analysis->waits),       xfa_ranks_observer(&analysis->ranks),
+        xfa_messages_observer(&analysis->messages),
     };
     struct xfa_observer *all = xfa_alloc((OWN_OBSERVERS + request->observer_count) * sizeof *all);
     memcpy(all, own, sizeof own);
@@ -308,7 +310,7 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     analysis->profile_by = request->profile_by;
     xfa_achievable_init(&analysis->achievable, request->profile, analysis->run);
     xfa_classes_init(&analysis->classes, analysis->run, &analysis->achievable);
-    analysis->managed.run = analysis->waits.run = analysis->run;
+    analysis->managed.run = analysis->waits.run = analysis->messages.run = analysis->run;
     analysis->observers = observers_of(analysis, request);
     analysis->pass = xfa_pass_new(&analysis->classes, analysis->observers,
                                   OWN_OBSERVERS + request->observer_count);
@@ -330,6 +332,8 @@ void xfa_analysis_free(struct xfa_analysis *analysis)
     xfa_contents_free(&analysis->contents);
     xfa_waits_free(&analysis->waits);
     xfa_ranks_free(&analysis->ranks);
+    xfa_messages_free(&analysis->messages);
+    xfa_matched_free(&analysis->matched);
     xfa_classes_free(&analysis->classes);
     xfa_achievable_free(&analysis->achievable);
     xfa_run_free(analysis->run);

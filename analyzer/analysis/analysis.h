@@ -1,7 +1,7 @@
 /*
  * The result of an analysis, as data: the run, its GPUs, rows, phases, managed memory, contents,
- * waits, ranks, and what recording cost. It has no text for people, no order of printing and no
- * FILE: analyzer/report/ has them. Advice is made of it in analyzer/findings/.
+ * waits, ranks, messages, and what recording cost. It has no text for people, no order of printing
+ * and no FILE: analyzer/report/ has them. Advice is made of it in analyzer/findings/.
  *
  * Ownership: the analysis owns the run, its sums and the texts in here; the profile is borrowed.
  */
@@ -11,6 +11,7 @@
 #include "analyzer/pass/pass.h"
 #include "analyzer/sums/contents.h"
 #include "analyzer/sums/managed.h"
+#include "analyzer/sums/message_match.h"
 #include "analyzer/sums/phases.h"
 #include "analyzer/sums/ranks.h"
 #include "analyzer/sums/rows.h"
@@ -60,6 +61,8 @@ struct xfa_analysis {
     struct xfa_contents contents;
     struct xfa_waits waits;
     struct xfa_ranks ranks;
+    struct xfa_messages messages;
+    struct xfa_matched matched;
     struct xfa_table files; /* analysis.c: those that were added */
     struct xfa_pass *pass;
     const struct xfa_watch *watch;

@@ -14,7 +14,7 @@
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_times *times = self;
     (void)process;

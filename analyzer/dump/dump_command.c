@@ -13,10 +13,12 @@
 #include "analyzer/base/units.h"
 #include "analyzer/run/resolve.h"
 
+#define MOST_KINDS 64 /* numbers of kinds are below */
+
 struct options {
     const char *trace, *output;
     const struct xfa_dump_format *format;
-    uint32_t kinds; /* bit per event kind; 0 = all */
+    uint64_t kinds; /* bit per event kind; 0 = all */
     uint64_t limit; /* of events per file; 0 = all */
     bool sites;     /* instead: words of its call sites */
 };
@@ -32,7 +34,8 @@ static const char usage[] =
     "                       prefetch, advise, peer, sync, device-copy, graph-launch, kernel,\n"
     "                       memset, migration, fault, range-begin, range-end, content,\n"
     "                       launch, set, record, wait, query, host-function, stream,\n"
-    "                       stream-end, records, overhead, host-access\n"
+    "                       stream-end, records, overhead, host-access, message, message-end,\n"
+    "                       communicator\n"
     "  -n, --limit N        at most N events per file\n"
     "      --sites          instead: functions and files of its call sites, one a line\n"
     "  -o, --output FILE    write there instead of standard output\n"
@@ -50,9 +53,9 @@ static int wrong(const char *what, const char *value)
 
 static int wrong_kind(const char *word)
 {
-    const char *words[32];
+    const char *words[MOST_KINDS];
     size_t count = 0;
-    for (unsigned kind = 1; kind < 32; kind++)
+    for (unsigned kind = 1; kind < MOST_KINDS; kind++)
         if (xft_event_word(kind))
             words[count++] = xft_event_word(kind);
     return xfc_wrong_word("dump", "no such kind of event", word, xfc_nearest(word, words, count));
@@ -60,10 +63,10 @@ static int wrong_kind(const char *word)
 
 static int set_kind(struct options *options, const char *word, size_t length)
 {
-    for (unsigned kind = 1; kind < 32; kind++) {
+    for (unsigned kind = 1; kind < MOST_KINDS; kind++) {
         const char *known = xft_event_word(kind);
         if (known && strlen(known) == length && strncmp(known, word, length) == 0) {
-            options->kinds |= 1u << kind;
+            options->kinds |= (uint64_t)1 << kind;
             return 0;
         }
     }
@@ -179,7 +182,7 @@ static void print_batch(void *context, const struct xfa_batch *batch)
     const struct options *options = printing->options;
     for (size_t i = 0; i < batch->rows; i++) {
         unsigned kind = batch->events[i].kind;
-        if (options->kinds && (kind >= 32 || !(options->kinds & 1u << kind)))
+        if (options->kinds && (kind >= MOST_KINDS || !(options->kinds & (uint64_t)1 << kind)))
             continue;
         if (options->limit && printing->printed >= options->limit)
             return;

@@ -93,7 +93,9 @@ void xfa_value_write(const struct xfa_value *value, struct xfa_line *line)
 #define MOMENTS                                                                                    \
     (RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS) |                          \
      XFA_KIND(XFT_EVENT_HOST_ACCESS))
-#define NO_CALLS (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS)
+#define MESSAGES XFA_KIND(XFT_EVENT_MESSAGE)
+#define OF_MESSAGES (XFA_KIND(XFT_EVENT_MESSAGE_END) | XFA_KIND(XFT_EVENT_COMMUNICATOR))
+#define NO_CALLS (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS | OF_MESSAGES)
 #define OF_MEMORY                                                                                  \
     (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
      XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SET))
@@ -115,7 +117,7 @@ static const char *const timed_words[] = {[XFA_TIMED_NOT] = NULL,
                                           [XFA_TIMED_HOST] = "host",
                                           [XFA_TIMED_SAMPLE] = "sampled"};
 
-static bool is(const struct xfa_event *event, uint32_t kinds)
+static bool is(const struct xfa_event *event, uint64_t kinds)
 {
     return kinds & XFA_KIND(event->kind);
 }
@@ -212,6 +214,42 @@ static const char *cause_word(uint64_t cause)
 #undef CAUSE
     };
     return cause < sizeof words / sizeof *words ? words[cause] : NULL;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static const char *operation_of(const struct xfa_event *event)
+{
+    return is(event, MESSAGES) ? xft_message_word(event->message.what) : NULL;
+}
+
+static struct xfa_value rank_of(const struct xfa_event *event, uint32_t rank)
+{
+    return xfa_value_if(is(event, MESSAGES) && rank < XFT_RANK_ANY, rank);
+}
+
+static uint32_t communicator_of(const struct xfa_event *event)
+{
+    return is(event, MESSAGES)                           ? event->message.communicator
+           : is(event, XFA_KIND(XFT_EVENT_COMMUNICATOR)) ? event->communicator.number
+                                                         : 0;
+}
+
+/* What MPI calls so; the calls that have none have 0. */
+static struct xfa_value tag_of(const struct xfa_event *event)
+{
+    bool has =
+        is(event, MESSAGES) && event->message.level == XFT_LEVEL_MPI &&
+        (event->message.what == XFT_MESSAGE_SEND || event->message.what == XFT_MESSAGE_RECV ||
+         event->message.what == XFT_MESSAGE_SENDRECV);
+    return xfa_value_if(has, event->message.tag);
+}
+
+static uint64_t arrives_of(const struct xfa_event *event)
+{
+    return is(event, MESSAGES)                          ? event->message.arrives
+           : is(event, XFA_KIND(XFT_EVENT_MESSAGE_END)) ? event->message_end.arrived
+                                                        : 0;
 }
 
 /* ---- where from ------------------------------------------------------------------------------ */

@@ -49,7 +49,7 @@ static void check(struct xfa_export *export)
         xfa_export_fail(export, errno);
 }
 
-static uint32_t process(void *self, struct xfa_process *process)
+static uint64_t process(void *self, struct xfa_process *process)
 {
     struct xfa_export *export = self;
     xfa_words_process(&export->words);

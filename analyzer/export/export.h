@@ -44,7 +44,7 @@ struct xfa_export_format {
     bool saves;       /* needs findings, weighed: with bytes and time alone a format that is weighed
                          does not */
     enum xfa_words_form words;
-    uint32_t kinds; /* XFA_KIND()s of the events it wants: as in observer.h */
+    uint64_t kinds; /* XFA_KIND()s of the events it wants: as in observer.h */
     size_t self_bytes;
     void (*begin)(struct xfa_export *export);
     void (*process)(struct xfa_export *export, struct xfa_process *process);

@@ -151,6 +151,18 @@ void xfa_slices_transfer(struct xfa_export *export, const struct xfa_event *even
          (struct xfa_export_track_key){.sort = XFA_OF_THREAD, .tid = event->tid}, &slice, &notes);
 }
 
+/* Ranks of the communicator. */
+static void note_message(struct notes *notes, const struct xfa_event *event)
+{
+    const struct xfa_message *message = &event->message;
+    if (message->to < XFT_RANK_ANY)
+        note(notes, "to_rank", xfa_value_count(message->to), 0);
+    if (message->from < XFT_RANK_ANY)
+        note(notes, "from_rank", xfa_value_count(message->from), 0);
+    if (message->arrives)
+        note(notes, "arrives", xfa_value_count(message->arrives), 0);
+}
+
 static void call(struct xfa_export *export, const struct xfa_event *event)
 {
     struct notes notes = {.count = 0};
@@ -165,6 +177,8 @@ static void call(struct xfa_export *export, const struct xfa_event *event)
         note(&notes, "failed", xfa_value_truth(true), 0);
     if (event->flags & XFT_CAPTURED)
         note(&notes, "captured", xfa_value_truth(true), 0);
+    if (event->kind == XFT_EVENT_MESSAGE)
+        note_message(&notes, event);
     if (event->stack)
         note_site(export, &notes, xfa_site_of(event));
     give(export, event->process,
@@ -341,6 +355,8 @@ void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
+    case XFT_EVENT_MESSAGE_END:
+    case XFT_EVENT_COMMUNICATOR:
         break;
     default:
         if (xft_event_word(event->kind))

@@ -265,6 +265,8 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
+    case XFT_EVENT_MESSAGE_END:
+    case XFT_EVENT_COMMUNICATOR:
         return;
     case XFT_EVENT_SYNC:
     case XFT_EVENT_WAIT:
@@ -449,7 +451,7 @@ const struct xfa_export_format xfa_export_sqlite = {
     .what = "a database with Nsight Systems' tables, and one of transfers",
     .regular = true,
     .words = XFA_WORDS_SHOWN,
-    .kinds = UINT32_MAX,
+    .kinds = XFA_ALL_KINDS,
     .self_bytes = sizeof(struct database),
     .begin = begin,
     .process = process,

@@ -39,14 +39,14 @@ struct early {
     uint64_t fetched; /* bytes copied to the host since the previous wait */
 };
 
-static uint32_t process(void *self, struct xfa_process *process)
+static uint64_t process(void *self, struct xfa_process *process)
 {
     struct early *early = self;
     (void)process;
     xfa_table_free(&early->last);
     xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
     early->fetched = 0;
-    return UINT32_MAX;
+    return XFA_ALL_KINDS;
 }
 
 /* The thread's next call. */

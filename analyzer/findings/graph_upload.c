@@ -139,7 +139,7 @@ static void event(void *self, const struct xfa_event *event)
         change_memory(sums, event->memory.address, event->bytes);
 }
 
-static uint32_t process(void *self, struct xfa_process *process)
+static uint64_t process(void *self, struct xfa_process *process)
 {
     struct graph_uploads *sums = self;
     (void)process;
@@ -148,7 +148,7 @@ static uint32_t process(void *self, struct xfa_process *process)
     sums->upload_count = 0;
     sums->launches = 0;
     sums->host_ns = 0;
-    return UINT32_MAX;
+    return XFA_ALL_KINDS;
 }
 
 static struct xfa_observer observe(void *self)

@@ -234,7 +234,7 @@ static void take_event(void *self, const struct xfa_event *event)
     }
 }
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct mapped *mapped = self;
     const char *told = xfa_trace_meta(process->trace, "arguments");
@@ -246,7 +246,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     xfa_table_free(&mapped->seen);
     xfa_table_init(&mapped->seen, sizeof(uint64_t), sizeof(struct seen));
     mapped->count = 0;
-    return process->minor >= 2 && (!told || strcmp(told, "on") == 0) ? UINT32_MAX : 0;
+    return process->minor >= 2 && (!told || strcmp(told, "on") == 0) ? XFA_ALL_KINDS : 0;
 }
 
 /* Stacks become sites. Without a stack there is no place to name. */

@@ -67,7 +67,7 @@ static bool is_small(const struct xfa_event *event, enum xft_direction direction
            !(event->flags & XFT_GRAPH);
 }
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct each_time *sums = self;
     xfa_table_free(&sums->lanes);
@@ -75,7 +75,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     xfw_memories_free(&sums->memories);
     sums->process = process->number;
     sums->transfers = 0;
-    return UINT32_MAX;
+    return XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)

@@ -262,13 +262,13 @@ static void event(void *self, const struct xfa_event *event)
         end_run(small, lane);
 }
 
-static uint32_t process(void *self, struct xfa_process *process)
+static uint64_t process(void *self, struct xfa_process *process)
 {
     struct small *small = self;
     xfa_table_init(&small->lanes, sizeof(uint32_t), sizeof(struct lane));
     small->process = process->number;
     small->transfers = 0;
-    return UINT32_MAX;
+    return XFA_ALL_KINDS;
 }
 
 static void end(void *self, struct xfa_process *process)

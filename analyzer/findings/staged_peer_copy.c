@@ -47,7 +47,7 @@ struct staged {
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static uint32_t process(void *self, struct xfa_process *process)
+static uint64_t process(void *self, struct xfa_process *process)
 {
     struct staged *staged = self;
     (void)process;

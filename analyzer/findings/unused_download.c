@@ -146,7 +146,7 @@ static void take_event(void *self, const struct xfa_event *event)
 
 #define KINDS (XFA_GIVEN_KINDS | XFA_KIND(XFT_EVENT_HOST_ACCESS))
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
     const char *asked = xfa_trace_meta(process->trace, "host_access");

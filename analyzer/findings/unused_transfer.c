@@ -195,14 +195,14 @@ static void take_event(void *self, const struct xfa_event *event)
         xfa_given_event(&unused->given, event);
 }
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
     xfa_given_begin(&unused->given, process);
     unused->process = process->number;
     unused->transfers = 0;
     unused->count = 0;
-    return unused->given.told ? UINT32_MAX : 0;
+    return unused->given.told ? XFA_ALL_KINDS : 0;
 }
 
 static void end_process(void *self, struct xfa_process *process)

@@ -269,7 +269,7 @@ static void join(struct xfa_listeners *listeners, const struct xfa_observer *obs
 }
 
 void xfa_audience_add(struct xfa_audience *audience, const struct xfa_observer *observer,
-                      uint32_t kinds)
+                      uint64_t kinds)
 {
     for (size_t k = 0; observer->event && k < XFA_EVENT_KINDS; k++)
         if (kinds & XFA_KIND(k))

@@ -49,7 +49,7 @@ void xfa_audience_free(struct xfa_audience *audience);
 void xfa_audience_empty(struct xfa_audience *audience);
 /* Borrowed; kinds: those of a process that it wants. */
 void xfa_audience_add(struct xfa_audience *audience, const struct xfa_observer *observer,
-                      uint32_t kinds);
+                      uint64_t kinds);
 
 /* In the order in which they were added. */
 static inline void xfa_tell_event(const struct xfa_audience *audience,

@@ -39,6 +39,37 @@ static void read_access(struct xfa_event *restrict event, const struct xft_event
                                              .what = row->count};
 }
 
+static unsigned level_of(const struct xfa_process *process, unsigned call)
+{
+    const struct xfa_call *named = process->trace ? xfa_trace_call(process->trace, call) : NULL;
+    return named ? named->level : 0;
+}
+
+static void read_message(struct xfa_event *restrict event, const struct xft_event *restrict row)
+{
+    unsigned level = level_of(event->process, row->call);
+    bool nccl = level == XFT_LEVEL_NCCL;
+    event->correlation = nccl ? row->correlation : 0;
+    event->message = (struct xfa_message){.src = row->src,
+                                          .dst = row->dst,
+                                          .arrives = row->width,
+                                          .to = xft_message_to(row->aux),
+                                          .from = xft_message_from(row->aux),
+                                          .communicator = xft_message_communicator(row->count),
+                                          .tag = nccl ? 0 : (int32_t)row->correlation,
+                                          .what = (uint8_t)xft_message_of(row->count),
+                                          .level = (uint8_t)level};
+}
+
+static void read_message_end(struct xfa_event *restrict event, const struct xft_event *restrict row)
+{
+    bool known = row->src > 0 && row->src < XFT_RANK_ANY;
+    event->message_end =
+        (struct xfa_message_end){.began_ns = host_ns(event, row->aux),
+                                 .arrived = row->width,
+                                 .from = known ? (uint32_t)(row->src - 1) : XFT_RANK_ANY};
+}
+
 /* Ranges, and what there is little of; others have no more than all have. */
 static void read_rest(struct xfa_event *restrict event, const struct xft_event *restrict row)
 {
@@ -56,6 +87,19 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
         break;
     case XFT_EVENT_HOST_ACCESS:
         read_access(event, row);
+        break;
+    case XFT_EVENT_MESSAGE:
+        read_message(event, row);
+        break;
+    case XFT_EVENT_MESSAGE_END:
+        read_message_end(event, row);
+        break;
+    case XFT_EVENT_COMMUNICATOR:
+        event->communicator = (struct xfa_communicator){.id = row->aux,
+                                                        .ranks = row->dst,
+                                                        .size = row->width,
+                                                        .rank = row->src,
+                                                        .number = row->count};
         break;
     case XFT_EVENT_STREAM:
         event->made = row->aux;

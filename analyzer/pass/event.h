@@ -21,6 +21,7 @@
 #include "analyzer/pass/class.h"
 #include "analyzer/pass/ranges.h"
 #include "analyzer/read/merge.h"
+#include "xferscope/message.h"
 
 /* Copies of the device, as one: what it tells of a call. */
 struct xfa_device_copy {
@@ -116,6 +117,36 @@ struct xfa_host_access {
     uint32_t what;      /* sum of enum xft_host_access */
 };
 
+/* MESSAGE: a call of MPI or NCCL (message.h). Of the event's own fields: `bytes` are sent, of the
+ * kind of memory src_mem; `stream` is the request of one that is XFT_ASYNC (MPI); `correlation` is
+ * NCCL's alone, MPI has the tag. */
+struct xfa_message {
+    uint64_t src, dst;     /* addresses of what is sent, and of where it arrives; 0 = none */
+    uint64_t arrives;      /* bytes, at most or as known */
+    uint32_t to, from;     /* ranks of the communicator, or XFT_RANK_NONE, _ANY */
+    uint32_t communicator; /* its number in the file; 0 = not known */
+    int32_t tag;           /* 0 for NCCL */
+    uint8_t what;          /* enum xft_message, or one of a later version */
+    uint8_t level;         /* enum xft_level; 0 = not known */
+};
+
+/* MESSAGE_END: the request `stream` is complete; the event's times are those of the call that saw
+ * it. */
+struct xfa_message_end {
+    uint64_t began_ns; /* start of the MESSAGE that began it */
+    uint64_t arrived;  /* bytes */
+    uint32_t from;     /* rank of the sender, or XFT_RANK_ANY: not known */
+};
+
+/* COMMUNICATOR */
+struct xfa_communicator {
+    uint64_t id;    /* equal in all its processes; 0 = not known */
+    uint64_t ranks; /* in NAMES: which ranks of the run they are; 0 = not known */
+    uint64_t size;
+    uint64_t rank; /* of this process */
+    uint32_t number;
+};
+
 struct xfa_event {
     struct xfa_process *process;
     uint64_t start_ns, end_ns; /* of the call, or of the device's work */
@@ -144,6 +175,9 @@ struct xfa_event {
         struct xfa_range_call nvtx;
         struct xfa_content_hash content;
         struct xfa_host_access access;
+        struct xfa_message message;
+        struct xfa_message_end message_end;
+        struct xfa_communicator communicator;
         uint64_t made;    /* STREAM: enum xft_stream */
         uint32_t copies;  /* GRAPH_LAUNCH: its copy nodes */
         uint32_t records; /* RECORDS: sum of enum xft_records */

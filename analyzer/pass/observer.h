@@ -19,18 +19,24 @@
 
 #include "analyzer/pass/event.h"
 
-#define XFA_KIND(kind) ((uint32_t)1 << (kind)) /* of enum xft_event_kind */
+#define XFA_KIND(kind) ((uint64_t)1 << (kind)) /* of enum xft_event_kind */
 
-/* All that threads of the program call; not what devices and the recorder did. */
+#define XFA_ALL_KINDS UINT64_MAX
+#define XFA_KINDS_OF_MESSAGES                                                                      \
+    (XFA_KIND(XFT_EVENT_MESSAGE) | XFA_KIND(XFT_EVENT_MESSAGE_END) |                               \
+     XFA_KIND(XFT_EVENT_COMMUNICATOR))
+
+/* All that threads of the program call of CUDA; not what devices and the recorder did. Calls of MPI
+ * and NCCL read and write memory of the host: they belong to the program's own time. */
 #define XFA_KINDS_OF_CALLS                                                                         \
-    (~(XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) | \
-       XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_RECORDS) |   \
-       XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD) |                                \
+    (~(XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) |      \
+       XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |    \
+       XFA_KIND(XFT_EVENT_RECORDS) | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD) |  \
        XFA_KIND(XFT_EVENT_HOST_ACCESS)))
 
 struct xfa_observer {
     const char *name;
-    uint32_t kinds; /* XFA_KIND()s of the events it wants */
+    uint64_t kinds; /* XFA_KIND()s of the events it wants */
     void *self;     /* handed to each function */
     /* It may be called in a thread of its own, behind the walk: of an event it looks at
      * what is in it, of its class at what does not change (key, number, paths), of the process at
@@ -41,7 +47,7 @@ struct xfa_observer {
      * owner, and outlive it. */
     void (*pass)(void *self, const struct xfa_classes *classes);
     /* Returns the kinds it wants of this process's events, of those in `kinds`. */
-    uint32_t (*process)(void *self, struct xfa_process *process);
+    uint64_t (*process)(void *self, struct xfa_process *process);
     void (*event)(void *self, const struct xfa_event *event);
     void (*transfer)(void *self, const struct xfa_event *event);
     void (*copy)(void *self, const struct xfa_event *event); /* a DEVICE_COPY */

@@ -244,7 +244,9 @@ static bool is_of_thread(unsigned kind)
 {
     return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
-           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD && kind != XFT_EVENT_HOST_ACCESS;
+           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
+           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
+           kind != XFT_EVENT_COMMUNICATOR;
 }
 
 static void extend(struct span *span, const struct xfa_event *event)
@@ -330,7 +332,7 @@ static void open_process(struct xfa_pass *pass, struct xfa_process *process)
         xfa_audience_empty(xfa_aside_audience(pass->aside));
     for (size_t i = 0; i < pass->observer_count; i++) {
         const struct xfa_observer *o = &pass->observers[i];
-        uint32_t kinds = o->process ? o->kinds & o->process(o->self, process) : o->kinds;
+        uint64_t kinds = o->process ? o->kinds & o->process(o->self, process) : o->kinds;
         xfa_audience_add(o->aside ? xfa_aside_audience(pass->aside) : &pass->here, o, kinds);
     }
     pass->follows = is_wanted(pass, XFT_EVENT_RANGE_BEGIN) || is_wanted(pass, XFT_EVENT_RANGE_END);

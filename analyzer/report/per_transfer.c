@@ -50,7 +50,7 @@ static bool is_simulated(const struct xfa_analysis *analysis, const struct xfa_p
     return process->simulated || (analysis->profile && analysis->profile->machine.simulated);
 }
 
-static uint32_t begin(void *self, struct xfa_process *process)
+static uint64_t begin(void *self, struct xfa_process *process)
 {
     struct xfa_per_transfer *list = self;
     const struct xfa_per_transfer_format *format = list->format;

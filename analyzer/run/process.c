@@ -154,7 +154,8 @@ static bool is_no_call(unsigned kind)
     return kind == XFT_EVENT_DEVICE_COPY || kind == XFT_EVENT_KERNEL || kind == XFT_EVENT_MEMSET ||
            kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT || kind == XFT_EVENT_CONTENT ||
            kind == XFT_EVENT_RECORDS || kind == XFT_EVENT_OVERHEAD || kind == XFT_EVENT_PERIOD ||
-           kind == XFT_EVENT_HOST_ACCESS;
+           kind == XFT_EVENT_HOST_ACCESS || kind == XFT_EVENT_MESSAGE_END ||
+           kind == XFT_EVENT_COMMUNICATOR;
 }
 
 static void take_costs(struct xfa_process *process)

@@ -24,7 +24,7 @@
 #include "xferscope/losses.h"
 
 #define XFA_PROCESS_GPUS 64 /* ordinals of one process that are told apart */
-#define XFA_EVENT_KINDS 32  /* enum xft_event_kind has fewer; 0: kinds not known */
+#define XFA_EVENT_KINDS 40  /* enum xft_event_kind has fewer; 0: kinds not known */
 
 struct xfa_host {
     char *name; /* NULL = not recorded */

@@ -198,7 +198,7 @@ static const char *mode_of(const struct xfa_process *process)
 #define ALL_KINDS                                                                                  \
     (FEW_KINDS | XFA_GIVEN_KINDS | XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
 
-static uint32_t start_process(void *self, struct xfa_process *process)
+static uint64_t start_process(void *self, struct xfa_process *process)
 {
     struct xfa_contents *contents = self;
     struct xfa_contents_process *now = contents->now = xfa_alloc(sizeof *now);

@@ -79,7 +79,7 @@ static void event(void *self, const struct xfa_event *event)
         xfa_process_wall_ns(event->process, event->end_ns));
 }
 
-static uint32_t process(void *self, struct xfa_process *process)
+static uint64_t process(void *self, struct xfa_process *process)
 {
     struct xfa_exposed *exposed = self;
     const char *kernels = xfa_trace_meta(process->trace, "kernels");

@@ -165,7 +165,7 @@ static bool is_off(const struct xfa_process *process)
 }
 
 /* Where it was not recorded there is nothing to set to anything: only whether it was used. */
-static uint32_t begin(void *self, struct xfa_process *process)
+static uint64_t begin(void *self, struct xfa_process *process)
 {
     struct xfa_managed *managed = self;
     managed->run = process->run;

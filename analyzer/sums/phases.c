@@ -214,7 +214,7 @@ static void end(struct xfa_phases *phases, const struct xfa_range *range, uint64
 
 #define ALL_KINDS (XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END))
 
-static uint32_t start_process(void *self, struct xfa_process *process)
+static uint64_t start_process(void *self, struct xfa_process *process)
 {
     struct xfa_phases *phases = self;
     phases->now = xfa_alloc(sizeof *phases->now);

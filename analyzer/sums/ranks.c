@@ -30,7 +30,7 @@ static struct xfa_rank_sum *rank_at(const struct xfa_ranks *ranks, size_t i)
     return xfa_table_at(&ranks->all, i);
 }
 
-static uint32_t meet(void *self, struct xfa_process *process)
+static uint64_t meet(void *self, struct xfa_process *process)
 {
     struct xfa_ranks *ranks = self;
     struct xfa_rank_key key = key_of(process);
@@ -116,7 +116,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_of(double *figures, size_t count)
+double xfa_rank_median(double *figures, size_t count)
 {
     if (count == 0)
         return NAN;
@@ -152,7 +152,7 @@ static size_t known_figures(const struct xfa_ranks *ranks, enum xfa_rank_measure
 double xfa_ranks_median(const struct xfa_ranks *ranks, enum xfa_rank_measure measure)
 {
     double *figures = xfa_alloc((ranks->all.count + 1) * sizeof *figures);
-    double median = median_of(figures, known_figures(ranks, measure, figures));
+    double median = xfa_rank_median(figures, known_figures(ranks, measure, figures));
     free(figures);
     return median;
 }
@@ -168,11 +168,16 @@ static int further(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+bool xfa_is_far(double figure, double median, double mad, double of)
+{
+    double apart = fabs(figure - median);
+    return apart >= LEAST_PART * of && apart > 0 && 0.6745 * apart > MOST_Z * mad;
+}
+
 /* A part that is far is compared with the whole of 1, what else with the median. */
 static bool stands_out(enum xfa_rank_measure measure, double figure, double median, double mad)
 {
-    double apart = fabs(figure - median), of = measure == XFA_RANK_FAR ? 1 : fabs(median);
-    return apart >= LEAST_PART * of && apart > 0 && 0.6745 * apart > MOST_Z * mad;
+    return xfa_is_far(figure, median, mad, measure == XFA_RANK_FAR ? 1 : fabs(median));
 }
 
 static void find(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
@@ -180,10 +185,10 @@ static void find(const struct xfa_ranks *ranks, enum xfa_rank_measure measure,
 {
     double *figures = xfa_alloc((ranks->all.count + 1) * sizeof *figures);
     size_t known = known_figures(ranks, measure, figures);
-    double median = median_of(figures, known);
+    double median = xfa_rank_median(figures, known);
     for (size_t i = 0; i < known; i++)
         figures[i] = fabs(figures[i] - median);
-    double mad = median_of(figures, known);
+    double mad = xfa_rank_median(figures, known);
     free(figures);
     for (size_t i = 0; known >= XFA_LEAST_RANKS && i < ranks->all.count; i++) {
         double figure = xfa_rank_figure(rank_at(ranks, i), measure);

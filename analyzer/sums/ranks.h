@@ -62,6 +62,12 @@ struct xfa_outlier {
     double figure, median;
 };
 
+/* Of so many figures, which are sorted; NAN of none. */
+double xfa_rank_median(double *figures, size_t count);
+
+/* By the test above. of: what a tenth is taken of. */
+bool xfa_is_far(double figure, double median, double mad, double of);
+
 /* Those that stand out: by measure, furthest first. *count of them, the caller frees them. */
 struct xfa_outlier *xfa_ranks_outliers(const struct xfa_ranks *ranks, size_t *count);
 

@@ -204,15 +204,15 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static const uint32_t of_shares = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
+static const uint64_t of_shares = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
                                   XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
                                   XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) |
                                   XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END);
 /* Buffers, which shares of time do without. */
-static const uint32_t of_drawing = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
+static const uint64_t of_drawing = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
                                    XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_timeline *timeline = self;
     xfa_labels_of_process(timeline, process);

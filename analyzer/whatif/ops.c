@@ -506,7 +506,7 @@ static void begin_pass(void *self, const struct xfa_classes *classes)
     ops->achievable = ops->costs.achievable = classes->achievable;
 }
 
-static uint32_t begin_process(void *self, struct xfa_process *process)
+static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
     ops->process = process;
@@ -517,7 +517,7 @@ static uint32_t begin_process(void *self, struct xfa_process *process)
     ops->costs.copied = ops->costs.launched = false;
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    return ops->stopped ? 0 : UINT32_MAX;
+    return ops->stopped ? 0 : XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)
@@ -538,9 +538,11 @@ void xfw_ops_stop(struct xfw_ops *ops)
 
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
-    /* The content of host memory is not played, nor what became of it. */
-    uint32_t kinds = UINT32_MAX & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) & ~XFA_KIND(XFT_EVENT_CONTENT) &
-                     ~XFA_KIND(XFT_EVENT_HOST_ACCESS) & ~XFA_KIND(XFT_EVENT_TRANSFER);
+    /* The content of host memory is not played, nor what became of it. Calls of MPI and NCCL are in
+     * the host's own time between calls of CUDA. */
+    uint64_t kinds = XFA_ALL_KINDS & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) &
+                     ~XFA_KIND(XFT_EVENT_CONTENT) & ~XFA_KIND(XFT_EVENT_HOST_ACCESS) &
+                     ~XFA_KIND(XFT_EVENT_TRANSFER) & ~XFA_KINDS_OF_MESSAGES;
     return (struct xfa_observer){
         .name = "what-if",
         .kinds = kinds,

@@ -239,10 +239,11 @@ enum xft_event_kind {
                                    which, in a group, are those of ncclGroupEnd. Of a WAIT: only times
                                    and stack */
     XFT_EVENT_MESSAGE_END = 32, /* behind the WAIT that saw it: a request is complete. stream = the
-                                   request; aux = start_ns of the MESSAGE (same process, same
-                                   stream) that began it; start_ns, end_ns: of the call that found it complete; width
-                                   = bytes that arrived, src = rank of the sender + 1, where it is
-                                   known (0 = not); XFT_FAILED if it was cancelled or failed */
+                                   request; aux = start_ns of the MESSAGE (same process and stream)
+                                   that began it; start_ns, end_ns: of the call that found it
+                                   complete; width = bytes that arrived, src = rank of the sender +
+                                   1, where it is known (0 = not); XFT_FAILED if it was cancelled or
+                                   failed */
     XFT_EVENT_COMMUNICATOR = 33, /* count = its number in the file, from 1 on; width = its size, src
                                     = this process's rank in it, dst = in NAMES its ranks; aux = a
                                     number that is equal in all its processes, and differs between

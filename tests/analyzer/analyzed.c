@@ -43,20 +43,32 @@ struct analyzed analyzed_trace(const struct trace_builder *b, const struct xfp_p
     return a;
 }
 
-struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp_profile *profile)
+struct analyzed analyzed_weighed_all(const struct trace_builder *const *all, size_t count,
+                                     const struct xfp_profile *profile)
 {
-    char path[] = "/tmp/xferscope-test-XXXXXX.trace";
-    int file = mkstemps(path, 6);
-    if (file < 0)
+    char paths[8][40];
+    if (count > sizeof paths / sizeof *paths)
         abort();
-    close(file);
-    build_save(b, path);
     struct analyzed a = analyzed_start(profile);
-    xfa_analysis_add(a.analysis, path, NULL);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof paths[i], "/tmp/xferscope-test-XXXXXX.trace");
+        int file = mkstemps(paths[i], 6);
+        if (file < 0)
+            abort();
+        close(file);
+        build_save(all[i], paths[i]);
+        xfa_analysis_add(a.analysis, paths[i], NULL);
+    }
     analyzed_finish(&a);
     xfa_findings_weigh(a.findings, a.analysis);
-    unlink(path);
+    for (size_t i = 0; i < count; i++)
+        unlink(paths[i]);
     return a;
+}
+
+struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp_profile *profile)
+{
+    return analyzed_weighed_all(&b, 1, profile);
 }
 
 void analyzed_free(struct analyzed *a)

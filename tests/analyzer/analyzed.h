@@ -21,6 +21,9 @@ void analyzed_finish(struct analyzed *a);
 struct analyzed analyzed_trace(const struct trace_builder *b, const struct xfp_profile *profile);
 /* The same from a file, which is there until it has been weighed what the findings would save. */
 struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp_profile *profile);
+/* The same of several processes. */
+struct analyzed analyzed_weighed_all(const struct trace_builder *const *all, size_t count,
+                                     const struct xfp_profile *profile);
 void analyzed_free(struct analyzed *a);
 
 /* The row that is the i-th worst, and its figures. */

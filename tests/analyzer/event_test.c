@@ -151,13 +151,48 @@ static void test_periods(void **state)
     assert_int_equal(event.end_ns, 800);   /* behind the last: 1400, of which 600 are left out */
 }
 
+/* A process without its file: the level of the call is not known. */
+static void test_messages(void **state)
+{
+    struct xft_event row = row_of(XFT_EVENT_MESSAGE);
+    (void)state;
+    row.aux = xft_message_peers(3, XFT_RANK_ANY);
+    row.count = xft_message_count(XFT_MESSAGE_RECV, 9);
+    row.correlation = (uint32_t)-1;
+    struct xfa_event event = resolved(&process, &row, 9, 10);
+    assert_int_equal(event.message.src, SRC);
+    assert_int_equal(event.message.dst, DST);
+    assert_int_equal(event.message.arrives, WIDTH);
+    assert_int_equal(event.message.to, 3);
+    assert_int_equal(event.message.from, XFT_RANK_ANY);
+    assert_int_equal(event.message.communicator, 9);
+    assert_int_equal(event.message.what, XFT_MESSAGE_RECV);
+    assert_int_equal(event.message.tag, -1);
+    assert_int_equal(event.correlation, 0);
+
+    row = row_of(XFT_EVENT_MESSAGE_END);
+    event = resolved(&process, &row, 9, 10);
+    assert_int_equal(event.message_end.began_ns, AUX);
+    assert_int_equal(event.message_end.arrived, WIDTH);
+    assert_int_equal(event.message_end.from, SRC - 1);
+    row.src = 0;
+    assert_int_equal(resolved(&process, &row, 9, 10).message_end.from, XFT_RANK_ANY);
+
+    event = of(XFT_EVENT_COMMUNICATOR);
+    assert_int_equal(event.communicator.id, AUX);
+    assert_int_equal(event.communicator.number, COUNT);
+    assert_int_equal(event.communicator.size, WIDTH);
+    assert_int_equal(event.communicator.rank, SRC);
+    assert_int_equal(event.communicator.ranks, DST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_have), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_work),     cmocka_unit_test(test_order_of_work),
-        cmocka_unit_test(test_others),   cmocka_unit_test(test_transfer),
-        cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_messages),      cmocka_unit_test(test_all_have),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_work),
+        cmocka_unit_test(test_order_of_work), cmocka_unit_test(test_others),
+        cmocka_unit_test(test_transfer),      cmocka_unit_test(test_periods),
     };
     return cmocka_run_group_tests_name("analyzer-event", tests, NULL, NULL);
 }

@@ -210,6 +210,13 @@ class Goldens(unittest.TestCase):
         run = ("ranks.xft",)
         self.made("ranks", run, (*run, "-n", "0"), (*run, "-n", "3"), orders=())
 
+    def test_messages(self):
+        for i in range(4):
+            self.make(f"exchange.xft/{6000 + i}-1.trace", "exchange", str(i))
+        self.make("network.json", "profile", "network")
+        run = ("exchange.xft",)
+        self.made("messages", run, (*run, "-p", "network.json"), orders=())
+
     def test_what_is_not_known(self):
         self.make("nameless.trace", "nameless")
         self.make("nothing.trace", "nameless", "nothing")

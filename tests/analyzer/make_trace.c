@@ -6,6 +6,7 @@
 #include "tests/analyzer/attacks.h"
 #include "tests/analyzer/hostile.h"
 #include "tests/analyzer/ill_rooms.h"
+#include "tests/analyzer/ranked.h"
 #include "tests/analyzer/scenario.h"
 #include "tests/analyzer/scenario_replay.h"
 #include "tests/analyzer/scenario_report.h"
@@ -18,6 +19,8 @@ static void make_profile(const char *path, const char *variant)
         scenario_other_machine(profile);
     if (strcmp(variant, "hostile") == 0)
         hostile_profile(profile);
+    if (strcmp(variant, "network") == 0)
+        ranked_network(profile, "node01", "node02", 2000, 10);
     profile->machine.simulated = strcmp(variant, "simulated") == 0;
     if (xfp_save(profile, path, error, sizeof error) != 0) {
         fprintf(stderr, "%s\n", error);

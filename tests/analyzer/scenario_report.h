@@ -20,6 +20,7 @@
  *   gpus        three of them, every direction and kind of memory
  *   process     0 to 7: one of a run of several
  *   rank        0 to 2: one of a run on two hosts, with waits
+ *   exchange    0 to 3: one of a run of four ranks on two hosts that send each other messages
  *   nameless    nothing but transfers; nothing: not even these
  *   format      1: the minor version of the file
  *   kinds       an event of each kind
@@ -31,8 +32,8 @@
  *   gate        pinned, pageable: what is copied asynchronously in a range
  *
  * false: there is none of that name. findings and contents are in scenario_findings.c,
- * compare in scenario_compare.c, absurd in scenario_absurd.c, gate in scenario_gate.c, ranges and
- * moved-nothing in scenario_export.c.
+ * compare in scenario_compare.c, exchange in scenario_messages.c, absurd in scenario_absurd.c, gate
+ * in scenario_gate.c, ranges and moved-nothing in scenario_export.c.
  */
 bool scenario_report(struct trace_builder *b, const char *name, const char *variant);
 
@@ -43,6 +44,7 @@ void scenario_compare(struct trace_builder *b, const char *variant);
 void scenario_absurd(struct trace_builder *b, const char *variant);
 void scenario_ranges(struct trace_builder *b, const char *variant);
 void scenario_moved_nothing(struct trace_builder *b, const char *variant);
+void scenario_exchange(struct trace_builder *b, const char *variant);
 void scenario_gate(struct trace_builder *b, const char *variant);
 
 #endif

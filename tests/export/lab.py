@@ -71,6 +71,7 @@ class Lab(unittest.TestCase):
         for scenario, argument in MADE:
             yield (self.make(scenario, argument), *profile)
         yield (*[self.make("rank", str(i), f"{'ab'[i // 2]}.xft/{6000 + i}-1.trace") for i in range(3)], *profile)
+        yield (*[self.make("exchange", str(i), f"c.xft/{6000 + i}-1.trace") for i in range(4)], *profile)
         for run in sorted(DATA.glob("*.xft")):
             yield (str(run), "-p", str(DATA / "h200.json"))
 

@@ -86,6 +86,18 @@ class JsonLines(Lab):
                 found[kind] = found.get(kind, 0) + 1
             self.assertEqual(found, dumped, run)
 
+    def test_messages(self):
+        lines = self.objects(self.make("exchange", "1"))
+        sent = next(line for line in lines if line.get("message") == "send")
+        self.assertEqual({key: sent.get(key) for key in ("to_rank", "from_rank", "communicator", "tag", "bytes", "function",
+                                                         "correlation")},
+                         {"to_rank": 2, "from_rank": None, "communicator": 1, "tag": 7, "bytes": 1 << 18,
+                          "function": "MPI_Send", "correlation": None})
+        ended = next(line for line in lines if line["type"] == "message-end")
+        self.assertEqual((ended["arrives"], "function" in ended), (1 << 18, False))
+        reduced = next(line for line in lines if line.get("message") == "all-reduce")
+        self.assertNotIn("tag", reduced)
+
     def test_text_is_what_it_was(self):
         text = self.export(self.make("hostile"), "-f", "jsonl").decode()
         self.assert_clean(text)

@@ -17,6 +17,8 @@ json_t *xfa_phases_json(const struct xfa_analysis *analysis);
 json_t *xfa_managed_json(const struct xfa_analysis *analysis);
 json_t *xfa_waits_json(const struct xfa_analysis *analysis);
 json_t *xfa_ranks_json(const struct xfa_analysis *analysis);
+/* Only of runs with messages. */
+json_t *xfa_messages_json(const struct xfa_analysis *analysis);
 json_t *xfa_findings_json(const struct xfa_report *report, const struct xfa_view *view);
 json_t *xfa_answers_json(const struct xfa_answers *answers);
 json_t *xfa_filter_json(const struct xfa_report *report, const struct xfa_view *view);

@@ -21,6 +21,8 @@ json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *
     json_object_set_new(json, "managed", xfa_managed_json(analysis));
     json_object_set_new(json, "waits", xfa_waits_json(analysis));
     json_object_set_new(json, "ranks", xfa_ranks_json(analysis));
+    if (analysis->matched.any)
+        json_object_set_new(json, "messages", xfa_messages_json(analysis));
     json_object_set_new(json, "whatif", xfa_whatif_json(report));
     json_object_set_new(json, "findings", xfa_findings_json(report, view));
     return json;

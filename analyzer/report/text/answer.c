@@ -223,6 +223,38 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_headline
     free(text);
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+#define LEAST_MESSAGES                                                                             \
+    0.05 /* of the time of the processes, which such a share is worth a line of */
+
+static double processes_ns(const struct xfa_run *run)
+{
+    double ns = 0;
+    for (size_t i = 0; i < run->process_count; i++) {
+        uint64_t start = run->processes[i]->start_real_ns, end = run->processes[i]->end_real_ns;
+        ns += start && end > start ? (double)(end - start) : 0;
+    }
+    return ns;
+}
+
+static void write_messages(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                           FILE *out)
+{
+    double whole = processes_ns(analysis->run), for_others = 0;
+    char part[XFA_PERCENT_CHARS], others[XFA_PERCENT_CHARS];
+    for (size_t i = 0; i < analysis->messages.rows.count; i++)
+        for_others += xfa_message_row(&analysis->messages, i)->before_ns;
+    if (!(analysis->messages.ns >= LEAST_MESSAGES * whole) || analysis->messages.calls == 0)
+        return;
+    bool told = for_others >= LEAST_SHARE * whole;
+    xfa_write_words(out, view->width, "  ",
+                    "messages: %s of the processes' time in calls of MPI and NCCL%s%s%s",
+                    xfa_percent_text(part, analysis->messages.ns, whole), told ? " (" : "",
+                    told ? xfa_percent_text(others, for_others, whole) : "",
+                    told ? " until other ranks came)" : "");
+}
+
 /* ---- warnings -------------------------------------------------------------------------------- */
 
 /* What the filter shows. */
@@ -512,6 +544,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_head(report, &headline, view, out);
     write_headline(report, &headline, view, out);
     write_gpu(report, &headline, view, out);
+    write_messages(report->analysis, view, out);
     write_periods(report->analysis->run, view, out);
     write_filter(report, view, out);
     write_warnings(report, view, out);

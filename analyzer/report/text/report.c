@@ -18,13 +18,18 @@ static void write_tables(const struct xfa_report *report, const struct xfa_view 
         xfa_write_managed(report, view, out);
     if (!by_kind && !by_transfer)
         xfa_write_waits(report, view, out);
+    bool messages = !by_kind && !by_transfer;
+    if (messages)
+        xfa_write_messages(report, view, out);
     if (ranks)
         xfa_write_ranks(report, view, out);
     if (filter)
         xfa_write_words(out, view->width, "\n",
-                        "Left out, since the filter cannot divide them:%s%s%s%s.",
+                        "Left out, since the filter cannot divide them:%s%s%s%s%s.",
                         phases ? "" : " phases", managed && !by_transfer ? "" : " managed memory",
-                        by_kind || by_transfer ? " waits" : "", ranks ? "" : " ranks");
+                        by_kind || by_transfer ? " waits" : "",
+                        messages || report->analysis->messages.calls == 0 ? "" : " messages",
+                        ranks ? "" : " ranks");
 }
 
 static void write_text(const struct xfa_report *report, const struct xfa_view *view, FILE *out)

@@ -24,6 +24,8 @@ void xfa_write_managed(const struct xfa_report *report, const struct xfa_view *v
 void xfa_write_waits(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Writes nothing for one rank, and for processes without ranks of which none stands out. */
 void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* Writes nothing when there are no messages. */
+void xfa_write_messages(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* Writes a comparison instead of a report. */
 void xfa_write_comparison(const struct xfa_comparison *comparison, const struct xfa_view *view,

@@ -1,0 +1,267 @@
+/*
+ * exposed-communication: time in calls of MPI that block, and in those that wait for requests,
+ * while no kernel of the process runs. Lost: that time, at most as long as the process's kernels
+ * run beside no such call: with no more work than that it could overlap. Whether the work of the
+ * GPU needs what is received, the record does not show: a question.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+
+#define MOST_CALLS 256 /* under way at one time; further ones are left out */
+#define MOST_SITES 16384
+
+struct site_key {
+    uint32_t site, function;
+};
+
+struct exposed_site {
+    struct site_key key;
+    uint64_t times, bytes;
+    double ns;
+};
+
+/* A call whose end the walk has not reached. */
+struct call {
+    struct site_key key;
+    uint64_t start_ns, end_ns;
+    uint64_t until_ns; /* what is known of its time */
+    uint64_t bytes;
+    int32_t tid;
+    double ns; /* exposed, up to there */
+};
+
+struct place {
+    struct site_key key;
+    uint32_t process;
+    int32_t tid;
+    double at_ns, ns;
+};
+
+struct exposed_calls {
+    struct xfa_table sites; /* struct exposed_site */
+    struct call calls[MOST_CALLS];
+    unsigned count;
+    uint64_t busy_until_ns; /* kernels, as far as they were met */
+    double kernels_ns;      /* of the process, those at one time counted once */
+    struct place *places;
+    size_t place_count, place_capacity, first_place; /* the process's first */
+    bool beyond;
+    const struct xfa_process *process;
+};
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+static void add_place(struct exposed_calls *self, const struct call *call)
+{
+    uint64_t from = self->process->start_mono_ns;
+    if (self->place_count >= XFW_MOST_CUTS) {
+        self->beyond = true;
+        return;
+    }
+    self->places =
+        xfa_room(self->places, &self->place_capacity, self->place_count + 1, sizeof *self->places);
+    self->places[self->place_count++] = (struct place){
+        .key = call->key,
+        .process = self->process->number,
+        .tid = call->tid,
+        .at_ns = call->start_ns > from ? (double)(call->start_ns - from) : 0,
+        .ns = call->ns,
+    };
+}
+
+static void settle(struct exposed_calls *self, unsigned i)
+{
+    struct call *call = &self->calls[i];
+    if (self->sites.count < MOST_SITES || xfa_table_get(&self->sites, &call->key)) {
+        struct exposed_site *site = xfa_table_put(&self->sites, &call->key);
+        site->times++;
+        site->bytes = xfa_add(site->bytes, call->bytes);
+        if (call->ns > 0)
+            add_place(self, call);
+    }
+    self->calls[i] = self->calls[--self->count];
+}
+
+/* Nothing runs between what is known and `until`. */
+static void idle(struct call *call, uint64_t until_ns)
+{
+    uint64_t until = until_ns < call->end_ns ? until_ns : call->end_ns;
+    if (until > call->until_ns) {
+        call->ns += (double)(until - call->until_ns);
+        call->until_ns = until;
+    }
+}
+
+/* All events up to this time have been met. */
+static void reach(struct exposed_calls *self, uint64_t now_ns)
+{
+    for (unsigned i = self->count; i-- > 0;) {
+        idle(&self->calls[i], now_ns);
+        if (self->calls[i].end_ns <= now_ns)
+            settle(self, i);
+    }
+}
+
+static void ran(struct exposed_calls *self, const struct xfa_event *event)
+{
+    uint64_t from = event->start_ns > self->busy_until_ns ? event->start_ns : self->busy_until_ns;
+    reach(self, event->start_ns);
+    if (event->end_ns <= from)
+        return;
+    self->kernels_ns += (double)(event->end_ns - from);
+    self->busy_until_ns = event->end_ns;
+    for (unsigned i = 0; i < self->count; i++) {
+        struct call *call = &self->calls[i];
+        if (event->end_ns > call->until_ns)
+            call->until_ns = event->end_ns < call->end_ns ? event->end_ns : call->end_ns;
+    }
+}
+
+static void called(struct exposed_calls *self, const struct xfa_event *event)
+{
+    reach(self, event->start_ns);
+    if (event->flags & XFT_ASYNC || event->end_ns <= event->start_ns || self->count == MOST_CALLS)
+        return;
+    struct call *call = &self->calls[self->count++];
+    *call = (struct call){
+        .key = {xfa_site_of(event)->number, xfa_function_of(event)->number},
+        .start_ns = event->start_ns,
+        .end_ns = event->end_ns,
+        .until_ns = event->start_ns,
+        .bytes = event->bytes > event->message.arrives ? event->bytes : event->message.arrives,
+        .tid = event->tid,
+    };
+    if (self->busy_until_ns > call->until_ns)
+        call->until_ns = self->busy_until_ns < call->end_ns ? self->busy_until_ns : call->end_ns;
+}
+
+/* ---- the observer -----------------------------------------------------------------------------
+ */
+
+static void event(void *of, const struct xfa_event *event)
+{
+    struct exposed_calls *self = of;
+    if (event->kind == XFT_EVENT_KERNEL)
+        ran(self, event);
+    else if (event->message.level == XFT_LEVEL_MPI)
+        called(self, event);
+}
+
+static uint64_t process(void *of, struct xfa_process *process)
+{
+    struct exposed_calls *self = of;
+    const char *kernels = xfa_trace_meta(process->trace, "kernels");
+    self->process = process;
+    self->busy_until_ns = 0;
+    self->kernels_ns = 0;
+    self->count = 0;
+    self->first_place = self->place_count;
+    bool known = kernels && strcmp(kernels, "on") == 0 &&
+                 !xfa_trace_meta(process->trace, "budget.kernels_until_ns");
+    return known ? XFA_ALL_KINDS : 0;
+}
+
+/* No more can overlap than kernels run: each call has its part of that. */
+static void end(void *of, struct xfa_process *process)
+{
+    struct exposed_calls *self = of;
+    double all = 0;
+    (void)process;
+    reach(self, UINT64_MAX);
+    for (size_t i = self->first_place; i < self->place_count; i++)
+        all += self->places[i].ns;
+    double part = all > 0 ? fmin(1, self->kernels_ns / all) : 0;
+    for (size_t i = self->first_place; i < self->place_count; i++) {
+        struct exposed_site *site = xfa_table_get(&self->sites, &self->places[i].key);
+        self->places[i].ns *= part;
+        site->ns += self->places[i].ns;
+    }
+}
+
+static struct xfa_observer observe(void *of)
+{
+    struct exposed_calls *self = of;
+    xfa_table_init(&self->sites, sizeof(struct site_key), sizeof(struct exposed_site));
+    return (struct xfa_observer){
+        .name = "exposed communication",
+        .kinds = XFA_KIND(XFT_EVENT_MESSAGE) | XFA_KIND(XFT_EVENT_KERNEL),
+        .self = of,
+        .process = process,
+        .event = event,
+        .end = end,
+    };
+}
+
+static void release(void *of)
+{
+    struct exposed_calls *self = of;
+    xfa_table_free(&self->sites);
+    free(self->places);
+}
+
+/* ---- the finding ------------------------------------------------------------------------------
+ */
+
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
+{
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_EXPOSED_COMMUNICATION,
+        .remedy = {.kind = XFA_REMEDY_OVERLAP_MESSAGES, .node = -1},
+        .question = "the GPU has work that does not need what {site} waits for",
+    };
+    const struct exposed_calls *self = sums;
+    double least_ns = xfa_findings_least_ns(analysis);
+    for (size_t i = 0; i < self->sites.count; i++) {
+        const struct exposed_site *exposed = xfa_table_at(&self->sites, i);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, exposed->key.site),
+            .function = xfa_run_function(analysis->run, exposed->key.function),
+            .transfers = exposed->times,
+            .bytes = exposed->bytes,
+            .lost_ns = exposed->ns,
+            .reckoning = XFA_RECKONED_EXPOSED,
+        };
+        if (exposed->ns > least_ns)
+            xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
+static bool has_site(const struct xfa_finding *finding, uint32_t site)
+{
+    for (size_t i = 0; i < finding->site_count; i++)
+        if (finding->sites[i].site->number == site)
+            return true;
+    return false;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    const struct exposed_calls *self = sums;
+    struct xfw_cut *cuts = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < self->place_count && !self->beyond; i++) {
+        const struct place *place = &self->places[i];
+        if (!has_site(finding, place->key.site))
+            continue;
+        cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
+        cuts[count++] =
+            (struct xfw_cut){place->process, place->tid, place->at_ns, {[XFW_HIGH] = place->ns}};
+    }
+    return count ? xfw_change_own_time(analysis, cuts, count) : NULL;
+}
+
+const struct xfa_finding_kind xfa_kind_exposed_communication = {
+    .find = find,
+    .change = change,
+    .self_bytes = sizeof(struct exposed_calls),
+    .observe = observe,
+    .free = release,
+};

@@ -1,0 +1,104 @@
+#include "analyzer/findings/message_items.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+
+void xfa_message_items_init(struct xfa_message_items *items)
+{
+    xfa_table_init(&items->all, sizeof(struct xfa_message_item_key),
+                   sizeof(struct xfa_message_item));
+}
+
+void xfa_message_items_free(struct xfa_message_items *items)
+{
+    xfa_table_free(&items->all);
+    free(items->places);
+}
+
+struct xfa_message_item *xfa_message_items_add(struct xfa_message_items *items,
+                                               const struct xfa_message_item_key *key,
+                                               const struct xfa_process *process, int32_t tid,
+                                               uint64_t at_ns, double message_ns)
+{
+    struct xfa_message_item *item = xfa_table_get(&items->all, key);
+    if (!item && items->all.count >= XFA_MOST_MESSAGE_ITEMS)
+        return NULL;
+    item = item ? item : xfa_table_put(&items->all, key);
+    item->times++;
+    item->message_ns += message_ns;
+    if (items->count >= XFW_MOST_CUTS) {
+        items->beyond = true;
+        return item;
+    }
+    items->places =
+        xfa_room(items->places, &items->capacity, items->count + 1, sizeof *items->places);
+    items->places[items->count++] = (struct xfa_message_place){
+        .item = xfa_table_place(&items->all, item),
+        .process = process->number,
+        .tid = tid,
+        .at_ns = at_ns > process->start_mono_ns ? (double)(at_ns - process->start_mono_ns) : 0,
+        .message_ns = message_ns,
+    };
+    return item;
+}
+
+struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysis,
+                                              const struct xfa_message_item *item)
+{
+    const struct xfa_messages *messages = &analysis->messages;
+    const struct xfa_process *from =
+        xfa_messages_process(messages, item->key.communicator, item->key.from);
+    const struct xfa_process *to =
+        xfa_messages_process(messages, item->key.communicator, item->key.to);
+    if (!from || !to)
+        return (struct xfa_message_path){NULL, NULL};
+    return xfa_message_path(&analysis->achievable, from->host, to->host);
+}
+
+void xfa_message_item_add(const struct xfa_analysis *analysis, const struct xfa_message_item *item,
+                          struct xfa_findings *findings, const struct xfa_finding *like,
+                          double lost_ns)
+{
+    const struct xfa_finding_site site = {
+        .site = xfa_run_site(analysis->run, item->key.site),
+        .function = xfa_run_function(analysis->run, item->key.function),
+        .transfers = item->messages,
+        .bytes = item->bytes,
+        .lost_ns = lost_ns,
+        .reckoning = like->reckoning,
+    };
+    xfa_findings_add_site(findings, like, &site);
+}
+
+static bool has_site(const struct xfa_finding *finding, uint32_t site)
+{
+    for (size_t i = 0; i < finding->site_count; i++)
+        if (finding->sites[i].site->number == site)
+            return true;
+    return false;
+}
+
+struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
+                                            const struct xfa_message_items *items, unsigned judged,
+                                            const struct xfa_finding *finding)
+{
+    struct xfw_cut *cuts = NULL;
+    size_t count = 0, capacity = 0;
+    bool *chosen = xfa_alloc(items->all.count + 1);
+    for (size_t i = 0; i < items->all.count; i++)
+        chosen[i] = xfa_message_item(items, i)->judged == judged &&
+                    has_site(finding, xfa_message_item(items, i)->key.site);
+    for (size_t i = 0; i < items->count && !items->beyond; i++) {
+        const struct xfa_message_place *place = &items->places[i];
+        if (!chosen[place->item])
+            continue;
+        double ns = fmin(xfa_message_item(items, place->item)->saved_ns, place->message_ns);
+        cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
+        cuts[count++] = (struct xfw_cut){
+            place->process, place->tid, place->at_ns, {[XFW_LIKELY] = ns, [XFW_HIGH] = ns}};
+    }
+    free(chosen);
+    return count ? xfw_change_own_time(analysis, cuts, count) : NULL;
+}

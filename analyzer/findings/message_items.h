@@ -1,0 +1,72 @@
+/*
+ * What findings of messages share: things that were met at a call site between two ranks, added up
+ * (an item), and where each of them lies in its thread's own time, for the replay.
+ */
+#ifndef XFA_MESSAGE_ITEMS_H
+#define XFA_MESSAGE_ITEMS_H
+
+#include "analyzer/findings/finding.h"
+
+#define XFA_MOST_MESSAGE_ITEMS 16384
+
+struct xfa_message_item {
+    struct xfa_message_item_key { /* key; zeroed before it is filled in */
+        uint64_t communicator;    /* id */
+        uint32_t site, function;
+        uint32_t from, to;   /* ranks of the communicator */
+        uint32_t size_class; /* of one message */
+        uint32_t reserved;
+    } key;
+    uint64_t times;    /* met */
+    uint64_t messages; /* in them */
+    uint64_t bytes;
+    double message_ns; /* in calls of messages, and waits for them */
+    double copy_ns;    /* in copies, and waits for them */
+    double saved_ns;   /* what each of them would save; set when it is judged */
+    uint8_t judged;    /* the kind's own */
+};
+
+struct xfa_message_items {
+    struct xfa_table all; /* struct xfa_message_item */
+    struct xfa_message_place {
+        uint32_t item, process;
+        int32_t tid;
+        double at_ns;      /* since the process began to be recorded */
+        double message_ns; /* as above, of this one */
+    } * places;
+    size_t count, capacity;
+    bool beyond; /* places were left out */
+};
+
+void xfa_message_items_init(struct xfa_message_items *items);
+void xfa_message_items_free(struct xfa_message_items *items);
+
+/* One more of that key; NULL: there are too many. */
+struct xfa_message_item *xfa_message_items_add(struct xfa_message_items *items,
+                                               const struct xfa_message_item_key *key,
+                                               const struct xfa_process *process, int32_t tid,
+                                               uint64_t at_ns, double message_ns);
+
+static inline struct xfa_message_item *xfa_message_item(const struct xfa_message_items *items,
+                                                        size_t i)
+{
+    return xfa_table_at(&items->all, i);
+}
+
+/* What the network gives between the two ranks of an item; nothing where it is not known where
+ * these are. */
+struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysis,
+                                              const struct xfa_message_item *item);
+
+/* Adds the item's site to a finding. lost_ns: NAN = not known. */
+void xfa_message_item_add(const struct xfa_analysis *analysis, const struct xfa_message_item *item,
+                          struct xfa_findings *findings, const struct xfa_finding *like,
+                          double lost_ns);
+
+/* What is judged so goes from the own time of the threads of the finding's sites: at best, and
+ * (likely) as likely, of each place what its item says, at most its time. NULL: not known. */
+struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
+                                            const struct xfa_message_items *items, unsigned judged,
+                                            const struct xfa_finding *finding);
+
+#endif

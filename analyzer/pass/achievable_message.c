@@ -1,0 +1,95 @@
+#include "analyzer/pass/achievable_message.h"
+
+#include <string.h>
+
+#define COMPARED_AT (UINT64_C(1) << 20) /* bytes */
+
+static const struct xfp_network *network_of(const struct xfa_achievable *achievable)
+{
+    return achievable->profile ? achievable->profile->network : NULL;
+}
+
+static bool is_host(const struct xfa_achievable *achievable, uint32_t host, int rank)
+{
+    const struct xfp_network *network = network_of(achievable);
+    const char *name = achievable->run->hosts[host].name;
+    const char *measured =
+        rank >= 0 && (size_t)rank < network->rank_count ? network->ranks[rank].hostname : NULL;
+    return name && measured && strcmp(name, measured) == 0;
+}
+
+static double at_compared(const struct xfp_net_path *path)
+{
+    struct xfp_estimate time = xfp_net_time(path, COMPARED_AT);
+    return time.basis == XFP_UNKNOWN ? -1 : time.ns;
+}
+
+static const struct xfp_net_path *fastest(const struct xfa_achievable *achievable,
+                                          uint32_t from_host, uint32_t to_host)
+{
+    const struct xfp_network *network = network_of(achievable);
+    const struct xfp_net_path *best = NULL;
+    for (size_t i = 0; i < network->path_count; i++) {
+        const struct xfp_net_path *path = &network->paths[i];
+        if (path->shape != XFP_NET_PING || path->loaded ||
+            !is_host(achievable, from_host, path->from) ||
+            !is_host(achievable, to_host, path->to) || at_compared(path) < 0)
+            continue;
+        if (!best || at_compared(path) < at_compared(best))
+            best = path;
+    }
+    return best;
+}
+
+static const struct xfp_net_staged *staged(const struct xfa_achievable *achievable,
+                                           uint32_t from_host, uint32_t to_host)
+{
+    const struct xfp_network *network = network_of(achievable);
+    for (size_t i = 0; i < network->staged_count; i++) {
+        const struct xfp_net_staged *one = &network->staged[i];
+        if (!one->loaded && one->point_count && is_host(achievable, from_host, one->from) &&
+            is_host(achievable, to_host, one->to))
+            return one;
+    }
+    return NULL;
+}
+
+struct xfa_message_path xfa_message_path(const struct xfa_achievable *achievable,
+                                         uint32_t from_host, uint32_t to_host)
+{
+    if (!network_of(achievable))
+        return (struct xfa_message_path){NULL, NULL};
+    return (struct xfa_message_path){fastest(achievable, from_host, to_host),
+                                     staged(achievable, from_host, to_host)};
+}
+
+/* Measured at this size, or between two sizes: on the line through these. */
+static struct xfp_estimate direct(const struct xfp_net_staged *of, uint64_t bytes)
+{
+    struct xfp_estimate none = {.basis = XFP_UNKNOWN};
+    for (size_t i = 0; of && i < of->point_count; i++) {
+        const struct xfp_net_staged_point *at = &of->points[i], *before = i ? at - 1 : NULL;
+        if (at->bytes < bytes)
+            continue;
+        if (!(at->direct_ns > 0))
+            return none;
+        if (at->bytes == bytes)
+            return (struct xfp_estimate){.basis = XFP_MEASURED, .ns = at->direct_ns};
+        if (!before || !(before->direct_ns > 0))
+            return none;
+        double part = (double)(bytes - before->bytes) / (double)(at->bytes - before->bytes);
+        return (struct xfp_estimate){.basis = XFP_INTERPOLATED,
+                                     .ns = before->direct_ns +
+                                           part * (at->direct_ns - before->direct_ns)};
+    }
+    return none;
+}
+
+struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, uint64_t bytes,
+                                           bool gpu)
+{
+    if (gpu)
+        return direct(path->staged, bytes);
+    return path->host ? xfp_net_time(path->host, bytes)
+                      : (struct xfp_estimate){.basis = XFP_UNKNOWN};
+}

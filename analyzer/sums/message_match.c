@@ -1,0 +1,453 @@
+#include "analyzer/sums/message_match.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/sums/figures.h"
+#include "analyzer/sums/ranks.h"
+
+#define CLOCK_PART 0.1 /* of a time, that the clocks' error may be */
+
+/* Messages of one size between two processes, of one host or of two. */
+struct cell {
+    struct cell_key { /* key; a < b */
+        uint32_t size_class, remote;
+        uint32_t a, b;
+    } key;
+    uint64_t count;
+    double ns;
+};
+
+struct peers {
+    struct peers_key { /* key; a < b */
+        uint32_t a, b;
+    } key;
+    double took_ns;  /* of messages of sizes that many have */
+    double usual_ns; /* what these take by the median */
+};
+
+struct host_path {
+    struct host_path_key { /* key */
+        uint32_t from, to;
+    } key;
+    struct xfa_message_path path;
+};
+
+struct matching {
+    struct xfa_matched *matched;
+    struct xfa_messages *messages;
+    const struct xfa_achievable *achievable;
+    struct xfa_table cells, peers, paths;
+};
+
+static const struct xfa_process *process_of(const struct matching *m,
+                                            const struct xfa_kept_message *one)
+{
+    return m->messages->run->processes[one->process];
+}
+
+static uint64_t wall_ns(const struct matching *m, const struct xfa_kept_message *one, uint64_t ns)
+{
+    return xfa_process_wall_ns(process_of(m, one), ns);
+}
+
+/* On the clock of the first host. */
+static double common_ns(const struct matching *m, const struct xfa_kept_message *one, uint64_t ns)
+{
+    return xfa_host_clocks_ns(&m->matched->clocks, process_of(m, one)->host, wall_ns(m, one, ns));
+}
+
+/* ---- who belongs together ---------------------------------------------------------------------
+ */
+
+static int by_channel(const void *a, const void *b)
+{
+    const struct xfa_kept_message *x = a, *y = b;
+    if (x->channel != y->channel)
+        return x->channel < y->channel ? -1 : 1;
+    if (x->n != y->n)
+        return x->n < y->n ? -1 : 1;
+    if (x->side != y->side)
+        return x->side < y->side ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static bool is_pair(const struct xfa_kept_message *all, size_t count)
+{
+    return count == 2 && all[0].side == XFA_SENDS && all[1].side == XFA_RECEIVES &&
+           all[0].of == all[1].of && all[0].of > 0 && all[1].done;
+}
+
+static bool is_collective(const struct xfa_kept_message *all, size_t count)
+{
+    if (count < 2 || count != all->size || all->side != XFA_TAKES_PART || all->of == 0)
+        return false;
+    for (size_t i = 1; i < count; i++)
+        if (all[i].side != all->side || all[i].what != all->what || all[i].of != all->of ||
+            all[i].rank == all[i - 1].rank)
+            return false;
+    return true;
+}
+
+typedef void use_group(struct matching *m, const struct xfa_kept_message *all, size_t count);
+
+static void alone(struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    (void)all;
+    m->matched->alone += count;
+}
+
+static void each_group(struct matching *m, use_group *pair, use_group *collective, use_group *other)
+{
+    const struct xfa_kept_message *kept = m->messages->kept;
+    for (size_t at = 0, next; at < m->messages->kept_count; at = next) {
+        for (next = at + 1; next < m->messages->kept_count && kept[next].n == kept[at].n &&
+                            kept[next].channel == kept[at].channel;)
+            next++;
+        use_group *use = is_pair(&kept[at], next - at)         ? pair
+                         : is_collective(&kept[at], next - at) ? collective
+                                                               : other;
+        if (use)
+            use(m, &kept[at], next - at);
+    }
+}
+
+/* ---- clocks -----------------------------------------------------------------------------------
+ */
+
+static void span_of(struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    struct xfa_host_clocks *clocks = &m->matched->clocks;
+    for (size_t i = 0; i < count; i++) {
+        xfa_host_clocks_span(clocks, process_of(m, &all[i])->host,
+                             wall_ns(m, &all[i], all[i].begin_ns));
+        if (all[i].done)
+            xfa_host_clocks_span(clocks, process_of(m, &all[i])->host,
+                                 wall_ns(m, &all[i], all[i].end_ns));
+    }
+}
+
+static void bound(struct matching *m, const struct xfa_kept_message *from,
+                  const struct xfa_kept_message *to)
+{
+    xfa_host_clocks_bound(&m->matched->clocks, process_of(m, from)->host,
+                          wall_ns(m, from, from->begin_ns), process_of(m, to)->host,
+                          wall_ns(m, to, to->end_ns));
+}
+
+static void bound_pair(struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    (void)count;
+    bound(m, &all[0], &all[1]);
+}
+
+/* Each rank needs what all others gave. */
+static bool is_of_all(unsigned what)
+{
+    return what == XFT_MESSAGE_BARRIER || what == XFT_MESSAGE_ALLREDUCE ||
+           what == XFT_MESSAGE_ALLGATHER || what == XFT_MESSAGE_ALLTOALL ||
+           what == XFT_MESSAGE_REDUCE_SCATTER;
+}
+
+/* Of many ranks each with the next one, and with the first. */
+static void bound_collective(struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    if (!is_of_all(all->what))
+        return;
+    for (size_t i = 1; i < count; i++) {
+        const struct xfa_kept_message *pairs[2] = {&all[i - 1], &all[0]};
+        for (size_t k = 0; k < (i > 1 ? 2 : 1); k++) {
+            if (all[i].done)
+                bound(m, pairs[k], &all[i]);
+            if (pairs[k]->done)
+                bound(m, &all[i], pairs[k]);
+        }
+    }
+}
+
+static void set_clocks(struct matching *m)
+{
+    uint64_t from = UINT64_MAX;
+    for (size_t i = 0; i < m->messages->kept_count; i++) {
+        uint64_t begin = wall_ns(m, &m->messages->kept[i], m->messages->kept[i].begin_ns);
+        from = begin < from ? begin : from;
+    }
+    xfa_host_clocks_init(&m->matched->clocks, m->messages->run, from);
+    each_group(m, span_of, span_of, NULL);
+    each_group(m, bound_pair, bound_collective, NULL);
+    xfa_host_clocks_solve(&m->matched->clocks);
+}
+
+/* Is a time of these two known? */
+static bool clocks_tell(const struct matching *m, const struct xfa_kept_message *a,
+                        const struct xfa_kept_message *b, double ns)
+{
+    double error =
+        xfa_host_clocks_error(&m->matched->clocks, process_of(m, a)->host, process_of(m, b)->host);
+    return error <= CLOCK_PART * ns; /* not for NAN */
+}
+
+/* ---- two ranks --------------------------------------------------------------------------------
+ */
+
+static struct xfa_message_row *row_of(const struct matching *m, const struct xfa_kept_message *one)
+{
+    return xfa_message_row(m->messages, one->row);
+}
+
+/* What one side waited before the other began, and since. Returns how much of it before; NAN: that
+ * is not known. */
+static double divide_wait(struct matching *m, const struct xfa_kept_message *one,
+                          const struct xfa_kept_message *other, double other_ns)
+{
+    struct xfa_message_row *row = row_of(m, one);
+    if (!one->done)
+        return NAN;
+    double from = common_ns(m, one, one->wait_ns), to = common_ns(m, one, one->end_ns);
+    if (!clocks_tell(m, one, other, to - from))
+        return NAN;
+    double before = fmin(fmax(other_ns - from, 0), to - from);
+    row->told++;
+    row->before_ns += before;
+    row->since_ns += to - from - before;
+    return before;
+}
+
+static void add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
+                      const struct xfp_estimate *achievable)
+{
+    row->timed++;
+    row->timed_bytes = xfa_add(row->timed_bytes, bytes);
+    row->timed_ns += ns;
+    if (achievable->basis == XFP_UNKNOWN)
+        return;
+    row->priced++;
+    row->priced_bytes = xfa_add(row->priced_bytes, bytes);
+    row->priced_ns += ns;
+    row->achievable_ns += achievable->ns;
+}
+
+static void add_cell(struct matching *m, const struct xfa_kept_message *x,
+                     const struct xfa_kept_message *y, double ns)
+{
+    bool first = x->process < y->process;
+    struct cell_key key = {xfa_size_class(y->bytes),
+                           process_of(m, x)->host != process_of(m, y)->host,
+                           first ? x->process : y->process, first ? y->process : x->process};
+    struct cell *cell = xfa_table_get(&m->cells, &key);
+    if (x->process == y->process || (!cell && m->cells.count >= XFA_MAX_MESSAGE_CELLS))
+        return;
+    cell = cell ? cell : xfa_table_put(&m->cells, &key);
+    cell->count++;
+    cell->ns += ns;
+}
+
+static const struct xfa_message_path *path_between(struct matching *m, uint32_t from, uint32_t to)
+{
+    struct host_path_key key = {from, to};
+    struct host_path *path = xfa_table_get(&m->paths, &key);
+    if (path)
+        return &path->path;
+    path = xfa_table_put(&m->paths, &key);
+    path->path = xfa_message_path(m->achievable, from, to);
+    return &path->path;
+}
+
+/* How long the message took, since both sides had begun. */
+static void time_pair(struct matching *m, const struct xfa_kept_message *sent,
+                      const struct xfa_kept_message *got)
+{
+    double both = fmax(common_ns(m, sent, sent->begin_ns), common_ns(m, got, got->begin_ns));
+    double end = common_ns(m, got, got->end_ns), ns = end - both;
+    double waited = end - fmax(common_ns(m, got, got->wait_ns), both);
+    if (!(ns > 0) || !clocks_tell(m, sent, got, ns) || waited < ns / 2)
+        return;
+    uint32_t from = process_of(m, sent)->host, to = process_of(m, got)->host;
+    bool gpu = row_of(m, sent)->key.gpu && row_of(m, got)->key.gpu;
+    bool host = !row_of(m, sent)->key.gpu && !row_of(m, got)->key.gpu;
+    struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
+    if (gpu || host)
+        achievable = xfa_achievable_message(path_between(m, from, to), got->bytes, gpu);
+    add_timed(row_of(m, sent), got->bytes, ns, &achievable);
+    add_timed(row_of(m, got), got->bytes, ns, &achievable);
+    add_cell(m, sent, got, ns);
+}
+
+/* Of a call that sends and receives its wait is that of its receive. */
+static void tell_pair(struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    const struct xfa_kept_message *sent = &all[0], *got = &all[1];
+    (void)count;
+    m->matched->messages++;
+    row_of(m, sent)->matched++;
+    row_of(m, got)->matched += got->what != XFT_MESSAGE_SENDRECV;
+    if (sent->what != XFT_MESSAGE_SENDRECV)
+        divide_wait(m, sent, got, common_ns(m, got, got->begin_ns));
+    divide_wait(m, got, sent, common_ns(m, sent, sent->begin_ns));
+    time_pair(m, sent, got);
+}
+
+/* ---- all ranks --------------------------------------------------------------------------------
+ */
+
+static const struct xfa_kept_message *last_of(const struct matching *m,
+                                              const struct xfa_kept_message *all, size_t count)
+{
+    const struct xfa_kept_message *last = all;
+    for (size_t i = 1; i < count; i++)
+        if (common_ns(m, &all[i], all[i].begin_ns) > common_ns(m, last, last->begin_ns))
+            last = &all[i];
+    return last;
+}
+
+static void tell_collective(struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    const struct xfa_kept_message *last = last_of(m, all, count);
+    double came = common_ns(m, last, last->begin_ns), others = 0;
+    bool told = true;
+    m->matched->messages++;
+    for (size_t i = 0; i < count; i++) {
+        double before = divide_wait(m, &all[i], last, came);
+        row_of(m, &all[i])->matched++;
+        told = told && !isnan(before);
+        others += isnan(before) ? 0 : before;
+    }
+    for (size_t i = 0; i < count && told; i++)
+        m->matched->processes[all[i].process].collectives++;
+    if (told) {
+        m->matched->processes[last->process].last++;
+        m->matched->processes[last->process].others_ns += others;
+    }
+}
+
+/* ---- slow ranks -------------------------------------------------------------------------------
+ */
+
+static int by_size(const void *a, const void *b)
+{
+    const struct cell *x = *(struct cell *const *)a, *y = *(struct cell *const *)b;
+    return memcmp(&x->key, &y->key, sizeof x->key);
+}
+
+static bool same_size(const struct cell *a, const struct cell *b)
+{
+    return a->key.remote == b->key.remote && a->key.size_class == b->key.size_class;
+}
+
+static double mean_of(const struct cell *cell)
+{
+    return cell->ns / (double)cell->count;
+}
+
+/* Cells of one size: each pair of processes has one. */
+static void compare_cells(struct matching *m, struct cell *const *cells, size_t count)
+{
+    double *means = xfa_alloc((count + 1) * sizeof *means);
+    for (size_t i = 0; i < count; i++)
+        means[i] = mean_of(cells[i]);
+    double usual = xfa_rank_median(means, count);
+    for (size_t i = 0; count >= XFA_LEAST_RANKS && i < count; i++) {
+        struct peers_key key = {cells[i]->key.a, cells[i]->key.b};
+        struct peers *peers = xfa_table_put(&m->peers, &key);
+        peers->took_ns += cells[i]->ns;
+        peers->usual_ns += usual * (double)cells[i]->count;
+    }
+    free(means);
+}
+
+static void add_up_cells(struct matching *m)
+{
+    size_t count = m->cells.count;
+    struct cell **cells = xfa_alloc((count + 1) * sizeof *cells);
+    for (size_t i = 0; i < count; i++)
+        cells[i] = xfa_table_at(&m->cells, i);
+    qsort(cells, count, sizeof *cells, by_size);
+    for (size_t at = 0, next; at < count; at = next) {
+        for (next = at + 1; next < count && same_size(cells[next], cells[at]);)
+            next++;
+        compare_cells(m, &cells[at], next - at);
+    }
+    free(cells);
+}
+
+/* How slow it is with the peer with which it is fastest. */
+static void add_up_peers(struct matching *m)
+{
+    struct xfa_matched *matched = m->matched;
+    for (size_t i = 0; i < m->peers.count; i++) {
+        const struct peers *peers = xfa_table_at(&m->peers, i);
+        const uint32_t ends[2] = {peers->key.a, peers->key.b};
+        for (size_t k = 0; k < 2 && peers->usual_ns > 0; k++) {
+            struct xfa_message_process_sum *sum = &matched->processes[ends[k]];
+            sum->peers++;
+            sum->slower = fmin(sum->slower, peers->took_ns / peers->usual_ns); /* not NAN */
+        }
+    }
+    for (size_t i = 0; i < matched->process_count; i++)
+        if (matched->processes[i].peers < 2)
+            matched->processes[i].slower = NAN;
+}
+
+static size_t figures_of(const struct xfa_matched *matched, double *figures)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < matched->process_count; i++)
+        if (!isnan(matched->processes[i].slower))
+            figures[count++] = matched->processes[i].slower;
+    return count;
+}
+
+static void find_slow(struct matching *m)
+{
+    struct xfa_matched *matched = m->matched;
+    double *figures = xfa_alloc((matched->process_count + 1) * sizeof *figures);
+    add_up_cells(m);
+    add_up_peers(m);
+    size_t count = figures_of(matched, figures);
+    matched->usual = xfa_rank_median(figures, count);
+    for (size_t i = 0; i < count; i++)
+        figures[i] = fabs(figures[i] - matched->usual);
+    double mad = xfa_rank_median(figures, count);
+    for (size_t i = 0; count >= XFA_LEAST_RANKS && i < matched->process_count; i++) {
+        struct xfa_message_process_sum *sum = &matched->processes[i];
+        sum->stands_out = sum->slower > matched->usual &&
+                          xfa_is_far(sum->slower, matched->usual, mad, matched->usual);
+    }
+    free(figures);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
+void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
+                        const struct xfa_achievable *achievable)
+{
+    struct matching m = {.matched = matched, .messages = messages, .achievable = achievable};
+    *matched = (struct xfa_matched){.any = messages->calls > 0, .usual = NAN};
+    if (!matched->any)
+        return;
+    matched->process_count = messages->run->process_count;
+    matched->processes = xfa_alloc((matched->process_count + 1) * sizeof *matched->processes);
+    for (size_t i = 0; i < matched->process_count; i++)
+        matched->processes[i].slower = NAN;
+    xfa_table_init(&m.cells, sizeof(struct cell_key), sizeof(struct cell));
+    xfa_table_init(&m.peers, sizeof(struct peers_key), sizeof(struct peers));
+    xfa_table_init(&m.paths, sizeof(struct host_path_key), sizeof(struct host_path));
+    if (messages->kept_count)
+        qsort(messages->kept, messages->kept_count, sizeof *messages->kept, by_channel);
+    set_clocks(&m);
+    each_group(&m, tell_pair, tell_collective, alone);
+    find_slow(&m);
+    xfa_table_free(&m.cells);
+    xfa_table_free(&m.peers);
+    xfa_table_free(&m.paths);
+}
+
+void xfa_matched_free(struct xfa_matched *matched)
+{
+    free(matched->processes);
+    xfa_host_clocks_free(&matched->clocks);
+    *matched = (struct xfa_matched){0};
+}

@@ -1,0 +1,57 @@
+/*
+ * Messages matched across the processes of a run: the n-th send of a communicator, two ranks and a
+ * tag with the n-th receive; the n-th collective of a communicator with that of all its ranks. Only
+ * where both sides (all ranks) recorded equally many, and their order is known: else one side's
+ * recording began later, or was cut short, and nothing is matched there.
+ *
+ * Of what the host waited in a call, or in the call that waited for its request, the part before
+ * the other side had begun is told from the part since: a late sender, or a late receiver, from the
+ * link. In a collective nobody is waited for once the last rank has come. Where the two are on
+ * hosts whose clocks are not known to a tenth of the wait, neither is told.
+ *
+ * How long a message took, since both sides had begun, is known where the receive blocked, or where
+ * at least half of that time was spent in the call that waited for it: else it may have arrived
+ * before.
+ *
+ * A rank is slow where its messages take longer, since both sides had begun, than the median of all
+ * pairs of ranks takes for the same sizes (in powers of two), within a host or between hosts: with
+ * every one of its peers, of which it has two at least, so that one slow link blames nobody. What
+ * counts is how slow it is with the peer with which it is fastest; how much is slow is found by the
+ * test of ranks.h.
+ */
+#ifndef XFA_MESSAGE_MATCH_H
+#define XFA_MESSAGE_MATCH_H
+
+#include "analyzer/pass/achievable_message.h"
+#include "analyzer/sums/host_clocks.h"
+#include "analyzer/sums/messages.h"
+
+#define XFA_MAX_MESSAGE_CELLS (1u << 18)
+
+/* What is known of a process. */
+struct xfa_message_process_sum {
+    uint64_t collectives; /* that were told */
+    uint64_t last;        /* of these, in which it came last */
+    double others_ns;     /* what others waited for it there, added up */
+    uint64_t peers;       /* with which it had messages of sizes that XFA_LEAST_RANKS pairs have */
+    double slower;   /* what these took, as a part of what the median takes: with the fastest of
+                        them; NAN = not known */
+    bool stands_out; /* it is slower than the others */
+};
+
+struct xfa_matched {
+    bool any;                                  /* a message was recorded */
+    uint64_t messages;                         /* matched: both sides count once */
+    uint64_t alone;                            /* kept calls whose other side is not known */
+    struct xfa_message_process_sum *processes; /* by number */
+    size_t process_count;
+    double usual; /* median of `slower` */
+    struct xfa_host_clocks clocks;
+};
+
+/* Adds to the rows what matching tells. Once, when all processes were read. */
+void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
+                        const struct xfa_achievable *achievable);
+void xfa_matched_free(struct xfa_matched *matched);
+
+#endif

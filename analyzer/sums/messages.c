@@ -1,0 +1,572 @@
+#include "analyzer/sums/messages.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/compare.h"
+
+#define NOT_KEPT UINT32_MAX
+#define NCCL_CALLS                                                                                 \
+    4096 /* whose kernels are looked for, by the lower bits of their correlations                  \
+          */
+
+struct channel {
+    struct channel_key { /* key */
+        uint64_t channel;
+        uint32_t side, reserved;
+    } key;
+    uint32_t count;
+    uint64_t last_ns; /* begin of the one counted last */
+    uint32_t communicator;
+    bool unsure;
+};
+
+/* A request that has begun. */
+struct request {
+    uint64_t request; /* key: handle, used again once it is complete */
+    uint64_t began_ns;
+    uint32_t row, kept;
+    uint32_t communicator;
+    uint32_t rank, tag; /* of a receive from any rank, which is counted once its sender is known */
+    bool open, any;
+};
+
+/* The last call of a thread that waited, and the rows of what it found complete. */
+struct waited {
+    int32_t tid; /* key */
+    uint64_t start_ns, end_ns;
+    uint32_t *rows;
+    size_t count, capacity;
+};
+
+struct member {
+    struct member_key { /* key */
+        uint64_t id;
+        uint32_t rank, reserved;
+    } key;
+    uint32_t process;
+};
+
+struct nccl_call {
+    uint32_t correlation; /* 0 = none */
+    uint32_t row;
+    uint64_t bytes;
+    bool several; /* calls of different rows have it */
+};
+
+struct xfa_message_process {
+    struct xfa_process *process;
+    struct xfa_communicators communicators;
+    struct xfa_table channels, requests, waits;
+    struct nccl_call *nccl; /* NCCL_CALLS; NULL: none was made */
+};
+
+static struct xfa_message_row *row_at(const struct xfa_messages *messages, uint32_t row)
+{
+    return xfa_table_at(&messages->rows, row);
+}
+
+/* ---- keeping ----------------------------------------------------------------------------------
+ */
+
+static bool is_chosen(const struct xfa_messages *messages, uint64_t channel, uint32_t n)
+{
+    uint64_t of = channel ^ n * UINT64_C(0x9e3779b97f4a7c15);
+    return (XXH3_64bits(&of, sizeof of) & messages->mask) == 0;
+}
+
+/* Half of them go; requests that have begun know where theirs lie. */
+static void thin_out(struct xfa_messages *messages)
+{
+    uint32_t *moved = xfa_alloc_unset((messages->kept_count + 1) * sizeof *moved);
+    size_t count = 0;
+    messages->mask = 2 * messages->mask + 1;
+    for (size_t i = 0; i < messages->kept_count; i++) {
+        const struct xfa_kept_message *one = &messages->kept[i];
+        bool stays = is_chosen(messages, one->channel, one->n);
+        moved[i] = stays ? (uint32_t)count : NOT_KEPT;
+        if (stays)
+            messages->kept[count++] = *one;
+    }
+    messages->kept_count = count;
+    for (size_t i = 0; i < messages->now->requests.count; i++) {
+        struct request *request = xfa_table_at(&messages->now->requests, i);
+        if (request->kept != NOT_KEPT)
+            request->kept = moved[request->kept];
+    }
+    free(moved);
+}
+
+static uint32_t keep(struct xfa_messages *messages, const struct xfa_kept_message *one)
+{
+    if (!is_chosen(messages, one->channel, one->n))
+        return NOT_KEPT;
+    if (messages->kept_count >= XFA_MAX_MESSAGES)
+        thin_out(messages);
+    if (!is_chosen(messages, one->channel, one->n) || messages->kept_count >= XFA_MAX_MESSAGES)
+        return NOT_KEPT;
+    messages->kept = xfa_room(messages->kept, &messages->kept_capacity, messages->kept_count + 1,
+                              sizeof *messages->kept);
+    messages->kept[messages->kept_count] = *one;
+    return (uint32_t)messages->kept_count++;
+}
+
+static uint64_t channel_of(const struct xfa_known_communicator *communicator, uint32_t from,
+                           uint32_t to, uint32_t tag)
+{
+    const struct {
+        uint64_t id;
+        uint32_t from, to, tag, reserved;
+    } key = {communicator->id, from, to, tag, 0};
+    return XXH3_64bits(&key, sizeof key);
+}
+
+/* The channel of one more call there, counted; NULL: there are too many. */
+static struct channel *count_in(struct xfa_messages *messages, uint64_t of,
+                                enum xfa_message_side side, uint64_t begin_ns,
+                                const struct xfa_known_communicator *communicator)
+{
+    struct channel_key key = {.channel = of, .side = side};
+    struct xfa_table *channels = &messages->now->channels;
+    if (!xfa_table_get(channels, &key) && channels->count >= XFA_MAX_CHANNELS) {
+        messages->not_kept++;
+        return NULL;
+    }
+    struct channel *channel = xfa_table_put(channels, &key);
+    channel->unsure = channel->unsure || begin_ns < channel->last_ns;
+    channel->last_ns = begin_ns;
+    channel->communicator = communicator->number;
+    channel->count++;
+    return channel;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+static bool is_gpu(const struct xfa_event *event)
+{
+    return event->src_mem == XFT_MEM_DEVICE || event->dst_mem == XFT_MEM_DEVICE;
+}
+
+static void set_ranks(struct xfa_message_key *key, const struct xfa_message *message,
+                      const struct xfa_known_communicator *communicator)
+{
+    uint32_t own = xfa_communicator_rank(communicator, communicator ? communicator->rank : 0);
+    key->to = xfa_communicator_rank(communicator, message->to);
+    key->from = xfa_communicator_rank(communicator, message->from);
+    if (message->what == XFT_MESSAGE_SEND || message->what == XFT_MESSAGE_PUT)
+        key->from = own;
+    if (message->what == XFT_MESSAGE_RECV || message->what == XFT_MESSAGE_GET)
+        key->to = own;
+    if (xft_message_is_collective(message->what))
+        key->from = XFT_RANK_NONE;
+    if (message->what == XFT_MESSAGE_WAIT)
+        key->from = key->to = XFT_RANK_NONE;
+}
+
+static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *event,
+                       const struct xfa_known_communicator *communicator)
+{
+    struct xfa_message_key key;
+    memset(&key, 0, sizeof key);
+    key.site = xfa_site_of(event)->number;
+    key.function = xfa_function_of(event)->number;
+    key.what = event->message.what;
+    key.gpu = is_gpu(event);
+    key.communicator = communicator ? communicator->id : 0;
+    set_ranks(&key, &event->message, communicator);
+    if (!xfa_table_get(&messages->rows, &key) && messages->rows.count >= XFA_MAX_MESSAGE_ROWS) {
+        key.site = xfa_process_site(event->process, 0)->number;
+        key.communicator = 0;
+        key.from = key.to = XFT_RANK_ANY;
+    }
+    struct xfa_message_row *row = xfa_table_put(&messages->rows, &key);
+    row->size = communicator ? communicator->size : 0;
+    return xfa_table_place(&messages->rows, row);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+static struct xfa_kept_message kept_of(const struct xfa_event *event, uint32_t row,
+                                       const struct xfa_known_communicator *communicator)
+{
+    bool blocks = !(event->flags & XFT_ASYNC);
+    return (struct xfa_kept_message){.row = row,
+                                     .process = event->process->number,
+                                     .rank = communicator->rank,
+                                     .size = communicator->size,
+                                     .begin_ns = event->start_ns,
+                                     .end_ns = event->end_ns,
+                                     .wait_ns = event->start_ns,
+                                     .bytes = event->bytes,
+                                     .what = event->message.what,
+                                     .done = blocks,
+                                     .blocks = blocks};
+}
+
+static uint32_t keep_side(struct xfa_messages *messages, struct xfa_kept_message one,
+                          enum xfa_message_side side, uint64_t of,
+                          const struct xfa_known_communicator *communicator)
+{
+    struct channel *channel = count_in(messages, of, side, one.begin_ns, communicator);
+    if (!channel)
+        return NOT_KEPT;
+    one.channel = of;
+    one.n = channel->count;
+    one.side = (uint8_t)side;
+    return keep(messages, &one);
+}
+
+static bool sends(unsigned what)
+{
+    return what == XFT_MESSAGE_SEND || what == XFT_MESSAGE_SENDRECV;
+}
+
+static bool receives(unsigned what)
+{
+    return what == XFT_MESSAGE_RECV || what == XFT_MESSAGE_SENDRECV;
+}
+
+/* A receive whose sender is known. Of any tag it takes what another receive would have had. */
+static uint32_t keep_receive(struct xfa_messages *messages, struct xfa_kept_message one,
+                             uint32_t from, uint32_t tag,
+                             struct xfa_known_communicator *communicator)
+{
+    if (from == XFT_RANK_NONE)
+        return NOT_KEPT;
+    if (from == XFT_RANK_ANY || tag > INT32_MAX) {
+        communicator->unsure = true;
+        messages->not_kept++;
+        return NOT_KEPT;
+    }
+    return keep_side(messages, one, XFA_RECEIVES,
+                     channel_of(communicator, from, communicator->rank, tag), communicator);
+}
+
+/* Where its part lies that a request waits for. */
+static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event *event,
+                          uint32_t row, struct xfa_known_communicator *communicator)
+{
+    const struct xfa_message *message = &event->message;
+    struct xfa_kept_message one = kept_of(event, row, communicator);
+    uint32_t kept = NOT_KEPT, tag = (uint32_t)message->tag;
+    if (xft_message_is_collective(message->what))
+        return keep_side(messages, one, XFA_TAKES_PART,
+                         channel_of(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0), communicator);
+    if (sends(message->what) && message->to < XFT_RANK_ANY)
+        kept =
+            keep_side(messages, one, XFA_SENDS,
+                      channel_of(communicator, communicator->rank, message->to, tag), communicator);
+    one.bytes = message->arrives;
+    if (receives(message->what) && (one.blocks || message->from != XFT_RANK_ANY))
+        kept = keep_receive(messages, one, message->from, tag, communicator);
+    return kept;
+}
+
+static void begin_request(struct xfa_messages *messages, const struct xfa_event *event,
+                          uint32_t row, uint32_t kept)
+{
+    struct xfa_table *requests = &messages->now->requests;
+    if (!xfa_table_get(requests, &event->stream) && requests->count >= XFA_MAX_REQUESTS)
+        return;
+    struct request *request = xfa_table_put(requests, &event->stream);
+    request->open = true;
+    request->began_ns = event->start_ns;
+    request->row = row;
+    request->kept = kept;
+    request->communicator = event->message.communicator;
+    request->any = receives(event->message.what) && event->message.from == XFT_RANK_ANY;
+    request->tag = (uint32_t)event->message.tag;
+}
+
+/* ---- waits ------------------------------------------------------------------------------------
+ */
+
+static void share_out(struct xfa_messages *messages, struct waited *waited)
+{
+    double ns = waited->end_ns > waited->start_ns ? (double)(waited->end_ns - waited->start_ns) : 0;
+    for (size_t i = 0; i < waited->count; i++)
+        row_at(messages, waited->rows[i])->wait_ns += ns / (double)waited->count;
+    waited->count = 0;
+}
+
+static struct waited *wait_of(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    struct waited *waited = xfa_table_put(&messages->now->waits, &event->tid);
+    if (waited->start_ns != event->start_ns || waited->end_ns != event->end_ns)
+        share_out(messages, waited);
+    waited->start_ns = event->start_ns;
+    waited->end_ns = event->end_ns;
+    return waited;
+}
+
+static void complete(struct xfa_messages *messages, const struct xfa_event *event,
+                     struct request *request)
+{
+    struct xfa_known_communicator *communicator =
+        xfa_communicators_of(&messages->now->communicators, request->communicator);
+    if (request->any && communicator) {
+        struct xfa_kept_message one = {.row = request->row,
+                                       .process = event->process->number,
+                                       .rank = communicator->rank,
+                                       .size = communicator->size,
+                                       .begin_ns = request->began_ns,
+                                       .what = XFT_MESSAGE_RECV};
+        request->kept =
+            keep_receive(messages, one, event->message_end.from, request->tag, communicator);
+    }
+    if (request->kept == NOT_KEPT)
+        return;
+    struct xfa_kept_message *kept = &messages->kept[request->kept];
+    kept->done = !(event->flags & XFT_FAILED);
+    kept->end_ns = event->end_ns;
+    kept->wait_ns = event->start_ns;
+    if (event->message_end.arrived)
+        kept->bytes = event->message_end.arrived;
+}
+
+static void take_end(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    struct request *request = xfa_table_get(&messages->now->requests, &event->stream);
+    if (!request || !request->open || request->began_ns != event->message_end.began_ns)
+        return;
+    request->open = false;
+    struct waited *waited = wait_of(messages, event);
+    waited->rows =
+        xfa_room(waited->rows, &waited->capacity, waited->count + 1, sizeof *waited->rows);
+    waited->rows[waited->count++] = request->row;
+    struct xfa_message_row *row = row_at(messages, request->row);
+    if (event->flags & XFT_FAILED)
+        row->failed++;
+    else if (receives(row->key.what))
+        row->arrived = xfa_add(row->arrived, event->message_end.arrived);
+    complete(messages, event, request);
+}
+
+/* ---- NCCL -------------------------------------------------------------------------------------
+ */
+
+static void note_nccl(struct xfa_messages *messages, const struct xfa_event *event, uint32_t row)
+{
+    struct xfa_message_process *now = messages->now;
+    uint64_t bytes = event->bytes > event->message.arrives ? event->bytes : event->message.arrives;
+    if (!now->nccl)
+        now->nccl = xfa_alloc(NCCL_CALLS * sizeof *now->nccl);
+    struct nccl_call *call = &now->nccl[event->correlation % NCCL_CALLS];
+    bool more = call->correlation == event->correlation;
+    bool several = more && (call->several || call->row != row);
+    *call = (struct nccl_call){event->correlation, row, more ? xfa_add(call->bytes, bytes) : bytes,
+                               several};
+}
+
+static void take_kernel(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    const struct xfa_message_process *now = messages->now;
+    struct nccl_call *call =
+        now->nccl && event->correlation ? &now->nccl[event->correlation % NCCL_CALLS] : NULL;
+    if (!call || call->correlation != event->correlation || call->several)
+        return;
+    struct xfa_message_row *row = row_at(messages, call->row);
+    row->kernel_bytes = xfa_add(row->kernel_bytes, call->bytes);
+    row->kernel_ns += xfa_event_ns(event);
+    call->bytes = 0; /* of further kernels of the call */
+}
+
+/* ---- the observer -----------------------------------------------------------------------------
+ */
+
+static void take_message(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    const struct xfa_message *message = &event->message;
+    struct xfa_known_communicator *communicator =
+        xfa_communicators_of(&messages->now->communicators, message->communicator);
+    uint32_t at = row_of(messages, event, communicator);
+    struct xfa_message_row *row = row_at(messages, at);
+    bool failed = event->flags & XFT_FAILED || event->status != 0;
+    double ns = xfa_event_ns(event);
+    row->calls++;
+    row->failed += failed;
+    row->ns += ns;
+    messages->calls++;
+    messages->ns += ns;
+    if (message->what == XFT_MESSAGE_WAIT) {
+        wait_of(messages, event);
+        return;
+    }
+    if (failed)
+        return;
+    bool ends_later = event->flags & XFT_ASYNC && receives(message->what);
+    row->sent = xfa_add(row->sent, event->bytes);
+    row->arrived = xfa_add(row->arrived, ends_later ? 0 : message->arrives);
+    messages->all_sent = xfa_add(messages->all_sent, event->bytes);
+    if (message->level == XFT_LEVEL_NCCL) {
+        if (event->correlation)
+            note_nccl(messages, event, at);
+        return;
+    }
+    bool may_match = communicator && communicator->shared && communicator->rank < XFT_RANK_ANY;
+    uint32_t kept = may_match ? keep_call(messages, event, at, communicator) : NOT_KEPT;
+    if (event->flags & XFT_ASYNC)
+        begin_request(messages, event, at, kept);
+}
+
+static void take_communicator(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    struct member_key key = {.id = event->communicator.id};
+    xfa_communicators_add(&messages->now->communicators, event);
+    if (key.id == 0 || event->communicator.rank >= XFT_RANK_ANY ||
+        messages->members.count >= XFA_MAX_MEMBERS_KNOWN)
+        return;
+    key.rank = (uint32_t)event->communicator.rank;
+    struct member *member = xfa_table_put(&messages->members, &key);
+    member->process = event->process->number;
+}
+
+static void take_event(void *self, const struct xfa_event *event)
+{
+    struct xfa_messages *messages = self;
+    switch (event->kind) {
+    case XFT_EVENT_MESSAGE:
+        take_message(messages, event);
+        break;
+    case XFT_EVENT_MESSAGE_END:
+        take_end(messages, event);
+        break;
+    case XFT_EVENT_COMMUNICATOR:
+        take_communicator(messages, event);
+        break;
+    default: /* KERNEL */
+        take_kernel(messages, event);
+        break;
+    }
+}
+
+static uint64_t begin(void *self, struct xfa_process *process)
+{
+    struct xfa_messages *messages = self;
+    struct xfa_message_process *now = messages->now = xfa_alloc(sizeof *now);
+    now->process = process;
+    xfa_communicators_begin(&now->communicators);
+    xfa_table_init(&now->channels, sizeof(struct channel_key), sizeof(struct channel));
+    xfa_table_init(&now->requests, sizeof(uint64_t), sizeof(struct request));
+    xfa_table_init(&now->waits, sizeof(int32_t), sizeof(struct waited));
+    return XFA_ALL_KINDS;
+}
+
+static void forget(struct xfa_messages *messages)
+{
+    struct xfa_message_process *now = messages->now;
+    if (!now)
+        return;
+    for (size_t i = 0; i < now->waits.count; i++)
+        free(((struct waited *)xfa_table_at(&now->waits, i))->rows);
+    xfa_communicators_end(&now->communicators);
+    xfa_table_free(&now->channels);
+    xfa_table_free(&now->requests);
+    xfa_table_free(&now->waits);
+    free(now->nccl);
+    free(now);
+    messages->now = NULL;
+}
+
+/* How many calls each channel had, which both sides must have had. */
+static void count_channels(struct xfa_messages *messages)
+{
+    const struct xfa_message_process *now = messages->now;
+    for (size_t i = messages->kept_count; i-- > 0;) {
+        struct xfa_kept_message *one = &messages->kept[i];
+        if (one->process != now->process->number)
+            break;
+        struct channel_key key = {.channel = one->channel, .side = one->side};
+        const struct channel *channel = xfa_table_get(&now->channels, &key);
+        const struct xfa_known_communicator *communicator =
+            xfa_communicators_of(&now->communicators, channel->communicator);
+        bool unsure = channel->unsure ||
+                      (one->side == XFA_RECEIVES && (!communicator || communicator->unsure));
+        one->of = unsure ? 0 : channel->count;
+    }
+}
+
+static void end(void *self, struct xfa_process *process)
+{
+    struct xfa_messages *messages = self;
+    (void)process;
+    for (size_t i = 0; i < messages->now->waits.count; i++)
+        share_out(messages, xfa_table_at(&messages->now->waits, i));
+    count_channels(messages);
+    forget(messages);
+}
+
+struct xfa_observer xfa_messages_observer(struct xfa_messages *messages)
+{
+    xfa_table_init(&messages->rows, sizeof(struct xfa_message_key), sizeof(struct xfa_message_row));
+    xfa_table_init(&messages->members, sizeof(struct member_key), sizeof(struct member));
+    return (struct xfa_observer){.name = "messages",
+                                 .kinds = XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_KERNEL),
+                                 .self = messages,
+                                 .process = begin,
+                                 .event = take_event,
+                                 .end = end};
+}
+
+void xfa_messages_free(struct xfa_messages *messages)
+{
+    forget(messages);
+    xfa_table_free(&messages->rows);
+    xfa_table_free(&messages->members);
+    free(messages->kept);
+}
+
+const struct xfa_process *xfa_messages_process(const struct xfa_messages *messages, uint64_t id,
+                                               uint32_t rank)
+{
+    const struct member_key key = {.id = id, .rank = rank};
+    const struct member *member = xfa_table_get(&messages->members, &key);
+    return member ? messages->run->processes[member->process] : NULL;
+}
+
+/* ---- what it comes to -------------------------------------------------------------------------
+ */
+
+double xfa_message_gbps(const struct xfa_message_row *row)
+{
+    if (row->kernel_ns > 0)
+        return (double)row->kernel_bytes / row->kernel_ns;
+    return row->timed_ns > 0 && row->timed_bytes ? (double)row->timed_bytes / row->timed_ns : NAN;
+}
+
+double xfa_message_achievable_gbps(const struct xfa_message_row *row)
+{
+    return row->achievable_ns > 0 && row->priced_bytes
+               ? (double)row->priced_bytes / row->achievable_ns
+               : NAN;
+}
+
+static int by_time(const void *a, const void *b, void *of)
+{
+    const struct xfa_message_row *x = *(struct xfa_message_row *const *)a;
+    const struct xfa_message_row *y = *(struct xfa_message_row *const *)b;
+    const struct xfa_run *run = of;
+    int order = xfa_descending(x->ns + x->wait_ns, y->ns + y->wait_ns);
+    if (order == 0)
+        order = strcmp(xfa_run_site(run, x->key.site)->text, xfa_run_site(run, y->key.site)->text);
+    if (order == 0)
+        order = strcmp(xfa_run_function(run, x->key.function)->name,
+                       xfa_run_function(run, y->key.function)->name);
+    return order ? order : memcmp(&x->key.from, &y->key.from, sizeof x->key - 16);
+}
+
+const struct xfa_message_row **xfa_messages_order(const struct xfa_messages *messages)
+{
+    const struct xfa_message_row **order = xfa_alloc((messages->rows.count + 1) * sizeof *order);
+    for (size_t i = 0; i < messages->rows.count; i++)
+        order[i] = xfa_table_at(&messages->rows, i);
+    qsort_r(order, messages->rows.count, sizeof *order, by_time, messages->run);
+    return order;
+}

@@ -1,0 +1,113 @@
+/*
+ * Messages: what calls of MPI and NCCL moved between processes (message.h), by call site, function,
+ * operation, communicator and ranks.
+ *
+ * A call that waits for requests has a row of its own, of the operation "wait": its time is in no
+ * other row's time in calls. What its requests' rows have of it as time in waits is an equal part
+ * for each request that the call found complete.
+ *
+ * Calls are kept to be matched across processes, which message_match.h does once all were read: at
+ * most XFA_MAX_MESSAGES of the run. Where there are more a random part of them is kept, both sides
+ * of a message or none (by a hash of the channel and of the number in it). NCCL's calls return
+ * before the work is done, and are not matched; what their kernels took is known.
+ */
+#ifndef XFA_MESSAGES_H
+#define XFA_MESSAGES_H
+
+#include "analyzer/sums/communicators.h"
+
+#define XFA_MAX_MESSAGE_ROWS 32768 /* further ones count to the site "no call stack" */
+#define XFA_MAX_MESSAGES (1u << 19)
+#define XFA_MAX_CHANNELS (1u << 18) /* of a process; messages of further ones are not matched */
+#define XFA_MAX_REQUESTS 65536      /* likewise of requests */
+
+struct xfa_message_key {   /* zeroed before it is filled in */
+    uint64_t communicator; /* id; 0 = not known */
+    uint32_t site, function;
+    uint32_t from, to; /* ranks of the run; of a collective XFT_RANK_NONE, and its root */
+    uint8_t what;      /* enum xft_message */
+    uint8_t gpu;       /* what is sent or where it arrives is device memory */
+    uint8_t reserved[6];
+};
+
+/* What calls of one row did. Times are ns of the host, added up over ranks. */
+struct xfa_message_row {
+    struct xfa_message_key key;
+    uint64_t calls, failed;
+    uint64_t sent, arrived; /* bytes; of a non-blocking receive those that its end tells */
+    double ns;              /* in the calls */
+    double wait_ns;         /* in calls that waited for them */
+    uint32_t size;          /* ranks of the communicator; 0 = not known */
+    /* NCCL, of calls that have kernels of their own: */
+    uint64_t kernel_bytes;
+    double kernel_ns;
+    /* Of those that were matched (message_match.h): */
+    uint64_t matched;
+    uint64_t told;         /* those of which the next two are known */
+    double before_ns;      /* waited before the other side began, or the last of all */
+    double since_ns;       /* waited since */
+    uint64_t timed;        /* those of which is known when they had arrived */
+    uint64_t timed_bytes;  /* of these */
+    double timed_ns;       /* since both sides had begun */
+    uint64_t priced;       /* those of these of which is known what was achievable */
+    uint64_t priced_bytes; /* of these */
+    double priced_ns;      /* what these took */
+    double achievable_ns;  /* what they could have taken */
+};
+
+enum xfa_message_side { XFA_SENDS, XFA_RECEIVES, XFA_TAKES_PART };
+
+/* A call that may be matched. Times are of the process's clock. */
+struct xfa_kept_message {
+    uint64_t channel; /* hash of communicator, ranks and tag */
+    uint32_t n, of; /* number in the channel, and how many the process has there; of 0: they cannot
+                       be told apart */
+    uint32_t row, process;
+    uint32_t rank, size; /* of the process in the communicator, and of that */
+    uint64_t begin_ns, end_ns;
+    uint64_t wait_ns; /* since when the host waited for it; of a blocking call its begin */
+    uint64_t bytes;
+    uint8_t side; /* enum xfa_message_side */
+    uint8_t what;
+    bool done; /* end_ns is known */
+    bool blocks;
+};
+
+struct xfa_message_process; /* messages.c */
+
+struct xfa_messages {
+    struct xfa_run *run;
+    struct xfa_table rows; /* struct xfa_message_row */
+    struct xfa_kept_message *kept;
+    size_t kept_count, kept_capacity;
+    uint64_t mask; /* of the hashes that are kept: these bits are 0 */
+    uint64_t calls, all_sent;
+    double ns;         /* in all calls, waits as well */
+    uint64_t not_kept; /* calls that no limit or order lets match; a part by chance not counted */
+    struct xfa_table members; /* messages.c: which process has which rank */
+    struct xfa_message_process *now;
+};
+
+#define XFA_MAX_MEMBERS_KNOWN (1u << 20)
+
+/* The process that has that rank of a communicator (its id); NULL: not known. */
+const struct xfa_process *xfa_messages_process(const struct xfa_messages *messages, uint64_t id,
+                                               uint32_t rank);
+
+struct xfa_observer xfa_messages_observer(struct xfa_messages *messages); /* starts with run set */
+void xfa_messages_free(struct xfa_messages *messages);
+
+static inline struct xfa_message_row *xfa_message_row(const struct xfa_messages *messages, size_t i)
+{
+    return xfa_table_at(&messages->rows, i);
+}
+
+/* What of a row's time can be set to its bytes: since both sides had begun, or what the kernels of
+ * NCCL took. NAN = not known. */
+double xfa_message_gbps(const struct xfa_message_row *row);
+double xfa_message_achievable_gbps(const struct xfa_message_row *row);
+
+/* Longest first, by time in calls and waits; the caller frees the array of rows.count pointers. */
+const struct xfa_message_row **xfa_messages_order(const struct xfa_messages *messages);
+
+#endif
