@@ -124,17 +124,17 @@ class Stage:
 
     def kernel(self, slot):
         source = self.hosts if "mapped" in self.wastes else self.devices
-        table = self.d_table + 1 if "repeated" in self.wastes else 0
+        table = self.d_table + 1 if "repeated" in self.s["wastes"] else 0
         kernels = 3 if "mapped" in self.s["wastes"] else 1
         for _ in range(kernels):
             self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] // kernels, source[slot] + 1, table,
                       self.results[slot] + 1)
 
-    def additions(self, slot):
+    def additions(self, slot, first):
         """Statements of wastes: the clean form has them not, or in another form."""
         size = self.s["bytes"]
-        if "repeated" in self.wastes:
-            self.copy(4, self.d_table, self.table, size, slot, UP)
+        if "repeated" in self.wastes or ("repeated" in self.s["wastes"] and first):
+            self.copy(4, self.d_table, self.table, size, slot, UP)  # once is needed
         if "unused" in self.s["wastes"]:  # the remedy leaves out the copy alone
             self.w.do("H", 5, 0, self.zeros + 1)
         if "unused" in self.wastes:
@@ -180,7 +180,7 @@ class Stage:
         self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1)
         if "mapped" not in self.wastes and not self.is_graph:
             self.upload(slot)
-        self.additions(slot)
+        self.additions(slot, number == 0)
         self.clear(slot)
         if self.is_graph:
             self.w.do("L", 3, self.graphs[slot], self.streams[slot])
