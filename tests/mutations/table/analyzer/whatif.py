@@ -230,7 +230,7 @@ ROWS = [
       "analyzer-whatif_schedule_test"),
     M("first-come-first-in-the-set", "analyzer/whatif/best_set.c",
       "        if (!take_place(",
-      "        if (tried > MOST_TRIALS || !take_place(",
+      "        if (tried > 0 || !take_place(",
       "the first choice keeps out what saves much more with others",
       "analyzer-whatif_set_test"),
     M("in-the-place-of-a-simpler-one", "analyzer/whatif/best_set.c",
