@@ -205,10 +205,19 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     return unused->given.told ? XFA_ALL_KINDS : 0;
 }
 
+/* The memory goes with the process: what was sent there last is as unused as what others of its
+ * call site sent before. */
 static void end_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
     (void)process;
+    for (size_t i = 0; i < unused->count; i++) {
+        const struct sent *sent = &unused->sent[i];
+        if (sent->row < unused->row_count && unused->rows[sent->row].sum.transfers > 0 &&
+            xfa_given_used(&unused->given, sent->start, sent->end, sent->ns, XFA_USED_READ) ==
+                XFA_USED_NOT)
+            count_unused(unused, sent);
+    }
     xfa_given_free(&unused->given);
     unused->count = 0;
 }

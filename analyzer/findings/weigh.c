@@ -199,7 +199,8 @@ static void drop_superseded(struct xfa_finding **of, size_t count)
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < count && !of[i]->idle; k++) {
             bool simpler = of[k]->remedy.kind < of[i]->remedy.kind;
-            of[i]->idle = simpler && !of[k]->idle &&
+            bool instead = of[i]->order && !of[k]->order; /* with others of the set it saves more */
+            of[i]->idle = simpler && !instead && !of[k]->idle &&
                           compete(of[i]->remedy.kind, of[k]->remedy.kind) &&
                           is_within(of[i], of[k]) &&
                           of[i]->saving.likely < XFW_HARDLY_MORE * of[k]->saving.likely;

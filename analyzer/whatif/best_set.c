@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 
@@ -361,7 +362,8 @@ static bool play_parts(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        unsigned members, double so_far)
 {
     const size_t count = whatif->count;
-    struct xfw_way *ways = xfa_alloc((trial->more + 1) * sizeof *ways);
+    const unsigned more = trial->members - members;
+    struct xfw_way *ways = xfa_alloc((more + 1) * sizeof *ways);
     unsigned *order = xfa_alloc((count + 1) * sizeof *order);
     for (unsigned place = members + 1; place <= trial->members; place++) {
         for (size_t i = 0; i < count; i++)
@@ -369,7 +371,7 @@ static bool play_parts(struct xfw_replays *replays, struct xfw_whatif *whatif,
         ways[place - members - 1].certainty = XFW_LIKELY;
         xfw_way_of(&ways[place - members - 1], changes, order, count, SIZE_MAX, SIZE_MAX);
     }
-    bool done = xfw_replays_play(replays, ways, trial->more);
+    bool done = xfw_replays_play(replays, ways, more);
     for (unsigned place = members + 1; place <= trial->members && done; place++) {
         double ns = ways[place - members - 1].run_ns;
         for (size_t i = 0; i < count; i++)
@@ -377,7 +379,7 @@ static bool play_parts(struct xfw_replays *replays, struct xfw_whatif *whatif,
                 join(whatif, i, place, so_far - ns);
         so_far = ns;
     }
-    free_ways(ways, trial->more);
+    free_ways(ways, more);
     free(order);
     return done;
 }
@@ -447,6 +449,90 @@ static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *wha
     return joined;
 }
 
+/* ---- one in the place of others -------------------------------------------------------------- */
+
+/* What was chosen first may keep out what is more with others: pinned copies those that overlap as
+ * well, which pay once nothing else makes the host wait. */
+static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                        size_t i)
+{
+    bool kept_out = false;
+    for (size_t k = 0; k < whatif->count; k++)
+        kept_out = kept_out || (whatif->order[k] && (changes[i]->excludes >> k & 1));
+    return kept_out && !whatif->order[i] && !changes[i]->for_comparison &&
+           whatif->alone[i].likely > XFW_LEAST_SAVED * whatif->alone_ns &&
+           ends_family(whatif, changes, i);
+}
+
+/* The set without those that `one` excludes. Returns how many are left. */
+static unsigned make_place(struct xfw_whatif *whatif, const struct xfw_change *one)
+{
+    unsigned left = 0, most = 0;
+    for (size_t k = 0; k < whatif->count; k++) {
+        most = whatif->order[k] > most ? whatif->order[k] : most;
+        whatif->order[k] = one->excludes >> k & 1 ? 0 : whatif->order[k];
+    }
+    for (unsigned place = 1; place <= most; place++)
+        for (size_t k = 0; k < whatif->count; k++)
+            if (whatif->order[k] == place)
+                whatif->order[k] = ++left;
+    return left;
+}
+
+/* Time of the run with what is tried; the whole set's. */
+static double time_of(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                      struct xfw_change *const *changes, const unsigned *order)
+{
+    struct xfw_way way = {.certainty = XFW_LIKELY};
+    xfw_way_of(&way, changes, order, whatif->count, SIZE_MAX, SIZE_MAX);
+    double ns = xfw_replays_play(replays, &way, 1) ? way.run_ns : INFINITY;
+    xfw_way_free(&way);
+    return ns;
+}
+
+/* The set with `one` in the place of those that it excludes, and what pays with that. False: it
+ * saves hardly more than these do, which are simpler. */
+static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                       struct xfw_change *const *changes, size_t one, unsigned *members,
+                       double *so_far)
+{
+    unsigned left = make_place(whatif, changes[one]);
+    double without_ns = time_of(replays, whatif, changes, whatif->order);
+    double added_ns = without_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
+    double most = without_ns - fmax(XFW_HARDLY_MORE * added_ns, added_ns + least_ns);
+    struct trial trial = all_together(whatif, changes, left, one);
+    double all_ns = time_of(replays, whatif, changes, trial.order);
+    bool pays = all_ns <= most && thin_out(replays, whatif, changes, &trial, &all_ns) &&
+                all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
+                settle_families(replays, whatif, changes, &trial, *so_far) &&
+                play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
+    if (pays) {
+        *members = trial.members;
+        *so_far = time_of(replays, whatif, changes, trial.order);
+        for (size_t i = 0; i < whatif->count; i++)
+            if (!whatif->order[i])
+                whatif->added[i] = (struct xfw_saving){NAN, NAN, NAN};
+    }
+    free(trial.order);
+    return pays;
+}
+
+static void exchange(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                     struct xfw_change *const *changes, unsigned *members, double *so_far)
+{
+    const size_t count = whatif->count;
+    unsigned *order = xfa_alloc((count + 1) * sizeof *order), tried = 0;
+    for (size_t i = 0; i < count && tried < MOST_TRIALS; i++) {
+        if (!is_kept_out(whatif, changes, i))
+            continue;
+        tried++;
+        memcpy(order, whatif->order, count * sizeof *order);
+        if (!take_place(replays, whatif, changes, i, members, so_far))
+            memcpy(whatif->order, order, count * sizeof *order);
+    }
+    free(order);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
@@ -456,6 +542,7 @@ unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     unsigned members = 0;
     while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
         members++;
+    exchange(replays, whatif, changes, &members, &so_far);
     if (members < XFW_MOST_MEMBERS)
         whatif->search.together = add_together(replays, whatif, changes, members, so_far);
     whatif->search.left_out = whatif->search.left_out || members == XFW_MOST_MEMBERS;

@@ -392,6 +392,16 @@ double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t str
     return stream < streams->stream_count ? streams->streams[stream].end : 0;
 }
 
+double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t event)
+{
+    const struct xfw_streams *streams = &schedule->streams;
+    if (event >= XFW_FIRST_SIDE_EVENT) {
+        uint32_t side = event - XFW_FIRST_SIDE_EVENT;
+        return side < streams->side_event_count ? streams->side_events[side] : 0;
+    }
+    return event < streams->event_count ? streams->events[event] : 0;
+}
+
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;

@@ -57,6 +57,8 @@ void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, d
 
 /* When all work given to a stream so far is done; how far a thread has come. */
 double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream);
+/* The end of what the event recorded last; 0: nothing yet. */
+double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t event);
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread);
 /* When the call of the op scheduled last began. */
 double xfw_schedule_last_call(const struct xfw_schedule *schedule);

@@ -90,6 +90,39 @@ static void test_costs(void **state)
     xfp_free(profile);
 }
 
+/* Half of what one asynchronous copy and the wait for it take beyond the device's time. */
+static void test_around(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct xfa_run run = {.gpu_count = 0};
+    struct xfa_achievable achievable;
+    struct xfw_asked asked = {0};
+    (void)state;
+    xfa_achievable_init(&achievable, profile, &run);
+    assert_true(isnan(xfw_around_ns(&achievable, XFT_DIR_H2D, 0)));
+    const struct xfp_path *path = xfw_host_path(&achievable, XFT_DIR_H2D, XFT_MEM_PINNED, -1, 0);
+    double device = xfp_time(path, SIZE).ns;
+    struct xfp_row row = {.at = 1, .cost = {.median = device + 3000}};
+    struct xfp_table table = {.name = "copies/single/h2d/gpu0",
+                              .by = "copies",
+                              .bytes = SIZE,
+                              .row_count = 1,
+                              .rows = &row};
+    struct xfp_table *tables = profile->tables;
+    size_t count = profile->table_count;
+    profile->tables = &table;
+    profile->table_count = 1;
+    for (unsigned i = 0; i < 2; i++) /* asked, and remembered */
+        assert_true(fabs(xfw_asked_around(&asked, &achievable, XFT_DIR_H2D, 0, 7) - 1500) < 1);
+    assert_true(xfw_asked_around(&asked, &achievable, XFT_DIR_D2H, 0, 7) == 7);
+    row.cost.median = device - 10; /* the clock's error */
+    assert_true(xfw_around_ns(&achievable, XFT_DIR_H2D, 0) == 0);
+    profile->tables = tables;
+    profile->table_count = count;
+    xfa_achievable_free(&achievable);
+    xfp_free(profile);
+}
+
 static void test_slowdowns(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
@@ -376,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_around),
         cmocka_unit_test(test_slowdowns),
         cmocka_unit_test(test_without_a_profile),
         cmocka_unit_test(test_records),

@@ -23,7 +23,7 @@ enum { LEFT, RIGHT, SITES, COPIES = 20, COPY_NS = 100000, BYTES = 1 << 20 };
 struct shorter {
     struct xfw_change change;
     bool sites[SITES];
-    double ns;
+    double ns, prepared_ns;
 };
 
 static void shorten(const struct xfw_change *change, void *state, struct xfw_player *player,
@@ -62,6 +62,15 @@ static void shorten_prepared(const struct xfw_change *change, void *state,
 {
     if (op->in_one)
         shorten(change, state, player, op);
+}
+
+/* Shorter, and more so if it was prepared. */
+static void either(const struct xfw_change *change, void *state, struct xfw_player *player,
+                   struct xfw_op *op)
+{
+    struct shorter of = *(const struct shorter *)change;
+    of.ns = op->in_one ? of.prepared_ns : of.ns;
+    shorten(&of.change, state, player, op);
 }
 
 static struct shorter half(bool second, double ns)
@@ -259,13 +268,38 @@ static void test_simpler_of_equals(void **state)
     finish(&set);
 }
 
+/* The shortest alone keeps out another one that is shorter once it is prepared; unless that is
+ * hardly more. */
+static void test_in_the_place_of_another(void **state)
+{
+    (void)state;
+    for (int hardly = 0; hardly < 2; hardly++) {
+        struct shorter all[] = {shorter(true, false, 50000), shorter(true, false, 60000),
+                                half(false, 0)};
+        static const struct xfw_change_type type = {.name = "either", .op = either};
+        all[1].change.type = &type;
+        all[1].prepared_ns = hardly ? 48000 : 10000;
+        all[2].change.first = true;
+        struct set set = set_of(all, 3);
+        const struct xfw_whatif *whatif = set.whatif;
+        assert_int_equal(whatif->order[0], hardly ? 1 : 0);
+        assert_int_equal(whatif->order[1] > 0, !hardly);
+        assert_int_equal(whatif->order[2] > 0, !hardly);
+        assert_true(saves(whatif->set.likely, hardly ? 50000 : 10000, 1));
+        assert_int_equal(isnan(whatif->added[0].likely), !hardly);
+        if (!hardly)
+            assert_true(saves(whatif->added[1].likely + whatif->added[2].likely, 10000, 1));
+        finish(&set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rest),      cmocka_unit_test(test_only_together),
         cmocka_unit_test(test_no_passengers), cmocka_unit_test(test_simpler_of_equals),
         cmocka_unit_test(test_no_rest),       cmocka_unit_test(test_simpler_first),
-        cmocka_unit_test(test_wholes_first),
+        cmocka_unit_test(test_wholes_first),  cmocka_unit_test(test_in_the_place_of_another),
     };
     return cmocka_run_group_tests_name("what if: the best set", tests, NULL, NULL);
 }

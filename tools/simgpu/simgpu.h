@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* The simulated machine's host clock: what a program on that machine would read from
- * CLOCK_MONOTONIC. Never goes back; the same for all threads. */
+ * CLOCK_MONOTONIC. Never goes back; the same for all threads, but for those that have begun as below. */
 uint64_t xferscope_simgpu_now_ns(void);
 
 /* "NAME (file)" of the machine profile that times the simulation; "" before cuInit. Static. */
@@ -20,6 +20,15 @@ const char *xferscope_simgpu_machine(void);
 
 /* Host work: advances the clock by ns. */
 void xferscope_simgpu_spend_ns(uint64_t ns);
+
+/*
+ * Under the virtual clock: the calling thread has a clock of its own, as on a processor of its own,
+ * until it calls _end(). It is number `number`, from 0, of `of` such threads, of which each waits
+ * for all the others to begin; they begin at the same time. Calls of the driver are made in the
+ * order of these clocks: a thread may not wait for another one in any other way. Not 0: it has one.
+ */
+int xferscope_simgpu_thread_begin(unsigned number, unsigned of);
+void xferscope_simgpu_thread_end(void);
 
 /*
  * Host work: bytes copied within the host by that many threads. Advances the clock by the cost that

@@ -81,6 +81,19 @@ static const struct xfp_table *host_table(const struct xfp_profile *profile, con
     return table;
 }
 
+double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction direction, int gpu)
+{
+    const char *what = direction == XFT_DIR_H2D ? "copies/single/h2d" : "copies/single/d2h";
+    const struct xfp_table *table = gpu_table(achievable, what, -1, gpu);
+    const struct xfp_path *path = xfw_host_path(achievable, direction, XFT_MEM_PINNED, -1, gpu);
+    if (!table || !path)
+        return NAN;
+    struct xfp_estimate all = xfp_table_at(table, 1), device = xfp_time(path, table->bytes);
+    if (all.basis == XFP_UNKNOWN || device.basis == XFP_UNKNOWN)
+        return NAN;
+    return fmax(0, all.ns - device.ns) / 2;
+}
+
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty)
 {
@@ -397,6 +410,22 @@ double xfw_asked_scalar(struct xfw_asked *asked, const struct xfa_achievable *ac
     *scalar =
         (struct xfw_asked_scalar){what, gpu, xfw_scalar_cost(achievable, what, gpu, otherwise)};
     return scalar->ns;
+}
+
+double xfw_asked_around(struct xfw_asked *asked, const struct xfa_achievable *achievable,
+                        enum xft_direction direction, int gpu, double otherwise)
+{
+    struct xfw_asked_around *around = NULL;
+    for (unsigned i = 0; i < XFW_ASKED_AROUND && !around; i++)
+        if (asked->around[i].there && asked->around[i].direction == direction &&
+            asked->around[i].gpu == gpu)
+            around = &asked->around[i];
+    if (!around) {
+        around = &asked->around[asked->next_around++ % XFW_ASKED_AROUND];
+        *around = (struct xfw_asked_around){true, direction, gpu,
+                                            xfw_around_ns(achievable, direction, gpu)};
+    }
+    return isnan(around->ns) ? otherwise : around->ns;
 }
 
 static void find_paths(struct xfw_directions *paths, const struct xfa_analysis *analysis,

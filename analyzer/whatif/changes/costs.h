@@ -56,6 +56,12 @@ const struct xfp_path *xfw_host_path(const struct xfa_achievable *achievable,
                                      enum xft_direction direction, enum xft_memory memory, int node,
                                      int gpu);
 
+/* From the call of an asynchronous copy to its start on an idle GPU, and from its end to the host
+ * that waits for it: half, each, of what one such copy and the wait take beyond the device's time
+ * (copies/single). A copy that blocks is submitted in another way. NAN: not measured. */
+double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
+                     int gpu);
+
 /* A GPU's table of costs, as "register/pageable", by bytes; 0: not measured. */
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty);
@@ -159,6 +165,7 @@ double xfw_share_read(const struct xfa_achievable *achievable, int gpu, uint64_t
 #define XFW_ASKED_NEAR 4   /* places that an answer may have */
 #define XFW_ASKED_PATHS 8
 #define XFW_ASKED_SCALARS 8
+#define XFW_ASKED_AROUND 4
 
 struct xfw_asked {
     struct xfw_asked_cost {
@@ -179,7 +186,13 @@ struct xfw_asked {
         int gpu;
         double ns;
     } scalars[XFW_ASKED_SCALARS];
-    unsigned next_path, next_scalar;
+    struct xfw_asked_around {
+        bool there;
+        enum xft_direction direction;
+        int gpu;
+        double ns;
+    } around[XFW_ASKED_AROUND];
+    unsigned next_path, next_scalar, next_around;
 };
 
 /* xfw_copy_cost(), xfw_host_path() and xfw_scalar_cost(). `what`: static, and always asked for with
@@ -192,6 +205,10 @@ const struct xfp_path *xfw_asked_path(struct xfw_asked *asked,
                                       int node, int gpu);
 double xfw_asked_scalar(struct xfw_asked *asked, const struct xfa_achievable *achievable,
                         const char *what, int gpu, double otherwise);
+
+/* xfw_around_ns(); `otherwise` where it was not measured. */
+double xfw_asked_around(struct xfw_asked *asked, const struct xfa_achievable *achievable,
+                        enum xft_direction direction, int gpu, double otherwise);
 
 /* xfa_achievable_ask() of classes (pass/achievable.h). */
 struct xfw_asked_times {

@@ -11,6 +11,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/feedback.h"
 #include "analyzer/whatif/changes/spans.h"
 #include "analyzer/whatif/changes/waits.h"
 #include "xferscope/trace.h"
@@ -55,9 +56,6 @@ void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
  * would save nothing, and a program that has waited for its results ends when it has them. */
 enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
 
-/* Results up to this size are taken for what a program decides by (a guess). */
-#define FLAG_BYTES 4096
-
 /* How slowly the host reads at best: a thread that had less time has not used all of the data. */
 #define READ_NS_PER_BYTE_AT_BEST 0.1
 
@@ -68,6 +66,7 @@ struct stream {
     uint64_t part;        /* from 1 on; 0: none has begun */
     double ends[PARTS];   /* a ring */
     double work_end;      /* of kernels and what else is no copy with the host */
+    double recorded_end;  /* of all its work, as recorded */
 };
 
 /* Copies that a thread does not wait for any more. */
@@ -98,14 +97,14 @@ struct state {
     struct host *hosts;
     size_t host_count, host_capacity;
     struct last last;
-    struct xfw_buffers fetched; /* host memory that copies have brought results to */
-    bool feeds_back;            /* the host sends what it has fetched, or reads without copies */
-    bool decides;               /* a few bytes have been fetched since the last wait */
-    double kernel_start;        /* of the kernel that began last */
-    uint32_t mark;              /* an event of its own, if it has one */
+    struct xfw_set sites; /* that have given work */
+    struct xfw_feedback feedback;
+    double kernel_start; /* of the kernel that began last */
+    uint32_t mark;       /* an event of its own, if it has one */
     bool has_mark;
     struct xfw_slowdowns slowdowns;
     struct xfw_asked_times asked;
+    struct xfw_asked costs;
     void *of_first; /* the state of the change that is made first */
 };
 
@@ -251,6 +250,9 @@ static void submit(const struct dataflow *flow, struct state *state, struct xfw_
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     double ns = xfw_asked_time(&state->asked, class, op->bytes)->submit_ns;
     op->awaits = XFW_AWAITS_NOTHING;
+    op->latency_ns = xfw_asked_around(&state->costs, &flow->change.analysis->achievable,
+                                      op->engine == XFW_TO_DEVICE ? XFT_DIR_H2D : XFT_DIR_D2H,
+                                      op->gpu, op->latency_ns);
     op->own_ns = isnan(ns) ? XFW_SUBMIT_NS : ns;
     op->wake_ns = 0;
     op->space_ns = xfw_min(behind, op->latency_ns);
@@ -267,8 +269,11 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
     last->pends = blocks;
     last->played = side;
     last->part = part_of(stream, up ? XFW_STAGE_TO_DEVICE : XFW_STAGE_TO_HOST, false);
-    double after = up ? xfw_spans_written(&state->spans, op->src, op->bytes)
-                      : xfw_spans_computed(&state->spans, op->src, op->bytes, stream->work_end);
+    double after = 0;
+    if (!up)
+        after = xfw_spans_computed(&state->spans, op->src, op->bytes, stream->work_end);
+    else if (!op->made_up || op->src != op->dst) /* else it sends what the host has anew */
+        after = xfw_spans_written(&state->spans, op->src, op->bytes);
     if (!up) {
         after = xfw_max(after, xfw_spans_written(&state->spans, op->src, op->bytes));
         after = xfw_max(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
@@ -385,32 +390,14 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
 
 /* ---- events and waits ----------------------------------------------- */
 
-/* Whether the host seems to need results before it can go on: it sends what it has fetched, looks
- * at a few bytes, or reads results without a copy, which no trace shows. */
-static void note_feedback(struct state *state, const struct xfw_change *change,
-                          const struct xfw_op *op)
-{
-    struct xfw_host_memory host;
-    if (op->kind == XFT_EVENT_ALLOC &&
-        (op->memory == XFT_MEM_MANAGED || op->memory == XFT_MEM_MAPPED))
-        state->feeds_back = true;
-    if (!xfw_host_memory(change->analysis, op, &host))
-        return;
-    if (!host.to_host)
-        state->feeds_back =
-            state->feeds_back || xfw_buffers_find(&state->fetched, 0, host.first) != SIZE_MAX;
-    else if (host.bytes <= FLAG_BYTES)
-        state->decides = true;
-    else
-        xfw_buffers_add(&state->fetched, 0, host.first, host.bytes);
-}
-
 /* When all is done that the wait is for. */
 static double target_of(struct state *state, struct xfw_player *player, const struct xfw_op *op)
 {
     double target = 0;
     if (op->awaits == XFW_AWAITS_STREAM)
         return xfw_all_done(player, op->stream);
+    if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
+        return xfw_schedule_event_end(xfw_player_schedule(player), op->event);
     for (size_t i = 0; i < state->stream_count; i++)
         target = xfw_max(target, xfw_all_done(player, (uint32_t)i));
     return target;
@@ -433,24 +420,46 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     }
     if (!moved)
         return;
+    double target = target_of(state, player, op);
     struct host *host = host_of(state, op->thread);
-    host->owed_until = xfw_max(host->owed_until, target_of(state, player, op));
+    host->owed_until = xfw_max(host->owed_until, target);
     host->waits = xfw_op_like(op);
     op->stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
     op->stream_kind = XFW_NONBLOCKING;
     op->awaits = XFW_AWAITS_STREAM;
-    xfw_player_stream_after(player, op->stream, until);
+    xfw_player_stream_after(player, op->stream, xfw_min(until, target));
 }
 
 /* The wait is for several of the program's own streams: it has them, and what is too much is the
- * wait (overbroad-wait). */
+ * wait (overbroad-wait). What is busy only since copies overlap was not meant. */
 static bool is_for_several(struct state *state, struct xfw_player *player, const struct xfw_op *op)
 {
     double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
     unsigned busy = 0;
     for (size_t i = 0; op->awaits == XFW_AWAITS_DEVICE && i < state->stream_count; i++)
-        busy += xfw_all_done(player, (uint32_t)i) > now;
+        busy += state->streams[i].recorded_end > op->start_ns &&
+                xfw_all_done(player, (uint32_t)i) > now;
     return busy > 1;
+}
+
+static void note_recorded(struct state *state, const struct xfw_op *op)
+{
+    struct stream *stream = stream_of(state, op->stream);
+    double end = isnan(op->device_end_ns) ? op->end_ns : op->device_end_ns;
+    stream->recorded_end = xfw_max(stream->recorded_end, end);
+}
+
+/* Work of a call site that gave none before begins another stage of the program: the parts in
+ * flight are those of one loop, whose last waits are for all of it. */
+static void begin_stage(struct state *state, struct xfw_player *player, const struct xfw_op *op)
+{
+    struct host *host = host_of(state, op->thread);
+    if (op->site == XFW_NONE || xfw_set_has(&state->sites, op->site))
+        return;
+    xfw_set_add(&state->sites, op->site);
+    if (host->owed_until > 0)
+        wait_until(player, &host->waits, host->owed_until);
+    host->owed_until = 0;
 }
 
 static void wait_of_host(const struct dataflow *flow, struct state *state,
@@ -460,9 +469,8 @@ static void wait_of_host(const struct dataflow *flow, struct state *state,
     struct host *host = host_of(state, op->thread);
     bool gave = host->gave; /* else it wants all of it */
     host->gave = false;
-    bool looks = state->feeds_back || state->decides;
+    bool looks = xfw_feedback_looks(&state->feedback);
     bool may = gave && op->kind == XFT_EVENT_SYNC;
-    state->decides = false;
     if (may && certainty == XFW_LIKELY)
         may = flow->terms.to_device && !looks && !is_for_several(state, player, op);
     if (may && certainty != XFW_LOW)
@@ -485,9 +493,13 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
     wait_for_data(state, player, op);
     if (xfw_op_is_beside(op))
         return;
-    note_feedback(state, change, op);
-    if (xfw_op_is_work(op))
+    xfw_feedback_note(&state->feedback, change->analysis, xfw_player_process(player), op);
+    if (xfw_op_is_work(op)) {
+        begin_stage(state, player, op);
         host_of(state, op->thread)->gave = true;
+        if (op->stream != XFW_NONE && !op->made_up)
+            note_recorded(state, op);
+    }
     if (op->kind == XFT_EVENT_ALLOC)
         xfw_spans_allocated(&state->spans, op->dst, op->bytes);
     else if (op->kind == XFT_EVENT_FREE)
@@ -539,7 +551,8 @@ static void dataflow_end(const struct xfw_change *change, void *self)
     if (state->of_first)
         xfw_change_end(((const struct dataflow *)change)->terms.first, state->of_first);
     xfw_spans_free(&state->spans);
-    xfw_buffers_free(&state->fetched);
+    xfw_feedback_free(&state->feedback);
+    xfw_set_free(&state->sites);
     free(state->streams);
     free(state->hosts);
 }

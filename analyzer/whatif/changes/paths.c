@@ -206,9 +206,12 @@ static void make_blocking(struct xfw_op *op, const struct xfw_copy_cost *cost)
     op->own_ns = 0;
 }
 
-static void make_async(struct xfw_op *op, const struct xfw_copy_cost *cost)
+static void make_async(const struct times *times, struct times_state *state, struct xfw_op *op,
+                       const struct xfw_copy_cost *cost, const struct xfw_host_memory *host)
 {
-    op->latency_ns = (cost->blocking_ns - cost->device_ns) / 2;
+    op->latency_ns = xfw_asked_around(&state->reuse.asked, &times->change.analysis->achievable,
+                                      host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, op->gpu,
+                                      (cost->blocking_ns - cost->device_ns) / 2);
     op->duration_ns = cost->device_ns;
     op->lead_ns = cost->lead_ns;
     op->awaits = XFW_AWAITS_NOTHING;
@@ -231,7 +234,7 @@ static void page_lock(const struct times *times, struct times_state *state,
     if (!asynchronous || certainty == XFW_LOW) {
         make_blocking(op, &cost);
     } else {
-        make_async(op, &cost);
+        make_async(times, state, op, &cost, &host);
         xfw_reuse_add(&state->reuse, &times->change, player, op, &host);
     }
 }

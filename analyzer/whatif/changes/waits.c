@@ -42,7 +42,9 @@ static void wait_for(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
     wait.stream = use->stream;
     wait.own_ns = xfw_asked_scalar(&reuse->asked, &change->analysis->achievable, "sync/event",
                                    use->gpu, XFW_SYNC_NS);
-    wait.wake_ns = XFW_WAKE_NS;
+    wait.wake_ns =
+        xfw_asked_around(&reuse->asked, &change->analysis->achievable,
+                         use->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, use->gpu, XFW_WAKE_NS);
     if (!before_gap)
         xfw_op_take_gap(&wait, op);
     xfw_player_play(player, &wait);
@@ -301,9 +303,10 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
 static void submit(struct xfw_asked *asked, const struct xfa_analysis *analysis, struct xfw_op *op,
                    const struct xfw_host_memory *host)
 {
+    enum xft_direction direction = host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D;
     const struct xfp_path *path =
-        xfw_asked_path(asked, &analysis->achievable, host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
-                       (enum xft_memory)host->memory, host->node, op->gpu);
+        xfw_asked_path(asked, &analysis->achievable, direction, (enum xft_memory)host->memory,
+                       host->node, op->gpu);
     struct xfw_copy_cost cost = xfw_asked_cost(asked, path, op->bytes, XFW_LIKELY);
     double submit_ns = cost.known ? cost.submit_ns : XFW_SUBMIT_NS;
     if (!(op->duration_ns > 0)) {
@@ -311,6 +314,8 @@ static void submit(struct xfw_asked *asked, const struct xfa_analysis *analysis,
         op->lead_ns = cost.lead_ns;
     }
     op->awaits = XFW_AWAITS_NOTHING;
+    op->latency_ns =
+        xfw_asked_around(asked, &analysis->achievable, direction, op->gpu, op->latency_ns);
     op->own_ns = submit_ns;
     op->wake_ns = 0;
 }

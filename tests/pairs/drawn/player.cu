@@ -1,10 +1,11 @@
 /*
  * Plays a drawn program (schedule.py): declarations of buffers, streams and events, then one
  * statement to a line, each of them made by the call site that it names. There are SITES functions
- * of as many lines of source, and a helper function that all of them may go through, so that one
- * program serves for all that is drawn.
+ * of as many lines of source, and two helper functions, one behind the other, that all of them may go
+ * through, so that one program serves for all that is drawn. Statements behind "T n" are those of
+ * thread n; all threads begin together, and the region ends with the last of them.
  *
- *     player [--helper] [--times N] SCHEDULE
+ *     player [--helpers 1|2] [--times N] SCHEDULE
  *
  * --times: all statements so often, behind a round that does not count, and enough work for the
  * GPU's clocks to rise. What a driver does once (loading kernels, the first copy of a kind) is done
@@ -12,7 +13,10 @@
  */
 #include "../pair.h"
 
-#include <string>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
 #include <vector>
 
 struct buffer {
@@ -32,8 +36,8 @@ static std::vector<struct buffer> buffers;
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::vector<cudaGraphExec_t> graphs;
-static std::vector<struct statement> program;
-static unsigned long long filled, copies, sum;
+static std::vector<std::vector<struct statement>> programs(1); /* by thread; the first is main's */
+static std::atomic<unsigned long long> filled, copies, sum;
 
 /* ---- kernels ------------------------------------------------------------------------------------
  * They spin for ns once they have read and written what they were given. */
@@ -80,11 +84,10 @@ __global__ void k_join(const char *from, size_t n, const char *table, size_t k, 
 /* What a kernel leaves differs from launch to launch, as what a fill leaves does. */
 static void scramble(char *data, size_t n)
 {
-    unsigned long long *words = (unsigned long long *)data;
+    unsigned long long *words = (unsigned long long *)data, number = ++filled;
 
-    filled++;
     for (size_t i = 0; i < n / sizeof *words; i++)
-        words[i] = (i + filled) * 0x9e3779b97f4a7c15ull;
+        words[i] = (i + number) * 0x9e3779b97f4a7c15ull;
     pair_touch(data, n, true);
 }
 
@@ -199,8 +202,7 @@ INLINE void capture_end(const struct statement *s)
     cudaGraph_t graph;
 
     PAIR_CHECK(cudaStreamEndCapture(streams[N(0)], &graph));
-    graphs.push_back(NULL);
-    PAIR_CHECK(cudaGraphInstantiate(&graphs.back(), graph, 0));
+    PAIR_CHECK(cudaGraphInstantiate(&graphs[N(1)], graph, 0));
 }
 
 INLINE void allocate(struct buffer *b)
@@ -296,17 +298,24 @@ INLINE void perform(const struct statement *s)
 
 /* ---- call sites ------------------------------------------------------------------------------ */
 
-static bool by_helper;
+static int helpers;
 
 static __attribute__((noinline)) void helper(const struct statement *s)
 {
     perform(s);
 }
 
+static __attribute__((noinline)) void outer_helper(const struct statement *s)
+{
+    helper(s);
+}
+
 #define SITE(n)                                                                                    \
     static __attribute__((noinline)) void site_##n(const struct statement *s)                      \
     {                                                                                              \
-        if (by_helper)                                                                             \
+        if (helpers == 2)                                                                          \
+            outer_helper(s);                                                                       \
+        else if (helpers == 1)                                                                     \
             helper(s);                                                                             \
         else                                                                                       \
             perform(s);                                                                            \
@@ -318,8 +327,11 @@ static __attribute__((noinline)) void helper(const struct statement *s)
     NAME(n##0) NAME(n##1) NAME(n##2) NAME(n##3) NAME(n##4) NAME(n##5) NAME(n##6) NAME(n##7)
 
 EIGHT(a)
-EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) typedef void site_function(const struct statement *);
-static site_function *const sites[] = {NAMES(a) NAMES(b) NAMES(c) NAMES(d) NAMES(e) NAMES(f)};
+EIGHT(b)
+EIGHT(c)
+EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) typedef void site_function(const struct statement *);
+static site_function *const sites[] = {NAMES(a) NAMES(b) NAMES(c) NAMES(d)
+                                           NAMES(e) NAMES(f) NAMES(g) NAMES(h)};
 enum { SITES = sizeof sites / sizeof *sites };
 
 /* ---- declarations ---------------------------------------------------------------------------- */
@@ -359,9 +371,10 @@ static void declare_stream(char kind)
     streams.push_back(stream);
 }
 
-/* B kind bytes; S kind; E; all else is a statement. */
+/* B kind bytes; S kind; E; T thread; all else is a statement. */
 static void take(char *line)
 {
+    static size_t thread;
     struct statement s = {line[0], 0, {0}};
     char *at = line + 1;
 
@@ -372,11 +385,16 @@ static void take(char *line)
     else if (line[0] == 'E') {
         events.push_back(NULL);
         PAIR_CHECK(cudaEventCreateWithFlags(&events.back(), cudaEventDisableTiming));
+    } else if (line[0] == 'T') {
+        thread = strtoul(at, NULL, 10);
+        programs.resize(std::max(programs.size(), thread + 1));
     } else if (line[0] > ' ') {
         s.site = (int)(strtoul(at, &at, 10) % SITES);
         for (int i = 0; i < 8 && *at > ' ' - 1; i++)
             s.number[i] = strtoull(at, &at, 10);
-        program.push_back(s);
+        if (s.what == 'g')
+            graphs.resize(std::max(graphs.size(), (size_t)s.number[1] + 1));
+        programs[thread].push_back(s);
     }
 }
 
@@ -414,10 +432,38 @@ static void warm(void)
     PAIR_CHECK(cudaFree(device));
 }
 
+/* On the simulated GPU threads have clocks of their own. */
+static void *play_thread(void *number)
+{
+    typedef int begin_function(unsigned, unsigned);
+    static begin_function *begin =
+        (begin_function *)pair_simulated("xferscope_simgpu_thread_begin");
+    static void (*end)(void) = (void (*)(void))pair_simulated("xferscope_simgpu_thread_end");
+    size_t thread = (size_t)number;
+
+    if (begin && programs.size() > 1 && !begin((unsigned)thread, (unsigned)programs.size())) {
+        fprintf(stderr, "no clock for thread %zu\n", thread);
+        exit(1);
+    }
+    for (const struct statement &s : programs[thread])
+        sites[s.site](&s);
+    if (end)
+        end();
+    return NULL;
+}
+
 static void play(void)
 {
-    for (const struct statement &s : program)
-        sites[s.site](&s);
+    std::vector<pthread_t> threads(programs.size());
+
+    for (size_t i = 1; i < programs.size(); i++)
+        if (pthread_create(&threads[i], NULL, play_thread, (void *)i)) {
+            perror("pthread_create");
+            exit(1);
+        }
+    play_thread((void *)0);
+    for (size_t i = 1; i < programs.size(); i++)
+        pthread_join(threads[i], NULL);
 }
 
 /* Host memory and GPU as in the midst of a run. */
@@ -434,7 +480,7 @@ static void warm_round(void)
 
 static int usage(const char *name)
 {
-    fprintf(stderr, "usage: %s [--helper] [--times N] SCHEDULE\n", name);
+    fprintf(stderr, "usage: %s [--helpers 1|2] [--times N] SCHEDULE\n", name);
     return 2;
 }
 
@@ -444,8 +490,8 @@ int main(int argc, char **argv)
     int i = 1;
 
     for (; i < argc - 1; i++) {
-        if (strcmp(argv[i], "--helper") == 0)
-            by_helper = true;
+        if (strcmp(argv[i], "--helpers") == 0)
+            helpers = atoi(argv[++i]);
         else if (strcmp(argv[i], "--times") != 0 || (times = strtol(argv[++i], NULL, 10)) < 1)
             return usage(argv[0]);
     }

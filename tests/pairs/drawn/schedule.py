@@ -1,6 +1,6 @@
 """Draws programs for player.cu: what a seed stands for, with its wastes and without.
 
-A program is a list of stages, one behind the other; a stage is a dictionary of plain values, so that a
+A program is a list of stages, one behind the other, or each in a thread of its own; a stage is a dictionary of plain values, so that a
 program can be kept as JSON, and shrunk value by value. Its clean form has nothing to gain: copies are
 page-locked, asynchronous, and hidden behind what is longer ("bound"). A waste is the inverse of a remedy.
 """
@@ -21,12 +21,20 @@ WASTES = {
     "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait"},
     "mapped": {"mapped-memory"},
     "default": {"default-stream-serialization"},
+    # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
+    "legacy": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute",
+               "default-stream-serialization"},
+    "rows": {"narrow-rows"},
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
                                          ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
-                                         ("serial", "device-wait"), ("blocking", "device-wait"))}
-SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False}
+                                         ("serial", "device-wait"), ("blocking", "device-wait"),
+                                         ("rows", "mapped"), ("rows", "small"), ("rows", "pageable"), ("rows", "blocking"))}
+SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
+            "varies": False, "thread": 0}
+ROW = 256  # bytes, of the waste rows
+NOT_DRAWN = {"few", "legacy"}
 # What leaves the captured work alone. (What captured kernels are given is not recorded, so that nobody can tell
 # whether they use or change what was copied: repeated, unused.)
 IN_GRAPHS = {"allocation", "device-wait", "serial", "default"}
@@ -47,21 +55,38 @@ def draw_stage(rng):
         if rng.random() < 0.15:
             stage["kind"], stage["wait"] = "t", "event"  # the thread's default stream, one for all: the host is slower
     stage["graph"] = rng.random() < 0.2  # a step's copies and kernel are captured once, and launched
+    stage["varies"] = not stage["graph"] and rng.random() < 0.25  # each step has another size
+    stage["thread"] = 0
     return stage
+
+
+def draw_threads(rng):
+    """Two to four threads, each with a stage; in one program of three they share the default stream."""
+    stages = [{**draw_stage(rng), "thread": thread} for thread in range(rng.randint(2, 4))]
+    if rng.random() < 0.33:
+        for stage in stages:
+            stage.update({"wastes": ["legacy"], "graph": False, "kind": rng.choice("bn")})
+    return stages
 
 
 def draw(seed):
     """The program of a seed. One in four is clean."""
     rng = random.Random(seed)
-    stages = [draw_stage(rng) for _ in range(rng.randint(1, 3))]
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
-        stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - {"few"}))
+    threads = rng.random() < 0.2
+    stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
+    shared = "legacy" in stages[0]["wastes"]
+    for _ in range(0 if shared else rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
+        stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - NOT_DRAWN))
         wastes = stage["wastes"]
         if one == "default" and stage["kind"] == "n":
             continue  # the rules of the default stream hold for blocking streams
+        if threads and one == "device-wait":
+            continue  # it would wait for the other threads, too: they are not known to be apart
+        if one == "repeated" and stage["varies"]:
+            continue  # the table is sent with a step's size
         if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
             wastes.append(one)
-    return {"seed": seed, "helper": rng.random() < 0.25, "stages": stages}
+    return {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
 
 
 def wastes_of(program):
@@ -90,17 +115,20 @@ class Stage:
 
     def __init__(self, writer, stage, wastes):
         self.w, self.s, self.wastes = writer, stage, wastes
-        pageable = "pageable" in stage["wastes"]
+        self.legacy = "legacy" in wastes
+        pageable = {"pageable", "legacy"} & set(stage["wastes"])
         size, memory = stage["bytes"], "g" if pageable else "m" if "mapped" in wastes else "p"
         # The fixed program page-locks it, or has the driver allocate it: the stage pays for that.
-        self.locks = "" if not pageable or "pageable" in wastes else "AF" if stage.get("allocates") else "NU"
+        self.locks = "" if not pageable or pageable & set(wastes) else "AF" if stage.get("allocates") else "NU"
         memory = "h" if self.locks == "AF" else memory
-        slots = 1 if "serial" in wastes else stage["streams"]
+        slots = 1 if "serial" in wastes or self.legacy else stage["streams"]
         declare = writer.declare
-        self.streams = [declare("S", stage["kind"]) for _ in range(slots)]
+        self.streams = [declare("S", "l" if self.legacy else stage["kind"]) for _ in range(slots)]
+        self.size = size  # of the step at hand
         self.is_graph = stage["graph"] and set(stage["wastes"]) <= IN_GRAPHS
         self.events = [declare("E") for _ in range(slots)]
-        self.hosts = [declare("B", memory, size) for _ in range(slots)]
+        apart = 2 if "rows" in wastes else 1
+        self.hosts = [declare("B", memory, apart * size) for _ in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
         self.results = [declare("B", "d", size) for _ in range(slots)]
         self.fetched = [declare("B", "p", size) for _ in range(slots)]
@@ -114,27 +142,31 @@ class Stage:
             self.default = declare("S", "l")
 
     def copy(self, place, to, source, size, slot, kind, at=0):
-        self.w.do("C", place, to, at, source, at, size, self.streams[slot], kind, int("blocking" in self.wastes))
+        blocking = int("blocking" in self.wastes or self.legacy)
+        self.w.do("C", place, to, at, source, at, size, self.streams[slot], kind, blocking)
 
     def upload(self, slot):
+        if "rows" in self.wastes:  # the host keeps them as far apart as they are long
+            self.w.do("2", 0, self.devices[slot], self.hosts[slot], ROW, self.size // ROW, 2 * ROW, self.streams[slot], UP)
+            return
         parts = self.s["parts"] if "small" in self.wastes else 1
-        size = self.s["bytes"] // parts
+        size = self.size // parts
         for part in range(parts):
             self.copy(0, self.devices[slot], self.hosts[slot], size, slot, UP, part * size)
 
     def kernel(self, slot):
         source = self.hosts if "mapped" in self.wastes else self.devices
-        table = self.d_table + 1 if "repeated" in self.wastes else 0
+        table = self.d_table + 1 if "repeated" in self.s["wastes"] else 0
         kernels = 3 if "mapped" in self.s["wastes"] else 1
         for _ in range(kernels):
-            self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] // kernels, source[slot] + 1, table,
-                      self.results[slot] + 1)
+            self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] * self.size // (kernels * self.s["bytes"]),
+                      source[slot] + 1, table, self.results[slot] + 1)
 
-    def additions(self, slot):
+    def additions(self, slot, first):
         """Statements of wastes: the clean form has them not, or in another form."""
-        size = self.s["bytes"]
-        if "repeated" in self.wastes:
-            self.copy(4, self.d_table, self.table, size, slot, UP)
+        size = self.size
+        if "repeated" in self.wastes or ("repeated" in self.s["wastes"] and first):
+            self.copy(4, self.d_table, self.table, size, slot, UP)  # once is needed
         if "unused" in self.s["wastes"]:  # the remedy leaves out the copy alone
             self.w.do("H", 5, 0, self.zeros + 1)
         if "unused" in self.wastes:
@@ -161,18 +193,20 @@ class Stage:
         if self.s["down"]:
             if "blocking" in self.wastes:  # no stream orders such a copy behind the kernel of a non-blocking one
                 self.w.do("W", 2, self.streams[slot])
-            self.copy(1, self.fetched[slot], self.results[slot], self.s["bytes"], slot, DOWN)
+            self.copy(1, self.fetched[slot], self.results[slot], self.size, slot, DOWN)
 
     def capture(self, slot):
         self.w.do("G", 0, self.streams[slot])
         self.upload(slot)
         self.compute(slot)
-        self.w.do("g", 0, self.streams[slot])
+        self.w.do("g", 0, self.streams[slot], self.w.counts["G"])
         self.graphs.append(self.w.counts["G"])
         self.w.counts["G"] += 1
 
     def step(self, number):
         slot = number % len(self.streams)
+        if self.s["varies"]:  # an eighth less to a half less, by turns
+            self.size = self.s["bytes"] // 8 * (8 - number * 3 % 5)
         if number >= len(self.streams):
             self.consume(slot)
         if "allocation" in self.wastes:
@@ -180,7 +214,7 @@ class Stage:
         self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1)
         if "mapped" not in self.wastes and not self.is_graph:
             self.upload(slot)
-        self.additions(slot)
+        self.additions(slot, number == 0)
         self.clear(slot)
         if self.is_graph:
             self.w.do("L", 3, self.graphs[slot], self.streams[slot])
@@ -218,7 +252,7 @@ def fixed_forms(program, streams=(3, 4, 8)):
     with memory that the driver allocates in place of registered one. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     bases = [program]
-    if "pageable" in wastes:
+    if {"pageable", "legacy"} & set(wastes):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     forms = []
     for base in bases:
@@ -229,8 +263,11 @@ def fixed_forms(program, streams=(3, 4, 8)):
 
 def lower(program, wastes):
     """The schedule's text, with these of its wastes."""
-    writer = Writer()
+    writer, thread = Writer(), 0
     for stage in program["stages"]:
+        if stage["thread"] != thread:
+            thread = stage["thread"]
+            writer.lines.append(f"T {thread}")
         Stage(writer, stage, [waste for waste in stage["wastes"] if waste in wastes]).play()
         writer.site += 16
     return "\n".join([*writer.declared, *writer.lines]) + "\n"
@@ -248,4 +285,4 @@ def smaller(program):
         for change in changes:
             yield {**program, "stages": [*others[0], {**stage, **change}, *others[1]]}
     if program["helper"]:
-        yield {**program, "helper": False}
+        yield {**program, "helper": program["helper"] - 1}

@@ -39,6 +39,7 @@ xcu_result sim_enter(struct sim_call *call)
         return call->need ? XCU_ERROR_NOT_PERMITTED : XCU_SUCCESS;
     call->correlation = atomic_fetch_add(&correlations, 1) + 1;
     tell(1, call, 0);
+    sim_clock_take_turn();
     sim_lock();
     sim_thread.call = call;
     sim_pump();
@@ -72,6 +73,16 @@ SIM_EXPORT const char *xferscope_simgpu_machine(void)
 SIM_EXPORT void xferscope_simgpu_spend_ns(uint64_t ns)
 {
     sim_advance(ns);
+}
+
+SIM_EXPORT int xferscope_simgpu_thread_begin(unsigned number, unsigned of)
+{
+    return sim_clock_begin_own(number, of);
+}
+
+SIM_EXPORT void xferscope_simgpu_thread_end(void)
+{
+    sim_clock_end_own();
 }
 
 /* Where the profile has no table: 10 us and 10 GB/s, as for other copies. */

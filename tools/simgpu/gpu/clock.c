@@ -1,5 +1,6 @@
 #include "tools/simgpu/gpu/clock.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,25 @@ static _Atomic uint64_t virtual_ns = 1000000000;
 static _Atomic int64_t offset_ns;   /* host clock: simulated time minus time spent simulating */
 static _Atomic uint64_t shown_ns;   /* host clock: the latest answer given */
 static _Atomic uint64_t stopped_at; /* host clock: when the simulation began to work, or 0 */
+
+/* Threads with clocks of their own. */
+#define MOST_OWN 64
+
+enum own { OWN_NOT, OWN_BEGUN, OWN_ENDED };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned of, begun, ended;
+    enum own states[MOST_OWN];
+    uint64_t shown[MOST_OWN]; /* at their last call: their clocks are there or beyond */
+} owners = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local struct {
+    bool there;
+    unsigned number;
+    uint64_t ns;
+} own;
 
 static uint64_t monotonic_ns(void)
 {
@@ -40,6 +60,8 @@ uint64_t sim_now(void)
 {
     uint64_t now;
 
+    if (own.there)
+        return own.ns;
     if (!host_clock)
         return atomic_load(&virtual_ns);
     now = atomic_load(&stopped_at);
@@ -49,7 +71,9 @@ uint64_t sim_now(void)
 
 void sim_advance(uint64_t ns)
 {
-    if (host_clock)
+    if (own.there)
+        own.ns += ns;
+    else if (host_clock)
         atomic_fetch_add(&offset_ns, (int64_t)ns);
     else
         atomic_fetch_add(&virtual_ns, ns);
@@ -59,6 +83,10 @@ void sim_wait_until(uint64_t ns)
 {
     uint64_t now;
 
+    if (own.there) {
+        own.ns = ns > own.ns ? ns : own.ns;
+        return;
+    }
     if (!host_clock) {
         raise_to(&virtual_ns, ns);
         return;
@@ -80,4 +108,68 @@ void sim_clock_go_on(void)
         return;
     atomic_fetch_sub(&offset_ns, (int64_t)(monotonic_ns() - stopped_at));
     stopped_at = 0;
+}
+
+/* ---- clocks of threads --------------------------------------------------------------------- */
+
+bool sim_clock_begin_own(unsigned number, unsigned of)
+{
+    pthread_mutex_lock(&owners.lock);
+    bool first = owners.begun == 0 || owners.ended == owners.of;
+    bool good = !host_clock && !own.there && of <= MOST_OWN && number < of &&
+                (first || (of == owners.of && owners.states[number] == OWN_NOT));
+    if (good && first) {
+        memset(owners.states, 0, sizeof(owners.states));
+        owners.begun = owners.ended = 0;
+        owners.of = of;
+    }
+    if (good) {
+        owners.states[number] = OWN_BEGUN;
+        owners.shown[number] = atomic_load(&virtual_ns);
+        owners.begun++;
+        pthread_cond_broadcast(&owners.changed);
+        while (owners.begun < of)
+            pthread_cond_wait(&owners.changed, &owners.lock);
+        own.there = true;
+        own.number = number;
+        own.ns = owners.shown[number];
+    }
+    pthread_mutex_unlock(&owners.lock);
+    return good;
+}
+
+void sim_clock_end_own(void)
+{
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    owners.states[own.number] = OWN_ENDED;
+    owners.ended++;
+    raise_to(&virtual_ns, own.ns);
+    pthread_cond_broadcast(&owners.changed);
+    pthread_mutex_unlock(&owners.lock);
+    own.there = false;
+}
+
+/* Of two at the same time the one with the lower number. */
+static bool is_turn(void)
+{
+    for (unsigned i = 0; i < owners.of; i++)
+        if (owners.states[i] == OWN_BEGUN && i != own.number &&
+            (owners.shown[i] < own.ns || (owners.shown[i] == own.ns && i < own.number)))
+            return false;
+    return true;
+}
+
+void sim_clock_take_turn(void)
+{
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    owners.shown[own.number] = own.ns;
+    pthread_cond_broadcast(&owners.changed);
+    while (!is_turn())
+        pthread_cond_wait(&owners.changed, &owners.lock);
+    raise_to(&virtual_ns, own.ns);
+    pthread_mutex_unlock(&owners.lock);
 }

@@ -3,7 +3,7 @@
  *
  * XFERSCOPE_SIMGPU_CLOCK=virtual (default): starts at one second and advances only by what is
  * simulated: the host time of calls, and waits. Runs are exactly repeatable. All threads share it,
- * as if they took turns on one processor.
+ * as if they took turns on one processor, but for those that have clocks of their own.
  *
  * XFERSCOPE_SIMGPU_CLOCK=host: CLOCK_MONOTONIC, with the real time spent inside the simulation
  * taken out and the simulated time put in. Nothing ever sleeps for it.
@@ -11,6 +11,7 @@
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Chooses the clock by its word; false when there is no such clock. */
@@ -23,6 +24,17 @@ void sim_advance(uint64_t ns);
 
 /* Jumps to a time, if that is ahead. */
 void sim_wait_until(uint64_t ns);
+
+/*
+ * Under the virtual clock: the calling thread has a clock of its own, as on a processor of its own,
+ * until it ends. It is number `number` of `of` such threads: begins once all of them are there,
+ * where the common clock is. Before each call a thread waits, in real time, until no other one's
+ * clock is behind its own, so that calls are made in the order of the clocks and runs are repeatable.
+ * False: too many threads, a number that is taken, or the host's clock: nothing has changed.
+ */
+bool sim_clock_begin_own(unsigned number, unsigned of);
+void sim_clock_end_own(void);
+void sim_clock_take_turn(void);
 
 /* Around the time spent inside the simulation; calls do not nest. Under the simulation's lock. */
 void sim_clock_stop(void);

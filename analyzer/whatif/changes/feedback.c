@@ -1,0 +1,98 @@
+#include "analyzer/whatif/changes/feedback.h"
+
+#include "analyzer/whatif/changes/waits.h"
+#include "xferscope/trace.h"
+
+/* Results up to this size are taken for what a program decides by, and mapped memory for a flag
+ * that kernels may reach in ways that no launch shows (guesses). */
+#define FLAG_BYTES 4096
+
+#define MOST_LAUNCHES 4096 /* kinds of them: of others it is not known what they write */
+
+struct launch {
+    struct launch_key {
+        uint32_t name, arguments;
+    } key;
+    bool writes;
+};
+
+/* The kernel may write to mapped memory. */
+static bool writes_mapped(const struct xfw_feedback *feedback, const struct xfa_process *process,
+                          const struct xfw_op *op)
+{
+    uint64_t pointer;
+    if (op->arguments == 0)
+        return true;
+    for (uint32_t k = 0; xfw_launch_pointer(process, op->arguments, k, &pointer); k++)
+        if (xfw_buffers_find(&feedback->mapped, 0, pointer) != SIZE_MAX &&
+            xfw_writes(process, op->name, op->arguments, k) != XFW_READS)
+            return true;
+    return false;
+}
+
+static void note_kernel(struct xfw_feedback *feedback, const struct xfa_process *process,
+                        const struct xfw_op *op)
+{
+    const struct launch_key key = {op->name, op->arguments};
+    if (feedback->launches.count == 0)
+        xfa_table_init(&feedback->launches, sizeof key, sizeof(struct launch));
+    struct launch *launch = xfa_table_get(&feedback->launches, &key);
+    if (!launch && feedback->launches.count == MOST_LAUNCHES) {
+        feedback->always = true;
+        return;
+    }
+    if (!launch) {
+        launch = xfa_table_put(&feedback->launches, &key);
+        launch->writes = writes_mapped(feedback, process, op);
+    }
+    feedback->always = feedback->always || launch->writes;
+}
+
+/* What was asked about launches is asked anew: they may have been given this memory before it was
+ * mapped. */
+static void note_mapped(struct xfw_feedback *feedback, const struct xfw_op *op)
+{
+    feedback->always = feedback->always || op->bytes <= FLAG_BYTES;
+    xfw_buffers_add(&feedback->mapped, 0, op->dst, op->bytes);
+    feedback->maps = true;
+    if (feedback->launches.count > 0)
+        xfa_table_free(&feedback->launches);
+}
+
+void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis *analysis,
+                       const struct xfa_process *process, const struct xfw_op *op)
+{
+    struct xfw_host_memory host;
+    if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MANAGED)
+        feedback->always = true;
+    else if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED)
+        note_mapped(feedback, op);
+    else if (op->what == XFW_KERNEL && feedback->maps && !feedback->always)
+        note_kernel(feedback, process, op);
+    else if (op->what == XFW_GRAPH && feedback->maps)
+        feedback->always = true;
+    if (!xfw_host_memory(analysis, op, &host))
+        return;
+    if (!host.to_host)
+        feedback->always =
+            feedback->always || xfw_buffers_find(&feedback->fetched, 0, host.first) != SIZE_MAX;
+    else if (host.bytes <= FLAG_BYTES)
+        feedback->decides = true;
+    else
+        xfw_buffers_add(&feedback->fetched, 0, host.first, host.bytes);
+}
+
+bool xfw_feedback_looks(struct xfw_feedback *feedback)
+{
+    bool looks = feedback->always || feedback->decides;
+    feedback->decides = false;
+    return looks;
+}
+
+void xfw_feedback_free(struct xfw_feedback *feedback)
+{
+    xfw_buffers_free(&feedback->fetched);
+    xfw_buffers_free(&feedback->mapped);
+    if (feedback->launches.count > 0)
+        xfa_table_free(&feedback->launches);
+}

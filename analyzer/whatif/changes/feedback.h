@@ -1,0 +1,31 @@
+/*
+ * Whether the host seems to need results before it can go on, as far as a trace shows it: it sends
+ * what it has fetched, has fetched a few bytes, or has memory in which results need no copy. For
+ * changes that put its waits off. Private to changes/.
+ */
+#ifndef XFW_FEEDBACK_H
+#define XFW_FEEDBACK_H
+
+#include "analyzer/base/table.h"
+#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/changes/changes.h"
+
+struct xfw_feedback {           /* zeroed at first; of one process */
+    struct xfw_buffers fetched; /* host memory that copies have brought results to */
+    struct xfw_buffers mapped;  /* that kernels use over the link */
+    struct xfa_table launches;  /* kernels with what they were given: do they write there? */
+    bool maps;                  /* there is any */
+    bool always;                /* from here on it needs all of them */
+    bool decides;               /* a few bytes have been fetched since the last wait */
+};
+
+/* Each op of the process. */
+void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis *analysis,
+                       const struct xfa_process *process, const struct xfw_op *op);
+
+/* At a wait: the host looks at results behind it. */
+bool xfw_feedback_looks(struct xfw_feedback *feedback);
+
+void xfw_feedback_free(struct xfw_feedback *feedback);
+
+#endif

@@ -1,0 +1,230 @@
+/* The host's waits come later when copies overlap, played by hand: not later than what they are
+ * for, where the host seems to need results, or where another stage begins. Copies and kernels take
+ * 100 ns each, calls nothing, unless it is said otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/changes/changes.h"
+#include "tests/analyzer/hand_ops.h"
+
+enum { MOST = 64, NS = 100, BYTES = 1 << 20, POINTERS = 32, READS = 1, WRITES };
+enum { HOST = 0x10000000, DEVICE = 0x50000000, MAPPED = 0x70000000 };
+
+struct run {
+    struct xfa_analysis analysis;
+    struct xfa_trace trace;
+    struct xfa_process process;
+    struct xfa_run of_machine;
+    uint64_t given[POINTERS];
+    uint32_t given_count;
+    struct xfw_op ops[MOST];
+    size_t count;
+};
+
+static void name_kernel(struct run *run, uint32_t id, const char *name)
+{
+    struct xfa_text *text = xfa_table_put(&run->trace.names.texts, &id);
+    text->text = name;
+    text->bytes = (uint32_t)strlen(name);
+}
+
+static void start(struct run *run)
+{
+    const struct xfa_class_key up = {
+        .row = {.direction = XFT_DIR_H2D, .src_mem = XFT_MEM_PINNED, .dst_mem = XFT_MEM_DEVICE}};
+    *run = (struct run){.count = 0};
+    run->process.trace = &run->trace;
+    run->analysis.achievable.run = &run->of_machine;
+    xfa_table_init(&run->trace.names.arguments, sizeof(uint32_t), sizeof(struct xfa_arguments));
+    xfa_table_init(&run->trace.names.texts, sizeof(uint32_t), sizeof(struct xfa_text));
+    name_kernel(run, READS, "_Z6k_readPKc");
+    name_kernel(run, WRITES, "_Z7k_writePc");
+    xfa_classes_init(&run->analysis.classes, NULL, NULL);
+    xfa_class_put(&run->analysis.classes, &up);
+}
+
+static void finish(struct run *run)
+{
+    xfa_table_free(&run->trace.names.arguments);
+    xfa_table_free(&run->trace.names.texts);
+    xfa_classes_free(&run->analysis.classes);
+}
+
+static struct xfw_op *add(struct run *run, struct xfw_op op)
+{
+    run->ops[run->count] = op;
+    return &run->ops[run->count++];
+}
+
+static struct xfw_op *up(struct run *run, uint32_t stream, unsigned buffer)
+{
+    struct xfw_op *op = add(run, hand_work(XFW_COPY, stream, 0, 0, NS));
+    op->class = 0;
+    op->src = HOST + (uint64_t)buffer * BYTES;
+    op->dst = DEVICE + (uint64_t)buffer * BYTES;
+    op->bytes = BYTES;
+    return op;
+}
+
+static struct xfw_op *kernel(struct run *run, uint32_t stream, uint64_t pointer, uint32_t name)
+{
+    struct xfw_op *op = add(run, hand_work(XFW_KERNEL, stream, 0, 0, NS));
+    uint32_t id = run->given_count + 1;
+    struct xfa_arguments *arguments = xfa_table_put(&run->trace.names.arguments, &id);
+    run->given[run->given_count] = pointer;
+    arguments->count = 1;
+    arguments->pointers = (const unsigned char *)&run->given[run->given_count++];
+    op->arguments = id;
+    op->name = name;
+    return op;
+}
+
+/* A buffer is sent and used. */
+static void part(struct run *run, uint32_t stream, unsigned buffer)
+{
+    up(run, stream, buffer);
+    kernel(run, stream, DEVICE + (uint64_t)buffer * BYTES, READS);
+}
+
+static double before(struct run *run)
+{
+    return hand_play_in(&run->process, run->ops, run->count, NULL, XFW_LIKELY);
+}
+
+static double overlapped(struct run *run)
+{
+    struct xfw_change *change = xfw_change_dataflow(
+        &run->analysis, &(struct xfw_dataflow_terms){.buffers = 2, .to_device = true});
+    double end = hand_play_in(&run->process, run->ops, run->count, change, XFW_LIKELY);
+    xfw_change_free(change);
+    return end;
+}
+
+/* A wait for an event comes no later than what the event recorded, though the streams' other work
+ * goes on. */
+static void test_event(void **state)
+{
+    struct run run;
+    (void)state;
+    start(&run);
+    part(&run, 0, 0);
+    kernel(&run, 1, MAPPED, READS);
+    struct xfw_op *record = add(&run, hand_op(XFW_RECORD, XFT_EVENT_RECORD, 0));
+    record->event = 0;
+    record->stream = 1;
+    kernel(&run, 1, MAPPED, READS)->duration_ns = 10 * NS;
+    struct xfw_op *wait = add(&run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0));
+    wait->awaits = XFW_AWAITS_EVENT;
+    wait->event = 0;
+    assert_true(before(&run) == NS);
+    assert_true(overlapped(&run) == NS);
+    finish(&run);
+}
+
+/* Two streams in turns, each part waited for. As recorded one of them was busy at a time, or both:
+ * then the program has what it needs, but for its waits. */
+static void test_streams_in_turns(void **state)
+{
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < 4; i++) {
+            size_t first = run.count;
+            part(&run, i % 2, i);
+            for (size_t k = first; k < run.count; k++)
+                run.ops[k].device_end_ns = 1000 * (i + 1);
+            add(&run, hand_wait(0))->start_ns = both ? 0 : 1000 * i + 500;
+        }
+        assert_true(before(&run) == 4 * 2 * NS);
+        if (both)
+            assert_true(overlapped(&run) > (4 + 1) * NS);
+        else
+            assert_true(overlapped(&run) == (4 + 1) * NS);
+        finish(&run);
+    }
+}
+
+/* Work of call sites that gave none before waits for all of the stage before it; the same stage
+ * again is a part as any other. */
+static void test_stages(void **state)
+{
+    (void)state;
+    for (int another = 0; another < 2; another++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < 3; i++) {
+            size_t first = run.count;
+            part(&run, 0, i);
+            for (size_t k = first; k < run.count; k++)
+                run.ops[k].site = (uint32_t)(k - first) + (another && i == 2 ? 2 : 0);
+            add(&run, hand_wait(0));
+        }
+        assert_true(before(&run) == 3 * 2 * NS);
+        assert_true(overlapped(&run) == (another ? 5 : 4) * NS);
+        finish(&run);
+    }
+}
+
+/* Mapped memory that kernels write needs no copy to be read, and of a few bytes may be a flag; what
+ * kernels only read tells the host nothing. */
+static void test_mapped(void **state)
+{
+    static const struct {
+        uint32_t name;
+        uint64_t bytes;
+        double less;
+    } cases[] = {{READS, BYTES, 2 * NS}, {WRITES, BYTES, 0}, {READS, 4, 0}};
+    (void)state;
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct run run;
+        start(&run);
+        struct xfw_op *taken = add(&run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0));
+        taken->memory = XFT_MEM_MAPPED;
+        taken->dst = MAPPED;
+        taken->bytes = cases[c].bytes;
+        for (unsigned i = 0; i < 3; i++) {
+            part(&run, 0, i);
+            kernel(&run, 0, MAPPED, cases[c].name);
+            add(&run, hand_wait(0));
+        }
+        assert_true(before(&run) == 9 * NS);
+        assert_true(overlapped(&run) == before(&run) - cases[c].less);
+        finish(&run);
+    }
+}
+
+/* A copy that another change makes says by its source what the kernel names: the one after it does
+ * not send what it brought, and queues behind it. */
+static void test_sent_anew(void **state)
+{
+    const double lead = 20;
+    struct run run;
+    (void)state;
+    start(&run);
+    for (unsigned i = 0; i < 2; i++) {
+        struct xfw_op *copy = up(&run, 0, 0);
+        copy->class = XFW_NONE;
+        copy->made_up = true;
+        copy->src = copy->dst;
+        copy->lead_ns = lead;
+    }
+    add(&run, hand_wait(0));
+    assert_true(overlapped(&run) == 2 * NS - lead);
+    finish(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_event),     cmocka_unit_test(test_streams_in_turns),
+        cmocka_unit_test(test_stages),    cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_sent_anew),
+    };
+    return cmocka_run_group_tests_name("what if: waits that come later", tests, NULL, NULL);
+}
