@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/timeline/pack.h"
 #include "analyzer/timeline/version.h"
 
 static uint64_t ns_of(double ns)
@@ -181,6 +182,8 @@ char *xfa_timeline_advise(struct xfa_timeline *timeline, struct xfa_analysis *an
 {
     char *why = play(timeline, analysis, changes, order, count, &timeline->advised);
     timeline->has_advised = !why;
+    if (!why)
+        xfa_tracks_fit(&timeline->advised.tracks, XFA_ADVISED_BYTES);
     return why;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/timeline/pack.h"
 #include "analyzer/timeline/version.h"
 
 /* ---- spans ----------------------------------------------------------------------------------- */
@@ -254,7 +255,7 @@ void xfa_timeline_init(struct xfa_timeline *timeline)
     *timeline = (struct xfa_timeline){.untimed = 0};
     xfa_labels_init(&timeline->labels);
     xfa_version_init(&timeline->recorded, XFA_TIMELINE_SLICES);
-    xfa_version_init(&timeline->advised, XFA_TIMELINE_SLICES);
+    xfa_version_init(&timeline->advised, XFA_ADVISED_SLICES);
     timeline->phases = xfa_phase_shares_new();
     timeline->recorded.times.phases = timeline->phases;
     xfa_labels_begin(timeline);
@@ -288,4 +289,5 @@ void xfa_timeline_finish(struct xfa_timeline *timeline)
         timeline->begun[i] = start > first ? (double)(start - first) : 0;
     }
     xfa_version_finish(&timeline->recorded, wall > 0 ? wall : (double)timeline->recorded.latest);
+    xfa_tracks_fit(&timeline->recorded.tracks, XFA_TIMELINE_BYTES);
 }

@@ -22,7 +22,10 @@
 #include "analyzer/timeline/traffic.h"
 #include "analyzer/whatif/whatif.h"
 
-#define XFA_TIMELINE_SLICES 20000    /* of one version, at most */
+#define XFA_TIMELINE_SLICES 400000 /* as recorded, at most, */
+#define XFA_TIMELINE_BYTES 1200000 /* and as they are packed (pack.h) */
+#define XFA_ADVISED_SLICES 100000  /* as advised, likewise */
+#define XFA_ADVISED_BYTES 200000
 #define XFA_SETS_SLICES 10000        /* of all sets that are tried */
 #define XFA_SET_SLICES 2500          /* of one of these */
 #define XFA_TIMELINE_ALL_SETS 5      /* members of which every subset is tried */

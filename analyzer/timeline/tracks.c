@@ -5,6 +5,10 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/timeline/labels.h"
 
+#define DERIVED_PART 16   /* derived slices are no more than one in so many, */
+#define MOST_COARSER 1024 /* unless they would be so much coarser than the events, */
+#define FINEST 64         /* or than so many ns */
+
 void xfa_tracks_init(struct xfa_tracks *tracks, size_t budget)
 {
     *tracks = (struct xfa_tracks){.budget = budget};
@@ -45,35 +49,68 @@ static bool merge(struct xfa_slice *into, const struct xfa_slice *slice, uint64_
     return true;
 }
 
-static void merge_all(struct xfa_tracks *tracks)
+static uint64_t *resolution_of(struct xfa_tracks *tracks, bool derived)
 {
-    tracks->slices = 0;
+    return derived ? &tracks->derived_resolution : &tracks->resolution;
+}
+
+static void merge_track(struct xfa_track *track, uint64_t resolution)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < track->count; k++)
+        if (kept == 0 || !merge(&track->slices[kept - 1], &track->slices[k], resolution))
+            track->slices[kept++] = track->slices[k];
+    track->count = kept;
+}
+
+static void merge_all(struct xfa_tracks *tracks, bool derived)
+{
+    tracks->slices = tracks->derived = 0;
     for (size_t i = 0; i < tracks->table.count; i++) {
         struct xfa_track *track = xfa_tracks_at(tracks, i);
-        size_t kept = 0;
-        for (size_t k = 0; k < track->count; k++)
-            if (kept == 0 ||
-                !merge(&track->slices[kept - 1], &track->slices[k], tracks->resolution))
-                track->slices[kept++] = track->slices[k];
-        track->count = kept;
-        tracks->slices += kept;
+        bool is_derived = xfa_track_is_derived(&track->key);
+        if (is_derived == derived)
+            merge_track(track, *resolution_of(tracks, derived));
+        tracks->slices += track->count;
+        tracks->derived += is_derived ? track->count : 0;
     }
+}
+
+/* Which tracks are to be merged next: derived ones, as long as they are many and not much coarser
+ * than the events that they are derived from. */
+static bool derived_first(const struct xfa_tracks *tracks)
+{
+    uint64_t finest = tracks->resolution > FINEST ? tracks->resolution : FINEST;
+    return tracks->derived > tracks->slices / DERIVED_PART &&
+           tracks->derived_resolution / MOST_COARSER < finest;
+}
+
+bool xfa_tracks_merge(struct xfa_tracks *tracks, size_t most)
+{
+    size_t before = tracks->slices;
+    while (tracks->slices > most && tracks->resolution <= UINT64_MAX / 2) {
+        bool derived = derived_first(tracks) && tracks->derived_resolution <= UINT64_MAX / 2;
+        uint64_t *resolution = resolution_of(tracks, derived);
+        *resolution = *resolution ? 2 * *resolution : 1;
+        merge_all(tracks, derived);
+    }
+    return tracks->slices < before;
 }
 
 void xfa_tracks_add(struct xfa_tracks *tracks, const struct xfa_track_key *key,
                     const struct xfa_slice *slice)
 {
     struct xfa_track *track = track_of(tracks, key);
-    if (track->count > 0 && merge(&track->slices[track->count - 1], slice, tracks->resolution))
+    bool derived = xfa_track_is_derived(&track->key);
+    if (track->count > 0 &&
+        merge(&track->slices[track->count - 1], slice, *resolution_of(tracks, derived)))
         return;
     track->slices =
         xfa_room(track->slices, &track->capacity, track->count + 1, sizeof *track->slices);
     track->slices[track->count++] = *slice;
     tracks->slices++;
-    while (tracks->slices > tracks->budget && tracks->resolution <= UINT64_MAX / 2) {
-        tracks->resolution = tracks->resolution ? 2 * tracks->resolution : 1;
-        merge_all(tracks);
-    }
+    tracks->derived += derived;
+    xfa_tracks_merge(tracks, tracks->budget);
 }
 
 static int by_start(const void *a, const void *b)

@@ -2,11 +2,13 @@
  * Tracks of slices, in bounded memory however long the run is. A slice is one operation or several
  * neighbours of a track in one.
  *
- * All tracks together hold at most `budget` slices. Whenever there are more, the resolution is
+ * All tracks together hold at most `budget` slices. Whenever there are more, a resolution is
  * doubled, and neighbours that fit into one resolution's time are merged: number, bytes and busy
  * time are summed up, so that a track's sums are the same whatever the budget. What is longer than
- * the resolution stays by itself. At most XFA_MOST_TRACKS tracks are told apart; what belongs to
- * others is in one further track per kind.
+ * the resolution stays by itself. Derived tracks (exposed transfers, the host) follow from the
+ * others: they have a resolution of their own and are merged first, so that single events stay. At
+ * most XFA_MOST_TRACKS tracks are told apart; what belongs to others is in one further track per
+ * kind.
  */
 #ifndef XFA_TIMELINE_TRACKS_H
 #define XFA_TIMELINE_TRACKS_H
@@ -56,11 +58,16 @@ struct xfa_track {
 };
 
 struct xfa_tracks {
-    struct xfa_table table; /* struct xfa_track */
-    size_t budget;          /* slices; no less than there are tracks */
-    size_t slices;
-    uint64_t resolution; /* ns; 0: nothing was merged */
+    struct xfa_table table;                  /* struct xfa_track */
+    size_t budget;                           /* slices; no less than there are tracks */
+    size_t slices, derived;                  /* derived: of `slices`, those of such tracks */
+    uint64_t resolution, derived_resolution; /* ns; 0: nothing was merged */
 };
+
+static inline bool xfa_track_is_derived(const struct xfa_track_key *key)
+{
+    return key->kind == XFA_TRACK_EXPOSED || key->kind == XFA_TRACK_HOST;
+}
 
 void xfa_tracks_init(struct xfa_tracks *tracks, size_t budget);
 void xfa_tracks_free(struct xfa_tracks *tracks);
@@ -69,6 +76,9 @@ void xfa_tracks_free(struct xfa_tracks *tracks);
 void xfa_tracks_add(struct xfa_tracks *tracks, const struct xfa_track_key *key,
                     const struct xfa_slice *slice);
 void xfa_tracks_finish(struct xfa_tracks *tracks);
+
+/* Until there are at most so many slices. False: they are more than can be merged, none was. */
+bool xfa_tracks_merge(struct xfa_tracks *tracks, size_t most);
 
 static inline struct xfa_track *xfa_tracks_at(const struct xfa_tracks *tracks, size_t i)
 {

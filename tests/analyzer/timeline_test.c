@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyzer/report/html/html.h"
+#include "analyzer/timeline/pack.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"
 #include "tests/analyzer/about.h"
@@ -39,7 +40,9 @@ static struct sums sums_of(const struct xfa_tracks *tracks)
             assert_true(slice->start <= slice->end);
             assert_true(k == 0 || slice->start >= track->slices[k - 1].start);
             /* What was merged lies within the resolution. */
-            assert_true(slice->count == 1 || slice->end - slice->start <= tracks->resolution);
+            uint64_t resolution =
+                xfa_track_is_derived(&track->key) ? tracks->derived_resolution : tracks->resolution;
+            assert_true(slice->count == 1 || slice->end - slice->start <= resolution);
             sums.count += slice->count;
             sums.bytes += slice->bytes;
             sums.busy += slice->busy;
@@ -94,6 +97,38 @@ static void test_merged(void **state)
         assert_int_equal(resolution & (resolution - 1), 0);
         before = resolution;
     }
+}
+
+/* So that they take no more than that; what follows from others is merged before these. */
+static void test_packed(void **state)
+{
+    struct xfa_tracks tracks;
+    const struct xfa_track_key copies = {.gpu = 0, .kind = XFA_TRACK_COPIES},
+                               host = {.gpu = -1, .kind = XFA_TRACK_HOST};
+    struct xfa_packed packed = {0};
+    (void)state;
+    xfa_tracks_init(&tracks, SIZE_MAX);
+    for (uint64_t i = 0; i < 10000; i++) {
+        struct xfa_slice copy = {10000 * i, 10000 * i + 4000, 1, i % 3, 4000, 2};
+        struct xfa_slice rest = {10000 * i + 4000, 10000 * i + 10000, 1, 0, 6000, XFA_NO_NAME};
+        xfa_tracks_add(&tracks, &copies, &copy);
+        xfa_tracks_add(&tracks, &host, &rest);
+    }
+    xfa_tracks_finish(&tracks);
+    xfa_pack_track(&packed, xfa_tracks_at(&tracks, 0), 5, NULL);
+    /* Five bytes each, and once for each kind what it is. */
+    assert_int_equal(packed.count, 10000 * 5 + 3 * 3 - 1);
+    static const unsigned char first[] = {5, 0xa0, 0x1f, 0, 1, 0, 3, 0x90, 0x4e, 0xa0, 0x1f, 0};
+    assert_memory_equal(packed.bytes, first, sizeof first);
+    free(packed.bytes);
+    xfa_tracks_fit(&tracks, 70000);
+    assert_int_equal(tracks.resolution, 0);
+    assert_true(tracks.derived_resolution > 0);
+    assert_int_equal(xfa_tracks_at(&tracks, 0)->count, 10000);
+    xfa_tracks_fit(&tracks, 10000);
+    assert_true(tracks.resolution > 0);
+    assert_in_range(sums_of(&tracks).slices, 500, 4000);
+    xfa_tracks_free(&tracks);
 }
 
 static void test_names_of_merged(void **state)
@@ -540,21 +575,14 @@ static void test_escaping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_names_of_merged),
-        cmocka_unit_test(test_many_tracks),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_of_rows),
-        cmocka_unit_test(test_order_of_equals),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_shares_of_gpus),
-        cmocka_unit_test(test_shares_add_up),
-        cmocka_unit_test(test_no_gpu),
-        cmocka_unit_test(test_shares_of_a_phase),
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_merged),          cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_names_of_merged), cmocka_unit_test(test_many_tracks),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_order_of_rows),
+        cmocka_unit_test(test_order_of_equals), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_of_gpus),  cmocka_unit_test(test_shares_add_up),
+        cmocka_unit_test(test_no_gpu),          cmocka_unit_test(test_shares_of_a_phase),
+        cmocka_unit_test(test_labels),          cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_traffic),         cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -482,7 +482,7 @@ test('names of a trace run no script', async () => {
 });
 
 // Words of fixed lists that the page looks up.
-const FIXED = new Set(['direction', 'src_memory', 'dst_memory', 'memory', 'id', 'from', 'to', 'parent', 'a', 'b', 'started', 'recorded', 'name']);
+const FIXED = new Set(['direction', 'src_memory', 'dst_memory', 'memory', 'id', 'from', 'to', 'parent', 'a', 'b', 'started', 'recorded', 'name', 'slices']);
 
 test('no text of the report at all runs a script', async () => {
   for (const from of ['pytorch', 'static']) {

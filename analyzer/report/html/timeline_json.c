@@ -8,6 +8,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/report/html/html.h"
+#include "analyzer/timeline/pack.h"
 
 static const char *const kind_words[XFA_TRACK_KINDS] = {
     [XFA_TRACK_COPIES] = "copies",   [XFA_TRACK_KERNELS] = "kernels",
@@ -165,31 +166,34 @@ static void put_track_head(const struct writing *writing, const struct xfa_track
     json_decref(json);
 }
 
-enum column { START, DUR, COUNT, BYTES, BUSY, NAME, COLUMNS };
-
-static void put_column(const struct writing *writing, const struct xfa_track *track,
-                       enum column column)
+static void put_base64(const unsigned char *bytes, size_t count, FILE *out)
 {
-    static const char *const words[COLUMNS] = {"start", "dur", "count", "bytes", "busy", "name"};
-    bool of_one = track->key.process != XFA_OF_ALL;
-    uint64_t before = 0,
-             begun = of_one ? xfa_count_of(writing->timeline->begun[track->key.process]) : 0;
-    fprintf(writing->out, "%s\"%s\":[", column ? "," : "", words[column]);
-    for (size_t i = 0; i < track->count; i++) {
-        const struct xfa_slice *slice = &track->slices[i];
-        uint64_t start = slice->start + begun;
-        const uint64_t values[COLUMNS] = {start - before, slice->end - slice->start, slice->count,
-                                          slice->bytes, slice->busy};
-        fputs(i ? "," : "", writing->out);
-        if (column != NAME)
-            fprintf(writing->out, "%" PRIu64, values[column]);
-        else if (slice->name == XFA_NO_NAME)
-            fputs("-1", writing->out);
-        else
-            fprintf(writing->out, "%u", writing->numbers[slice->name] - 1);
-        before = start;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        unsigned three = (unsigned)bytes[i] << 16;
+        if (left > 1)
+            three |= (unsigned)bytes[i + 1] << 8;
+        if (left > 2)
+            three |= bytes[i + 2];
+        putc(digits[three >> 18], out);
+        putc(digits[three >> 12 & 63], out);
+        putc(left > 1 ? digits[three >> 6 & 63] : '=', out);
+        putc(left > 2 ? digits[three & 63] : '=', out);
     }
-    putc(']', writing->out);
+}
+
+/* As pack.h has them; starts are of the run. */
+static void put_slices(const struct writing *writing, const struct xfa_track *track)
+{
+    bool of_one = track->key.process != XFA_OF_ALL;
+    uint64_t begun = of_one ? xfa_count_of(writing->timeline->begun[track->key.process]) : 0;
+    struct xfa_packed packed = {0};
+    xfa_pack_track(&packed, track, begun, writing->numbers);
+    fputs(",\"slices\":\"", writing->out);
+    put_base64(packed.bytes, packed.count, writing->out);
+    fputs("\"}", writing->out);
+    free(packed.bytes);
 }
 
 static int before(int64_t a, int64_t b)
@@ -229,10 +233,7 @@ static void put_version(const struct writing *writing, const struct xfa_version 
     for (size_t i = 0; i < count; i++) {
         fputs(i ? "," : "", writing->out);
         put_track_head(writing, &tracks[i]->key, i);
-        fputs(",\"slices\":{", writing->out);
-        for (unsigned column = 0; column < COLUMNS; column++)
-            put_column(writing, tracks[i], (enum column)column);
-        fputs("}}", writing->out);
+        put_slices(writing, tracks[i]);
     }
     fputs("]}", writing->out);
     free(tracks);

@@ -40,7 +40,7 @@ export function powers([low, high], base, most) {
   const step = Math.max(1, Math.ceil((last - first + 1) / most));
   const all = [];
   for (let at = first; at <= last; at += step) all.push(base ** at);
-  return all;
+  return all.filter((value) => value > 0 && value < Infinity); // others have no place on the scale
 }
 
 // Of these elements one can be reached by Tab; arrow keys, Home and End go from there to the others.

@@ -1,4 +1,4 @@
-// How the timeline is drawn: a canvas, since it may hold some ten thousand slices.
+// How the timeline is drawn: a canvas, since it may hold some hundred thousand slices.
 import { scaleLinear } from 'd3-scale';
 import { shown, text_of } from './format.js';
 import { first_from, largest } from './slices.js';

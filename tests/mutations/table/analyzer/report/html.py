@@ -32,7 +32,7 @@ ROWS = [
       "        rest -= i == XFA_SHARE_EXPOSED ? 0 : ns;\n",
       "the shares of a run are more than its time",
       "analyzer-page_data_test"),
-    M("page-starts-absolute", "analyzer/report/html/timeline_json.c",
+    M("page-starts-absolute", "analyzer/timeline/pack.c",
       "        before = start;\n",
       "",
       "slices of the timeline stand further and further behind their time",
