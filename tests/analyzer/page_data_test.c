@@ -382,7 +382,7 @@ static void test_as_advised(void **state)
     static const char *const kinds[] = {"copies", "waits"};
     for (unsigned i = 0; i < 2; i++) {
         struct left left = slices_of(track_of(block, ADVISED, kinds[i], 0));
-        uint64_t start, ns;
+        uint64_t start, ns = 0;
         assert_true(take_slice(&left, &start, &ns));
         assert_in_range(ns, 38500, 40500);
     }

@@ -120,6 +120,8 @@ static void test_packed(void **state)
     assert_int_equal(packed.count, 10000 * 5 + 3 * 3 - 1);
     static const unsigned char first[] = {5, 0xa0, 0x1f, 0, 1, 0, 3, 0x90, 0x4e, 0xa0, 0x1f, 0};
     assert_memory_equal(packed.bytes, first, sizeof first);
+    static const unsigned char fourth[] = {0x90, 0x4e, 0xa0, 0x1f, 2 * 1};
+    assert_memory_equal(packed.bytes + 23, fourth, sizeof fourth);
     free(packed.bytes);
     xfa_tracks_fit(&tracks, 70000);
     assert_int_equal(tracks.resolution, 0);
