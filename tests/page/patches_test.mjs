@@ -1,11 +1,11 @@
-// Fixes as patches: which lines they are made of, and that they are right in their language.
+// Fixes as patches: which lines they are made of, and that they are right in their language. Titles of findings.
 //
 //   node patches_test.mjs PAGE NODE_MODULES
 //
 // PAGE: the page's sources; NODE_MODULES: what they are made with.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,13 @@ import { after, test } from 'node:test';
 
 const [sources, modules] = process.argv.slice(2);
 const esbuild = createRequire(join(modules, 'x.js'))('esbuild');
-const { outputFiles } = await esbuild.build({ entryPoints: [join(sources, 'src/fix_diff.js')], bundle: true, format: 'esm', nodePaths: [modules], write: false });
-const { fix_diff } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+
+async function bundled(name, define = {}) {
+  const { outputFiles } = await esbuild.build({ entryPoints: [join(sources, 'src', name)], bundle: true, format: 'esm', nodePaths: [modules], write: false, define });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+}
+
+const { fix_diff } = await bundled('fix_diff.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'xferscope-patches-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -93,5 +98,17 @@ test('patch(1) takes a patch, and the file is right in its language behind it', 
     execFileSync('patch', ['-p1', '-s', '-F0', '-d', folder], { input: text });
     if (dialect === 'c') for (const language of ['c', 'c++']) execFileSync('cc', ['-x', language, '-fpermissive', '-w', '-fsyntax-only', file]);
     else execFileSync('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', file]);
+  }
+});
+
+test('each kind of finding has a sentence as its title, of one copy and of many', async () => {
+  const kinds = [...readFileSync(join(sources, '../../../findings/kinds.def'), 'utf8').matchAll(/^XFA_FINDING\(\w+, \w+, "([\w-]+)"/gm)].map(([, kind]) => kind);
+  const { title_of } = await bundled('titles.js', { KINDS: JSON.stringify(Object.fromEntries(kinds.map((kind) => [kind, 'no sentence']))) });
+  assert.ok(kinds.length > 30);
+  for (const kind of kinds) {
+    const [one, many] = [1, 2].map((transfers) => title_of({ kind, transfers, bytes: 4096, sites: [{ direction: 'H2D' }] }));
+    assert.notEqual(one, 'No sentence', kind);
+    // The verb of one copy is not that of two.
+    if (one.startsWith('1 copy') && !one.includes('take turns')) assert.notEqual(one.slice('1 copy'.length), many.slice('2 copies'.length), kind);
   }
 });
