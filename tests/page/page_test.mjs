@@ -426,6 +426,12 @@ test('a run that moved nothing says so, and draws no bar of no time', async () =
   await idle.context().close();
 });
 
+test('without a profile the page says how to get one', async () => {
+  const page = await open(pages.bare.file);
+  assert.match(await page.textContent('#advice'), /not known without a machine profile.*xferscope probe -o machine\.json\s*xferscope analyze .*h200-static\.xft --profile machine\.json/s);
+  await page.context().close();
+});
+
 test('text and page write the same bytes', async () => {
   const text = command(xferscope, 'analyze', join(data, 'h200-pytorch.xft'), '-p', profile, '--full');
   const page = await open(pages.pytorch.file);

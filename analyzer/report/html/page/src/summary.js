@@ -250,6 +250,12 @@ function nothing_to_do(report, asked) {
   return moved_anything(report) ? 'Nothing worth changing.' : 'Nothing was moved: no transfer was seen.';
 }
 
+function no_profile({ run }) {
+  const line = (...words) => h('pre', {}, h('code', {}, shown(command_line(['xferscope', ...words]))));
+  return [h('p', {}, 'What the changes below would save is not known without a machine profile: measure it once, then analyze with it.'),
+    h('div', { class: 'told' }, line('probe', '-o', 'machine.json'), line('analyze', run.trace, '--profile', 'machine.json', '-f', 'html', '--open'))];
+}
+
 export function best_set({ report, timeline, choice }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
@@ -257,6 +263,7 @@ export function best_set({ report, timeline, choice }) {
   const part = (...children) => section('advice', 'What to do', ...children, ...(asked ?? []));
   if (!worth.length) return part(h('p', { class: 'calm' }, nothing_to_do(report, asked)), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
+  if (whatif.set_saving_s.likely === null && !report.machine.profile) return part(...no_profile(report), believed(whatif));
   if ((!choice.members.length && choice.whole) || whatif.set_saving_s.likely === null) return part(h('p', {}, 'No set of fixes is known to save time of the run.'), believed(whatif));
   return part(h('div', { role: 'status' }, redrawn(choice, () => {
     const phase = phase_before_after(whatif, timeline.focus, choice);
