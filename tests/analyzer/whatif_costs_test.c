@@ -426,6 +426,7 @@ static void test_tables_of_places(void **state)
     measured_table(profile, "wait/node01-gpu1", 4000);
     measured_table(profile, "wait/gpu2", 5000);
     measured_table(profile, "wait/node0-gpu2", 6000);
+    measured_table(profile, "wait/gpu3/again", 7000);
     xfa_achievable_init(&analysis.achievable, profile, &one);
     assert_true(cost_at(achievable, "wait", -1, 0) == 4000);
     assert_true(cost_at(achievable, "wait", 2, 0) == 2000);
@@ -433,6 +434,7 @@ static void test_tables_of_places(void **state)
     assert_true(cost_at(achievable, "wait", -1, 10) == 6000);
     assert_true(cost_at(achievable, "wait", -1, 1) == 0);
     assert_true(cost_at(achievable, "wait", 0, 2) == 10000);
+    assert_true(cost_at(achievable, "wait", -1, 3) == 0);
     assert_true(cost_at(achievable, "pre", -1, 0) == 0);
     xfa_achievable_free(&analysis.achievable);
     xfp_free(profile);
