@@ -102,10 +102,11 @@ static void settle(struct contention *self, const struct last *last)
     struct kind *kind = &self->kinds[last->kind];
     if (!last->submits)
         return;
-    kind->all[bucket_of(last->ns)]++;
+    unsigned bucket = bucket_of(last->ns);
+    kind->all[bucket]++;
     kind->all_count++;
     if (!last->crowded) {
-        kind->alone[bucket_of(last->ns)]++;
+        kind->alone[bucket]++;
         kind->alone_count++;
     }
     const struct place place = {last->stack, last->call, last->kind, last->loading};
@@ -153,12 +154,11 @@ static void called(struct contention *self, const struct xfa_event *event, bool 
         .call = event->call,
         .ns = xfa_event_ns(event),
     };
+    /* Both lists get their threads here, so each has the same place in both. */
     for (unsigned i = 0; i < self->count; i++) {
         struct last *other = &self->last[i];
-        const struct xfw_caller *its = xfw_callers_of(&self->callers, other->tid);
-        if (other == last || !its || its->end_ns <= call.start_ns)
-            continue;
-        last->crowded = other->crowded = true;
+        if (other != last && self->callers.items[i].end_ns > call.start_ns)
+            last->crowded = other->crowded = true;
     }
 }
 

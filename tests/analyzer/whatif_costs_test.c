@@ -405,6 +405,41 @@ static void test_slowdown_hardly_known(void **state)
     xfa_achievable_free(&analysis.achievable);
 }
 
+/* ---- tables by place ------------------------------------------------------------------------- */
+
+static double cost_at(const struct xfa_achievable *achievable, const char *what, int node, int gpu)
+{
+    return xfw_table_cost(achievable, what, node, gpu, 2 * MIB, XFW_LIKELY);
+}
+
+/* That of the GPU; else that of a node and the GPU: of the one asked for, or of the lowest. */
+static void test_tables_of_places(void **state)
+{
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    struct xfa_run one = {0};
+    struct xfa_analysis analysis = {.profile = profile, .run = &one};
+    const struct xfa_achievable *achievable = &analysis.achievable;
+    measured_table(profile, "prefix/gpu0", 7);
+    measured_table(profile, "wait/node2-gpu0", 1000);
+    measured_table(profile, "wait/node1-gpu0", 2000);
+    measured_table(profile, "wait/node1-gpu10", 3000);
+    measured_table(profile, "wait/node01-gpu1", 4000);
+    measured_table(profile, "wait/gpu2", 5000);
+    measured_table(profile, "wait/node0-gpu2", 6000);
+    measured_table(profile, "wait/gpu3/again", 7000);
+    xfa_achievable_init(&analysis.achievable, profile, &one);
+    assert_true(cost_at(achievable, "wait", -1, 0) == 4000);
+    assert_true(cost_at(achievable, "wait", 2, 0) == 2000);
+    assert_true(cost_at(achievable, "wait", 0, 0) == 0);
+    assert_true(cost_at(achievable, "wait", -1, 10) == 6000);
+    assert_true(cost_at(achievable, "wait", -1, 1) == 0);
+    assert_true(cost_at(achievable, "wait", 0, 2) == 10000);
+    assert_true(cost_at(achievable, "wait", -1, 3) == 0);
+    assert_true(cost_at(achievable, "pre", -1, 0) == 0);
+    xfa_achievable_free(&analysis.achievable);
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_records_of_a_graph),
         cmocka_unit_test(test_submit_time),
         cmocka_unit_test(test_slowdown_hardly_known),
+        cmocka_unit_test(test_tables_of_places),
     };
     return cmocka_run_group_tests_name("what-if: costs", tests, NULL, NULL);
 }

@@ -51,34 +51,78 @@ const struct xfp_path *xfw_host_path(const struct xfa_achievable *achievable,
 
 /* ---- tables and scalars ---------------------------------------------------------------------- */
 
-/* On machines of several NUMA nodes the names have the node. */
+/* What stands behind "WHAT/"; NULL: it is of something else. */
+static const char *place_in(const char *name, const char *what)
+{
+    size_t length = strlen(what);
+    return strncmp(name, what, length) == 0 && name[length] == '/' ? name + length + 1 : NULL;
+}
+
+/* What stands behind the word and its number, which is put into *number; NULL: no such word. */
+static const char *numbered(const char *text, const char *word, int *number)
+{
+    size_t length = strlen(word);
+    if (strncmp(text, word, length) != 0 || text[length] < '0' || text[length] > '9')
+        return NULL;
+    text += length;
+    if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
+        return NULL;
+    for (*number = 0; *text >= '0' && *text <= '9' && *number < 100000; text++)
+        *number = *number * 10 + (*text - '0');
+    return text;
+}
+
+/* "WORDn" and nothing else: n; -1: it is something else. */
+static int only_number(const char *text, const char *word)
+{
+    int number;
+    const char *end = numbered(text, word, &number);
+    return end && *end == '\0' ? number : -1;
+}
+
+/* Asked for once and again by each op: so names are read, and not made to be looked for. On
+ * machines of several NUMA nodes they have the node; the lowest one counts. */
 static const struct xfp_table *gpu_table(const struct xfa_achievable *achievable, const char *what,
                                          int node, int gpu)
 {
-    char name[96];
     const struct xfp_profile *profile = achievable->profile;
-    if (!profile)
-        return NULL;
-    int number = xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu);
-    snprintf(name, sizeof name, "%s/gpu%d", what, number);
-    const struct xfp_table *table = xfp_find_table(profile, name);
-    for (int n = node < 0 ? 0 : node; !table && n <= (node < 0 ? MOST_NODES : node); n++) {
-        snprintf(name, sizeof name, "%s/node%d-gpu%d", what, n, number);
-        table = xfp_find_table(profile, name);
+    const struct xfp_table *found = NULL;
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1, least = 0, n;
+    for (size_t i = 0; number >= 0 && i < profile->table_count; i++) {
+        const char *place = place_in(profile->tables[i].name, what);
+        if (!place)
+            continue;
+        if (only_number(place, "gpu") == number)
+            return &profile->tables[i];
+        const char *end = numbered(place, "node", &n);
+        if (!end || *end != '-' || only_number(end + 1, "gpu") != number ||
+            (node < 0 ? n > MOST_NODES : n != node))
+            continue;
+        if (!found || n < least) {
+            found = &profile->tables[i];
+            least = n;
+        }
     }
-    return table;
+    return found;
 }
 
 static const struct xfp_table *host_table(const struct xfp_profile *profile, const char *what)
 {
-    char name[96];
-    snprintf(name, sizeof name, "%s/host", what);
-    const struct xfp_table *table = profile ? xfp_find_table(profile, name) : NULL;
-    for (int n = 0; profile && !table && n < MOST_NODES; n++) {
-        snprintf(name, sizeof name, "%s/node%d-node%d", what, n, n);
-        table = xfp_find_table(profile, name);
+    const struct xfp_table *found = NULL;
+    int least = 0, n;
+    for (size_t i = 0; profile && i < profile->table_count; i++) {
+        const char *place = place_in(profile->tables[i].name, what);
+        if (place && strcmp(place, "host") == 0)
+            return &profile->tables[i];
+        const char *end = place ? numbered(place, "node", &n) : NULL;
+        if (!end || *end != '-' || only_number(end + 1, "node") != n || n >= MOST_NODES)
+            continue;
+        if (!found || n < least) {
+            found = &profile->tables[i];
+            least = n;
+        }
     }
-    return table;
+    return found;
 }
 
 double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction direction, int gpu)

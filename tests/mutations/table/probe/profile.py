@@ -19,7 +19,7 @@ ROWS = [
       "        int from = match_place(&dst, &path->src), to = match_place(&src, &path->dst);",
       "the yardstick of a direction is that of the other",
       "probe.profile"),
-    M("table-beyond-its-end", "probe/profile/profile_query.c",
+    M("table-beyond-its-end", "probe/profile/profile_costs.c",
       "    e.ns = fmax(line_at(a, b, at), after < count ? 0 : b->cost.median);",
       "    e.ns = fmax(line_at(a, b, at), 0);",
       "beyond the largest measured size a cost may fall to nothing",

@@ -3,8 +3,8 @@ from row import M
 
 ROWS = [
     M("patch-of-a-fetch", "analyzer/report/html/page/src/fix_diff.js",
-      " || sites.some(({ direction }) => direction !== 'H2D')) return null;",
-      ") return null;",
+      " || sites.some(({ direction }) => direction !== 'H2D')) return null;\n  const changed = to_without_blocking",
+      ") return null;\n  const changed = to_without_blocking",
       "a patch has the host read a tensor that is still being fetched",
       "page.patches"),
     M("patch-within-a-text", "analyzer/report/html/page/src/fix_diff.js",
