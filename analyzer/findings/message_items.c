@@ -57,19 +57,48 @@ struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysi
     return xfa_message_path(&analysis->achievable, from->host, to->host);
 }
 
-void xfa_message_item_add(const struct xfa_analysis *analysis, const struct xfa_message_item *item,
-                          struct xfa_findings *findings, const struct xfa_finding *like,
-                          double lost_ns)
+struct found {
+    struct found_key { /* key */
+        uint32_t site, function;
+    } key;
+    uint64_t messages, bytes;
+    double lost_ns, copy_ns;
+};
+
+static void add_up(struct xfa_table *sites, const struct xfa_message_item *item)
 {
-    const struct xfa_finding_site site = {
-        .site = xfa_run_site(analysis->run, item->key.site),
-        .function = xfa_run_function(analysis->run, item->key.function),
-        .transfers = item->messages,
-        .bytes = item->bytes,
-        .lost_ns = lost_ns,
-        .reckoning = like->reckoning,
-    };
-    xfa_findings_add_site(findings, like, &site);
+    struct found_key key = {item->key.site, item->key.function};
+    struct found *found = xfa_table_put(sites, &key);
+    found->messages += item->messages;
+    found->bytes = xfa_add(found->bytes, item->bytes);
+    found->lost_ns += item->saved_ns * (double)item->times;
+    found->copy_ns += item->copy_ns;
+}
+
+void xfa_message_items_report(const struct xfa_analysis *analysis,
+                              const struct xfa_message_items *items, unsigned judged,
+                              const struct xfa_finding *like, struct xfa_findings *findings)
+{
+    struct xfa_table sites;
+    xfa_table_init(&sites, sizeof(struct found_key), sizeof(struct found));
+    for (size_t i = 0; i < items->all.count; i++)
+        if (xfa_message_item(items, i)->judged == judged)
+            add_up(&sites, xfa_message_item(items, i));
+    for (size_t i = 0; i < sites.count; i++) {
+        const struct found *found = xfa_table_at(&sites, i);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, found->key.site),
+            .function = xfa_run_function(analysis->run, found->key.function),
+            .transfers = found->messages,
+            .bytes = found->bytes,
+            .lost_ns = found->lost_ns,
+            .reckoning = like->reckoning,
+        };
+        double weight_ns = isnan(found->lost_ns) ? found->copy_ns : found->lost_ns;
+        if (weight_ns > xfa_findings_least_ns(analysis))
+            xfa_findings_add_site(findings, like, &site);
+    }
+    xfa_table_free(&sites);
 }
 
 static bool has_site(const struct xfa_finding *finding, uint32_t site)

@@ -58,10 +58,12 @@ static inline struct xfa_message_item *xfa_message_item(const struct xfa_message
 struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysis,
                                               const struct xfa_message_item *item);
 
-/* Adds the item's site to a finding. lost_ns: NAN = not known. */
-void xfa_message_item_add(const struct xfa_analysis *analysis, const struct xfa_message_item *item,
-                          struct xfa_findings *findings, const struct xfa_finding *like,
-                          double lost_ns);
+/* Adds the sites of the items that are judged so to findings like that: each call site once, if it
+ * loses more than the thresholds. With lost_ns NAN where its items have no saved_ns: then its time
+ * in copies is compared with them. */
+void xfa_message_items_report(const struct xfa_analysis *analysis,
+                              const struct xfa_message_items *items, unsigned judged,
+                              const struct xfa_finding *like, struct xfa_findings *findings);
 
 /* What is judged so goes from the own time of the threads of the finding's sites: at best, and
  * (likely) as likely, of each place what its item says, at most its time. NULL: not known. */

@@ -188,14 +188,9 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
         .assumed = "the rank that receives them can take them all at once",
     };
     const struct small_messages *self = sums;
-    double least_ns = xfa_findings_least_ns(analysis);
-    for (size_t i = 0; i < self->items.all.count; i++) {
-        struct xfa_message_item *item = xfa_message_item(&self->items, i);
-        judge(analysis, item);
-        double lost = item->saved_ns * (double)item->times;
-        if (item->judged && lost > least_ns)
-            xfa_message_item_add(analysis, item, findings, &like, lost);
-    }
+    for (size_t i = 0; i < self->items.all.count; i++)
+        judge(analysis, xfa_message_item(&self->items, i));
+    xfa_message_items_report(analysis, &self->items, MERGED, &like, findings);
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,

@@ -363,22 +363,10 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     }
 }
 
-static void find(const struct xfa_analysis *analysis, const void *sums,
-                 struct xfa_findings *findings, const struct xfa_finding *like, unsigned wanted)
+static void judge_all(const struct xfa_analysis *analysis, const struct staging *self)
 {
-    const struct staging *self = sums;
-    double least_ns = xfa_findings_least_ns(analysis);
-    for (size_t i = 0; i < self->items.all.count; i++) {
-        struct xfa_message_item *item = xfa_message_item(&self->items, i);
-        judge(analysis, item);
-        double lost = item->saved_ns * (double)item->times;
-        if (item->judged == wanted && lost > least_ns)
-            xfa_message_item_add(analysis, item, findings, like, lost);
-        struct xfa_finding unknown = *like;
-        unknown.reckoning = XFA_RECKONED_STAGING_UNKNOWN;
-        if (item->judged == NOT_KNOWN && wanted == IN_PIECES && item->copy_ns > least_ns)
-            xfa_message_item_add(analysis, item, findings, &unknown, NAN);
-    }
+    for (size_t i = 0; i < self->items.all.count; i++)
+        judge(analysis, xfa_message_item(&self->items, i));
 }
 
 static void find_unpipelined(const struct xfa_analysis *analysis, const void *sums,
@@ -390,7 +378,12 @@ static void find_unpipelined(const struct xfa_analysis *analysis, const void *su
         .reckoning = XFA_RECKONED_STAGING,
         .assumed = "the rank on the other side sends or receives in the same pieces",
     };
-    find(analysis, sums, findings, &like, IN_PIECES);
+    const struct staging *self = sums;
+    struct xfa_finding unknown = like;
+    unknown.reckoning = XFA_RECKONED_STAGING_UNKNOWN;
+    judge_all(analysis, self);
+    xfa_message_items_report(analysis, &self->items, IN_PIECES, &like, findings);
+    xfa_message_items_report(analysis, &self->items, NOT_KNOWN, &unknown, findings);
 }
 
 static void find_host_staged(const struct xfa_analysis *analysis, const void *sums,
@@ -402,7 +395,9 @@ static void find_host_staged(const struct xfa_analysis *analysis, const void *su
         .reckoning = XFA_RECKONED_DEVICE_BUFFERS,
         .assumed = "the host has no other use for these bytes, and no rank keeps the other waiting",
     };
-    find(analysis, sums, findings, &like, BY_DEVICE);
+    const struct staging *self = sums;
+    judge_all(analysis, self);
+    xfa_message_items_report(analysis, &self->items, BY_DEVICE, &like, findings);
 }
 
 static struct xfw_change *change_unpipelined(const struct xfa_analysis *analysis, const void *sums,

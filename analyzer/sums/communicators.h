@@ -7,9 +7,10 @@
 
 #include "analyzer/pass/observer.h"
 
-#define XFA_MAX_COMMUNICATORS 16384 /* of a process that are known; ranks of further ones are not  \
-                                     */
-#define XFA_MAX_MEMBERS 65536       /* ranks of a communicator that are translated */
+#define XFA_MAX_COMMUNICATORS                                                                      \
+    16384                     /* of a process that are known; ranks of further ones are not        \
+                               */
+#define XFA_MAX_MEMBERS 65536 /* ranks of a communicator that are translated */
 
 /* As one process knows it. */
 struct xfa_known_communicator {

@@ -233,7 +233,7 @@ static void add_cell(struct matching *m, const struct xfa_kept_message *x,
                      const struct xfa_kept_message *y, double ns)
 {
     bool first = x->process < y->process;
-    struct cell_key key = {xfa_size_class(y->bytes),
+    struct cell_key key = {xfa_size_class(x->bytes),
                            process_of(m, x)->host != process_of(m, y)->host,
                            first ? x->process : y->process, first ? y->process : x->process};
     struct cell *cell = xfa_table_get(&m->cells, &key);
@@ -269,9 +269,9 @@ static void time_pair(struct matching *m, const struct xfa_kept_message *sent,
     bool host = !row_of(m, sent)->key.gpu && !row_of(m, got)->key.gpu;
     struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
     if (gpu || host)
-        achievable = xfa_achievable_message(path_between(m, from, to), got->bytes, gpu);
-    add_timed(row_of(m, sent), got->bytes, ns, &achievable);
-    add_timed(row_of(m, got), got->bytes, ns, &achievable);
+        achievable = xfa_achievable_message(path_between(m, from, to), sent->bytes, gpu);
+    add_timed(row_of(m, sent), sent->bytes, ns, &achievable);
+    add_timed(row_of(m, got), sent->bytes, ns, &achievable);
     add_cell(m, sent, got, ns);
 }
 
@@ -283,6 +283,8 @@ static void tell_pair(struct matching *m, const struct xfa_kept_message *all, si
     m->matched->messages++;
     row_of(m, sent)->matched++;
     row_of(m, got)->matched += got->what != XFT_MESSAGE_SENDRECV;
+    if (!got->told)
+        row_of(m, got)->arrived = xfa_add(row_of(m, got)->arrived, sent->bytes);
     if (sent->what != XFT_MESSAGE_SENDRECV)
         divide_wait(m, sent, got, common_ns(m, got, got->begin_ns));
     divide_wait(m, got, sent, common_ns(m, sent, sent->begin_ns));

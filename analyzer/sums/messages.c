@@ -11,6 +11,7 @@
 #include "analyzer/base/compare.h"
 
 #define NOT_KEPT UINT32_MAX
+#define MOST_EARLY 64
 #define NCCL_CALLS                                                                                 \
     4096 /* whose kernels are looked for, by the lower bits of their correlations                  \
           */
@@ -64,6 +65,10 @@ struct xfa_message_process {
     struct xfa_communicators communicators;
     struct xfa_table channels, requests, waits;
     struct nccl_call *nccl; /* NCCL_CALLS; NULL: none was made */
+    /* A call that is the first of its communicator begins before the trace tells of that: it and
+     * what follows it until then. */
+    struct xfa_event early[MOST_EARLY];
+    size_t early_count;
 };
 
 static struct xfa_message_row *row_at(const struct xfa_messages *messages, uint32_t row)
@@ -207,6 +212,7 @@ static struct xfa_kept_message kept_of(const struct xfa_event *event, uint32_t r
                                      .bytes = event->bytes,
                                      .what = event->message.what,
                                      .done = blocks,
+                                     .told = blocks,
                                      .blocks = blocks};
 }
 
@@ -327,8 +333,7 @@ static void complete(struct xfa_messages *messages, const struct xfa_event *even
     kept->done = !(event->flags & XFT_FAILED);
     kept->end_ns = event->end_ns;
     kept->wait_ns = event->start_ns;
-    if (event->message_end.arrived)
-        kept->bytes = event->message_end.arrived;
+    kept->told = event->message_end.arrived > 0;
 }
 
 static void take_end(struct xfa_messages *messages, const struct xfa_event *event)
@@ -416,10 +421,47 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
         begin_request(messages, event, at, kept);
 }
 
+static bool is_known(const struct xfa_messages *messages, const struct xfa_event *event)
+{
+    return event->kind != XFT_EVENT_MESSAGE || event->message.communicator == 0 ||
+           xfa_communicators_of(&messages->now->communicators, event->message.communicator);
+}
+
+static void take_now(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    if (event->kind == XFT_EVENT_MESSAGE)
+        take_message(messages, event);
+    else
+        take_end(messages, event);
+}
+
+/* Those that waited for their communicator, in order; all: they wait no longer. */
+static void take_early(struct xfa_messages *messages, bool all)
+{
+    struct xfa_message_process *now = messages->now;
+    size_t taken = 0;
+    while (taken < now->early_count && (all || is_known(messages, &now->early[taken])))
+        take_now(messages, &now->early[taken++]);
+    now->early_count -= taken;
+    memmove(now->early, now->early + taken, now->early_count * sizeof *now->early);
+}
+
+static void take_in_turn(struct xfa_messages *messages, const struct xfa_event *event)
+{
+    struct xfa_message_process *now = messages->now;
+    if (now->early_count == MOST_EARLY)
+        take_early(messages, true);
+    if (now->early_count == 0 && is_known(messages, event))
+        take_now(messages, event);
+    else
+        now->early[now->early_count++] = *event;
+}
+
 static void take_communicator(struct xfa_messages *messages, const struct xfa_event *event)
 {
     struct member_key key = {.id = event->communicator.id};
     xfa_communicators_add(&messages->now->communicators, event);
+    take_early(messages, false);
     if (key.id == 0 || event->communicator.rank >= XFT_RANK_ANY ||
         messages->members.count >= XFA_MAX_MEMBERS_KNOWN)
         return;
@@ -433,10 +475,8 @@ static void take_event(void *self, const struct xfa_event *event)
     struct xfa_messages *messages = self;
     switch (event->kind) {
     case XFT_EVENT_MESSAGE:
-        take_message(messages, event);
-        break;
     case XFT_EVENT_MESSAGE_END:
-        take_end(messages, event);
+        take_in_turn(messages, event);
         break;
     case XFT_EVENT_COMMUNICATOR:
         take_communicator(messages, event);
@@ -497,6 +537,7 @@ static void end(void *self, struct xfa_process *process)
 {
     struct xfa_messages *messages = self;
     (void)process;
+    take_early(messages, true);
     for (size_t i = 0; i < messages->now->waits.count; i++)
         share_out(messages, xfa_table_at(&messages->now->waits, i));
     count_channels(messages);

@@ -34,7 +34,8 @@ struct xfa_message_key {   /* zeroed before it is filled in */
 struct xfa_message_row {
     struct xfa_message_key key;
     uint64_t calls, failed;
-    uint64_t sent, arrived; /* bytes; of a non-blocking receive those that its end tells */
+    uint64_t sent, arrived; /* bytes; of a non-blocking receive those that its end tells, or its
+                               sender */
     double ns;              /* in the calls */
     double wait_ns;         /* in calls that waited for them */
     uint32_t size;          /* ranks of the communicator; 0 = not known */
@@ -70,6 +71,7 @@ struct xfa_kept_message {
     uint8_t side; /* enum xfa_message_side */
     uint8_t what;
     bool done; /* end_ns is known */
+    bool told; /* bytes are known to have arrived, or counted as such */
     bool blocks;
 };
 

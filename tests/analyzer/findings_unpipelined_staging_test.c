@@ -43,7 +43,7 @@ static void copied(struct ranked *r, enum xft_direction direction, uint64_t at,
         ranked_event(r, copy(direction, false), at, at + COPY_NS);
         return;
     }
-    ranked_event(r, copy(direction, true), at, at + 2000);
+    ranked_event(r, copy(direction, true), at, at + (e->not_waited ? COPY_NS / 2 : 2000));
     if (!e->not_waited)
         ranked_event(r,
                      (struct xft_event){

@@ -144,6 +144,34 @@ static void test_not_waited_for(void **state)
     }
 }
 
+/* The trace tells of a communicator when its first call is over, which counts all the same; one
+ * that it never tells of holds up nothing. */
+static void test_first_call(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 2; variant++) {
+        struct ranked ranks[2];
+        start_all(ranks, 2, NULL);
+        ranks[1].events[0].start_ns = ranks[1].events[0].end_ns = 15000;
+        ranked_send(&ranks[0], 1, 5, 700, 10000, 11000);
+        ranked_send(&ranks[0], 1, 5, 1000, 20000, 21000);
+        ranked_irecv(&ranks[1], 0, 5, 1000, 10000, 0xb);
+        ranked_wait(&ranks[1], 11000, 13000);
+        ranked_ended(&ranks[1], 0xb, 10000, 11000, 13000);
+        ranked_recv(&ranks[1], 0, 5, 1000, 20000, 22000);
+        if (variant == 1)
+            ranked_recv(&ranks[1], 0, 9, 1000, 5000, 6000)->count =
+                xft_message_count(XFT_MESSAGE_RECV, 99);
+        struct analyzed a = analyse(ranks, 2, NULL);
+        const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_RECV, 0, 1);
+        assert_int_equal(matched(&a)->messages, 2);
+        assert_int_equal(a.analysis->messages.calls, variant == 0 ? 5 : 6);
+        assert_true(near(row->wait_ns, 2000));
+        assert_int_equal(row->arrived, 700); /* as its sender says */
+        analyzed_free(&a);
+    }
+}
+
 /* Both sides must have recorded equally many; then the n-th belongs to the n-th, by tag. */
 static void test_matching(void **state)
 {
@@ -354,17 +382,12 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_who_was_late),
-        cmocka_unit_test(test_not_waited_for),
-        cmocka_unit_test(test_matching),
-        cmocka_unit_test(test_any),
-        cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_incomplete_collective),
-        cmocka_unit_test(test_slow_rank),
-        cmocka_unit_test(test_achievable),
-        cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_more_than_kept),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_who_was_late),
+        cmocka_unit_test(test_not_waited_for), cmocka_unit_test(test_first_call),
+        cmocka_unit_test(test_matching),       cmocka_unit_test(test_any),
+        cmocka_unit_test(test_collectives),    cmocka_unit_test(test_incomplete_collective),
+        cmocka_unit_test(test_slow_rank),      cmocka_unit_test(test_achievable),
+        cmocka_unit_test(test_nccl),           cmocka_unit_test(test_more_than_kept),
         cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,4 +262,9 @@ ROWS = [
       "        (void)play_held;",
       "a copy that is packed with one that is left out is said to go, too",
       "analyzer-whatif_pack_test"),
+    M("own-time-kept", "analyzer/whatif/changes/own_time.c",
+      "        less += cut->ns[certainty];",
+      "        less += 0 * cut->ns[certainty];",
+      "messages that take less save nothing",
+      "analyzer-findings_small_messages_test"),
 ]
