@@ -197,7 +197,7 @@ static void note_end(struct state *state, const struct xfw_player *player)
 static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
 {
     struct xfw_op wait = xfw_op_like(op);
-    wait.stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
+    wait.stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     wait.stream_kind = XFW_NONBLOCKING;
     wait.awaits = XFW_AWAITS_STREAM;
     xfw_player_stream_after(player, wait.stream, ns);
@@ -424,7 +424,7 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     struct host *host = host_of(state, op->thread);
     host->owed_until = xfw_max(host->owed_until, target);
     host->waits = xfw_op_like(op);
-    op->stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
+    op->stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     op->stream_kind = XFW_NONBLOCKING;
     op->awaits = XFW_AWAITS_STREAM;
     xfw_player_stream_after(player, op->stream, xfw_min(until, target));
