@@ -239,7 +239,11 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
     bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);
-    if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
+    /* What rows reach beyond their bytes is not known. */
+    bool rows = class->key.shape == XFA_STRIDED && !op->in_one;
+    bool stay = xfa_row_pageable(&class->key.row) || xfw_player_certainty(player) == XFW_LOW;
+    if (class->key.shape == XFA_BATCH || (rows && stay) ||
+        (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
         return false;
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
@@ -366,6 +370,7 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
         xfw_player_stream_after(player, up.stream, after);
         xfw_player_play(player, &up);
         after = end_of(player, up.stream);
+        op->space_ns = 0; /* between its parts is in the graph's time */
     }
     xfw_player_stream_after(player, op->stream, after);
     if (op->down_ns > 0) {
