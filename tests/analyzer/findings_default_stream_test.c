@@ -185,8 +185,8 @@ static void test_not_found(void **state)
 }
 
 /* Two threads by turns, each with a kernel in the default stream, which it waits for: all behind
- * each other, though each uses memory of its own. */
-static double saving_of_threads(void)
+ * each other, though each uses memory of its own, or the same. */
+static double saving_of_threads(bool shared)
 {
     struct run run = {.correlation = 1000};
     struct xfp_profile *profile = measured_profile(MEASURED_ALL);
@@ -195,7 +195,7 @@ static double saving_of_threads(void)
     play_event(&run.play, (struct xft_event){.kind = XFT_EVENT_RECORDS, .aux = XFT_RECORDS_KERNELS},
                0);
     for (unsigned i = 0; i < SLOTS; i++)
-        build_arguments(&run.b, ARGUMENTS + i, (uint64_t[]){memory_of(i)}, 1);
+        build_arguments(&run.b, ARGUMENTS + i, (uint64_t[]){memory_of(shared ? 0 : i)}, 1);
     uint64_t free_at[SLOTS] = {run.play.now, run.play.now};
     for (unsigned i = 0; i < STEPS; i++) {
         unsigned lane = i % 2 ? LANE_OTHER : LANE_MAIN;
@@ -231,9 +231,10 @@ static double saving_of_threads(void)
 static void test_threads(void **state)
 {
     const double half = STEPS / 2 * (double)PIECE_NS;
-    double saved = saving_of_threads();
+    double apart = saving_of_threads(false), shared = saving_of_threads(true);
     (void)state;
-    assert_true(saved > 0.8 * half && saved < 1.1 * half);
+    assert_true(apart > 0.8 * half && apart < 1.1 * half);
+    assert_true(isnan(shared) || shared < 0.2 * half);
 }
 
 int main(void)
