@@ -2,8 +2,9 @@
  * default-stream-serialization: work of the legacy default stream between work of blocking streams.
  * It waits for all that these were given before, and what they are given after waits for it (CUDA
  * programming guide, default streams), whether or not they use the same memory: the streams wait
- * for each other. Lost: not known, only replaying the run without that rule tells; so it is tried
- * where such work comes between theirs LEAST_TURNS times.
+ * for each other. So do several threads that use it by turns. Lost: not known, only replaying the
+ * run without that rule tells; so it is tried where such work comes between theirs, or between that
+ * of other threads, LEAST_TURNS times.
  *
  * Named are the call sites of copies and memsets in the default stream; launches are recorded
  * without theirs.
@@ -32,7 +33,7 @@ struct default_stream {
     struct xfa_table sites;
     struct xfa_table nonblocking; /* handles of the process's streams */
     bool legacy;                  /* the last work was the default stream's */
-    uint64_t turns, most_turns;   /* of the process; of any */
+    uint64_t turns, most_turns;   /* between streams and threads, of the process; of any */
     bool begun, threads;          /* several threads use it: in any process */
     int32_t tid;
 };
@@ -85,12 +86,12 @@ static void work(struct default_stream *self, const struct xfa_event *event)
     enum order order = event->flags & XFT_CAPTURED ? ALONE : order_of(self, event);
     if (order == ALONE)
         return;
-    bool legacy = order == LEGACY;
-    self->turns += legacy != self->legacy;
+    bool legacy = order == LEGACY, another = legacy && self->begun && self->tid != event->tid;
+    self->turns += legacy != self->legacy || another;
     self->legacy = legacy;
     if (!legacy)
         return;
-    self->threads = self->threads || (self->begun && self->tid != event->tid);
+    self->threads = self->threads || another;
     self->begun = true;
     self->tid = event->tid;
     if (event->stack)

@@ -25,8 +25,8 @@
 
 /* Bytes sent to the device that no copy has used yet. */
 struct sent {
-    uint64_t start, end;
-    uint64_t ns, transfer;
+    uint64_t start, end; /* what is left of it: the rest was overwritten */
+    uint64_t bytes, ns, transfer;
     double achieved_ns;
     uint32_t row;
     bool by_device;
@@ -74,7 +74,7 @@ static void count_unused(struct unused *unused, const struct sent *sent)
 {
     unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, sent->row,
                              sizeof *unused->rows);
-    xfa_timed_add(&unused->rows[sent->row], sent->end - sent->start, sent->achieved_ns,
+    xfa_timed_add(&unused->rows[sent->row], sent->bytes, sent->achieved_ns,
                   sent->by_device);
     xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
 }
@@ -86,18 +86,35 @@ static void use(struct unused *unused, uint64_t start, uint64_t end)
     take_out(unused, at, count);
 }
 
+/* Its begin, or its end, is overwritten: the rest may be, too. False: what is left is not one
+ * piece, or nothing. */
+static bool cut(struct sent *sent, uint64_t start, uint64_t end)
+{
+    if (start <= sent->start && end < sent->end)
+        sent->start = end;
+    else if (start > sent->start && end >= sent->end)
+        sent->end = start;
+    else
+        return false;
+    return true;
+}
+
 /* The memory is overwritten, or freed. */
 static void overwrite(struct unused *unused, uint64_t start, uint64_t end)
 {
-    size_t count, at = overlap(unused, start, end, &count);
+    size_t count, at = overlap(unused, start, end, &count), left = at;
     for (size_t i = at; i < at + count; i++) {
-        const struct sent *sent = &unused->sent[i];
-        bool whole = sent->start >= start && sent->end <= end;
-        if (whole && xfa_given_used(&unused->given, sent->start, sent->end, sent->ns,
-                                    XFA_USED_READ) == XFA_USED_NOT)
-            count_unused(unused, sent);
+        struct sent sent = unused->sent[i];
+        bool whole = sent.start >= start && sent.end <= end;
+        if (xfa_given_used(&unused->given, sent.start, sent.end, sent.ns, XFA_USED_READ) !=
+            XFA_USED_NOT)
+            continue;
+        if (whole)
+            count_unused(unused, &sent);
+        else if (cut(&sent, start, end))
+            unused->sent[left++] = sent;
     }
-    take_out(unused, at, count);
+    take_out(unused, left, at + count - left);
 }
 
 static void send(struct unused *unused, const struct xfa_event *event, uint64_t number)
@@ -116,6 +133,7 @@ static void send(struct unused *unused, const struct xfa_event *event, uint64_t 
     unused->sent[at] = (struct sent){
         .start = transfer->dst,
         .end = end,
+        .bytes = event->bytes,
         .ns = event->start_ns,
         .transfer = number,
         .achieved_ns = transfer->achieved_ns,

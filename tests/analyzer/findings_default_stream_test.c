@@ -184,12 +184,66 @@ static void test_not_found(void **state)
     assert_true(isnan(saving_of((struct steps){.few = 3})));
 }
 
+/* Two threads by turns, each with a kernel in the default stream, which it waits for: all behind
+ * each other, though each uses memory of its own, or the same. */
+static double saving_of_threads(bool shared)
+{
+    struct run run = {.correlation = 1000};
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    play_start(&run.play, &run.b, 1);
+    play_site(&run.play, CLEAR, "clear", 2);
+    play_event(&run.play, (struct xft_event){.kind = XFT_EVENT_RECORDS, .aux = XFT_RECORDS_KERNELS},
+               0);
+    for (unsigned i = 0; i < SLOTS; i++)
+        build_arguments(&run.b, ARGUMENTS + i, (uint64_t[]){memory_of(shared ? 0 : i)}, 1);
+    uint64_t free_at[SLOTS] = {run.play.now, run.play.now};
+    for (unsigned i = 0; i < STEPS; i++) {
+        unsigned lane = i % 2 ? LANE_OTHER : LANE_MAIN;
+        struct xft_event event = {.kind = XFT_EVENT_LAUNCH,
+                                  .stack = CLEAR,
+                                  .aux = ARGUMENTS + i % 2,
+                                  .correlation = ++run.correlation};
+        run.play.lane = lane;
+        run.play.now = free_at[i % 2] + 10 * i; /* one behind the other, as they are played */
+        struct xft_event call = *play_event(&run.play, event, CALL_NS);
+        uint64_t after = run.play.now;
+        ran(&run, &call, XFT_EVENT_KERNEL, PIECE_NS);
+        run.play.lane = lane;
+        run.play.now = after;
+        play_event(&run.play, (struct xft_event){.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_STREAM},
+                   run.busy_until - after + CALL_NS);
+        free_at[i % 2] = run.play.now;
+    }
+    run.play.lane = LANE_MAIN;
+    play_end(&run.play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_weighed(&run.b, profile);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_DEFAULT_STREAM, "clear");
+    double likely = f ? f->saving.likely : NAN;
+    if (f)
+        assert_int_equal(f->remedy.kind, XFA_REMEDY_STREAM_PER_THREAD);
+    build_free(&run.b);
+    a.analysis->profile = NULL;
+    xfp_free(profile);
+    analyzed_free(&a);
+    return likely;
+}
+
+static void test_threads(void **state)
+{
+    const double half = STEPS / 2 * (double)PIECE_NS;
+    double apart = saving_of_threads(false), shared = saving_of_threads(true);
+    (void)state;
+    assert_true(apart > 0.8 * half && apart < 1.1 * half);
+    assert_true(isnan(shared) || shared < 0.2 * half);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saving),
         cmocka_unit_test(test_memory_in_common),
         cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("findings: the default stream", tests, NULL, NULL);
 }

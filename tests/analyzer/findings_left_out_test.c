@@ -37,6 +37,7 @@ enum { GIVEN_A = 1, GIVEN_B, GIVEN_NONE, GIVEN_BEHIND, GIVEN_A_AND_B };
  * what lies behind buffer A in its allocation; w<: before buffer Z r.          one that is given
  * nothing ?           one of which it is not known what it was given g           launches a graph
  *     mA fA       sets A; frees and allocates it
+ *     MA NA       sets the first, the second half of A
  *     cAB         copies A to B on the device
  *     s           waits
  *     aA1         sends as uA1 does, in SLOW_NS and without waiting; h: has the stream call a
@@ -175,6 +176,10 @@ static void other(struct play *play, const char *word)
 {
     if (*word == 'm') {
         play_event(play, memory(XFT_EVENT_SET, PLACE(word[1]), MIB), 100);
+    } else if (*word == 'M') {
+        play_event(play, memory(XFT_EVENT_SET, PLACE(word[1]), MIB / 2), 100);
+    } else if (*word == 'N') {
+        play_event(play, memory(XFT_EVENT_SET, PLACE(word[1]) + MIB / 2, MIB / 2), 100);
     } else if (*word == 'f') {
         play_event(play, memory(XFT_EVENT_FREE, PLACE(word[1]), 4 * MIB), 100);
         play_event(play, memory(XFT_EVENT_ALLOC, PLACE(word[1]), 4 * MIB), 100);
@@ -554,6 +559,9 @@ static void test_unused(void **state)
     unused("uA1 wB", ROUNDS); /* the last one goes with the process */
     unused("uA1 mA wA", ROUNDS);
     unused("uA1 fA", ROUNDS);
+    unused("uA1 MA", ROUNDS); /* the rest by the next one */
+    unused("uA1 NA MA wA", ROUNDS);
+    used("uA1 MA rA");
     unused("uA1 cBA rA", ROUNDS);
     unused("uA1 w-", ROUNDS);
     used("uA1 rA");

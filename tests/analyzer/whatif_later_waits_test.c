@@ -1,6 +1,6 @@
-/* The host's waits come later when copies overlap, played by hand: not later than what they are
- * for, where the host seems to need results, or where another stage begins. Copies and kernels take
- * 100 ns each, calls nothing, unless it is said otherwise. */
+/* What overlaps, and which of the host's waits come later then, played by hand: not later than what
+ * they are for, where the host seems to need results, or where another stage begins. Copies and
+ * kernels take 100 ns each, calls nothing, unless it is said otherwise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,6 +46,9 @@ static void start(struct run *run)
     name_kernel(run, WRITES, "_Z7k_writePc");
     xfa_classes_init(&run->analysis.classes, NULL, NULL);
     xfa_class_put(&run->analysis.classes, &up);
+    struct xfa_class_key rows = up;
+    rows.shape = XFA_STRIDED;
+    xfa_class_put(&run->analysis.classes, &rows);
 }
 
 static void finish(struct run *run)
@@ -96,13 +99,18 @@ static double before(struct run *run)
     return hand_play_in(&run->process, run->ops, run->count, NULL, XFW_LIKELY);
 }
 
-static double overlapped(struct run *run)
+static double overlapped_as(struct run *run, enum xfw_certainty certainty)
 {
     struct xfw_change *change = xfw_change_dataflow(
         &run->analysis, &(struct xfw_dataflow_terms){.buffers = 2, .to_device = true});
-    double end = hand_play_in(&run->process, run->ops, run->count, change, XFW_LIKELY);
+    double end = hand_play_in(&run->process, run->ops, run->count, change, certainty);
     xfw_change_free(change);
     return end;
+}
+
+static double overlapped(struct run *run)
+{
+    return overlapped_as(run, XFW_LIKELY);
 }
 
 /* A wait for an event comes no later than what the event recorded, though the streams' other work
@@ -219,12 +227,45 @@ static void test_sent_anew(void **state)
     finish(&run);
 }
 
+/* Copies of rows leave as others do; at worst they stay. */
+static void test_rows(void **state)
+{
+    struct run run;
+    (void)state;
+    start(&run);
+    for (unsigned i = 0; i < 3; i++) {
+        part(&run, 0, i);
+        run.ops[run.count - 2].class = 1;
+    }
+    add(&run, hand_wait(0));
+    assert_true(before(&run) == 6 * NS);
+    assert_true(overlapped(&run) == 4 * NS);
+    assert_true(overlapped_as(&run, XFW_LOW) == before(&run));
+    finish(&run);
+}
+
+/* A graph that is cut takes no longer than in one piece. */
+static void test_cut_graph(void **state)
+{
+    struct run run;
+    (void)state;
+    start(&run);
+    struct xfw_op *graph = add(&run, hand_work(XFW_GRAPH, 0, 0, 0, 2 * NS));
+    graph->up_ns = NS;
+    graph->space_ns = NS / 2;
+    add(&run, hand_wait(0));
+    assert_true(before(&run) == NS / 2 + 2 * NS);
+    assert_true(overlapped(&run) == 2 * NS);
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_event),     cmocka_unit_test(test_streams_in_turns),
         cmocka_unit_test(test_stages),    cmocka_unit_test(test_mapped),
-        cmocka_unit_test(test_sent_anew),
+        cmocka_unit_test(test_sent_anew), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_cut_graph),
     };
     return cmocka_run_group_tests_name("what if: waits that come later", tests, NULL, NULL);
 }

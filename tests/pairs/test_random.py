@@ -22,7 +22,8 @@ def loaded():
 
 drawn = loaded()
 STAGE = {"steps": 24, "bytes": 102400, "down": False, "streams": 3, "kind": "n", "wait": "event", "parts": 16,
-         "bound": "copy", "read_ns": 0, "kernel_ns": 1500, "host_ns": 0, "graph": False, "wastes": []}
+         "bound": "copy", "read_ns": 0, "kernel_ns": 1500, "host_ns": 0, "graph": False, "varies": False, "thread": 0,
+         "rows": False, "wastes": []}
 
 
 def program(**stage):
@@ -52,6 +53,21 @@ class Programs(unittest.TestCase):
         measured, run = self.lab.measure(program(graph=True))
         self.assertGreater(measured["recorded"], measured["before"] + 3 * 1800)
         self.assertLess(self.replayed(run), measured["before"] + 3 * 1000)
+
+    def test_threads(self):
+        """Each has a clock of its own: they take as long as one of them where the host works, each time."""
+        one = program(host_ns=40000)
+        both = {**one, "stages": [*one["stages"], {**one["stages"][0], "thread": 1}]}
+        took = [self.lab.play(form, []) for form in (one, both, both)]
+        self.assertEqual(took[1], took[2])
+        self.assertLess(took[1], 1.1 * took[0])
+        self.assertGreater(self.lab.play({**both, "stages": 2 * one["stages"]}, []), 1.9 * took[0])
+
+    def test_rows_and_changing_sizes(self):
+        """A step's rows take as long as in one piece, a smaller step less."""
+        whole = self.lab.play(program(), [])
+        self.assertEqual(self.lab.play(program(rows=True), []), whole)
+        self.assertLess(self.lab.play(program(varies=True), []), whole)
 
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""

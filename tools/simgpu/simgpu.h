@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /* The simulated machine's host clock: what a program on that machine would read from
- * CLOCK_MONOTONIC. Never goes back; the same for all threads, but for those that have begun as below. */
+ * CLOCK_MONOTONIC. Never goes back; the same for all threads, but for those that have begun as
+ * below. */
 uint64_t xferscope_simgpu_now_ns(void);
 
 /* "NAME (file)" of the machine profile that times the simulation; "" before cuInit. Static. */

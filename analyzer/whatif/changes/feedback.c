@@ -63,14 +63,13 @@ void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis 
                        const struct xfa_process *process, const struct xfw_op *op)
 {
     struct xfw_host_memory host;
-    if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MANAGED)
+    if ((op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MANAGED) ||
+        (op->what == XFW_GRAPH && feedback->maps))
         feedback->always = true;
     else if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED)
         note_mapped(feedback, op);
     else if (op->what == XFW_KERNEL && feedback->maps && !feedback->always)
         note_kernel(feedback, process, op);
-    else if (op->what == XFW_GRAPH && feedback->maps)
-        feedback->always = true;
     if (!xfw_host_memory(analysis, op, &host))
         return;
     if (!host.to_host)

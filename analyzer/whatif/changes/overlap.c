@@ -197,7 +197,7 @@ static void note_end(struct state *state, const struct xfw_player *player)
 static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
 {
     struct xfw_op wait = xfw_op_like(op);
-    wait.stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
+    wait.stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     wait.stream_kind = XFW_NONBLOCKING;
     wait.awaits = XFW_AWAITS_STREAM;
     xfw_player_stream_after(player, wait.stream, ns);
@@ -239,7 +239,11 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
     const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
     bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);
-    if (class->key.shape != XFA_LINEAR || (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
+    /* What rows reach beyond their bytes is not known. */
+    bool rows = class->key.shape == XFA_STRIDED && !op->in_one;
+    bool stay = xfa_row_pageable(&class->key.row) || xfw_player_certainty(player) == XFW_LOW;
+    if (class->key.shape == XFA_BATCH || (rows && stay) ||
+        (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
         return false;
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
@@ -366,6 +370,7 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
         xfw_player_stream_after(player, up.stream, after);
         xfw_player_play(player, &up);
         after = end_of(player, up.stream);
+        op->space_ns = 0; /* between its parts is in the graph's time */
     }
     xfw_player_stream_after(player, op->stream, after);
     if (op->down_ns > 0) {
@@ -424,7 +429,7 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     struct host *host = host_of(state, op->thread);
     host->owed_until = xfw_max(host->owed_until, target);
     host->waits = xfw_op_like(op);
-    op->stream = xfw_player_side_stream(player, 0, XFW_SIDE_HOST);
+    op->stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     op->stream_kind = XFW_NONBLOCKING;
     op->awaits = XFW_AWAITS_STREAM;
     xfw_player_stream_after(player, op->stream, xfw_min(until, target));

@@ -14,8 +14,9 @@ struct span {
 
 struct use {
     struct span span;
-    bool legacy;   /* of the default stream */
-    double end_ns; /* of the schedule */
+    bool legacy;     /* of the default stream */
+    uint32_t stream; /* where it was played */
+    double end_ns;   /* of the schedule */
 };
 
 struct own_streams {
@@ -66,9 +67,11 @@ static unsigned used_by(const struct xfw_player *player, const struct xfw_op *op
     return count;
 }
 
-static bool conflict(const struct span *a, const struct span *b)
+/* Of kernels that one of the default stream's threads was given, and another one: what they did was
+ * in order, and may have to be. */
+static bool conflict(const struct span *a, const struct span *b, bool threads)
 {
-    return a->first < b->end && b->first < a->end && !(a->given && b->given);
+    return a->first < b->end && b->first < a->end && (threads || !(a->given && b->given));
 }
 
 static void note_end(struct state *state, const struct xfw_player *player)
@@ -80,21 +83,25 @@ static void note_end(struct state *state, const struct xfw_player *player)
         struct use *use = &state->uses[state->count++ % MOST_USES];
         double *forgotten = &state->forgotten_ns[use->legacy];
         *forgotten = fmax(*forgotten, use->end_ns);
-        *use = (struct use){state->last[i], state->last_legacy, end};
+        *use = (struct use){state->last[i], state->last_legacy, state->last_stream, end};
     }
     state->last_count = 0;
 }
 
-/* Work of the default stream waits for that of others that uses its memory, and theirs for its. */
-static void order(struct state *state, struct xfw_player *player, const struct xfw_op *op,
-                  bool legacy)
+/* Work of the default stream waits for that of others that uses its memory, and theirs for its; so
+ * does that of threads which have it each for itself now. */
+static void order(const struct own_streams *own, struct state *state, struct xfw_player *player,
+                  const struct xfw_op *op, bool legacy)
 {
     unsigned count = used_by(player, op, state->last);
     double after = state->forgotten_ns[!legacy];
+    if (legacy && own->per_thread)
+        after = fmax(after, state->forgotten_ns[true]);
     for (unsigned i = 0; i < MOST_USES; i++) {
         const struct use *use = &state->uses[i];
-        for (unsigned k = 0; k < count && use->legacy != legacy && use->end_ns > after; k++)
-            if (conflict(&use->span, &state->last[k]))
+        bool apart = use->stream != op->stream && (use->legacy || legacy);
+        for (unsigned k = 0; k < count && apart && use->end_ns > after; k++)
+            if (conflict(&use->span, &state->last[k], use->legacy && legacy))
                 after = use->end_ns;
     }
     state->last_count = count;
@@ -130,7 +137,9 @@ static void own_op(const struct xfw_change *change, void *self, struct xfw_playe
         op->stream_kind == XFW_NONBLOCKING || xfw_op_is_beside(op))
         return;
     if (op->kind == XFT_EVENT_SYNC) { /* it has waited for all blocking streams, and does */
-        if (legacy && op->awaits == XFW_AWAITS_STREAM)
+        if (legacy && op->awaits == XFW_AWAITS_STREAM && own->per_thread)
+            to_its_own(own, state, player, op);
+        else if (legacy && op->awaits == XFW_AWAITS_STREAM)
             op->awaits = XFW_AWAITS_DEVICE;
         return;
     }
@@ -138,7 +147,7 @@ static void own_op(const struct xfw_change *change, void *self, struct xfw_playe
     if (legacy)
         to_its_own(own, state, player, op);
     if (xfw_op_is_work(op))
-        order(state, player, op, legacy);
+        order(own, state, player, op, legacy);
 }
 
 struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, bool per_thread)

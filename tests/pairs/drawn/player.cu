@@ -1,9 +1,9 @@
 /*
  * Plays a drawn program (schedule.py): declarations of buffers, streams and events, then one
  * statement to a line, each of them made by the call site that it names. There are SITES functions
- * of as many lines of source, and two helper functions, one behind the other, that all of them may go
- * through, so that one program serves for all that is drawn. Statements behind "T n" are those of
- * thread n; all threads begin together, and the region ends with the last of them.
+ * of as many lines of source, and two helper functions, one behind the other, that all of them may
+ * go through, so that one program serves for all that is drawn. Statements behind "T n" are those
+ * of thread n; all threads begin together, and the region ends with the last of them.
  *
  *     player [--helpers 1|2] [--times N] SCHEDULE
  *
@@ -330,8 +330,8 @@ EIGHT(a)
 EIGHT(b)
 EIGHT(c)
 EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) typedef void site_function(const struct statement *);
-static site_function *const sites[] = {NAMES(a) NAMES(b) NAMES(c) NAMES(d)
-                                           NAMES(e) NAMES(f) NAMES(g) NAMES(h)};
+static site_function *const sites[] = {NAMES(a) NAMES(b) NAMES(c) NAMES(d) NAMES(e) NAMES(f)
+                                           NAMES(g) NAMES(h)};
 enum { SITES = sizeof sites / sizeof *sites };
 
 /* ---- declarations ---------------------------------------------------------------------------- */

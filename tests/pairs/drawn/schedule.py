@@ -24,16 +24,14 @@ WASTES = {
     # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
     "legacy": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute",
                "default-stream-serialization"},
-    "rows": {"narrow-rows"},
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
                                          ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
-                                         ("serial", "device-wait"), ("blocking", "device-wait"),
-                                         ("rows", "mapped"), ("rows", "small"), ("rows", "pageable"), ("rows", "blocking"))}
+                                         ("serial", "device-wait"), ("blocking", "device-wait"))}
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
-            "varies": False, "thread": 0}
-ROW = 256  # bytes, of the waste rows
+            "varies": False, "thread": 0, "rows": False}
+ROW = 4096  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
 NOT_DRAWN = {"few", "legacy"}
 # What leaves the captured work alone. (What captured kernels are given is not recorded, so that nobody can tell
 # whether they use or change what was copied: repeated, unused.)
@@ -57,6 +55,7 @@ def draw_stage(rng):
     stage["graph"] = rng.random() < 0.2  # a step's copies and kernel are captured once, and launched
     stage["varies"] = not stage["graph"] and rng.random() < 0.25  # each step has another size
     stage["thread"] = 0
+    stage["rows"] = rng.random() < 0.1  # uploads are rows that lie apart on the host
     return stage
 
 
@@ -127,7 +126,9 @@ class Stage:
         self.size = size  # of the step at hand
         self.is_graph = stage["graph"] and set(stage["wastes"]) <= IN_GRAPHS
         self.events = [declare("E") for _ in range(slots)]
-        apart = 2 if "rows" in wastes else 1
+        # Other copies than plain asynchronous ones of page-locked memory are not made in rows.
+        self.rows = stage["rows"] and not {"small", "blocking", "pageable", "mapped", "legacy"} & set(stage["wastes"])
+        apart = 2 if self.rows else 1
         self.hosts = [declare("B", memory, apart * size) for _ in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
         self.results = [declare("B", "d", size) for _ in range(slots)]
@@ -146,7 +147,7 @@ class Stage:
         self.w.do("C", place, to, at, source, at, size, self.streams[slot], kind, blocking)
 
     def upload(self, slot):
-        if "rows" in self.wastes:  # the host keeps them as far apart as they are long
+        if self.rows:  # the host keeps them as far apart as they are long
             self.w.do("2", 0, self.devices[slot], self.hosts[slot], ROW, self.size // ROW, 2 * ROW, self.streams[slot], UP)
             return
         parts = self.s["parts"] if "small" in self.wastes else 1

@@ -29,8 +29,9 @@ void sim_wait_until(uint64_t ns);
  * Under the virtual clock: the calling thread has a clock of its own, as on a processor of its own,
  * until it ends. It is number `number` of `of` such threads: begins once all of them are there,
  * where the common clock is. Before each call a thread waits, in real time, until no other one's
- * clock is behind its own, so that calls are made in the order of the clocks and runs are repeatable.
- * False: too many threads, a number that is taken, or the host's clock: nothing has changed.
+ * clock is behind its own, so that calls are made in the order of the clocks and runs are
+ * repeatable. False: too many threads, a number that is taken, or the host's clock: nothing has
+ * changed.
  */
 bool sim_clock_begin_own(unsigned number, unsigned of);
 void sim_clock_end_own(void);
