@@ -39,7 +39,7 @@ ROWS = [
       "            turn = ++lists[at].made;",
       "            turn = lists[at].made = 1;",
       "a communicator and its duplicate count as one",
-      "net.messages"),
+      "preload.communicators"),
     M("communicator-outlives", "preload/messages/communicators.c",
       "        atomic_store_explicit(&known->handle, REMOVED, memory_order_release);",
       "        atomic_store_explicit(&known->number, 0, memory_order_release);",
