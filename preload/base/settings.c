@@ -161,7 +161,7 @@ __attribute__((constructor)) static void remember_start(void)
 /* A variable that the program has removed keeps its first value: a program that clears its
  * environment does not lead its trace elsewhere, nor those of its children
  * (preload/process/follow.h). */
-static const char *from_environment(const char *name)
+const char *xfs_settings_text(const char *name)
 {
     const char *value = getenv(name);
     return value ? value : xfs_kept_value(&first, name);
@@ -174,7 +174,7 @@ const struct xfs_settings *xfs_settings(void)
     if (parsed)
         return &settings;
     parsed = true;
-    xfs_settings_parse(&settings, from_environment);
+    xfs_settings_parse(&settings, xfs_settings_text);
     if (getauxval(AT_SECURE))
         settings.enable = false;
     if (settings.most_bytes > 0 && settings.most_bytes < XFS_LEAST_SIZE)

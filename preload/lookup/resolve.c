@@ -184,7 +184,8 @@ struct wanted {
     const void *wrapper;
     const void *caller;
     void *found;
-    bool next; /* the global scope comes before the caller's library */
+    bool next;       /* the global scope comes before the caller's library */
+    bool found_next; /* and had it */
 };
 
 static void *look_in(void *handle, const struct wanted *wanted)
@@ -277,6 +278,7 @@ static void find_runtime(void *arguments)
 {
     struct wanted *wanted = arguments;
     wanted->found = wanted->next ? look_in(RTLD_NEXT, wanted) : NULL;
+    wanted->found_next = wanted->found != NULL;
     if (wanted->found == NULL)
         wanted->found = find_for_library_of(wanted);
     if (wanted->found == NULL)
@@ -293,6 +295,8 @@ void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const vo
     errno = saved;
     return wanted.found;
 }
+
+_Atomic(xfs_function) xfs_next_real[XFS_ROWS_MOST];
 
 static struct wanted wanted_of(unsigned call, const void *caller)
 {
@@ -314,8 +318,10 @@ static xfs_function real_runtime(unsigned call, const void *caller)
     xfs_on_any_stack(find_runtime, &wanted);
     errno = saved;
     xfs_function function = wanted.found ? (xfs_function)wanted.found : (xfs_function)not_found;
-    if (wanted.found == NULL && call >= XFS_ROWS_MOST)
-        return function; /* its library may be loaded yet */
+    if (wanted.found_next)
+        atomic_store_explicit(&xfs_next_real[call - XFS_ROWS_MOST], function, memory_order_release);
+    if (wanted.found_next || (wanted.found == NULL && call >= XFS_ROWS_MOST))
+        return function; /* not found: its library may be loaded yet */
     /* Two writers could mix their entries; a lock that was held during fork must not block. */
     if (pthread_mutex_trylock(&write_lock) == 0) {
         atomic_store_explicit(&slot->key, 0, memory_order_release);
@@ -475,6 +481,8 @@ static void forget_callers(void)
 {
     for (size_t i = 0; i < XFS_CALLER_SLOTS; i++)
         atomic_store_explicit(&xfs_callers[i].key, 0, memory_order_release);
+    for (size_t i = 0; i < XFS_ROWS_MOST; i++)
+        atomic_store_explicit(&xfs_next_real[i], NULL, memory_order_release);
 }
 
 /* What libc's does, and this library knows that code has gone. It is not caller-dependent as dlopen

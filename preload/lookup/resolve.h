@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/lookup/rows.h"
+
 typedef void (*xfs_function)(void);
 
 /* Handle of libcuda.so.1 if the process has loaded it, else NULL. Never loads it. */
@@ -26,8 +28,8 @@ void *xfs_driver_handle(void);
 void *xfs_driver_symbol(const char *name);
 
 /*
- * The real function of a row of the tables (rows.h). Never NULL: a function that does not exist is one that
- * returns 500, CUDA's "named symbol not found".
+ * The real function of a row of the tables (rows.h). Never NULL: a function that does not exist is
+ * one that returns 500, CUDA's "named symbol not found".
  */
 xfs_function xfs_real(unsigned call, const void *caller);
 
@@ -70,11 +72,14 @@ static inline xfs_function xfs_real_RUNTIME(unsigned call, const void *caller)
 }
 
 /* xfs_real() of MPI's and NCCL's functions. MPI's is the next one after this library in the global
- * scope, so that other tools that stand between a program and MPI keep their place; NCCL's is found
- * as a runtime function is. */
+ * scope, for all callers, so that other tools that stand between a program and MPI keep their
+ * place; where there is none, and of NCCL, it is found as a runtime function is. */
+extern _Atomic(xfs_function) xfs_next_real[]; /* by row from XFS_ROWS_MOST on; NULL: not known */
 static inline xfs_function xfs_real_message(unsigned call, const void *caller)
 {
-    return xfs_real_RUNTIME(call, caller);
+    xfs_function known =
+        atomic_load_explicit(&xfs_next_real[call - XFS_ROWS_MOST], memory_order_acquire);
+    return __builtin_expect(known != NULL, 1) ? known : xfs_real_RUNTIME(call, caller);
 }
 
 /* The same for a runtime function outside the table, found at every call; NULL when there is none.

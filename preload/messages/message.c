@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
@@ -23,29 +24,26 @@ XFS_TLS uintptr_t xfs_message_outermost;
 
 static atomic_char wanted; /* 0: not known yet; else 'y' or 'n' */
 
-static const char *from_environment(const char *name)
+static bool is_zero(const char *variable)
 {
-    return getenv(name);
+    const char *text = xfs_settings_text(variable);
+    return text && strcmp(text, "0") == 0;
 }
 
-static void ask_settings(void *unused)
+/* The settings as a whole, and what is wrong with them, are read when recording begins. */
+static XFS_COLD bool ask_settings(void)
 {
-    (void)unused;
-    struct xfs_settings settings;
-    xfs_settings_parse(&settings, from_environment);
-    atomic_store(&wanted, settings.enable && settings.messages ? 'y' : 'n');
+    int saved = errno;
+    bool off = getauxval(AT_SECURE) || is_zero("XFERSCOPE_ENABLE") || is_zero("XFERSCOPE_MESSAGES");
+    atomic_store(&wanted, off ? 'n' : 'y');
+    errno = saved;
+    return !off;
 }
 
 bool xfs_messages_wanted(void)
 {
     char known = atomic_load_explicit(&wanted, memory_order_relaxed);
-    if (__builtin_expect(known == 0, 0)) {
-        int saved = errno;
-        xfs_on_any_stack(ask_settings, NULL);
-        errno = saved;
-        known = atomic_load(&wanted);
-    }
-    return known == 'y';
+    return __builtin_expect(known == 0, 0) ? ask_settings() : known == 'y';
 }
 
 /* In the first calls of a process, and where recording is limited to periods. */

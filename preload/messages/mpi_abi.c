@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
 
@@ -11,7 +12,8 @@
 
 static struct xfs_mpi found_mpi;
 static const struct xfs_mpi *_Atomic here;
-static atomic_int looking; /* 1: a thread does; 2: it is not known which MPI this is */
+static atomic_int looking;
+enum { LOOKING = 1, LOOKED };
 
 static void *symbol(const char *name, const void *caller)
 {
@@ -94,19 +96,32 @@ static void look(void *caller)
 {
     if (set_interface(&found_mpi, caller) && set_functions(&found_mpi, caller))
         atomic_store_explicit(&here, &found_mpi, memory_order_release);
-    else
-        atomic_store(&looking, 2);
+    atomic_store(&looking, LOOKED);
 }
 
-/* Another thread that looks is not waited for: this one's call is not recorded. */
-const struct xfs_mpi *xfs_mpi_here(const void *caller)
+/* A thread that finds another one looking waits for it, awake: that takes less than a millisecond.
+ */
+static const struct xfs_mpi *await_other(void)
 {
-    const struct xfs_mpi *mpi = atomic_load_explicit(&here, memory_order_acquire);
+    enum { ROUNDS = 1 << 22 };
+    for (unsigned i = 0; i < ROUNDS && atomic_load(&looking) == LOOKING; i++)
+        __builtin_ia32_pause();
+    return atomic_load_explicit(&here, memory_order_acquire);
+}
+
+static XFS_COLD const struct xfs_mpi *look_or_wait(const void *caller)
+{
     int none = 0;
-    if (mpi || !atomic_compare_exchange_strong(&looking, &none, 1))
-        return mpi;
+    if (!atomic_compare_exchange_strong(&looking, &none, LOOKING))
+        return none == LOOKING ? await_other() : atomic_load(&here);
     int saved = errno;
     xfs_on_any_stack(look, (void *)(uintptr_t)caller);
     errno = saved;
     return atomic_load_explicit(&here, memory_order_acquire);
+}
+
+const struct xfs_mpi *xfs_mpi_here(const void *caller)
+{
+    const struct xfs_mpi *mpi = atomic_load_explicit(&here, memory_order_acquire);
+    return __builtin_expect(mpi != NULL, 1) ? mpi : look_or_wait(caller);
 }
