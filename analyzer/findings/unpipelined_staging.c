@@ -57,6 +57,7 @@ struct staging {
     struct half downs[KEPT], received[KEPT];
     struct upload uploads[KEPT];
     unsigned next_down, next_received, next_upload;
+    bool any; /* the process has sent or received something: before, and in most, nothing is kept */
     const struct xfa_process *process;
 };
 
@@ -233,7 +234,7 @@ static void transfer(void *of, const struct xfa_event *event)
 {
     struct staging *self = of;
     const struct xfa_row_key *row = &event->transfer.class->key.row;
-    if (event->flags & XFT_GRAPH || event->transfer.class->key.shape != XFA_LINEAR)
+    if (!self->any || event->flags & XFT_GRAPH || event->transfer.class->key.shape != XFA_LINEAR)
         return;
     if (row->direction == XFT_DIR_D2H && is_host(row->dst_mem) &&
         event->bytes <= UINT64_MAX - event->transfer.dst)
@@ -268,12 +269,14 @@ static void event(void *of, const struct xfa_event *event)
 {
     struct staging *self = of;
     bool failed = event->flags & XFT_FAILED || event->status != 0;
+    self->any = self->any || event->kind != XFT_EVENT_SYNC;
     switch (event->kind) {
     case XFT_EVENT_COMMUNICATOR:
         xfa_communicators_add(&self->communicators, event);
         break;
     case XFT_EVENT_SYNC:
-        waited(self, event);
+        if (self->any)
+            waited(self, event);
         break;
     case XFT_EVENT_MESSAGE_END:
         if (!failed)
@@ -294,6 +297,7 @@ static void forget(struct staging *self)
     memset(self->downs, 0, sizeof self->downs);
     memset(self->received, 0, sizeof self->received);
     memset(self->uploads, 0, sizeof self->uploads);
+    self->any = false;
 }
 
 static uint64_t process(void *of, struct xfa_process *process)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/compare.h"
 #include "analyzer/sums/figures.h"
 #include "analyzer/sums/ranks.h"
 
@@ -452,4 +453,44 @@ void xfa_matched_free(struct xfa_matched *matched)
     free(matched->processes);
     xfa_host_clocks_free(&matched->clocks);
     *matched = (struct xfa_matched){0};
+}
+
+/* ---- what it comes to -------------------------------------------------------------------------
+ */
+
+double xfa_message_gbps(const struct xfa_message_row *row)
+{
+    if (row->kernel_ns > 0)
+        return (double)row->kernel_bytes / row->kernel_ns;
+    return row->timed_ns > 0 && row->timed_bytes ? (double)row->timed_bytes / row->timed_ns : NAN;
+}
+
+double xfa_message_achievable_gbps(const struct xfa_message_row *row)
+{
+    return row->achievable_ns > 0 && row->priced_bytes
+               ? (double)row->priced_bytes / row->achievable_ns
+               : NAN;
+}
+
+static int by_time(const void *a, const void *b, void *of)
+{
+    const struct xfa_message_row *x = *(struct xfa_message_row *const *)a;
+    const struct xfa_message_row *y = *(struct xfa_message_row *const *)b;
+    const struct xfa_run *run = of;
+    int order = xfa_descending(x->ns + x->wait_ns, y->ns + y->wait_ns);
+    if (order == 0)
+        order = strcmp(xfa_run_site(run, x->key.site)->text, xfa_run_site(run, y->key.site)->text);
+    if (order == 0)
+        order = strcmp(xfa_run_function(run, x->key.function)->name,
+                       xfa_run_function(run, y->key.function)->name);
+    return order ? order : memcmp(&x->key.from, &y->key.from, sizeof x->key - 16);
+}
+
+const struct xfa_message_row **xfa_messages_order(const struct xfa_messages *messages)
+{
+    const struct xfa_message_row **order = xfa_alloc((messages->rows.count + 1) * sizeof *order);
+    for (size_t i = 0; i < messages->rows.count; i++)
+        order[i] = xfa_table_at(&messages->rows, i);
+    qsort_r(order, messages->rows.count, sizeof *order, by_time, messages->run);
+    return order;
 }

@@ -104,8 +104,8 @@ static inline struct xfa_message_row *xfa_message_row(const struct xfa_messages 
     return xfa_table_at(&messages->rows, i);
 }
 
-/* What of a row's time can be set to its bytes: since both sides had begun, or what the kernels of
- * NCCL took. NAN = not known. */
+/* In message_match.c, once all is matched. What of a row's time can be set to its bytes: since both
+ * sides had begun, or what the kernels of NCCL took. NAN = not known. */
 double xfa_message_gbps(const struct xfa_message_row *row);
 double xfa_message_achievable_gbps(const struct xfa_message_row *row);
 
