@@ -74,8 +74,7 @@ static void count_unused(struct unused *unused, const struct sent *sent)
 {
     unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, sent->row,
                              sizeof *unused->rows);
-    xfa_timed_add(&unused->rows[sent->row], sent->bytes, sent->achieved_ns,
-                  sent->by_device);
+    xfa_timed_add(&unused->rows[sent->row], sent->bytes, sent->achieved_ns, sent->by_device);
     xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
 }
 

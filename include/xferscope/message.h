@@ -61,8 +61,9 @@ static inline int xft_message_is_collective(unsigned message)
 
 /* Peers in aux of a MESSAGE: the rank sent to (or the root) in the low 32 bits, the rank received
  * from in the high 32. */
-#define XFT_RANK_NONE UINT32_MAX /* nothing goes there; MPI_PROC_NULL; a collective without root   \
-                                  */
+#define XFT_RANK_NONE                                                                              \
+    UINT32_MAX /* nothing goes there; MPI_PROC_NULL; a collective without root                     \
+                */
 #define XFT_RANK_ANY                                                                               \
     (UINT32_MAX - 1) /* MPI_ANY_SOURCE: the MESSAGE_END, or aux itself of a                        \
                         blocking call, has the rank where it is known */

@@ -33,7 +33,8 @@ struct xfs_message {
     const void *called_from;   /* the program's return address */
     uint32_t first_row;        /* where in the slab its thread's next event was, when it began */
     int saved_errno;
-    uint64_t from_ns; /* when it was entered, where it is timed as a whole (record/cost.h); 0: not */
+    uint64_t
+        from_ns; /* when it was entered, where it is timed as a whole (record/cost.h); 0: not */
     bool written;
     int taken; /* requests that it was given, as they were before */
     xfs_word *requests;

@@ -351,7 +351,8 @@ static void test_limit(void **state)
     tell_end(&told);
     assert_null(xfa_contents_row(&contents, 0));
     const struct xfa_same_row *row = xfa_contents_row(&contents, 1);
-    assert_int_equal(row->same[XFA_SAME_REPEATED].moved.sum.transfers, 2); /* the last one compared too */
+    assert_int_equal(row->same[XFA_SAME_REPEATED].moved.sum.transfers,
+                     2); /* the last one compared too */
     assert_int_equal(row->same[XFA_SAME_DUPLICATE].moved.sum.transfers, 0);
     assert_int_equal(contents.not_compared, 2);
     told_stop(&told, &contents);
