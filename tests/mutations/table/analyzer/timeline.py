@@ -97,4 +97,9 @@ ROWS = [
       ": a->number > b->number;",
       "of what began at the same time the page shows the later first, and merges others than before",
       "analyzer-timeline_test"),
+    M("page-starts-absolute", "analyzer/timeline/pack.c",
+      "        before = start;\n",
+      "",
+      "slices of the timeline stand further and further behind their time",
+      "analyzer-page_data_test"),
 ]
