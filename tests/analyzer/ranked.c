@@ -17,6 +17,7 @@ static void name_calls(struct trace_builder *b)
     build_call(b, CALL_BARRIER, XFT_LEVEL_MPI, "MPI_Barrier");
     build_call(b, CALL_ALLREDUCE, XFT_LEVEL_MPI, "MPI_Allreduce");
     build_call(b, CALL_NCCL, XFT_LEVEL_NCCL, "ncclAllReduce");
+    build_call(b, CALL_SENDRECV, XFT_LEVEL_MPI, "MPI_Sendrecv");
     build_symbol(b, 0x490000, 0, "exchange", "/src/halo.c", 40, "/opt/sample/train");
     build_symbol(b, 0x490100, 0, "wait_all", "/src/halo.c", 41, "/opt/sample/train");
     build_stack(b, STACK_EXCHANGE, (uint64_t[]){0x490000, 0x401200}, 2);

@@ -18,7 +18,8 @@ enum ranked_call {
     CALL_WAIT,
     CALL_BARRIER,
     CALL_ALLREDUCE,
-    CALL_NCCL
+    CALL_NCCL,
+    CALL_SENDRECV
 };
 enum ranked_stack { STACK_EXCHANGE = 40, STACK_WAITING };
 

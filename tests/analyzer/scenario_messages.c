@@ -54,6 +54,17 @@ static void step(struct ranked *r, uint64_t from)
     ranked_collective(r, XFT_MESSAGE_ALLREDUCE, 800, from + come[r->rank], from + 905000);
 }
 
+/* Each and the one beside it, both ways in one call. */
+static void swap(struct ranked *r, uint64_t from)
+{
+    uint32_t other = r->rank ^ 1;
+    struct xft_event *event = ranked_send(r, other, 10, 4096, from, from + 9000);
+    event->call = CALL_SENDRECV;
+    event->count = xft_message_count(XFT_MESSAGE_SENDRECV, xft_message_communicator(event->count));
+    event->aux = xft_message_peers(other, other);
+    event->width = 4096;
+}
+
 void scenario_exchange(struct trace_builder *b, const char *variant)
 {
     struct ranked r;
@@ -65,6 +76,7 @@ void scenario_exchange(struct trace_builder *b, const char *variant)
     }
     for (uint64_t i = 0; i < STEPS; i++)
         step(&r, 100000 + i * STEP_NS);
+    swap(&r, 100000 + STEPS * STEP_NS);
     ranked_end(&r);
     *b = r.b;
 }

@@ -51,12 +51,15 @@ static const char *rank_text(char text[16], uint32_t rank)
     return text;
 }
 
-/* "0 to 1", "all 8", "all 8, root 0"; the caller frees it. */
+/* "0 to 1", of a send-receive that sends to 1 ">1 <3", "all 8", "all 8, root 0"; the caller frees
+ * it. */
 static char *ranks_text(const struct xfa_message_row *row)
 {
     char from[16], to[16], all[24] = "all";
     if (row->key.what == XFT_MESSAGE_WAIT)
         return xfa_text("-");
+    if (row->key.what == XFT_MESSAGE_SENDRECV)
+        return xfa_print(">%s <%s", rank_text(to, row->key.to), rank_text(from, row->key.from));
     if (!xft_message_is_collective(row->key.what))
         return xfa_print("%s to %s", rank_text(from, row->key.from), rank_text(to, row->key.to));
     if (row->size)
@@ -94,10 +97,15 @@ static void write_table(const struct xfa_message_row **order, size_t count,
     if (view->top && shown > SHOWN_ROWS)
         shown = SHOWN_ROWS;
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
-    for (size_t i = 0; table && i < shown; i++)
+    bool both_ways = false;
+    for (size_t i = 0; table && i < shown; i++) {
         add_row(table, run, order[i]);
+        both_ways |= order[i]->key.what == XFT_MESSAGE_SENDRECV;
+    }
     xfa_text_table_print(table, columns, view->width, out);
     xfa_write_hidden(out, count - shown);
+    if (both_ways)
+        fputs("  >1 <3  one call sends to rank 1 and receives from rank 3\n", out);
 }
 
 /* ---- matching ---------------------------------------------------------------------------------
