@@ -363,7 +363,7 @@ static bool is_our_name(const char *name, bool global)
     return special_of(name) != NULL;
 }
 
-static bool begins(const char *name, const char *with)
+BEFORE_SANITIZERS static bool begins(const char *name, const char *with)
 {
     while (*with && *name == *with)
         name++, with++;

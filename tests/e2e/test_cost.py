@@ -24,6 +24,9 @@ def timed(calls):
     return sum(calls >= at for at in FIRST) + max(0, calls - FIRST[-1]) // EVERY
 
 
+ONE_QUESTION_NS = 200  # of the simulated driver
+
+
 class Cost(Bench):
     def recorded(self, *command, clock="host", status=0):
         result = record(
@@ -100,8 +103,10 @@ class Cost(Bench):
         ((costs, lanes),) = self.recorded("threads", "2", "500", clock="virtual")
         self.check(costs, lanes, reused=True)
         costs.pop("stream", None)  # asks the driver; which thread's calls are timed differs from run to run
-        self.assertEqual({kind: figures["ns"] for kind, figures in costs.items()},
-                         {"transfer": 0, "sync": 0})
+        self.assertEqual(set(costs), {"transfer", "sync"})
+        self.assertEqual(costs["sync"]["ns"], 0)
+        # A thread's first copy asks what its memory is; the copies themselves take microseconds.
+        self.assertIn(costs["transfer"]["ns"], (0, ONE_QUESTION_NS))
 
     @needs("work")
     def test_launches(self):
