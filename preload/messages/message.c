@@ -1,23 +1,14 @@
+/* What a message is made of, and its event. */
 #include "preload/messages/message.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
 #include "preload/intercept/classify.h"
-#include "preload/messages/communicators.h"
-#include "preload/messages/groups.h"
-#include "preload/messages/requests.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/hot.h"
-#include "preload/record/periods.h"
-
-#define NCCL_IN_PROGRESS 7 /* its communicators need not block: what was asked is under way */
-
-XFS_TLS uintptr_t xfs_message_outermost;
 
 /* ---- whether ----------------------------------------------------------------------------------
  */
@@ -46,73 +37,8 @@ bool xfs_messages_wanted(void)
     return __builtin_expect(known == 0, 0) ? ask_settings() : known == 'y';
 }
 
-/* In the first calls of a process, and where recording is limited to periods. */
-static XFS_COLD bool is_in_period(void)
-{
-    int saved = errno;
-    bool in =
-        !atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed) || xfs_periods_look();
-    errno = saved;
-    return in;
-}
-
-/* A call from the same place or from further up shows that the one before was left by a jump
- * (hook.h); on an alternate signal stack it shows nothing. */
-static bool is_inner(uintptr_t called_at)
-{
-    return xfs_message_outermost != 0 &&
-           (called_at < xfs_message_outermost || xfs_is_on_alternate_stack(called_at));
-}
-
-/* ---- around the real call ---------------------------------------------------------------------
+/* ---- its event --------------------------------------------------------------------------------
  */
-
-bool xfs_message_begins_now(struct xfs_message *m, enum xft_level level, uintptr_t called_at,
-                            const void *called_from)
-{
-    uint64_t from_ns = xfs_self && xfs_self->until_timed == 1 ? xfs_now_apart_ns() : 0;
-    if (is_inner(called_at) || !xfs_messages_wanted() ||
-        (atomic_load_explicit(&xfs_session, memory_order_relaxed) != XFS_SESSION_ON &&
-         !is_in_period()))
-        return false;
-    m->mpi = level == XFT_LEVEL_MPI ? xfs_mpi_here(called_from) : NULL;
-    if (level == XFT_LEVEL_MPI && m->mpi == NULL)
-        return false;
-    xfs_message_outermost = called_at;
-    m->from_ns = from_ns;
-    xfs_event_clear(&m->event);
-    m->called_from = called_from;
-    m->first_row = xfs_self ? xfs_self->next : 0;
-    m->written = false;
-    m->taken = 0;
-    m->event.start_ns = xfs_now_ns();
-    return true;
-}
-
-bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call, unsigned op)
-{
-    m->event.end_ns = xfs_now_ns();
-    m->saved_errno = errno;
-    xfs_message_outermost = 0; /* what is asked below is not called by the program */
-    m->event.call = call;
-    m->event.status = status;
-    m->event.count = op;
-    m->event.src_place = m->event.dst_place = m->event.device = XFT_PLACE_UNKNOWN;
-    m->event.kind = op == XFS_MESSAGE_KEPT ? XFT_EVENT_NONE : XFT_EVENT_MESSAGE;
-    if (!xfs_call_ready_now()) {
-        m->written = true;
-        return false;
-    }
-    if (xfs_self && xfs_call_is_timed(xfs_self))
-        xfs_self->timed_from_ns = m->from_ns ? m->from_ns : m->event.start_ns;
-    if (status == 0 || (status == NCCL_IN_PROGRESS && m->mpi == NULL))
-        return true;
-    m->event.flags = XFT_FAILED;
-    m->event.aux = xft_message_peers(XFT_RANK_NONE, XFT_RANK_NONE);
-    if (m->taken > 0)
-        xfs_requests_failed(m);
-    return false;
-}
 
 void xfs_message_stack(struct xfs_message *m)
 {
@@ -131,17 +57,6 @@ void xfs_message_write(struct xfs_message *m)
     struct xfs_lane *lane = xfs_event_write_now(&m->event);
     if (lane && xfs_call_is_timed(lane))
         xfs_cost_ends(lane, m->event.kind, m->event.start_ns, m->event.end_ns);
-}
-
-void xfs_message_over(struct xfs_message *m)
-{
-    if (!m->written)
-        xfs_message_write(m);
-    if (xfs_self)
-        xfs_call_over(xfs_self);
-    if (m->taken > XFS_REQUESTS_FEW)
-        xfs_requests_give_back(m);
-    errno = m->saved_errno;
 }
 
 /* ---- its two ends -----------------------------------------------------------------------------
@@ -167,21 +82,4 @@ void xfs_message_received(struct xfs_message *m, const void *at, uint64_t most)
     struct xfs_place place = xfs_classify((uintptr_t)at);
     m->event.dst_mem = place.memory;
     m->event.dst_place = place.place;
-}
-
-/* ---- fork -------------------------------------------------------------------------------------
- */
-
-/* Neither MPI nor NCCL goes on in the child. */
-static void in_child(void)
-{
-    xfs_message_outermost = 0;
-    xfs_requests_after_fork();
-    xfs_communicators_after_fork();
-    xfs_groups_after_fork();
-}
-
-__attribute__((constructor)) static void watch_fork(void)
-{
-    pthread_atfork(NULL, NULL, in_child);
 }

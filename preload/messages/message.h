@@ -11,7 +11,8 @@
  * kernels. A call that blocks is not under way as a call of CUDA is: the end of recording does not
  * wait for a message that may never come.
  *
- * errno is the program's throughout.
+ * errno is the program's throughout. begins, returned and over are in around.c, which alone knows
+ * requests, communicators and groups; these may call the rest, which is in message.c.
  */
 #ifndef XFS_MESSAGE_H
 #define XFS_MESSAGE_H

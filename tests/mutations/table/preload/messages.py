@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("message-within-message", "preload/messages/message.c",
+    M("message-within-message", "preload/messages/around.c",
       "    return xfs_message_outermost != 0 &&",
       "    return xfs_message_outermost == 1 &&",
       "what a tool beside MPI sends counts twice",
