@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 #include "preload/base/own_stack.h"
+#include "preload/messages/around.h"
 #include "preload/messages/communicators.h"
 #include "preload/messages/groups.h"
-#include "preload/messages/message.h"
 #include "preload/messages/requests.h"
 #include "preload/record/hot.h"
 #include "preload/record/periods.h"

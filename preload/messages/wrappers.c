@@ -3,9 +3,9 @@
 
 #include "preload/intercept/hook.h"
 #include "preload/lookup/resolve.h"
+#include "preload/messages/around.h"
 #include "preload/messages/describe_mpi.h"
 #include "preload/messages/describe_nccl.h"
-#include "preload/messages/message.h"
 #include "preload/messages/requests.h"
 #include "preload/messages/table.h"
 #include "preload/record/process.h"
