@@ -233,28 +233,22 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
     }
 }
 
-static bool has_site(const struct xfa_finding *finding, uint32_t site)
-{
-    for (size_t i = 0; i < finding->site_count; i++)
-        if (finding->sites[i].site->number == site)
-            return true;
-    return false;
-}
-
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
     const struct exposed_calls *self = sums;
+    struct xfw_set sites = xfa_finding_sites(finding);
     struct xfw_cut *cuts = NULL;
     size_t count = 0, capacity = 0;
     for (size_t i = 0; i < self->place_count && !self->beyond; i++) {
         const struct place *place = &self->places[i];
-        if (!has_site(finding, place->key.site))
+        if (!xfw_set_has(&sites, place->key.site))
             continue;
         cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
         cuts[count++] =
             (struct xfw_cut){place->process, place->tid, place->at_ns, {[XFW_HIGH] = place->ns}};
     }
+    xfw_set_free(&sites);
     return count ? xfw_change_own_time(analysis, cuts, count) : NULL;
 }
 

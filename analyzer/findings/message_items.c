@@ -101,24 +101,17 @@ void xfa_message_items_report(const struct xfa_analysis *analysis,
     xfa_table_free(&sites);
 }
 
-static bool has_site(const struct xfa_finding *finding, uint32_t site)
-{
-    for (size_t i = 0; i < finding->site_count; i++)
-        if (finding->sites[i].site->number == site)
-            return true;
-    return false;
-}
-
 struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
                                             const struct xfa_message_items *items, unsigned judged,
                                             const struct xfa_finding *finding)
 {
     struct xfw_cut *cuts = NULL;
     size_t count = 0, capacity = 0;
+    struct xfw_set sites = xfa_finding_sites(finding);
     bool *chosen = xfa_alloc(items->all.count + 1);
     for (size_t i = 0; i < items->all.count; i++)
         chosen[i] = xfa_message_item(items, i)->judged == judged &&
-                    has_site(finding, xfa_message_item(items, i)->key.site);
+                    xfw_set_has(&sites, xfa_message_item(items, i)->key.site);
     for (size_t i = 0; i < items->count && !items->beyond; i++) {
         const struct xfa_message_place *place = &items->places[i];
         if (!chosen[place->item])
@@ -129,5 +122,6 @@ struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
             place->process, place->tid, place->at_ns, {[XFW_LIKELY] = ns, [XFW_HIGH] = ns}};
     }
     free(chosen);
+    xfw_set_free(&sites);
     return count ? xfw_change_own_time(analysis, cuts, count) : NULL;
 }

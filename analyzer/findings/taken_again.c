@@ -55,26 +55,19 @@ static bool is_found(const struct xfa_findings *findings, enum xfa_finding_id id
     return false;
 }
 
-static bool has_site(const struct xfa_finding *finding, uint32_t site)
-{
-    for (size_t i = 0; i < finding->site_count; i++)
-        if (finding->sites[i].site->number == site)
-            return true;
-    return false;
-}
-
 /* The calls of the finding, made once. */
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
     const struct xfa_taken *taken = sums;
-    struct xfw_set chosen = {0};
+    struct xfw_set sites = xfa_finding_sites(finding), chosen = {0};
     for (size_t i = 0; i < taken->calls.count; i++) {
         const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
         if (xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host &&
-            has_site(finding, calls->key.site))
+            xfw_set_has(&sites, calls->key.site))
             xfw_set_add(&chosen, (uint32_t)i);
     }
+    xfw_set_free(&sites);
     return xfw_change_calls_once(analysis, &taken->calls, &chosen);
 }
 

@@ -1,6 +1,5 @@
 #include "probe/net/introduce.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "probe/machine/machine_host.h"
 #include "probe/net/direct.h"
+#include "probe/net/ucx.h"
 
 /* Never changes: ranks of other versions read it. */
 struct version {
@@ -52,19 +52,6 @@ static void mpi_version(char *text, size_t bytes)
     if (MPI_Get_library_version(all, &length))
         all[0] = '\0';
     snprintf(text, bytes, "%.*s", (int)strcspn(all, ",\n"), all);
-}
-
-/* Only one that MPI has loaded: this program does not. */
-static void ucx_version(char *text, size_t bytes)
-{
-    void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_NOLOAD);
-    const char *(*version)(void) = NULL;
-
-    if (library)
-        *(void **)&version = dlsym(library, "ucp_get_version_string");
-    snprintf(text, bytes, "%s", version ? version() : "");
-    if (library)
-        dlclose(library);
 }
 
 static int open_session(struct xfp_net_run *run, struct xfp_net_hello *own)
@@ -216,7 +203,7 @@ int xfp_net_introduce(struct xfp_net_run *run)
     xfp_net_mpi(run, MPI_Comm_dup(MPI_COMM_WORLD, &run->results), "beginning");
     open_session(run, &own);
     mpi_version(own.mpi, sizeof(own.mpi));
-    ucx_version(own.ucx, sizeof(own.ucx));
+    xfp_net_ucx_version(own.ucx, sizeof(own.ucx));
     own.port_count = (int)xfp_net_read_ports(own.ports);
     exchange(run, &own);
     choose_gpu(run, &own);

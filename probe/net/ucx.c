@@ -202,18 +202,33 @@ void xfp_net_ucx_forget(void)
     unsetenv("UCX_PROTO_INFO");
 }
 
+/* Of a library that MPI has loaded, and keeps: this program does not. NULL: none. */
+static void *loaded_function(const char *library, const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+    void *function = handle ? dlsym(handle, name) : NULL;
+
+    if (handle)
+        dlclose(handle);
+    return function;
+}
+
+void xfp_net_ucx_version(char *text, size_t bytes)
+{
+    const char *(*version)(void);
+
+    *(void **)&version = loaded_function("libucp.so.0", "ucp_get_version_string");
+    snprintf(text, bytes, "%s", version ? version() : "");
+}
+
 /* UCX writes when its buffer is full, or at the end. */
 static void have_written(void)
 {
-    void *library = dlopen("libucs.so.0", RTLD_NOW | RTLD_NOLOAD);
-    void (*flush)(void) = NULL;
+    void (*flush)(void);
 
-    if (library)
-        *(void **)&flush = dlsym(library, "ucs_log_flush");
+    *(void **)&flush = loaded_function("libucs.so.0", "ucs_log_flush");
     if (flush)
         flush();
-    if (library)
-        dlclose(library);
 }
 
 /* All that came; NULL: nothing. */

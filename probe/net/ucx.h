@@ -10,6 +10,9 @@
 
 #include "probe/net/net.h"
 
+/* "1.13.1", of the one that MPI has loaded; "": it has none. */
+void xfp_net_ucx_version(char *text, size_t bytes);
+
 /* Before MPI starts. Does nothing where the user has set UCX_PROTO_INFO or UCX_LOG_FILE. */
 void xfp_net_ucx_listen(void);
 
