@@ -104,6 +104,10 @@ bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op);
  * are left out (sample.h). For sums over ops; known in finish(). */
 double xfw_player_weight(const struct xfw_player *player, uint32_t class);
 
+/* For a change that gets an op: when the work of the op that it got before is done, wherever other
+ * changes have taken it since; that of its stream where it had none. */
+double xfw_player_work_end(const struct xfw_player *player, uint32_t stream);
+
 /* The op at hand goes to another stream, and so do the ops to be played behind it. */
 void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);
 

@@ -84,7 +84,7 @@ const struct xfw_stream *xfw_stream_of(struct xfw_numbers *numbers, const struct
     size_t before = numbers->streams.count;
     struct xfw_stream *stream = xfa_table_put(&numbers->streams, &key);
     if (numbers->streams.count > before) {
-        stream->number = numbers->stream_numbers++;
+        stream->number = XFW_STREAM_STEP * numbers->stream_numbers++;
         stream->gpu = key.handle ? -1 : key.gpu;
         stream->kind = key.handle || per_thread ? XFW_BLOCKING : XFW_LEGACY;
     }
@@ -99,7 +99,7 @@ void xfw_make_stream(struct xfw_numbers *numbers, const struct xfa_event *event)
     if (event->stream <= PER_THREAD_HANDLE)
         return;
     struct xfw_stream *stream = xfa_table_put(&numbers->streams, &key);
-    stream->number = numbers->stream_numbers++;
+    stream->number = XFW_STREAM_STEP * numbers->stream_numbers++;
     stream->gpu = event->gpu < 0 ? -1 : event->gpu;
     stream->kind = event->made & XFT_STREAM_NONBLOCKING ? XFW_NONBLOCKING : XFW_BLOCKING;
 }

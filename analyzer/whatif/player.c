@@ -36,6 +36,7 @@ struct xfw_player {
     unsigned behind_count;
     const struct xfw_tap *tap;       /* NULL: none */
     size_t at;                       /* the change that has the op at hand */
+    double work_end;                 /* of the op that was scheduled last; NAN: it had no work */
     uint64_t taken;                  /* bits of the changes before it that took the transfer */
     struct xfa_table *counts;        /* NULL: not counted */
     const struct xfw_sample *sample; /* known at the end; NULL: no op was left out */
@@ -101,9 +102,13 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
         player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
     }
     schedule(player, op, recorded);
-    for (unsigned i = before; i < player->behind_count; i++)
+    double end = xfw_schedule_last_end(player->schedule);
+    for (unsigned i = before; i < player->behind_count; i++) {
         schedule(player, &player->behind[i], NULL);
+        end = xfw_max(end, xfw_schedule_last_end(player->schedule));
+    }
     player->behind_count = before;
+    player->work_end = end;
 }
 
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
@@ -174,6 +179,12 @@ void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
 {
     if (player->behind_count < MOST_BEHIND)
         player->behind[player->behind_count++] = *op;
+}
+
+double xfw_player_work_end(const struct xfw_player *player, uint32_t stream)
+{
+    double end = player->work_end;
+    return end == end ? end : xfw_schedule_stream_end(player->schedule, stream);
 }
 
 bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op)

@@ -49,6 +49,9 @@ static void start(struct run *run)
     struct xfa_class_key rows = up;
     rows.shape = XFA_STRIDED;
     xfa_class_put(&run->analysis.classes, &rows);
+    const struct xfa_class_key down = {
+        .row = {.direction = XFT_DIR_D2H, .src_mem = XFT_MEM_DEVICE, .dst_mem = XFT_MEM_PINNED}};
+    xfa_class_put(&run->analysis.classes, &down);
 }
 
 static void finish(struct run *run)
@@ -259,13 +262,119 @@ static void test_cut_graph(void **state)
     finish(&run);
 }
 
+/* ---- copies that block ------------------------------------------------------------------------
+ */
+
+enum { LONG = 20000, SUBMITTED = 2000, USES = 200000 }; /* ns; of what the profile does not know */
+
+/* A result is fetched by a copy that blocks, and the host has the time to use it. */
+static void fetch(struct run *run, unsigned buffer)
+{
+    struct xfw_op *op = add(run, hand_work(XFW_COPY, 0, 0, 0, LONG));
+    op->class = 2;
+    op->engine = XFW_TO_HOST;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->src = DEVICE + (uint64_t)buffer * BYTES;
+    op->dst = MAPPED + (uint64_t)buffer * BYTES;
+    op->bytes = BYTES;
+    add(run, hand_op(XFW_CALL, XFT_EVENT_NONE, 0))->gap_ns = USES;
+}
+
+/* Such a copy is as good as a wait behind it: the data that the host uses is that of the part
+ * before, unless it sends what it has fetched. */
+static void test_fetched_data(void **state)
+{
+    enum { PARTS = 4 };
+    (void)state;
+    for (int sends = 0; sends < 2; sends++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < PARTS; i++) {
+            part(&run, 0, i);
+            if (sends && i > 0)
+                run.ops[run.count - 2].src = MAPPED + (uint64_t)(i - 1) * BYTES;
+            fetch(&run, i);
+        }
+        assert_true(before(&run) == PARTS * (2 * NS + LONG + USES));
+        double later = SUBMITTED + USES, at_once = 2 * NS + LONG + USES;
+        assert_true(overlapped(&run) == (sends ? later + (PARTS - 1) * at_once : PARTS * later));
+        assert_true(overlapped_as(&run, XFW_LOW) >= before(&run));
+        finish(&run);
+    }
+}
+
+/* What is fetched once more in the same part is the data at hand. */
+static void test_fetched_again(void **state)
+{
+    enum { PARTS = 3 };
+    struct run run;
+    (void)state;
+    start(&run);
+    for (unsigned i = 0; i < PARTS; i++) {
+        part(&run, 0, i);
+        fetch(&run, i);
+        fetch(&run, i);
+    }
+    assert_true(before(&run) == PARTS * (2 * NS + 2 * (LONG + USES)));
+    assert_true(overlapped(&run) == PARTS * (SUBMITTED + USES + LONG + USES));
+    finish(&run);
+}
+
+/* ---- threads that share the default stream ----------------------------------------------------
+ */
+
+static double with_both(struct run *run, struct xfw_change *own, struct xfw_change *flow)
+{
+    struct xfw_change *both[] = {own, flow};
+    struct xfw_player *player = xfw_player_new(&run->process, both, flow ? 2 : 1, XFW_LIKELY);
+    for (size_t i = 0; i < run->count; i++)
+        xfw_player_op(player, &run->ops[i]);
+    xfw_player_finish(player, NULL);
+    double end = xfw_schedule_now(xfw_player_schedule(player));
+    xfw_player_free(player);
+    return end;
+}
+
+/* Streams of their own are streams as any others: copies leave them, too. */
+static void test_own_streams(void **state)
+{
+    enum { ROUNDS = 3, KERNEL = 3 };
+    struct run run;
+    (void)state;
+    start(&run);
+    add(&run, hand_op(XFW_CALL, XFT_EVENT_NONE, 0))->thread = 1; /* both begin at once */
+    for (unsigned i = 0; i < 2 * ROUNDS; i++) {
+        size_t first = run.count;
+        part(&run, 0, i);
+        run.ops[run.count - 1].duration_ns = KERNEL * NS;
+        struct xfw_op *wait = add(&run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0));
+        wait->awaits = XFW_AWAITS_STREAM;
+        wait->stream = 0;
+        for (size_t k = first; k < run.count; k++) {
+            run.ops[k].stream_kind = XFW_LEGACY;
+            run.ops[k].thread = i % 2;
+        }
+    }
+    struct xfw_change *own = xfw_change_own_streams(&run.analysis, true);
+    struct xfw_change *flow = xfw_change_dataflow(
+        &run.analysis, &(struct xfw_dataflow_terms){.buffers = 2, .to_device = true});
+    assert_true(own->first);
+    assert_true(with_both(&run, flow, NULL) >= 2 * ROUNDS * KERNEL * NS);
+    assert_true(with_both(&run, own, NULL) == (1 + ROUNDS * (1 + KERNEL)) * NS);
+    assert_true(with_both(&run, own, flow) == (1 + 1 + ROUNDS * KERNEL) * NS);
+    xfw_change_free(own);
+    xfw_change_free(flow);
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_event),     cmocka_unit_test(test_streams_in_turns),
-        cmocka_unit_test(test_stages),    cmocka_unit_test(test_mapped),
-        cmocka_unit_test(test_sent_anew), cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_cut_graph),
+        cmocka_unit_test(test_event),         cmocka_unit_test(test_streams_in_turns),
+        cmocka_unit_test(test_stages),        cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_sent_anew),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_cut_graph),     cmocka_unit_test(test_fetched_data),
+        cmocka_unit_test(test_fetched_again), cmocka_unit_test(test_own_streams),
     };
     return cmocka_run_group_tests_name("what if: waits that come later", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/feedback.h"
+#include "analyzer/whatif/changes/put_off.h"
 #include "analyzer/whatif/changes/spans.h"
 #include "analyzer/whatif/changes/waits.h"
 #include "xferscope/trace.h"
@@ -52,32 +53,16 @@ void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
 
 #define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
 
-/* Copies in flight that do not make the host wait any more, for each part in flight: a guess. More
- * would save nothing, and a program that has waited for its results ends when it has them. */
-enum { AHEAD_PER_PART = 4, RUN_AHEAD = AHEAD_PER_PART * XFW_MOST_STREAMS };
-
-/* How slowly the host reads at best: a thread that had less time has not used all of the data. */
-#define READ_NS_PER_BYTE_AT_BEST 0.1
-
 /* One of the process's streams. */
 struct stream {
     bool moved;           /* copies of it have left */
+    bool fetches;         /* the part at hand began with a copy to the host */
     enum xfw_stage stage; /* of the part at hand */
     uint64_t part;        /* from 1 on; 0: none has begun */
+    uint64_t used;        /* the last part whose data the host had time to use */
     double ends[PARTS];   /* a ring */
     double work_end;      /* of kernels and what else is no copy with the host */
     double recorded_end;  /* of all its work, as recorded */
-};
-
-/* Copies that a thread does not wait for any more. */
-struct host {
-    double until;
-    bool gave;              /* work, since its last wait */
-    struct xfw_op waits;    /* like its last wait that came later */
-    double owed_until;      /* what such waits were for in the end; 0: none came later */
-    uint64_t bytes;         /* 0: none */
-    double ends[RUN_AHEAD]; /* of such copies, a ring */
-    uint64_t count;
 };
 
 /* The op that was played last: its end is known when the next op comes. */
@@ -94,8 +79,7 @@ struct state {
     struct xfw_spans spans;
     struct stream *streams;
     size_t stream_count, stream_capacity;
-    struct host *hosts;
-    size_t host_count, host_capacity;
+    struct xfw_threads_put_off threads;
     struct last last;
     struct xfw_set sites; /* that have given work */
     struct xfw_feedback feedback;
@@ -123,14 +107,6 @@ static struct stream *stream_of(struct state *state, uint32_t number)
     return &state->streams[number];
 }
 
-static struct host *host_of(struct state *state, uint32_t thread)
-{
-    if (thread >= state->host_count)
-        state->hosts = xfa_grown(state->hosts, &state->host_capacity, &state->host_count, thread,
-                                 sizeof *state->hosts);
-    return &state->hosts[thread];
-}
-
 /* ---- which part of the work ----------------------------------------- */
 
 /* The part that work of this stage belongs to. A memset (neutral) begins no part. */
@@ -138,8 +114,10 @@ static uint64_t part_of(struct stream *stream, enum xfw_stage stage, bool neutra
 {
     if (neutral && stream->part)
         return stream->part;
-    if (!stream->part || stage < stream->stage)
+    if (!stream->part || stage < stream->stage) {
         stream->ends[++stream->part % PARTS] = 0;
+        stream->fetches = stage == XFW_STAGE_TO_HOST;
+    }
     stream->stage = stage;
     return stream->part;
 }
@@ -174,7 +152,7 @@ static void note_end(struct state *state, const struct xfw_player *player)
         return;
     last->there = false;
     struct stream *stream = stream_of(state, last->stream);
-    double end = xfw_schedule_stream_end(xfw_player_schedule(player), last->played);
+    double end = xfw_player_work_end(player, last->played);
     if (last->part) {
         double *of_part = &stream->ends[last->part % PARTS];
         *of_part = xfw_max(*of_part, end);
@@ -187,43 +165,39 @@ static void note_end(struct state *state, const struct xfw_player *player)
             state->kernel_start = xfw_max(state->kernel_start, end - last->duration_ns);
     }
     if (last->pends) {
-        struct host *host = host_of(state, last->thread);
-        host->until = xfw_max(host->until, end);
-        host->bytes = xfa_add(host->bytes, last->used.bytes);
-        host->ends[host->count++ % RUN_AHEAD] = end;
+        struct xfw_put_off *thread = xfw_put_off_of(&state->threads, last->thread);
+        xfw_put_off_copy(thread, last->used.bytes, end);
+        thread->stream = last->stream;
+        thread->part = last->part;
     }
 }
 
-static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
+/* Who does not seem to need the data at hand uses that of the part as far back as there are
+ * buffers, once for each part: such copies are as good as a wait behind them. Copies to the host
+ * alone are no parts. */
+static double part_to_use(const struct dataflow *flow, struct state *state,
+                          const struct xfw_player *player, const struct xfw_op *op)
 {
-    struct xfw_op wait = xfw_op_like(op);
-    wait.stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
-    wait.stream_kind = XFW_NONBLOCKING;
-    wait.awaits = XFW_AWAITS_STREAM;
-    xfw_player_stream_after(player, wait.stream, ns);
-    xfw_player_play(player, &wait);
+    struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
+    struct stream *stream = stream_of(state, thread->stream);
+    bool again = thread->part <= stream->used;
+    stream->used = thread->part;
+    if (again || stream->fetches || !flow->terms.to_device || flow->terms.buffers == 1 ||
+        xfw_player_certainty(player) == XFW_LOW || xfw_feedback_looks(&state->feedback))
+        return thread->until;
+    xfw_owe(thread, op, thread->until);
+    return xfw_min(thread->until, part_end(stream, thread->part, flow->terms.buffers - 1));
 }
 
-/* The host had time to use data that it did not wait for: it waits for it first. */
-static void wait_for_data(struct state *state, struct xfw_player *player, const struct xfw_op *op)
+/* The host had time to use data that it did not wait for: it waits first. */
+static void wait_for_data(const struct dataflow *flow, struct state *state,
+                          struct xfw_player *player, const struct xfw_op *op)
 {
-    bool at_best = xfw_player_certainty(player) == XFW_HIGH;
-    double per_byte = at_best ? READ_NS_PER_BYTE_AT_BEST : XFW_READ_NS_PER_BYTE;
-    struct host *host = host_of(state, op->thread);
-    if (host->bytes == 0 || op->gap_ns < per_byte * (double)host->bytes)
+    struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
+    if (!xfw_may_have_used(thread, op, xfw_player_certainty(player) == XFW_HIGH))
         return;
-    wait_until(player, op, host->until);
-    host->bytes = 0;
-}
-
-/* The host submits another copy without waiting: it waits for one that is too far back. */
-static void run_ahead(const struct dataflow *flow, struct state *state, struct xfw_player *player,
-                      const struct xfw_op *op)
-{
-    const struct host *host = host_of(state, op->thread);
-    uint64_t most = (uint64_t)AHEAD_PER_PART * flow->terms.buffers;
-    if (host->count >= most)
-        wait_until(player, op, host->ends[(host->count - most) % RUN_AHEAD]);
+    xfw_wait_until(player, op, part_to_use(flow, state, player, op));
+    thread->bytes = 0;
 }
 
 /* ---- copies that leave ---------------------------------------------- */
@@ -287,7 +261,7 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
         after = xfw_max(after, state->kernel_start);
     xfw_player_stream_after(player, side, after);
     if (blocks) {
-        run_ahead(flow, state, player, op);
+        xfw_run_ahead(xfw_put_off_of(&state->threads, op->thread), flow->terms.buffers, player, op);
         submit(flow, state, op);
     }
     if (xfw_player_certainty(player) == XFW_LOW)
@@ -304,7 +278,7 @@ static void unblock(const struct dataflow *flow, struct state *state, struct xfw
 {
     if (op->awaits == XFW_AWAITS_NOTHING)
         return;
-    run_ahead(flow, state, player, op);
+    xfw_run_ahead(xfw_put_off_of(&state->threads, op->thread), flow->terms.buffers, player, op);
     submit(flow, state, op);
     note_last(state, player, op)->pends = true;
 }
@@ -404,7 +378,8 @@ static double target_of(struct state *state, struct xfw_player *player, const st
     if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
         return xfw_schedule_event_end(xfw_player_schedule(player), op->event);
     for (size_t i = 0; i < state->stream_count; i++)
-        target = xfw_max(target, xfw_all_done(player, (uint32_t)i));
+        if (state->streams[i].part)
+            target = xfw_max(target, xfw_all_done(player, (uint32_t)i));
     return target;
 }
 
@@ -426,9 +401,7 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     if (!moved)
         return;
     double target = target_of(state, player, op);
-    struct host *host = host_of(state, op->thread);
-    host->owed_until = xfw_max(host->owed_until, target);
-    host->waits = xfw_op_like(op);
+    xfw_owe(xfw_put_off_of(&state->threads, op->thread), op, target);
     op->stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     op->stream_kind = XFW_NONBLOCKING;
     op->awaits = XFW_AWAITS_STREAM;
@@ -458,22 +431,19 @@ static void note_recorded(struct state *state, const struct xfw_op *op)
  * flight are those of one loop, whose last waits are for all of it. */
 static void begin_stage(struct state *state, struct xfw_player *player, const struct xfw_op *op)
 {
-    struct host *host = host_of(state, op->thread);
     if (op->site == XFW_NONE || xfw_set_has(&state->sites, op->site))
         return;
     xfw_set_add(&state->sites, op->site);
-    if (host->owed_until > 0)
-        wait_until(player, &host->waits, host->owed_until);
-    host->owed_until = 0;
+    xfw_pay(xfw_put_off_of(&state->threads, op->thread), player);
 }
 
 static void wait_of_host(const struct dataflow *flow, struct state *state,
                          struct xfw_player *player, struct xfw_op *op)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    struct host *host = host_of(state, op->thread);
-    bool gave = host->gave; /* else it wants all of it */
-    host->gave = false;
+    struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
+    bool gave = thread->gave; /* else it wants all of it */
+    thread->gave = false;
     bool looks = xfw_feedback_looks(&state->feedback);
     bool may = gave && op->kind == XFT_EVENT_SYNC;
     if (may && certainty == XFW_LIKELY)
@@ -495,13 +465,13 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
     note_end(state, player);
     if (flow->terms.first)
         flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
-    wait_for_data(state, player, op);
+    wait_for_data(flow, state, player, op);
     if (xfw_op_is_beside(op))
         return;
     xfw_feedback_note(&state->feedback, change->analysis, xfw_player_process(player), op);
     if (xfw_op_is_work(op)) {
         begin_stage(state, player, op);
-        host_of(state, op->thread)->gave = true;
+        xfw_put_off_of(&state->threads, op->thread)->gave = true;
         if (op->stream != XFW_NONE && !op->made_up)
             note_recorded(state, op);
     }
@@ -545,9 +515,8 @@ static void dataflow_finish(const struct xfw_change *change, void *self, struct 
 {
     struct state *state = self;
     (void)change;
-    for (size_t i = 0; i < state->host_count; i++)
-        if (state->hosts[i].owed_until > 0)
-            wait_until(player, &state->hosts[i].waits, state->hosts[i].owed_until);
+    for (size_t i = 0; i < state->threads.count; i++)
+        xfw_pay(&state->threads.threads[i], player);
 }
 
 static void dataflow_end(const struct xfw_change *change, void *self)
@@ -559,7 +528,7 @@ static void dataflow_end(const struct xfw_change *change, void *self)
     xfw_feedback_free(&state->feedback);
     xfw_set_free(&state->sites);
     free(state->streams);
-    free(state->hosts);
+    xfw_threads_put_off_free(&state->threads);
 }
 
 static void dataflow_free(struct xfw_change *change)

@@ -76,9 +76,7 @@ static bool conflict(const struct span *a, const struct span *b, bool threads)
 
 static void note_end(struct state *state, const struct xfw_player *player)
 {
-    double end = state->last_count
-                     ? xfw_schedule_stream_end(xfw_player_schedule(player), state->last_stream)
-                     : 0;
+    double end = state->last_count ? xfw_player_work_end(player, state->last_stream) : 0;
     for (unsigned i = 0; i < state->last_count; i++) {
         struct use *use = &state->uses[state->count++ % MOST_USES];
         double *forgotten = &state->forgotten_ns[use->legacy];
@@ -121,7 +119,7 @@ static void to_its_own(const struct own_streams *own, struct state *state,
     state->begun = true;
     if (!own->per_thread || op->thread == state->thread)
         return;
-    uint32_t stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_UP);
+    uint32_t stream = xfw_stream_of_thread(op->thread);
     xfw_player_moved(player, op->stream, stream);
     op->stream = stream;
 }
@@ -155,6 +153,7 @@ struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, b
     static const struct xfw_change_type type = {
         .name = "own streams", .state_bytes = sizeof(struct state), .op = own_op};
     struct own_streams *own = xfw_change_new(sizeof *own, &type, analysis, NULL);
+    own->change.first = true; /* others find the streams as the program would have them */
     own->per_thread = per_thread;
     return &own->change;
 }
