@@ -81,8 +81,8 @@ def draw(seed):
             continue  # the rules of the default stream hold for blocking streams
         if threads and one == "device-wait":
             continue  # it would wait for the other threads, too: they are not known to be apart
-        if one == "repeated" and stage["varies"]:
-            continue  # the table is sent with a step's size
+        if one in ("repeated", "mapped") and stage["varies"]:
+            continue  # the table is sent with a step's size; what kernels read of mapped memory no record shows
         if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
             wastes.append(one)
     return {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
@@ -161,7 +161,7 @@ class Stage:
         kernels = 3 if "mapped" in self.s["wastes"] else 1
         for _ in range(kernels):
             self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"] * self.size // (kernels * self.s["bytes"]),
-                      source[slot] + 1, table, self.results[slot] + 1)
+                      source[slot] + 1, table, self.results[slot] + 1, self.size)
 
     def additions(self, slot, first):
         """Statements of wastes: the clean form has them not, or in another form."""
