@@ -9,6 +9,7 @@
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/turns.h"
 
 /* Of the run: where any time would be off by more for what was left out, nothing is. */
 #define MOST_OFF XFW_RUN_ERROR
@@ -54,6 +55,7 @@ struct walk {
     bool recording;               /* any of the ways has what recording cost */
     struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
     size_t batch_count;
+    struct xfw_turns turns; /* of the batch */
 };
 
 static bool is_alone(const struct xfw_way *way)
@@ -146,8 +148,7 @@ static void play_way(void *self, size_t i)
     const struct walk *walk = self;
     const struct variant *v = &walk->variants[walk->count - 1 - i];
     const struct xfw_op *ops = v->way->recording ? walk->batch : walk->alone;
-    for (size_t k = 0; k < walk->batch_count; k++)
-        xfw_player_op(v->player, &ops[k]);
+    xfw_turns_play(&walk->turns, ops, v->player);
 }
 
 /* The first stack of a site stands for it in reports: those of calls that are but played come after
@@ -170,6 +171,7 @@ static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
         memcpy(walk->alone, walk->batch, walk->batch_count * sizeof *walk->batch);
     for (size_t i = 0; i < walk->batch_count; i++)
         xfw_op_alone(&walk->alone[i]);
+    xfw_turns_of(&walk->turns, walk->batch, walk->batch_count);
     if (walk->batch_count > 0)
         xfa_crew_do(walk->replays->crew, play_way, walk, walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {

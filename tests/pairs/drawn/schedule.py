@@ -33,9 +33,9 @@ SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts":
             "varies": False, "thread": 0, "rows": False}
 ROW = 4096  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
 NOT_DRAWN = {"few", "legacy"}
-# What leaves the captured work alone. (What captured kernels are given is not recorded, so that nobody can tell
-# whether they use or change what was copied: repeated, unused.)
-IN_GRAPHS = {"allocation", "device-wait", "serial", "default"}
+# What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
+UNSEEN = {"repeated", "unused"}
+IN_GRAPHS = {"allocation", "device-wait", "serial", "default"}  # what leaves the captured work alone
 
 
 def draw_stage(rng):
@@ -81,6 +81,8 @@ def draw(seed):
             continue  # the rules of the default stream hold for blocking streams
         if threads and one == "device-wait":
             continue  # it would wait for the other threads, too: they are not known to be apart
+        if one in UNSEEN and threads and any(other["graph"] for other in stages):
+            continue  # graphs are launched meanwhile
         if one in ("repeated", "mapped") and stage["varies"]:
             continue  # the table is sent with a step's size; what kernels read of mapped memory no record shows
         if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):

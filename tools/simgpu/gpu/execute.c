@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tools/simgpu/gpu/engine.h"
 #include "tools/simgpu/gpu/known_kernels.h"
 #include "tools/simgpu/gpu/lazy.h"
 #include "tools/simgpu/gpu/managed.h"
@@ -78,18 +79,16 @@ static uint64_t report_copy(const struct sim_op *op, uint64_t start, uint64_t en
 static uint64_t place_copy(struct sim_op *op, uint64_t ready)
 {
     struct sim_engine *engine = sim_op_engine(op);
-    uint64_t end = ready + op->cost.device_ns, start;
+    const struct sim_engine_use use = {ready, op->cost.device_ns, op->cost.behind_ns};
+    uint64_t start = ready, end = ready + op->cost.device_ns, recorded;
 
-    if (engine && engine->end)
-        end = sim_later(end, engine->end + op->cost.behind_ns);
-    start = end - op->cost.device_ns;
     if (engine)
-        start = sim_later(start, engine->end);
+        end = sim_engine_take(engine, &use, &start);
     sim_effect(op);
-    end += report_copy(op, start, end);
-    if (engine)
-        engine->end = end;
-    return end;
+    recorded = end + report_copy(op, start, end);
+    if (engine && engine->end == end)
+        engine->end = recorded;
+    return recorded;
 }
 
 /* Copies to or from this device wait until every kernel launched before has started. */

@@ -56,9 +56,14 @@ enum sim_handle {
 
 enum sim_engine_kind { SIM_H2D, SIM_D2H, SIM_D2D, SIM_P2P, SIM_ENGINES };
 
-/* A copy engine: one copy at a time. */
+/* A copy engine: one copy at a time (engine.h). */
+enum { SIM_GAPS = 32 };
 struct sim_engine {
     uint64_t end; /* of its latest copy */
+    struct sim_gap {
+        uint64_t from, to;
+    } gaps[SIM_GAPS]; /* between copies, the last ones, in order */
+    unsigned gap_count;
 };
 
 struct sim_region;
