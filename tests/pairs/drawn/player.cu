@@ -5,11 +5,13 @@
  * go through, so that one program serves for all that is drawn. Statements behind "T n" are those
  * of thread n; all threads begin together, and the region ends with the last of them.
  *
- *     player [--helpers 1|2] [--times N] SCHEDULE
+ *     player [--helpers 1|2] [--times N] SCHEDULE...
  *
- * --times: all statements so often, behind a round that does not count, and enough work for the
- * GPU's clocks to rise. What a driver does once (loading kernels, the first copy of a kind) is done
- * before they begin in any case.
+ * --times: all statements so often, with a wait for the GPU between, behind a round that does not
+ * count, and enough work for the GPU's clocks to rise. What a driver does once (loading kernels, the
+ * first copy of a kind) is done before they begin in any case. Several schedules are played in
+ * turns, a round of each, so that they meet the same speed of the processor; then the one line is
+ * "forms_ns", and what each of them took.
  */
 #include "../pair.h"
 
@@ -32,11 +34,16 @@ struct statement {
     unsigned long long number[8];
 };
 
-static std::vector<struct buffer> buffers;
-static std::vector<cudaStream_t> streams;
-static std::vector<cudaEvent_t> events;
-static std::vector<cudaGraphExec_t> graphs;
-static std::vector<std::vector<struct statement>> programs(1); /* by thread; the first is main's */
+struct form { /* of a program: what one schedule declares */
+    std::vector<struct buffer> buffers;
+    std::vector<cudaStream_t> streams;
+    std::vector<cudaEvent_t> events;
+    std::vector<cudaGraphExec_t> graphs;
+    std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
+    unsigned long long took_ns;
+};
+
+static struct form *now; /* the one that is loaded or played */
 static std::atomic<unsigned long long> filled, copies, sum;
 
 /* ---- kernels ------------------------------------------------------------------------------------
@@ -142,10 +149,10 @@ PAIR_TWIN(_Z6k_joinPKcmS0_mPcmy, 8, 8, 8, 8, 8, 8, 8)
 INLINE void launch(const struct statement *s)
 {
     const struct buffer none = {0, 0, NULL, NULL};
-    const struct buffer from = N(2) ? buffers[N(2) - 1] : none,
-                        table = N(3) ? buffers[N(3) - 1] : none;
-    const struct buffer to = N(4) ? buffers[N(4) - 1] : none;
-    cudaStream_t stream = streams[N(0)];
+    const struct buffer from = N(2) ? now->buffers[N(2) - 1] : none,
+                        table = N(3) ? now->buffers[N(3) - 1] : none;
+    const struct buffer to = N(4) ? now->buffers[N(4) - 1] : none;
+    cudaStream_t stream = now->streams[N(0)];
     const unsigned blocks = 256, threads = PAIR_THREADS;
     size_t n = N(5) ? N(5) : from.bytes;
 
@@ -164,14 +171,14 @@ INLINE void launch(const struct statement *s)
 /* dst, its offset, src, its offset, bytes, stream, kind, blocking. */
 INLINE void copy(const struct statement *s)
 {
-    char *to = buffers[N(0)].host + N(1), *from = buffers[N(2)].host + N(3);
+    char *to = now->buffers[N(0)].host + N(1), *from = now->buffers[N(2)].host + N(3);
     cudaMemcpyKind kind = (cudaMemcpyKind)N(6);
 
     copies++;
     if (N(7))
         PAIR_CHECK(cudaMemcpy(to, from, N(4), kind));
     else
-        PAIR_CHECK(cudaMemcpyAsync(to, from, N(4), kind, streams[N(5)]));
+        PAIR_CHECK(cudaMemcpyAsync(to, from, N(4), kind, now->streams[N(5)]));
 }
 
 /* dst, src, width, rows, pitch on the host, stream, kind: contiguous on the device. */
@@ -180,18 +187,18 @@ INLINE void copy_rows(const struct statement *s)
     bool up = N(6) == cudaMemcpyHostToDevice;
 
     copies++;
-    PAIR_CHECK(cudaMemcpy2DAsync(buffers[N(0)].host, up ? N(2) : N(4), buffers[N(1)].host,
+    PAIR_CHECK(cudaMemcpy2DAsync(now->buffers[N(0)].host, up ? N(2) : N(4), now->buffers[N(1)].host,
                                  up ? N(4) : N(2), N(2), N(3), (cudaMemcpyKind)N(6),
-                                 streams[N(5)]));
+                                 now->streams[N(5)]));
 }
 
 INLINE void host_work(const struct statement *s, bool write)
 {
     if (N(1) && write)
-        scramble(buffers[N(1) - 1].host, buffers[N(1) - 1].bytes);
+        scramble(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes);
     else if (N(1)) {
-        pair_touch(buffers[N(1) - 1].host, buffers[N(1) - 1].bytes, false);
-        sum += (unsigned char)buffers[N(1) - 1].host[0];
+        pair_touch(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, false);
+        sum += (unsigned char)now->buffers[N(1) - 1].host[0];
     }
     if (N(0))
         pair_host_work(N(0));
@@ -201,8 +208,8 @@ INLINE void capture_end(const struct statement *s)
 {
     cudaGraph_t graph;
 
-    PAIR_CHECK(cudaStreamEndCapture(streams[N(0)], &graph));
-    PAIR_CHECK(cudaGraphInstantiate(&graphs[N(1)], graph, 0));
+    PAIR_CHECK(cudaStreamEndCapture(now->streams[N(0)], &graph));
+    PAIR_CHECK(cudaGraphInstantiate(&now->graphs[N(1)], graph, 0));
 }
 
 INLINE void allocate(struct buffer *b)
@@ -221,12 +228,12 @@ INLINE void release(const struct buffer *b)
 
 INLINE void prefetch(const struct statement *s)
 {
-    struct buffer *b = &buffers[N(0)];
+    struct buffer *b = &now->buffers[N(0)];
 #if CUDART_VERSION >= 13000
     struct cudaMemLocation place = {N(1) ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost, 0};
-    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, place, 0, streams[N(2)]));
+    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, place, 0, now->streams[N(2)]));
 #else
-    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, N(1) ? 0 : cudaCpuDeviceId, streams[N(2)]));
+    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, N(1) ? 0 : cudaCpuDeviceId, now->streams[N(2)]));
 #endif
 }
 
@@ -249,46 +256,46 @@ INLINE void perform(const struct statement *s)
         launch(s);
         break;
     case 'M':
-        PAIR_CHECK(cudaMemsetAsync(buffers[N(0)].host, 0, buffers[N(0)].bytes, streams[N(1)]));
+        PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes, now->streams[N(1)]));
         break;
     case 'W':
-        PAIR_CHECK(cudaStreamSynchronize(streams[N(0)]));
+        PAIR_CHECK(cudaStreamSynchronize(now->streams[N(0)]));
         break;
     case 'D':
         PAIR_CHECK(cudaDeviceSynchronize());
         break;
     case 'V':
-        PAIR_CHECK(cudaEventRecord(events[N(0)], streams[N(1)]));
+        PAIR_CHECK(cudaEventRecord(now->events[N(0)], now->streams[N(1)]));
         break;
     case 'X':
-        PAIR_CHECK(cudaStreamWaitEvent(streams[N(1)], events[N(0)], 0));
+        PAIR_CHECK(cudaStreamWaitEvent(now->streams[N(1)], now->events[N(0)], 0));
         break;
     case 'Y':
-        PAIR_CHECK(cudaEventSynchronize(events[N(0)]));
+        PAIR_CHECK(cudaEventSynchronize(now->events[N(0)]));
         break;
     case 'A':
-        allocate(&buffers[N(0)]);
+        allocate(&now->buffers[N(0)]);
         break;
     case 'F':
-        release(&buffers[N(0)]);
+        release(&now->buffers[N(0)]);
         break;
     case 'N':
-        PAIR_CHECK(cudaHostRegister(buffers[N(0)].host, buffers[N(0)].bytes, 0));
+        PAIR_CHECK(cudaHostRegister(now->buffers[N(0)].host, now->buffers[N(0)].bytes, 0));
         break;
     case 'U':
-        PAIR_CHECK(cudaHostUnregister(buffers[N(0)].host));
+        PAIR_CHECK(cudaHostUnregister(now->buffers[N(0)].host));
         break;
     case 'P':
         prefetch(s);
         break;
     case 'G':
-        PAIR_CHECK(cudaStreamBeginCapture(streams[N(0)], cudaStreamCaptureModeThreadLocal));
+        PAIR_CHECK(cudaStreamBeginCapture(now->streams[N(0)], cudaStreamCaptureModeThreadLocal));
         break;
     case 'g':
         capture_end(s);
         break;
     case 'L':
-        PAIR_CHECK(cudaGraphLaunch(graphs[N(0)], streams[N(1)]));
+        PAIR_CHECK(cudaGraphLaunch(now->graphs[N(0)], now->streams[N(1)]));
         break;
     default:
         fprintf(stderr, "unknown statement %c\n", s->what);
@@ -355,7 +362,7 @@ static void declare_buffer(char kind, size_t bytes)
         PAIR_CHECK(cudaHostGetDevicePointer((void **)&b.device, b.host, 0));
     if (b.host && kind != 'd')
         scramble(b.host, bytes);
-    buffers.push_back(b);
+    now->buffers.push_back(b);
 }
 
 static void declare_stream(char kind)
@@ -368,13 +375,12 @@ static void declare_stream(char kind)
         PAIR_CHECK(cudaStreamCreate(&stream));
     else if (kind == 'n')
         PAIR_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    streams.push_back(stream);
+    now->streams.push_back(stream);
 }
 
 /* B kind bytes; S kind; E; T thread; all else is a statement. */
-static void take(char *line)
+static void take(char *line, size_t &thread)
 {
-    static size_t thread;
     struct statement s = {line[0], 0, {0}};
     char *at = line + 1;
 
@@ -383,33 +389,39 @@ static void take(char *line)
     else if (line[0] == 'S')
         declare_stream(line[2]);
     else if (line[0] == 'E') {
-        events.push_back(NULL);
-        PAIR_CHECK(cudaEventCreateWithFlags(&events.back(), cudaEventDisableTiming));
+        now->events.push_back(NULL);
+        PAIR_CHECK(cudaEventCreateWithFlags(&now->events.back(), cudaEventDisableTiming));
     } else if (line[0] == 'T') {
         thread = strtoul(at, NULL, 10);
-        programs.resize(std::max(programs.size(), thread + 1));
+        now->programs.resize(std::max(now->programs.size(), thread + 1));
     } else if (line[0] > ' ') {
         s.site = (int)(strtoul(at, &at, 10) % SITES);
         for (int i = 0; i < 8 && *at > ' ' - 1; i++)
             s.number[i] = strtoull(at, &at, 10);
         if (s.what == 'g')
-            graphs.resize(std::max(graphs.size(), (size_t)s.number[1] + 1));
-        programs[thread].push_back(s);
+            now->graphs.resize(std::max(now->graphs.size(), (size_t)s.number[1] + 1));
+        now->programs[thread].push_back(s);
     }
 }
 
-static void load(const char *path)
+static struct form load(const char *path)
 {
     char line[256];
+    size_t thread = 0;
     FILE *file = fopen(path, "r");
+    struct form form;
 
     if (!file) {
         perror(path);
         exit(1);
     }
+    form.programs.resize(1);
+    form.took_ns = 0;
+    now = &form;
     while (fgets(line, sizeof line, file))
-        take(line);
+        take(line, thread);
     fclose(file);
+    return form;
 }
 
 static void warm(void)
@@ -441,11 +453,11 @@ static void *play_thread(void *number)
     static void (*end)(void) = (void (*)(void))pair_simulated("xferscope_simgpu_thread_end");
     size_t thread = (size_t)number;
 
-    if (begin && programs.size() > 1 && !begin((unsigned)thread, (unsigned)programs.size())) {
+    if (begin && now->programs.size() > 1 && !begin((unsigned)thread, (unsigned)now->programs.size())) {
         fprintf(stderr, "no clock for thread %zu\n", thread);
         exit(1);
     }
-    for (const struct statement &s : programs[thread])
+    for (const struct statement &s : now->programs[thread])
         sites[s.site](&s);
     if (end)
         end();
@@ -454,23 +466,24 @@ static void *play_thread(void *number)
 
 static void play(void)
 {
-    std::vector<pthread_t> threads(programs.size());
+    std::vector<pthread_t> threads(now->programs.size());
 
-    for (size_t i = 1; i < programs.size(); i++)
+    for (size_t i = 1; i < now->programs.size(); i++)
         if (pthread_create(&threads[i], NULL, play_thread, (void *)i)) {
             perror("pthread_create");
             exit(1);
         }
     play_thread((void *)0);
-    for (size_t i = 1; i < programs.size(); i++)
+    for (size_t i = 1; i < now->programs.size(); i++)
         pthread_join(threads[i], NULL);
 }
 
 /* Host memory and GPU as in the midst of a run. */
-static void warm_round(void)
+static void warm_round(struct form *form)
 {
     const unsigned long long ns = 50000000;
 
+    now = form;
     k_write<<<1, PAIR_THREADS>>>(NULL, 0, ns);
     PAIR_CHECK(cudaDeviceSynchronize());
     play();
@@ -478,34 +491,74 @@ static void warm_round(void)
     filled = copies = sum = 0;
 }
 
+/* The measured region, in rounds of one form. */
+static void play_one(struct form *form, long times)
+{
+    now = form;
+    if (times > 1)
+        warm_round(form);
+    pair_begin();
+    play();
+    while (--times > 0) {
+        pair_wait();
+        play();
+    }
+    pair_stop();
+    pair_end(sum, copies);
+}
+
+static void play_round(struct form *form)
+{
+    unsigned long long start;
+
+    now = form;
+    pair_wait();
+    start = pair_now_ns();
+    play();
+    pair_wait();
+    form->took_ns += pair_now_ns() - start;
+}
+
+static void play_in_turns(std::vector<struct form> &forms, long times)
+{
+    for (struct form &form : forms)
+        warm_round(&form);
+    while (times-- > 0)
+        for (struct form &form : forms)
+            play_round(&form);
+    printf("forms_ns");
+    for (const struct form &form : forms)
+        printf(" %llu", form.took_ns);
+    printf("\n");
+}
+
 static int usage(const char *name)
 {
-    fprintf(stderr, "usage: %s [--helpers 1|2] [--times N] SCHEDULE\n", name);
+    fprintf(stderr, "usage: %s [--helpers 1|2] [--times N] SCHEDULE...\n", name);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
+    std::vector<struct form> forms;
     long times = 1;
     int i = 1;
 
-    for (; i < argc - 1; i++) {
+    for (; i < argc - 1 && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--helpers") == 0)
             helpers = atoi(argv[++i]);
         else if (strcmp(argv[i], "--times") != 0 || (times = strtol(argv[++i], NULL, 10)) < 1)
             return usage(argv[0]);
     }
-    if (i != argc - 1)
+    if (i >= argc)
         return usage(argv[0]);
     PAIR_CHECK(cudaFree(NULL));
     warm();
-    load(argv[i]);
-    if (times > 1)
-        warm_round();
-    pair_begin();
-    while (times-- > 0)
-        play();
-    pair_stop();
-    pair_end(sum, copies);
+    for (; i < argc; i++)
+        forms.push_back(load(argv[i]));
+    if (forms.size() == 1)
+        play_one(&forms[0], times);
+    else
+        play_in_turns(forms, times);
     return 0;
 }
