@@ -51,6 +51,16 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     return cost;
 }
 
+double xfw_speed_error(const struct xfp_profile *profile)
+{
+    const struct xfp_scalar *launch =
+        profile ? xfp_find_scalar(profile, "launch/by-process/gpu0") : NULL;
+    if (!launch || !(launch->cost.median > 0))
+        return 0;
+    double range = launch->cost.max - launch->cost.min;
+    return fmin(XFW_MOST_SPEED_ERROR, fmax(0, range / launch->cost.median / 2));
+}
+
 static const struct xfw_records_cost *cost_of(struct xfw_records_costs *costs, int gpu)
 {
     size_t i = xfw_place_of_gpu(gpu);

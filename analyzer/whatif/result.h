@@ -84,6 +84,8 @@ struct xfw_whatif {
     double error;         /* relative, of the second to the first */
     double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
     bool recording_known; /* the profile has what CUPTI's records cost */
+    double speed_error;   /* relative: how far processes of the machine differ in speed; 0: hardly, or
+                             the profile does not say */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
     double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
     size_t count;             /* of changes */
@@ -126,7 +128,8 @@ struct xfw_saving xfw_times_saving(const struct xfw_times *times, const struct x
 static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
 {
     double size = likely_ns < 0 ? -likely_ns : likely_ns;
-    return (whatif->error + XFW_MODEL_ERROR) * size + XFW_RUN_ERROR * whatif->alone_ns;
+    double part = whatif->error + XFW_MODEL_ERROR + whatif->speed_error;
+    return part * size + XFW_RUN_ERROR * whatif->alone_ns;
 }
 
 /* The part of the run that a change has to save. */

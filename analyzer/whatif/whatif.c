@@ -253,6 +253,7 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
                                  struct xfw_gather *gather)
 {
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif);
+    whatif->speed_error = xfw_speed_error(analysis->achievable.profile);
     whatif->count = count < XFW_MOST_CHANGES ? count : XFW_MOST_CHANGES;
     whatif->alone = unknown(count);
     whatif->added = unknown(count);

@@ -22,6 +22,8 @@
 #define MOST_S 30 /* beyond its budget: libraries loaded, a context made, the device shared */
 enum { LOOK_MS = 100 };
 
+#define BY_PROCESS "launch/by-process"
+
 extern char **environ;
 
 static const char *const names[XFP_RECORDS_COUNT] = {
@@ -126,11 +128,13 @@ static bool tells(struct xfp_session *s, int gpu, bool with, struct xfp_records_
            !take_reply(s, &child, 0, reply) && reply->state == XFP_RECORDS_MEASURED;
 }
 
-/* Where one of them does not tell, or all take too long, their figures stay unknown. */
-static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_reply *reply)
+/* Where one of them does not tell, or all take too long, their figures stay unknown. alone: what a
+ * launch took in those without records. */
+static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_reply *reply,
+                          struct xfp_stats *alone)
 {
     uint64_t until = xfp_wall_ns() + PAIRS_S * 1000000000ull;
-    double added[XFP_RECORDS_COUNT][PAIRS];
+    double added[XFP_RECORDS_COUNT][PAIRS], bare[PAIRS];
     size_t told[XFP_RECORDS_COUNT] = {0};
 
     for (size_t i = 0; i < PAIRS; i++) {
@@ -142,6 +146,7 @@ static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_rep
             if (xfp_interrupted() || xfp_wall_ns() > until || !tells(s, gpu, with, &replies[with]))
                 return;
         }
+        bare[i] = replies[0].figures[XFP_RECORDS_LAUNCH].median;
         for (int f = 0; f < XFP_RECORDS_COUNT; f++)
             if (replies[0].figures[f].n && replies[1].figures[f].n)
                 added[f][told[f]++] = replies[1].figures[f].median - replies[0].figures[f].median;
@@ -149,6 +154,19 @@ static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_rep
     for (int f = 0; f < XFP_RECORDS_COUNT; f++)
         if (told[f] == PAIRS)
             reply->figures[f] = xfp_stats_of(added[f], PAIRS);
+    if (told[XFP_RECORDS_LAUNCH] == PAIRS)
+        *alone = xfp_stats_of(bare, PAIRS);
+}
+
+/* Who reads a figure of this machine should know. */
+static void warn_of_speeds(struct xfp_session *s, const struct xfp_stats *alone)
+{
+    const double much = 1.2;
+
+    if (alone->n && alone->max > much * alone->min)
+        xfp_warn(&s->sys,
+                 "processes differ in speed here: a launch took %.2f us in one and %.2f us in another",
+                 alone->min / 1e3, alone->max / 1e3);
 }
 
 /* ---- the family ------------------------------------------------------------------------------ */
@@ -171,6 +189,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct xfp_records_reply reply = {0};
+    struct xfp_stats alone = {0};
     uint64_t budget_ns = xfp_share_ns(s, 1);
     struct started child;
     int bad = 0;
@@ -186,10 +205,11 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     }
     if (reply.state != XFP_RECORDS_MEASURED)
         return xfp_fail(&s->sys, "%s", reply.why);
-    measure_pairs(s, bench->dst.device, &reply);
+    measure_pairs(s, bench->dst.device, &reply, &alone);
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
         bad = xfp_add_added(s, &reply.figures[f], "records/%s/gpu%d", names[f], bench->dst.device);
-    return bad;
+    warn_of_speeds(s, &alone);
+    return bad ? bad : xfp_add_added(s, &alone, BY_PROCESS "/gpu%d", bench->dst.device);
 }
 
 const struct xfp_family xfp_family_records = {
@@ -200,6 +220,8 @@ const struct xfp_family xfp_family_records = {
 #define NAME(figure, name, what) {"records/" name "/gpuN", what},
             XFP_RECORDS_FIGURES(NAME)
 #undef NAME
+            {BY_PROCESS "/gpuN", "the call that launches an empty kernel, without records, a "
+                                       "sample for each of several processes (host)"},
         },
     .bench_names = "records/gpuN",
     .part = XFP_PART_SCALARS,

@@ -180,6 +180,22 @@ static struct xfp_scalar scalar(char *name, double ns)
 }
 
 /* The second GPU of the run is the first of the profile. */
+/* Half of the range of what processes took, up to a bound; nothing where none was measured. */
+static void test_processes_differ_in_speed(void **state)
+{
+    static char name[] = "launch/by-process/gpu0";
+    struct xfp_scalar launch = {.name = name, .cost = {.n = 6, .median = 4, .min = 3, .max = 5}};
+    struct xfp_profile profile = {.scalars = &launch, .scalar_count = 1}, empty = {0};
+    (void)state;
+
+    assert_true(xfw_speed_error(&profile) == 0.25);
+    launch.cost.max = 400;
+    assert_true(xfw_speed_error(&profile) == XFW_MOST_SPEED_ERROR);
+    launch.cost.max = launch.cost.min;
+    assert_true(xfw_speed_error(&profile) == 0);
+    assert_true(xfw_speed_error(&empty) == 0 && xfw_speed_error(NULL) == 0);
+}
+
 static void test_records(void **state)
 {
     static char launch[] = "records/launch/gpu0", device[] = "records/launch-device/gpu0";
@@ -447,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_around),
         cmocka_unit_test(test_slowdowns),
         cmocka_unit_test(test_without_a_profile),
+        cmocka_unit_test(test_processes_differ_in_speed),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_first_records),
         cmocka_unit_test(test_recording_is_taken_out),

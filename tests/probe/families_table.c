@@ -81,7 +81,7 @@ static void print_part(enum xfp_part part)
             printf("| `%s` | ", n->pattern);
             if (tables)
                 printf("%s | %s | ", xfp_by_word((*f)->by), bytes_text((*f)->bytes, bytes));
-            printf("%s%s |\n", *f == &xfp_family_records ? "what records add to " : "",
+            printf("%s%s |\n", strncmp(n->pattern, "records/", 8) ? "" : "what records add to ",
                    n->what ? n->what : "");
         }
 }

@@ -84,8 +84,14 @@ class Costs(unittest.TestCase):
         run = costly("--filter", "^(records|launch|sync)/", "--format", "json")
         with_records = json.loads(run.stdout)
         run = probe("--filter", "^(launch|sync)/", "--format", "json")
-        self.assertEqual([s for s in with_records["scalars"] if not s["name"].startswith("records/")],
+        self.assertEqual([s for s in with_records["scalars"] if not s["name"].startswith(("records/", "launch/by-process/"))],
                          json.loads(run.stdout)["scalars"])
+
+    def test_launches_by_process(self):
+        """Of processes without records; by the virtual clock they are as fast as each other, and nothing is said."""
+        launch, = (s for s in self.profile["scalars"] if s["name"] == "launch/by-process/gpu0")
+        self.assertEqual((launch["n"], launch["min"], launch["max"]), (6, launch["median"], launch["median"]))
+        self.assertEqual([w for w in self.profile["warnings"] if "differ in speed" in w], [])
 
     def test_quick_measures_them_too(self):
         run = costly("--quick", "--filter", "^records/", "--format", "json")
