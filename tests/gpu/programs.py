@@ -13,10 +13,14 @@ each by these ways (--ways; one may stand there twice):
   light     without stacks, device times, kernels and arguments, so that CUPTI is not there; what remains,
             some 100 ns a call, the trace itself tells and the replay takes out: the unrecorded span
   recorded  xferscope record with its default settings
+  budget    the same with --budget 2
+  host      the same with --timing host: no records of CUPTI's
 
 Rounds end after --rounds, or after --seconds in the middle of one. OUT/runs.tsv has a line for each run (name,
-way, number, seconds of the whole process, exit status, trace), written as it ends; OUT/programs.json has the
-programs with why any was left out. programs_table.py makes the tables of it.
+way, number, seconds of the whole process, exit status, trace, the program's own figure), written as it ends; OUT/programs.json has the
+programs with why any was left out. programs_table.py and programs_cost.py make the tables of it. The own
+figure is the number in --figure's first group, of the last line of output that matches: what the program
+says that its region took.
 
 Exit status: 0 measured; 1 nothing was; 2 wrong usage.
 """
@@ -29,13 +33,15 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 LIGHT = {"XFERSCOPE_TIMING": "host", "XFERSCOPE_KERNELS": "0", "XFERSCOPE_STACKS": "0",
          "XFERSCOPE_ARGUMENTS": "0", "XFERSCOPE_MANAGED": "0", "XFERSCOPE_NVTX": "0"}
-WAYS = ("bare", "light", "recorded")
+OPTIONS = {"light": [], "recorded": [], "budget": ["--budget", "2"], "host": ["--timing", "host"]}
+WAYS = ("bare", "light", "recorded")  # when none are named
 LINE = re.compile(r"([^\s:]+):\s+(\S.*)")
 
 
@@ -56,12 +62,12 @@ def programs_of(file):
     return found
 
 
-def run(command, folder, limit, env):
+def run(command, folder, limit, env, output=subprocess.DEVNULL):
     """(seconds, exit status); status None: it was ended after the limit, 127: it could not be started."""
     start = time.monotonic()
     try:
         process = subprocess.Popen(command, cwd=folder, env=env, start_new_session=True, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdout=output, stderr=output)
     except OSError:
         return 0, 127
     late = threading.Event()
@@ -94,16 +100,27 @@ def screen(programs, folder, arguments):
         list(pool.map(once, programs))
 
 
+def own_figure(arguments, output):
+    """What a program says of itself, or nothing."""
+    if not arguments.figure:
+        return ""
+    output.seek(0)
+    found = arguments.figure.findall(output.read().decode(errors="replace"))
+    return found[-1] if found else ""
+
+
 def one_way(program, way, number, folder, arguments):
     """One run: a line of runs.tsv."""
     command, env, trace = shlex.split(program["command"]), dict(os.environ), ""
     if way != "bare":
         trace = f"{program['name'].replace('/', '-')}.{way}{number}.xft"
-        command = [arguments.tool, "record", "--quiet", "-o", str(arguments.out / trace), "--", *command]
+        command = [arguments.tool, "record", "--quiet", "-o", str(arguments.out / trace), *OPTIONS[way], "--", *command]
     if way == "light":
         env.update(LIGHT)
-    seconds, status = run(command, folder, arguments.limit + 5, env)
-    return [program["name"], way, str(number), f"{seconds:.4f}", str(status), trace]
+    with tempfile.TemporaryFile() as output:
+        seconds, status = run(command, folder, arguments.limit + 5, env,
+                              output if arguments.figure else subprocess.DEVNULL)
+        return [program["name"], way, str(number), f"{seconds:.4f}", str(status), trace, own_figure(arguments, output)]
 
 
 def rounds(programs, folder, arguments, file):
@@ -133,9 +150,12 @@ def parse_arguments():
     parser.add_argument("--ways", type=lambda text: text.split(","), default=list(WAYS), metavar="WAY,...")
     parser.add_argument("--bare", type=re.compile, default=re.compile(""), metavar="REGEX",
                         help="names of the programs that are run bare, too (default: all)")
+    parser.add_argument("--figure", type=re.compile, metavar="REGEX", help="the number that a program says")
     arguments = parser.parse_args()
-    if not set(arguments.ways) <= set(WAYS) or arguments.rounds < 1 or arguments.screen < 1:
-        parser.error(f"--ways: of {', '.join(WAYS)}; --rounds, --screen: 1 at least")
+    if not set(arguments.ways) <= {"bare", *OPTIONS} or arguments.rounds < 1 or arguments.screen < 1:
+        parser.error(f"--ways: of {', '.join(['bare', *OPTIONS])}; --rounds, --screen: 1 at least")
+    if arguments.figure and arguments.figure.groups != 1:
+        parser.error("--figure: one group")
     arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
     arguments.out = arguments.out.resolve()
     return arguments

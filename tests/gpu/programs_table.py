@@ -45,7 +45,7 @@ def span(arguments, trace):
 def runs_of(arguments):
     """The runs of each program, those of a trace with what the analyzer makes of it."""
     lines = [line.rstrip("\n").split("\t") for line in (arguments.out / "runs.tsv").open()]
-    keys = ("name", "way", "number", "seconds", "status", "trace")
+    keys = ("name", "way", "number", "seconds", "status", "trace", "figure")
     runs = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
 
     def look(run):

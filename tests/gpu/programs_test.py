@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 # that stand in the file of that way, or nothing.
 XFERSCOPE = """#!/bin/sh
 case $1 in
-record) echo "${XFERSCOPE_TIMING:-default}" >"$4"; shift 5; exec "$@" ;;
+record) echo "${XFERSCOPE_TIMING:-default}" >"$4"; while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
 analyze) cat "$(dirname "$0")/$(cat "$2").json" ;;
 esac
 """
@@ -65,6 +65,21 @@ class ProgramsTest(unittest.TestCase):
     def test_a_way_twice(self):
         runs = self.measure("a: true\n", "--rounds", "1", "--ways", "light,recorded,light")[2]
         self.assertEqual([run[1] for run in runs], ["light", "recorded", "light"])
+
+    def test_cost(self):
+        program = self.folder / "program"
+        program.write_text('#!/bin/sh\nls "$(dirname "$0")/out" | grep -q "a.budget$1" && echo took 130 || echo took 100\n')
+        program.chmod(0o755)
+        status, _, runs = self.measure("a: ./program 2\n", "--rounds", "1", "--ways", "bare,budget", "--figure", r"took (\d+)")
+        self.assertEqual([(run[1], run[6]) for run in runs], [("bare", "100"), ("budget", "130")])
+        done = subprocess.run([sys.executable, str(HERE / "programs_cost.py"), str(self.folder / "out")],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((status, done.returncode), (0, 0), done.stderr)
+        self.assertIn("| a | 100.0 | 0.0% | +30.0% |", done.stdout)
+        self.assertIn("region, budget: 1 programs, median +30.0%, worst +30.0%, at most 2 % in 0, 5 % in 0", done.stdout)
+
+    def test_a_way_that_is_not(self):
+        self.assertEqual(self.measure("a: true\n", "--ways", "bare,fast")[0], 2)
 
     def test_left_out(self):
         status, text, runs = self.measure("f: false\nm: ./missing\ns: sleep 60\n", "--limit", "0.3")
