@@ -6,9 +6,12 @@
 
 #include "analyzer/base/alloc.h"
 
-#define LEAST_GAIN 0.001 /* of the run: what adds less is not worth a change */
-#define MOST_TRIALS 4    /* of changes that may only pay together: they exclude each other */
-#define SAME_GAIN 0.02   /* of a gain: what adds less by as much is as good */
+/* Of the run: what adds less is not worth a change, since nobody could tell: two runs differ by as
+ * much. */
+#define LEAST_GAIN XFW_RUN_ERROR
+
+#define MOST_TRIALS 4  /* of changes that may only pay together: they exclude each other */
+#define SAME_GAIN 0.02 /* of a gain: what adds less by as much is as good */
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
@@ -491,15 +494,14 @@ static double time_of(struct xfw_replays *replays, const struct xfw_whatif *what
 }
 
 /* The set with `one` in the place of those that it excludes, and what pays with that. False: it
- * saves hardly more than these do, which are simpler. */
+ * does not save more than the set so far, which is simpler, by what the model may be off. */
 static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
     unsigned left = make_place(whatif, changes[one]);
-    double without_ns = time_of(replays, whatif, changes, whatif->order);
-    double added_ns = without_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
-    double most = without_ns - fmax(XFW_HARDLY_MORE * added_ns, added_ns + least_ns);
+    double saved_ns = whatif->alone_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
+    double most = *so_far - fmax(XFW_MODEL_ERROR * saved_ns, least_ns);
     struct trial trial = all_together(whatif, changes, left, one);
     double all_ns = time_of(replays, whatif, changes, trial.order);
     bool pays = all_ns <= most && thin_out(replays, whatif, changes, &trial, &all_ns) &&

@@ -145,6 +145,29 @@ static void engines(void **state)
     OK(cuStreamDestroy_v2(b));
 }
 
+/* An engine takes what is ready first: a copy that waits for its stream keeps no other stream's. */
+static void ready_first(void **state)
+{
+    uint64_t up = copy_ns(true, BIG), down = copy_ns(false, BIG), small = copy_ns(true, SMALL), t;
+    xcu_stream a, b;
+
+    OK(cuStreamCreate(&a, 1));
+    OK(cuStreamCreate(&b, 1));
+    t = now();
+    OK(cuMemcpyDtoHAsync_v2(pinned, device, BIG, a));
+    OK(cuMemcpyHtoDAsync_v2(device, pinned, BIG, a));
+    OK(cuMemcpyHtoDAsync_v2(device, pinned, SMALL, b));
+    OK(cuStreamSynchronize(b));
+    assert_int_equal(now() - t, 2 * SUBMIT + small);
+    OK(cuMemcpyHtoDAsync_v2(device, pinned, BIG, b)); /* too long for what is left */
+    OK(cuStreamSynchronize(a));
+    assert_int_equal(now() - t, down + up);
+    assert_int_equal(XCU_ERROR_NOT_READY, cuStreamQuery(b));
+    OK(cuStreamSynchronize(b));
+    OK(cuStreamDestroy_v2(a));
+    OK(cuStreamDestroy_v2(b));
+}
+
 static float between(xcu_event a, xcu_event b)
 {
     float ms = -1;
@@ -525,6 +548,7 @@ int main(void)
         TEST(pageable_copies_keep_the_caller),
         TEST(device_copies_do_not_wait),
         TEST(engines),
+        TEST(ready_first),
         TEST(gate),
         TEST(gate_opened_by_another_thread),
         TEST(waits_for_events),
