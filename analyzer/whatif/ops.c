@@ -248,10 +248,10 @@ static void range_unended(void *self, const struct xfa_range *range, enum xfa_un
 /* How much of from..to, up to `last`, comes after all that was counted before (until). */
 static double more_of(double *until, double from, double to, double last)
 {
-    from = fmax(from, *until);
-    to = fmin(to, last);
-    *until = fmax(*until, to);
-    return fmax(0, to - from);
+    from = xfw_max(from, *until);
+    to = xfw_min(to, last);
+    *until = xfw_max(*until, to);
+    return xfw_max(0, to - from);
 }
 
 static int gpu_of(const struct xfw_ops *ops, const struct xfa_event *event)
@@ -278,7 +278,7 @@ static void demanded(struct xfw_ops *ops, const struct xfa_event *event)
     if (!pending || start > pending->op.device_end_ns)
         return;
     struct xfw_moved *moved = &pending->op.demanded;
-    pending->stalled_until_ns = fmax(pending->stalled_until_ns, pending->op.device_start_ns);
+    pending->stalled_until_ns = xfw_max(pending->stalled_until_ns, pending->op.device_start_ns);
     moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
     count_move(moved, event, gpu);
 }
