@@ -125,9 +125,10 @@ bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
 static bool one_engine(struct xfw_ops *ops, int gpu)
 {
     enum engines *engines = &ops->engines[xfw_place_of_gpu(gpu)];
-    int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
-    if (*engines == NOT_ASKED)
+    if (*engines == NOT_ASKED) {
+        int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
         *engines = xfw_ops_one_engine(ops->achievable->profile, known) ? ONE : SEVERAL;
+    }
     return *engines == ONE;
 }
 

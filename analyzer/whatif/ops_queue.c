@@ -208,7 +208,8 @@ struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct
     if (queue->tail - queue->head == queue->room)
         grow(queue);
     struct xfw_pending *pending = at(queue, queue->tail);
-    *pending = (struct xfw_pending){.op = *op};
+    pending->op = *op;
+    memset((char *)pending + sizeof pending->op, 0, sizeof *pending - sizeof pending->op);
     pending->op.number = queue->tail++;
     return pending;
 }
