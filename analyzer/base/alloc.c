@@ -71,10 +71,8 @@ void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes)
     return checked(reallocarray(items, grown, item_bytes));
 }
 
-void *xfa_grown(void *items, size_t *capacity, size_t *count, size_t index, size_t item_bytes)
+void *xfa_grown_more(void *items, size_t *capacity, size_t *count, size_t index, size_t item_bytes)
 {
-    if (index < *count)
-        return items;
     items = xfa_room(items, capacity, index + 1, item_bytes);
     memset((char *)items + *count * item_bytes, 0, (index + 1 - *count) * item_bytes);
     *count = index + 1;

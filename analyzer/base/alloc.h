@@ -26,7 +26,12 @@ void *xfa_room(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 
 /* Returns the array `items` with at least index + 1 items: when it has fewer, it grows as above,
  * new items are zeroed, and *count becomes index + 1. */
-void *xfa_grown(void *items, size_t *capacity, size_t *count, size_t index, size_t item_bytes);
+void *xfa_grown_more(void *items, size_t *capacity, size_t *count, size_t index, size_t item_bytes);
+static inline void *xfa_grown(void *items, size_t *capacity, size_t *count, size_t index,
+                              size_t item_bytes)
+{
+    return index < *count ? items : xfa_grown_more(items, capacity, count, index, item_bytes);
+}
 
 /* A copy of n bytes of a trace, with U+FFFD for each zero byte. Print it only by xfc_print()
  * (common/text.h) or as JSON (json.h). */

@@ -51,11 +51,20 @@ static inline uint32_t *slot_of_length(const struct xfa_table *table, const void
 /* The slot of the key, or the empty one where it belongs. */
 static uint32_t *slot_of(const struct xfa_table *table, const void *key)
 {
-    if (table->key_bytes == sizeof(uint32_t))
-        return slot_of_length(table, key, sizeof(uint32_t));
-    if (table->key_bytes == sizeof(uint64_t))
-        return slot_of_length(table, key, sizeof(uint64_t));
-    return slot_of_length(table, key, table->key_bytes);
+    switch (table->key_bytes) {
+    case 4:
+        return slot_of_length(table, key, 4);
+    case 8:
+        return slot_of_length(table, key, 8);
+    case 12:
+        return slot_of_length(table, key, 12);
+    case 16:
+        return slot_of_length(table, key, 16);
+    case 24:
+        return slot_of_length(table, key, 24);
+    default:
+        return slot_of_length(table, key, table->key_bytes);
+    }
 }
 
 static void grow(struct xfa_table *table)

@@ -58,14 +58,20 @@ void xfa_pack_track(struct xfa_packed *packed, const struct xfa_track *track, ui
     xfa_table_free(&kinds);
 }
 
+/* Packs those of whose slices some were merged since the time before. */
 static size_t packed_bytes(const struct xfa_tracks *tracks)
 {
     struct xfa_packed packed = {0};
     size_t bytes = 0;
     for (size_t i = 0; i < tracks->table.count; i++) {
-        packed.count = 0;
-        xfa_pack_track(&packed, xfa_tracks_at(tracks, i), 0, NULL);
-        bytes += packed.count;
+        struct xfa_track *track = xfa_tracks_at(tracks, i);
+        if (track->packed_count != track->count) {
+            packed.count = 0;
+            xfa_pack_track(&packed, track, 0, NULL);
+            track->packed_bytes = packed.count;
+            track->packed_count = track->count;
+        }
+        bytes += track->packed_bytes;
     }
     free(packed.bytes);
     return bytes;

@@ -55,6 +55,7 @@ struct xfa_track {
     struct xfa_track_key key;
     struct xfa_slice *slices; /* in the order of start once xfa_tracks_finish() was called */
     size_t count, capacity;
+    size_t packed_bytes, packed_count; /* xfa_tracks_fit(): what so many slices took */
 };
 
 struct xfa_tracks {

@@ -26,11 +26,15 @@ void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const un
                 in_order[members++] = changes[i];
     if (more < count)
         in_order[members++] = changes[more];
+    bool resized = false;
+    for (size_t i = 0; i < members; i++)
+        resized = resized || in_order[i]->resizes;
     way->changes = xfa_alloc((members + 1) * sizeof *way->changes);
     for (int later = 0; later < 2; later++)
         for (size_t i = 0; i < members; i++)
-            if (in_order[i]->first == !later)
+            if (in_order[i]->first == !later && (resized || !in_order[i]->idle))
                 way->changes[way->count++] = in_order[i];
+    way->unchanged = members > 0 && way->count == 0;
     free(in_order);
 }
 

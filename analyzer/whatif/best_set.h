@@ -8,7 +8,7 @@
 #include "analyzer/whatif/result.h"
 
 /* The way's changes: those of a set in their order (NULL: none), without one of them, and one more
- * (SIZE_MAX: none). Those that are to be first (change.h) come first. */
+ * (SIZE_MAX: none). Those that are to be first (change.h) come first, idle ones not at all. */
 void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
                 size_t count, size_t more, size_t without);
 

@@ -60,8 +60,10 @@ struct xfw_change {
     bool for_comparison; /* in no set: others of its family are compared with it */
     double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
                             out, of the process with the most; NULL: none does */
-    bool first; /* in a set it has each op before the others, wherever it stands: it makes copies
-                   what they can work with */
+    bool idle; /* the run has no op for it: unless another one of a set resizes, nothing changes */
+    bool resizes; /* copies have other sizes with it */
+    bool first;   /* in a set it has each op before the others, wherever it stands: it makes copies
+                     what they can work with */
     enum xfw_shares shares;
     /* xfw_whatif_of()'s: its place in the list; a bit for each change that it excludes, and for
      * those of them that concern all of its transfers. */

@@ -125,9 +125,10 @@ bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
 static bool one_engine(struct xfw_ops *ops, int gpu)
 {
     enum engines *engines = &ops->engines[xfw_place_of_gpu(gpu)];
-    int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
-    if (*engines == NOT_ASKED)
+    if (*engines == NOT_ASKED) {
+        int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
         *engines = xfw_ops_one_engine(ops->achievable->profile, known) ? ONE : SEVERAL;
+    }
     return *engines == ONE;
 }
 
@@ -248,10 +249,10 @@ static void range_unended(void *self, const struct xfa_range *range, enum xfa_un
 /* How much of from..to, up to `last`, comes after all that was counted before (until). */
 static double more_of(double *until, double from, double to, double last)
 {
-    from = fmax(from, *until);
-    to = fmin(to, last);
-    *until = fmax(*until, to);
-    return fmax(0, to - from);
+    from = xfw_max(from, *until);
+    to = xfw_min(to, last);
+    *until = xfw_max(*until, to);
+    return xfw_max(0, to - from);
 }
 
 static int gpu_of(const struct xfw_ops *ops, const struct xfa_event *event)
@@ -278,7 +279,7 @@ static void demanded(struct xfw_ops *ops, const struct xfa_event *event)
     if (!pending || start > pending->op.device_end_ns)
         return;
     struct xfw_moved *moved = &pending->op.demanded;
-    pending->stalled_until_ns = fmax(pending->stalled_until_ns, pending->op.device_start_ns);
+    pending->stalled_until_ns = xfw_max(pending->stalled_until_ns, pending->op.device_start_ns);
     moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
     count_move(moved, event, gpu);
 }

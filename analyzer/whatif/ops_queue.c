@@ -166,7 +166,7 @@ static double busy_until(const void *self, const struct xfw_op *op)
         if (later->exclusive && later->gpu == op->gpu &&
             xfw_op_engine(later) == xfw_op_engine(op) &&
             later->device_end_ns <= op->device_start_ns + XFW_ROUNDING_NS)
-            until = fmax(until, later->device_end_ns);
+            until = xfw_max(until, later->device_end_ns);
     }
     return until;
 }
@@ -208,7 +208,8 @@ struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct
     if (queue->tail - queue->head == queue->room)
         grow(queue);
     struct xfw_pending *pending = at(queue, queue->tail);
-    *pending = (struct xfw_pending){.op = *op};
+    pending->op = *op;
+    memset((char *)pending + sizeof pending->op, 0, sizeof *pending - sizeof pending->op);
     pending->op.number = queue->tail++;
     return pending;
 }
@@ -222,8 +223,8 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     double start = xfw_ops_queue_time(queue, record->start_ns);
     double end = xfw_ops_queue_time(queue, record->end_ns);
     bool first = isnan(op->device_start_ns);
-    op->device_start_ns = first ? start : fmin(op->device_start_ns, start);
-    op->device_end_ns = first ? end : fmax(op->device_end_ns, end);
+    op->device_start_ns = first ? start : xfw_min(op->device_start_ns, start);
+    op->device_end_ns = first ? end : xfw_max(op->device_end_ns, end);
     pending->wants = false;
     pending->parts += op->what == XFW_GRAPH;
     if (record->kind == XFT_EVENT_KERNEL)
@@ -302,7 +303,7 @@ void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation
     double ns = (double)(copy->record.end_ns - copy->record.start_ns);
     add_device(queue, pending, &copy->record);
     if (copy->engine == XFW_TO_DEVICE) {
-        op->lead_ns = op->up_ns > 0 ? op->lead_ns : fmin(copy->lead_ns, ns);
+        op->lead_ns = op->up_ns > 0 ? op->lead_ns : xfw_min(copy->lead_ns, ns);
         op->up_ns += ns;
         op->paced_ns += copy->paced_ns;
     } else if (copy->engine == XFW_TO_HOST) {

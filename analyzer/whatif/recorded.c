@@ -23,6 +23,7 @@ struct usual {
 struct engine {
     struct piece {
         double start, end;
+        double last;  /* end by then: of this piece and of all that were noted before it */
     } pieces[PIECES]; /* a ring */
     unsigned next;
     struct usual latency, space, lead;
@@ -119,7 +120,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
 
 static void learn(struct usual *usual, double ns)
 {
-    usual->ns = usual->known ? usual->ns + (fmin(ns, 4 * usual->ns + 1000) - usual->ns) / 8 : ns;
+    usual->ns = usual->known ? usual->ns + (xfw_min(ns, 4 * usual->ns + 1000) - usual->ns) / 8 : ns;
     usual->known = true;
 }
 
@@ -145,21 +146,32 @@ static struct thread *thread_at(struct xfw_recorded *recorded, uint32_t number)
 
 /* ---- device work ----------------------------------------------------------------------------- */
 
-/* When the engine came free for it: the last end before its start; 0 = it was never busy. */
+/* 0: the newest. */
+static const struct piece *piece_at(const struct engine *engine, unsigned ago)
+{
+    return &engine->pieces[(engine->next - 1 - ago) % PIECES];
+}
+
+/* When the engine came free for it: the last end before its start; 0 = it was never busy. Most
+ * pieces come in the order of their ends, so that the newest ones tell. */
 static double engine_ready(const struct engine *engine, double start)
 {
     double last = 0;
-    for (unsigned i = 0; i < PIECES; i++)
-        if (engine->pieces[i].end <= start + ROUNDING_NS && engine->pieces[i].end > last)
-            last = engine->pieces[i].end;
+    for (unsigned ago = 0; ago < PIECES && piece_at(engine, ago)->last > last; ago++) {
+        double end = piece_at(engine, ago)->end;
+        if (end <= start + ROUNDING_NS && end > last)
+            last = end;
+    }
     return last;
 }
 
 /* Streams are served as they are ready, not as they were submitted to: looked at is when it ran. */
 static bool ran_alone(const struct engine *engine, double start, double end)
 {
-    for (unsigned i = 0; i < PIECES; i++) {
-        const struct piece *piece = &engine->pieces[i];
+    for (unsigned ago = 0; ago < PIECES; ago++) {
+        const struct piece *piece = piece_at(engine, ago);
+        if (piece->last <= start + ROUNDING_NS)
+            return true;
         if (piece->end > start + ROUNDING_NS && piece->start < end - ROUNDING_NS)
             return false;
     }
@@ -168,15 +180,16 @@ static bool ran_alone(const struct engine *engine, double start, double end)
 
 static void note_piece(struct engine *engine, double start, double end)
 {
-    engine->pieces[engine->next++ % PIECES] = (struct piece){start, end};
+    double last = xfw_max(end, piece_at(engine, 0)->last);
+    engine->pieces[engine->next++ % PIECES] = (struct piece){start, end, last};
 }
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     double end = op->device_end_ns;
     if (isnan(end))
-        end =
-            fmax(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns) + op->duration_ns;
+        end = xfw_max(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns) +
+              op->duration_ns;
     xfw_streams_note(&recorded->streams, op, end);
     if (isnan(op->device_end_ns))
         return;
@@ -184,9 +197,9 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
     if (op->up_ns > 0) /* of a graph */
         note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns,
-                   fmin(end, op->device_start_ns + op->up_ns));
+                   xfw_min(end, op->device_start_ns + op->up_ns));
     if (op->down_ns > 0)
-        note_piece(&engines[XFW_TO_HOST], fmax(op->device_start_ns, end - op->down_ns), end);
+        note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
 }
 
 /* Submitted and gone on: what made it start when it did? */
@@ -194,18 +207,18 @@ static void settle_submitted(struct xfw_op *op, struct engine *engine, double re
 {
     const double first_latency = 3000, first_space = 1000;
     double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
-    double usual_latency = usual_or(&engine->latency, fmin(fmax(latency, 0), first_latency));
+    double usual_latency = usual_or(&engine->latency, xfw_min(xfw_max(latency, 0), first_latency));
     /* It was submitted when the call returned. What was usual may be of calls that took longer: the
      * first launch of a kernel loads it. */
-    usual_latency = fmin(usual_latency, op->end_ns - op->start_ns + first_latency);
+    usual_latency = xfw_min(usual_latency, op->end_ns - op->start_ns + first_latency);
     bool queued = ready > op->start_ns + usual_latency / 2;
     if (queued) {
-        op->latency_ns = fmin(usual_latency, fmax(0, latency));
-        op->space_ns = fmax(0, space);
+        op->latency_ns = xfw_min(usual_latency, xfw_max(0, latency));
+        op->space_ns = xfw_max(0, space);
         learn(&engine->space, op->space_ns);
     } else {
-        op->latency_ns = fmax(0, latency);
-        op->space_ns = fmin(usual_or(&engine->space, first_space), fmax(0, space));
+        op->latency_ns = xfw_max(0, latency);
+        op->space_ns = xfw_min(usual_or(&engine->space, first_space), xfw_max(0, space));
         learn(&engine->latency, op->latency_ns);
     }
 }
@@ -224,15 +237,15 @@ static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct
     if (!op->exclusive || behind) {
         op->lead_ns = 0;
     } else if (queued) {
-        double ready = fmax(op->start_ns + latency, xfw_streams_before(&recorded->streams, op));
+        double ready = xfw_max(op->start_ns + latency, xfw_streams_before(&recorded->streams, op));
         double hidden =
-            fmin(fmax(0, busy + op->records_device_ns - ready), fmin(most, op->lead_ns));
-        op->lead_ns = fmin(most, op->lead_ns);
+            xfw_min(xfw_max(0, busy + op->records_device_ns - ready), xfw_min(most, op->lead_ns));
+        op->lead_ns = xfw_min(most, op->lead_ns);
         op->duration_ns += hidden;
     } else {
-        op->lead_ns = fmin(op->lead_ns, fmax(0, op->duration_ns - op->paced_ns));
-        double space = fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns));
-        op->space_ns = fmin(op->space_ns, space + op->records_device_ns); /* if it queued */
+        op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->duration_ns - op->paced_ns));
+        double space = xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns));
+        op->space_ns = xfw_min(op->space_ns, space + op->records_device_ns); /* if it queued */
         learn(&engine->lead, op->lead_ns);
     }
 }
@@ -243,13 +256,13 @@ static void settle_graph(struct xfw_recorded *recorded, struct xfw_op *op, doubl
     struct engine *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
     double busy = engine_ready(copies, op->device_start_ns);
     if (busy > 0 && op->device_start_ns <= busy + ROUNDING_NS) {
-        double submitted = fmax(op->start_ns + latency, op->end_ns);
-        op->lead_ns = fmin(usual_or(&copies->lead, op->lead_ns), op->lead_ns);
-        double hidden = fmin(fmax(0, busy - submitted), op->lead_ns);
+        double submitted = xfw_max(op->start_ns + latency, op->end_ns);
+        op->lead_ns = xfw_min(usual_or(&copies->lead, op->lead_ns), op->lead_ns);
+        double hidden = xfw_min(xfw_max(0, busy - submitted), op->lead_ns);
         op->up_ns += hidden;
         op->duration_ns += hidden;
     } else {
-        op->lead_ns = fmin(op->lead_ns, fmax(0, op->up_ns - op->paced_ns));
+        op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->up_ns - op->paced_ns));
         learn(&copies->lead, op->lead_ns);
     }
     op->paced_ns = 0; /* of its copies, not of the graph */
@@ -258,7 +271,7 @@ static void settle_graph(struct xfw_recorded *recorded, struct xfw_op *op, doubl
 /* The call returned with the data, or when that was staged. */
 static void settle_blocking(struct xfw_op *op, double ready)
 {
-    op->latency_ns = fmax(0, op->device_start_ns - fmax(op->start_ns, ready));
+    op->latency_ns = xfw_max(0, op->device_start_ns - xfw_max(op->start_ns, ready));
     op->space_ns = 0;
     if (op->end_ns >= op->device_end_ns - ROUNDING_NS) {
         op->awaits = XFW_AWAITS_ITSELF;
@@ -268,7 +281,7 @@ static void settle_blocking(struct xfw_op *op, double ready)
         op->wake_ns = op->end_ns - op->device_start_ns;
     } else {
         op->awaits = XFW_AWAITS_NOTHING;
-        op->latency_ns = fmax(0, op->device_start_ns - op->start_ns);
+        op->latency_ns = xfw_max(0, op->device_start_ns - op->start_ns);
         return;
     }
     op->own_ns = 0;
@@ -280,7 +293,7 @@ static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
     struct usual *usual = &recorded->submission[op->engine];
     const unsigned slack = 64;
     if (xfw_streams_outstanding(&recorded->streams, op->stream, slack) > op->start_ns)
-        op->own_ns = fmin(op->own_ns, usual_or(usual, op->own_ns));
+        op->own_ns = xfw_min(op->own_ns, usual_or(usual, op->own_ns));
     else
         learn(usual, op->own_ns);
 }
@@ -301,8 +314,8 @@ static void settle_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, 
     op->duration_ns = op->what == XFW_KERNEL ? known_kernel_ns(&recorded->kernels, op) : usual_ns;
     if (!blocks || op->duration_ns <= 0)
         return;
-    double from = fmax(op->start_ns, xfw_streams_ready(&recorded->streams, op));
-    op->latency_ns = fmax(0, op->end_ns - from - op->duration_ns);
+    double from = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    op->latency_ns = xfw_max(0, op->end_ns - from - op->duration_ns);
     op->awaits = XFW_AWAITS_ITSELF;
     op->own_ns = op->wake_ns = 0;
 }
@@ -325,19 +338,19 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
         ready = op->overtook ? 0 : ready;
         double last_ns = op->device_end_ns - op->device_start_ns;
         if (op->last_piece) /* the first began when it could */
-            op->device_start_ns = fmin(op->device_end_ns, fmax(op->start_ns, ready));
-        op->duration_ns = fmax(0, op->device_end_ns - op->device_start_ns);
+            op->device_start_ns = xfw_min(op->device_end_ns, xfw_max(op->start_ns, ready));
+        op->duration_ns = xfw_max(0, op->device_end_ns - op->device_start_ns);
         if (op->last_piece)
             settle_pieces(op, last_ns);
         op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
-            ready = fmax(ready, engine_ready(engine, op->device_start_ns));
+            ready = xfw_max(ready, engine_ready(engine, op->device_start_ns));
         if (op->up_ns > 0) /* of a graph */
-            ready = fmax(ready, engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
-                                             op->device_start_ns));
+            ready = xfw_max(ready, engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
+                                                op->device_start_ns));
         if (ahead && op->exclusive &&
-            op->device_start_ns - fmax(ready, op->start_ns) > XFW_QUEUED_NS)
-            ready = fmax(ready, ahead->busy_until(ahead->self, op));
+            op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
+            ready = xfw_max(ready, ahead->busy_until(ahead->self, op));
         if (blocks)
             settle_blocking(op, ready);
         else
@@ -377,8 +390,8 @@ static void settle_wait(struct xfw_recorded *recorded, struct xfw_op *op)
         op->awaits = XFW_AWAITS_NOTHING;
     } else if (done > op->start_ns) {
         op->wake_ns = op->end_ns - done;
-        op->own_ns = fmin(op->own_ns, usual_or(&recorded->sync, 1000));
-        learn(&recorded->wake, fmax(0, op->wake_ns));
+        op->own_ns = xfw_min(op->own_ns, usual_or(&recorded->sync, 1000));
+        learn(&recorded->wake, xfw_max(0, op->wake_ns));
     } else {
         op->wake_ns = usual_or(&recorded->wake, first_wake);
         learn(&recorded->sync, op->own_ns);
@@ -394,7 +407,7 @@ static void settle_call(struct xfw_recorded *recorded, struct xfw_op *op)
     if (done > op->end_ns + ROUNDING_NS) {
         op->awaits = XFW_AWAITS_NOTHING;
     } else if (done > op->start_ns) {
-        op->own_ns = op->wake_ns = fmax(0, op->end_ns - done);
+        op->own_ns = op->wake_ns = xfw_max(0, op->end_ns - done);
     } else {
         op->wake_ns = op->own_ns;
     }
@@ -410,7 +423,7 @@ static void settle_query(struct xfw_recorded *recorded, struct xfw_op *op, doubl
         op->awaits = XFW_AWAITS_NOTHING;
         return;
     }
-    op->wake_ns = fmax(0, op->start_ns - done);
+    op->wake_ns = xfw_max(0, op->start_ns - done);
 }
 
 static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)
@@ -423,7 +436,7 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
         settle_call(recorded, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
         *xfw_streams_event(&recorded->streams, op->event) =
-            fmax(xfw_streams_ready(&recorded->streams, op), op->start_ns);
+            xfw_max(xfw_streams_ready(&recorded->streams, op), op->start_ns);
     else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE)
         xfw_streams_wait(&recorded->streams, op);
 }
@@ -449,13 +462,13 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     struct thread *thread = thread_at(recorded, op->thread);
     xfw_wakers_find(recorded->wakers, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
-    op->gap_ns = fmax(0, op->start_ns - before);
-    op->own_ns = fmax(0, op->end_ns - fmax(op->start_ns, before));
+    op->gap_ns = xfw_max(0, op->start_ns - before);
+    op->own_ns = xfw_max(0, op->end_ns - xfw_max(op->start_ns, before));
     if (thread->begun)
         settle_hook(recorded, thread, op);
     else
         xfw_wakers_start_thread(recorded->wakers, op);
-    double held = thread->begun ? fmin(op->hook_ns, op->gap_ns) : op->overhead_ns;
+    double held = thread->begun ? xfw_min(op->hook_ns, op->gap_ns) : op->overhead_ns;
     xfw_wakers_note_call(recorded->wakers, op, held, added);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         settle_work(recorded, op, blocks, ahead);
@@ -463,7 +476,7 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         settle_host(recorded, op, before);
     thread = thread_at(recorded, op->thread);
     thread->begun = true;
-    thread->end = fmax(thread->end, op->end_ns);
+    thread->end = xfw_max(thread->end, op->end_ns);
     thread->added = added;
     bool streams = op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE;
     xfw_wakers_note_done(recorded->wakers, op,

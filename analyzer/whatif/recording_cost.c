@@ -148,8 +148,8 @@ void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op 
 static double moved_alone(struct xfw_moved *moved, double ns)
 {
     const double least = 0.1; /* of the time: a guess */
-    double alone = fmax(least * ns, ns - moved->records_ns);
-    moved->stalled_ns = fmax(0, moved->stalled_ns - (ns - alone));
+    double alone = xfw_max(least * ns, ns - moved->records_ns);
+    moved->stalled_ns = xfw_max(0, moved->stalled_ns - (ns - alone));
     moved->records_ns = 0;
     return alone;
 }
@@ -157,18 +157,18 @@ static double moved_alone(struct xfw_moved *moved, double ns)
 /* CUPTI works before the driver submits, and when the call returns. */
 static void blocking_alone(struct xfw_op *op, double least)
 {
-    double latency = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+    double latency = xfw_max(least * op->latency_ns, op->latency_ns - op->records_ns);
     double left = op->records_ns - (op->latency_ns - latency);
     op->latency_ns = latency;
     if (op->wake_ns > 0)
-        op->wake_ns = fmax(least * op->wake_ns, op->wake_ns - left);
+        op->wake_ns = xfw_max(least * op->wake_ns, op->wake_ns - left);
 }
 
 /* Nearly all of it is done before the driver submits: the work begins as much earlier. */
 static void submitted_alone(struct xfw_op *op, double least)
 {
-    op->own_ns = fmax(least * op->own_ns, op->own_ns - op->records_ns);
-    op->latency_ns = fmax(least * op->latency_ns, op->latency_ns - op->records_ns);
+    op->own_ns = xfw_max(least * op->own_ns, op->own_ns - op->records_ns);
+    op->latency_ns = xfw_max(least * op->latency_ns, op->latency_ns - op->records_ns);
 }
 
 void xfw_op_alone(struct xfw_op *op)
@@ -177,20 +177,21 @@ void xfw_op_alone(struct xfw_op *op)
     const double least_of_copy =
         0.8;       /* of a copy whose pieces are reckoned, not counted: a guess */
     if (op->first) /* where its thread begins */
-        op->start_ns = fmax(0, op->start_ns - op->overhead_ns);
-    op->gap_ns = fmax(0, op->gap_ns - fmax(0, op->hook_ns));
-    op->woken_after_ns = fmax(fmin(0, op->woken_after_ns), op->woken_after_ns - op->hook_ns);
+        op->start_ns = xfw_max(0, op->start_ns - op->overhead_ns);
+    op->gap_ns = xfw_max(0, op->gap_ns - xfw_max(0, op->hook_ns));
+    op->woken_after_ns = xfw_max(xfw_min(0, op->woken_after_ns), op->woken_after_ns - op->hook_ns);
     op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
     op->duration_ns =
-        fmax(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
+        xfw_max(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         blocking_alone(op, least);
     else
         submitted_alone(op, least);
-    op->space_ns = fmax(0, op->space_ns - op->records_device_ns);
+    op->space_ns = xfw_max(0, op->space_ns - op->records_device_ns);
     if (op->paced_ns > 0 && op->records_device_ns > 0 && op->space_ns < XFW_QUEUED_NS)
-        op->space_ns = fmin(op->space_ns, fmax(0, op->paced_ns - (op->duration_ns - op->lead_ns)));
+        op->space_ns =
+            xfw_min(op->space_ns, xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns)));
     op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
     op->records_pieces_ns = 0;
 }

@@ -51,11 +51,17 @@ struct walk {
     struct variant *variants;
     size_t count;
     struct xfa_process *process;
-    uint64_t first_ns;            /* when the first process began, wall clock */
-    bool recording;               /* any of the ways has what recording cost */
-    struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
-    size_t batch_count;
-    struct xfw_turns turns; /* of the batch */
+    uint64_t first_ns;        /* when the first process began, wall clock */
+    bool recording;           /* any of the ways has what recording cost */
+    struct batch {            /* up to XFW_BATCH ops */
+        struct xfw_op *ops;   /* as recorded */
+        struct xfw_op *alone; /* without what recording cost; the same: no way has that */
+        size_t count;
+        struct xfw_turns turns;
+        const struct xfw_stretch *stretch; /* NULL: none of the process's ops is left out */
+    } at_hand, next;
+    struct xfw_op_store *kept; /* from where batches come; NULL: from a walk over the files */
+    size_t stretches;          /* of the process, so far */
 };
 
 static bool is_alone(const struct xfw_way *way)
@@ -142,52 +148,82 @@ static void begin_process(void *self, struct xfa_process *process)
     }
 }
 
-/* The last first: those that change the most come last, and are not to be waited for alone. */
-static void play_way(void *self, size_t i)
+static void play_way(const struct walk *walk, size_t i)
 {
-    const struct walk *walk = self;
-    const struct variant *v = &walk->variants[walk->count - 1 - i];
-    const struct xfw_op *ops = v->way->recording ? walk->batch : walk->alone;
-    xfw_turns_play(&walk->turns, ops, v->player);
+    const struct variant *v = &walk->variants[i];
+    const struct xfw_op *ops = v->way->recording ? walk->at_hand.ops : walk->at_hand.alone;
+    xfw_turns_play(&walk->at_hand.turns, ops, v->player);
+}
+
+static void make_alone(struct batch *batch)
+{
+    if (batch->alone != batch->ops)
+        memcpy(batch->alone, batch->ops, batch->count * sizeof *batch->ops);
+    for (size_t i = 0; i < batch->count; i++)
+        xfw_op_alone(&batch->alone[i]);
+    xfw_turns_of(&batch->turns, batch->ops, batch->count);
+}
+
+/* The next ops of the process that were kept. */
+static void fetch(struct walk *walk)
+{
+    const struct xfw_sample *sample = walk->of->sample;
+    struct batch *next = &walk->next;
+    bool stretch = sample && walk->stretches < xfw_sample_count(sample);
+    next->stretch = stretch ? xfw_sample_at(sample, walk->stretches++) : NULL;
+    size_t most = stretch ? next->stretch->ops : XFW_BATCH;
+    for (next->count = 0; next->count < most; next->count++)
+        if (!xfw_op_store_next(walk->kept, &next->ops[next->count]))
+            break;
+    make_alone(next);
+}
+
+/* The last ways first: those that change the most come last, and are not to be waited for alone.
+ * Before them all, the batch that is next. */
+static void play_or_fetch(void *self, size_t i)
+{
+    struct walk *walk = self;
+    if (i > 0)
+        play_way(walk, walk->count - i);
+    else if (walk->kept)
+        fetch(walk);
 }
 
 /* The first stack of a site stands for it in reports: those of calls that are but played come after
  * all that the walk has met. */
-static void find_sites(struct walk *walk)
+static void find_sites(const struct walk *walk)
 {
-    for (size_t i = 0; i < walk->batch_count; i++) {
-        struct xfw_op *op = &walk->batch[i];
+    const struct batch *batch = &walk->at_hand;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct xfw_op *op = &batch->ops[i];
         if (op->stack)
             op->site = xfa_process_site(walk->process, op->stack)->number;
         op->stack = 0;
+        batch->alone[i].site = op->site;
     }
 }
 
 /* Ways have nothing in common that any of them changes: side by side. */
-static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
+static void play_batch(struct walk *walk)
 {
+    const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_sites(walk);
-    if (walk->alone != walk->batch)
-        memcpy(walk->alone, walk->batch, walk->batch_count * sizeof *walk->batch);
-    for (size_t i = 0; i < walk->batch_count; i++)
-        xfw_op_alone(&walk->alone[i]);
-    xfw_turns_of(&walk->turns, walk->batch, walk->batch_count);
-    if (walk->batch_count > 0)
-        xfa_crew_do(walk->replays->crew, play_way, walk, walk->count);
+    xfa_crew_do(walk->replays->crew, play_or_fetch, walk, 1 + walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
         struct variant *v = &walk->variants[i];
         xfw_measure(&v->measured, stretch, xfw_schedule_now(xfw_player_schedule(v->player)));
     }
-    walk->batch_count = 0;
 }
 
 static void take_batch(void *self, struct xfw_op *ops, size_t count,
                        const struct xfw_stretch *stretch)
 {
     struct walk *walk = self;
-    memcpy(walk->batch, ops, count * sizeof *ops);
-    walk->batch_count = count;
-    play_batch(walk, stretch);
+    memcpy(walk->at_hand.ops, ops, count * sizeof *ops);
+    walk->at_hand.count = count;
+    walk->at_hand.stretch = stretch;
+    make_alone(&walk->at_hand);
+    play_batch(walk);
 }
 
 /* The run's phase of this name. */
@@ -261,34 +297,30 @@ static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *e
 }
 
 /* The process's ops, as they were played the first time. */
-static void play_kept(struct walk *walk, struct xfw_op_store *kept)
+static void play_kept(struct walk *walk)
 {
-    const struct xfw_sample *sample = walk->of->sample;
-    for (size_t i = 0; sample && i < xfw_sample_count(sample); i++) {
-        const struct xfw_stretch *stretch = xfw_sample_at(sample, i);
-        while (walk->batch_count < stretch->ops &&
-               xfw_op_store_next(kept, &walk->batch[walk->batch_count]))
-            walk->batch_count++;
-        play_batch(walk, stretch);
+    walk->stretches = 0;
+    fetch(walk);
+    while (walk->next.count > 0 || walk->next.stretch) {
+        struct batch batch = walk->at_hand;
+        walk->at_hand = walk->next;
+        walk->next = batch;
+        play_batch(walk);
     }
-    while (xfw_op_store_next(kept, &walk->batch[walk->batch_count]))
-        if (++walk->batch_count == XFW_BATCH)
-            play_batch(walk, NULL);
-    play_batch(walk, NULL);
 }
 
-static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis,
-                      struct xfw_op_store *kept, char *error, size_t error_bytes)
+static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis, char *error,
+                      size_t error_bytes)
 {
-    xfw_op_store_rewind(kept);
+    xfw_op_store_rewind(walk->kept);
     for (size_t i = 0; i < analysis->run->process_count; i++) {
         struct xfa_process *process = analysis->run->processes[i];
         double end_ns;
         if (!xfa_process_reopen(process, error, error_bytes))
             return false;
         begin_process(walk, process);
-        play_kept(walk, kept);
-        const uint64_t *ranges = xfw_op_store_over(kept, &end_ns);
+        play_kept(walk);
+        const uint64_t *ranges = xfw_op_store_over(walk->kept, &end_ns);
         end_process(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
@@ -320,25 +352,36 @@ static void fail(struct xfw_replays *replays, const char *error)
     drop_gather(replays);
 }
 
+static void make_room(struct batch *batch, bool recording)
+{
+    batch->ops = xfa_alloc(XFW_BATCH * sizeof *batch->ops);
+    batch->alone = recording ? xfa_alloc(XFW_BATCH * sizeof *batch->alone) : batch->ops;
+}
+
+static void free_room(const struct batch *batch)
+{
+    if (batch->alone != batch->ops)
+        free(batch->alone);
+    free(batch->ops);
+}
+
 static bool walk_run(struct xfw_replays *replays, struct variant *variants, size_t count)
 {
     char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
-    struct xfw_op_store *kept =
-        replays->gather ? xfw_gather_kept(replays->gather, analysis->run) : NULL;
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
-    struct walk walk = {.replays = replays,
-                        .whatif = replays->whatif,
-                        .variants = variants,
-                        .count = count,
-                        .batch = xfa_alloc(XFW_BATCH * sizeof *walk.batch)};
+    struct walk walk = {
+        .replays = replays, .whatif = replays->whatif, .variants = variants, .count = count};
     bool done;
+    if (replays->gather)
+        walk.kept = xfw_gather_kept(replays->gather, analysis->run);
     for (size_t i = 0; i < count; i++)
         walk.recording = walk.recording || variants[i].way->recording;
-    walk.alone = walk.recording ? xfa_alloc(XFW_BATCH * sizeof *walk.alone) : walk.batch;
+    make_room(&walk.at_hand, walk.recording);
+    make_room(&walk.next, walk.recording);
     walk.first_ns = xfa_run_start_real_ns(analysis->run);
-    if (kept) {
-        done = walk_kept(&walk, analysis, kept, error, sizeof error);
+    if (walk.kept) {
+        done = walk_kept(&walk, analysis, error, sizeof error);
     } else {
         gather_anew(&walk);
         done = walk_files(&walk, analysis, error, sizeof error);
@@ -346,9 +389,8 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
     if (!done)
         fail(replays, error);
     replays->whatif->replays += (unsigned)count;
-    if (walk.alone != walk.batch)
-        free(walk.alone);
-    free(walk.batch);
+    free_room(&walk.at_hand);
+    free_room(&walk.next);
     return done;
 }
 
@@ -385,7 +427,7 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
 {
     way->run_ns = known->run_ns;
     way->span_ns = known->span_ns;
-    way->error_ns = known->error_ns;
+    way->error_ns = way->unchanged ? 0 : known->error_ns;
     memcpy(way->ranges, known->ranges, sizeof way->ranges);
 }
 
@@ -492,7 +534,7 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
         const struct xfw_way *known = known_way(replays, &ways[i]);
         if (known)
             take_over(&ways[i], known);
-        else
+        else if (!ways[i].unchanged || ways[i].tap)
             variants[asked++].way = &ways[i];
     }
     if (asked)
@@ -501,6 +543,9 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     for (size_t i = 0; i < asked && done; i++)
         if (!variants[i].way->tap && !variants[i].way->counts)
             keep(replays, variants[i].way);
+    for (size_t i = 0; i < count && done; i++)
+        if (ways[i].unchanged && !ways[i].tap)
+            take_over(&ways[i], known_way(replays, &ways[i]));
     free(variants);
     return done;
 }

@@ -16,6 +16,7 @@ struct xfw_way {
     size_t count;
     enum xfw_certainty certainty;
     bool recording;            /* what recording cost stays in */
+    bool unchanged;            /* there are none but idle ones: it is the run alone */
     const struct xfw_tap *tap; /* NULL: none */
     struct xfa_table *counts;  /* xfw_player_count(); NULL: nobody asks */
     /* What comes of it: */
@@ -34,8 +35,8 @@ struct xfw_replays;
 struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_whatif *whatif,
                                     struct xfw_gather *gather, bool keep);
 /* Fills in what comes of each of the ways. What is played with what recording cost comes first. A
- * way with a tap or counts is always played. False with whatif->why: a file could not be read
- * again. */
+ * way with a tap or counts is always played. The run alone is asked for first. False with
+ * whatif->why: a file could not be read again. */
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
 /* Of processes with ops that are left out. */
 struct xfw_share xfw_replays_share(const struct xfw_replays *replays);

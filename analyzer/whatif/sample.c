@@ -231,9 +231,9 @@ static void join(struct xfw_sample *sample, struct xfw_op *ops, size_t count)
         struct xfw_op *op = &ops[i];
         struct last *last = last_of(sample, op->thread);
         if (last->end > 0 && sample->cut_ns > last->cut_ns)
-            op->gap_ns = fmax(0, op->start_ns - last->end - (sample->cut_ns - last->cut_ns));
+            op->gap_ns = xfw_max(0, op->start_ns - last->end - (sample->cut_ns - last->cut_ns));
         last->cut_ns = sample->cut_ns;
-        last->end = fmax(last->end, op->end_ns);
+        last->end = xfw_max(last->end, op->end_ns);
     }
 }
 
@@ -246,7 +246,7 @@ static void begin_cut(struct xfw_sample *sample, const struct xfw_op *first)
 static void end_cut(struct xfw_sample *sample, const struct xfw_op *first)
 {
     if (sample->cut)
-        sample->cut_ns += fmax(0, first->start_ns - sample->cut_at);
+        sample->cut_ns += xfw_max(0, first->start_ns - sample->cut_at);
     sample->cut = false;
 }
 
@@ -290,7 +290,7 @@ const struct xfw_stretch *xfw_sample_take(struct xfw_sample *sample, struct xfw_
     struct xfw_stretch stretch = {.ops = (uint16_t)count};
     double end = sample->end;
     for (size_t i = 0; i < count; i++)
-        end = fmax(end, ops[i].end_ns);
+        end = xfw_max(end, ops[i].end_ns);
     stretch.recorded_ns = end - sample->end;
     sample->end = end;
     stretch.part = (uint8_t)planned(sample, &stretch.group);

@@ -304,7 +304,7 @@ void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, do
     }
     thread->begun = true;
     thread->start = op->start_ns;
-    thread->end = fmax(thread->end, op->end_ns);
+    thread->end = xfw_max(thread->end, op->end_ns);
     thread->waited = op->awaits != XFW_AWAITS_NOTHING;
     if (wakers->last_thread == XFW_NONE || thread->end >= wakers->threads[wakers->last_thread].end)
         wakers->last_thread = op->thread;

@@ -14,7 +14,7 @@
 
 /* What a mutation breaks is a sanitizer's to see; without one a part shows that the form holds. */
 #ifdef __SANITIZE_ADDRESS__
-#define ROUNDS 1500
+#define ROUNDS 600
 #else
 #define ROUNDS 300
 #endif

@@ -159,6 +159,33 @@ static void test_read_no_more(void **state)
     xfw_whatif_free(w.whatif);
 }
 
+/* One for which the run has no op saves nothing, and is not played, alone or with others. */
+static void test_idle(void **state)
+{
+    (void)state;
+    struct weighed w = {.shorter = {{.ns = 1000}, {.ns = 500, .change.idle = true}}};
+    weigh(&w, 2);
+    assert_int_equal(w.whatif->replays, UNCHANGED + XFW_CERTAINTIES);
+    assert_true(w.whatif->alone[1].likely == 0);
+    assert_int_equal(w.shorter[1].plays[XFW_LIKELY], 0);
+    assert_int_equal(w.whatif->order[1], 0);
+    xfw_whatif_free(w.whatif);
+}
+
+/* Where another one makes copies larger, it may have some to work on. */
+static void test_idle_no_more(void **state)
+{
+    (void)state;
+    struct weighed w = {.shorter = {{.ns = 1000, .change.resizes = true},
+                                    {.ns = 500, .change = {.idle = true, .on_trial = true}}}};
+    weigh(&w, 2);
+    assert_int_equal(w.shorter[1].plays[XFW_LIKELY] > 0, 1);
+    assert_true(w.whatif->alone[1].likely == 0);
+    assert_int_equal(w.whatif->order[1], 2);
+    assert_true(w.whatif->set.likely == 1500 * GAPS);
+    xfw_whatif_free(w.whatif);
+}
+
 /* Numbers of streams and the like are on trial: those that do not pay show nowhere, and were not
  * played at worst and at best. */
 static void test_trials_of_findings(void **state)
@@ -182,9 +209,14 @@ static void test_trials_of_findings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unchanged),          cmocka_unit_test(test_what_was_but_tried),
-        cmocka_unit_test(test_tried_and_pays),     cmocka_unit_test(test_set_of_one),
-        cmocka_unit_test(test_set_of_two),         cmocka_unit_test(test_read_no_more),
+        cmocka_unit_test(test_unchanged),
+        cmocka_unit_test(test_what_was_but_tried),
+        cmocka_unit_test(test_tried_and_pays),
+        cmocka_unit_test(test_set_of_one),
+        cmocka_unit_test(test_set_of_two),
+        cmocka_unit_test(test_read_no_more),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_idle_no_more),
         cmocka_unit_test(test_trials_of_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,13 +150,31 @@ static void test_waits(void **state)
     }
 }
 
+/* Remedies are idle where no copy is large enough, however many others there are. */
+static void test_too_small(void **state)
+{
+    struct run run;
+    start(&run);
+    struct xfa_figures figures[CLASSES] = {
+        [PINNED] = {.smallest = 1, .largest = 4 << 20}, [PAGEABLE] = {.largest = 1 << 30}};
+    run.analysis.of_classes = (struct xfa_rows){.classes = figures, .count = CLASSES};
+    for (unsigned parts = 2; parts <= XFW_MOST_PARTS; parts *= 2) {
+        for (int less = 0; less < 2; less++) {
+            figures[PINNED].largest = parts * XFW_LEAST_PART - (uint64_t)less;
+            struct xfw_change *change = xfw_change_split(&run.analysis, parts);
+            assert_int_equal(change->idle, less);
+            xfw_change_free(change);
+        }
+    }
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_four_parts),
-        cmocka_unit_test(test_in_one_piece),
-        cmocka_unit_test(test_one_whole_kernel),
-        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_four_parts),       cmocka_unit_test(test_in_one_piece),
+        cmocka_unit_test(test_one_whole_kernel), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_too_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

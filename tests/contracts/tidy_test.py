@@ -18,10 +18,11 @@ LONG = "int walk(int n)\n{\n" + "    n += n / 3;\n" * 101 + "    return n;\n}\n"
 
 
 class Project:
-    def __init__(self, folder):
+    def __init__(self, folder, stamps):
         self.root = pathlib.Path(folder)
+        self.stamps = pathlib.Path(stamps)
         for name in ("tools", "common", "tests", "build"):
-            (self.root / name).mkdir()
+            (self.root / name).mkdir(parents=True)
         shutil.copy(ROOT / "tools/tidy", self.root / "tools")
         shutil.copy(ROOT / ".clang-tidy", self.root)
         self.write("common/number.h", "#define NUMBER 1\n")
@@ -39,7 +40,7 @@ class Project:
         command = [str(self.root / "tools/tidy"), str(self.root / "build"), *folders]
         done = subprocess.run(command if folders else command[:1], universal_newlines=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              cwd="/", env=dict(os.environ, LC_ALL="C"))
+                              cwd="/", env=dict(os.environ, LC_ALL="C", XFERSCOPE_TIDY_STAMPS=str(self.stamps)))
         print(done.stdout)
         return done.returncode, done.stdout
 
@@ -50,11 +51,17 @@ def expect(what, got, status, *texts):
         assert text in got[1], f"{what}: it does not say '{text}'"
 
 
-with tempfile.TemporaryDirectory() as folder:
-    project = Project(folder)
+with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other, \
+        tempfile.TemporaryDirectory() as stamps:
+    project = Project(folder, stamps)
     both = ("common/sound.c", "tests/ill.c")
     expect("sound", project.tidy(*both), 0, "1 files, 1 of them new or changed, 0 with findings")
     expect("again", project.tidy(*both), 0, "1 files, 0 of them new or changed, 0 with findings")
+    clone = Project(pathlib.Path(other) / "another", stamps)
+    expect("another clone", clone.tidy(*both), 0, "1 files, 0 of them new or changed, 0 with findings")
+    for stamp in pathlib.Path(stamps).iterdir():
+        os.utime(stamp, (1, 1))
+    expect("long ago", clone.tidy(*both), 0, "1 files, 1 of them new or changed, 0 with findings")
     project.write("common/number.h", "#define NUMBER 2\n")
     expect("its header changed", project.tidy(*both), 0, "1 of them new or changed")
     expect("its options changed", project.tidy(*both, flags="-DOTHER"), 0, "1 of them new")

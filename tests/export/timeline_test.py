@@ -158,7 +158,7 @@ class Timelines(Lab):
     def setUpClass(cls):
         cls.common = tempfile.TemporaryDirectory(prefix="xferscope-")
         cls.addClassCleanup(cls.common.cleanup)
-        cls.known, cls.read = set(), []
+        cls.known, cls.read, cls.dumps = set(), [], {}
 
     def setUp(self):
         self.folder, self.made = self.common, self.known
@@ -179,10 +179,17 @@ class Timelines(Lab):
             self.assert_same(found, self.reported(*run), what)
 
     def dumped(self, run, *kinds):
+        """Dumped once for a run, whatever is asked of it."""
+        key = tuple(run)
+        if key not in self.dumps:
+            self.dumps[key] = self.dump(run)
+        return [event for event in self.dumps[key] if event["kind"] in kinds]
+
+    def dump(self, run):
         found = []
         for one in run:
             if one.endswith((".trace", ".xft")):
-                done = self.run_command("dump", one, "-f", "json", "-k", ",".join(kinds))
+                done = self.run_command("dump", one, "-f", "json")
                 found += [line for line in map(json.loads, done.stdout.decode().splitlines())
                           if line["type"] == "event" and line["start_ns"]]
         return found

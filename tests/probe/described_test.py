@@ -19,6 +19,7 @@ from made_machine import machine
 
 TABLE, PROBE, SIMGPU, LOSSY, DOCS = sys.argv[1:6]
 HERE = pathlib.Path(__file__).parent
+SANITIZED = os.environ.get("XFERSCOPE_SANITIZED") == "1"
 MIB = 1 << 20
 
 # Per family: what a driver loses (lossy_cuda.c), and the benchmarks that must then report wrong
@@ -175,11 +176,11 @@ class Tested(unittest.TestCase):
             self.assertIn(words, (HERE / name).read_text(encoding="utf-8"), family)
 
     def test_lost_data_is_noticed(self):
-        """By each benchmark: an error, and no figure."""
+        """By each benchmark: an error, and no figure. With sanitizers by one of each family, whose code all have."""
         made = Machine(1, 1)
         self.addCleanup(made.close)
         for family, rows in LOSSES.items():
-            for loses, bench, name, sizes in rows:
+            for loses, bench, name, sizes in rows[:1] if SANITIZED else rows:
                 self.assertTrue(any(expression(p).fullmatch(bench)
                                     for p in FAMILIES[family]["names"]), bench)
                 options = ("--filter", f"^{bench}$", "--sizes", sizes, "--quick", "--format", "json")

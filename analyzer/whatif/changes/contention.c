@@ -67,7 +67,7 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
             before = other;
     }
     struct xfw_caller *own = caller_of(callers, call->tid);
-    double gap = own ? fmax(0, call->start_ns - own->end_ns) : 0;
+    double gap = own ? xfw_max(0, call->start_ns - own->end_ns) : 0;
     if (!own && callers->count < XFW_CALLERS)
         own = &callers->items[callers->count++];
     if (own)
@@ -126,7 +126,7 @@ static double rest_ns(const struct state *state, const double *alone, const stru
         const struct xfw_caller *other = &state->callers.items[i];
         double ns = alone[other->kind], left = other->end_ns - call->start_ns;
         if (other->tid != call->tid && other->holds && left > 0)
-            rest += isfinite(ns) ? ns + fmin(ns, other->gap_ns) : left;
+            rest += isfinite(ns) ? ns + xfw_min(ns, other->gap_ns) : left;
     }
     return rest;
 }
@@ -159,9 +159,9 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         (!loaded && !before))
         return;
     if (certainty == XFW_HIGH)
-        op->own_ns -= fmax(0, excess);
+        op->own_ns -= xfw_max(0, excess);
     else if (!loaded) /* longer, too: else what varies would count as saved */
-        op->own_ns = fmax(0, op->own_ns - excess + rest_ns(state, alone, &call));
+        op->own_ns = xfw_max(0, op->own_ns - excess + rest_ns(state, alone, &call));
 }
 
 struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,

@@ -87,10 +87,10 @@ static void follow(struct state *state, struct xfw_op *op, bool goes)
     bool computes = op->what == XFW_KERNEL || op->what == XFW_SET;
     if (computes && stream->changed) {
         double usual = state->space_ns > 0 ? state->space_ns : FIRST_SPACE_NS;
-        op->space_ns = fmin(op->space_ns, usual);
+        op->space_ns = xfw_min(op->space_ns, usual);
     } else if (computes && stream->last == XFW_COMPUTE && op->space_ns > 0) {
         double known = state->space_ns > 0 ? state->space_ns : op->space_ns;
-        state->space_ns = known + (fmin(op->space_ns, 4 * known) - known) / 8;
+        state->space_ns = known + (xfw_min(op->space_ns, 4 * known) - known) / 8;
     }
     *stream = (struct stream){.last = op->engine, .changed = goes};
 }
@@ -116,8 +116,8 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
     op->own_ns = isnan(submit) ? xfw_scalar_cost(&analysis->achievable, "launch/kernel", op->gpu,
                                                  XFW_SUBMIT_NS)
                                : submit;
-    op->latency_ns = fmin(op->latency_ns, MOST_LATENCY_NS);
-    op->space_ns = fmin(op->space_ns, MOST_SPACE_NS);
+    op->latency_ns = xfw_min(op->latency_ns, MOST_LATENCY_NS);
+    op->space_ns = xfw_min(op->space_ns, MOST_SPACE_NS);
     op->awaits = waits ? XFW_AWAITS_ITSELF : XFW_AWAITS_NOTHING;
     op->wake_ns =
         waits ? xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS)
@@ -169,7 +169,7 @@ static void finish(const struct xfw_change *self, void *of, struct xfw_player *p
     double all = 0;
     for (size_t i = 0; i < state->staged_count; i++)
         all += state->staged_ns[i] * xfw_player_weight(player, (uint32_t)i);
-    *self->staged_ns = fmax(*self->staged_ns, all);
+    *self->staged_ns = xfw_max(*self->staged_ns, all);
 }
 
 static void end(const struct xfw_change *self, void *of)
@@ -299,7 +299,7 @@ static void shorten_graph(const struct xfw_change *change, void *self, struct xf
         if (shorter->graphs[i].site != op->site)
             continue;
         if (all && (*seen)[i])
-            op->duration_ns = fmax(0, op->duration_ns - shorter->graphs[i].ns);
+            op->duration_ns = xfw_max(0, op->duration_ns - shorter->graphs[i].ns);
         (*seen)[i] = true; /* the first one's copies stay */
     }
 }

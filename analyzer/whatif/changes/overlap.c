@@ -222,6 +222,18 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
 
+/* For comparison: nothing becomes asynchronous that is not so already. */
+static bool is_idle(const struct dataflow *flow)
+{
+    const struct xfa_classes *classes = &flow->change.analysis->classes;
+    bool idle = flow->terms.buffers == 1 && !flow->terms.first;
+    for (size_t i = 0; i < classes->classes.count && idle; i++) {
+        const struct xfa_row_key *row = &xfa_class_at(classes, i)->key.row;
+        idle = row->async || xfa_row_pageable(row);
+    }
+    return idle;
+}
+
 static void submit(const struct dataflow *flow, struct state *state, struct xfw_op *op)
 {
     const double behind = 1000; /* other work, at most: a guess */
@@ -560,6 +572,7 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
         flow->implicit_sync = flow->implicit_sync || profile->overlap[i].implicit_sync;
         flow->one_engine = flow->one_engine || profile->overlap[i].copy_engines == 1;
     }
+    flow->change.idle = is_idle(flow);
     flow->event_ns = record ? record->cost.median + (wait ? wait->cost.median : 0) : XFW_EVENT_NS;
     return &flow->change;
 }

@@ -273,6 +273,7 @@ struct xfw_change *xfw_change_pack(const struct xfa_analysis *analysis, const st
         .end = end,
     };
     struct pack *pack = xfw_change_new(sizeof *pack, &type, analysis, rows);
+    pack->change.resizes = true;
     pack->runs = runs;
     pack->packing = packing;
     return &pack->change;

@@ -150,7 +150,7 @@ static void scale(struct times_state *state, const struct paths *paths, struct x
              from.known) /* the call's own time is all we know */
         op->own_ns *= to.device_ns / from.device_ns;
     if (op->engine == XFW_PEER) /* by way of the host the call itself begins to copy */
-        op->own_ns = fmin(op->own_ns, to.submit_ns);
+        op->own_ns = xfw_min(op->own_ns, to.submit_ns);
 }
 
 /* A copy that took many times what such copies take had other reasons (the first one sets the
@@ -350,7 +350,7 @@ static void contiguous_op(const struct xfw_change *change, void *state, struct x
     if (found->in_call)
         shorten_call(op, cost.blocking_ns);
     else
-        op->duration_ns = fmin(op->duration_ns, cost.device_ns);
+        op->duration_ns = xfw_min(op->duration_ns, cost.device_ns);
     op->in_one = true;
     if (certainty == XFW_LOW)
         op->gap_ns += xfw_pack_ns(&change->analysis->achievable, 1, op->bytes, XFW_LOW);
@@ -393,7 +393,7 @@ static void link_op(const struct xfw_change *change, void *self, struct xfw_play
     if (xfa_row_pageable(&class->key.row))
         return;
     const struct xfp_fit *fit = class->achievable.fit;
-    double fixed = fmin(op->duration_ns, fit ? fit->Lo_ns : FIXED_NS);
+    double fixed = xfw_min(op->duration_ns, fit ? fit->Lo_ns : FIXED_NS);
     const struct xfw_link_factors *factors = &link->factors[op->gpu];
     double factor = op->engine == XFW_TO_DEVICE ? factors->to_device : factors->to_host;
     double faster = fixed + (op->duration_ns - fixed) / factor;

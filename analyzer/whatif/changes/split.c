@@ -39,14 +39,29 @@ static struct cut_stream *cut_stream_of(struct cuts *state, uint32_t number)
     return &state->streams[number];
 }
 
+static bool can_cut(const struct split *split, const struct xfa_class *class, uint64_t bytes)
+{
+    return !xfa_row_pageable(&class->key.row) && class->key.shape == XFA_LINEAR &&
+           bytes / split->parts >= XFW_LEAST_PART;
+}
+
 static bool can_cut_copy(const struct split *split, const struct xfw_op *op)
 {
-    if (!xfw_is_copy_with_host(op->what, op->engine) || op->class == XFW_NONE ||
-        op->awaits != XFW_AWAITS_NOTHING)
-        return false;
-    const struct xfa_class *class = xfa_class_at(&split->change.analysis->classes, op->class);
-    return !xfa_row_pageable(&class->key.row) && class->key.shape == XFA_LINEAR &&
-           op->bytes / split->parts >= XFW_LEAST_PART;
+    return xfw_is_copy_with_host(op->what, op->engine) && op->class != XFW_NONE &&
+           op->awaits == XFW_AWAITS_NOTHING &&
+           can_cut(split, xfa_class_at(&split->change.analysis->classes, op->class), op->bytes);
+}
+
+/* Nothing is cut before a copy was. */
+static bool is_idle(const struct split *split)
+{
+    const struct xfa_analysis *analysis = split->change.analysis;
+    for (uint32_t i = 0; i < analysis->classes.classes.count; i++) {
+        const struct xfa_figures *figures = xfa_rows_class(&analysis->of_classes, i);
+        if (can_cut(split, xfa_class_at(&analysis->classes, i), figures->largest))
+            return false;
+    }
+    return true;
 }
 
 static bool can_cut_kernel(const struct split *split, const struct xfw_op *op)
@@ -186,5 +201,6 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
     split->change.family = "split";
     split->change.least_part = XFW_SPLIT_LEAST;
     split->parts = parts;
+    split->change.idle = is_idle(split);
     return &split->change;
 }
