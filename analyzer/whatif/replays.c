@@ -1,4 +1,4 @@
-#include "analyzer/whatif/replays.h"
+#include "analyzer/whatif/replays_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,49 +13,6 @@
 /* Of the run: where any time would be off by more for what was left out, nothing is. */
 #define MOST_OFF XFW_RUN_ERROR
 
-/* A process of which ops were left out, played alone. */
-struct process {
-    struct xfw_measured alone;
-    bool alone_known;
-};
-
-struct xfw_replays {
-    struct xfa_analysis *analysis;
-    struct xfw_whatif *whatif;
-    struct xfa_crew *crew;     /* NULL: nothing was played yet */
-    struct xfw_gather *gather; /* ops of the last walk; NULL: there was none */
-    bool borrowed;             /* that is another's */
-    size_t most;               /* bytes that a walk may keep */
-    bool keeps;                /* what a walk finds is kept: it will be asked for again */
-    bool played;               /* any way was */
-    bool samples;              /* ops may be left out */
-    struct process *processes;
-    size_t process_count, process_capacity;
-    struct xfw_way *known;
-    size_t count, capacity;
-};
-
-struct variant {
-    struct xfw_way *way;
-    struct xfw_player *player; /* of the process at hand */
-    struct xfw_measured measured;
-    struct xfa_table taken;
-};
-
-struct walk {
-    struct xfw_replays *replays;
-    struct xfw_whatif *whatif;
-    const struct xfw_gathered *of; /* the process at hand */
-    struct process *at;
-    struct variant *variants;
-    size_t count;
-    struct xfa_process *process;
-    uint64_t first_ns;            /* when the first process began, wall clock */
-    bool recording;               /* any of the ways has what recording cost */
-    struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
-    size_t batch_count;
-};
-
 static bool is_alone(const struct xfw_way *way)
 {
     return way->count == 0 && !way->recording;
@@ -63,7 +20,7 @@ static bool is_alone(const struct xfw_way *way)
 
 /* ---- what is left out ------------------------------------------------------------------------ */
 
-static void begin_measuring(struct walk *walk, struct variant *v)
+static void begin_measuring(struct xfw_walk *walk, struct xfw_variant *v)
 {
     if (!walk->of->sample)
         return;
@@ -85,9 +42,9 @@ static void add_taken(const struct xfw_sample *sample, const struct xfa_table *t
 }
 
 /* What the way takes where it was not played. */
-static double end_measuring(struct walk *walk, struct variant *v)
+static double end_measuring(struct xfw_walk *walk, struct xfw_variant *v)
 {
-    struct process *at = walk->at;
+    struct xfw_replayed_process *at = walk->at;
     const struct xfw_sample *sample = walk->of->sample;
     if (!sample)
         return 0;
@@ -112,15 +69,15 @@ static void forget_alone(struct xfw_replays *replays)
 {
     for (size_t i = 0; i < replays->process_count; i++) {
         xfw_measured_free(&replays->processes[i].alone);
-        replays->processes[i] = (struct process){0};
+        replays->processes[i] = (struct xfw_replayed_process){0};
     }
 }
 
 /* ---- one walk -------------------------------------------------------------------------------- */
 
-static void begin_process(void *self, struct xfa_process *process)
+void xfw_walk_begin(void *self, struct xfa_process *process)
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     struct xfw_replays *replays = walk->replays;
     walk->process = process;
     walk->of = xfw_gather_of(replays->gather, process->number);
@@ -129,8 +86,8 @@ static void begin_process(void *self, struct xfa_process *process)
                   process->number, sizeof *replays->processes);
     walk->at = &replays->processes[process->number];
     for (size_t i = 0; i < walk->count; i++) {
-        struct variant *v = &walk->variants[i];
-        const struct xfw_tap *tap = v->way->tap;
+        struct xfw_variant *v = &walk->variants[i];
+        const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
         v->player = xfw_player_new(process, v->way->changes, v->way->count, v->way->certainty);
         xfw_player_tap(v->player, tap);
         xfw_player_count(v->player, v->way->counts);
@@ -143,8 +100,8 @@ static void begin_process(void *self, struct xfa_process *process)
 /* The last first: those that change the most come last, and are not to be waited for alone. */
 static void play_way(void *self, size_t i)
 {
-    const struct walk *walk = self;
-    const struct variant *v = &walk->variants[walk->count - 1 - i];
+    const struct xfw_walk *walk = self;
+    const struct xfw_variant *v = &walk->variants[walk->count - 1 - i];
     const struct xfw_op *ops = v->way->recording ? walk->batch : walk->alone;
     for (size_t k = 0; k < walk->batch_count; k++)
         xfw_player_op(v->player, &ops[k]);
@@ -152,7 +109,7 @@ static void play_way(void *self, size_t i)
 
 /* The first stack of a site stands for it in reports: those of calls that are but played come after
  * all that the walk has met. */
-static void find_sites(struct walk *walk)
+static void find_sites(struct xfw_walk *walk)
 {
     for (size_t i = 0; i < walk->batch_count; i++) {
         struct xfw_op *op = &walk->batch[i];
@@ -163,7 +120,7 @@ static void find_sites(struct walk *walk)
 }
 
 /* Ways have nothing in common that any of them changes: side by side. */
-static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
+static void play_batch(struct xfw_walk *walk, const struct xfw_stretch *stretch)
 {
     find_sites(walk);
     if (walk->alone != walk->batch)
@@ -173,16 +130,15 @@ static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
     if (walk->batch_count > 0)
         xfa_crew_do(walk->replays->crew, play_way, walk, walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
-        struct variant *v = &walk->variants[i];
+        struct xfw_variant *v = &walk->variants[i];
         xfw_measure(&v->measured, stretch, xfw_schedule_now(xfw_player_schedule(v->player)));
     }
     walk->batch_count = 0;
 }
 
-static void take_batch(void *self, struct xfw_op *ops, size_t count,
-                       const struct xfw_stretch *stretch)
+void xfw_walk_batch(void *self, struct xfw_op *ops, size_t count, const struct xfw_stretch *stretch)
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     memcpy(walk->batch, ops, count * sizeof *ops);
     walk->batch_count = count;
     play_batch(walk, stretch);
@@ -202,7 +158,7 @@ static size_t phase_of(struct xfw_whatif *whatif, const char *name)
     return whatif->range_count++;
 }
 
-static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
+static void end_ranges(struct xfw_walk *walk, const uint64_t ranges[XFW_RANGES])
 {
     for (uint32_t r = 0; r < XFW_RANGES && ranges[r] != XFW_NO_RANGE; r++) {
         const struct xfa_text *named =
@@ -218,18 +174,23 @@ static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
     }
 }
 
-static void end_process(void *self, struct xfa_process *process, double end_ns,
-                        const uint64_t ranges[XFW_RANGES])
+void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
+                  const uint64_t ranges[XFW_RANGES])
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     double begun = (double)(int64_t)(process->start_real_ns - walk->first_ns);
+    if (walk->together)
+        begun = walk->begun_ns;
     end_ranges(walk, ranges);
     for (size_t i = 0; i < walk->count; i++) {
-        struct variant *v = &walk->variants[i];
+        struct xfw_variant *v = &walk->variants[i];
         const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
-        const struct xfw_tap *tap = v->way->tap;
-        xfw_player_finish(v->player, walk->of->sample);
+        const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
+        if (!walk->together)
+            xfw_player_finish(v->player, walk->of->sample);
         double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v);
+        if (walk->together && walk->rest_ns >= 0)
+            total = v->last_ns - begun + walk->rest_ns;
         v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
         v->way->span_ns += xfw_schedule_span(schedule) + rest;
         if (tap)
@@ -243,8 +204,8 @@ static void end_process(void *self, struct xfa_process *process, double end_ns,
 }
 
 /* Each process is opened again: changes ask what its kernels were given. */
-static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *error,
-                       size_t error_bytes)
+bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis, char *error,
+                    size_t error_bytes)
 {
     struct xfa_observer observer = xfw_gather_observer(walk->replays->gather);
     struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
@@ -259,7 +220,7 @@ static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *e
 }
 
 /* The process's ops, as they were played the first time. */
-static void play_kept(struct walk *walk, struct xfw_op_store *kept)
+static void play_kept(struct xfw_walk *walk, struct xfw_op_store *kept)
 {
     const struct xfw_sample *sample = walk->of->sample;
     for (size_t i = 0; sample && i < xfw_sample_count(sample); i++) {
@@ -275,7 +236,7 @@ static void play_kept(struct walk *walk, struct xfw_op_store *kept)
     play_batch(walk, NULL);
 }
 
-static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis,
+static bool walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis,
                       struct xfw_op_store *kept, char *error, size_t error_bytes)
 {
     xfw_op_store_rewind(kept);
@@ -284,16 +245,16 @@ static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis,
         double end_ns;
         if (!xfa_process_reopen(process, error, error_bytes))
             return false;
-        begin_process(walk, process);
+        xfw_walk_begin(walk, process);
         play_kept(walk, kept);
         const uint64_t *ranges = xfw_op_store_over(kept, &end_ns);
-        end_process(walk, process, end_ns, ranges);
+        xfw_walk_end(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
     return true;
 }
 
-static void drop_gather(struct xfw_replays *replays)
+void xfw_replays_drop_gather(struct xfw_replays *replays)
 {
     if (!replays->borrowed)
         xfw_gather_free(replays->gather);
@@ -302,34 +263,34 @@ static void drop_gather(struct xfw_replays *replays)
 }
 
 /* Of a run whose ops could not be kept, the next walk does not try to. */
-static void gather_anew(struct walk *walk)
+static void gather_anew(struct xfw_walk *walk)
 {
     struct xfw_replays *replays = walk->replays;
-    const struct xfw_gather_sink sink = {begin_process, take_batch, end_process, walk};
+    const struct xfw_gather_sink sink = {xfw_walk_begin, xfw_walk_batch, xfw_walk_end, walk};
     bool first = replays->keeps && !replays->gather;
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
     replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
 }
 
-static void fail(struct xfw_replays *replays, const char *error)
+void xfw_replays_fail(struct xfw_replays *replays, const char *error)
 {
     free(replays->whatif->why); /* of a file that could not be read before either */
     replays->whatif->why = xfa_text(error);
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
 }
 
-static bool walk_run(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
     struct xfw_op_store *kept =
         replays->gather ? xfw_gather_kept(replays->gather, analysis->run) : NULL;
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
-    struct walk walk = {.replays = replays,
-                        .whatif = replays->whatif,
-                        .variants = variants,
-                        .count = count,
-                        .batch = xfa_alloc(XFW_BATCH * sizeof *walk.batch)};
+    struct xfw_walk walk = {.replays = replays,
+                            .whatif = replays->whatif,
+                            .variants = variants,
+                            .count = count,
+                            .batch = xfa_alloc(XFW_BATCH * sizeof *walk.batch)};
     bool done;
     for (size_t i = 0; i < count; i++)
         walk.recording = walk.recording || variants[i].way->recording;
@@ -339,10 +300,10 @@ static bool walk_run(struct xfw_replays *replays, struct variant *variants, size
         done = walk_kept(&walk, analysis, kept, error, sizeof error);
     } else {
         gather_anew(&walk);
-        done = walk_files(&walk, analysis, error, sizeof error);
+        done = xfw_walk_files(&walk, analysis, error, sizeof error);
     }
     if (!done)
-        fail(replays, error);
+        xfw_replays_fail(replays, error);
     replays->whatif->replays += (unsigned)count;
     if (walk.alone != walk.batch)
         free(walk.alone);
@@ -388,7 +349,7 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
 }
 
 /* Who makes a run happen meets every op. */
-static bool can_leave_out(const struct variant *variants, size_t count)
+static bool can_leave_out(const struct xfw_variant *variants, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (variants[i].way->tap)
@@ -396,7 +357,7 @@ static bool can_leave_out(const struct variant *variants, size_t count)
     return true;
 }
 
-static bool is_off(const struct variant *variants, size_t count)
+static bool is_off(const struct xfw_variant *variants, size_t count)
 {
     double most = INFINITY;
     for (size_t i = 0; i < count; i++)
@@ -409,11 +370,11 @@ static bool is_off(const struct variant *variants, size_t count)
 }
 
 /* As if nothing had been played yet. */
-static void forget(struct xfw_replays *replays, struct variant *variants, size_t count)
+static void forget(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     struct xfw_whatif *whatif = replays->whatif;
     forget_alone(replays);
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
     replays->samples = false;
     whatif->recorded_ns = whatif->span.recorded_ns = 0;
     for (size_t i = 0; i < whatif->range_count; i++)
@@ -427,12 +388,12 @@ static void forget(struct xfw_replays *replays, struct variant *variants, size_t
 
 /* The run alone tells whether enough is known of what was left out, before any other way is played.
  * It becomes the last one. */
-static bool alone_is_off(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool alone_is_off(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!is_alone(variants[i].way))
             continue;
-        struct variant alone = variants[i];
+        struct xfw_variant alone = variants[i];
         memmove(&variants[i], &variants[i + 1], (count - 1 - i) * sizeof *variants);
         variants[count - 1] = alone;
         return !walk_run(replays, &variants[count - 1], 1) || is_off(&variants[count - 1], 1);
@@ -442,7 +403,7 @@ static bool alone_is_off(struct xfw_replays *replays, struct variant *variants, 
 
 /* From the ops that were gathered of long processes. False: that is not sure enough, or they cannot
  * be played. */
-static bool play_some(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     if (!alone_is_off(replays, variants, count) && walk_run(replays, variants, count - 1) &&
         !is_off(variants, count))
@@ -452,12 +413,12 @@ static bool play_some(struct xfw_replays *replays, struct variant *variants, siz
 }
 
 /* Once more with all ops, where what was left out is not known well enough. */
-static bool walk_first(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool walk_first(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     bool left_out = replays->gather && xfw_gather_left_out(replays->gather);
     replays->samples = replays->keeps && can_leave_out(variants, count);
     if (left_out && !replays->samples)
-        drop_gather(replays);
+        xfw_replays_drop_gather(replays);
     else if (left_out && xfw_gather_kept(replays->gather, replays->analysis->run))
         return play_some(replays, variants, count) || walk_run(replays, variants, count);
     bool done = walk_run(replays, variants, count);
@@ -483,7 +444,7 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
 
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count)
 {
-    struct variant *variants = xfa_alloc((count + 1) * sizeof *variants);
+    struct xfw_variant *variants = xfa_alloc((count + 1) * sizeof *variants);
     size_t asked = 0;
     bool done = true;
     for (size_t i = 0; i < count; i++) {
@@ -493,7 +454,9 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
         else
             variants[asked++].way = &ways[i];
     }
-    if (asked)
+    if (asked && xfw_replays_are_together(replays))
+        done = xfw_replays_together(replays, variants, asked);
+    else if (asked)
         done = (replays->played ? walk_run : walk_first)(replays, variants, asked);
     replays->played = replays->played || asked;
     for (size_t i = 0; i < asked && done; i++)
@@ -535,8 +498,9 @@ void xfw_replays_free(struct xfw_replays *replays)
         xfw_way_free(&replays->known[i]);
     free(replays->known);
     forget_alone(replays);
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
     free(replays->processes);
     xfa_crew_free(replays->crew);
+    xfw_together_free(replays->together);
     free(replays);
 }

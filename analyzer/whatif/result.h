@@ -85,6 +85,11 @@ struct xfw_whatif {
     double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
     bool recording_known; /* the profile has what CUPTI's records cost */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
+    struct xfw_ranks {        /* played together (together.h); processes 0: they were not */
+        size_t processes;
+        uint64_t messages; /* and collectives, that one waits for and another begins */
+        uint64_t apart;    /* calls that belong to these, and were played by themselves */
+    } ranks;
     double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
     size_t count;             /* of changes */
     struct xfw_saving *alone; /* by change: it alone; low and high NAN: it was on trial, and saves

@@ -48,6 +48,8 @@ struct xfw_schedule {
     struct xfw_host_calls host_calls;
     bool worked;
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
+    struct xfw_board *board;      /* NULL: it is played by itself */
+    double begun_ns;              /* on the board's clock */
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -67,6 +69,17 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
     xfw_streams_free(&schedule->streams);
     free(schedule->threads);
     free(schedule);
+}
+
+void xfw_schedule_join(struct xfw_schedule *schedule, struct xfw_board *board, double begun_ns)
+{
+    schedule->board = board;
+    schedule->begun_ns = begun_ns;
+}
+
+bool xfw_schedule_is_joined(const struct xfw_schedule *schedule)
+{
+    return schedule->board != NULL;
 }
 
 /* ---- GPUs and threads, made when first met --------------------------------------------------- */
@@ -283,6 +296,8 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
                    : *xfw_streams_event(&schedule->streams, op->event) + op->wake_ns;
     case XFW_AWAITS_DEVICE:
         return xfw_streams_gpu(&schedule->streams, op->gpu) + op->wake_ns;
+    case XFW_AWAITS_RANKS:
+        return schedule->board ? xfw_board_back(schedule->board, op) - schedule->begun_ns : 0;
     case XFW_AWAITS_NOTHING:
         break;
     }
@@ -358,10 +373,14 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         call = done > 0 ? xfw_max(thread->now, done) : call;
     } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
         xfw_phase_time_take(&schedule->phases[op->range], op, call);
+    } else if (op->what == XFW_MESSAGE && op->begins && schedule->board) {
+        xfw_board_begin(schedule->board, op, schedule->begun_ns + call);
     }
     schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = xfw_max(call + op->own_ns, back);
+    if (op->what == XFW_MESSAGE && op->hidden_ns > 0)
+        thread->now = xfw_max(call, thread->now - op->hidden_ns);
     note_span(schedule, op, call, thread->now);
     if (op->made_up)
         return;

@@ -20,7 +20,7 @@
 #ifndef XFW_SCHEDULE_H
 #define XFW_SCHEDULE_H
 
-#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/board.h"
 
 #define XFW_OUTSTANDING 1024
 #define XFW_RANGES 64 /* phases whose times are kept apart */
@@ -48,6 +48,11 @@ static inline bool xfw_op_is_beside(const struct xfw_op *op)
 {
     return op->stream != XFW_NONE && op->stream >= XFW_FIRST_SIDE_STREAM;
 }
+
+/* From now on its messages are those of the other ranks on the board; the process began at begun_ns
+ * of the board's clock. The board outlives the schedule. */
+void xfw_schedule_join(struct xfw_schedule *schedule, struct xfw_board *board, double begun_ns);
+bool xfw_schedule_is_joined(const struct xfw_schedule *schedule);
 
 /* The next op of the process. */
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op);

@@ -1,0 +1,261 @@
+/*
+ * Ranks of a run played together: what one takes less of moves the others, by as much as they
+ * waited for it. Each run's critical path is known.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/ranked.h"
+
+#define US UINT64_C(1000)
+#define MIB (UINT64_C(1) << 20)
+
+enum { STEPS = 50, MOST = 4 };
+
+/* The own time of one rank before its calls that are at least so long is divided. */
+struct faster {
+    struct xfw_change change;
+    uint32_t process;
+    double least_ns, by;
+};
+
+static void take_less(const struct xfw_change *change, void *self, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct faster *faster = (const struct faster *)change;
+    (void)self;
+    if (xfw_player_process(player)->number == faster->process && op->gap_ns >= faster->least_ns)
+        op->gap_ns /= faster->by;
+}
+
+struct lab {
+    struct ranked ranks[MOST];
+    uint32_t count;
+    struct analyzed a;
+};
+
+static void start(struct lab *lab, uint32_t count)
+{
+    lab->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        ranked_start(&lab->ranks[i], i, count, "node1");
+}
+
+static void analyse(struct lab *lab)
+{
+    lab->a = analyzed_start(NULL);
+    for (uint32_t i = 0; i < lab->count; i++) {
+        ranked_end(&lab->ranks[i]);
+        analyzed_add(&lab->a, &lab->ranks[i].b);
+    }
+    analyzed_finish(&lab->a);
+}
+
+static void finish(struct lab *lab)
+{
+    analyzed_free(&lab->a);
+    for (uint32_t i = 0; i < lab->count; i++)
+        build_free(&lab->ranks[i].b);
+}
+
+/* What the run would save; the replay of it unchanged is what was recorded. */
+static double saved(struct lab *lab, uint32_t process, double least_ns, double by)
+{
+    static const struct xfw_change_type type = {.name = "faster", .op = take_less};
+    struct faster faster = {.change = {.type = &type, .analysis = lab->a.analysis},
+                            .process = process,
+                            .least_ns = least_ns,
+                            .by = by};
+    struct xfw_change *changes[] = {&faster.change};
+    struct xfw_whatif *whatif = xfw_whatif_of(lab->a.analysis, changes, 1, NULL, NULL, NULL);
+    assert_true(whatif->known);
+    assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
+    assert_int_equal(whatif->ranks.processes, lab->count > 1 ? lab->count : 0);
+    assert_int_equal(whatif->ranks.apart, 0);
+    double saving = whatif->alone[0].likely;
+    xfw_whatif_free(whatif);
+    return saving;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 100;
+}
+
+/* Rank 0 works for 100 us and sends; rank 1 waits for that, and works for 20 us. */
+static void late_sender(struct lab *lab, bool of_requests)
+{
+    start(lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 110 * US;
+        ranked_send(&lab->ranks[0], 1, 5, 8, at + 100 * US, at + 110 * US);
+        if (of_requests) {
+            ranked_irecv(&lab->ranks[1], 0, 5, 8, at + 20 * US, 0xb0);
+            ranked_wait(&lab->ranks[1], at + 21 * US, at + 110 * US);
+            ranked_ended(&lab->ranks[1], 0xb0, at + 20 * US, at + 21 * US, at + 110 * US);
+        } else {
+            ranked_recv(&lab->ranks[1], 0, 5, 8, at + 20 * US, at + 110 * US);
+        }
+    }
+    analyse(lab);
+}
+
+/* The receiver's own time is hidden. The sender's is not, until the receiver's is longer. */
+static void test_late_sender(void **state)
+{
+    struct lab lab;
+    (void)state;
+    for (int of_requests = 0; of_requests < 2; of_requests++) {
+        late_sender(&lab, of_requests);
+        assert_true(near(saved(&lab, 0, 50 * US, 2), (STEPS - 1) * 50.0 * US));
+        assert_true(near(saved(&lab, 1, 10 * US, 2), 0));
+        double most = saved(&lab, 0, 50 * US, 100);
+        assert_true(most > (STEPS - 1) * 78.0 * US && most < (STEPS - 1) * 82.0 * US);
+        finish(&lab);
+    }
+}
+
+/* A large message is sent when it can be received: rank 1 is late by 100 us, and rank 0 waits. */
+static void test_late_receiver(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 150 * US;
+        ranked_send(&lab.ranks[0], 1, 5, MIB, at + 10 * US, at + 150 * US);
+        ranked_recv(&lab.ranks[1], 0, 5, MIB, at + 100 * US, at + 150 * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 1, 50 * US, 2), (STEPS - 1) * 50.0 * US));
+    assert_true(near(saved(&lab, 0, 5 * US, 2), 0));
+    finish(&lab);
+}
+
+/* Sends that had ended before anybody received them waited for nobody: the receiver, which works
+ * for 100 us each time, is what the run takes. */
+static void test_eager(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        ranked_send(&lab.ranks[0], 1, 5, MIB, (100 + i * 20) * US, (110 + i * 20) * US);
+        ranked_recv(&lab.ranks[1], 0, 5, MIB, (200 + i * 110) * US, (210 + i * 110) * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 0, 5 * US, 2), 0));
+    assert_true(near(saved(&lab, 1, 50 * US, 2), (STEPS - 1) * 50.0 * US));
+    finish(&lab);
+}
+
+/* All wait for rank 2, which works for 100 us; the others for 60 us. */
+static void test_collective(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 4);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 110 * US;
+        for (uint32_t r = 0; r < 4; r++)
+            ranked_collective(&lab.ranks[r], XFT_MESSAGE_ALLREDUCE, 8,
+                              at + (r == 2 ? 100 : 60) * US, at + 110 * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 2, 80 * US, 2), (STEPS - 1) * 40.0 * US));
+    assert_true(near(saved(&lab, 1, 30 * US, 2), 0));
+    finish(&lab);
+}
+
+/* A ring of four, each of which sends on what it has received: rank 0's work is everybody's. */
+static void test_ring(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 4);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 160 * US;
+        ranked_send(&lab.ranks[0], 1, 5, 8, at + 100 * US, at + 105 * US);
+        for (uint32_t r = 1; r < 4; r++) {
+            uint64_t comes = at + (95 + 15 * r) * US;
+            ranked_recv(&lab.ranks[r], r - 1, 5, 8, at + 1 * US, comes);
+            ranked_send(&lab.ranks[r], (r + 1) % 4, 5, 8, comes + 5 * US, comes + 10 * US);
+        }
+        ranked_recv(&lab.ranks[0], 3, 5, 8, at + 106 * US, at + 160 * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 0, 90 * US, 2), (STEPS - 1) * 50.0 * US));
+    finish(&lab);
+}
+
+/* One call waits for two messages, of which rank 2's is late: when that is early, so is its end. */
+static void test_two_at_once(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 3);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 1000 * US + i * 120 * US;
+        ranked_send(&lab.ranks[1], 0, 5, 8, (100 + i * 3) * US, (101 + i * 3) * US);
+        ranked_irecv(&lab.ranks[0], 1, 5, 8, at, 0xa);
+        ranked_irecv(&lab.ranks[0], 2, 5, 8, at + 1 * US, 0xb);
+        ranked_send(&lab.ranks[2], 0, 5, 8, at + 100 * US, at + 102 * US);
+        ranked_wait(&lab.ranks[0], at + 2 * US, at + 110 * US);
+        ranked_ended(&lab.ranks[0], 0xa, at, at + 2 * US, at + 110 * US);
+        ranked_ended(&lab.ranks[0], 0xb, at + 1 * US, at + 2 * US, at + 110 * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 2, 90 * US, 2), (STEPS - 1) * 59.0 * US));
+    assert_true(near(saved(&lab, 1, 1 * US, 2), 0));
+    finish(&lab);
+}
+
+/* Rank 0 has nothing left to do, and ends when rank 1 does, which works for another 1 ms. */
+static void test_end_together(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 2);
+    ranked_send(&lab.ranks[0], 1, 5, 8, 100 * US, 110 * US);
+    ranked_recv(&lab.ranks[1], 0, 5, 8, 90 * US, 120 * US);
+    ranked_send(&lab.ranks[1], 1, 6, 8, 1120 * US, 1121 * US); /* to itself, and nobody receives */
+    lab.ranks[0].ends_ns = 1150 * US;
+    lab.ranks[1].ends_ns = 1140 * US;
+    analyse(&lab);
+    assert_true(near(saved(&lab, 1, 500 * US, 2), 500.0 * US));
+    finish(&lab);
+}
+
+/* One rank without the others is played as ever: its waits are its own time. */
+static void test_alone(void **state)
+{
+    struct lab lab;
+    (void)state;
+    late_sender(&lab, false);
+    analyzed_free(&lab.a);
+    lab.a = analyzed_start(NULL);
+    analyzed_add(&lab.a, &lab.ranks[1].b);
+    analyzed_finish(&lab.a);
+    lab.count = 1;
+    assert_true(near(saved(&lab, 1, 10 * US, 2), 0));
+    lab.count = 2;
+    finish(&lab);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_sender),  cmocka_unit_test(test_late_receiver),
+        cmocka_unit_test(test_eager),        cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_ring),         cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_end_together), cmocka_unit_test(test_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
