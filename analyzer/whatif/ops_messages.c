@@ -11,7 +11,22 @@ static struct xfw_op op_of(const struct xfw_op *like, unsigned side, bool begins
     op.side = (uint8_t)side;
     op.begins = begins;
     op.began_ns = began_ns;
+    op.src = op.dst = op.bytes = 0;
     return op;
+}
+
+/* The memory that it sends, or to which it comes. */
+static void set_memory(struct xfw_op *op, const struct xfa_event *event)
+{
+    const struct xfa_message *message = &event->message;
+    if (op->side != XFA_RECEIVES)
+        op->src = message->src;
+    if (op->side != XFA_SENDS)
+        op->dst = message->dst;
+    op->bytes = op->side == XFA_SENDS             ? event->bytes
+                : op->side == XFA_RECEIVES        ? message->arrives
+                : event->bytes > message->arrives ? event->bytes
+                                                  : message->arrives;
 }
 
 /* Without what comes before the call. */
@@ -92,9 +107,12 @@ void xfw_message_take(struct xfw_held *held, struct xfw_ops_queue *queue,
     uint64_t began_ns =
         event->kind == XFT_EVENT_MESSAGE_END ? event->message_end.began_ns : event->start_ns;
     unsigned count = ops_of(event, like, xfw_ops_queue_time(queue, began_ns), ops);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        if (ops[i].begins)
+            set_memory(&ops[i], event);
         if (ops[i].begins || !hold(held, &ops[i]))
             xfw_ops_queue_push(queue, &ops[i]);
+    }
 }
 
 /* The one that ended first, of those of one time the one that came first. */

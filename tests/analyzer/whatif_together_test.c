@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/ranked.h"
 
@@ -233,6 +234,42 @@ static void test_end_together(void **state)
     finish(&lab);
 }
 
+/* Rank 0 fetches what it sends, or something else, and sends at once: that must have come before.
+ */
+static double asynchronous_saves(bool sends_it)
+{
+    struct lab lab;
+    start(&lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 400 * US;
+        struct xft_event copy = test_transfer(CALL_MEMCPY, XFT_DIR_D2H, XFT_MEM_PINNED, MIB, 0, 0);
+        copy.src = 0x10000000;
+        copy.dst = 0x20000000;
+        copy.stack = STACK_UPLOAD;
+        ranked_event(&lab.ranks[0], copy, at, at + 200 * US);
+        ranked_send(&lab.ranks[0], 1, 5, MIB, at + 201 * US, at + 300 * US)->src =
+            sends_it ? 0x20000000 : 0x30000000;
+        ranked_recv(&lab.ranks[1], 0, 5, MIB, at + 1 * US, at + 310 * US);
+    }
+    analyse(&lab);
+    struct xfw_set classes = {0};
+    xfw_set_add(&classes, 0);
+    struct xfw_change *change = xfw_change_async(lab.a.analysis, &classes);
+    struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, &change, 1, NULL, NULL, NULL);
+    double saving = whatif->alone[0].likely;
+    xfw_whatif_free(whatif);
+    xfw_change_free(change);
+    finish(&lab);
+    return saving;
+}
+
+static void test_sent_memory(void **state)
+{
+    (void)state;
+    assert_true(asynchronous_saves(true) < (STEPS - 1) * 10.0 * US);
+    assert_true(asynchronous_saves(false) > (STEPS - 1) * 80.0 * US);
+}
+
 /* One rank without the others is played as ever: its waits are its own time. */
 static void test_alone(void **state)
 {
@@ -255,7 +292,8 @@ int main(void)
         cmocka_unit_test(test_late_sender),  cmocka_unit_test(test_late_receiver),
         cmocka_unit_test(test_eager),        cmocka_unit_test(test_collective),
         cmocka_unit_test(test_ring),         cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_end_together), cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_end_together), cmocka_unit_test(test_sent_memory),
+        cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

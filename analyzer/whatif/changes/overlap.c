@@ -210,6 +210,8 @@ static void wait_for_data(struct state *state, struct xfw_player *player, const 
     bool at_best = xfw_player_certainty(player) == XFW_HIGH;
     double per_byte = at_best ? READ_NS_PER_BYTE_AT_BEST : XFW_READ_NS_PER_BYTE;
     struct host *host = host_of(state, op->thread);
+    if (op->what == XFW_MESSAGE)
+        wait_until(player, op, xfw_spans_message(&state->spans, op));
     if (host->bytes == 0 || op->gap_ns < per_byte * (double)host->bytes)
         return;
     wait_until(player, op, host->until);
@@ -528,7 +530,7 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         xfw_record_behind_all(player, op);
     else if (op->what == XFW_WAIT && op->stream != XFW_NONE)
         xfw_wait_with_sides(player, op);
-    else if (op->awaits != XFW_AWAITS_NOTHING)
+    else if (op->awaits != XFW_AWAITS_NOTHING && op->what != XFW_MESSAGE)
         wait_of_host(flow, state, player, op);
     if (flow->one_engine && op->engine == XFW_TO_HOST)
         op->one_engine = true;
