@@ -25,7 +25,7 @@ const char xfa_analyze_usage[] =
     "                       run's machine is looked up ($XFERSCOPE_PROFILE, HOSTNAME.json here or\n"
     "                       in ~/.local/share/xferscope)\n"
     "      --no-profile     without one\n"
-    "      --network FILE   what `xferscope probe --net` measured between the run's hosts\n"
+    "      --network FILE   a profile that has the network between the run's hosts\n"
     "  -f, --format FORMAT  "
 #define XFA_FORMAT(name, help) help
 #include "analyzer/report/formats.def"

@@ -49,6 +49,14 @@ static inline void xfw_board_begin(struct xfw_board *board, const struct xfw_op 
         slot->less_ns = op->less_ns;
 }
 
+/* What the message takes less. */
+static inline double xfw_board_less(struct xfw_board *board, const struct xfw_op *op)
+{
+    if (op->slot == XFW_NONE || op->awaits != XFW_AWAITS_RANKS)
+        return 0;
+    return xfw_board_slot(board, op->slot)->less_ns + (op->side == XFA_SENDS ? 0 : op->less_ns);
+}
+
 /* When the call returns that waits for it. */
 static inline double xfw_board_back(struct xfw_board *board, const struct xfw_op *op)
 {
@@ -58,8 +66,7 @@ static inline double xfw_board_back(struct xfw_board *board, const struct xfw_op
     double begun = op->of_ranks & XFW_OF_SENT ? slot->sent_ns : 0;
     if (op->of_ranks & XFW_OF_GOT)
         begun = xfw_max(begun, slot->got_ns);
-    double less = slot->less_ns + (op->side == XFA_SENDS ? 0 : op->less_ns);
-    return begun + xfw_max(0, op->wake_ns - less);
+    return begun + xfw_max(0, op->wake_ns - xfw_board_less(board, op));
 }
 
 #endif

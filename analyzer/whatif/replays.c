@@ -192,14 +192,21 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
         if (walk->together && walk->rest_ns >= 0)
             total = v->last_ns - begun + walk->rest_ns;
         v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
-        v->way->span_ns += xfw_schedule_span(schedule) + rest;
+        if (walk->together)
+            v->way->span_ns = xfw_replays_span(v, schedule, begun);
+        else
+            v->way->span_ns += xfw_schedule_span(schedule) + rest;
         if (tap)
             tap->end(tap->self, process, schedule, total);
         xfw_player_free(v->player);
         v->player = NULL;
     }
     walk->whatif->recorded_ns = xfw_max(walk->whatif->recorded_ns, begun + end_ns);
-    if (walk->of->worked && walk->variants[0].way->recording)
+    if (!walk->of->worked || !walk->variants[0].way->recording)
+        return;
+    if (walk->together)
+        walk->whatif->span.recorded_ns = xfw_replays_recorded_span(walk);
+    else
         walk->whatif->span.recorded_ns += walk->of->last_work - walk->of->first_work;
 }
 

@@ -40,6 +40,9 @@ struct xfw_variant {
     struct xfw_player **players; /* by process */
     struct xfw_board board;
     double last_ns; /* when the last of their last calls was over */
+    struct xfw_extent {
+        double from, to; /* of all processes; both 0: nothing yet */
+    } span;
 };
 
 struct xfw_walk {
@@ -54,9 +57,10 @@ struct xfw_walk {
     bool recording;               /* any of the ways has what recording cost */
     struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
     size_t batch_count;
-    bool together, no_taps; /* its ranks are; nobody receives what is scheduled */
-    double begun_ns;        /* the process at hand, after the first one; together */
-    double rest_ns;         /* likewise: behind the last call of all ranks; < 0: not known */
+    bool together, no_taps;     /* its ranks are; nobody receives what is scheduled */
+    double begun_ns;            /* the process at hand, after the first one; together */
+    double rest_ns;             /* likewise: behind the last call of all ranks; < 0: not known */
+    struct xfw_extent recorded; /* spans of the processes so far; together */
 };
 
 /* One walk: a process begins, its ops in batches, it ends. The process is open. */
@@ -75,5 +79,10 @@ void xfw_replays_fail(struct xfw_replays *replays, const char *error);
 /* In replays_together.c. Are the run's ranks played together? It is decided once. */
 bool xfw_replays_are_together(struct xfw_replays *replays);
 bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *variants, size_t count);
+/* From the first work of any process so far to the last, with the one at hand: of a way, recorded.
+ */
+double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule,
+                        double begun_ns);
+double xfw_replays_recorded_span(struct xfw_walk *walk);
 
 #endif

@@ -85,7 +85,7 @@ struct xfw_whatif {
     double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
     bool recording_known; /* the profile has what CUPTI's records cost */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
-    struct xfw_ranks {        /* played together (together.h); processes 0: they were not */
+    struct xfw_ranks {    /* played together (together.h); processes 0: they were not */
         size_t processes;
         uint64_t messages; /* and collectives, that one waits for and another begins */
         uint64_t apart;    /* calls that belong to these, and were played by themselves */
@@ -106,7 +106,8 @@ struct xfw_whatif {
     struct xfw_saving set;     /* all that are in it */
     bool set_played;           /* the set's saving is not the model's: it was played */
     struct xfw_played *played; /* NULL: not asked for */
-    struct xfw_times span;     /* the processes' spans (schedule.h), added up */
+    struct xfw_times span; /* the processes' spans (schedule.h), added up; of ranks that are played
+                              together from the first of them to the last */
     struct xfw_range_times *ranges;
     size_t range_count;
     double *in_ranges; /* likely savings: of change i in range r at [i * range_count + r]; NULL:

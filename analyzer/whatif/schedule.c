@@ -343,6 +343,15 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     return thread->now + op->gap_ns;
 }
 
+/* A message that is under way for less takes so much less of the call itself, too. */
+static double message_ends(struct xfw_schedule *schedule, const struct xfw_op *op, double call,
+                           double back)
+{
+    double less = schedule->board ? xfw_board_less(schedule->board, op) : 0;
+    double end = xfw_max(call + xfw_max(0, op->own_ns - less), back);
+    return op->hidden_ns > 0 ? xfw_max(call, end - op->hidden_ns) : end;
+}
+
 static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, double call,
                       double back)
 {
@@ -379,8 +388,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = xfw_max(call + op->own_ns, back);
-    if (op->what == XFW_MESSAGE && op->hidden_ns > 0)
-        thread->now = xfw_max(call, thread->now - op->hidden_ns);
+    if (op->what == XFW_MESSAGE)
+        thread->now = message_ends(schedule, op, call, back);
     note_span(schedule, op, call, thread->now);
     if (op->made_up)
         return;
@@ -461,6 +470,13 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
 double xfw_schedule_span(const struct xfw_schedule *schedule)
 {
     return schedule->worked ? schedule->last_work - schedule->first_work : 0;
+}
+
+bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns)
+{
+    *first_ns = schedule->first_work;
+    *last_ns = schedule->last_work;
+    return schedule->worked;
 }
 
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)

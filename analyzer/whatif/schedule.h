@@ -78,6 +78,8 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
 /* From the first submission of device work to the return of the last call that submitted work or
  * waited: without what a process does before and after. 0: no work. */
 double xfw_schedule_span(const struct xfw_schedule *schedule);
+/* Its bounds. False: no work. */
+bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns);
 /* Time in a range, summed over its outermost instances; an open one lasts until the last call so
  * far. */
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/ranked.h"
@@ -270,6 +271,66 @@ static void test_sent_memory(void **state)
     assert_true(asynchronous_saves(false) > (STEPS - 1) * 80.0 * US);
 }
 
+/* Rank 0's messages are under way for `ns` less, or it waits so much less for each. */
+static double cuts_save(struct lab *lab, enum xfw_cut_of of, double ns)
+{
+    struct xfw_cut *cuts = xfa_alloc(STEPS * sizeof *cuts);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        double at = (double)(1000 + 110 * US + i * 150 * US);
+        cuts[i] =
+            (struct xfw_cut){.at_ns = at, .began_ns = at, .of = (uint8_t)of, .ns = {ns, ns, ns}};
+    }
+    struct xfw_change *change = xfw_change_own_time(lab->a.analysis, cuts, STEPS);
+    struct xfw_whatif *whatif = xfw_whatif_of(lab->a.analysis, &change, 1, NULL, NULL, NULL);
+    double saving = whatif->alone[0].likely;
+    xfw_whatif_free(whatif);
+    xfw_change_free(change);
+    return saving;
+}
+
+/* A message that takes 10 us less ends so much earlier for both ranks. When rank 0 works while it
+ * waits, rank 1 gains nothing, which receives late. */
+static void test_message_takes_less(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 150 * US;
+        ranked_send(&lab.ranks[0], 1, 5, MIB, at + 10 * US, at + 150 * US);
+        ranked_recv(&lab.ranks[1], 0, 5, MIB, at + 100 * US, at + 150 * US);
+    }
+    analyse(&lab);
+    assert_true(near(cuts_save(&lab, XFW_CUT_SENT, 10.0 * US), STEPS * 10.0 * US));
+    assert_true(near(cuts_save(&lab, XFW_CUT_GOT, 10.0 * US), 0));
+    assert_true(near(cuts_save(&lab, XFW_CUT_WAIT, 10.0 * US), 0));
+    finish(&lab);
+}
+
+/* MPI copies device memory itself: that is within the call. */
+static void test_copies_within(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 100 * US + i * 110 * US;
+        struct xft_event copy = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 4096, 0, 0);
+        copy.stack = STACK_UPLOAD;
+        copy.correlation = (uint32_t)i + 1;
+        struct xft_event device = copy;
+        device.kind = XFT_EVENT_DEVICE_COPY;
+        device.stack = 0;
+        ranked_send(&lab.ranks[0], 1, 5, 8, at + 100 * US, at + 110 * US);
+        ranked_recv(&lab.ranks[1], 0, 5, 8, at + 20 * US, at + 110 * US);
+        ranked_event(&lab.ranks[1], copy, at + 105 * US, at + 109 * US);
+        ranked_event(&lab.ranks[1], device, at + 106 * US, at + 108 * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 0, 50 * US, 2), 0)); /* what the call waited before stays */
+    finish(&lab);
+}
+
 /* One rank without the others is played as ever: its waits are its own time. */
 static void test_alone(void **state)
 {
@@ -289,10 +350,16 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_sender),  cmocka_unit_test(test_late_receiver),
-        cmocka_unit_test(test_eager),        cmocka_unit_test(test_collective),
-        cmocka_unit_test(test_ring),         cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_end_together), cmocka_unit_test(test_sent_memory),
+        cmocka_unit_test(test_late_sender),
+        cmocka_unit_test(test_late_receiver),
+        cmocka_unit_test(test_eager),
+        cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_end_together),
+        cmocka_unit_test(test_sent_memory),
+        cmocka_unit_test(test_message_takes_less),
+        cmocka_unit_test(test_copies_within),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void cut_message(const struct own_time *own, const struct xfw_player *pla
         if (!is_of(cut, op))
             continue;
         op->less_ns += cut->ns[certainty];
-        if (cut->at_ns == op->start_ns)
+        if (cut->at_ns == op->start_ns && op->awaits != XFW_AWAITS_RANKS) /* else the board's */
             op->own_ns -= fmax(0, fmin(cut->ns[certainty], op->own_ns));
     }
 }
