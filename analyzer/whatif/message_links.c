@@ -116,6 +116,7 @@ static struct item *add_item(struct linking *l, const struct xfa_kept_message *o
     link->posts = posts;
     link->awaits = one->done ? awaits : 0;
     link->own_ns = NAN;
+    link->ready_ns = ready_ns;
     group->posts += posts != 0;
     group->awaits += link->awaits != 0;
     l->items = xfa_room(l->items, &l->capacity, l->count + 1, sizeof *l->items);

@@ -32,6 +32,7 @@ struct xfw_link {
     } key;
     uint32_t group;        /* number of the message, or collective */
     uint8_t posts, awaits; /* sums of enum xfw_of_ranks; 0: nobody waits for it, it for nobody */
+    double ready_ns;       /* as recorded: what it awaits had begun */
     double under_way_ns;   /* from when what it awaits had begun to its end */
     double own_ns;         /* at least, of the call that ends it; NAN: as recorded */
 };

@@ -99,6 +99,7 @@ struct xfw_op {
     bool in_one;         /* a 2D copy that a change has made contiguous */
     uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
     uint8_t of_ranks;    /* likewise: sum of enum xfw_of_ranks, what begins or is awaited */
+    bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */
     int16_t peer;        /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */

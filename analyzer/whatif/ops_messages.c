@@ -46,7 +46,9 @@ static unsigned blocking_ops(const struct xfw_op *like, double began_ns, const u
         ops[i] = op_of(i == 0 ? like : &next, sides[i], true, began_ns);
         ops[i].end_ns = ops[i].start_ns;
         ops[i].hook_ns = 0;
+        ops[i].in_one_call = true;
         ops[count + i] = op_of(&next, sides[i], false, began_ns);
+        ops[count + i].in_one_call = true;
         if (i + 1 < count)
             ops[count + i].hook_ns = 0;
     }

@@ -145,16 +145,17 @@ static bool open_all(struct xfw_walk *walk, char *error, size_t error_bytes)
 /* Once more, one process after the other, for those who receive what is scheduled. */
 static void play_taps(struct xfw_walk *walk, struct xfw_op_store *kept, size_t process)
 {
-    struct xfw_together *together = walk->replays->together;
     struct xfa_process *of = walk->replays->analysis->run->processes[process];
     struct xfw_op_reader *reader = xfw_op_reader_new(kept, process);
-    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops);
+    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops), op, wait;
     size_t count = 0;
     begin(walk, of);
     turn(walk, process);
-    while (xfw_op_reader_next(reader, &ops[count])) {
-        xfw_together_again(together, (uint32_t)process, &ops[count]);
-        if (++count < XFW_BATCH)
+    while (xfw_op_reader_next(reader, &op)) {
+        if (xfw_together_again(walk->replays->together, (uint32_t)process, &op, &wait))
+            ops[count++] = wait;
+        ops[count++] = op;
+        if (count + 2 <= XFW_BATCH)
             continue;
         batch(walk, ops, count);
         count = 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/change.h"
 #include "analyzer/whatif/sample.h"
 
 struct group {
@@ -12,13 +13,22 @@ struct group {
     bool open; /* it has the slot */
 };
 
+/* A call of MPI that a thread is in. */
+struct within {
+    uint32_t thread;
+    const struct xfw_link *link; /* what it waits for; NULL: it is over, or waits for nothing */
+};
+#define MOST_WITHIN 16
+
 struct rank {
     const struct xfa_process *process;
     struct xfw_op_reader *reader;
     struct xfw_op next; /* it waits with this one */
     bool waits, over;
-    bool linked;    /* it has a message that was matched */
-    double last_ns; /* end of its last call, on the common clock */
+    struct within within[MOST_WITHIN]; /* by thread */
+    bool linked;                       /* it has a message that was matched */
+    double begun_ns;                   /* xfw_together_begun_ns() */
+    double last_ns;                    /* end of its last call, likewise */
 };
 
 struct xfw_together {
@@ -170,12 +180,53 @@ static bool end(struct xfw_together *t, const struct xfw_link *link, struct xfw_
     return true;
 }
 
+static struct within *within_of(struct rank *rank, uint32_t thread)
+{
+    struct within *within = &rank->within[thread % MOST_WITHIN];
+    if (within->thread != thread)
+        *within = (struct within){.thread = thread};
+    return within;
+}
+
+static void note_within(struct rank *rank, const struct xfw_link *link, const struct xfw_op *op)
+{
+    if (op->in_one_call && (link->awaits || !op->begins))
+        within_of(rank, op->thread)->link = op->begins ? link : NULL;
+}
+
+/* The first call that MPI makes once the other side had begun: the time before was to wait. False:
+ * the other side has still to begin. */
+static bool wait_within(struct xfw_together *t, struct rank *rank, struct xfw_op *op,
+                        struct xfw_op *wait)
+{
+    struct within *within = within_of(rank, op->thread);
+    const struct xfw_link *link = within->link;
+    double since = link ? t->first_ns + rank->begun_ns + op->start_ns - link->ready_ns : -1;
+    wait->what = XFW_CALL;
+    if (since < 0)
+        return true;
+    const struct group *group = &t->groups[link->group];
+    if (group->posted < t->links->groups[link->group].posts)
+        return false;
+    *wait = xfw_op_like(op);
+    wait->what = XFW_MESSAGE;
+    wait->awaits = XFW_AWAITS_RANKS;
+    wait->side = (uint8_t)link->key.side;
+    wait->of_ranks = link->awaits;
+    wait->slot = group->slot;
+    wait->wake_ns = since;
+    op->gap_ns = 0;
+    within->link = NULL;
+    return true;
+}
+
 static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op)
 {
     const struct xfw_link *link = op->what == XFW_MESSAGE ? link_of(t, rank, op) : NULL;
     if (!link)
         return true;
     rank->linked = true;
+    note_within(rank, link, op);
     if (!op->begins)
         return end(t, link, op);
     begin(t, link, op);
@@ -185,12 +236,11 @@ static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op
 static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
 {
     t->batch[t->batch_count++] = *op;
-    rank->last_ns =
-        fmax(rank->last_ns, xfw_together_begun_ns(t, rank->process->number) + op->end_ns);
+    rank->last_ns = fmax(rank->last_ns, rank->begun_ns + op->end_ns);
     if (t->batch_count == XFW_BATCH)
         play_batch(t);
     struct group *group = NULL;
-    if (op->awaits == XFW_AWAITS_RANKS)
+    if (op->awaits == XFW_AWAITS_RANKS && !op->made_up)
         group = &t->groups[link_of(t, rank, op)->group];
     if (group && --group->left == 0 && !t->keep)
         end_slot(t, group);
@@ -210,10 +260,13 @@ static bool play_turn(struct xfw_together *t, size_t at)
             rank->over = true;
             break;
         }
-        struct xfw_op op = rank->next;
-        rank->waits = !prepare(t, rank, &op);
+        struct xfw_op op = rank->next, wait = {.what = XFW_CALL};
+        bool message = op.what == XFW_MESSAGE;
+        rank->waits = message ? !prepare(t, rank, &op) : !wait_within(t, rank, &op, &wait);
         if (rank->waits)
             break;
+        if (wait.what == XFW_MESSAGE)
+            put(t, rank, &wait);
         put(t, rank, &op);
         any = true;
     }
@@ -223,7 +276,7 @@ static bool play_turn(struct xfw_together *t, size_t at)
 
 static double waits_since(const struct xfw_together *t, const struct rank *rank)
 {
-    return xfw_together_begun_ns(t, rank->process->number) + rank->next.start_ns;
+    return rank->begun_ns + rank->next.start_ns;
 }
 
 /* All wait: the first one does so no longer. */
@@ -254,6 +307,7 @@ static void start(struct xfw_together *t, const struct xfw_op_store *store)
         t->groups[i] = (struct group){0};
     for (size_t i = 0; i < t->count; i++)
         t->ranks[i] = (struct rank){.process = t->analysis->run->processes[i],
+                                    .begun_ns = xfw_together_begun_ns(t, (uint32_t)i),
                                     .reader = xfw_op_reader_new(store, i)};
 }
 
@@ -276,14 +330,16 @@ void xfw_together_play(struct xfw_together *t, const struct xfw_op_store *store,
     }
 }
 
-void xfw_together_again(struct xfw_together *t, uint32_t process, struct xfw_op *op)
+bool xfw_together_again(struct xfw_together *t, uint32_t process, struct xfw_op *op,
+                        struct xfw_op *wait)
 {
-    const struct xfw_link *link =
-        op->what == XFW_MESSAGE ? link_of(t, &t->ranks[process], op) : NULL;
-    if (link && !op->begins)
-        end(t, link, op);
-    else if (link)
-        begin(t, link, op);
+    struct rank *rank = &t->ranks[process];
+    if (op->what == XFW_MESSAGE) {
+        prepare(t, rank, op);
+        return false;
+    }
+    wait_within(t, rank, op, wait);
+    return wait->what == XFW_MESSAGE;
 }
 
 double xfw_together_rest_ns(const struct xfw_together *t, const struct xfw_op_store *store,

@@ -4,6 +4,9 @@
  * not begun; then another one's turn comes. The order is that of the recorded calls: it is the same
  * for all ways of the run, whose times differ. Private to whatif/.
  *
+ * Calls of CUDA that MPI makes within a call of its own, once the other side had begun, come as
+ * long behind that as they did.
+ *
  * If all wait, since the record of clocks or threads contradicts itself, the call that was the
  * first to be recorded is played by itself, as long as it took.
  *
@@ -41,8 +44,9 @@ struct xfw_turns {
 void xfw_together_play(struct xfw_together *together, const struct xfw_op_store *store, bool keep,
                        const struct xfw_turns *turns);
 
-/* After that, with keep: an op of the process as it was played there. */
-void xfw_together_again(struct xfw_together *together, uint32_t process, struct xfw_op *op);
+/* After that, with keep: an op of the process as it was played there. True: `wait` comes before. */
+bool xfw_together_again(struct xfw_together *together, uint32_t process, struct xfw_op *op,
+                        struct xfw_op *wait);
 
 /* After that: it has messages that were matched. */
 bool xfw_together_has(const struct xfw_together *together, uint32_t process);

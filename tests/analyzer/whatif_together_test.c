@@ -307,12 +307,11 @@ static void test_message_takes_less(void **state)
     finish(&lab);
 }
 
-/* MPI copies device memory itself: that is within the call. */
-static void test_copies_within(void **state)
+/* MPI copies device memory itself, within its call: what the call waited before was for the sender.
+ */
+static void copies_within(struct lab *lab)
 {
-    struct lab lab;
-    (void)state;
-    start(&lab, 2);
+    start(lab, 2);
     for (uint64_t i = 0; i < STEPS; i++) {
         uint64_t at = 100 * US + i * 110 * US;
         struct xft_event copy = test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 4096, 0, 0);
@@ -321,13 +320,75 @@ static void test_copies_within(void **state)
         struct xft_event device = copy;
         device.kind = XFT_EVENT_DEVICE_COPY;
         device.stack = 0;
-        ranked_send(&lab.ranks[0], 1, 5, 8, at + 100 * US, at + 110 * US);
-        ranked_recv(&lab.ranks[1], 0, 5, 8, at + 20 * US, at + 110 * US);
-        ranked_event(&lab.ranks[1], copy, at + 105 * US, at + 109 * US);
-        ranked_event(&lab.ranks[1], device, at + 106 * US, at + 108 * US);
+        ranked_send(&lab->ranks[0], 1, 5, 8, at + 100 * US, at + 110 * US);
+        ranked_recv(&lab->ranks[1], 0, 5, 8, at + 20 * US, at + 110 * US);
+        ranked_event(&lab->ranks[1], copy, at + 105 * US, at + 109 * US);
+        ranked_event(&lab->ranks[1], device, at + 106 * US, at + 108 * US);
     }
-    analyse(&lab);
-    assert_true(near(saved(&lab, 0, 50 * US, 2), 0)); /* what the call waited before stays */
+    analyse(lab);
+}
+
+static void test_copies_within(void **state)
+{
+    struct lab lab;
+    (void)state;
+    copies_within(&lab);
+    assert_true(near(saved(&lab, 0, 50 * US, 2), (STEPS - 1) * 50.0 * US));
+    finish(&lab);
+}
+
+/* Who receives what is scheduled receives one process after the other, with the same times. */
+struct heard {
+    size_t begun, ended, ops;
+    double last_ns, inner_ns;
+};
+
+static void hear_process(void *self, struct xfa_process *process)
+{
+    struct heard *heard = self;
+    assert_int_equal(process->number, heard->begun);
+    assert_int_equal(heard->begun++, heard->ended);
+}
+
+static void hear_op(void *self, const struct xfw_op *op, const struct xfw_op *recorded,
+                    const struct xfw_schedule *schedule)
+{
+    struct heard *heard = self;
+    (void)recorded;
+    heard->ops++;
+    if (op->what == XFW_COPY)
+        heard->inner_ns = xfw_schedule_last_call(schedule);
+}
+
+static void hear_after(void *self, uint32_t stream, double ns)
+{
+    (void)self;
+    (void)stream;
+    (void)ns;
+}
+
+static void hear_end(void *self, struct xfa_process *process, const struct xfw_schedule *schedule,
+                     double total_ns)
+{
+    struct heard *heard = self;
+    (void)process;
+    (void)schedule;
+    heard->ended++;
+    heard->last_ns = fmax(heard->last_ns, total_ns);
+}
+
+static void test_tap(void **state)
+{
+    struct heard heard = {0};
+    const struct xfw_tap tap = {&heard, hear_process, hear_op, hear_after, hear_end};
+    struct lab lab;
+    (void)state;
+    copies_within(&lab);
+    assert_null(xfw_whatif_tap(lab.a.analysis, NULL, NULL, 0, &tap));
+    assert_int_equal(heard.ended, 2);
+    assert_true(heard.ops > (size_t)STEPS * 5);
+    assert_true(near(heard.last_ns, 1000 + 100.0 * US + STEPS * 110.0 * US + 1000));
+    assert_true(near(heard.inner_ns, 1000 + 100.0 * US + (STEPS - 1) * 110.0 * US + 105.0 * US));
     finish(&lab);
 }
 
@@ -360,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_sent_memory),
         cmocka_unit_test(test_message_takes_less),
         cmocka_unit_test(test_copies_within),
+        cmocka_unit_test(test_tap),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
