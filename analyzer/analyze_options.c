@@ -25,6 +25,7 @@ const char xfa_analyze_usage[] =
     "                       run's machine is looked up ($XFERSCOPE_PROFILE, HOSTNAME.json here or\n"
     "                       in ~/.local/share/xferscope)\n"
     "      --no-profile     without one\n"
+    "      --network FILE   a profile that has the network between the run's hosts\n"
     "  -f, --format FORMAT  "
 #define XFA_FORMAT(name, help) help
 #include "analyzer/report/formats.def"
@@ -93,6 +94,7 @@ enum {
     TO,
     FAIL_ON,
     NO_PROFILE,
+    NETWORK,
     FULL,
     BRIEF,
     OPEN,
@@ -280,6 +282,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_fail_on(options, value);
     case 'p':
         return set_file(&options->profile, value, "--profile lacks a file name");
+    case NETWORK:
+        return set_file(&options->network, value, "--network lacks a file name");
     case 'o':
         return set_file(&options->output, value, "--output lacks a file name");
     case 's':
@@ -351,6 +355,8 @@ static int check(const struct xfa_analyze_options *options)
         return wrong("which trace?", NULL);
     if (options->profile && options->no_profile)
         return wrong("--profile or --no-profile", NULL);
+    if (options->network && options->replay)
+        return wrong("--replay keeps what it measures in the profile: no --network", NULL);
     if (options->brief && (options->full || options->per_transfer))
         return wrong("--brief shows neither --full nor --per-transfer", NULL);
     if (options->brief && options->format != &xfa_format_text)
@@ -412,6 +418,8 @@ static int check_output(const struct xfa_analyze_options *options)
     if (!lost)
         lost = xfa_output_replaces(output, &options->profile, 1);
     if (!lost)
+        lost = xfa_output_replaces(output, &options->network, 1);
+    if (!lost)
         lost = xfa_output_replaces(output, &options->gate, 1);
     return lost ? wrong("--output would replace what is read", lost) : 0;
 }
@@ -446,6 +454,7 @@ static int check_compare(struct xfa_analyze_options *options)
 static const struct option longs[] = {
     {"profile", required_argument, NULL, 'p'},
     {"no-profile", no_argument, NULL, NO_PROFILE},
+    {"network", required_argument, NULL, NETWORK},
     {"format", required_argument, NULL, 'f'},
     {"output", required_argument, NULL, 'o'},
     {"top", required_argument, NULL, 'n'},

@@ -14,7 +14,7 @@ struct xfa_analyze_options {
     size_t trace_count;
     size_t before;  /* number of traces before --to; SIZE_MAX: no --to */
     double fail_on; /* relative; NAN: nothing fails */
-    const char *profile, *output;
+    const char *profile, *network, *output;
     const char *format_word;         /* NULL: text */
     const struct xfa_format *format; /* by that word; unless with a gate */
     const char *gate, *gate_write;   /* NULL: none */

@@ -21,6 +21,7 @@ void xfa_analyze_profile(struct xfa_machine_profile *machine,
                          const struct xfa_analyze_options *options)
 {
     struct xfa_profile_request request = {.named = options->profile,
+                                          .network = options->network,
                                           .none = options->no_profile,
                                           .may_lack = options->replay,
                                           .traces = options->traces,

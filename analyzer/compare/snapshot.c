@@ -122,13 +122,20 @@ static double waited(const struct xfa_waits *waits)
     return ns;
 }
 
+/* Of ranks that are replayed together it is that of all of them, as the savings are. */
+static double span_ns(const struct xfa_times *times, const struct xfw_whatif *whatif)
+{
+    bool together = whatif && whatif->ranks.processes > 0;
+    double ns = together ? whatif->span.recorded_ns : times->span_ns;
+    return ns > 0 ? ns : NAN;
+}
+
 static void take_measures(struct xfa_snapshot *taken, const struct xfa_analysis *analysis,
-                          const struct xfa_times *times)
+                          const struct xfa_times *times, const struct xfw_whatif *whatif)
 {
     struct xfa_sample *m = taken->measures;
     double wall = xfa_run_wall_ns(analysis->run);
-    m[XFA_MEASURE_SPAN] =
-        xfa_sample_of(times->span_ns > 0 ? times->span_ns : NAN, XFA_ONE_RUN_HOST);
+    m[XFA_MEASURE_SPAN] = xfa_sample_of(span_ns(times, whatif), XFA_ONE_RUN_HOST);
     m[XFA_MEASURE_WALL] = xfa_sample_of(wall > 0 ? wall : NAN, XFA_ONE_RUN_HOST);
     m[XFA_MEASURE_TRANSFERS] = transfer_time(taken);
     m[XFA_MEASURE_KERNELS] =
@@ -235,7 +242,7 @@ struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
     take_machine(taken, analysis);
     take_rows(taken, analysis, times);
     take_findings(taken, findings);
-    take_measures(taken, analysis, times);
+    take_measures(taken, analysis, times, findings->whatif);
     return taken;
 }
 

@@ -1,5 +1,7 @@
 #include "analyzer/export/columns.h"
 
+#include "common/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -310,3 +312,16 @@ const struct xfa_event_column xfa_event_columns[] = {
 #include "analyzer/export/columns.def"
 };
 const size_t xfa_event_column_count = sizeof xfa_event_columns / sizeof *xfa_event_columns;
+
+/* Quotes are for few of them. */
+void xfa_value_write_csv(const struct xfa_value *value, struct xfa_line *line)
+{
+    bool plain = value->kind != XFA_VALUE_TEXT ||
+                 (!strpbrk(value->text, ",\"\r\n") && !strchr("=+-@\t", *value->text));
+    if (plain) {
+        xfa_value_write(value, line);
+        return;
+    }
+    xfa_line_end(line);
+    xfc_csv_field(line->out, value->text);
+}

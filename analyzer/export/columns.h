@@ -60,5 +60,7 @@ struct xfa_value xfa_value_memory(unsigned memory); /* unknown: none */
 /* Appends it as digits, word or text, nothing for none; reals with 15 digits, whole ones as such.
  */
 void xfa_value_write(const struct xfa_value *value, struct xfa_line *line);
+/* Likewise as a field of CSV: text in quotes where it needs them. */
+void xfa_value_write_csv(const struct xfa_value *value, struct xfa_line *line);
 
 #endif

@@ -1,23 +1,11 @@
 /* CSV: a line for each transfer, as RFC 4180 has it. */
 #include "analyzer/export/columns.h"
-#include "common/text.h"
 
 static void begin(struct xfa_export *export)
 {
     for (size_t i = 0; i < xfa_transfer_column_count; i++)
         fprintf(export->out, "%s%s", i ? "," : "", xfa_transfer_columns[i].name);
     fputs("\r\n", export->out);
-}
-
-/* Quotes are for few of them. */
-static void write_text(struct xfa_line *line, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n") && !strchr("=+-@\t", *text)) {
-        xfa_line_text(line, text);
-        return;
-    }
-    xfa_line_end(line);
-    xfc_csv_field(line->out, text);
 }
 
 static void transfer(struct xfa_export *export, const struct xfa_event *event)
@@ -28,10 +16,7 @@ static void transfer(struct xfa_export *export, const struct xfa_event *event)
         struct xfa_value value = xfa_transfer_columns[i].get(export, event);
         if (i > 0)
             xfa_line_add(&line, ",", 1);
-        if (value.kind == XFA_VALUE_TEXT)
-            write_text(&line, value.text);
-        else
-            xfa_value_write(&value, &line);
+        xfa_value_write_csv(&value, &line);
     }
     xfa_line_text(&line, "\r\n");
     xfa_line_end(&line);

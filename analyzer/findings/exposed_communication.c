@@ -245,8 +245,12 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
         if (!xfw_set_has(&sites, place->key.site))
             continue;
         cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
-        cuts[count++] =
-            (struct xfw_cut){place->process, place->tid, place->at_ns, {[XFW_HIGH] = place->ns}};
+        cuts[count++] = (struct xfw_cut){.process = place->process,
+                                         .tid = place->tid,
+                                         .at_ns = place->at_ns,
+                                         .began_ns = place->at_ns,
+                                         .of = XFW_CUT_WAIT,
+                                         .ns = {[XFW_HIGH] = place->ns}};
     }
     xfw_set_free(&sites);
     return count ? xfw_change_own_time(analysis, cuts, count) : NULL;

@@ -17,31 +17,54 @@ void xfa_message_items_free(struct xfa_message_items *items)
     free(items->places);
 }
 
-struct xfa_message_item *xfa_message_items_add(struct xfa_message_items *items,
-                                               const struct xfa_message_item_key *key,
-                                               const struct xfa_process *process, int32_t tid,
-                                               uint64_t at_ns, double message_ns)
+static double since_start(const struct xfa_process *process, uint64_t ns)
+{
+    return ns > process->start_mono_ns ? (double)(ns - process->start_mono_ns) : 0;
+}
+
+static void add_place(struct xfa_message_items *items, const struct xfa_message_item *item,
+                      const struct xfa_message_spot *spot, double part)
+{
+    if (items->count >= XFW_MOST_CUTS) {
+        items->beyond = true;
+        return;
+    }
+    items->places =
+        xfa_room(items->places, &items->capacity, items->count + 1, sizeof *items->places);
+    items->places[items->count++] = (struct xfa_message_place){
+        .item = xfa_table_place(&items->all, item),
+        .process = spot->process->number,
+        .tid = spot->tid,
+        .of = (uint8_t)spot->of,
+        .at_ns = since_start(spot->process, spot->at_ns),
+        .began_ns = since_start(spot->process, spot->began_ns),
+        .most_ns = spot->of_two ? spot->message_ns / 2 : spot->message_ns,
+        .part = part,
+    };
+}
+
+struct xfa_message_item *xfa_message_items_add_all(struct xfa_message_items *items,
+                                                   const struct xfa_message_item_key *key,
+                                                   const struct xfa_message_spot *spots,
+                                                   size_t count)
 {
     struct xfa_message_item *item = xfa_table_get(&items->all, key);
     if (!item && items->all.count >= XFA_MOST_MESSAGE_ITEMS)
         return NULL;
     item = item ? item : xfa_table_put(&items->all, key);
     item->times++;
-    item->message_ns += message_ns;
-    if (items->count >= XFW_MOST_CUTS) {
-        items->beyond = true;
-        return item;
+    for (size_t i = 0; i < count; i++) {
+        item->message_ns += spots[i].message_ns;
+        add_place(items, item, &spots[i], 1 / (double)count);
     }
-    items->places =
-        xfa_room(items->places, &items->capacity, items->count + 1, sizeof *items->places);
-    items->places[items->count++] = (struct xfa_message_place){
-        .item = xfa_table_place(&items->all, item),
-        .process = process->number,
-        .tid = tid,
-        .at_ns = at_ns > process->start_mono_ns ? (double)(at_ns - process->start_mono_ns) : 0,
-        .message_ns = message_ns,
-    };
     return item;
+}
+
+struct xfa_message_item *xfa_message_items_add(struct xfa_message_items *items,
+                                               const struct xfa_message_item_key *key,
+                                               const struct xfa_message_spot *spot)
+{
+    return xfa_message_items_add_all(items, key, spot, 1);
 }
 
 struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysis,
@@ -116,10 +139,17 @@ struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
         const struct xfa_message_place *place = &items->places[i];
         if (!chosen[place->item])
             continue;
-        double ns = fmin(xfa_message_item(items, place->item)->saved_ns, place->message_ns);
+        double ns =
+            fmin(xfa_message_item(items, place->item)->saved_ns * place->part, place->most_ns);
         cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
         cuts[count++] = (struct xfw_cut){
-            place->process, place->tid, place->at_ns, {[XFW_LIKELY] = ns, [XFW_HIGH] = ns}};
+            .process = place->process,
+            .tid = place->tid,
+            .at_ns = place->at_ns,
+            .began_ns = place->began_ns,
+            .of = place->of,
+            .ns = {[XFW_LIKELY] = ns, [XFW_HIGH] = ns},
+        };
     }
     free(chosen);
     xfw_set_free(&sites);

@@ -31,8 +31,11 @@ struct xfa_message_items {
     struct xfa_message_place {
         uint32_t item, process;
         int32_t tid;
-        double at_ns;      /* since the process began to be recorded */
-        double message_ns; /* as above, of this one */
+        uint8_t of;      /* enum xfw_cut_of: what is sent, or received */
+        double at_ns;    /* of the call whose time it is, since the process began to be recorded */
+        double began_ns; /* of the call that began the message */
+        double most_ns;  /* of the call's time may go */
+        double part;     /* of what the item saves each time */
     } * places;
     size_t count, capacity;
     bool beyond; /* places were left out */
@@ -41,11 +44,25 @@ struct xfa_message_items {
 void xfa_message_items_init(struct xfa_message_items *items);
 void xfa_message_items_free(struct xfa_message_items *items);
 
+/* Where one of its messages lies in its process. Times are those of events. */
+struct xfa_message_spot {
+    const struct xfa_process *process;
+    int32_t tid;
+    enum xfw_cut_of of;
+    uint64_t at_ns, began_ns;
+    double message_ns;
+    bool of_two; /* the call does another message besides: half of its time may go */
+};
+
 /* One more of that key; NULL: there are too many. */
 struct xfa_message_item *xfa_message_items_add(struct xfa_message_items *items,
                                                const struct xfa_message_item_key *key,
-                                               const struct xfa_process *process, int32_t tid,
-                                               uint64_t at_ns, double message_ns);
+                                               const struct xfa_message_spot *spot);
+/* The same of several messages that save something together, each the same part of it. */
+struct xfa_message_item *xfa_message_items_add_all(struct xfa_message_items *items,
+                                                   const struct xfa_message_item_key *key,
+                                                   const struct xfa_message_spot *spots,
+                                                   size_t count);
 
 static inline struct xfa_message_item *xfa_message_item(const struct xfa_message_items *items,
                                                         size_t i)

@@ -9,12 +9,14 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/message_items.h"
 
-#define MOST_RUNS 64 /* of one process, that are open at one time */
+#define MOST_RUNS 64    /* of one process, that are open at one time */
+#define MOST_SPOTS 4096 /* of a run; it ends there */
 #define LEAST_PART 0.5
 
 enum judged { NOT_JUDGED, MERGED };
@@ -22,8 +24,9 @@ enum judged { NOT_JUDGED, MERGED };
 struct run { /* of messages */
     struct xfa_message_item_key key;
     int32_t tid;
-    uint64_t count, bytes, last_ns;
-    double ns;
+    uint64_t count, bytes;
+    struct xfa_message_spot *spots;
+    size_t capacity;
 };
 
 struct small_messages {
@@ -42,12 +45,12 @@ static void close_run(struct small_messages *self, unsigned i)
     const struct run *run = &self->runs[i];
     struct xfa_message_item *item =
         run->count < 2 ? NULL
-                       : xfa_message_items_add(&self->items, &run->key, self->process, run->tid,
-                                               run->last_ns, run->ns);
+                       : xfa_message_items_add_all(&self->items, &run->key, run->spots, run->count);
     if (item) {
         item->messages += run->count;
         item->bytes = xfa_add(item->bytes, run->bytes);
     }
+    free(run->spots);
     self->runs[i] = self->runs[--self->count];
 }
 
@@ -82,10 +85,16 @@ static void sent(struct small_messages *self, const struct xfa_event *event)
     if (i == self->count)
         self->runs[self->count++] = (struct run){.key = key, .tid = event->tid};
     struct run *run = &self->runs[i];
-    run->count++;
+    run->spots = xfa_room(run->spots, &run->capacity, run->count + 1, sizeof *run->spots);
+    run->spots[run->count++] = (struct xfa_message_spot){.process = self->process,
+                                                         .tid = event->tid,
+                                                         .of = XFW_CUT_SENT,
+                                                         .at_ns = event->start_ns,
+                                                         .began_ns = event->start_ns,
+                                                         .message_ns = xfa_event_ns(event)};
     run->bytes = xfa_add(run->bytes, event->bytes);
-    run->ns += xfa_event_ns(event);
-    run->last_ns = event->start_ns;
+    if (run->count == MOST_SPOTS)
+        close_run(self, i);
 }
 
 /* ---- the observer -----------------------------------------------------------------------------
@@ -152,9 +161,11 @@ static struct xfa_observer observe(void *self)
     };
 }
 
-static void release(void *self)
+static void release(void *of)
 {
-    xfa_message_items_free(&((struct small_messages *)self)->items);
+    struct small_messages *self = of;
+    close_runs(self, 0, true); /* of a walk that was broken off */
+    xfa_message_items_free(&self->items);
 }
 
 /* ---- the finding ------------------------------------------------------------------------------

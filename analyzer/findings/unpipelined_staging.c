@@ -29,8 +29,10 @@ struct half {
     uint64_t start_ns, end_ns;
     int32_t tid;
     bool used, done;                 /* done: a copy that was waited for */
+    bool of_two;                     /* a message of a call that also sends */
     double ns;                       /* of copy and wait; of the message */
     uint64_t at_ns;                  /* where the message's time lies */
+    uint64_t began_ns;               /* when the message began */
     struct xfa_message_item_key key; /* of a message */
 };
 
@@ -69,16 +71,26 @@ static bool is_host(unsigned memory)
 /* ---- pieces -----------------------------------------------------------------------------------
  */
 
-static void add_piece(struct staging *self, const struct xfa_message_item_key *key, int32_t tid,
-                      uint64_t at_ns, uint64_t bytes, double message_ns, double copy_ns)
+static void add_piece(struct staging *self, const struct xfa_message_item_key *key,
+                      struct xfa_message_spot spot, uint64_t bytes, double copy_ns)
 {
-    struct xfa_message_item *item =
-        xfa_message_items_add(&self->items, key, self->process, tid, at_ns, message_ns);
+    spot.process = self->process;
+    struct xfa_message_item *item = xfa_message_items_add(&self->items, key, &spot);
     if (!item)
         return;
     item->messages++;
     item->bytes = xfa_add(item->bytes, bytes);
     item->copy_ns += copy_ns;
+}
+
+static struct xfa_message_spot spot_of(const struct half *received)
+{
+    return (struct xfa_message_spot){.tid = received->tid,
+                                     .of = XFW_CUT_GOT,
+                                     .at_ns = received->at_ns,
+                                     .began_ns = received->began_ns,
+                                     .message_ns = received->ns,
+                                     .of_two = received->of_two};
 }
 
 /* The last one of the thread that the range lies in; NULL: none. It is used then. */
@@ -151,8 +163,14 @@ static void sent(struct staging *self, const struct xfa_event *event)
     if (event->flags & XFT_ASYNC)
         begin_request(self, event, &half, true);
     else
-        add_piece(self, &half.key, event->tid, event->start_ns, event->bytes, xfa_event_ns(event),
-                  half.ns);
+        add_piece(self, &half.key,
+                  (struct xfa_message_spot){.tid = event->tid,
+                                            .of = XFW_CUT_SENT,
+                                            .at_ns = event->start_ns,
+                                            .began_ns = event->start_ns,
+                                            .message_ns = xfa_event_ns(event),
+                                            .of_two = message->what == XFT_MESSAGE_SENDRECV},
+                  event->bytes, half.ns);
 }
 
 static void received(struct staging *self, const struct xfa_event *event)
@@ -170,6 +188,8 @@ static void received(struct staging *self, const struct xfa_event *event)
                         .done = true,
                         .ns = xfa_event_ns(event),
                         .at_ns = event->start_ns,
+                        .began_ns = event->start_ns,
+                        .of_two = message->what == XFT_MESSAGE_SENDRECV,
                         .key = key_of(self, event, message->from, XFT_RANK_NONE, bytes)};
     if (event->flags & XFT_ASYNC)
         begin_request(self, event, &half, false);
@@ -185,8 +205,13 @@ static void ended(struct staging *self, const struct xfa_event *event)
     request->open = false;
     double waited = xfa_event_ns(event);
     if (request->sends) {
-        add_piece(self, &request->key, event->tid, event->start_ns,
-                  request->half.end - request->half.first, waited, request->half.ns);
+        add_piece(self, &request->key,
+                  (struct xfa_message_spot){.tid = event->tid,
+                                            .of = XFW_CUT_SENT,
+                                            .at_ns = event->start_ns,
+                                            .began_ns = request->start_ns,
+                                            .message_ns = waited},
+                  request->half.end - request->half.first, request->half.ns);
         return;
     }
     struct half half = request->half;
@@ -222,8 +247,7 @@ static void copied_up(struct staging *self, const struct xfa_event *event)
     if (!half)
         return;
     if (event->transfer.blocks) {
-        add_piece(self, &half->key, half->tid, half->at_ns, event->bytes, half->ns,
-                  xfa_event_ns(event));
+        add_piece(self, &half->key, spot_of(half), event->bytes, xfa_event_ns(event));
         return;
     }
     self->uploads[self->next_upload] = (struct upload){*half, event->start_ns, true};
@@ -255,8 +279,7 @@ static void waited(struct staging *self, const struct xfa_event *event)
         }
         if (up->open && up->half.tid == event->tid) {
             up->open = false;
-            add_piece(self, &up->half.key, up->half.tid, up->half.at_ns,
-                      up->half.end - up->half.first, up->half.ns,
+            add_piece(self, &up->half.key, spot_of(&up->half), up->half.end - up->half.first,
                       (double)(event->end_ns - up->start_ns));
         }
     }
@@ -283,9 +306,9 @@ static void event(void *of, const struct xfa_event *event)
             ended(self, event);
         break;
     default: /* MESSAGE */
-        if (event->message.what == XFT_MESSAGE_SEND && !failed)
+        if (xfa_message_sends(event->message.what) && !failed)
             sent(self, event);
-        if (event->message.what == XFT_MESSAGE_RECV && !failed)
+        if (xfa_message_receives(event->message.what) && !failed)
             received(self, event);
     }
 }

@@ -7,6 +7,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/achievable.h"
+#include "xferscope/profile_network.h"
 
 /* ---- one that was asked for ------------------------------------------------------------------ */
 
@@ -125,6 +126,32 @@ static void look_up(struct xfa_machine_profile *taken, const struct xfa_profile_
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* The other profile's network, in place of its own. Without a profile the other one is it: of its
+ * machine it tells nothing. */
+static void take_network(struct xfa_machine_profile *taken, const char *path)
+{
+    char error[1024] = "";
+    struct xfp_profile *other = xfp_read_file(path, error, sizeof error);
+    if (!other || !other->network) {
+        free(taken->problem);
+        taken->problem =
+            other ? xfa_print("%s has no network", path) : xfa_kept(error, strlen(error));
+        xfp_free(other);
+        return;
+    }
+    if (!taken->profile) {
+        taken->profile = other;
+        free(taken->path);
+        taken->path = xfa_text(path);
+        taken->by = "option";
+        return;
+    }
+    xfp_net_free(taken->profile->network);
+    taken->profile->network = other->network;
+    other->network = NULL;
+    xfp_free(other);
+}
+
 void xfa_machine_profile_take(struct xfa_machine_profile *taken,
                               const struct xfa_profile_request *request)
 {
@@ -137,6 +164,8 @@ void xfa_machine_profile_take(struct xfa_machine_profile *taken,
         if (!request->may_lack || access(request->named, F_OK) == 0)
             read_asked(taken, "option");
     }
+    if (request->network)
+        take_network(taken, request->network);
 }
 
 void xfa_machine_profile_tell(const struct xfa_machine_profile *taken,

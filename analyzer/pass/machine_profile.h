@@ -14,6 +14,7 @@
 
 struct xfa_profile_request {
     const char *named;         /* NULL: look it up */
+    const char *network;       /* a profile whose network is taken; NULL: the profile's own */
     bool none;                 /* do not */
     bool may_lack;             /* one that was named need not be there yet */
     const char *const *traces; /* of the run, or of all runs; borrowed */

@@ -371,6 +371,7 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
             pass->observers[i].end(pass->observers[i].self, process);
     const struct span *span = span_of(pass, process);
     process->has_ranges = span->kinds[XFT_EVENT_RANGE_BEGIN] > 0;
+    process->has_messages = span->kinds[XFT_EVENT_MESSAGE] > 0;
     xfa_process_close(process, span->first_ns, span->last_ns);
 }
 

@@ -151,16 +151,27 @@ static char *sampled_text(const struct xfw_whatif *whatif)
                      xfa_time_text(within, whatif->sample_error_ns));
 }
 
+/* "; 2 processes together, by 160 messages" or "". */
+static char *together_text(const struct xfw_whatif *whatif)
+{
+    const struct xfw_ranks *ranks = &whatif->ranks;
+    if (ranks->processes == 0)
+        return xfa_text("");
+    return xfa_print("; %zu processes together, by %" PRIu64 " message%s", ranks->processes,
+                     ranks->messages, ranks->messages == 1 ? "" : "s");
+}
+
 char *xfa_check_text(const struct xfw_whatif *whatif)
 {
     char off[XFA_PERCENT_CHARS], takes[XFA_UNIT_CHARS];
-    char *sampled = sampled_text(whatif);
-    char *text = xfa_print("replayed unchanged: %s off%s; without what recording cost%s: %s%s",
+    char *sampled = sampled_text(whatif), *together = together_text(whatif);
+    char *text = xfa_print("replayed unchanged: %s off%s; without what recording cost%s: %s%s%s",
                            xfa_percent_text(off, whatif->error, 1),
                            whatif->marked ? ", which makes all savings uncertain" : "",
                            whatif->recording_known ? "" : " (as far as that is known)",
-                           xfa_time_text(takes, whatif->alone_ns), sampled);
+                           xfa_time_text(takes, whatif->alone_ns), sampled, together);
     free(sampled);
+    free(together);
     return text;
 }
 

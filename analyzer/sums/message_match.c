@@ -92,34 +92,41 @@ static bool is_collective(const struct xfa_kept_message *all, size_t count)
     return true;
 }
 
-typedef void use_group(struct matching *m, const struct xfa_kept_message *all, size_t count);
-
-static void alone(struct matching *m, const struct xfa_kept_message *all, size_t count)
+static void alone(void *self, const struct xfa_kept_message *all, size_t count)
 {
+    struct matching *m = self;
     (void)all;
     m->matched->alone += count;
 }
 
-static void each_group(struct matching *m, use_group *pair, use_group *collective, use_group *other)
+static void each_group(const struct xfa_messages *messages, xfa_matched_fn *pair,
+                       xfa_matched_fn *collective, xfa_matched_fn *other, void *self)
 {
-    const struct xfa_kept_message *kept = m->messages->kept;
-    for (size_t at = 0, next; at < m->messages->kept_count; at = next) {
-        for (next = at + 1; next < m->messages->kept_count && kept[next].n == kept[at].n &&
+    const struct xfa_kept_message *kept = messages->kept;
+    for (size_t at = 0, next; at < messages->kept_count; at = next) {
+        for (next = at + 1; next < messages->kept_count && kept[next].n == kept[at].n &&
                             kept[next].channel == kept[at].channel;)
             next++;
-        use_group *use = is_pair(&kept[at], next - at)         ? pair
-                         : is_collective(&kept[at], next - at) ? collective
-                                                               : other;
+        xfa_matched_fn *use = is_pair(&kept[at], next - at)         ? pair
+                              : is_collective(&kept[at], next - at) ? collective
+                                                                    : other;
         if (use)
-            use(m, &kept[at], next - at);
+            use(self, &kept[at], next - at);
     }
+}
+
+void xfa_matched_each(const struct xfa_messages *messages, xfa_matched_fn *pair,
+                      xfa_matched_fn *collective, void *self)
+{
+    each_group(messages, pair, collective, NULL, self);
 }
 
 /* ---- clocks -----------------------------------------------------------------------------------
  */
 
-static void span_of(struct matching *m, const struct xfa_kept_message *all, size_t count)
+static void span_of(void *self, const struct xfa_kept_message *all, size_t count)
 {
+    struct matching *m = self;
     struct xfa_host_clocks *clocks = &m->matched->clocks;
     for (size_t i = 0; i < count; i++) {
         xfa_host_clocks_span(clocks, process_of(m, &all[i])->host,
@@ -138,24 +145,18 @@ static void bound(struct matching *m, const struct xfa_kept_message *from,
                           wall_ns(m, to, to->end_ns));
 }
 
-static void bound_pair(struct matching *m, const struct xfa_kept_message *all, size_t count)
+static void bound_pair(void *self, const struct xfa_kept_message *all, size_t count)
 {
+    struct matching *m = self;
     (void)count;
     bound(m, &all[0], &all[1]);
 }
 
-/* Each rank needs what all others gave. */
-static bool is_of_all(unsigned what)
-{
-    return what == XFT_MESSAGE_BARRIER || what == XFT_MESSAGE_ALLREDUCE ||
-           what == XFT_MESSAGE_ALLGATHER || what == XFT_MESSAGE_ALLTOALL ||
-           what == XFT_MESSAGE_REDUCE_SCATTER;
-}
-
 /* Of many ranks each with the next one, and with the first. */
-static void bound_collective(struct matching *m, const struct xfa_kept_message *all, size_t count)
+static void bound_collective(void *self, const struct xfa_kept_message *all, size_t count)
 {
-    if (!is_of_all(all->what))
+    struct matching *m = self;
+    if (!xfa_message_is_of_all(all->what))
         return;
     for (size_t i = 1; i < count; i++) {
         const struct xfa_kept_message *pairs[2] = {&all[i - 1], &all[0]};
@@ -176,8 +177,8 @@ static void set_clocks(struct matching *m)
         from = begin < from ? begin : from;
     }
     xfa_host_clocks_init(&m->matched->clocks, m->messages->run, from);
-    each_group(m, span_of, span_of, NULL);
-    each_group(m, bound_pair, bound_collective, NULL);
+    each_group(m->messages, span_of, span_of, NULL, m);
+    each_group(m->messages, bound_pair, bound_collective, NULL, m);
     xfa_host_clocks_solve(&m->matched->clocks);
 }
 
@@ -277,8 +278,9 @@ static void time_pair(struct matching *m, const struct xfa_kept_message *sent,
 }
 
 /* Of a call that sends and receives its wait is that of its receive. */
-static void tell_pair(struct matching *m, const struct xfa_kept_message *all, size_t count)
+static void tell_pair(void *self, const struct xfa_kept_message *all, size_t count)
 {
+    struct matching *m = self;
     const struct xfa_kept_message *sent = &all[0], *got = &all[1];
     (void)count;
     m->matched->messages++;
@@ -305,8 +307,9 @@ static const struct xfa_kept_message *last_of(const struct matching *m,
     return last;
 }
 
-static void tell_collective(struct matching *m, const struct xfa_kept_message *all, size_t count)
+static void tell_collective(void *self, const struct xfa_kept_message *all, size_t count)
 {
+    struct matching *m = self;
     const struct xfa_kept_message *last = last_of(m, all, count);
     double came = common_ns(m, last, last->begin_ns), others = 0;
     bool told = true;
@@ -441,7 +444,7 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     if (messages->kept_count)
         qsort(messages->kept, messages->kept_count, sizeof *messages->kept, by_channel);
     set_clocks(&m);
-    each_group(&m, tell_pair, tell_collective, alone);
+    each_group(messages, tell_pair, tell_collective, alone, &m);
     find_slow(&m);
     xfa_table_free(&m.cells);
     xfa_table_free(&m.peers);

@@ -54,4 +54,17 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
                         const struct xfa_achievable *achievable);
 void xfa_matched_free(struct xfa_matched *matched);
 
+/* Each rank needs what all others gave. */
+static inline bool xfa_message_is_of_all(unsigned what)
+{
+    return what == XFT_MESSAGE_BARRIER || what == XFT_MESSAGE_ALLREDUCE ||
+           what == XFT_MESSAGE_ALLGATHER || what == XFT_MESSAGE_ALLTOALL ||
+           what == XFT_MESSAGE_REDUCE_SCATTER;
+}
+
+/* What was matched, once more: a send and its receive, or a collective of all its ranks by rank. */
+typedef void xfa_matched_fn(void *self, const struct xfa_kept_message *all, size_t count);
+void xfa_matched_each(const struct xfa_messages *messages, xfa_matched_fn *pair,
+                      xfa_matched_fn *collective, void *self);
+
 #endif

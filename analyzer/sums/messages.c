@@ -227,16 +227,6 @@ static uint32_t keep_side(struct xfa_messages *messages, struct xfa_kept_message
     return keep(messages, &one);
 }
 
-static bool sends(unsigned what)
-{
-    return what == XFT_MESSAGE_SEND || what == XFT_MESSAGE_SENDRECV;
-}
-
-static bool receives(unsigned what)
-{
-    return what == XFT_MESSAGE_RECV || what == XFT_MESSAGE_SENDRECV;
-}
-
 /* A receive whose sender is known. Of any tag it takes what another receive would have had. */
 static uint32_t keep_receive(struct xfa_messages *messages, struct xfa_kept_message one,
                              uint32_t from, uint32_t tag,
@@ -263,12 +253,12 @@ static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event 
     if (xft_message_is_collective(message->what))
         return keep_side(messages, one, XFA_TAKES_PART,
                          channel_of(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0), communicator);
-    if (sends(message->what) && message->to < XFT_RANK_ANY)
+    if (xfa_message_sends(message->what) && message->to < XFT_RANK_ANY)
         kept =
             keep_side(messages, one, XFA_SENDS,
                       channel_of(communicator, communicator->rank, message->to, tag), communicator);
     one.bytes = message->arrives;
-    if (receives(message->what) && (one.blocks || message->from != XFT_RANK_ANY))
+    if (xfa_message_receives(message->what) && (one.blocks || message->from != XFT_RANK_ANY))
         kept = keep_receive(messages, one, message->from, tag, communicator);
     return kept;
 }
@@ -285,7 +275,7 @@ static void begin_request(struct xfa_messages *messages, const struct xfa_event 
     request->row = row;
     request->kept = kept;
     request->communicator = event->message.communicator;
-    request->any = receives(event->message.what) && event->message.from == XFT_RANK_ANY;
+    request->any = xfa_message_receives(event->message.what) && event->message.from == XFT_RANK_ANY;
     request->tag = (uint32_t)event->message.tag;
 }
 
@@ -347,7 +337,7 @@ static void take_end(struct xfa_messages *messages, const struct xfa_event *even
     struct xfa_message_row *row = row_at(messages, request->row);
     if (event->flags & XFT_FAILED)
         row->failed++;
-    else if (receives(row->key.what))
+    else if (xfa_message_receives(row->key.what))
         row->arrived = xfa_add(row->arrived, event->message_end.arrived);
     complete(messages, event, request);
 }
@@ -404,7 +394,7 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
     }
     if (failed)
         return;
-    bool ends_later = event->flags & XFT_ASYNC && receives(message->what);
+    bool ends_later = event->flags & XFT_ASYNC && xfa_message_receives(message->what);
     row->sent = xfa_add(row->sent, event->bytes);
     row->arrived = xfa_add(row->arrived, ends_later ? 0 : message->arrives);
     messages->all_sent = xfa_add(messages->all_sent, event->bytes);

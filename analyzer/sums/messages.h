@@ -58,6 +58,15 @@ struct xfa_message_row {
 
 enum xfa_message_side { XFA_SENDS, XFA_RECEIVES, XFA_TAKES_PART };
 
+static inline bool xfa_message_sends(unsigned what) /* enum xft_message: to one other rank */
+{
+    return what == XFT_MESSAGE_SEND || what == XFT_MESSAGE_SENDRECV;
+}
+static inline bool xfa_message_receives(unsigned what)
+{
+    return what == XFT_MESSAGE_RECV || what == XFT_MESSAGE_SENDRECV;
+}
+
 /* A call that may be matched. Times are of the process's clock. */
 struct xfa_kept_message {
     uint64_t channel; /* hash of communicator, ranks and tag */

@@ -9,6 +9,7 @@
 struct xfw_gather {
     struct xfw_gather_sink sink; /* its functions are NULL: there is none */
     bool plays, samples;
+    bool messages, has_messages; /* they are ops; any came */
     struct xfw_ops *ops;
     size_t most;               /* bytes that may be kept */
     struct xfw_op_store *kept; /* NULL: nothing is kept */
@@ -72,8 +73,9 @@ static void end_batch(struct xfw_gather *gather, bool last)
         give_up(gather);
 }
 
-/* Times of ranges are sums over all that they have in them: nothing may be left out. */
-static void meet_range(struct xfw_gather *gather)
+/* Times of ranges are sums over all that they have in them, and each message is waited for: nothing
+ * may be left out. */
+static void leave_nothing_out(struct xfw_gather *gather)
 {
     struct xfw_share share = xfw_sample_share(gather->at->sample);
     if (share.played < share.came && !gather->plays)
@@ -90,8 +92,9 @@ static void take_op(void *self, const struct xfw_op *op)
     at->last_ns = xfw_max(at->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(at, op);
-    if (op->what == XFW_RANGE && at->sample)
-        meet_range(gather);
+    gather->has_messages = gather->has_messages || op->what == XFW_MESSAGE;
+    if ((op->what == XFW_RANGE || op->what == XFW_MESSAGE) && at->sample)
+        leave_nothing_out(gather);
     gather->batch[gather->batch_count++] = *op;
     if (gather->batch_count == XFW_BATCH)
         end_batch(gather, false);
@@ -114,7 +117,7 @@ static void begin_process(void *self, struct xfa_process *process)
     xfw_sample_free(gather->at->sample);
     free(gather->at->ranges);
     *gather->at = (struct xfw_gathered){0};
-    if (gather->samples && !process->has_ranges)
+    if (gather->samples && !process->has_ranges && !(gather->messages && process->has_messages))
         gather->at->sample = xfw_sample_new(calls_of(process));
     if (gather->plays)
         gather->sink.process(gather->sink.self, process);
@@ -150,6 +153,9 @@ struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_ga
     gather->batch = xfa_alloc(XFW_BATCH * sizeof *gather->batch);
     const struct xfw_sink ops = {begin_process, take_op, end_process, gather};
     gather->ops = xfw_ops_new(&ops);
+    gather->messages = gather->kept && !sink;
+    if (gather->messages)
+        xfw_ops_take_messages(gather->ops);
     if (!gather->kept)
         give_up(gather);
     return gather;
@@ -175,6 +181,11 @@ struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
     struct xfa_observer observer = xfw_ops_observer(gather->ops);
     observer.aside = !gather->plays; /* who plays looks for sites */
     return observer;
+}
+
+bool xfw_gather_has_messages(const struct xfw_gather *gather)
+{
+    return gather->has_messages;
 }
 
 size_t xfw_gather_most(const struct xfw_gather *gather)

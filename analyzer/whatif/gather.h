@@ -42,7 +42,7 @@ struct xfw_gather_sink {
 
 struct xfw_gather;
 /* most: bytes of ops that may be kept, 0: none. samples: ops may be left out. sink: copied; NULL:
- * nobody plays them now. */
+ * nobody plays them now, and those that are kept have calls of MPI, too (ops_messages.h). */
 struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_gather_sink *sink);
 void xfw_gather_free(struct xfw_gather *gather);
 
@@ -53,6 +53,8 @@ size_t xfw_gather_most(const struct xfw_gather *gather); /* bytes that it may ke
 
 /* All ops of the run that are to be played; NULL: they are not kept. */
 struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run);
+/* Calls of MPI are among them: they are to be played together (together.h). */
+bool xfw_gather_has_messages(const struct xfw_gather *gather);
 /* Some ops may have been left out. */
 bool xfw_gather_left_out(const struct xfw_gather *gather);
 /* Of a process that was walked over, by its number in the run; lasts until the next process. */

@@ -35,10 +35,12 @@ enum xfw_what {
     XFW_GRAPH,         /* a launched graph, as one piece of work */
     XFW_HOST_FUNCTION, /* cudaLaunchHostFunc: the stream calls a function of the host */
     XFW_PREFETCH,
-    XFW_RECORD, /* of a CUDA event */
-    XFW_WAIT,   /* a stream waits for a CUDA event */
-    XFW_QUERY,  /* the query that found the work done; the thread had polled until then */
-    XFW_RANGE,  /* a phase (NVTX range) begins or ends */
+    XFW_RECORD,  /* of a CUDA event */
+    XFW_WAIT,    /* a stream waits for a CUDA event */
+    XFW_QUERY,   /* the query that found the work done; the thread had polled until then */
+    XFW_RANGE,   /* a phase (NVTX range) begins or ends */
+    XFW_MESSAGE, /* a message or collective of MPI begins, or a call returns that waited for it:
+                    only where ranks are played together (together.h) */
 };
 
 /* What the call waits for before it returns. */
@@ -49,7 +51,11 @@ enum xfw_awaits {
     XFW_AWAITS_STREAM,
     XFW_AWAITS_EVENT,
     XFW_AWAITS_DEVICE, /* all streams */
+    XFW_AWAITS_RANKS,  /* that others have begun their part of a message (board.h) */
 };
+
+/* Parts of a message that have begun: in a collective all that count are sent. */
+enum xfw_of_ranks { XFW_OF_SENT = 1, XFW_OF_GOT = 2 };
 
 /* The engine of a GPU that does the work. */
 enum xfw_engine {
@@ -69,6 +75,7 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 #define XFW_QUEUED_NS 5000.0
 
 #define XFW_NONE UINT32_MAX
+#define XFW_ANY_SIDE 0xff
 
 /* The process's streams have even numbers. The odd ones are for streams that the program is taken to
  * have made, one for each of its threads: all changes treat them as the process's. */
@@ -94,11 +101,14 @@ struct xfw_op {
     bool exclusive;      /* its engine does nothing else meanwhile */
     bool first;          /* the first op of a thread that no other thread is seen to have started */
     bool one_engine;     /* its GPU copies in one direction at a time */
-    bool begins;         /* XFW_RANGE: the range begins; else it ends */
+    bool begins;         /* XFW_RANGE, XFW_MESSAGE: it begins; else it ends */
     bool made_up;        /* inserted by a change: not in the trace */
     bool overtook;       /* it ran before work that another thread had begun to submit earlier */
     bool last_piece;     /* the device's record is of the last piece of a copy */
     bool in_one;         /* a 2D copy that a change has made contiguous */
+    uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
+    uint8_t of_ranks;    /* likewise: sum of enum xfw_of_ranks, what begins or is awaited */
+    bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */
     int16_t peer;        /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
@@ -130,8 +140,8 @@ struct xfw_op {
     /* What changes ask. */
     uint32_t class;     /* of a transfer (pass/class.h); XFW_NONE */
     uint64_t transfer;  /* its number among the process's transfers, from 0 */
-    uint64_t bytes;     /* of copies, memsets, allocations, registrations */
-    uint64_t src, dst;  /* addresses */
+    uint64_t bytes;     /* of copies, memsets, allocations, registrations, messages that begin */
+    uint64_t src, dst;  /* addresses; 0: none */
     uint64_t threads;   /* of a kernel */
     uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0: not known */
     uint32_t name;      /* of a kernel: id in NAMES; 0: not known */
@@ -139,6 +149,14 @@ struct xfw_op {
     uint32_t stack;     /* the trace's id, as long as the site was not looked for; 0: none */
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
+
+    /* XFW_MESSAGE. wake_ns is how long it is under way, from when what is awaited has begun to when
+     * the call returns. */
+    double began_ns;  /* start of the call that began it, as recorded */
+    double less_ns;   /* a change: it is under way for so much less */
+    double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
+    uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
+    uint32_t reserved;
 
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu;          /* where its stream was made; -1: not known */
@@ -198,6 +216,7 @@ static inline struct xfw_op xfw_op_none(void)
         .range = XFW_NONE,
         .class = XFW_NONE,
         .site = XFW_NONE,
+        .slot = XFW_NONE,
         .device_start_ns = NAN,
         .device_end_ns = NAN,
     };

@@ -25,6 +25,12 @@ union words {
     uint64_t words[WORDS];
 };
 
+struct xfw_op_reader {
+    const struct xfw_op_store *store;
+    size_t chunk, at, process;
+    union words before[ALIKE];
+};
+
 struct xfw_op_store {
     unsigned char **chunks;
     size_t count, capacity, most; /* most: of them */
@@ -33,10 +39,11 @@ struct xfw_op_store {
     struct end {
         double end_ns;
         uint64_t ranges[XFW_RANGES];
-    } * ends; /* by process */
+        size_t next_chunk, next_at; /* where the next process begins */
+    } * ends;                       /* by process */
     size_t end_count, end_capacity;
     union words before[ALIKE];
-    size_t chunk, at, process; /* where it is read */
+    struct xfw_op_reader reader; /* of one process after the other */
 };
 
 size_t xfw_op_store_room(void)
@@ -177,16 +184,13 @@ void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t 
         xfa_room(store->ends, &store->end_capacity, store->end_count + 1, sizeof *store->ends);
     struct end *end = &store->ends[store->end_count++];
     end->end_ns = end_ns;
+    end->next_chunk = store->count - 1;
+    end->next_at = store->used;
+    memset(store->before, 0, sizeof store->before); /* each process can be read by itself */
     memcpy(end->ranges, ranges, sizeof end->ranges);
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
-
-void xfw_op_store_rewind(struct xfw_op_store *store)
-{
-    memset(store->before, 0, sizeof store->before);
-    store->chunk = store->at = store->process = 0;
-}
 
 static int64_t difference_at(const unsigned char *at, unsigned bytes)
 {
@@ -208,17 +212,24 @@ static uint64_t changed_by(uint64_t from, unsigned how, int64_t difference)
     return from;
 }
 
-bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op)
+/* The chunk of the last op has no more, but that another one follows. */
+static void go_on(struct xfw_op_reader *reader)
 {
-    if (store->chunks[store->chunk][store->at] == NEXT) {
-        store->chunk++;
-        store->at = 0;
-    }
-    const unsigned char *begin = store->chunks[store->chunk] + store->at, *at = begin;
+    const struct xfw_op_store *store = reader->store;
+    if (store->chunks[reader->chunk][reader->at] != NEXT)
+        return;
+    reader->chunk++;
+    reader->at = 0;
+}
+
+bool xfw_op_reader_next(struct xfw_op_reader *reader, struct xfw_op *op)
+{
+    go_on(reader);
+    const unsigned char *begin = reader->store->chunks[reader->chunk] + reader->at, *at = begin;
     uint64_t changed;
     if (*at == OVER)
         return false;
-    union words *now = &store->before[*at];
+    union words *now = &reader->before[*at];
     memcpy(&changed, at + 1, WORD);
     at += 1 + WORD;
     for (; changed; changed &= changed - 1) {
@@ -228,14 +239,50 @@ bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op)
         at += 1 + bytes;
     }
     *op = now->op;
-    store->at += (size_t)(at - begin);
+    reader->at += (size_t)(at - begin);
     return true;
+}
+
+const uint64_t *xfw_op_reader_over(const struct xfw_op_reader *reader, double *end_ns)
+{
+    const struct end *end = &reader->store->ends[reader->process];
+    *end_ns = end->end_ns;
+    return end->ranges;
+}
+
+struct xfw_op_reader *xfw_op_reader_new(const struct xfw_op_store *store, size_t process)
+{
+    struct xfw_op_reader *reader = xfa_alloc(sizeof *reader);
+    reader->store = store;
+    reader->process = process;
+    if (process > 0) {
+        reader->chunk = store->ends[process - 1].next_chunk;
+        reader->at = store->ends[process - 1].next_at;
+    }
+    return reader;
+}
+
+void xfw_op_reader_free(struct xfw_op_reader *reader)
+{
+    free(reader);
+}
+
+void xfw_op_store_rewind(struct xfw_op_store *store)
+{
+    store->reader = (struct xfw_op_reader){.store = store};
+}
+
+bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op)
+{
+    return xfw_op_reader_next(&store->reader, op);
 }
 
 const uint64_t *xfw_op_store_over(struct xfw_op_store *store, double *end_ns)
 {
-    const struct end *end = &store->ends[store->process++];
-    store->at++;
-    *end_ns = end->end_ns;
-    return end->ranges;
+    struct xfw_op_reader *reader = &store->reader;
+    const uint64_t *ranges = xfw_op_reader_over(reader, end_ns);
+    reader->process++;
+    reader->at++;
+    memset(reader->before, 0, sizeof reader->before);
+    return ranges;
 }

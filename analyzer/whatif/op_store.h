@@ -37,4 +37,11 @@ void xfw_op_store_rewind(struct xfw_op_store *store);
 bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op);
 const uint64_t *xfw_op_store_over(struct xfw_op_store *store, double *end_ns);
 
+/* The same of one process, by its place in the order in which they were stored, beside others. */
+struct xfw_op_reader;
+struct xfw_op_reader *xfw_op_reader_new(const struct xfw_op_store *store, size_t process);
+void xfw_op_reader_free(struct xfw_op_reader *reader); /* NULL is allowed */
+bool xfw_op_reader_next(struct xfw_op_reader *reader, struct xfw_op *op);
+const uint64_t *xfw_op_reader_over(const struct xfw_op_reader *reader, double *end_ns);
+
 #endif

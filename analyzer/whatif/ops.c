@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op_numbers.h"
+#include "analyzer/whatif/ops_messages.h"
 #include "analyzer/whatif/ops_queue.h"
 #include "analyzer/whatif/recording_cost.h"
 
@@ -21,6 +22,8 @@ struct xfw_ops {
     uint32_t records;          /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
     bool stopped;
+    bool messages; /* are ops, too */
+    struct xfw_held held;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -39,6 +42,11 @@ void xfw_ops_free(struct xfw_ops *ops)
     xfw_numbers_free(&ops->numbers);
     xfw_ops_queue_free(ops->queue);
     free(ops);
+}
+
+void xfw_ops_take_messages(struct xfw_ops *ops)
+{
+    ops->messages = true;
 }
 
 bool xfw_ops_range_name(const struct xfw_ops *ops, uint32_t range, uint64_t *name)
@@ -218,6 +226,26 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     xfw_ops_queue_push(ops->queue, &op);
 }
 
+static void message(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    bool counts = event->kind == XFT_EVENT_MESSAGE_END ||
+                  (event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
+                   event->message.what != XFT_MESSAGE_WAIT);
+    if (!counts || event->flags & XFT_FAILED)
+        return;
+    struct xfw_op op = begin_op(ops, event, XFW_MESSAGE);
+    add_costs(ops, &op, false);
+    xfw_message_take(&ops->held, ops->queue, event, &op);
+}
+
+/* The pass is at this time: calls of MPI that ended before are over. */
+static void reach(struct xfw_ops *ops, uint64_t now_ns)
+{
+    xfw_ops_queue_at(ops->queue, now_ns);
+    if (ops->held.count)
+        xfw_held_let_go(&ops->held, ops->queue, xfw_ops_queue_time(ops->queue, now_ns));
+}
+
 static void range(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_op op = begin_op(ops, event, XFW_RANGE);
@@ -392,6 +420,10 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
     case XFT_EVENT_RANGE_END:
         range(ops, event);
         break;
+    case XFT_EVENT_MESSAGE:
+    case XFT_EVENT_MESSAGE_END:
+        message(ops, event);
+        break;
     case XFT_EVENT_STREAM:
         xfw_make_stream(&ops->numbers, event);
         call(ops, event);
@@ -407,7 +439,7 @@ static void observe_event(void *self, const struct xfa_event *event)
     struct xfw_ops *ops = self;
     if (ops->stopped)
         return;
-    xfw_ops_queue_at(ops->queue, event->start_ns);
+    reach(ops, event->start_ns);
     if (!take_record(ops, event))
         take_call(ops, event);
     xfw_ops_queue_release(ops->queue, false);
@@ -469,7 +501,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     const struct xfa_device_copy *device = &transfer->device;
     if (ops->stopped)
         return;
-    xfw_ops_queue_at(ops->queue, event->start_ns);
+    reach(ops, event->start_ns);
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
         note_graph_copy(ops, event);
@@ -516,14 +548,19 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->transfers = 0;
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
+    ops->held.count = 0;
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    return ops->stopped ? 0 : XFA_ALL_KINDS;
+    if (ops->stopped)
+        return 0;
+    bool one_of_several = process->rank.known && process->rank.size != 1;
+    return one_of_several ? XFA_ALL_KINDS : XFA_ALL_KINDS & ~XFA_KINDS_OF_MESSAGES;
 }
 
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
+    xfw_held_let_go(&ops->held, ops->queue, INFINITY);
     xfw_ops_queue_release(ops->queue, true);
     double end = process->end_mono_ns > process->start_mono_ns
                      ? (double)(process->end_mono_ns - process->start_mono_ns)
@@ -539,11 +576,13 @@ void xfw_ops_stop(struct xfw_ops *ops)
 
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
-    /* The content of host memory is not played, nor what became of it. Calls of MPI and NCCL are in
-     * the host's own time between calls of CUDA. */
+    /* The content of host memory is not played, nor what became of it. Calls of MPI that are no ops
+     * are in the host's own time between calls of CUDA. */
     uint64_t kinds = XFA_ALL_KINDS & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) &
                      ~XFA_KIND(XFT_EVENT_CONTENT) & ~XFA_KIND(XFT_EVENT_HOST_ACCESS) &
-                     ~XFA_KIND(XFT_EVENT_TRANSFER) & ~XFA_KINDS_OF_MESSAGES;
+                     ~XFA_KIND(XFT_EVENT_TRANSFER) & ~XFA_KIND(XFT_EVENT_COMMUNICATOR);
+    if (!ops->messages)
+        kinds &= ~XFA_KINDS_OF_MESSAGES;
     return (struct xfa_observer){
         .name = "what-if",
         .kinds = kinds,

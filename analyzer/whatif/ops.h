@@ -38,6 +38,9 @@ struct xfw_ops;
 struct xfw_ops *xfw_ops_new(const struct xfw_sink *sink);
 void xfw_ops_free(struct xfw_ops *ops);
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops);
+/* Before the pass: calls of MPI become ops, too (ops_messages.h), of processes that a launcher
+ * started as one of several. */
+void xfw_ops_take_messages(struct xfw_ops *ops);
 /* Nobody wants them any more: the sink hears no more than the ends of processes. */
 void xfw_ops_stop(struct xfw_ops *ops);
 

@@ -72,6 +72,11 @@ void xfw_player_free(struct xfw_player *player)
     free(player);
 }
 
+void xfw_player_join(struct xfw_player *player, struct xfw_board *board, double begun_ns)
+{
+    xfw_schedule_join(player->schedule, board, begun_ns);
+}
+
 void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap)
 {
     player->tap = tap;

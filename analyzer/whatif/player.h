@@ -31,6 +31,9 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
                                   size_t count, enum xfw_certainty certainty);
 void xfw_player_free(struct xfw_player *player);
 
+/* Its messages are those of other ranks (xfw_schedule_join()). */
+void xfw_player_join(struct xfw_player *player, struct xfw_board *board, double begun_ns);
+
 /* The next op. Take out what recording cost before (xfw_op_alone()), unless it is to count. */
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
 

@@ -1,4 +1,4 @@
-#include "analyzer/whatif/replays.h"
+#include "analyzer/whatif/replays_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,60 +9,9 @@
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/sample.h"
-#include "analyzer/whatif/turns.h"
 
 /* Of the run: where any time would be off by more for what was left out, nothing is. */
 #define MOST_OFF XFW_RUN_ERROR
-
-/* A process of which ops were left out, played alone. */
-struct process {
-    struct xfw_measured alone;
-    bool alone_known;
-};
-
-struct xfw_replays {
-    struct xfa_analysis *analysis;
-    struct xfw_whatif *whatif;
-    struct xfa_crew *crew;     /* NULL: nothing was played yet */
-    struct xfw_gather *gather; /* ops of the last walk; NULL: there was none */
-    bool borrowed;             /* that is another's */
-    size_t most;               /* bytes that a walk may keep */
-    bool keeps;                /* what a walk finds is kept: it will be asked for again */
-    bool played;               /* any way was */
-    bool samples;              /* ops may be left out */
-    struct process *processes;
-    size_t process_count, process_capacity;
-    struct xfw_way *known;
-    size_t count, capacity;
-};
-
-struct variant {
-    struct xfw_way *way;
-    struct xfw_player *player; /* of the process at hand */
-    struct xfw_measured measured;
-    struct xfa_table taken;
-};
-
-struct walk {
-    struct xfw_replays *replays;
-    struct xfw_whatif *whatif;
-    const struct xfw_gathered *of; /* the process at hand */
-    struct process *at;
-    struct variant *variants;
-    size_t count;
-    struct xfa_process *process;
-    uint64_t first_ns;        /* when the first process began, wall clock */
-    bool recording;           /* any of the ways has what recording cost */
-    struct batch {            /* up to XFW_BATCH ops */
-        struct xfw_op *ops;   /* as recorded */
-        struct xfw_op *alone; /* without what recording cost; the same: no way has that */
-        size_t count;
-        struct xfw_turns turns;
-        const struct xfw_stretch *stretch; /* NULL: none of the process's ops is left out */
-    } at_hand, next;
-    struct xfw_op_store *kept; /* from where batches come; NULL: from a walk over the files */
-    size_t stretches;          /* of the process, so far */
-};
 
 static bool is_alone(const struct xfw_way *way)
 {
@@ -71,7 +20,7 @@ static bool is_alone(const struct xfw_way *way)
 
 /* ---- what is left out ------------------------------------------------------------------------ */
 
-static void begin_measuring(struct walk *walk, struct variant *v)
+static void begin_measuring(struct xfw_walk *walk, struct xfw_variant *v)
 {
     if (!walk->of->sample)
         return;
@@ -93,9 +42,9 @@ static void add_taken(const struct xfw_sample *sample, const struct xfa_table *t
 }
 
 /* What the way takes where it was not played. */
-static double end_measuring(struct walk *walk, struct variant *v)
+static double end_measuring(struct xfw_walk *walk, struct xfw_variant *v)
 {
-    struct process *at = walk->at;
+    struct xfw_replayed_process *at = walk->at;
     const struct xfw_sample *sample = walk->of->sample;
     if (!sample)
         return 0;
@@ -120,15 +69,15 @@ static void forget_alone(struct xfw_replays *replays)
 {
     for (size_t i = 0; i < replays->process_count; i++) {
         xfw_measured_free(&replays->processes[i].alone);
-        replays->processes[i] = (struct process){0};
+        replays->processes[i] = (struct xfw_replayed_process){0};
     }
 }
 
 /* ---- one walk -------------------------------------------------------------------------------- */
 
-static void begin_process(void *self, struct xfa_process *process)
+void xfw_walk_begin(void *self, struct xfa_process *process)
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     struct xfw_replays *replays = walk->replays;
     walk->process = process;
     walk->of = xfw_gather_of(replays->gather, process->number);
@@ -137,8 +86,8 @@ static void begin_process(void *self, struct xfa_process *process)
                   process->number, sizeof *replays->processes);
     walk->at = &replays->processes[process->number];
     for (size_t i = 0; i < walk->count; i++) {
-        struct variant *v = &walk->variants[i];
-        const struct xfw_tap *tap = v->way->tap;
+        struct xfw_variant *v = &walk->variants[i];
+        const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
         v->player = xfw_player_new(process, v->way->changes, v->way->count, v->way->certainty);
         xfw_player_tap(v->player, tap);
         xfw_player_count(v->player, v->way->counts);
@@ -148,14 +97,14 @@ static void begin_process(void *self, struct xfa_process *process)
     }
 }
 
-static void play_way(const struct walk *walk, size_t i)
+static void play_way(const struct xfw_walk *walk, size_t i)
 {
-    const struct variant *v = &walk->variants[i];
+    const struct xfw_variant *v = &walk->variants[i];
     const struct xfw_op *ops = v->way->recording ? walk->at_hand.ops : walk->at_hand.alone;
     xfw_turns_play(&walk->at_hand.turns, ops, v->player);
 }
 
-static void make_alone(struct batch *batch)
+static void make_alone(struct xfw_batch *batch)
 {
     if (batch->alone != batch->ops)
         memcpy(batch->alone, batch->ops, batch->count * sizeof *batch->ops);
@@ -165,10 +114,10 @@ static void make_alone(struct batch *batch)
 }
 
 /* The next ops of the process that were kept. */
-static void fetch(struct walk *walk)
+static void fetch(struct xfw_walk *walk)
 {
     const struct xfw_sample *sample = walk->of->sample;
-    struct batch *next = &walk->next;
+    struct xfw_batch *next = &walk->next;
     bool stretch = sample && walk->stretches < xfw_sample_count(sample);
     next->stretch = stretch ? xfw_sample_at(sample, walk->stretches++) : NULL;
     size_t most = stretch ? next->stretch->ops : XFW_BATCH;
@@ -182,7 +131,7 @@ static void fetch(struct walk *walk)
  * Before them all, the batch that is next. */
 static void play_or_fetch(void *self, size_t i)
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     if (i > 0)
         play_way(walk, walk->count - i);
     else if (walk->kept)
@@ -191,9 +140,9 @@ static void play_or_fetch(void *self, size_t i)
 
 /* The first stack of a site stands for it in reports: those of calls that are but played come after
  * all that the walk has met. */
-static void find_sites(const struct walk *walk)
+static void find_sites(const struct xfw_walk *walk)
 {
-    const struct batch *batch = &walk->at_hand;
+    const struct xfw_batch *batch = &walk->at_hand;
     for (size_t i = 0; i < batch->count; i++) {
         struct xfw_op *op = &batch->ops[i];
         if (op->stack)
@@ -204,21 +153,20 @@ static void find_sites(const struct walk *walk)
 }
 
 /* Ways have nothing in common that any of them changes: side by side. */
-static void play_batch(struct walk *walk)
+static void play_batch(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_sites(walk);
     xfa_crew_do(walk->replays->crew, play_or_fetch, walk, 1 + walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
-        struct variant *v = &walk->variants[i];
+        struct xfw_variant *v = &walk->variants[i];
         xfw_measure(&v->measured, stretch, xfw_schedule_now(xfw_player_schedule(v->player)));
     }
 }
 
-static void take_batch(void *self, struct xfw_op *ops, size_t count,
-                       const struct xfw_stretch *stretch)
+void xfw_walk_batch(void *self, struct xfw_op *ops, size_t count, const struct xfw_stretch *stretch)
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     memcpy(walk->at_hand.ops, ops, count * sizeof *ops);
     walk->at_hand.count = count;
     walk->at_hand.stretch = stretch;
@@ -240,7 +188,7 @@ static size_t phase_of(struct xfw_whatif *whatif, const char *name)
     return whatif->range_count++;
 }
 
-static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
+static void end_ranges(struct xfw_walk *walk, const uint64_t ranges[XFW_RANGES])
 {
     for (uint32_t r = 0; r < XFW_RANGES && ranges[r] != XFW_NO_RANGE; r++) {
         const struct xfa_text *named =
@@ -256,33 +204,45 @@ static void end_ranges(struct walk *walk, const uint64_t ranges[XFW_RANGES])
     }
 }
 
-static void end_process(void *self, struct xfa_process *process, double end_ns,
-                        const uint64_t ranges[XFW_RANGES])
+void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
+                  const uint64_t ranges[XFW_RANGES])
 {
-    struct walk *walk = self;
+    struct xfw_walk *walk = self;
     double begun = (double)(int64_t)(process->start_real_ns - walk->first_ns);
+    if (walk->together)
+        begun = walk->begun_ns;
     end_ranges(walk, ranges);
     for (size_t i = 0; i < walk->count; i++) {
-        struct variant *v = &walk->variants[i];
+        struct xfw_variant *v = &walk->variants[i];
         const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
-        const struct xfw_tap *tap = v->way->tap;
-        xfw_player_finish(v->player, walk->of->sample);
+        const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
+        if (!walk->together)
+            xfw_player_finish(v->player, walk->of->sample);
         double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v);
+        if (walk->together && walk->rest_ns >= 0)
+            total = v->last_ns - begun + walk->rest_ns;
         v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
-        v->way->span_ns += xfw_schedule_span(schedule) + rest;
+        if (walk->together)
+            v->way->span_ns = xfw_replays_span(v, schedule, begun);
+        else
+            v->way->span_ns += xfw_schedule_span(schedule) + rest;
         if (tap)
             tap->end(tap->self, process, schedule, total);
         xfw_player_free(v->player);
         v->player = NULL;
     }
     walk->whatif->recorded_ns = xfw_max(walk->whatif->recorded_ns, begun + end_ns);
-    if (walk->of->worked && walk->variants[0].way->recording)
+    if (!walk->of->worked || !walk->variants[0].way->recording)
+        return;
+    if (walk->together)
+        walk->whatif->span.recorded_ns = xfw_replays_recorded_span(walk);
+    else
         walk->whatif->span.recorded_ns += walk->of->last_work - walk->of->first_work;
 }
 
 /* Each process is opened again: changes ask what its kernels were given. */
-static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *error,
-                       size_t error_bytes)
+bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis, char *error,
+                    size_t error_bytes)
 {
     struct xfa_observer observer = xfw_gather_observer(walk->replays->gather);
     struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
@@ -297,19 +257,19 @@ static bool walk_files(struct walk *walk, struct xfa_analysis *analysis, char *e
 }
 
 /* The process's ops, as they were played the first time. */
-static void play_kept(struct walk *walk)
+static void play_kept(struct xfw_walk *walk)
 {
     walk->stretches = 0;
     fetch(walk);
     while (walk->next.count > 0 || walk->next.stretch) {
-        struct batch batch = walk->at_hand;
+        struct xfw_batch batch = walk->at_hand;
         walk->at_hand = walk->next;
         walk->next = batch;
         play_batch(walk);
     }
 }
 
-static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis, char *error,
+static bool walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis, char *error,
                       size_t error_bytes)
 {
     xfw_op_store_rewind(walk->kept);
@@ -318,16 +278,16 @@ static bool walk_kept(struct walk *walk, const struct xfa_analysis *analysis, ch
         double end_ns;
         if (!xfa_process_reopen(process, error, error_bytes))
             return false;
-        begin_process(walk, process);
+        xfw_walk_begin(walk, process);
         play_kept(walk);
         const uint64_t *ranges = xfw_op_store_over(walk->kept, &end_ns);
-        end_process(walk, process, end_ns, ranges);
+        xfw_walk_end(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
     return true;
 }
 
-static void drop_gather(struct xfw_replays *replays)
+void xfw_replays_drop_gather(struct xfw_replays *replays)
 {
     if (!replays->borrowed)
         xfw_gather_free(replays->gather);
@@ -336,61 +296,61 @@ static void drop_gather(struct xfw_replays *replays)
 }
 
 /* Of a run whose ops could not be kept, the next walk does not try to. */
-static void gather_anew(struct walk *walk)
+static void gather_anew(struct xfw_walk *walk)
 {
     struct xfw_replays *replays = walk->replays;
-    const struct xfw_gather_sink sink = {begin_process, take_batch, end_process, walk};
+    const struct xfw_gather_sink sink = {xfw_walk_begin, xfw_walk_batch, xfw_walk_end, walk};
     bool first = replays->keeps && !replays->gather;
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
     replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
 }
 
-static void fail(struct xfw_replays *replays, const char *error)
+void xfw_replays_fail(struct xfw_replays *replays, const char *error)
 {
     free(replays->whatif->why); /* of a file that could not be read before either */
     replays->whatif->why = xfa_text(error);
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
 }
 
-static void make_room(struct batch *batch, bool recording)
+void xfw_batch_make(struct xfw_batch *batch, bool recording)
 {
     batch->ops = xfa_alloc(XFW_BATCH * sizeof *batch->ops);
     batch->alone = recording ? xfa_alloc(XFW_BATCH * sizeof *batch->alone) : batch->ops;
 }
 
-static void free_room(const struct batch *batch)
+void xfw_batch_free(const struct xfw_batch *batch)
 {
     if (batch->alone != batch->ops)
         free(batch->alone);
     free(batch->ops);
 }
 
-static bool walk_run(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
-    struct walk walk = {
+    struct xfw_walk walk = {
         .replays = replays, .whatif = replays->whatif, .variants = variants, .count = count};
     bool done;
     if (replays->gather)
         walk.kept = xfw_gather_kept(replays->gather, analysis->run);
     for (size_t i = 0; i < count; i++)
         walk.recording = walk.recording || variants[i].way->recording;
-    make_room(&walk.at_hand, walk.recording);
-    make_room(&walk.next, walk.recording);
+    xfw_batch_make(&walk.at_hand, walk.recording);
+    xfw_batch_make(&walk.next, walk.recording);
     walk.first_ns = xfa_run_start_real_ns(analysis->run);
     if (walk.kept) {
         done = walk_kept(&walk, analysis, error, sizeof error);
     } else {
         gather_anew(&walk);
-        done = walk_files(&walk, analysis, error, sizeof error);
+        done = xfw_walk_files(&walk, analysis, error, sizeof error);
     }
     if (!done)
-        fail(replays, error);
+        xfw_replays_fail(replays, error);
     replays->whatif->replays += (unsigned)count;
-    free_room(&walk.at_hand);
-    free_room(&walk.next);
+    xfw_batch_free(&walk.at_hand);
+    xfw_batch_free(&walk.next);
     return done;
 }
 
@@ -427,12 +387,12 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
 {
     way->run_ns = known->run_ns;
     way->span_ns = known->span_ns;
-    way->error_ns = way->unchanged ? 0 : known->error_ns;
+    way->error_ns = known->error_ns;
     memcpy(way->ranges, known->ranges, sizeof way->ranges);
 }
 
 /* Who makes a run happen meets every op. */
-static bool can_leave_out(const struct variant *variants, size_t count)
+static bool can_leave_out(const struct xfw_variant *variants, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (variants[i].way->tap)
@@ -440,7 +400,7 @@ static bool can_leave_out(const struct variant *variants, size_t count)
     return true;
 }
 
-static bool is_off(const struct variant *variants, size_t count)
+static bool is_off(const struct xfw_variant *variants, size_t count)
 {
     double most = INFINITY;
     for (size_t i = 0; i < count; i++)
@@ -453,11 +413,11 @@ static bool is_off(const struct variant *variants, size_t count)
 }
 
 /* As if nothing had been played yet. */
-static void forget(struct xfw_replays *replays, struct variant *variants, size_t count)
+static void forget(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     struct xfw_whatif *whatif = replays->whatif;
     forget_alone(replays);
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
     replays->samples = false;
     whatif->recorded_ns = whatif->span.recorded_ns = 0;
     for (size_t i = 0; i < whatif->range_count; i++)
@@ -471,12 +431,12 @@ static void forget(struct xfw_replays *replays, struct variant *variants, size_t
 
 /* The run alone tells whether enough is known of what was left out, before any other way is played.
  * It becomes the last one. */
-static bool alone_is_off(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool alone_is_off(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!is_alone(variants[i].way))
             continue;
-        struct variant alone = variants[i];
+        struct xfw_variant alone = variants[i];
         memmove(&variants[i], &variants[i + 1], (count - 1 - i) * sizeof *variants);
         variants[count - 1] = alone;
         return !walk_run(replays, &variants[count - 1], 1) || is_off(&variants[count - 1], 1);
@@ -486,7 +446,7 @@ static bool alone_is_off(struct xfw_replays *replays, struct variant *variants, 
 
 /* From the ops that were gathered of long processes. False: that is not sure enough, or they cannot
  * be played. */
-static bool play_some(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     if (!alone_is_off(replays, variants, count) && walk_run(replays, variants, count - 1) &&
         !is_off(variants, count))
@@ -496,12 +456,12 @@ static bool play_some(struct xfw_replays *replays, struct variant *variants, siz
 }
 
 /* Once more with all ops, where what was left out is not known well enough. */
-static bool walk_first(struct xfw_replays *replays, struct variant *variants, size_t count)
+static bool walk_first(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     bool left_out = replays->gather && xfw_gather_left_out(replays->gather);
     replays->samples = replays->keeps && can_leave_out(variants, count);
     if (left_out && !replays->samples)
-        drop_gather(replays);
+        xfw_replays_drop_gather(replays);
     else if (left_out && xfw_gather_kept(replays->gather, replays->analysis->run))
         return play_some(replays, variants, count) || walk_run(replays, variants, count);
     bool done = walk_run(replays, variants, count);
@@ -527,25 +487,24 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
 
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count)
 {
-    struct variant *variants = xfa_alloc((count + 1) * sizeof *variants);
+    struct xfw_variant *variants = xfa_alloc((count + 1) * sizeof *variants);
     size_t asked = 0;
     bool done = true;
     for (size_t i = 0; i < count; i++) {
         const struct xfw_way *known = known_way(replays, &ways[i]);
         if (known)
             take_over(&ways[i], known);
-        else if (!ways[i].unchanged || ways[i].tap)
+        else
             variants[asked++].way = &ways[i];
     }
-    if (asked)
+    if (asked && xfw_replays_are_together(replays))
+        done = xfw_replays_together(replays, variants, asked);
+    else if (asked)
         done = (replays->played ? walk_run : walk_first)(replays, variants, asked);
     replays->played = replays->played || asked;
     for (size_t i = 0; i < asked && done; i++)
         if (!variants[i].way->tap && !variants[i].way->counts)
             keep(replays, variants[i].way);
-    for (size_t i = 0; i < count && done; i++)
-        if (ways[i].unchanged && !ways[i].tap)
-            take_over(&ways[i], known_way(replays, &ways[i]));
     free(variants);
     return done;
 }
@@ -582,8 +541,9 @@ void xfw_replays_free(struct xfw_replays *replays)
         xfw_way_free(&replays->known[i]);
     free(replays->known);
     forget_alone(replays);
-    drop_gather(replays);
+    xfw_replays_drop_gather(replays);
     free(replays->processes);
     xfa_crew_free(replays->crew);
+    xfw_together_free(replays->together);
     free(replays);
 }

@@ -87,6 +87,11 @@ struct xfw_whatif {
     double speed_error;   /* relative: how far processes of the machine differ in speed; 0: hardly, or
                              the profile does not say */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
+    struct xfw_ranks {    /* played together (together.h); processes 0: they were not */
+        size_t processes;
+        uint64_t messages; /* and collectives, that one waits for and another begins */
+        uint64_t apart;    /* calls that belong to these, and were played by themselves */
+    } ranks;
     double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
     size_t count;             /* of changes */
     struct xfw_saving *alone; /* by change: it alone; low and high NAN: it was on trial, and saves
@@ -103,7 +108,8 @@ struct xfw_whatif {
     struct xfw_saving set;     /* all that are in it */
     bool set_played;           /* the set's saving is not the model's: it was played */
     struct xfw_played *played; /* NULL: not asked for */
-    struct xfw_times span;     /* the processes' spans (schedule.h), added up */
+    struct xfw_times span; /* the processes' spans (schedule.h), added up; of ranks that are played
+                              together from the first of them to the last */
     struct xfw_range_times *ranges;
     size_t range_count;
     double *in_ranges; /* likely savings: of change i in range r at [i * range_count + r]; NULL:

@@ -48,6 +48,8 @@ struct xfw_schedule {
     struct xfw_host_calls host_calls;
     bool worked;
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
+    struct xfw_board *board;      /* NULL: it is played by itself */
+    double begun_ns;              /* on the board's clock */
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -67,6 +69,17 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
     xfw_streams_free(&schedule->streams);
     free(schedule->threads);
     free(schedule);
+}
+
+void xfw_schedule_join(struct xfw_schedule *schedule, struct xfw_board *board, double begun_ns)
+{
+    schedule->board = board;
+    schedule->begun_ns = begun_ns;
+}
+
+bool xfw_schedule_is_joined(const struct xfw_schedule *schedule)
+{
+    return schedule->board != NULL;
 }
 
 /* ---- GPUs and threads, made when first met --------------------------------------------------- */
@@ -288,6 +301,8 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
                    : *xfw_streams_event(&schedule->streams, op->event) + op->wake_ns;
     case XFW_AWAITS_DEVICE:
         return xfw_streams_gpu(&schedule->streams, op->gpu) + op->wake_ns;
+    case XFW_AWAITS_RANKS:
+        return schedule->board ? xfw_board_back(schedule->board, op) - schedule->begun_ns : 0;
     case XFW_AWAITS_NOTHING:
         break;
     }
@@ -333,6 +348,15 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     return thread->now + op->gap_ns;
 }
 
+/* A message that is under way for less takes so much less of the call itself, too. */
+static double message_ends(struct xfw_schedule *schedule, const struct xfw_op *op, double call,
+                           double back)
+{
+    double less = schedule->board ? xfw_board_less(schedule->board, op) : 0;
+    double end = xfw_max(call + xfw_max(0, op->own_ns - less), back);
+    return op->hidden_ns > 0 ? xfw_max(call, end - op->hidden_ns) : end;
+}
+
 static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, double call,
                       double back)
 {
@@ -363,10 +387,14 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         call = done > 0 ? xfw_max(thread->now, done) : call;
     } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
         xfw_phase_time_take(&schedule->phases[op->range], op, call);
+    } else if (op->what == XFW_MESSAGE && op->begins && schedule->board) {
+        xfw_board_begin(schedule->board, op, schedule->begun_ns + call);
     }
     schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = xfw_max(call + op->own_ns, back);
+    if (op->what == XFW_MESSAGE)
+        thread->now = message_ends(schedule, op, call, back);
     note_span(schedule, op, call, thread->now);
     if (op->made_up)
         return;
@@ -460,6 +488,13 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
 double xfw_schedule_span(const struct xfw_schedule *schedule)
 {
     return schedule->worked ? schedule->last_work - schedule->first_work : 0;
+}
+
+bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns)
+{
+    *first_ns = schedule->first_work;
+    *last_ns = schedule->last_work;
+    return schedule->worked;
 }
 
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)

@@ -20,7 +20,7 @@
 #ifndef XFW_SCHEDULE_H
 #define XFW_SCHEDULE_H
 
-#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/board.h"
 
 #define XFW_OUTSTANDING 1024
 #define XFW_RANGES 64 /* phases whose times are kept apart */
@@ -49,6 +49,11 @@ static inline bool xfw_op_is_beside(const struct xfw_op *op)
     return op->stream != XFW_NONE && op->stream >= XFW_FIRST_SIDE_STREAM;
 }
 
+/* From now on its messages are those of the other ranks on the board; the process began at begun_ns
+ * of the board's clock. The board outlives the schedule. */
+void xfw_schedule_join(struct xfw_schedule *schedule, struct xfw_board *board, double begun_ns);
+bool xfw_schedule_is_joined(const struct xfw_schedule *schedule);
+
 /* The next op of the process. */
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op);
 
@@ -76,6 +81,8 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
 /* From the first submission of device work to the return of the last call that submitted work or
  * waited: without what a process does before and after. 0: no work. */
 double xfw_schedule_span(const struct xfw_schedule *schedule);
+/* Its bounds. False: no work. */
+bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns);
 /* Time in a range, summed over its outermost instances; an open one lasts until the last call so
  * far. */
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range);

@@ -75,8 +75,14 @@
  * again, one after the other, as long as as much is saved without (a walk for each). Of two that
  * exclude each other only the one that saves more by itself is tried so.
  *
- * Processes of a run are replayed each for itself, from their start to their end; the run ends with
- * the last one.
+ * SEVERAL PROCESSES
+ *
+ * Where messages of MPI were matched between the run's processes, these are replayed together
+ * (together.h): a receive waits for its send, a send that is not eager for its receive, a
+ * collective for those whose data it needs (message_links.h). So what one rank takes less moves
+ * those that waited for it. That takes the ops of all of them in memory (op_store.h); else, and
+ * where nothing was matched, processes are replayed each for itself, from their start to their end.
+ * The run ends with the last one. What NCCL's kernels wait for is in their time.
  */
 #ifndef XFW_WHATIF_H
 #define XFW_WHATIF_H

@@ -177,6 +177,8 @@ void ranked_end(struct ranked *ranked)
         last_ns = event->end_ns > last_ns ? event->end_ns : last_ns;
     }
     build_events(&ranked->b, LANE, 0, ranked->events, ranked->count);
+    if (ranked->ends_ns)
+        last_ns = clock_ns(ranked, ranked->ends_ns) - 1000;
     save_clock(ranked, last_ns);
     free(ranked->events);
     ranked->events = NULL;

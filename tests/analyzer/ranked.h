@@ -32,7 +32,8 @@ struct ranked {
     uint32_t rank, size;
     double offset_ns; /* of the host's clock, when the run began */
     double drift;
-    bool no_close; /* it is killed */
+    bool no_close;    /* it is killed */
+    uint64_t ends_ns; /* when its recording ends; 0: right behind its last call */
 };
 
 /* With names, as rank `rank` of `size` on that host; GPU 0 is there. */

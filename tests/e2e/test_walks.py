@@ -1,6 +1,7 @@
 """The walks through (docs/walk-*.md): their commands as they stand there, from nothing to the proven fix, on
 the simulated GPU; with XFERSCOPE_REAL_GPU=1 on this machine's (docs/gpu-validation.md), with its own PyTorch."""
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -39,6 +40,7 @@ class Walk(Bench):
         self.assertTrue(command.startswith(beginning), command)
         if not REAL:
             command = command.replace("/usr/local/cuda/include", str(INCLUDE)).replace("/usr/local/cuda/lib64", str(SIMGPU))
+            command = command.replace("--net --quick", "--net --quick --time-limit 2")
         done = subprocess.run(["/bin/sh", "-c", command], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200, text=True)
         self.assertEqual(done.returncode, status, (command, done.stdout, done.stderr))
@@ -104,6 +106,48 @@ class C(Walk):
         build("frames_fixed.c")
         self.type("xferscope record ")
         self.type("xferscope analyze ")
+        self.ended()
+
+
+LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+PATHS = os.pathsep.join([os.environ["PATH"], str(Path(INCLUDE or "/").parent / "bin")])  # of the toolkit, too
+
+
+def lacks_mpi():
+    said = shutil.which("mpirun") and subprocess.run(["mpirun", "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    return next((word for word in ("nvcc", "mpicxx", "mpirun") if not shutil.which(word, path=PATHS)), None) or (
+        None if "Open MPI" in said else "Open MPI")
+
+
+@unittest.skipIf(lacks_mpi(), f"no {lacks_mpi()}")
+class Halo(Walk):
+    def test_from_nothing_to_the_fix(self):
+        """Times are of how busy the processors are: what is found and matched is not."""
+        page = (ROOT / "docs" / "walk-halo.md").read_text()
+        self.begin("walk-halo.md", "halo.cu", "halo_fixed.cu", XFERSCOPE_SIMGPU_CLOCK="real", **LET)
+        self.env["PATH"] = f"{XFERSCOPE.parent}:{PATHS}"
+        self.type("nvcc ")
+        self.assertIn("net/staged/rank0-rank1", self.type("mpirun -n 2 xferscope probe --net"))
+        screen = self.type("xferscope run ")
+        self.assertRegex(screen, r"40 steps in [\d.]+ ms, sum 1047283776")
+        self.assertRegex(screen, r"(?m)^1  [a-z-]+ .*")
+        report = self.type("xferscope analyze ")
+        self.assertRegex(report, r"2\s+processes\s+together,\s+by\s+162\s+messages")
+        self.assertRegex(report, r"(host-staged-mpi|unpipelined-staging) ")
+        for line in ("exchange (halo.cu:42)", "halo.cu:43"):
+            self.assertIn(line, page)
+        told = json.loads(subprocess.run([XFERSCOPE, "analyze", "halo.xft", "-f", "json"], cwd=self.folder, env=self.env,
+                                         stdout=subprocess.PIPE, check=True).stdout)
+        self.assertEqual(told["whatif"]["together"], {"processes": 2, "messages": 162, "apart": 0})
+        self.assertLess(told["whatif"]["error"], 0.01)
+        exchanged = {(row["to"], row["from"]): (row["calls"], row["sent"]) for row in told["messages"]["rows"] if row["function"] == "MPI_Sendrecv"}
+        self.assertEqual(exchanged, {(0, 0): (80, 320 << 20), (1, 1): (80, 320 << 20)})
+        self.type("nvcc ")
+        again = self.type("xferscope again")
+        self.assertRegex(again, r"(?m)^promised [\d.]+ [mu]?s, got ")
+        self.assertRegex(again, r"40 steps in [\d.]+ ms, sum 1047283776")
         self.ended()
 
 

@@ -15,7 +15,7 @@ from lab import DRIVER, Lab, ROOT
 
 def formats():
     usage = subprocess.run([DRIVER, "export", "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
-    return re.findall(r"^  ([a-z]+) ", usage[usage.index("\nFormats:\n"):], re.M)
+    return re.findall(r"^  ([a-z-]+) ", usage[usage.index("\nFormats:\n"):], re.M)
 
 
 FORMATS = formats()

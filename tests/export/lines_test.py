@@ -60,6 +60,37 @@ class Csv(Lab):
         self.assertEqual([name for row in rows for name in re.findall(r"`(\w+)`", row)], COLUMNS)
 
 
+class CsvMessages(Lab):
+    """Four ranks: what each call says, and what analyze adds up."""
+
+    def rows(self, *runs):
+        text = self.export(*runs, "-f", "csv-messages", "--no-profile").decode()
+        self.assert_clean(text, "\r\n")
+        return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+    def test_every_call_is_there_once(self):
+        ranks = [self.make("exchange", str(rank), f"{rank}.trace") for rank in range(4)]
+        rows = self.rows(*ranks)
+        calls = [row for row in rows if row["event"] == "message"]
+        told = self.analyze(*ranks)["messages"]
+        self.assertEqual(len(calls), told["calls"])
+        self.assertEqual(sum(int(row["bytes"] or 0) for row in calls if row["failed"] != "true"), told["sent"])
+        self.assertEqual(len(rows) - len(calls), sum(row["calls"] for row in told["rows"] if row["function"] == "MPI_Irecv"))
+        self.assertEqual({row["rank"] for row in rows}, set("0123"))
+        self.assertTrue(all(row["site"] for row in calls))
+
+    def test_what_a_message_says(self):
+        rows = self.rows(self.make("exchange", "1"))
+        [send] = {(row["message"], row["to_rank"], row["from_rank"], row["tag"], row["bytes"]) for row in rows
+                  if row["function"] == "MPI_Send" and row["tag"] == "7"}
+        self.assertEqual(send, ("send", "2", "", "7", str(256 << 10)))
+        ends = [row for row in rows if row["event"] == "message-end"]
+        self.assertEqual({(row["message"], row["arrives"]) for row in ends}, {("", str(256 << 10))})
+
+    def test_no_messages(self):
+        self.assertEqual(self.rows(self.make("mixed")), [])
+
+
 class JsonLines(Lab):
     def objects(self, *arguments):
         return [json.loads(line) for line in self.export(*arguments, "-f", "jsonl").decode().split("\n")[:-1]]

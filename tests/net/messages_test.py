@@ -28,7 +28,8 @@ def program(called):
 
 def environment(**more):
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "PMI_"))}
-    kept.update(LET, LD_LIBRARY_PATH=PATHS.simgpu, XFERSCOPE_CHECKS="abort", XFERSCOPE_SIMGPU_CLOCK="host", **more)
+    kept.update(LET, LD_LIBRARY_PATH=PATHS.simgpu, XFERSCOPE_CHECKS="abort", XFERSCOPE_SIMGPU_CLOCK="host")
+    kept.update(more)
     return kept
 
 
@@ -224,6 +225,43 @@ class Besides(Messages):
         for command in (["analyze"], ["dump"], ["export", "-f", "perfetto", "-o", out]):
             done = run(PATHS.command, *command, self.trace)
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+
+
+class Together(Messages):
+    """A rank that is slower delays the other; in the replay, as it was."""
+
+    setUpClass = OpenMpi.setUpClass
+
+    def analyzed(self, *ranks):
+        machine = os.path.join(PATHS.simgpu, "machines", "sim-h200.json")
+        done = run(PATHS.command, "analyze", *(glob.glob(os.path.join(self.trace, f"*.rank{rank}.*"))[0] for rank in ranks),
+                   "-p", machine, "-f", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def savings(self, mode):
+        """Of page-locked memory: of the run, and of rank 1 as if no other waited for it."""
+        self.launched(program("late_rank"), mode, XFERSCOPE_SIMGPU_CLOCK="real")
+        both, one = self.analyzed(0, 1), self.analyzed(1)
+        self.assertEqual(both["whatif"]["together"], {"processes": 2, "messages": 61, "apart": 0})
+        self.assertNotIn("together", one["whatif"])
+        print(f"{mode}: the replay of both is {100 * both['whatif']['error']:.4f} % off the run")
+        self.assertLess(both["whatif"]["error"], 0.01)
+        return both, *(f["saving_s"]["likely"] for report in (both, one) for f in report["findings"]
+                       if f["kind"] == "pageable-host-memory")
+
+    def test_late(self):
+        report, of_run, of_rank = self.savings("late")
+        self.assertGreater(of_rank, 0)
+        self.assertGreater(of_run, 0.9 * of_rank)
+        waited = sum(row["before_others_s"] for row in report["messages"]["rows"]
+                     if row["operation"] == "receive" and row["to"] == 0)
+        self.assertGreater(waited, 0.9 * of_rank)
+
+    def test_hidden(self):
+        _, of_run, of_rank = self.savings("hidden")
+        self.assertGreater(of_rank, 0)
+        self.assertLess(of_run, 0.1 * of_rank)
 
 
 class WithoutMpi(Messages):

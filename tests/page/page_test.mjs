@@ -4,7 +4,7 @@
 //
 // DATA: tests/data; PAGE: the page's sources; NODE_MODULES: playwright-core and axe-core.
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -24,6 +24,11 @@ before(async () => {
   pages.old = make_page(xferscope, 'old', recorded('h200-shared-1.0'), '-p', join(data, 'h200-1.0.json'));
   pages.bare = make_page(xferscope, 'bare', recorded('h200-static'));
   pages.compared = make_page(xferscope, 'compared', '--compare', recorded('h200-shared-1.0'), recorded('h200-static'), '-p', profile);
+  const exchange = join(scratch, 'exchange.xft'), network = join(scratch, 'network.json');
+  mkdirSync(exchange);
+  for (const rank of ['0', '1', '2', '3']) command(make_trace, 'exchange', join(exchange, `${rank}.trace`), rank);
+  command(make_trace, 'profile', network, 'network');
+  pages.messages = make_page(xferscope, 'messages', exchange, '-p', network);
   pages.part = make_page(xferscope, 'part', recorded('h200-static'), '-p', profile, '--kind', 'pageable-host-memory');
 });
 
@@ -54,12 +59,15 @@ function needed(json) {
       ...finding.sites.slice(0, 10).flatMap((_, k) => keys(`report.findings.${i}.sites.${k}`, 'transfers', 'bytes', 'lost_s'))]),
     ...json.transfers.flatMap((_, i) => keys(`report.transfers.${i}`, 'transfers', 'bytes', 'achieved_gbps', 'achievable_gbps', 'lost_s')),
     ...json.waits.flatMap((_, i) => keys(`report.waits.${i}`, 'times', 'time_s', 'longest_s')),
+    ...(json.messages?.rows ?? []).flatMap((row, i) => keys(`report.messages.rows.${i}`, 'calls', row.sent > row.arrived ? 'sent' : 'arrived', 'time_s', 'waits_s', 'before_others_s', 'achieved_gbps', 'achievable_gbps', 'lost_s')),
+    ...(json.messages?.processes ?? []).flatMap(({ last }, i) => (last ? keys(`report.messages.processes.${i}`, 'last', 'collectives', 'others_waited_s') : [])),
+    ...(json.whatif?.known && json.whatif.together ? keys('report.whatif.together', 'processes', 'messages') : []),
     ...(json.whatif?.known && json.findings.some((finding) => !finding.saving_s.idle) && json.whatif.set_saving_s.likely !== null
       ? ['report.whatif.alone_s', 'report.whatif.alone_s - report.whatif.set_saving_s.likely', ...keys('report.whatif.set_saving_s', 'low', 'likely', 'high')] : []),
   ];
 }
 
-for (const name of ['pytorch', 'static', 'old', 'bare', 'part', 'compared']) {
+for (const name of ['pytorch', 'static', 'old', 'bare', 'part', 'compared', 'messages']) {
   test(`${name}: no errors, nothing asked of a network, every figure is the JSON's`, async () => {
     const { file, json } = pages[name];
     const page = await open(file);

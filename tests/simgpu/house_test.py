@@ -59,7 +59,7 @@ class House(unittest.TestCase):
         for variable, value, part in (
             ("MACHINE", "/no/such/file.json", "/no/such/file.json"),
             ("MACHINE", "no-such-machine", "no-such-machine.json"),
-            ("CLOCK", "sundial", "virtual or host"),
+            ("CLOCK", "sundial", "virtual, host or real"),
             ("CALL_NS", "-1", "whole number"),
         ):
             env = {"LD_LIBRARY_PATH": str(LIBRARIES), "XFERSCOPE_SIMGPU_" + variable: value}

@@ -62,6 +62,15 @@ static json_t *sampled_json(const struct xfw_whatif *whatif)
     return json;
 }
 
+static json_t *together_json(const struct xfw_ranks *ranks)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "processes", json_integer((json_int_t)ranks->processes));
+    json_object_set_new(json, "messages", json_integer((json_int_t)ranks->messages));
+    json_object_set_new(json, "apart", json_integer((json_int_t)ranks->apart));
+    return json;
+}
+
 static void set_times(json_t *json, const struct xfw_times *times)
 {
     json_object_set_new(json, "recorded_s", xfa_json_seconds(times->recorded_ns));
@@ -112,6 +121,8 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     json_object_set_new(json, "recording_known", json_boolean(whatif->recording_known));
     if (whatif->ops.came > 0) /* else all were */
         json_object_set_new(json, "sampled", sampled_json(whatif));
+    if (whatif->ranks.processes > 0) /* else each was replayed for itself */
+        json_object_set_new(json, "together", together_json(&whatif->ranks));
     json_object_set_new(json, "set_saving_s", set_json(report->findings));
     json_object_set_new(json, "set_only_together", json_integer(whatif->search.together));
     json_object_set_new(json, "set_not_all_tried", json_boolean(whatif->search.left_out));

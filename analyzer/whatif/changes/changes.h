@@ -30,6 +30,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
 
@@ -461,21 +462,7 @@ enum xfw_writes { XFW_READS, XFW_MAY_WRITE, XFW_WRITES };
 enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t arguments,
                            uint32_t k);
 
-/* ---- own_time.c ------------------------------------------------------------------------------ */
-
-/* Something of a thread's own time that goes: a call of MPI that takes less. */
-struct xfw_cut {
-    uint32_t process;
-    int32_t tid;
-    double at_ns; /* when it began, since the process began to be recorded */
-    double ns[XFW_CERTAINTIES];
-};
-#define XFW_MOST_CUTS (1u << 18)
-
-/* Each cut is taken from the own time that it lies in, of which no more goes than there is. cuts:
- * taken over. */
-struct xfw_change *xfw_change_own_time(const struct xfa_analysis *analysis, struct xfw_cut *cuts,
-                                       size_t count);
+/* ---- own_time.c: own_time.h ------------------------------------------------------------------ */
 
 /* ---- host_reads.c ---------------------------------------------------------------------------- */
 

@@ -117,7 +117,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     xfw_memories_op(&state->memories, op);
     op->gap_ns -= less_ns(state, op, certainty == XFW_HIGH);
     note_work(change, state, player, op);
-    for (unsigned i = 0; i < state->count && op->awaits != XFW_AWAITS_NOTHING; i++)
+    bool waited = op->awaits != XFW_AWAITS_NOTHING && op->what != XFW_MESSAGE;
+    for (unsigned i = 0; i < state->count && waited; i++)
         if (state->brought[i].reader == 0)
             state->brought[i].reader = op->thread + 1;
 }

@@ -194,6 +194,8 @@ static void wait_for_data(const struct dataflow *flow, struct state *state,
                           struct xfw_player *player, const struct xfw_op *op)
 {
     struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
+    if (op->what == XFW_MESSAGE)
+        xfw_wait_until(player, op, xfw_spans_message(&state->spans, op));
     if (!xfw_may_have_used(thread, op, xfw_player_certainty(player) == XFW_HIGH))
         return;
     xfw_wait_until(player, op, part_to_use(flow, state, player, op));
@@ -510,7 +512,7 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         xfw_record_behind_all(player, op);
     else if (op->what == XFW_WAIT && op->stream != XFW_NONE)
         xfw_wait_with_sides(player, op);
-    else if (op->awaits != XFW_AWAITS_NOTHING)
+    else if (op->awaits != XFW_AWAITS_NOTHING && op->what != XFW_MESSAGE)
         wait_of_host(flow, state, player, op);
     if (flow->one_engine && op->engine == XFW_TO_HOST)
         op->one_engine = true;

@@ -189,6 +189,19 @@ double xfw_spans_read(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
     return last;
 }
 
+double xfw_spans_message(struct xfw_spans *spans, const struct xfw_op *op)
+{
+    double last = 0;
+    if (!op->begins || op->bytes == 0)
+        return 0;
+    if (op->src)
+        last = xfw_max(last, xfw_spans_written(spans, op->src, op->bytes));
+    if (op->dst)
+        last = xfw_max(last, xfw_max(xfw_spans_written(spans, op->dst, op->bytes),
+                                     xfw_spans_read(spans, op->dst, op->bytes)));
+    return last;
+}
+
 /* A kernel was given the span since it was written. */
 static bool was_given(const struct xfw_spans *spans, const struct xfw_span *span)
 {

@@ -56,6 +56,9 @@ void xfw_spans_freed(struct xfw_spans *spans, uint64_t address);
  * `otherwise` where none was seen to be given it since it was written. */
 double xfw_spans_written(struct xfw_spans *spans, uint64_t address, uint64_t bytes);
 double xfw_spans_read(struct xfw_spans *spans, uint64_t address, uint64_t bytes);
+/* Until when a message that begins has to wait for copies: what it sends is written, where it
+ * arrives is neither written nor read. 0 of other ops. */
+double xfw_spans_message(struct xfw_spans *spans, const struct xfw_op *op);
 double xfw_spans_computed(struct xfw_spans *spans, uint64_t address, uint64_t bytes,
                           double otherwise);
 

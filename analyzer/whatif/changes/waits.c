@@ -89,12 +89,20 @@ static void note_record(struct xfw_use *use, const struct xfw_op *op)
         use->behind[use->behind[0] != 0] = op->event + 1;
 }
 
+static bool overlaps(const struct xfw_use *use, uint64_t first, uint64_t bytes)
+{
+    return first < use->end && use->first < xfa_add(first, bytes);
+}
+
 static bool touches(const struct xfw_change *change, const struct xfw_op *op,
                     const struct xfw_use *use)
 {
     struct xfw_host_memory host;
     if (xfw_host_memory(change->analysis, op, &host))
         return host.first < use->end && use->first < host.first + host.bytes;
+    if (op->what == XFW_MESSAGE) /* it may read with a copy to the device */
+        return (use->to_host && overlaps(use, op->src, op->bytes)) ||
+               overlaps(use, op->dst, op->bytes);
     return (op->kind == XFT_EVENT_UNREGISTER || op->kind == XFT_EVENT_FREE) &&
            op->dst <= use->first && op->dst + (op->bytes ? op->bytes : 1) > use->first;
 }
@@ -118,7 +126,7 @@ static void meet_use(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
             close_use(reuse, use);
     } else if (touches(change, op, use)) {
         if (!use->waited)
-            wait_for(reuse, use, change, player, op, likely);
+            wait_for(reuse, use, change, player, op, likely && op->what != XFW_MESSAGE);
         learn(reuse, use, false);
         close_use(reuse, use);
     } else if (waits_itself(op, use)) {
@@ -132,7 +140,7 @@ static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
 {
     bool concerns = op->gap_ns > XFW_BUSY_NS || op->what == XFW_COPY || op->what == XFW_RECORD ||
                     op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_FREE ||
-                    op->kind == XFT_EVENT_UNREGISTER;
+                    op->kind == XFT_EVENT_UNREGISTER || op->what == XFW_MESSAGE;
     for (unsigned i = 0, left = concerns ? reuse->open : 0; left > 0; i++) {
         if (!reuse->uses[i].open)
             continue;

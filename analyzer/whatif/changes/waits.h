@@ -1,7 +1,7 @@
 /*
  * Copies that do not make the host wait: until one is done the host must leave its memory alone.
- * The trace does not show when it uses the memory again, but for other copies and for calls that
- * free it. As likely:
+ * The trace does not show when it uses the memory again, but for other copies, for calls that free
+ * it, and for messages of MPI that send it or arrive there (where those are ops). As likely:
  *
  * - Memory that was sent is written in the thread's own time before the next copy from or to it; at
  *   best after that time, at once (a second buffer is filled meanwhile).

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_bool host_clock;
+static atomic_bool host_clock; /* or the real one */
+static atomic_bool real_clock;
 static _Atomic uint64_t virtual_ns = 1000000000;
 static _Atomic int64_t offset_ns;   /* host clock: simulated time minus time spent simulating */
 static _Atomic uint64_t shown_ns;   /* host clock: the latest answer given */
@@ -40,10 +41,9 @@ static uint64_t monotonic_ns(void)
 
 int sim_clock_choose(const char *word)
 {
-    if (strcmp(word, "virtual") && strcmp(word, "host"))
-        return 0;
-    host_clock = !strcmp(word, "host");
-    return 1;
+    real_clock = !strcmp(word, "real");
+    host_clock = real_clock || !strcmp(word, "host");
+    return host_clock || !strcmp(word, "virtual");
 }
 
 /* Raises *value to at least ns; returns what it then is. */
@@ -102,11 +102,29 @@ void sim_clock_stop(void)
         stopped_at = monotonic_ns();
 }
 
+/* Until the simulated time is over. What took longer to simulate has taken that time. */
+static void spend_simulated(void)
+{
+    const int64_t wake_ns = 100000; /* that a sleep may last longer */
+    uint64_t until = monotonic_ns() + (uint64_t)(offset_ns > 0 ? offset_ns : 0);
+
+    if (offset_ns > wake_ns) {
+        struct timespec t = {(time_t)((uint64_t)(offset_ns - wake_ns) / 1000000000u),
+                             (long)((uint64_t)(offset_ns - wake_ns) % 1000000000u)};
+        nanosleep(&t, NULL);
+    }
+    while (monotonic_ns() < until)
+        ;
+    offset_ns = 0;
+}
+
 void sim_clock_go_on(void)
 {
     if (!host_clock)
         return;
     atomic_fetch_sub(&offset_ns, (int64_t)(monotonic_ns() - stopped_at));
+    if (real_clock)
+        spend_simulated();
     stopped_at = 0;
 }
 

@@ -7,6 +7,9 @@
  *
  * XFERSCOPE_SIMGPU_CLOCK=host: CLOCK_MONOTONIC, with the real time spent inside the simulation
  * taken out and the simulated time put in. Nothing ever sleeps for it.
+ *
+ * XFERSCOPE_SIMGPU_CLOCK=real: CLOCK_MONOTONIC. A call lasts, in real time, what it is simulated to
+ * take, or what simulating it takes if that is longer: for processes that wait for each other.
  */
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H

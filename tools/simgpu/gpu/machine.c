@@ -56,7 +56,8 @@ static bool read_settings(void)
     good &= READ_##type(variable, initial, &sim_settings.field);
     SIM_SETTING_LIST(READ)
     if (good && !sim_clock_choose(sim_settings.clock)) {
-        snprintf(line, sizeof(line), "XFERSCOPE_SIMGPU_CLOCK=%.100s: virtual or host expected",
+        snprintf(line, sizeof(line),
+                 "XFERSCOPE_SIMGPU_CLOCK=%.100s: virtual, host or real expected",
                  sim_settings.clock);
         return complain(line);
     }

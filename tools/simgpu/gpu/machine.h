@@ -16,7 +16,7 @@ enum { SIM_MAX_DEVICES = 32 };
 #define SIM_SETTING_LIST(X)                                                                        \
     X("XFERSCOPE_SIMGPU_MACHINE", machine, TEXT, "sim-h200",                                       \
       "machine profile: a path, or the name of one that comes with xferscope")                     \
-    X("XFERSCOPE_SIMGPU_CLOCK", clock, TEXT, "virtual", "virtual or host")                         \
+    X("XFERSCOPE_SIMGPU_CLOCK", clock, TEXT, "virtual", "virtual, host or real")                   \
     X("XFERSCOPE_SIMGPU_CALL_NS", call_ns, NUMBER, "200",                                          \
       "host time of a call for which the profile has none")                                        \
     X("XFERSCOPE_SIMGPU_SUBMIT_NS", submit_ns, NUMBER, "2000",                                     \

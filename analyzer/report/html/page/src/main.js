@@ -10,13 +10,14 @@ import { buffers_section, managed_section } from './memory.js';
 import { notes_section } from './notes.js';
 import { stacks_section } from './stacks.js';
 import { best_set, run_head, where_time_went } from './summary.js';
+import { messages_section } from './messages.js';
 import { phases_section, ranks_section, transfers_section, waits_section } from './tables.js';
 import { theme_switch, watch_print } from './theme.js';
 import { timeline_section } from './timeline.js';
 import { tooltip_box } from './tooltip.js';
 import { traffic_section } from './traffic.js';
 
-const SECTIONS = [where_time_went, best_set, findings_section, timeline_section, bandwidth_section, traffic_section, managed_section, buffers_section, stacks_section, transfers_section, waits_section, phases_section, ranks_section, notes_section];
+const SECTIONS = [where_time_went, best_set, findings_section, timeline_section, bandwidth_section, traffic_section, managed_section, buffers_section, stacks_section, transfers_section, waits_section, phases_section, messages_section, ranks_section, notes_section];
 
 // The section's id as a word.
 const label = (id) => id[0].toUpperCase() + id.slice(1).replace(/-.*/, '');

@@ -158,6 +158,7 @@ function believed(whatif) {
   const how = whatif.set_saving_s.basis === 'played' ? 'played on GPUs' : 'modelled';
   return h('p', { class: 'dim' }, `How this is known: ${how}; the run replayed unchanged is `, figure(`${W}.error`, 'part'), ' off the recorded one',
     whatif.uncertain ? ', which makes all savings uncertain' : '',
+    whatif.together ? ['; its ', figure(`${W}.together.processes`, 'count'), ' processes are replayed together, by ', figure(`${W}.together.messages`, 'count'), ' messages'] : '',
     whatif.recording_known ? '; what recording cost is taken out.' : '; what recording cost is taken out as far as it is known.');
 }
 

@@ -1,0 +1,29 @@
+/* Calls of MPI that take less, as a change of the replayed run. A part of changes.h. */
+#ifndef XFW_OWN_TIME_H
+#define XFW_OWN_TIME_H
+
+#include "analyzer/whatif/change.h"
+
+/* A call of MPI that takes less. */
+struct xfw_cut {
+    uint32_t process;
+    int32_t tid;
+    double at_ns; /* when the call began whose time it is, since the process began to be recorded */
+    double ns[XFW_CERTAINTIES];
+    double began_ns; /* likewise, when the message began whose part it is: of a request before */
+    uint8_t of;      /* enum xfw_cut_of */
+};
+enum xfw_cut_of {
+    XFW_CUT_SENT, /* what is sent is under way for so much less */
+    XFW_CUT_GOT,  /* likewise what is received */
+    XFW_CUT_WAIT, /* the thread works meanwhile */
+};
+#define XFW_MOST_CUTS (1u << 18)
+
+/* Where ranks are played together a cut is of its message, and of what the other rank waits;
+ * elsewhere it is taken from the thread's own time that it lies in, of which no more goes than
+ * there is. cuts: taken over. */
+struct xfw_change *xfw_change_own_time(const struct xfa_analysis *analysis, struct xfw_cut *cuts,
+                                       size_t count);
+
+#endif

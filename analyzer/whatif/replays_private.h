@@ -1,0 +1,100 @@
+/* What the parts of the replays share (replays.h): one after the other, and together. */
+#ifndef XFW_REPLAYS_PRIVATE_H
+#define XFW_REPLAYS_PRIVATE_H
+
+#include "analyzer/base/crew.h"
+#include "analyzer/whatif/replays.h"
+#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/together.h"
+#include "analyzer/whatif/turns.h"
+
+/* A process of which ops were left out, played alone. */
+struct xfw_replayed_process {
+    struct xfw_measured alone;
+    bool alone_known;
+};
+
+struct xfw_replays {
+    struct xfa_analysis *analysis;
+    struct xfw_whatif *whatif;
+    struct xfa_crew *crew;     /* NULL: nothing was played yet */
+    struct xfw_gather *gather; /* ops of the last walk; NULL: there was none */
+    bool borrowed;             /* that is another's */
+    size_t most;               /* bytes that a walk may keep */
+    bool keeps;                /* what a walk finds is kept: it will be asked for again */
+    bool played;               /* any way was */
+    bool samples;              /* ops may be left out */
+    struct xfw_replayed_process *processes;
+    size_t process_count, process_capacity;
+    struct xfw_way *known;
+    size_t count, capacity;
+    bool decided;                  /* whether its ranks are played together */
+    struct xfw_together *together; /* NULL: they are not */
+};
+
+struct xfw_variant {
+    struct xfw_way *way;
+    struct xfw_player *player; /* of the process at hand */
+    struct xfw_measured measured;
+    struct xfa_table taken;
+    /* Where ranks are played together: */
+    struct xfw_player **players; /* by process */
+    struct xfw_board board;
+    double last_ns; /* when the last of their last calls was over */
+    struct xfw_extent {
+        double from, to; /* of all processes; both 0: nothing yet */
+    } span;
+};
+
+struct xfw_batch {        /* up to XFW_BATCH ops */
+    struct xfw_op *ops;   /* as recorded */
+    struct xfw_op *alone; /* without what recording cost; the same: no way has that */
+    size_t count;
+    struct xfw_turns turns;
+    const struct xfw_stretch *stretch; /* NULL: none of the process's ops is left out */
+};
+void xfw_batch_make(struct xfw_batch *batch, bool recording);
+void xfw_batch_free(const struct xfw_batch *batch);
+
+struct xfw_walk {
+    struct xfw_replays *replays;
+    struct xfw_whatif *whatif;
+    const struct xfw_gathered *of; /* the process at hand */
+    struct xfw_replayed_process *at;
+    struct xfw_variant *variants;
+    size_t count;
+    struct xfa_process *process;
+    uint64_t first_ns; /* when the first process began, wall clock */
+    bool recording;    /* any of the ways has what recording cost */
+    struct xfw_batch at_hand, next;
+    struct xfw_op_store *kept;  /* from where batches come; NULL: from a walk over the files */
+    size_t stretches;           /* of the process, so far */
+    bool together, no_taps;     /* its ranks are; nobody receives what is scheduled */
+    double begun_ns;            /* the process at hand, after the first one; together */
+    double rest_ns;             /* likewise: behind the last call of all ranks; < 0: not known */
+    struct xfw_extent recorded; /* spans of the processes so far; together */
+};
+
+/* One walk: a process begins, its ops in batches, it ends. The process is open. */
+void xfw_walk_begin(void *walk, struct xfa_process *process);
+void xfw_walk_batch(void *walk, struct xfw_op *ops, size_t count,
+                    const struct xfw_stretch *stretch);
+void xfw_walk_end(void *walk, struct xfa_process *process, double end_ns,
+                  const uint64_t ranges[XFW_RANGES]);
+
+/* All processes are walked over, for the replays' gather. */
+bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis, char *error,
+                    size_t error_bytes);
+void xfw_replays_drop_gather(struct xfw_replays *replays);
+void xfw_replays_fail(struct xfw_replays *replays, const char *error);
+
+/* In replays_together.c. Are the run's ranks played together? It is decided once. */
+bool xfw_replays_are_together(struct xfw_replays *replays);
+bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *variants, size_t count);
+/* From the first work of any process so far to the last, with the one at hand: of a way, recorded.
+ */
+double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule,
+                        double begun_ns);
+double xfw_replays_recorded_span(struct xfw_walk *walk);
+
+#endif

@@ -1,0 +1,253 @@
+/* Ways of a run whose ranks are played together. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/replays_private.h"
+
+#define MOST_PLAYERS 4096 /* at one time; of more ways some come later */
+
+/* ---- whether ----------------------------------------------------------------------------------
+ */
+
+static bool has_all(const struct xfw_replays *replays)
+{
+    struct xfw_gather *gather = replays->gather;
+    return gather && xfw_gather_has_messages(gather) && !xfw_gather_left_out(gather) &&
+           xfw_gather_kept(gather, replays->analysis->run);
+}
+
+/* Only finds the ops. */
+static void gather_all(struct xfw_replays *replays)
+{
+    char error[1024];
+    struct xfw_walk walk = {.replays = replays};
+    xfw_replays_drop_gather(replays);
+    replays->gather = xfw_gather_new(replays->most, false, NULL);
+    if (!xfw_walk_files(&walk, replays->analysis, error, sizeof error))
+        xfw_replays_drop_gather(replays);
+}
+
+bool xfw_replays_are_together(struct xfw_replays *replays)
+{
+    if (replays->decided)
+        return replays->together != NULL;
+    replays->decided = true;
+    replays->together = xfw_together_new(replays->analysis);
+    if (replays->together && !has_all(replays))
+        gather_all(replays);
+    if (replays->together && !has_all(replays)) {
+        xfw_together_free(replays->together);
+        replays->together = NULL;
+    }
+    if (!replays->together && replays->gather && xfw_gather_has_messages(replays->gather))
+        xfw_replays_drop_gather(replays);
+    return replays->together != NULL;
+}
+
+/* ---- the span of all processes -----------------------------------------------------------------
+ */
+
+static double extend(struct xfw_extent *extent, double from, double to)
+{
+    bool any = extent->from != 0 || extent->to != 0;
+    extent->from = any ? fmin(extent->from, from) : from;
+    extent->to = any ? fmax(extent->to, to) : to;
+    return extent->to - extent->from;
+}
+
+double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule, double begun_ns)
+{
+    double first, last;
+    if (!xfw_schedule_worked(schedule, &first, &last))
+        return v->span.to - v->span.from;
+    return extend(&v->span, begun_ns + first, begun_ns + last);
+}
+
+double xfw_replays_recorded_span(struct xfw_walk *walk)
+{
+    return extend(&walk->recorded, walk->begun_ns + walk->of->first_work,
+                  walk->begun_ns + walk->of->last_work);
+}
+
+/* ---- one walk ---------------------------------------------------------------------------------
+ */
+
+static void turn(void *self, size_t process)
+{
+    struct xfw_walk *walk = self;
+    walk->process = walk->replays->analysis->run->processes[process];
+    walk->of = xfw_gather_of(walk->replays->gather, (uint32_t)process);
+    walk->begun_ns = xfw_together_begun_ns(walk->replays->together, (uint32_t)process);
+    for (size_t i = 0; i < walk->count; i++)
+        walk->variants[i].player = walk->variants[i].players[process];
+}
+
+static void batch(void *self, struct xfw_op *ops, size_t count)
+{
+    xfw_walk_batch(self, ops, count, NULL);
+}
+
+static void slot(void *self, uint32_t number)
+{
+    struct xfw_walk *walk = self;
+    for (size_t i = 0; i < walk->count; i++)
+        xfw_board_clear(&walk->variants[i].board, number);
+}
+
+static void begin(struct xfw_walk *walk, struct xfa_process *process)
+{
+    double begun = xfw_together_begun_ns(walk->replays->together, process->number);
+    xfw_walk_begin(walk, process);
+    for (size_t i = 0; i < walk->count; i++) {
+        struct xfw_variant *v = &walk->variants[i];
+        xfw_player_join(v->player, &v->board, begun);
+        v->players[process->number] = v->player;
+    }
+}
+
+/* Changes play what they have put off. */
+static void finish(struct xfw_walk *walk, size_t process)
+{
+    turn(walk, process);
+    for (size_t i = 0; i < walk->count; i++) {
+        struct xfw_variant *v = &walk->variants[i];
+        xfw_player_finish(v->player, NULL);
+        double now = xfw_schedule_now(xfw_player_schedule(v->player));
+        if (xfw_together_has(walk->replays->together, (uint32_t)process))
+            v->last_ns = fmax(v->last_ns, walk->begun_ns + now);
+    }
+}
+
+static void end(struct xfw_walk *walk, struct xfw_op_store *kept, size_t process)
+{
+    double end_ns;
+    struct xfw_op_reader *reader = xfw_op_reader_new(kept, process);
+    const uint64_t *ranges = xfw_op_reader_over(reader, &end_ns);
+    turn(walk, process);
+    walk->rest_ns = xfw_together_rest_ns(walk->replays->together, kept, (uint32_t)process);
+    xfw_walk_end(walk, walk->process, end_ns, ranges);
+    xfw_op_reader_free(reader);
+}
+
+static bool open_all(struct xfw_walk *walk, char *error, size_t error_bytes)
+{
+    const struct xfa_run *run = walk->replays->analysis->run;
+    size_t opened = 0;
+    while (opened < run->process_count &&
+           xfa_process_reopen(run->processes[opened], error, error_bytes))
+        opened++;
+    for (size_t i = 0; opened < run->process_count && i < opened; i++)
+        xfa_process_let_go(run->processes[i]);
+    return opened == run->process_count;
+}
+
+/* Once more, one process after the other, for those who receive what is scheduled. */
+static void play_taps(struct xfw_walk *walk, struct xfw_op_store *kept, size_t process)
+{
+    struct xfa_process *of = walk->replays->analysis->run->processes[process];
+    struct xfw_op_reader *reader = xfw_op_reader_new(kept, process);
+    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops), op, wait;
+    size_t count = 0;
+    begin(walk, of);
+    turn(walk, process);
+    while (xfw_op_reader_next(reader, &op)) {
+        if (xfw_together_again(walk->replays->together, (uint32_t)process, &op, &wait))
+            ops[count++] = wait;
+        ops[count++] = op;
+        if (count + 2 <= XFW_BATCH)
+            continue;
+        batch(walk, ops, count);
+        count = 0;
+    }
+    if (count > 0)
+        batch(walk, ops, count);
+    finish(walk, process);
+    end(walk, kept, process);
+    free(ops);
+    xfw_op_reader_free(reader);
+}
+
+static void drop_players(struct xfw_walk *walk)
+{
+    for (size_t i = 0; i < walk->count; i++)
+        for (size_t p = 0; p < walk->replays->analysis->run->process_count; p++)
+            xfw_player_free(walk->variants[i].players[p]);
+}
+
+static void play(struct xfw_walk *walk, struct xfw_op_store *kept, bool taps)
+{
+    const struct xfw_rank_turns turns = {turn, batch, slot, walk};
+    const struct xfa_run *run = walk->replays->analysis->run;
+    walk->no_taps = true;
+    for (size_t i = 0; i < run->process_count; i++)
+        begin(walk, run->processes[i]);
+    xfw_together_play(walk->replays->together, kept, taps, &turns);
+    for (size_t i = 0; i < run->process_count; i++)
+        finish(walk, i);
+    walk->no_taps = false;
+    if (taps)
+        drop_players(walk);
+    for (size_t i = 0; i < run->process_count; i++) {
+        if (taps)
+            play_taps(walk, kept, i);
+        else
+            end(walk, kept, i);
+        xfa_process_let_go(run->processes[i]);
+    }
+}
+
+/* ---- all ways ---------------------------------------------------------------------------------
+ */
+
+static bool has_taps(const struct xfw_variant *variants, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (variants[i].way->tap)
+            return true;
+    return false;
+}
+
+static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
+{
+    char error[1024] = "";
+    struct xfa_analysis *analysis = replays->analysis;
+    size_t processes = analysis->run->process_count;
+    struct xfw_walk walk = {.replays = replays,
+                            .whatif = replays->whatif,
+                            .variants = variants,
+                            .count = count,
+                            .together = true};
+    for (size_t i = 0; i < count; i++) {
+        walk.recording = walk.recording || variants[i].way->recording;
+        variants[i].players = xfa_alloc(processes * sizeof *variants[i].players);
+    }
+    xfw_batch_make(&walk.at_hand, walk.recording);
+    bool done = open_all(&walk, error, sizeof error);
+    if (done)
+        play(&walk, xfw_gather_kept(replays->gather, analysis->run), has_taps(variants, count));
+    else
+        xfw_replays_fail(replays, error);
+    for (size_t i = 0; i < count; i++) {
+        free(variants[i].players);
+        free(variants[i].board.slots);
+    }
+    xfw_batch_free(&walk.at_hand);
+    return done;
+}
+
+bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
+{
+    size_t some = MOST_PLAYERS / replays->analysis->run->process_count;
+    bool done = true;
+    replays->crew = replays->crew ? replays->crew : xfa_crew_new();
+    for (size_t at = 0, next; at < count && done; at = next) {
+        next = at + some < count ? at + some : count;
+        done = play_some(replays, variants + at, next - at);
+    }
+    replays->whatif->replays += (unsigned)count;
+    replays->whatif->ranks = (struct xfw_ranks){.processes = replays->analysis->run->process_count,
+                                                .messages = xfw_together_count(replays->together),
+                                                .apart = xfw_together_apart(replays->together)};
+    return done;
+}
