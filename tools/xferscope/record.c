@@ -14,11 +14,10 @@
 #include "preload/record/ranks.h"
 #include "tools/xferscope/child.h"
 #include "tools/xferscope/commands.h"
-#include "tools/xferscope/own_files.h"
+#include "tools/xferscope/preloaded.h"
 #include "tools/xferscope/record.h"
 #include "tools/xferscope/record_end.h"
 
-enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { MAX_STACK_DEPTH = 64 };
 
 static const char usage[] =
@@ -308,21 +307,6 @@ int record_parse(const char *command, int argc, char **argv, struct record_optio
     return optind < argc ? 0 : record_own_error("no program given; xferscope help %s", speaker);
 }
 
-static int find_library(char *path, size_t bytes)
-{
-    char folder[PATH_MAX];
-
-    if (!xferscope_library_folder(folder, sizeof folder))
-        return record_own_error("cannot tell where this command lies: %s", strerror(errno));
-    if ((size_t)snprintf(path, bytes, "%s/libxferscope.so", folder) >= bytes)
-        return record_own_error("the path of libxferscope.so is too long");
-    if (access(path, R_OK) != 0)
-        return record_own_error("%s: %s", path, strerror(errno));
-    if (strpbrk(path, " :\n"))
-        return record_own_error("%s: LD_PRELOAD cannot hold a path with a space or a colon", path);
-    return 0;
-}
-
 /* PROGRAM-PID; a long name is cut as the recorder does, but at whole characters. */
 static int default_name(const char *program, char *name, size_t bytes)
 {
@@ -375,14 +359,9 @@ static int run_program(const struct record_options *options, const char *library
 {
     enum { MOST = 24 };
     struct child_setting settings[MOST];
-    const char *other = getenv("LD_PRELOAD"), *nvtx = getenv("NVTX_INJECTION64_PATH");
-    char *preload = NULL;
+    const char *nvtx = getenv("NVTX_INJECTION64_PATH");
     size_t count = 0;
-    int status;
 
-    if (asprintf(&preload, "%s%s%s", library, other && *other ? ":" : "", other ? other : "") < 0)
-        return record_own_error("out of memory");
-    settings[count++] = (struct child_setting){"LD_PRELOAD", preload};
     settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
     settings[count++] = (struct child_setting){"XFERSCOPE_RUN", run};
     settings[count++] = (struct child_setting){"XFERSCOPE_SYMBOLS", "0"};
@@ -414,15 +393,7 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_PHASE", options->phase};
     if (options->max_size)
         settings[count++] = (struct child_setting){"XFERSCOPE_MAX_SIZE", options->max_size};
-    status = child_run(options->program, settings, count, result);
-    free(preload);
-    if (status != 0)
-        return record_own_error("cannot start a process: %s", strerror(errno));
-    if (result->exec_error) {
-        record_own_error("cannot run %s: %s", options->program[0], strerror(result->exec_error));
-        return result->exec_error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-    }
-    return 0;
+    return preloaded_run(options->program, library, settings, count, result, record_own_error);
 }
 
 /* ---- what `again` repeats --------------------------------------------------------------- */
@@ -492,7 +463,7 @@ int record_program(const struct record_options *options, struct recorded *record
     struct rundir dir;
     struct xfs_rank rank;
     char library[PATH_MAX], error[2 * PATH_MAX];
-    int status = find_library(library, sizeof library);
+    int status = preloaded_library(library, sizeof library, record_own_error);
 
     *recorded = (struct recorded){0};
     xfs_rank_find(&rank);

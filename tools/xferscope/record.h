@@ -10,9 +10,10 @@
 #include <stddef.h>
 
 #include "tools/xferscope/child.h"
+#include "tools/xferscope/preloaded.h"
 #include "tools/xferscope/rundir.h"
 
-enum { RECORD_OWN_ERROR = 125 };
+enum { RECORD_OWN_ERROR = PRELOADED_OWN_ERROR };
 
 /* Between the parts of META's `started`, and between the words of one. */
 #define RECORD_PART "\x1e"

@@ -1,0 +1,37 @@
+/*
+ * Who asked: a place in the program, known by the return addresses above this library, with what is
+ * known of its copies.
+ */
+#ifndef XFS_APPLY_SITE_H
+#define XFS_APPLY_SITE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/apply/classes.h"
+#include "preload/apply/proof.h"
+#include "preload/apply/told.h"
+#include "xferscope/terms.h"
+
+#define XFS_SITE_SIZES 8 /* from XFS_MOVE_LEAST on, powers of two; the last has all larger ones */
+
+struct xfs_site {
+    _Atomic uint64_t key; /* of addresses, class and direction; 0: free */
+    atomic_bool held;     /* by the thread that uses what follows */
+    bool off;             /* by XFERSCOPE_APPLY_OFF, or since a copy of it was different */
+    struct xfs_proof proofs[XFS_SITE_SIZES];
+    struct xfs_told_site *told; /* NULL: it finds no place there */
+};
+
+/* The site of the calling stack; NULL: there are too many, or it is another thread's at the moment.
+ * Given back with xfs_site_release(), before the program's memory is touched. */
+struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction direction);
+bool xfs_site_hold(struct xfs_site *site);
+void xfs_site_release(struct xfs_site *site);
+
+struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes);
+
+void xfs_sites_after_fork(void);
+
+#endif

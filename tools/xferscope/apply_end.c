@@ -1,0 +1,238 @@
+#include "tools/xferscope/apply_end.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/units.h"
+#include "analyzer/run/layer.h"
+#include "common/text.h"
+#include "preload/apply/classes.h"
+#include "preload/apply/proof.h"
+#include "symbols/known_modules.h"
+#include "symbols/symbols.h"
+#include "xferscope/terms.h"
+#include "xferscope/trace.h"
+
+/* A site of one process or of several. */
+struct line {
+    struct xfs_told_site sum; /* frames of the first */
+    struct xfa_frame place;   /* the frame that is named; its texts are our own */
+};
+
+/* ---- where --------------------------------------------------------------------------------------
+ */
+
+static char *text_of(const char *bytes, size_t n)
+{
+    return n ? strndup(bytes, n) : NULL;
+}
+
+/* The innermost function of an address. */
+static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_frame *frame)
+{
+    struct xfs_loaded_module module = {.end = UINT64_MAX, .path = (char *)frame->module};
+    struct xfs_symbol_list list = {0};
+    struct xfs_known_module *at = xfs_known_module(known, &module);
+    struct xft_symbol symbol;
+
+    if (at)
+        xfs_known_resolve(known, at, &module, started_ns, frame->offset, &list);
+    if (list.bytes && list.count >= sizeof symbol) {
+        memcpy(&symbol, list.bytes, sizeof symbol);
+        const char *texts = (const char *)list.bytes + sizeof symbol;
+        frame->function = text_of(texts, symbol.function_bytes);
+        frame->file = text_of(texts + symbol.function_bytes, symbol.file_bytes);
+        frame->line = symbol.line;
+    }
+    free(list.bytes);
+}
+
+static void free_names(struct xfa_frame *frame)
+{
+    free((char *)frame->function);
+    free((char *)frame->file);
+    frame->function = frame->file = NULL;
+}
+
+/* The innermost frame that is most likely the program's own. */
+static struct xfa_frame choose_place(const struct xfs_told *told, struct xfs_known *known,
+                                     uint64_t started_ns, const struct xfs_told_site *site)
+{
+    struct xfa_frame best = {0};
+    for (unsigned i = 0; i < site->frames && i < XFS_TOLD_FRAMES; i++) {
+        uint32_t number = site->frame[i].module;
+        struct xfa_frame frame = {.offset = site->frame[i].offset};
+        if (number == 0 || number > XFS_TOLD_MODULES)
+            continue;
+        frame.module = told->modules[number - 1];
+        name_frame(known, started_ns, &frame);
+        if (best.module && xfa_layer(&frame) >= xfa_layer(&best)) {
+            free_names(&frame);
+            continue;
+        }
+        free_names(&best);
+        best = frame;
+    }
+    return best;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
+static void say_place(const struct xfa_frame *place)
+{
+    if (place->module == NULL) {
+        fputs("a place that is not known", stderr);
+        return;
+    }
+    if (place->function)
+        xfc_print(stderr, "%s ", place->function);
+    if (place->file && place->line)
+        xfc_print(stderr, "(%s:%u) ", base_of(place->file), place->line);
+    xfc_print(stderr, "%s+0x%" PRIx64, base_of(place->module), place->offset);
+}
+
+/* ---- the lines
+ * ------------------------------------------------------------------------------------ */
+
+static bool is_same_site(const struct xfs_told_site *a, const struct xfs_told_site *b)
+{
+    return a->class == b->class && a->direction == b->direction && a->frames == b->frames &&
+           memcmp(a->frame, b->frame, sizeof a->frame) == 0;
+}
+
+static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
+{
+    sum->asked += site->asked;
+    sum->asked_bytes += site->asked_bytes;
+    sum->done += site->done;
+    sum->done_bytes += site->done_bytes;
+    sum->done_ns += site->done_ns;
+    sum->instead_ns += site->instead_ns;
+    sum->checked += site->checked;
+    sum->different += site->different;
+    if (sum->verdict == XFS_TRYING)
+        sum->verdict = site->verdict;
+}
+
+/* Sites of several processes as one. Returns their number. */
+static size_t merge(const struct xfs_told *told, struct line *lines)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < told->sites_used && i < XFS_TOLD_SITES; i++) {
+        const struct xfs_told_site *site = &told->sites[i];
+        size_t at = 0;
+        if (site->state != XFS_TOLD_THERE)
+            continue;
+        while (at < count && !is_same_site(&lines[at].sum, site))
+            at++;
+        if (at < count)
+            add(&lines[at].sum, site);
+        else
+            lines[count++].sum = *site;
+    }
+    return count;
+}
+
+static double saved_ns(const struct xfs_told_site *site)
+{
+    return (double)site->instead_ns - (double)site->done_ns;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    double x = saved_ns(&((const struct line *)a)->sum),
+           y = saved_ns(&((const struct line *)b)->sum);
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void say_what_came(const struct xfs_told_site *site)
+{
+    char bytes[XFA_UNIT_CHARS], time[XFA_UNIT_CHARS], was[XFA_UNIT_CHARS], is[XFA_UNIT_CHARS];
+
+    if (site->done == 0) {
+        fprintf(stderr, "%" PRIu64 " as the program asked", site->asked);
+        return;
+    }
+    double saved = saved_ns(site);
+    xfc_print(stderr, "%s of %" PRIu64 " calls carried out, %s %s",
+              xfa_bytes_text(bytes, site->done_bytes), site->asked,
+              xfa_time_text(time, saved < 0 ? -saved : saved), saved < 0 ? "lost" : "saved");
+    if (site->done_ns && site->instead_ns)
+        xfc_print(stderr, " (%s GB/s instead of %s)",
+                  xfa_gbps_text(is, (double)site->done_bytes / (double)site->done_ns),
+                  xfa_gbps_text(was, (double)site->done_bytes / (double)site->instead_ns));
+    if (site->verdict == XFS_LOSES)
+        fputs("; it does not gain, and is left as the program asked", stderr);
+}
+
+static void say_line(const struct line *line)
+{
+    const struct xfs_told_site *site = &line->sum;
+    const char *class = xfs_class_word(site->class);
+
+    xfc_print(stderr, "xferscope apply: %s %s ", class ? class : "?",
+              xft_direction_word(site->direction));
+    say_place(&line->place);
+    fputs(": ", stderr);
+    say_what_came(site);
+    if (site->checked)
+        fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
+                site->different);
+    fputc('\n', stderr);
+}
+
+static void say_left(const struct xfs_told *told)
+{
+    static const char *const why[XFS_LEFT_COUNT] = {
+        [XFS_LEFT_NOT_PAGEABLE] = "of memory that is not pageable",
+        [XFS_LEFT_CONTEXT] = "in another context, on another device, or captured",
+        [XFS_LEFT_TOO_LITTLE] = "too little to start for",
+        [XFS_LEFT_NO_CORES] = "while the program used its processors itself",
+        [XFS_LEFT_NO_MEMORY] = "without memory that could be page-locked",
+        [XFS_LEFT_BUSY] = "beside another one",
+        [XFS_LEFT_FAILED] = "made again as asked, after an attempt",
+    };
+    bool any = false;
+
+    for (int i = 0; i < XFS_LEFT_COUNT; i++) {
+        if (told->left[i] == 0)
+            continue;
+        fprintf(stderr, "%s%" PRIu64 " %s",
+                any ? ", " : "xferscope apply: large copies left alone: ", told->left[i], why[i]);
+        any = true;
+    }
+    if (any)
+        fputc('\n', stderr);
+}
+
+void apply_end(const struct xfs_told *told, uint64_t started_ns)
+{
+    static struct line lines[XFS_TOLD_SITES];
+    struct xfs_known *known = xfs_known_new();
+    size_t count = known ? merge(told, lines) : 0;
+    char bytes[XFA_UNIT_CHARS];
+
+    for (size_t i = 0; i < count; i++)
+        lines[i].place = choose_place(told, known, started_ns, &lines[i].sum);
+    qsort(lines, count, sizeof *lines, compare_lines);
+    for (size_t i = 0; i < count; i++) {
+        say_line(&lines[i]);
+        free_names(&lines[i].place);
+    }
+    say_left(told);
+    if (told->threads)
+        xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",
+                  told->threads, xfa_bytes_text(bytes, told->locked_bytes));
+    else
+        fputs("xferscope apply: nothing was carried out: no thread and no memory was taken\n",
+              stderr);
+    if (known)
+        xfs_known_free(known);
+}
