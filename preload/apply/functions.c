@@ -7,9 +7,11 @@
 #include "preload/apply/classes.h"
 #include "preload/apply/move.h"
 #include "preload/apply/ring.h"
+#include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
 
 int (*xfs_apply_capturing)(void);
+uint64_t xfs_move_least;
 
 /* ---- which classes are on ------------------------------------------------------------------- */
 
@@ -52,7 +54,7 @@ enum {
 static xfs_function real_of[FUNCTIONS]; /* written before the function in its place is known */
 
 #define XFS_MOVED(form_, per_thread, stream_, blocking_)                                           \
-    (bytes >= XFS_MOVE_LEAST &&                                                                    \
+    (bytes >= xfs_move_least &&                                                                    \
      xfs_move_carried_out(&(struct xfs_move){.form = (form_),                                      \
                                              .real = (xfs_function)real,                           \
                                              .dst = (uint64_t)(uintptr_t)dst,                      \
@@ -95,12 +97,27 @@ static xfs_function in_place(const char *symbol, xfs_function real)
     return real;
 }
 
-/* In a set-uid program the environment belongs to another user. */
+static const char *from_environment(const char *name)
+{
+    return getenv(name);
+}
+
+/* A copy of no bytes is not one. */
+static uint64_t least_bytes(void)
+{
+    struct xfs_settings settings;
+    xfs_settings_parse(&settings, from_environment);
+    return settings.apply_least > 0 ? settings.apply_least : 1;
+}
+
+/* In a set-uid program the environment belongs to another user. What makes no sense is reported
+ * with the other settings. */
 __attribute__((constructor)) static void begin(void)
 {
     const char *text = getenv("XFERSCOPE_APPLY");
     if (text == NULL || strcmp(text, "off") == 0 || getauxval(AT_SECURE))
         return;
+    xfs_move_least = least_bytes();
     for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
         is_on[i] = strcmp(text, "on") == 0 || has_word(text, xfs_class_word(i));
     if (xfs_apply_on())

@@ -21,8 +21,8 @@ enum xfs_move_form {
     XFS_MOVE_ANY_ASYNC,  /* cuMemcpyAsync */
 };
 
-/* Copies of fewer bytes are passed on at once. */
-#define XFS_MOVE_LEAST (UINT64_C(1) << 20)
+/* Copies of fewer bytes are passed on at once: XFERSCOPE_APPLY_LEAST, set before the first. */
+extern uint64_t xfs_move_least;
 
 struct xfs_move {
     enum xfs_move_form form;

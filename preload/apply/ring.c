@@ -128,15 +128,21 @@ static struct xfs_ring *place_for(void)
     return &rings[count];
 }
 
+/* What was refused is asked for again after ever more copies. */
+static unsigned refused, until_next;
+
 static struct xfs_ring *make(const struct xfs_apply_driver *driver, xcu_context context)
 {
     if (pthread_mutex_trylock(&making) != 0)
         return NULL;
-    struct xfs_ring *ring = place_for();
+    struct xfs_ring *ring = until_next > 0 ? NULL : place_for();
+    if (until_next > 0)
+        until_next--;
     if (ring && !fill(driver, ring, context)) {
         ring->context = NULL;
         xfs_ring_give_back(ring);
         ring = NULL;
+        until_next = 16u << (refused < 16 ? refused++ : refused);
     }
     pthread_mutex_unlock(&making);
     return ring;
@@ -222,5 +228,6 @@ void xfs_rings_after_fork(void)
         rings[i] = (struct xfs_ring){.context = NULL};
     atomic_store(&ring_count, 0);
     atomic_store(&locked_bytes, 0);
+    refused = until_next = 0;
     pthread_mutex_init(&making, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "preload/base/real_dlsym.h"
@@ -85,8 +86,11 @@ static bool find_place(uintptr_t address, struct place *place)
         return true;
     }
     ssize_t n = readlink("/proc/self/exe", place->path, sizeof place->path - 1);
-    place->path[n > 0 ? n : 0] = '\0';
-    return n > 0;
+    if (n < 0) /* its first thread has left */
+        snprintf(place->path, sizeof place->path, "%s", (const char *)getauxval(AT_EXECFN));
+    else
+        place->path[n] = '\0';
+    return true;
 #else
     (void)address, (void)place;
     return false;

@@ -14,7 +14,7 @@
 #include "preload/apply/told.h"
 #include "xferscope/terms.h"
 
-#define XFS_SITE_SIZES 8 /* from XFS_MOVE_LEAST on, powers of two; the last has all larger ones */
+#define XFS_SITE_SIZES 8 /* from 1 MiB on, powers of two; the last has all larger ones */
 
 struct xfs_site {
     _Atomic uint64_t key; /* of addresses, class and direction; 0: free */

@@ -140,7 +140,8 @@ static bool is_started(const struct turn *turn, uint64_t ns_so_far)
     uint64_t left = turn->move->bytes - turn->offset;
     uint64_t ahead =
         turn->offset ? (uint64_t)((double)ns_so_far * (double)left / (double)turn->offset) : 0;
-    if (!started && atomic_load(&spent_ns) + ahead >= START_WORTH_NS)
+    if (!started &&
+        (!xfs_settings()->apply_trials || atomic_load(&spent_ns) + ahead >= START_WORTH_NS))
         xfs_on_large_stack(start, &started);
     return started;
 }
@@ -302,6 +303,8 @@ static void plan_part(struct turn *turn)
         if (proof->verdict == XFS_TRYING && turn->move->bytes >= TRIED_IN_PARTS && left >= 2 * PART)
             turn->bytes = PART;
         turn->way = xfs_proof_choose(proof, &turn->timed);
+        if (!xfs_settings()->apply_trials)
+            turn->way = XFS_WAY_OURS;
     }
     xfs_site_release(turn->site);
 }

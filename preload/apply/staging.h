@@ -12,7 +12,7 @@
  *   - an upload has read its source when it returns; without Async its data has arrived, too;
  *   - a download has its data when it returns.
  *
- * Carried out: at least XFS_MOVE_LEAST bytes, between memory that the driver does not know, and one
+ * Carried out: at least xfs_move_least bytes, between memory that the driver does not know, and one
  * allocation of the current context's device, in a stream of the current context, while nothing is
  * captured. All else is passed on.
  */

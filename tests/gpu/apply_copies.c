@@ -1,6 +1,6 @@
 /*
- * Bandwidth of copies of pageable memory, as the host sees it: for each size, direction and form the
- * median of repeated copies, until the stream is idle. For docs/results/: run alone and under
+ * Bandwidth of copies of pageable memory, as the host sees it: for each size, direction and form
+ * the median of repeated copies, until the stream is idle. For docs/results/: run alone and under
  * `xferscope apply`, in turn. Every copy's data is compared at the end of its row.
  *
  *     apply_copies [MOST_MIB [SECONDS_PER_ROW]]
@@ -41,8 +41,7 @@ static double median(const double *values, int count)
 
 static char *fresh(size_t bytes)
 {
-    char *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         exit(1);
     return memory;
@@ -84,7 +83,8 @@ static void run(const struct row *row, void *device, char *host, char *other)
     }
     if (!row->down)
         MUST(cudaMemcpy(other, device, row->bytes, XRT_COPY_D2H));
-    int ok = memcmp(row->down ? memory : other, host, row->bytes) == 0 || (row->fresh && !row->down);
+    int ok =
+        memcmp(row->down ? memory : other, host, row->bytes) == 0 || (row->fresh && !row->down);
     printf("%s %s %s %zu %d %.2f %.2f %s\n", row->down ? "D2H" : "H2D",
            row->async ? "async" : "sync", row->fresh ? "fresh" : "warm", row->bytes / MIB, count,
            (double)row->bytes / median(seconds, count) * 1e-9,

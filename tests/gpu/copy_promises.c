@@ -1,12 +1,12 @@
 /*
- * What the driver's calls do with pageable memory and page-locked memory, beyond what is documented:
- * what `apply` keeps (docs/apply.md) is held against this.
+ * What the driver's calls do with pageable memory and page-locked memory, beyond what is
+ * documented: what `apply` keeps (docs/apply.md) is held against this.
  *
  *     copy_promises
  *
- * Rows `waits`: a function of the host keeps the stream busy for HELD_MS and then writes the source:
- * how long the call took, and whether it read the source before or after. Rows `alloc`, `register`:
- * what the driver says about memory that it allocated, and memory that it registered.
+ * Rows `waits`: a function of the host keeps the stream busy for HELD_MS and then writes the
+ * source: how long the call took, and whether it read the source before or after. Rows `alloc`,
+ * `register`: what the driver says about memory that it allocated, and memory that it registered.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static void hold(void *unused)
     memset(source, 2, source_bytes);
 }
 
-/* ---- order ---------------------------------------------------------------------------------------- */
+/* ---- order
+ * ---------------------------------------------------------------------------------------- */
 
 static void wait_row(size_t bytes, int async, int down, xcu_stream stream, const char *which)
 {
@@ -68,14 +69,17 @@ static void wait_row(size_t bytes, int async, int down, xcu_stream stream, const
     MUST(cudaMemcpy(found, device, bytes, XRT_COPY_D2H));
     printf("waits %s %s %s %zu KiB: call %.1f ms (held %d), source read %s, last byte %d%s\n",
            down ? "D2H" : "H2D", async ? "async" : "sync", which, bytes >> 10, took, HELD_MS,
-           found[0] == 1 ? "before" : found[0] == 2 ? "after" : "-", found[bytes - 1],
-           down ? there ? ", data there" : ", data NOT there" : "");
+           found[0] == 1   ? "before"
+           : found[0] == 2 ? "after"
+                           : "-",
+           found[bytes - 1], down ? there ? ", data there" : ", data NOT there" : "");
     MUST(cudaFree(device));
     free(found);
     free(source);
 }
 
-/* ---- page-locked memory --------------------------------------------------------------------------- */
+/* ---- page-locked memory
+ * --------------------------------------------------------------------------- */
 
 typedef int attribute_function(void *, int, xcu_deviceptr);
 typedef int range_function(xcu_deviceptr *, size_t *, xcu_deviceptr);
@@ -115,8 +119,7 @@ static void attributes(const char *what, char *memory)
 
 static char *mapped(size_t bytes)
 {
-    char *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(memory, 0, bytes);
     return memory;
 }
@@ -164,7 +167,8 @@ static void allocation_times(void)
         MUST(cudaHostRegister(own, mib * MIB, 3));
         double registered = now_ms();
         MUST(cudaHostUnregister(own));
-        printf("times %zu MiB: allocate %.2f ms, free %.2f, touch %.2f, register %.2f, unregister %.2f\n",
+        printf("times %zu MiB: allocate %.2f ms, free %.2f, touch %.2f, register %.2f, unregister "
+               "%.2f\n",
                mib, allocated - begun, freed - allocated, touched - freed, registered - touched,
                now_ms() - registered);
         munmap(own, mib * MIB);

@@ -101,10 +101,10 @@ static void say_place(const struct xfa_frame *place)
 /* ---- the lines
  * ------------------------------------------------------------------------------------ */
 
-static bool is_same_site(const struct xfs_told_site *a, const struct xfs_told_site *b)
+static bool is_same_place(const struct line *a, const struct line *b)
 {
-    return a->class == b->class && a->direction == b->direction && a->frames == b->frames &&
-           memcmp(a->frame, b->frame, sizeof a->frame) == 0;
+    return a->sum.class == b->sum.class && a->sum.direction == b->sum.direction &&
+           a->place.module == b->place.module && a->place.offset == b->place.offset;
 }
 
 static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
@@ -121,21 +121,26 @@ static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
         sum->verdict = site->verdict;
 }
 
-/* Sites of several processes as one. Returns their number. */
-static size_t merge(const struct xfs_told *told, struct line *lines)
+/* Sites of several processes, and of several ways to one place, as one. Returns their number. */
+static size_t merge(const struct xfs_told *told, struct xfs_known *known, uint64_t started_ns,
+                    struct line *lines)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < told->sites_used && i < XFS_TOLD_SITES; i++) {
         const struct xfs_told_site *site = &told->sites[i];
+        struct line line = {.sum = *site};
         size_t at = 0;
         if (site->state != XFS_TOLD_THERE)
             continue;
-        while (at < count && !is_same_site(&lines[at].sum, site))
+        line.place = choose_place(told, known, started_ns, site);
+        while (at < count && !is_same_place(&lines[at], &line))
             at++;
-        if (at < count)
-            add(&lines[at].sum, site);
-        else
-            lines[count++].sum = *site;
+        if (at == count) {
+            lines[count++] = line;
+            continue;
+        }
+        add(&lines[at].sum, site);
+        free_names(&line.place);
     }
     return count;
 }
@@ -216,11 +221,9 @@ void apply_end(const struct xfs_told *told, uint64_t started_ns)
 {
     static struct line lines[XFS_TOLD_SITES];
     struct xfs_known *known = xfs_known_new();
-    size_t count = known ? merge(told, lines) : 0;
+    size_t count = known ? merge(told, known, started_ns, lines) : 0;
     char bytes[XFA_UNIT_CHARS];
 
-    for (size_t i = 0; i < count; i++)
-        lines[i].place = choose_place(told, known, started_ns, &lines[i].sum);
     qsort(lines, count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < count; i++) {
         say_line(&lines[i]);

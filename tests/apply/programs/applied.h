@@ -41,4 +41,14 @@ static inline uint64_t sum(const char *memory, size_t bytes)
     return value;
 }
 
+/* Copies until the room has started and has tried what it does, up and down: 70 MiB each. */
+#define WARM_BYTES (70 * MIB)
+static inline void warm_up(void *device, char *host)
+{
+    for (int i = 0; i < 4; i++) {
+        MUST(cudaMemcpy(device, host, WARM_BYTES, XRT_COPY_H2D));
+        MUST(cudaMemcpy(host, device, WARM_BYTES, XRT_COPY_D2H));
+    }
+}
+
 #endif
