@@ -169,7 +169,7 @@ static void say_what_came(const struct xfs_told_site *site)
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out, %s %s",
               xfa_bytes_text(bytes, site->done_bytes), site->asked,
               xfa_time_text(time, saved < 0 ? -saved : saved), saved < 0 ? "lost" : "saved");
-    if (site->done_ns && site->instead_ns)
+    if (site->done_ns && site->instead_ns && site->direction != XFT_DIR_UNKNOWN)
         xfc_print(stderr, " (%s GB/s instead of %s)",
                   xfa_gbps_text(is, (double)site->done_bytes / (double)site->done_ns),
                   xfa_gbps_text(was, (double)site->done_bytes / (double)site->instead_ns));
@@ -177,19 +177,24 @@ static void say_what_came(const struct xfs_told_site *site)
         fputs("; it does not gain, and is left as the program asked", stderr);
 }
 
-static void say_line(const struct line *line)
+static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
 {
     const struct xfs_told_site *site = &line->sum;
     const char *class = xfs_class_word(site->class);
 
-    xfc_print(stderr, "xferscope apply: %s %s ", class ? class : "?",
-              xft_direction_word(site->direction));
+    xfc_print(stderr, "xferscope apply: %s ", class ? class : "?");
+    if (site->direction != XFT_DIR_UNKNOWN)
+        xfc_print(stderr, "%s ", xft_direction_word(site->direction));
     say_place(&line->place);
     fputs(": ", stderr);
     say_what_came(site);
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    char *step = given_plan_step(plan, site->step);
+    if (step)
+        xfc_print(stderr, " (%s)", step);
+    free(step);
     fputc('\n', stderr);
 }
 
@@ -217,23 +222,27 @@ static void say_left(const struct xfs_told *told)
         fputc('\n', stderr);
 }
 
-void apply_end(const struct xfs_told *told, uint64_t started_ns)
+void apply_end(const struct xfs_told *told, uint64_t started_ns, const struct xfa_apply_plan *plan)
 {
     static struct line lines[XFS_TOLD_SITES];
     struct xfs_known *known = xfs_known_new();
     size_t count = known ? merge(told, known, started_ns, lines) : 0;
+    uint64_t done = 0;
     char bytes[XFA_UNIT_CHARS];
 
     qsort(lines, count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < count; i++) {
-        say_line(&lines[i]);
+        say_line(&lines[i], plan);
+        done += lines[i].sum.done;
         free_names(&lines[i].place);
     }
+    if (plan)
+        given_plan_end(plan, told, "apply");
     say_left(told);
     if (told->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",
                   told->threads, xfa_bytes_text(bytes, told->locked_bytes));
-    else
+    else if (done == 0)
         fputs("xferscope apply: nothing was carried out: no thread and no memory was taken\n",
               stderr);
     if (known)
