@@ -24,7 +24,6 @@ static const struct carrier {
     {XFA_REMEDY_ALLOCATE_ONCE, false, XFT_PLAN_POOL, NULL},
     {XFA_REMEDY_ALLOCATE_ONCE, true, XFT_PLAN_NOTHING,
      "apply keeps page-locked memory without a plan"},
-    {XFA_REMEDY_PREFETCH, false, XFT_PLAN_PREFETCH, NULL},
     {XFA_REMEDY_PIN, false, XFT_PLAN_NOTHING, "apply copies pageable memory faster without a plan"},
     {XFA_REMEDY_PIN, true, XFT_PLAN_NOTHING, "apply copies pageable memory faster without a plan"},
     {XFA_REMEDY_STAGE, false, XFT_PLAN_NOTHING, "apply does so without a plan"},

@@ -11,6 +11,7 @@
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/ring.h"
+#include "preload/apply/sum.h"
 #include "preload/apply/uploads.h"
 #include "preload/apply/writes.h"
 #include "preload/base/command_memory.h"
@@ -123,6 +124,7 @@ static void after_fork(void)
 {
     xfs_uploads_after_fork();
     xfs_pool_after_fork();
+    xfs_sums_after_fork();
 }
 
 static void read_plan(const char *which)

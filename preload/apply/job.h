@@ -10,6 +10,8 @@
  * The program's memory is looked at before it is touched (MADV_POPULATE_READ, _WRITE): where the
  * kernel says that touching it would fault, the operation is `bad`, and is made as the program
  * asked.
+ *
+ * Or memory of the program is hashed in chunks (sum.h).
  */
 #ifndef XFS_APPLY_JOB_H
 #define XFS_APPLY_JOB_H
@@ -20,6 +22,12 @@
 #include <stdint.h>
 
 #define XFS_JOB_SLOTS 8
+
+/* XXH3's of 128 bits. */
+struct xfs_sum {
+    uint64_t low, high;
+};
+struct xfs_sum xfs_sum_of(const void *bytes, size_t count);
 
 struct xfs_job {
     _Atomic uint64_t next, open, done; /* chunks taken; that may be taken; copied */
@@ -33,6 +41,8 @@ struct xfs_job {
     uint32_t chunks; /* in a piece */
     bool up;         /* from the program's memory into the slots */
     bool looks;      /* the kernel can be asked about the program's memory */
+    /* Not NULL: the program's memory is hashed instead, chunk by chunk, in one piece. */
+    struct xfs_sum *sums;
 };
 
 /* The next piece may be copied. */

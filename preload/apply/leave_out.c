@@ -1,17 +1,16 @@
-#define XXH_INLINE_ALL
 #include "preload/apply/leave_out.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "preload/apply/driver.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/room.h"
 #include "preload/apply/site.h"
 #include "preload/apply/staging.h"
+#include "preload/apply/sum.h"
 #include "preload/apply/uploads.h"
 #include "preload/apply/writes.h"
 #include "preload/base/log.h"
@@ -220,13 +219,13 @@ static void took(struct turn *turn, enum xfs_way way, bool timed, uint64_t ns)
 /* ---- the bytes --------------------------------------------------------------------------------
  */
 
-/* Of the program's memory, in its thread, on its stack: a fault is its own. */
 static void hash(struct turn *turn)
 {
     uint64_t begun = xfs_apply_now_ns();
-    XXH128_hash_t sum = XXH3_128bits((const void *)(uintptr_t)turn->move->src, turn->move->bytes);
-    turn->upload.hash[0] = sum.low64;
-    turn->upload.hash[1] = sum.high64;
+    struct xfs_sum sum =
+        xfs_sum_of_program((const void *)(uintptr_t)turn->move->src, turn->move->bytes);
+    turn->upload.hash[0] = sum.low;
+    turn->upload.hash[1] = sum.high;
     turn->hash_ns = xfs_apply_now_ns() - begun;
 }
 

@@ -134,7 +134,7 @@ class Plan(Lab):
             ("too many steps", {**whole, "steps": [step] * 257}, "at most 256"),
             ("a step without a kind", {**whole, "steps": [step, {"remedy": "y"}]},
              'steps, number 2: "finding" is to be a text'),
-            ("a class that is none", {**whole, "steps": [{**step, "by": "magic"}]}, "leave-out, pool, prefetch"),
+            ("a class that is none", {**whole, "steps": [{**step, "by": "magic"}]}, "leave-out, pool"),
             ("what nothing does", {**whole, "steps": [{**step, "by": None}]}, '"carry_out" is to be false'),
             ("granted for nothing", {**whole, "steps": [{**step, "sites": [{**site, "kernels_keep": True}]}]},
              '"kernels_keep" is to be'),
