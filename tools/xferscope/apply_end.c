@@ -30,31 +30,48 @@ static char *text_of(const char *bytes, size_t n)
     return n ? strndup(bytes, n) : NULL;
 }
 
-/* The innermost function of an address. */
-static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_frame *frame)
-{
-    struct xfs_loaded_module module = {.end = UINT64_MAX, .path = (char *)frame->module};
-    struct xfs_symbol_list list = {0};
-    struct xfs_known_module *at = xfs_known_module(known, &module);
-    struct xft_symbol symbol;
-
-    if (at)
-        xfs_known_resolve(known, at, &module, started_ns, frame->offset, &list);
-    if (list.bytes && list.count >= sizeof symbol) {
-        memcpy(&symbol, list.bytes, sizeof symbol);
-        const char *texts = (const char *)list.bytes + sizeof symbol;
-        frame->function = text_of(texts, symbol.function_bytes);
-        frame->file = text_of(texts + symbol.function_bytes, symbol.file_bytes);
-        frame->line = symbol.line;
-    }
-    free(list.bytes);
-}
-
 static void free_names(struct xfa_frame *frame)
 {
     free((char *)frame->function);
     free((char *)frame->file);
     frame->function = frame->file = NULL;
+}
+
+/* Of the functions that are inlined at an address the innermost one that is most likely the
+ * program's own: CUDA's headers have some. */
+static void choose_name(const struct xfs_symbol_list *list, struct xfa_frame *frame)
+{
+    const char *at = (const char *)list->bytes, *end = at + list->count;
+    struct xft_symbol symbol;
+
+    while ((size_t)(end - at) >= sizeof symbol) {
+        memcpy(&symbol, at, sizeof symbol);
+        const char *texts = at + sizeof symbol;
+        struct xfa_frame named = *frame;
+        named.function = text_of(texts, symbol.function_bytes);
+        named.file = text_of(texts + symbol.function_bytes, symbol.file_bytes);
+        named.line = symbol.line;
+        if (at == (const char *)list->bytes || xfa_layer(&named) < xfa_layer(frame)) {
+            free_names(frame);
+            *frame = named;
+        } else {
+            free_names(&named);
+        }
+        at = texts + symbol.function_bytes + symbol.file_bytes + symbol.module_bytes;
+    }
+}
+
+static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_frame *frame)
+{
+    struct xfs_loaded_module module = {.end = UINT64_MAX, .path = (char *)frame->module};
+    struct xfs_symbol_list list = {0};
+    struct xfs_known_module *at = xfs_known_module(known, &module);
+
+    if (at)
+        xfs_known_resolve(known, at, &module, started_ns, frame->offset, &list);
+    if (list.bytes)
+        choose_name(&list, frame);
+    free(list.bytes);
 }
 
 /* The innermost frame that is most likely the program's own. */
