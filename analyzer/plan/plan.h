@@ -81,6 +81,10 @@ struct xfa_apply_plan *xfa_apply_plan_read(const char *path, char *error, size_t
 struct xft_plan_header *xfa_apply_plan_pack(const struct xfa_apply_plan *plan, size_t *bytes,
                                             size_t *unplaced, char *error, size_t error_bytes);
 
+/* Fills in the comparison's steps: the chosen ones. */
+struct xfa_comparison;
+void xfa_apply_plan_compare(const struct xfa_apply_plan *plan, struct xfa_comparison *comparison);
+
 void xfa_apply_plan_free(struct xfa_apply_plan *plan);
 
 #endif

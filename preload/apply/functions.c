@@ -8,6 +8,7 @@
 #include "preload/apply/classes.h"
 #include "preload/apply/leave_out.h"
 #include "preload/apply/move.h"
+#include "preload/apply/noted.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/ring.h"
@@ -159,6 +160,8 @@ __attribute__((constructor)) static void begin(void)
         is_on[i] = strcmp(text, "on") == 0 || has_word(text, xfs_class_word(i));
     if (getenv("XFERSCOPE_APPLY_PLAN"))
         read_plan(getenv("XFERSCOPE_APPLY_PLAN"));
-    if (xfs_apply_on())
-        xfs_in_place = in_place;
+    if (!xfs_apply_on())
+        return;
+    xfs_in_place = in_place;
+    xfs_noted_watch();
 }

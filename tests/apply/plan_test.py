@@ -168,12 +168,12 @@ class Planned(unittest.TestCase):
             done = run(XFERSCOPE, "apply", "--plan", path, "--", PROGRAM, "same")
             self.assertEqual((done.returncode, done.stdout), (125, ""))
             self.assertEqual(len(done.stderr.splitlines()), 1)
-            self.assertIn(f"--plan {path}: ", done.stderr)
+            self.assertIn(f"xferscope apply: {path}: ", done.stderr)
             self.assertIn(wanted, done.stderr)
         path.write_text('{"schema": "xferscope-plan", "version": 1, "steps": []}', encoding="utf-8")
         done = run(XFERSCOPE, "apply", "--plan", path, "--", PROGRAM, "same")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("no step of it is to be carried out", done.stderr)
+        self.assertIn("no step of the plan is to be carried out", done.stderr)
 
 
 if __name__ == "__main__":

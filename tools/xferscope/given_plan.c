@@ -17,12 +17,12 @@ static int give(const struct xfa_apply_plan *plan, const char *path, char which[
     struct xft_plan_header *packed =
         xfa_apply_plan_pack(plan, &bytes, &unplaced, error, sizeof error);
     if (packed == NULL)
-        return refuse("--plan %s: %s", path, error);
+        return refuse("%s: %s", path, error);
     void *memory = given_memory(XFS_PLAN_NAME, XFT_PLAN_BYTES_MOST, which);
     if (memory)
         memcpy(memory, packed, bytes);
     free(packed);
-    return memory ? 0 : refuse("--plan %s: no memory to hand it on", path);
+    return memory ? 0 : refuse("%s: no memory to hand it on", path);
 }
 
 struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME],
@@ -31,11 +31,11 @@ struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME
     char error[512];
     struct xfa_apply_plan *plan = xfa_apply_plan_read(path, error, sizeof error);
     if (plan == NULL) {
-        refuse("--plan %s: %s", path, error);
+        refuse("%s: %s", path, error);
         return NULL;
     }
     if (xfa_apply_plan_chosen(plan) == 0)
-        xfc_print(stderr, "xferscope apply: --plan %s: no step of it is to be carried out\n", path);
+        xfc_print(stderr, "xferscope: %s: no step of the plan is to be carried out\n", path);
     if (give(plan, path, which, refuse) == 0)
         return plan;
     xfa_apply_plan_free(plan);
