@@ -18,10 +18,6 @@
 #include "preload/base/settings.h"
 
 #define VERIFIED_STEP ((size_t)1 << 20)
-#define MOST_MISSES 4
-#define FIRST_REST 16
-#define MOST_REST 4096
-
 /* One upload on its way. */
 struct turn {
     const struct xfs_move *move;
@@ -29,7 +25,8 @@ struct turn {
     struct xfs_site *site;
     struct xfs_upload upload;
     struct xfs_move rest; /* behind the head */
-    uint64_t hash_ns;
+    bool due, look_again; /* to be verified, if it could be left out; to be copied, to time that */
+    uint64_t hash_ns, verify_ns;
     bool same; /* verified */
 };
 
@@ -43,6 +40,72 @@ bool xfs_leave_out_on(void)
 void xfs_leave_out_give_up(void)
 {
     given_up = true;
+}
+
+/* ---- what may be spent ------------------------------------------------------------------------
+ */
+
+#define MIB ((float)(1 << 20))
+/* Until they were measured, ns of a MiB: 10 GB/s, and 4 for fetching and comparing. */
+#define HASH_GUESS 100000.0F
+#define VERIFY_GUESS 250000.0F
+#define SPENT_PERCENT 2 /* of the time since the site's first upload */
+#define WORTH 0.8F /* of what copying takes: hashing that takes more gains nothing that counts */
+#define MOST_MISSES 4
+#define FIRST_REST 64
+#define MOST_REST 65536
+#define LOOK_AGAIN 64 /* hits: one of so many is copied, to see what that takes */
+
+static uint64_t takes(float per_mib, float guess, uint64_t bytes)
+{
+    return (uint64_t)((per_mib > 0 ? per_mib : guess) * (float)bytes / MIB);
+}
+
+/* What deciding about this upload will have taken before it can save anything. A first look costs
+ * one hash; after that hashing begins where it can be carried through. */
+static uint64_t price(const struct xfs_leave_out_site *of, uint64_t bytes)
+{
+    uint64_t hash = takes(of->hash_ns, HASH_GUESS, bytes);
+    uint64_t verify = of->hits ? 0 : takes(of->verify_ns, VERIFY_GUESS, bytes);
+    if (of->copy_ns <= 0)
+        return hash;
+    return of->remembered ? hash + verify : 2 * hash + verify;
+}
+
+static bool may_spend(const struct xfs_leave_out_site *of, uint64_t ns)
+{
+    if (!xfs_settings()->apply_trials || xfs_settings()->apply_check)
+        return true;
+    uint64_t earned = (xfs_apply_now_ns() - of->begun_ns) / 100 * SPENT_PERCENT;
+    return (int64_t)earned + of->balance_ns >= (int64_t)ns;
+}
+
+/* The site rests: its uploads are neither hashed nor left out. */
+static void rest(struct xfs_leave_out_site *of)
+{
+    of->rest_next = of->rest_next ? of->rest_next : FIRST_REST;
+    of->rest = of->rest_next;
+    of->rest_next = of->rest_next * 4 < MOST_REST ? of->rest_next * 4 : MOST_REST;
+    of->misses = 0;
+}
+
+/* Is this upload looked at? */
+static bool is_looked_at(struct turn *turn)
+{
+    struct xfs_leave_out_site *of = &turn->site->leave_out;
+    if (!xfs_site_hold(turn->site))
+        return false;
+    if (of->begun_ns == 0)
+        of->begun_ns = xfs_apply_now_ns();
+    bool looked = !turn->site->off && of->rest == 0 && may_spend(of, price(of, turn->move->bytes));
+    of->rest -= of->rest > 0;
+    of->remembered = of->remembered && looked;
+    turn->due = of->hits == 0 || xfs_settings()->apply_check ||
+                (of->hits >= of->verify_at &&
+                 may_spend(of, takes(of->verify_ns, VERIFY_GUESS, turn->move->bytes)));
+    turn->look_again = of->hits % LOOK_AGAIN == LOOK_AGAIN - 1;
+    xfs_site_release(turn->site);
+    return looked;
 }
 
 /* ---- whether it may ---------------------------------------------------------------------------
@@ -125,94 +188,57 @@ static void look(void *argument)
     xfs_site_release(turn->site);
     turn->upload.dst = move->dst;
     turn->upload.bytes = move->bytes;
-    turn->may = planned && xfs_apply_driver() != NULL &&
+    turn->may = planned && is_looked_at(turn) && xfs_apply_driver() != NULL &&
                 is_readable_host(move->src, move->bytes, move->blocking) &&
                 is_plain_device(move->dst, move->bytes, &turn->upload.buffer) && find_order(turn);
 }
 
-/* ---- the site's memory of its uploads ---------------------------------------------------------
+/* ---- what came of it --------------------------------------------------------------------------
  */
 
-/* The site rests: its uploads are neither hashed nor left out. */
-static void rest(struct xfs_leave_out_site *of)
-{
-    of->rest_next = of->rest_next ? of->rest_next : FIRST_REST;
-    of->rest = of->rest_next;
-    of->rest_next = of->rest_next * 4 < MOST_REST ? of->rest_next * 4 : MOST_REST;
-    of->misses = 0;
-}
-
-static bool is_resting(struct turn *turn)
-{
-    struct xfs_leave_out_site *of = &turn->site->leave_out;
-    if (!xfs_site_hold(turn->site))
-        return true;
-    bool resting = turn->site->off || of->rest > 0;
-    of->rest -= of->rest > 0;
-    xfs_site_release(turn->site);
-    return resting;
-}
-
-static void missed(struct turn *turn)
-{
-    struct xfs_leave_out_site *of = &turn->site->leave_out;
-    if (!xfs_site_hold(turn->site))
-        return;
-    if (++of->misses >= MOST_MISSES)
-        rest(of);
-    xfs_site_release(turn->site);
-}
-
-static enum xfs_way choose(struct turn *turn, bool *due)
-{
-    struct xfs_leave_out_site *of = &turn->site->leave_out;
-    enum xfs_way way = XFS_WAY_AS_ASKED;
-    bool timed;
-    *due = true;
-    if (!xfs_site_hold(turn->site))
-        return way;
-    struct xfs_proof *proof = xfs_site_proof(turn->site, turn->move->bytes);
-    way = xfs_proof_choose(proof, &timed);
-    of->misses = 0;
-    if (way == XFS_WAY_OURS) {
-        of->hits++;
-        *due = of->hits <= 2 || (of->hits & (of->hits - 1)) == 0 || xfs_settings()->apply_check;
-    } else if (proof->verdict == XFS_LOSES) {
-        rest(of);
-    }
-    xfs_site_release(turn->site);
-    return way;
-}
-
-static void tell(const struct turn *turn, const struct xfs_proof *proof, enum xfs_way way,
-                 uint64_t ns)
+static void tell(const struct turn *turn, bool left_out, bool loses)
 {
     struct xfs_told_site *told = turn->site->told;
+    uint64_t bytes = turn->move->bytes;
     if (told == NULL)
         return;
-    uint64_t bytes = turn->move->bytes;
     __atomic_fetch_add(&told->asked, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
-    if (way != XFS_WAY_OURS)
+    __atomic_store_n(&told->verdict, loses ? XFS_LOSES : XFS_GAINS, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->done_ns, turn->hash_ns + turn->verify_ns, __ATOMIC_RELAXED);
+    if (!left_out)
         return;
     __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, xfs_proof_expects(proof, XFS_WAY_AS_ASKED, bytes),
+    __atomic_fetch_add(&told->instead_ns, takes(turn->site->leave_out.copy_ns, 0, turn->rest.bytes),
                        __ATOMIC_RELAXED);
 }
 
-/* Of an upload that could be left out, what the rest took, and what hashing it did in its place:
- * neither waits for earlier work. */
-static void took(struct turn *turn, enum xfs_way way, bool timed, uint64_t ns)
+/* copy_ns: of the rest; 0: it was left out, or failed. */
+static void note(struct turn *turn, bool had, bool left_out, uint64_t copy_ns)
 {
+    struct xfs_leave_out_site *of = &turn->site->leave_out;
+    float mib = (float)turn->move->bytes / MIB, rest_mib = (float)turn->rest.bytes / MIB;
     if (!xfs_site_hold(turn->site))
         return;
-    struct xfs_proof *proof = xfs_site_proof(turn->site, turn->move->bytes);
-    if (timed)
-        xfs_proof_took(proof, way, turn->move->bytes, ns);
-    tell(turn, proof, way, ns);
+    of->hash_ns = (float)turn->hash_ns / mib;
+    if (turn->verify_ns) {
+        of->verify_ns = (float)turn->verify_ns / mib;
+        of->verify_at = 2 * of->hits + 1;
+    }
+    if (copy_ns)
+        of->copy_ns = (float)copy_ns / rest_mib;
+    of->balance_ns -= (int64_t)(turn->hash_ns + turn->verify_ns);
+    if (left_out)
+        of->balance_ns += (int64_t)takes(of->copy_ns, 0, turn->rest.bytes);
+    bool loses =
+        xfs_settings()->apply_trials && of->copy_ns > 0 && of->hash_ns > WORTH * of->copy_ns;
+    of->hits += left_out;
+    of->misses = had ? 0 : of->misses + 1;
+    of->remembered = !left_out && copy_ns > 0;
+    if (loses || of->misses >= MOST_MISSES)
+        rest(of);
+    tell(turn, left_out, loses);
     xfs_site_release(turn->site);
 }
 
@@ -260,8 +286,10 @@ static void verify(void *argument)
 static bool is_verified(struct turn *turn)
 {
     struct xfs_told_site *told = turn->site->told;
+    uint64_t begun = xfs_apply_now_ns();
     if (!xfs_on_own_stack(verify, turn))
         return false;
+    turn->verify_ns = xfs_apply_now_ns() - begun;
     if (told)
         __atomic_fetch_add(&told->checked, 1, __ATOMIC_RELAXED);
     if (turn->same)
@@ -286,15 +314,16 @@ static void cut(struct turn *turn)
 }
 
 /* The rest is copied, and the whole is remembered. */
-static int go_on(struct turn *turn, bool timed)
+static int go_on(struct turn *turn, bool had)
 {
     int status = XCU_SUCCESS;
     uint64_t number = xfs_upload_begins(&turn->upload);
     uint64_t begun = xfs_apply_now_ns();
     if (!xfs_staging_move(&turn->rest, &status))
         status = xfs_move_as_asked(&turn->rest, 0, turn->rest.bytes);
-    took(turn, XFS_WAY_AS_ASKED, timed && status == XCU_SUCCESS, xfs_apply_now_ns() - begun);
+    uint64_t took_ns = xfs_apply_now_ns() - begun;
     xfs_upload_ends(number, status == XCU_SUCCESS);
+    note(turn, had, false, status == XCU_SUCCESS ? took_ns : 0);
     return status;
 }
 
@@ -302,7 +331,7 @@ static int go_on(struct turn *turn, bool timed)
  * go_on(). */
 static int run(struct turn *turn)
 {
-    bool keep = turn->site->planned->flags & XFT_PLAN_KERNELS_KEEP, due;
+    bool keep = turn->site->planned->flags & XFT_PLAN_KERNELS_KEEP;
     cut(turn);
     int status = xfs_move_as_asked(turn->move, 0, XFS_HEAD);
     if (status != XCU_SUCCESS) {
@@ -311,13 +340,10 @@ static int run(struct turn *turn)
     }
     hash(turn);
     bool had = xfs_uploads_have(&turn->upload, keep);
-    if (!had)
-        missed(turn);
-    else if (choose(turn, &due) == XFS_WAY_OURS && (!due || is_verified(turn))) {
-        took(turn, XFS_WAY_OURS, true, turn->hash_ns);
-        return XCU_SUCCESS;
-    }
-    return go_on(turn, had);
+    if (!had || turn->look_again || (turn->due && !is_verified(turn)))
+        return go_on(turn, had);
+    note(turn, true, true, 0);
+    return XCU_SUCCESS;
 }
 
 bool xfs_leave_out_move(const struct xfs_move *move, int *status)
@@ -326,7 +352,7 @@ bool xfs_leave_out_move(const struct xfs_move *move, int *status)
     if (!xfs_leave_out_on() || xfs_move_direction(move) == XFT_DIR_D2H)
         return false;
     if (move->bytes < XFS_LEAVE_OUT_LEAST || !xfs_room_begin() || !xfs_on_own_stack(look, &turn) ||
-        !turn.may || is_resting(&turn)) {
+        !turn.may) {
         xfs_uploads_written(move->dst, move->bytes);
         return false;
     }

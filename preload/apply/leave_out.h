@@ -9,11 +9,14 @@
  * work that the call waits for has written it. Copies of page-locked memory that do not block read
  * it later, in the order of their stream; these are made as asked.
  *
- * Of each site the first uploads that could be left out, and then ever fewer, are verified: the
+ * What it costs is bounded: hashing and verifying may take XFERSCOPE_APPLY_TRIALS percent of the
+ * time since a site's first upload, and what the site has saved. The first upload that is hashed
+ * says whether hashing takes less than copying; where it does not, the site rests, ever longer. So
+ * it does where contents change.
+ *
+ * The first upload of a site that could be left out, and then ever fewer, are verified: the
  * device's bytes are fetched and compared with the source, before anything is left out. One that
  * differs is copied as asked, and the site is left alone from then on.
- *
- * Contents that change are hashed for nothing: after a few of these a site rests, ever longer.
  */
 #ifndef XFS_APPLY_LEAVE_OUT_H
 #define XFS_APPLY_LEAVE_OUT_H

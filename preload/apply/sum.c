@@ -1,7 +1,6 @@
 #include "preload/apply/sum.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "preload/apply/ring.h"
 #include "preload/apply/room.h"
@@ -15,7 +14,7 @@
 static struct xfs_job job;
 static struct xfs_sum sums[MOST_CHUNKS];
 static atomic_flag taken = ATOMIC_FLAG_INIT;
-static atomic_uint state; /* of the job: whether the team has it, and can look */
+static atomic_uint state; /* of the job: whether the team has it */
 enum { UNKNOWN, USABLE, UNUSABLE };
 
 struct work {
@@ -28,20 +27,10 @@ struct work {
 /* ---- with others ------------------------------------------------------------------------------
  */
 
-static bool can_look(void)
-{
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return false;
-    bool can = xfs_job_can_look(page);
-    munmap(page, 4096);
-    return can;
-}
-
 static bool is_usable(void)
 {
     if (atomic_load(&state) == UNKNOWN)
-        atomic_store(&state, can_look() && xfs_team_add(&job) ? USABLE : UNUSABLE);
+        atomic_store(&state, xfs_team_add(&job) ? USABLE : UNUSABLE);
     return atomic_load(&state) == USABLE;
 }
 
@@ -55,7 +44,7 @@ static void hash_together(void *argument)
     job.bytes = job.piece_bytes = work->bytes;
     job.chunk_bytes = XFS_SUM_CHUNK;
     job.chunks = (uint32_t)((work->bytes + XFS_SUM_CHUNK - 1) / XFS_SUM_CHUNK);
-    job.up = job.looks = true;
+    job.up = true;
     job.sums = sums;
     atomic_store(&job.bad, false);
     xfs_job_open(&job, 0);
@@ -63,7 +52,7 @@ static void hash_together(void *argument)
     while (xfs_job_step(&job))
         ;
     xfs_job_close(&job);
-    work->done = !atomic_load(&job.bad);
+    work->done = true;
 }
 
 /* ---- alone ------------------------------------------------------------------------------------
@@ -85,12 +74,22 @@ static struct xfs_sum sum_alone(const char *memory, size_t bytes, struct xfs_sum
     return sum;
 }
 
+static void touch(const char *memory, size_t bytes)
+{
+    const uintptr_t page = 4096, end = (uintptr_t)memory + bytes;
+    for (uintptr_t at = (uintptr_t)memory; at < end; at = (at & ~(page - 1)) + page)
+        (void)*(const volatile char *)at;
+}
+
 static struct xfs_sum sum_part(const char *memory, size_t bytes, struct xfs_sum sum)
 {
     struct work work = {memory, bytes, 0, false};
     size_t chunks = (bytes + XFS_SUM_CHUNK - 1) / XFS_SUM_CHUNK;
     work.threads = chunks >= WORTH_CHUNKS ? xfs_room_threads() : 0;
-    if (work.threads < 2 || !xfs_on_own_stack(hash_together, &work) || !work.done)
+    if (work.threads < 2)
+        return sum_alone(memory, bytes, sum);
+    touch(memory, bytes);
+    if (!xfs_on_own_stack(hash_together, &work) || !work.done)
         return sum_alone(memory, bytes, sum);
     xfs_told_started(work.threads, xfs_rings_bytes());
     for (size_t i = 0; i < chunks; i++)

@@ -3,9 +3,9 @@
  * those of the team: two memories with the same hash have the same bytes, but for a chance of 1 in
  * 2^128.
  *
- * Where the kernel cannot be asked whether memory is there, where another thread hashes at the
- * moment, or where no processor is idle, the calling thread hashes alone, on the program's stack: a
- * fault is the program's own.
+ * The calling thread touches the memory first, on the program's stack: a fault is the program's
+ * own. (To ask the kernel whether it is there takes as long as hashing it.) Where another thread
+ * hashes at the moment, or no processor is idle, the calling thread hashes alone.
  */
 #ifndef XFS_APPLY_SUM_H
 #define XFS_APPLY_SUM_H

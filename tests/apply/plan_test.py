@@ -69,6 +69,7 @@ class Planned(unittest.TestCase):
 
     def both(self, mode, plan, *options, **settings):
         """Alone and with the plan: the same. What apply said of the planned sites: (class, calls, carried out)."""
+        settings = {"XFERSCOPE_APPLY_TRIALS": "0", **settings}
         alone = run(PROGRAM, mode, **settings)
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertIn("\n", alone.stdout, "no such mode")
