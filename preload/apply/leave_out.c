@@ -103,7 +103,7 @@ static bool is_looked_at(struct turn *turn)
     turn->due = of->hits == 0 || xfs_settings()->apply_check ||
                 (of->hits >= of->verify_at &&
                  may_spend(of, takes(of->verify_ns, VERIFY_GUESS, turn->move->bytes)));
-    turn->look_again = of->hits % LOOK_AGAIN == LOOK_AGAIN - 1;
+    turn->look_again = of->in_a_row >= LOOK_AGAIN;
     xfs_site_release(turn->site);
     return looked;
 }
@@ -234,6 +234,7 @@ static void note(struct turn *turn, bool had, bool left_out, uint64_t copy_ns)
     bool loses =
         xfs_settings()->apply_trials && of->copy_ns > 0 && of->hash_ns > WORTH * of->copy_ns;
     of->hits += left_out;
+    of->in_a_row = left_out ? of->in_a_row + 1 : 0;
     of->misses = had ? 0 : of->misses + 1;
     of->remembered = !left_out && copy_ns > 0;
     if (loses || of->misses >= MOST_MISSES)

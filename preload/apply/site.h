@@ -22,6 +22,7 @@ struct xfs_leave_out_site {
     uint64_t begun_ns;  /* its first upload; 0: none */
     int64_t balance_ns; /* what leaving out saved, less what hashing and verifying took */
     float hash_ns, copy_ns, verify_ns; /* of a MiB, the latest; 0: not known */
+    uint32_t in_a_row;                 /* uploads left out since one was copied */
     uint32_t verify_at;                /* hits before the next is verified */
     uint32_t hits, misses;    /* uploads left out; contents that changed, one after the other */
     uint32_t rest, rest_next; /* uploads that are still left alone; how many the next time */

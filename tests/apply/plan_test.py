@@ -95,6 +95,15 @@ class Planned(unittest.TestCase):
                 self.assertRegex(self.said, r"\(step 1 of the plan, test: 1\.00 ms\)")
                 self.assertNotIn("different", self.said.replace(" 0 different", ""))
 
+    def test_one_in_64_is_copied_to_time_it(self):
+        left = self.left_out("long_same")
+        self.assertEqual(left, 192 - 1 - 2, self.said)
+
+    def test_finding_out_costs_little(self):
+        self.assertEqual(self.left_out("same", XFERSCOPE_APPLY_TRIALS="1"), 0)  # too short a run to begin
+        self.assertIn("0 as the program asked", self.said)
+        self.assertNotIn("compared", self.said)
+
     def test_what_was_written_is_sent(self):
         for mode in ("changed", "last_byte", "set", "set_rows", "copied_there", "rows_there", "elsewhere_uploaded",
                      "freed", "shorter", "two_streams", "in_the_order_of_a_stream",

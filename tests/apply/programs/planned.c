@@ -55,6 +55,13 @@ static void same(int round)
     show(round, device, BYTES);
 }
 
+static void long_same(int round)
+{
+    for (int i = 0; i < 8; i++)
+        upload(device, source, BYTES);
+    show(round, device, BYTES);
+}
+
 static void changed(int round)
 {
     source[(size_t)round * 4093 % BYTES] += (char)(round % 3 == 0);
@@ -282,6 +289,7 @@ static const struct mode {
 #name, name                                                                                \
     }
     MODE(same),
+    MODE(long_same),
     MODE(changed),
     MODE(last_byte),
     MODE(set),
