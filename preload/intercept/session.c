@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/apply/apply.h"
 #include "preload/base/attributes.h"
 #include "preload/base/loading.h"
 #include "preload/base/own_stack.h"
@@ -283,5 +284,6 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_fork(void)
 {
+    xfs_apply_capturing = xfs_captures_now;
     pthread_atfork(NULL, NULL, in_child);
 }

@@ -106,6 +106,15 @@ static void sort_pairs(void)
     }
 }
 
+xfs_function (*xfs_in_place)(const char *symbol, xfs_function real);
+
+static xfs_function called_for(const char *symbol, void *real)
+{
+    if (real == NULL)
+        return (xfs_function)not_found;
+    return xfs_in_place ? xfs_in_place(symbol, (xfs_function)real) : (xfs_function)real;
+}
+
 static void resolve_driver(void *unused)
 {
     (void)unused;
@@ -113,8 +122,7 @@ static void resolve_driver(void *unused)
         if (xfs_rows[i].level != XFT_LEVEL_DRIVER)
             continue;
         void *real = xfs_driver_symbol(xfs_rows[i].symbol);
-        atomic_store_explicit(&xfs_driver_real[i],
-                              real ? (xfs_function)real : (xfs_function)not_found,
+        atomic_store_explicit(&xfs_driver_real[i], called_for(xfs_rows[i].symbol, real),
                               memory_order_release);
         add_pair(real, xfs_rows[i].wrapper);
     }

@@ -33,6 +33,13 @@ void *xfs_driver_symbol(const char *name);
  */
 xfs_function xfs_real(unsigned call, const void *caller);
 
+/*
+ * What wrappers call in place of a driver function; `real` itself for most. Set before the first
+ * driver function is looked up (by a constructor), and called once for each; NULL: nothing stands in
+ * place of any.
+ */
+extern xfs_function (*xfs_in_place)(const char *symbol, xfs_function real);
+
 /* Checked first by the inline functions below. */
 extern _Atomic(xfs_function) xfs_driver_real[]; /* by row; NULL: not looked up yet */
 #define XFS_CALLER_SLOTS 1024

@@ -16,6 +16,9 @@ int xferscope_record(int argc, char **argv);
 /* run.c: record, a profile, the first screen, the page. Returns as record does. docs/run.md */
 int xferscope_run(int argc, char **argv);
 
+/* apply.c: runs a program with the advice carried out. Returns as record does. docs/apply.md */
+int xferscope_apply(int argc, char **argv);
+
 /* probe.c: xfp_probe_command (probe/probe.h), or with --net the program xferscope-net in its place.
  * docs/probe.md */
 int xferscope_probe(int argc, char **argv);

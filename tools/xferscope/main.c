@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"again", xferscope_again, "record it again after an edit, and compare"},
     {"live", xfa_live_command, "show what moves now in a run that is being recorded"},
     {"record", xferscope_record, "run a program and record its transfers"},
+    {"apply", xferscope_apply, "run a program, and carry out on it what is safe"},
     {"probe", xferscope_probe, "measure what this machine's transfers can reach"},
     {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
     {"export", xfa_export_command, "write a run in the form of another tool"},

@@ -14,11 +14,11 @@
 #include "preload/record/ranks.h"
 #include "tools/xferscope/child.h"
 #include "tools/xferscope/commands.h"
-#include "tools/xferscope/own_files.h"
+#include "tools/xferscope/given_plan.h"
+#include "tools/xferscope/preloaded.h"
 #include "tools/xferscope/record.h"
 #include "tools/xferscope/record_end.h"
 
-enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { MAX_STACK_DEPTH = 64 };
 
 static const char usage[] =
@@ -169,6 +169,7 @@ enum option_values {
     OPT_BUDGET,
     OPT_NO_PROBE,
     OPT_NO_PAGE,
+    OPT_APPLY,
 };
 
 /* The first are of `run` alone. */
@@ -191,6 +192,7 @@ static const struct option long_options[] = {
     {"phase", required_argument, NULL, OPT_PHASE},
     {"max-size", required_argument, NULL, OPT_MAX_SIZE},
     {"budget", required_argument, NULL, OPT_BUDGET},
+    {"apply", required_argument, NULL, OPT_APPLY},
     {"profile", required_argument, NULL, 'p'},
     {"no-summary", no_argument, NULL, OPT_NO_SUMMARY},
     {"quiet", no_argument, NULL, 'q'},
@@ -272,6 +274,9 @@ static int take_option(int option, char **argv, const struct option *known,
     case OPT_BUDGET:
         options->budget = optarg;
         return check_budget(optarg);
+    case OPT_APPLY:
+        options->apply = optarg;
+        return *optarg ? 0 : record_own_error("--apply wants a plan");
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
@@ -306,21 +311,6 @@ int record_parse(const char *command, int argc, char **argv, struct record_optio
     options->given_count = (size_t)(optind - 1);
     options->program = argv + optind;
     return optind < argc ? 0 : record_own_error("no program given; xferscope help %s", speaker);
-}
-
-static int find_library(char *path, size_t bytes)
-{
-    char folder[PATH_MAX];
-
-    if (!xferscope_library_folder(folder, sizeof folder))
-        return record_own_error("cannot tell where this command lies: %s", strerror(errno));
-    if ((size_t)snprintf(path, bytes, "%s/libxferscope.so", folder) >= bytes)
-        return record_own_error("the path of libxferscope.so is too long");
-    if (access(path, R_OK) != 0)
-        return record_own_error("%s: %s", path, strerror(errno));
-    if (strpbrk(path, " :\n"))
-        return record_own_error("%s: LD_PRELOAD cannot hold a path with a space or a colon", path);
-    return 0;
 }
 
 /* PROGRAM-PID; a long name is cut as the recorder does, but at whole characters. */
@@ -370,19 +360,44 @@ static int name_output(const struct record_options *options, int rank, char *pat
     return 0;
 }
 
-static int run_program(const struct record_options *options, const char *library,
-                       const char *output, const char *run, struct child_result *result)
-{
-    enum { MOST = 24 };
-    struct child_setting settings[MOST];
-    const char *other = getenv("LD_PRELOAD"), *nvtx = getenv("NVTX_INJECTION64_PATH");
-    char *preload = NULL;
-    size_t count = 0;
-    int status;
+/* What the processes are given of --apply. */
+struct applying {
+    struct xfa_apply_plan *plan; /* NULL: nothing is applied */
+    struct xfs_told *told;
+    char plan_name[GIVEN_MEMORY_NAME], told_name[GIVEN_MEMORY_NAME];
+};
 
-    if (asprintf(&preload, "%s%s%s", library, other && *other ? ":" : "", other ? other : "") < 0)
-        return record_own_error("out of memory");
-    settings[count++] = (struct child_setting){"LD_PRELOAD", preload};
+/* 0, or an exit status after a line. */
+static int begin_applying(const struct record_options *options, struct applying *applying)
+{
+    *applying = (struct applying){0};
+    if (!options->apply)
+        return 0;
+    applying->plan = given_plan(options->apply, applying->plan_name, record_own_error);
+    if (!applying->plan)
+        return RECORD_OWN_ERROR;
+    applying->told = given_memory(XFS_TOLD_NAME, sizeof *applying->told, applying->told_name);
+    if (applying->told)
+        applying->told->bytes = sizeof *applying->told;
+    return 0;
+}
+
+static void end_applying(const struct record_options *options, struct applying *applying)
+{
+    if (applying->plan && applying->told && !options->quiet)
+        given_plan_end(applying->plan, applying->told, speaker);
+    xfa_apply_plan_free(applying->plan);
+}
+
+static int run_program(const struct record_options *options, const char *library,
+                       const char *output, const char *run, const struct applying *applying,
+                       struct child_result *result)
+{
+    enum { MOST = 28 };
+    struct child_setting settings[MOST];
+    const char *nvtx = getenv("NVTX_INJECTION64_PATH");
+    size_t count = 0;
+
     settings[count++] = (struct child_setting){"XFERSCOPE_OUTPUT", output};
     settings[count++] = (struct child_setting){"XFERSCOPE_RUN", run};
     settings[count++] = (struct child_setting){"XFERSCOPE_SYMBOLS", "0"};
@@ -414,15 +429,12 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_PHASE", options->phase};
     if (options->max_size)
         settings[count++] = (struct child_setting){"XFERSCOPE_MAX_SIZE", options->max_size};
-    status = child_run(options->program, settings, count, result);
-    free(preload);
-    if (status != 0)
-        return record_own_error("cannot start a process: %s", strerror(errno));
-    if (result->exec_error) {
-        record_own_error("cannot run %s: %s", options->program[0], strerror(result->exec_error));
-        return result->exec_error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    if (applying->plan) {
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", "on"};
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", applying->plan_name};
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", applying->told_name};
     }
-    return 0;
+    return preloaded_run(options->program, library, settings, count, result, record_own_error);
 }
 
 /* ---- what `again` repeats --------------------------------------------------------------- */
@@ -463,13 +475,20 @@ static int record_in(struct rundir *dir, const struct record_options *options, c
                      struct recorded *recorded)
 {
     struct run_notes notes;
+    struct applying applying;
     char started[XFS_NOTES_STARTED_BYTES];
     int status;
 
+    status = begin_applying(options, &applying);
+    if (status != 0) {
+        record_undo(dir);
+        return status;
+    }
     describe(options, started, sizeof started);
     run_notes_open(&notes, recorded->path, started);
     fflush(NULL);
-    status = run_program(options, library, recorded->path, notes.run, &recorded->result);
+    status = run_program(options, library, recorded->path, notes.run, &applying, &recorded->result);
+    end_applying(options, &applying);
     if (status != 0) {
         record_undo(dir);
         return status;
@@ -492,7 +511,7 @@ int record_program(const struct record_options *options, struct recorded *record
     struct rundir dir;
     struct xfs_rank rank;
     char library[PATH_MAX], error[2 * PATH_MAX];
-    int status = find_library(library, sizeof library);
+    int status = preloaded_library(library, sizeof library, record_own_error);
 
     *recorded = (struct recorded){0};
     xfs_rank_find(&rank);

@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 #include "preload/record/notes.h"
+#include "tools/xferscope/given_memory.h"
 
 struct run_notes {
-    char run[64];           /* XFERSCOPE_RUN: no other run has it */
-    struct xfs_notes *page; /* NULL when there can be none */
+    char run[GIVEN_MEMORY_NAME]; /* XFERSCOPE_RUN: no other run has it */
+    struct xfs_notes *page;      /* NULL when there can be none */
 };
 
 /* What was said: 0 and "" when nothing was, or nothing could be. */

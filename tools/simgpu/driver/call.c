@@ -1,8 +1,11 @@
 #include "tools/simgpu/driver/call.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tools/simgpu/gpu/capture.h"
+#include "tools/simgpu/gpu/machine.h"
 #include "tools/simgpu/gpu/queue.h"
 
 static const char *const names[] = {
@@ -13,8 +16,26 @@ static const char *const names[] = {
 
 static _Atomic uint32_t correlations;
 
+/* The status that XFERSCOPE_SIMGPU_FAIL demands of this call. Its text is one function's. */
+static xcu_result demanded(const struct sim_call *call)
+{
+    static unsigned long calls;
+    const char *text = sim_settings.fail, *name = names[call->function];
+    size_t length = strlen(name);
+    char *end;
+
+    if (!text || strncmp(text, name, length) != 0 || text[length] != ':')
+        return XCU_SUCCESS;
+    unsigned long from = strtoul(text + length + 1, &end, 10);
+    return ++calls >= from && *end == ':' ? atoi(end + 1) : XCU_SUCCESS;
+}
+
 static xcu_result check(const struct sim_call *call)
 {
+    xcu_result r = demanded(call);
+
+    if (r)
+        return r;
     if ((call->need & SIM_INIT) && !sim_initialised)
         return XCU_ERROR_NOT_INITIALIZED;
     if ((call->need & SIM_CTX) == SIM_CTX && !sim_current())

@@ -1,0 +1,18 @@
+/*
+ * --check: a copy that was carried out is also made as the program asked, into memory of our own,
+ * and compared byte by byte. Slow, and in bounded memory.
+ */
+#ifndef XFS_APPLY_CHECK_H
+#define XFS_APPLY_CHECK_H
+
+#include <stdbool.h>
+
+#include "preload/apply/pieces.h"
+#include "preload/apply/told.h"
+
+/* Counts the comparison in `site` (may be NULL). False: it is different, which is said in a line,
+ * and the copy is made again as asked. What cannot be compared, for lack of memory, is not counted.
+ */
+bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_told_site *site);
+
+#endif

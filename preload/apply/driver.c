@@ -1,0 +1,49 @@
+#include "preload/apply/driver.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "preload/lookup/resolve.h"
+
+enum state { UNKNOWN, WHOLE, LACKING };
+
+/* Written by whoever comes first; others write the same. */
+static struct xfs_apply_driver driver;
+static atomic_int state;
+
+static enum state look_up(void)
+{
+    enum state found = WHOLE;
+    if (xfs_driver_handle() == NULL)
+        return UNKNOWN;
+#define X(field, name, type, needed)                                                               \
+    {                                                                                              \
+        __typeof__((type)0) function = (__typeof__((type)0))xfs_driver_symbol(name);               \
+        __atomic_store_n(&driver.field, function, __ATOMIC_RELAXED);                               \
+        if ((needed) && function == NULL)                                                          \
+            found = LACKING;                                                                       \
+    }
+    XFS_APPLY_DRIVER(X)
+#undef X
+    return found;
+}
+
+const struct xfs_apply_driver *xfs_apply_driver(void)
+{
+    int known = atomic_load_explicit(&state, memory_order_acquire);
+    if (known == UNKNOWN) {
+        known = look_up();
+        atomic_store_explicit(&state, known, memory_order_release);
+    }
+    return known == WHOLE ? &driver : NULL;
+}
+
+uint64_t xfs_apply_now_ns(void)
+{
+    struct timespec now;
+    if (driver.simulated_now)
+        return driver.simulated_now();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,58 @@
+/*
+ * The functions of the driver that the room calls itself: real ones, past the hooks.
+ */
+#ifndef XFS_APPLY_DRIVER_H
+#define XFS_APPLY_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xferscope/cuda_abi.h"
+
+/* X(field, exported name, type, needed): without one that is needed nothing is carried out. */
+#define XFS_APPLY_DRIVER(X)                                                                        \
+    X(attributes, "cuPointerGetAttributes",                                                        \
+      xcu_result (*)(unsigned, int *, void **, xcu_deviceptr), true)                               \
+    X(current, "cuCtxGetCurrent", xcu_result (*)(xcu_context *), true)                             \
+    X(device, "cuCtxGetDevice", xcu_result (*)(xcu_device *), true)                                \
+    X(context_id, "cuCtxGetId", xcu_result (*)(xcu_context, unsigned long long *), true)           \
+    X(push, "cuCtxPushCurrent_v2", xcu_result (*)(xcu_context), true)                              \
+    X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *), true)                              \
+    X(stream_context, "cuStreamGetCtx", xcu_result (*)(xcu_stream, xcu_context *), true)           \
+    X(is_capturing, "cuStreamIsCapturing", xcu_result (*)(xcu_stream, int *), true)                \
+    X(exchange, "cuThreadExchangeStreamCaptureMode", xcu_result (*)(int *), true)                  \
+    X(primary_state, "cuDevicePrimaryCtxGetState", xcu_result (*)(xcu_device, unsigned *, int *),  \
+      true)                                                                                        \
+    X(primary_retain, "cuDevicePrimaryCtxRetain", xcu_result (*)(xcu_context *, xcu_device), true) \
+    X(primary_release, "cuDevicePrimaryCtxRelease_v2", xcu_result (*)(xcu_device), true)           \
+    X(to_device, "cuMemcpyHtoDAsync_v2",                                                           \
+      xcu_result (*)(xcu_deviceptr, const void *, size_t, xcu_stream), true)                       \
+    X(to_host, "cuMemcpyDtoHAsync_v2", xcu_result (*)(void *, xcu_deviceptr, size_t, xcu_stream),  \
+      true)                                                                                        \
+    X(event_create, "cuEventCreate", xcu_result (*)(xcu_event *, unsigned), true)                  \
+    X(event_record, "cuEventRecord", xcu_result (*)(xcu_event, xcu_stream), true)                  \
+    X(event_query, "cuEventQuery", xcu_result (*)(xcu_event), true)                                \
+    X(event_wait, "cuEventSynchronize", xcu_result (*)(xcu_event), true)                           \
+    X(event_destroy, "cuEventDestroy_v2", xcu_result (*)(xcu_event), true)                         \
+    X(lock_pages, "cuMemHostRegister_v2", xcu_result (*)(void *, size_t, unsigned), true)          \
+    X(unlock_pages, "cuMemHostUnregister", xcu_result (*)(void *), true)                           \
+    X(host_flags, "cuMemHostGetFlags", xcu_result (*)(unsigned *, void *), false)                  \
+    X(context_wait, "cuCtxSynchronize", xcu_result (*)(void), false)                               \
+    X(total, "cuDeviceTotalMem_v2", xcu_result (*)(size_t *, xcu_device), false)                   \
+    X(alloc, "cuMemAlloc_v2", xcu_result (*)(xcu_deviceptr *, size_t), true)                       \
+    X(free, "cuMemFree_v2", xcu_result (*)(xcu_deviceptr), true)                                   \
+    X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)
+
+struct xfs_apply_driver {
+#define X(field, name, type, needed) __typeof__((type)0) field;
+    XFS_APPLY_DRIVER(X)
+#undef X
+};
+
+/* NULL: the driver is not loaded yet, or lacks a function that is needed. */
+const struct xfs_apply_driver *xfs_apply_driver(void);
+
+/* The clock of what the room measures: CLOCK_MONOTONIC in ns, or the simulated GPU's. */
+uint64_t xfs_apply_now_ns(void);
+
+#endif

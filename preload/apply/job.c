@@ -1,0 +1,87 @@
+#define XXH_INLINE_ALL
+#include "preload/apply/job.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <xxhash.h>
+
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+#define PAGE ((uintptr_t)4096)
+
+bool xfs_job_can_look(void *own_page)
+{
+    return madvise(own_page, PAGE, MADV_POPULATE_WRITE) == 0;
+}
+
+/* Whether the program's memory can be touched without a fault. */
+static bool is_there(const char *from, size_t bytes, bool written)
+{
+    uintptr_t low = (uintptr_t)from & ~(PAGE - 1);
+    uintptr_t high = ((uintptr_t)from + bytes + PAGE - 1) & ~(PAGE - 1);
+    return madvise((void *)low, high - low, written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) ==
+           0;
+}
+
+struct xfs_sum xfs_sum_of(const void *bytes, size_t count)
+{
+    XXH128_hash_t sum = XXH3_128bits(bytes, count);
+    return (struct xfs_sum){sum.low64, sum.high64};
+}
+
+static void copy(struct xfs_job *job, uint64_t chunk)
+{
+    size_t piece = (chunk - job->base) / job->chunks;
+    size_t within = (chunk - job->base) % job->chunks * job->chunk_bytes;
+    size_t start = piece * job->piece_bytes + within, bytes = job->chunk_bytes;
+    if (within >= job->piece_bytes || start >= job->bytes)
+        return;
+    if (bytes > job->piece_bytes - within)
+        bytes = job->piece_bytes - within;
+    if (bytes > job->bytes - start)
+        bytes = job->bytes - start;
+    char *slot = job->slots + piece % XFS_JOB_SLOTS * job->slot_bytes + within;
+    char *program = job->program + start;
+    if (job->looks && !is_there(program, bytes, !job->up))
+        atomic_store(&job->bad, true);
+    else if (job->sums)
+        job->sums[chunk - job->base] = xfs_sum_of(program, bytes);
+    else if (job->up)
+        memcpy(slot, program, bytes);
+    else
+        memcpy(program, slot, bytes);
+}
+
+void xfs_job_open(struct xfs_job *job, uint32_t slot)
+{
+    atomic_store_explicit(&job->left[slot], job->chunks, memory_order_relaxed);
+    atomic_fetch_add_explicit(&job->open, job->chunks, memory_order_release);
+}
+
+bool xfs_job_step(struct xfs_job *job)
+{
+    uint64_t taken = atomic_load_explicit(&job->next, memory_order_relaxed);
+    do {
+        if (taken >= atomic_load_explicit(&job->open, memory_order_acquire))
+            return false;
+    } while (!atomic_compare_exchange_weak(&job->next, &taken, taken + 1));
+    if (!atomic_load_explicit(&job->bad, memory_order_relaxed))
+        copy(job, taken);
+    uint32_t slot = (uint32_t)((taken - job->base) / job->chunks % XFS_JOB_SLOTS);
+    atomic_fetch_sub_explicit(&job->left[slot], 1, memory_order_release);
+    atomic_fetch_add_explicit(&job->done, 1, memory_order_release);
+    return true;
+}
+
+void xfs_job_close(struct xfs_job *job)
+{
+    uint64_t open = atomic_load(&job->open), taken = atomic_load(&job->next);
+    while (taken < open && !atomic_compare_exchange_weak(&job->next, &taken, open))
+        ;
+    if (taken < open)
+        atomic_fetch_add(&job->done, open - taken);
+    while (atomic_load_explicit(&job->done, memory_order_acquire) < open)
+        __builtin_ia32_pause();
+}

@@ -1,0 +1,28 @@
+/*
+ * One part of a copy through a ring, both directions: staging.h explains the whole.
+ */
+#ifndef XFS_APPLY_PIECES_H
+#define XFS_APPLY_PIECES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/apply/ring.h"
+#include "xferscope/cuda_abi.h"
+
+struct xfs_pieces {
+    struct xfs_ring *ring; /* taken */
+    xcu_stream stream;
+    uint64_t device, host; /* addresses of the part */
+    uint64_t bytes;
+    bool up;
+    bool arrives; /* an upload has arrived when this returns */
+};
+
+/* What was in the stream before is over when it returns. False: the driver says an error. */
+bool xfs_pieces_wait(struct xfs_ring *ring, xcu_stream stream);
+
+/* False: it failed, and the memory that is written has parts of it. */
+bool xfs_pieces_copy(struct xfs_pieces *pieces);
+
+#endif

@@ -1,0 +1,72 @@
+#include "preload/apply/proof.h"
+
+#define MIB ((float)(1 << 20))
+#define WORTH 0.95f /* of the program's way: what gains less is not worth its risk */
+#define FIRST_INTERVAL 64
+#define MOST_INTERVAL 4096
+
+static float median(const float values[XFS_TRIALS], uint32_t count)
+{
+    float sorted[XFS_TRIALS];
+    uint32_t n = count < XFS_TRIALS ? count : XFS_TRIALS;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = i;
+        for (; at > 0 && sorted[at - 1] > values[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = values[i];
+    }
+    return n ? sorted[n / 2] : 0;
+}
+
+static void decide(struct xfs_proof *proof)
+{
+    float asked = median(proof->per_mib_ns[XFS_WAY_AS_ASKED], proof->samples[XFS_WAY_AS_ASKED]);
+    float ours = median(proof->per_mib_ns[XFS_WAY_OURS], proof->samples[XFS_WAY_OURS]);
+    uint8_t before = proof->verdict;
+    if (proof->samples[0] < XFS_TRIALS || proof->samples[1] < XFS_TRIALS)
+        return;
+    proof->verdict = ours < asked * WORTH ? XFS_GAINS : XFS_LOSES;
+    if (proof->verdict != before)
+        proof->interval = FIRST_INTERVAL;
+}
+
+/* A look is one copy the other way; after it the next is further away. */
+static enum xfs_way settled(struct xfs_proof *proof, bool *timed)
+{
+    enum xfs_way usual = proof->verdict == XFS_GAINS ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
+    *timed = usual == XFS_WAY_OURS;
+    if (++proof->since < proof->interval)
+        return usual;
+    proof->since = 0;
+    if (proof->interval < MOST_INTERVAL)
+        proof->interval *= 2;
+    *timed = true;
+    return usual == XFS_WAY_OURS ? XFS_WAY_AS_ASKED : XFS_WAY_OURS;
+}
+
+enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed)
+{
+    *timed = true;
+    if (proof->verdict != XFS_TRYING)
+        return settled(proof, timed);
+    return proof->samples[XFS_WAY_AS_ASKED] <= proof->samples[XFS_WAY_OURS] ? XFS_WAY_AS_ASKED
+                                                                            : XFS_WAY_OURS;
+}
+
+void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, uint64_t ns)
+{
+    proof->per_mib_ns[way][proof->samples[way]++ % XFS_TRIALS] = (float)ns * MIB / (float)bytes;
+    decide(proof);
+}
+
+uint64_t xfs_proof_expects(const struct xfs_proof *proof, enum xfs_way way, uint64_t bytes)
+{
+    return (uint64_t)(median(proof->per_mib_ns[way], proof->samples[way]) * (float)bytes / MIB);
+}
+
+void xfs_proof_give_up(struct xfs_proof *proof)
+{
+    proof->verdict = XFS_LOSES;
+    proof->since = 0;
+    proof->interval = FIRST_INTERVAL;
+}

@@ -1,0 +1,39 @@
+/*
+ * Whether the room's way gains at a site: both ways are tried in turn, timed by the same clock, and
+ * the medians decide. What does not gain is left as the program has it, and looked at again after
+ * ever longer whiles; what gains is compared again now and then.
+ *
+ * Kept by size (powers of two), since what gains for large copies may lose for small ones. One
+ * thread at a time (site.h).
+ */
+#ifndef XFS_APPLY_PROOF_H
+#define XFS_APPLY_PROOF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum xfs_way { XFS_WAY_AS_ASKED, XFS_WAY_OURS };
+enum xfs_verdict { XFS_TRYING, XFS_GAINS, XFS_LOSES };
+
+#define XFS_TRIALS 3 /* of each way */
+
+struct xfs_proof {
+    uint32_t samples[2];
+    float per_mib_ns[2][XFS_TRIALS]; /* the latest */
+    uint32_t since, interval;        /* copies since the last comparison; until the next */
+    uint8_t verdict;                 /* enum xfs_verdict */
+};
+
+/* How the next copy is to be made, and whether it is timed (`*timed`): of ours all are. */
+enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed);
+
+/* A timed copy took so long. */
+void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, uint64_t ns);
+
+/* The median time of a way for so many bytes; 0: not known. */
+uint64_t xfs_proof_expects(const struct xfs_proof *proof, enum xfs_way way, uint64_t bytes);
+
+/* Our way cannot be tried now: not before the next look. */
+void xfs_proof_give_up(struct xfs_proof *proof);
+
+#endif

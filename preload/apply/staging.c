@@ -1,0 +1,391 @@
+#include "preload/apply/staging.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "preload/apply/check.h"
+#include "preload/apply/driver.h"
+#include "preload/apply/pieces.h"
+#include "preload/apply/room.h"
+#include "preload/apply/site.h"
+#include "preload/apply/team.h"
+#include "preload/base/own_stack.h"
+#include "preload/base/settings.h"
+
+#define PAGE UINT64_C(4096)
+/* A copy this large is tried out in parts, so that one copy is enough to gain. */
+#define TRIED_IN_PARTS (UINT64_C(64) << 20)
+#define PART (UINT64_C(8) << 20)
+/* What a start costs is worth it from this much time in such copies on: threads, 32 MiB locked. */
+#define START_WORTH_NS UINT64_C(20000000)
+
+static atomic_ullong spent_ns; /* in copies that could have gained, before the start */
+
+/* One copy on its way. */
+struct turn {
+    const struct xfs_move *move;
+    bool may; /* it can be carried out */
+    bool up;
+    xcu_context context;
+    struct xfs_site *site;
+    uint64_t offset; /* of what is still to be copied */
+    bool counted;    /* among the site's calls */
+
+    /* Of the next part. */
+    enum xfs_way way;
+    uint64_t bytes;
+    bool timed;
+    struct xfs_ring *ring;
+    unsigned threads;
+    uint64_t took_ns;
+    bool missing; /* no ring can be had */
+    bool touched; /* the program's memory, where the kernel cannot be asked */
+    bool done;
+};
+
+/* ---- whether it may
+ * ------------------------------------------------------------------------------- */
+
+struct end {
+    unsigned type; /* enum xcu_memorytype; 0: the driver does not know it */
+    unsigned managed;
+    int device;
+    xcu_deviceptr start;
+    size_t bytes;
+};
+
+static bool ask(uint64_t address, struct end *end)
+{
+    int which[] = {XCU_PTR_MEMORY_TYPE, XCU_PTR_IS_MANAGED, XCU_PTR_DEVICE_ORDINAL,
+                   XCU_PTR_RANGE_START, XCU_PTR_RANGE_SIZE};
+    void *values[] = {&end->type, &end->managed, &end->device, &end->start, &end->bytes};
+    *end = (struct end){.device = -1};
+    return xfs_apply_driver()->attributes(5, which, values, address) == XCU_SUCCESS;
+}
+
+static bool is_pageable(uint64_t address, uint64_t bytes)
+{
+    struct end first, last;
+    return ask(address, &first) && first.type == 0 && !first.managed &&
+           ask(address + bytes - 1, &last) && last.type == 0 && !last.managed;
+}
+
+static bool is_of_device(uint64_t address, uint64_t bytes, int device)
+{
+    struct end end;
+    return ask(address, &end) && end.type == XCU_MEMORY_DEVICE && !end.managed &&
+           end.device == device && address >= end.start && address - end.start <= end.bytes &&
+           bytes <= end.bytes - (address - end.start);
+}
+
+/* The direction: of functions that leave it to the pointers, by these. */
+static bool find_direction(struct turn *turn)
+{
+    const struct xfs_move *move = turn->move;
+    enum xft_direction said = xfs_move_direction(move);
+    if (said != XFT_DIR_UNKNOWN) {
+        turn->up = said == XFT_DIR_H2D;
+        return is_pageable(turn->up ? move->src : move->dst, move->bytes);
+    }
+    turn->up = is_pageable(move->src, move->bytes);
+    return turn->up || is_pageable(move->dst, move->bytes);
+}
+
+/* The stream is one of the current context's, and is not being captured. */
+static bool is_plain_stream(const struct turn *turn)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_stream stream = turn->move->stream;
+    xcu_context owner = turn->context;
+    int capturing = XCU_CAPTURE_NONE;
+    if (stream != XCU_STREAM_LEGACY && stream != XCU_STREAM_PER_THREAD &&
+        driver->stream_context(stream, &owner) != XCU_SUCCESS)
+        return false;
+    return owner == turn->context && driver->is_capturing(stream, &capturing) == XCU_SUCCESS &&
+           capturing == XCU_CAPTURE_NONE;
+}
+
+/* On the program's stack, which is deep enough for the copy itself. */
+static void look(struct turn *turn)
+{
+    const struct xfs_move *move = turn->move;
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_device device;
+    if (driver == NULL)
+        return;
+    if (!find_direction(turn)) {
+        xfs_told_left(XFS_LEFT_NOT_PAGEABLE);
+        return;
+    }
+    turn->may = driver->current(&turn->context) == XCU_SUCCESS && turn->context &&
+                driver->device(&device) == XCU_SUCCESS &&
+                is_of_device(turn->up ? move->dst : move->src, move->bytes, device) &&
+                is_plain_stream(turn);
+    if (!turn->may)
+        xfs_told_left(XFS_LEFT_CONTEXT);
+}
+
+/* ---- the start
+ * ------------------------------------------------------------------------------------ */
+
+static void start(void *argument)
+{
+    *(bool *)argument = xfs_room_start();
+}
+
+/* What is left of this copy, at the pace of what was copied, counts as well. */
+static bool is_started(const struct turn *turn, uint64_t ns_so_far)
+{
+    bool started = xfs_room_started();
+    uint64_t left = turn->move->bytes - turn->offset;
+    uint64_t ahead =
+        turn->offset ? (uint64_t)((double)ns_so_far * (double)left / (double)turn->offset) : 0;
+    if (!started &&
+        (!xfs_settings()->apply_trials || atomic_load(&spent_ns) + ahead >= START_WORTH_NS))
+        xfs_on_large_stack(start, &started);
+    return started;
+}
+
+/* ---- one part, our way
+ * ------------------------------------------------------------------------------ */
+
+/* Where the kernel cannot be asked whether memory is there, it is touched first, in the program's
+ * thread and with nothing taken: a fault is the program's. */
+static void touch(const struct turn *turn)
+{
+    uint64_t at = (turn->up ? turn->move->src : turn->move->dst) + turn->offset;
+    uint64_t end = at + turn->bytes;
+    for (; at < end; at = (at & ~(PAGE - 1)) + PAGE) {
+        if (turn->up)
+            (void)*(const volatile char *)(uintptr_t)at;
+        else
+            (void)__atomic_fetch_or((char *)(uintptr_t)at, 0, __ATOMIC_RELAXED);
+    }
+}
+
+static void copy_part(void *argument)
+{
+    struct turn *turn = argument;
+    const struct xfs_move *move = turn->move;
+    uint64_t dst = move->dst + turn->offset, src = move->src + turn->offset;
+    struct xfs_pieces pieces = {
+        .ring = turn->ring,
+        .stream = move->stream,
+        .device = turn->up ? dst : src,
+        .host = turn->up ? src : dst,
+        .bytes = turn->bytes,
+        .up = turn->up,
+        .arrives = move->blocking,
+    };
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    xfs_team_call(turn->threads);
+    xfs_told_started(turn->threads, xfs_rings_bytes());
+    xfs_apply_driver()->exchange(&mode);
+    turn->done = xfs_pieces_wait(turn->ring, move->stream);
+    uint64_t begun = xfs_apply_now_ns();
+    turn->done = turn->done && xfs_pieces_copy(&pieces);
+    turn->took_ns = xfs_apply_now_ns() - begun;
+    if (turn->done && xfs_settings()->apply_check)
+        turn->done = xfs_check_copy(&pieces, turn->site->told);
+    xfs_apply_driver()->exchange(&mode);
+}
+
+static void take_ring(void *argument)
+{
+    struct turn *turn = argument;
+    turn->ring = xfs_ring_take(turn->context, false, &turn->missing);
+}
+
+static void make_ring(void *argument)
+{
+    struct turn *turn = argument;
+    turn->ring = xfs_ring_take(turn->context, true, &turn->missing);
+}
+
+static bool has_ring(struct turn *turn)
+{
+    turn->ring = NULL;
+    turn->missing = false;
+    if (xfs_on_own_stack(take_ring, turn) && turn->ring == NULL && turn->missing)
+        xfs_on_large_stack(make_ring, turn);
+    if (turn->ring == NULL)
+        xfs_told_left(turn->missing ? XFS_LEFT_NO_MEMORY : XFS_LEFT_BUSY);
+    return turn->ring != NULL;
+}
+
+enum attempt { DONE, NOT_NOW, FAILED };
+
+static enum attempt try_ring(struct turn *turn)
+{
+    if (!has_ring(turn))
+        return turn->missing ? FAILED : NOT_NOW;
+    if (turn->ring->looks || turn->touched)
+        return DONE;
+    xfs_ring_give_back(turn->ring);
+    touch(turn);
+    turn->touched = true;
+    return try_ring(turn);
+}
+
+static enum attempt ours(struct turn *turn)
+{
+    unsigned threads = xfs_room_threads();
+    enum attempt ring;
+    turn->done = turn->touched = false;
+    if (threads == 0) {
+        xfs_told_left(XFS_LEFT_NO_CORES);
+        return NOT_NOW;
+    }
+    if ((ring = try_ring(turn)) != DONE)
+        return ring;
+    turn->threads = threads;
+    bool run = xfs_on_own_stack(copy_part, turn);
+    xfs_ring_give_back(turn->ring);
+    if (run && !turn->done)
+        xfs_told_left(XFS_LEFT_FAILED);
+    if (turn->done)
+        return DONE;
+    return run ? FAILED : NOT_NOW;
+}
+
+/* ---- one part, as asked
+ * ------------------------------------------------------------------------------ */
+
+static void wait_before(void *argument)
+{
+    struct turn *turn = argument;
+    turn->done = xfs_pieces_wait(turn->ring, turn->move->stream);
+}
+
+static bool is_idle(struct turn *turn)
+{
+    turn->done = false;
+    if (!has_ring(turn))
+        return false;
+    xfs_on_own_stack(wait_before, turn);
+    xfs_ring_give_back(turn->ring);
+    return turn->done;
+}
+
+/* To be compared with ours it is timed as ours is: from when the stream is idle. */
+static int as_asked(struct turn *turn)
+{
+    turn->timed = turn->timed && is_idle(turn);
+    uint64_t begun = xfs_apply_now_ns();
+    int status = xfs_move_as_asked(turn->move, turn->offset, turn->bytes);
+    turn->took_ns = xfs_apply_now_ns() - begun;
+    turn->timed = turn->timed && status == XCU_SUCCESS;
+    return status;
+}
+
+/* ---- the copy
+ * ------------------------------------------------------------------------------------- */
+
+static void find_site(void *argument)
+{
+    struct turn *turn = argument;
+    turn->site = xfs_site_here(XFS_CLASS_STAGING, turn->up ? XFT_DIR_H2D : XFT_DIR_D2H);
+    if (turn->site)
+        xfs_site_release(turn->site);
+}
+
+/* Which way the next part goes, and how much it is. */
+static void plan_part(struct turn *turn)
+{
+    uint64_t left = turn->move->bytes - turn->offset;
+    turn->way = XFS_WAY_AS_ASKED;
+    turn->timed = false;
+    turn->bytes = left;
+    if (turn->site == NULL || !xfs_site_hold(turn->site))
+        return;
+    struct xfs_proof *proof = xfs_site_proof(turn->site, turn->move->bytes);
+    if (!turn->site->off) {
+        if (proof->verdict == XFS_TRYING && turn->move->bytes >= TRIED_IN_PARTS && left >= 2 * PART)
+            turn->bytes = PART;
+        turn->way = xfs_proof_choose(proof, &turn->timed);
+        if (!xfs_settings()->apply_trials)
+            turn->way = XFS_WAY_OURS;
+    }
+    xfs_site_release(turn->site);
+}
+
+static void tell(struct turn *turn, const struct xfs_proof *proof)
+{
+    struct xfs_told_site *told = turn->site->told;
+    if (told == NULL)
+        return;
+    __atomic_fetch_add(&told->asked, !turn->counted, __ATOMIC_RELAXED);
+    turn->counted = true;
+    __atomic_fetch_add(&told->asked_bytes, turn->bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
+    if (turn->way != XFS_WAY_OURS)
+        return;
+    uint64_t instead = xfs_proof_expects(proof, XFS_WAY_AS_ASKED, turn->bytes);
+    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->done_bytes, turn->bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->done_ns, turn->took_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
+}
+
+/* What the part says about the site. */
+static void note_part(struct turn *turn, bool failed)
+{
+    if (turn->site == NULL || !xfs_site_hold(turn->site))
+        return;
+    struct xfs_proof *proof = xfs_site_proof(turn->site, turn->move->bytes);
+    if (failed)
+        xfs_proof_give_up(proof);
+    else if (turn->timed)
+        xfs_proof_took(proof, turn->way, turn->bytes, turn->took_ns);
+    tell(turn, proof);
+    xfs_site_release(turn->site);
+}
+
+static int run_part(struct turn *turn)
+{
+    plan_part(turn);
+    enum attempt attempt = turn->way == XFS_WAY_OURS ? ours(turn) : NOT_NOW;
+    int status = XCU_SUCCESS;
+    if (attempt != DONE) {
+        turn->timed = turn->timed && turn->way == XFS_WAY_AS_ASKED;
+        turn->way = XFS_WAY_AS_ASKED;
+        status = as_asked(turn);
+    }
+    note_part(turn, attempt == FAILED);
+    return status;
+}
+
+/* Before the start: as asked, timed as a whole; a large one in two parts, after the first of which
+ * it is known what the rest will take. */
+static int run_unstarted(struct turn *turn)
+{
+    bool large = turn->move->bytes >= TRIED_IN_PARTS;
+    turn->bytes = large && turn->offset == 0 ? PART : turn->move->bytes - turn->offset;
+    turn->timed = false;
+    int status = as_asked(turn);
+    atomic_fetch_add(&spent_ns, turn->took_ns);
+    if (turn->offset == 0)
+        xfs_told_left(XFS_LEFT_TOO_LITTLE);
+    return status;
+}
+
+static bool has_site(struct turn *turn)
+{
+    xfs_room_enter();
+    return turn->site || xfs_on_own_stack(find_site, turn);
+}
+
+bool xfs_staging_move(const struct xfs_move *move, int *status)
+{
+    struct turn turn = {.move = move};
+    *status = XCU_SUCCESS;
+    if (!xfs_class_on(XFS_CLASS_STAGING) || move->bytes < xfs_move_least)
+        return false;
+    look(&turn);
+    while (turn.may && turn.offset < move->bytes && *status == XCU_SUCCESS) {
+        bool started = is_started(&turn, turn.took_ns) && has_site(&turn);
+        *status = started ? run_part(&turn) : run_unstarted(&turn);
+        turn.offset += turn.bytes;
+    }
+    return turn.may;
+}

@@ -1,0 +1,54 @@
+/*
+ * What the programs here share: memory with a pattern, and calls that must succeed. Each prints
+ * what it found; alone and under `xferscope apply` it must print the same.
+ */
+#ifndef XFERSCOPE_APPLIED_H
+#define XFERSCOPE_APPLIED_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/programs/runtime_api.h"
+
+#define MIB ((size_t)1 << 20)
+
+static inline void must(int error, const char *what)
+{
+    if (error == 0)
+        return;
+    printf("%s: %s\n", what, cudaGetErrorName(error));
+    exit(1);
+}
+#define MUST(call) must((call), #call)
+
+/* Different for each seed and place. */
+static inline void fill(char *memory, size_t bytes, uint64_t seed)
+{
+    uint64_t value = seed * 0x9e3779b97f4a7c15u + 1;
+    for (size_t i = 0; i < bytes; i++) {
+        if (i % 8 == 0)
+            value = value * 6364136223846793005u + 1442695040888963407u;
+        memory[i] = (char)(value >> i % 8 * 8);
+    }
+}
+
+static inline uint64_t sum(const char *memory, size_t bytes)
+{
+    uint64_t value = 14695981039346656037u;
+    for (size_t i = 0; i < bytes; i++)
+        value = (value ^ (unsigned char)memory[i]) * 1099511628211u;
+    return value;
+}
+
+/* Copies until the room has started and has tried what it does, up and down: 70 MiB each. */
+#define WARM_BYTES (70 * MIB)
+static inline void warm_up(void *device, char *host)
+{
+    for (int i = 0; i < 4; i++) {
+        MUST(cudaMemcpy(device, host, WARM_BYTES, XRT_COPY_H2D));
+        MUST(cudaMemcpy(host, device, WARM_BYTES, XRT_COPY_D2H));
+    }
+}
+
+#endif

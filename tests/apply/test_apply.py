@@ -1,0 +1,237 @@
+"""Programs with the advice carried out on them, on the simulated GPU: what they print and how they end
+is the same as alone, whatever is done about their copies; and what is done is what is said."""
+import json
+import re
+import shutil
+import unittest
+
+from lab import BUILD, SIMGPU, XFERSCOPE, Bench, environment, run, sanitizer_runtime
+
+PROGRAMS = BUILD / "bin" / "apply"
+# Every program, with its arguments.
+CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
+         ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
+         ("gpus",), ("sandboxed", "before"), ("sandboxed", "after"), ("deep",)]
+ALL = {"XFERSCOPE_APPLY_TRIALS": "0", "XFERSCOPE_APPLY_LEAST": "1"}
+LINE = re.compile(r"^xferscope apply: staging (H2D|D2H) (.*): (?:([\d.]+) (\w+) of )?(\d+) (?:calls carried out|as)")
+
+
+def told(stderr):
+    return [line for line in stderr.decode().splitlines() if line.startswith("xferscope apply: ")]
+
+
+def carried_out(stderr):
+    return [line for line in told(stderr) if "calls carried out" in line]
+
+
+class Applied(Bench):
+    def alone(self, *command, **settings):
+        program, *arguments = command
+        return run([PROGRAMS / program, *arguments], cwd=self.folder, env=environment(**settings))
+
+    def applied(self, *command, options=(), **settings):
+        program, *arguments = command
+        return run([XFERSCOPE, "apply", *options, "--", PROGRAMS / program, *arguments], cwd=self.folder,
+                   env=environment(**settings))
+
+    def compare(self, *command, options=(), also=None, **settings):
+        bare = self.alone(*command, **settings)
+        other = self.applied(*command, options=options, **settings, **(also or {}))
+        self.assertEqual(other.stdout, bare.stdout, (command, settings, other.stderr))
+        self.assertEqual(other.returncode, bare.returncode, (command, settings, other.stderr))
+        self.assertNotIn(b"different", other.stdout, command) if command[0] in ("staged", "kinds") else None
+        return other
+
+
+class TestSame(Applied):
+    def test_every_program(self):
+        for command in CASES:
+            with self.subTest(command):
+                other = self.compare(*command)
+                if "before" not in command:
+                    self.assertTrue(carried_out(other.stderr), other.stderr)
+
+    def test_all_that_can_be(self):
+        for command in CASES:
+            with self.subTest(command):
+                self.compare(*command, also=ALL)
+
+    def test_work_that_waits_for_a_wait(self):
+        for command in CASES:
+            if command[0] != "exits":
+                with self.subTest(command):
+                    self.compare(*command, XFERSCOPE_SIMGPU_LAZY="1", also={"XFERSCOPE_APPLY_TRIALS": "0"})
+
+    def test_four_gpus(self):
+        self.compare("gpus", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
+        self.compare("gpus", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", also=ALL)
+
+    def test_beside_recording(self):
+        for command in (("staged", "1"), ("order",), ("threads",)):
+            bare = self.alone(*command)
+            both = run([XFERSCOPE, "record", "-q", "--no-summary", "-o", "both.xft", "--force", "--", PROGRAMS / command[0],
+                        *command[1:]], cwd=self.folder, env=environment(XFERSCOPE_APPLY="on"))
+            self.assertEqual((both.stdout, both.returncode), (bare.stdout, bare.returncode), both.stderr)
+        report = run([XFERSCOPE, "analyze", "both.xft", "--no-profile", "--format", "json"], cwd=self.folder,
+                     env=environment())
+        # Its copies through our memory are not the program's.
+        bytes_of = {row["direction"]: row["bytes"] for row in json.loads(report.stdout)["transfers"]}
+        self.assertEqual(set(bytes_of), {"H2D", "D2H"})
+        copies = sum(row["transfers"] for row in json.loads(report.stdout)["transfers"])
+        self.assertEqual(copies, 8 + 3 * 4 * 6 * 2)
+
+
+class TestFailures(Applied):
+    """What the driver refuses to our attempts is not the program's error."""
+
+    def test_own_calls_that_fail(self):
+        for failure in ("cuMemHostRegister_v2:1:2", "cuEventCreate:1:2", "cuEventCreate:4:2", "cuEventRecord:1:400",
+                        "cuEventRecord:9:999", "cuEventSynchronize:1:1", "cuEventSynchronize:9:1", "cuEventQuery:3:999",
+                        "cuEventDestroy_v2:1:1", "cuMemHostUnregister:1:1", "cuCtxGetId:1:201", "cuStreamGetCtx:1:400",
+                        "cuStreamIsCapturing:1:906", "cuPointerGetAttributes:1:1", "cuCtxGetDevice:1:201"):
+            for command in (("staged", "1"), ("contexts",), ("threads",)):
+                with self.subTest(failure=failure, command=command):
+                    bare = self.alone(*command)
+                    other = self.applied(*command, XFERSCOPE_SIMGPU_FAIL=failure, XFERSCOPE_APPLY_TRIALS="0")
+                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+
+    def test_the_programs_own_failures(self):
+        # The program's calls fail from some call on: with our calls among them not at the same one, but as they do.
+        for failure in ("cuMemcpyHtoD_v2:3:700", "cuMemcpyDtoH_v2:4:719", "cuMemAlloc_v2:2:2"):
+            with self.subTest(failure):
+                self.compare("errors", XFERSCOPE_SIMGPU_FAIL=failure)
+
+    def test_memory_that_cannot_be_locked(self):
+        other = self.applied("staged", "1", XFERSCOPE_SIMGPU_FAIL="cuMemHostRegister_v2:1:2")
+        self.assertIn("without memory that could be page-locked", other.stderr.decode())
+        self.assertFalse(carried_out(other.stderr))
+
+
+class TestBounds(Applied):
+    def resources(self, *arguments, options=(), **settings):
+        done = self.applied("resources", *arguments, options=options, **settings)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [int(n) for n in re.findall(rb"\d+", done.stdout)], done
+
+    def test_nothing_to_gain(self):
+        (threads, kib), done = self.resources("pinned")
+        self.assertEqual((threads, kib), (1, 0), done.stderr)
+        self.assertIn("no thread and no memory was taken", done.stderr.decode())
+        self.assertEqual(run([PROGRAMS / "resources", "pinned"], env=environment()).stdout, done.stdout)
+
+    def test_off(self):
+        for settings in ({"XFERSCOPE_APPLY": "off"}, {}):
+            done = run([PROGRAMS / "resources"], env=environment(LD_PRELOAD=str(BUILD / "lib" / "libxferscope.so"),
+                                                                 XFERSCOPE_ENABLE="0", **settings))
+            self.assertTrue(done.stdout.startswith(b"threads 1,"), done.stdout)
+
+    def test_memory(self):
+        (_, kib), done = self.resources(options=["--memory", "8M"])
+        self.assertIn("8 MiB of page-locked memory", done.stderr.decode())
+        (_, more), _ = self.resources()
+        self.assertGreater(more, kib)
+        _, none = self.resources(options=["--memory", "100K"])
+        self.assertFalse(carried_out(none.stderr), none.stderr)
+
+    def test_threads(self):
+        (threads, _), done = self.resources(options=["--threads", "1"])
+        self.assertLessEqual(threads, 2)
+        self.assertIn("at most 1 threads", done.stderr.decode())
+
+    def test_one_processor(self):
+        done = run(["taskset", "-c", "0", XFERSCOPE, "apply", "--", PROGRAMS / "resources"], env=environment())
+        self.assertFalse(carried_out(done.stderr), done.stderr)
+
+    def test_address_space(self):
+        # A limit that our memory would bring the program near to.
+        for command in (("staged", "1"), ("threads",)):
+            limited = ["prlimit", f"--as={1 << 30}", "--"]
+            bare = run([*limited, PROGRAMS / command[0], *command[1:]], env=environment())
+            other = run([XFERSCOPE, "apply", "--", *limited, PROGRAMS / command[0], *command[1:]], env=environment())
+            self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+
+
+class TestProof(Applied):
+    def machine(self, change):
+        """A simulated machine whose tables are changed."""
+        profile = json.loads((SIMGPU / "machines" / "sim-h200.json").read_text())
+        change(profile)
+        path = self.folder / "changed.json"
+        path.write_text(json.dumps(profile))
+        return str(path)
+
+    def test_what_does_not_gain_is_left(self):
+        def slower(profile):
+            text = json.dumps(profile["paths"]) if "paths" in profile else ""
+            self.assertTrue(text)
+            for name, path in profile["paths"].items():
+                if "/pinned/" in name:
+                    slow(path)
+
+        def slow(node):
+            for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+                if isinstance(value, (dict, list)):
+                    slow(value)
+                elif isinstance(value, (int, float)) and str(key).endswith("_ns"):
+                    node[key] = value * 20
+
+        done = self.applied("staged", "3", XFERSCOPE_SIMGPU_MACHINE=self.machine(slower))
+        self.assertEqual(done.stdout, b"last error 0\n")
+        lines = [line for line in told(done.stderr) if " staging " in line]
+        self.assertTrue(lines)
+        for line in lines:
+            self.assertIn("does not gain", line)
+
+    def test_what_gains_goes_on(self):
+        done = self.applied("staged", "4")
+        for line in carried_out(done.stderr):
+            self.assertIn("saved", line)
+            self.assertNotIn("does not gain", line)
+
+    def test_check(self):
+        for command in (("staged", "1"), ("order",)):
+            done = self.applied(*command, options=["--check"])
+            lines = carried_out(done.stderr)
+            self.assertTrue(lines)
+            for line in lines:
+                self.assertRegex(line, r"; [1-9]\d* compared, 0 different$")
+
+    def test_sites_and_classes_off(self):
+        done = self.applied("order")
+        site = re.search(r"by_events \(order.c:\d+\) (order\+0x[0-9a-f]+)", done.stderr.decode())[1]
+        other = self.applied("order", options=["--off", site])
+        lines = [line for line in told(other.stderr) if site in line]
+        self.assertTrue(lines and all("as the program asked" in line for line in lines), lines)
+        self.assertTrue([line for line in carried_out(other.stderr) if site not in line])
+        wrong = self.applied("order", options=["--only", "stagin"])
+        self.assertEqual(wrong.returncode, 125)
+        self.assertIn("there is no class 'stagin'", wrong.stderr.decode())
+
+
+class TestCommand(Applied):
+    def test_status_and_silence(self):
+        done = self.applied("exits", "exit", options=["-q"])
+        self.assertEqual((done.returncode, done.stderr), (5, b""))
+        done = run([XFERSCOPE, "apply", "--", "/no/such/program"], env=environment())
+        self.assertEqual(done.returncode, 127)
+        self.assertEqual(run([XFERSCOPE, "apply"], env=environment()).returncode, 125)
+
+    def test_no_files(self):
+        self.applied("staged", "1")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_children(self):
+        """A program that clears its children's environment has them applied, too."""
+        script = f"env -i LD_LIBRARY_PATH={SIMGPU} {PROGRAMS}/staged 1"
+        done = run([XFERSCOPE, "apply", "--", "sh", "-c", script], cwd=self.folder, env=environment())
+        self.assertEqual(done.stdout, b"last error 0\n")
+        self.assertTrue(carried_out(done.stderr), done.stderr)
+
+
+if __name__ == "__main__":
+    if sanitizer_runtime():
+        print("not with sanitizers: their runtime changes what programs map")
+    elif not shutil.which("taskset"):
+        print("needs taskset")
+    else:
+        unittest.main()

@@ -1,0 +1,242 @@
+/* xferscope apply: docs/apply.md */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/nearest.h"
+#include "common/text.h"
+#include "preload/apply/classes.h"
+#include "tools/xferscope/apply_end.h"
+#include "tools/xferscope/commands.h"
+#include "tools/xferscope/given_plan.h"
+#include "tools/xferscope/preloaded.h"
+
+static const char usage[] =
+    "usage: xferscope apply [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Runs PROGRAM and carries out on it what of the advice is safe for every program: large "
+    "copies\n"
+    "of pageable memory are made by threads through page-locked memory, where that proves faster.\n"
+    "\n"
+    "      --plan PLAN        also what PLAN says, which xferscope analyze RUN --plan wrote\n"
+    "      --check            also make every changed operation as PROGRAM asked, and compare\n"
+    "      --memory SIZE      most page-locked memory of a process (K, M, G); default: 256M\n"
+    "      --threads N        most threads that copy; default: half of the processors\n"
+    "      --only CLASSES     names of classes with commas between; default: all\n"
+    "      --off SITES        sites to leave alone, MODULE+0xOFFSET with commas between\n"
+    "  -q, --quiet            say nothing at the end\n"
+    "  -h, --help             print this\n"
+    "\n"
+    "The exit status is PROGRAM's own; 125 to 127 when apply itself failed.\n";
+
+struct options {
+    const char *memory, *threads, *only, *off, *plan;
+    bool check, quiet;
+    char **program;
+};
+
+static int refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int refuse(const char *format, ...)
+{
+    va_list arguments;
+    char *line = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&line, format, arguments) >= 0)
+        xfc_print(stderr, "xferscope apply: %s\n", line);
+    va_end(arguments);
+    free(line);
+    return PRELOADED_OWN_ERROR;
+}
+
+/* ---- options ------------------------------------------------------------------------------------
+ */
+
+static int check_size(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (digits == 0 || digits > 9 ||
+        (text[digits] && (!strchr("KMG", text[digits]) || text[digits + 1])))
+        return refuse("--memory wants a size such as 256M, not '%s'", text);
+    return 0;
+}
+
+static int check_threads(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (digits == 0 || digits > 3 || text[digits] || !text[strspn(text, "0")])
+        return refuse("--threads wants a number from 1 to 999, not '%s'", text);
+    return 0;
+}
+
+static bool is_class(const char *word, size_t length)
+{
+    for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
+        if (strlen(xfs_class_word(i)) == length && strncmp(xfs_class_word(i), word, length) == 0)
+            return true;
+    return false;
+}
+
+static int check_classes(const char *text)
+{
+    const char *at = text;
+
+    do {
+        size_t length = strcspn(at, ",");
+        if (!is_class(at, length))
+            return refuse("--only: there is no class '%.*s'; xferscope help apply", (int)length,
+                          at);
+        at += length;
+    } while (*at++ == ',');
+    return 0;
+}
+
+enum { OPT_CHECK = 256, OPT_MEMORY, OPT_THREADS, OPT_ONLY, OPT_OFF, OPT_PLAN };
+static const struct option known[] = {
+    {"check", no_argument, NULL, OPT_CHECK},
+    {"memory", required_argument, NULL, OPT_MEMORY},
+    {"threads", required_argument, NULL, OPT_THREADS},
+    {"only", required_argument, NULL, OPT_ONLY},
+    {"off", required_argument, NULL, OPT_OFF},
+    {"plan", required_argument, NULL, OPT_PLAN},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static int refuse_option(int option, char **argv)
+{
+    const char *word = argv[optind - 1];
+    char meant[64];
+
+    if (option == ':')
+        return refuse("%s wants a value; xferscope help apply", word);
+    if (optopt && word[1] != '-')
+        return refuse("unknown option -%c; xferscope help apply", optopt);
+    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
+    return refuse("unknown option %s%s; xferscope help apply", word, meant);
+}
+
+/* One option. 0, an exit status, or -1 for --help. */
+static int take_option(int option, char **argv, struct options *options)
+{
+    switch (option) {
+    case OPT_CHECK:
+        options->check = true;
+        return 0;
+    case OPT_MEMORY:
+        options->memory = optarg;
+        return check_size(optarg);
+    case OPT_THREADS:
+        options->threads = optarg;
+        return check_threads(optarg);
+    case OPT_ONLY:
+        options->only = optarg;
+        return check_classes(optarg);
+    case OPT_OFF:
+        options->off = optarg;
+        return 0;
+    case OPT_PLAN:
+        options->plan = optarg;
+        return 0;
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case 'h':
+        return -1;
+    default:
+        return refuse_option(option, argv);
+    }
+}
+
+static int parse(int argc, char **argv, struct options *options)
+{
+    int option, status;
+
+    *options = (struct options){.only = "on"};
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+:qh", known, NULL)) != -1) {
+        status = take_option(option, argv, options);
+        if (status != 0)
+            return status;
+    }
+    options->program = argv + optind;
+    return optind < argc ? 0 : refuse("no program given; xferscope help apply");
+}
+
+/* ---- the run
+ * ------------------------------------------------------------------------------------- */
+
+/* Nothing is recorded. */
+static int run(const struct options *options, const char *told, const char *plan,
+               struct child_result *result)
+{
+    struct child_setting settings[9];
+    char library[PATH_MAX];
+    size_t count = 0;
+    int status = preloaded_library(library, sizeof library, refuse);
+
+    if (status != 0)
+        return status;
+    settings[count++] = (struct child_setting){"XFERSCOPE_ENABLE", "0"};
+    settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", options->only};
+    settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", told};
+    if (options->plan)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", plan};
+    if (options->check)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_CHECK", "1"};
+    if (options->memory)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_MEMORY", options->memory};
+    if (options->threads)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_THREADS", options->threads};
+    if (options->off)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_OFF", options->off};
+    fflush(NULL);
+    return preloaded_run(options->program, library, settings, count, result, refuse);
+}
+
+static uint64_t calendar_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int xferscope_apply(int argc, char **argv)
+{
+    struct options options;
+    struct child_result result;
+    char name[GIVEN_MEMORY_NAME], plan_name[GIVEN_MEMORY_NAME];
+    struct xfa_apply_plan *plan = NULL;
+    int status = parse(argc, argv, &options);
+    uint64_t started_ns = calendar_ns();
+
+    if (status < 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (status != 0)
+        return status;
+    if (options.plan && !(plan = given_plan(options.plan, plan_name, refuse)))
+        return PRELOADED_OWN_ERROR;
+    struct xfs_told *told = given_memory(XFS_TOLD_NAME, sizeof *told, name);
+    if (told)
+        told->bytes = sizeof *told;
+    status = run(&options, name, plan_name, &result);
+    if (status == 0 && !options.quiet && told)
+        apply_end(told, started_ns, plan);
+    xfa_apply_plan_free(plan);
+    if (status != 0)
+        return status;
+    return child_reproduce(result.wait_status);
+}
