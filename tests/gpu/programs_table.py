@@ -81,7 +81,7 @@ def entry_of(program, runs):
         why = [run["why"] for run in runs if "why" in run]
         return {**entry, "problem": entry["problem"] or (why[0] if why else "no time was left")}
     span_ms = medians(runs, "recorded", "recorded")[0]
-    return {**entry, "alone_ms": alone, "runs_alone": len(all_alone),
+    return {**entry, "alone_ms": alone, "runs_alone": len(all_alone), "each_alone": all_alone,
             "spread": (max(all_alone) - min(all_alone)) / alone, "recorded_ms": span_ms,
             "replayed_ms": replayed, "off": replayed / alone - 1, "each_off": [ms / alone - 1 for ms in all_replayed],
             "added": span_ms / alone - 1}
@@ -115,6 +115,10 @@ def summary(entries, shortest):
              sums(f"off, of {shortest:g} ms and more", [entry["off"] for entry in long]),
              sums("off, steady ones of these", [entry["off"] for entry in steady]),
              sums("off, single recorded runs of the steady ones", [off for entry in steady for off in entry["each_off"]])]
+    twice = [entry for entry in long if entry["runs_alone"] > 1]
+    lines += [sums(f"one unrecorded run of {shortest:g} ms and more off another",
+                   [entry["each_alone"][0] / entry["each_alone"][1] - 1 for entry in twice]),
+              sums("the replay off that other one", [entry["replayed_ms"] / entry["each_alone"][1] - 1 for entry in twice])]
     for what, values in (("recording added to the spans of the steady ones", added), ("to whole processes", process)):
         if values:
             lines.append(f"{what}: {len(values)}; median {statistics.median(values):+.1%}, worst {max(values):+.1%}, "

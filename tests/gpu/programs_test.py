@@ -102,6 +102,8 @@ class ProgramsTest(unittest.TestCase):
         status, text, entries = self.table()
         self.assertEqual(status, 0, text)
         self.assertIn("| a | 10.000 | 0.0% | 12.000 | 10.400 | +4.0% | +20.0% |", text)
+        self.assertIn("one unrecorded run of 2 ms and more off another: 1; median 0.0%", text)
+        self.assertIn("the replay off that other one: 1; median 4.0%", text)
         self.assertIn("steady ones of these: 1; median 4.0%, mean 4.0%; within 3 % 0, within 5 % 1", text)
         self.assertAlmostEqual(entries["a"]["off"], 0.04)
 

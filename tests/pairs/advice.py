@@ -80,7 +80,7 @@ def in_region(report):
     saved = report["whatif"]["set_saving_s"]["likely"]
     if not regions or not saved or saved <= 0 or not regions[0].get("with_set_s"):
         return 1.0
-    return min(1.0, (regions[0]["alone_s"] - regions[0]["with_set_s"]) / saved)
+    return max(0.0, min(1.0, (regions[0]["alone_s"] - regions[0]["with_set_s"]) / saved))
 
 
 def part_of(saving, share_in):
