@@ -70,8 +70,8 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 
 #define XFW_NONE UINT32_MAX
 
-/* The process's streams have even numbers. The odd ones are for streams that the program is taken to
- * have made, one for each of its threads: all changes treat them as the process's. */
+/* The process's streams have even numbers. The odd ones are for streams that the program is taken
+ * to have made, one for each of its threads: all changes treat them as the process's. */
 #define XFW_STREAM_STEP 2
 static inline uint32_t xfw_stream_of_thread(uint32_t thread)
 {

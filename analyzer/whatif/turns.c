@@ -204,7 +204,7 @@ void xfw_turns_alone(struct xfw_turns *turns, const struct xfw_op *ops, struct x
         late += call < last;
         last = xfw_max(last, call);
     }
-    turns->plain = turns->plain || late > MOST_LATE * (double)turns->count;
+    turns->plain = turns->plain || (double)late > MOST_LATE * (double)turns->count;
 }
 
 void xfw_turns_play(const struct xfw_turns *turns, const struct xfw_op *ops,
