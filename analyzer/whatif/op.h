@@ -99,6 +99,7 @@ struct xfw_op {
     bool overtook;       /* it ran before work that another thread had begun to submit earlier */
     bool last_piece;     /* the device's record is of the last piece of a copy */
     bool in_one;         /* a 2D copy that a change has made contiguous */
+    bool was_legacy;     /* a change has taken it out of the default stream */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */
     int16_t peer;        /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
