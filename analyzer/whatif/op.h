@@ -77,8 +77,8 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 #define XFW_NONE UINT32_MAX
 #define XFW_ANY_SIDE 0xff
 
-/* The process's streams have even numbers. The odd ones are for streams that the program is taken to
- * have made, one for each of its threads: all changes treat them as the process's. */
+/* The process's streams have even numbers. The odd ones are for streams that the program is taken
+ * to have made, one for each of its threads: all changes treat them as the process's. */
 #define XFW_STREAM_STEP 2
 static inline uint32_t xfw_stream_of_thread(uint32_t thread)
 {
@@ -109,6 +109,7 @@ struct xfw_op {
     uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
     uint8_t of_ranks;    /* likewise: sum of enum xfw_of_ranks, what begins or is awaited */
     bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
+    bool was_legacy;     /* a change has taken it out of the default stream */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */
     int16_t peer;        /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */

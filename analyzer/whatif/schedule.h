@@ -5,7 +5,7 @@
  * Work is placed as it is submitted: at the first time when all that it waits for is done and its
  * engine is idle for as long as it takes. So work of another stream that is submitted later but
  * ready earlier runs first, as on a GPU. Not modelled: work that is submitted later delays work
- * that has been placed.
+ * that has been placed; so threads take turns by when they call (turns.h).
  *
  * A copy occupies its engine for its time without lead_ns, which passes while the copy before it on
  * the engine is still running. So n copies that queue take Lo + kG + (n - 1)g (van Werkhoven et

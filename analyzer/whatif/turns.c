@@ -5,6 +5,10 @@
 
 #include "xferscope/trace.h"
 
+/* Of the calls of a batch: so many may come before others that were before them as recorded, or the
+ * replay does not know the order (a guess). */
+#define MOST_LATE 0.05
+
 /* ---- what waits for what --------------------------------------------------------------------- */
 
 #define PLACES 64 /* by number: order is kept between those that share one, too */
@@ -14,7 +18,7 @@ struct met {
     uint32_t threads[XFW_TURN_THREADS];
     uint16_t last[XFW_TURN_THREADS];
     unsigned count;
-    uint16_t events[PLACES], streams[PLACES], memory;
+    uint16_t events[PLACES], streams[PLACES], memory, device;
 };
 
 /* Of a thread that was not met yet: made. XFW_TURN_THREADS: there are too many. */
@@ -54,6 +58,9 @@ static void note_uses(struct met *met, const struct xfw_op *op, uint16_t now, st
         turn->after[XFW_TURN_EVENT] = use(&met->events[op->event % PLACES], now);
     if (op->stream != XFW_NONE && op->stream_kind != XFW_LEGACY)
         turn->after[XFW_TURN_STREAM] = use(&met->streams[op->stream % PLACES], now);
+    turn->after[XFW_TURN_DEVICE] = met->device;
+    if (op->awaits == XFW_AWAITS_DEVICE)
+        met->device = now;
     if (is_of_memory(op))
         turn->after[XFW_TURN_MEMORY] = use(&met->memory, now);
 }
@@ -140,10 +147,11 @@ static double woken_late(const struct play *play, uint16_t place)
                            : play->now[waker] - xfw_schedule_thread_now(schedule, op->woken_by);
 }
 
-static double begins(const struct play *play, uint16_t place)
+/* The op's place in the order of calls. */
+static double comes(const struct play *play, uint16_t place)
 {
     return xfw_schedule_begins(xfw_player_schedule(play->player), &play->ops[place - 1]) +
-           woken_late(play, place);
+           woken_late(play, place) + play->turns->later_ns[place - 1];
 }
 
 /* The thread whose call comes next; XFW_TURN_THREADS: all are done. */
@@ -154,10 +162,10 @@ static unsigned next_thread(const struct play *play)
     for (unsigned i = 0; i < play->turns->threads; i++) {
         if (!play->heads[i] || !may_go(play, play->heads[i]))
             continue;
-        double begun = begins(play, play->heads[i]);
-        if (next == XFW_TURN_THREADS || begun < first ||
-            (begun == first && play->heads[i] < play->heads[next])) {
-            first = begun;
+        double at = comes(play, play->heads[i]);
+        if (next == XFW_TURN_THREADS || at < first ||
+            (at == first && play->heads[i] < play->heads[next])) {
+            first = at;
             next = i;
         }
     }
@@ -184,13 +192,28 @@ static void play_one(struct play *play, uint16_t place)
         play->done_before++;
 }
 
+void xfw_turns_alone(struct xfw_turns *turns, const struct xfw_op *ops, struct xfw_player *player)
+{
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    double last = 0;
+    size_t late = 0;
+    for (size_t i = 0; i < turns->count; i++) {
+        xfw_player_op(player, &ops[i]);
+        double call = xfw_schedule_last_call(schedule);
+        turns->later_ns[i] = ops[i].start_ns - call;
+        late += call < last;
+        last = xfw_max(last, call);
+    }
+    turns->plain = turns->plain || (double)late > MOST_LATE * (double)turns->count;
+}
+
 void xfw_turns_play(const struct xfw_turns *turns, const struct xfw_op *ops,
-                    struct xfw_player *player)
+                    struct xfw_player *player, bool plain)
 {
     struct play play;
-    for (size_t i = 0; i < turns->count && turns->plain; i++)
+    for (size_t i = 0; i < turns->count && (plain || turns->plain); i++)
         xfw_player_op(player, &ops[i]);
-    if (turns->plain)
+    if (plain || turns->plain)
         return;
     play.turns = turns;
     play.ops = ops;

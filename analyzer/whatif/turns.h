@@ -1,8 +1,10 @@
 /*
  * Whose turn it is, of the threads that have ops in a batch. Ops come in the order of calls as
  * recorded. What a change makes faster calls earlier than others then, and its copies are before
- * theirs on the engine: so ops are played in the order of the schedule's time, as far as what they
- * need of other threads allows. What lies behind the batch comes behind it. Private to whatif/.
+ * theirs on the engine: so each op is earlier in this order by as much as its call is earlier than
+ * in the run unchanged, as far as what it needs of other threads allows. (Not by the schedule's
+ * time as such: where the replay is off, unchanged ops would change places.) What lies behind the
+ * batch comes behind it. Private to whatif/.
  *
  * In its order as recorded stays: what a thread does; what uses the same CUDA event, or the same
  * stream but the legacy default one, which all threads share without meaning to; calls for memory,
@@ -23,6 +25,7 @@ enum xfw_turn_use {
     XFW_TURN_EVENT,
     XFW_TURN_STREAM,
     XFW_TURN_MEMORY,
+    XFW_TURN_DEVICE,
     XFW_TURN_WOKEN,
     XFW_TURN_USES
 };
@@ -38,11 +41,16 @@ struct xfw_turns { /* of a batch; the same for all ways */
         uint16_t waker;                /* the op that woke it; 0: none, or in a batch before */
         bool behind_all;               /* that were before it */
     } turns[XFW_BATCH];
+    double later_ns[XFW_BATCH]; /* than its call in the run unchanged each is recorded */
 };
 void xfw_turns_of(struct xfw_turns *turns, const struct xfw_op *ops, size_t count);
 
-/* Plays the batch. */
+/* Plays the batch unchanged, as it came, and notes when its calls are: where these are not in order
+ * then, the others play it as it came, too. */
+void xfw_turns_alone(struct xfw_turns *turns, const struct xfw_op *ops, struct xfw_player *player);
+
+/* Then others play it; plain: as it came. */
 void xfw_turns_play(const struct xfw_turns *turns, const struct xfw_op *ops,
-                    struct xfw_player *player);
+                    struct xfw_player *player, bool plain);
 
 #endif

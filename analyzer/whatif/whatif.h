@@ -39,7 +39,7 @@
  *              best. What recording added goes (xfw_op_alone()), each way gets a copy of the op,
  *              and its changes alter, drop or insert ops in their order (player.c, change.h,
  *              changes/). All ways are played side by side, on all processors, batch by batch
- *              (replays.c).
+ *              (replays.c), threads by turns (turns.c).
  *   scheduled  schedule.c computes when the call and the work begin and end; streams.c knows when
  *              the work before it in streams and events is done.
  *   tapped     A tap receives the scheduled op (player.h), and the op is forgotten.
@@ -63,9 +63,13 @@
  * THE BEST SET
  *
  * The set is found by adding, one after the other, what saves the most on top of its members; of
- * those that save the same, as far as the replay can tell, the simplest. Of two changes that
+ * those that save the same, as far as the replay can tell, the simplest. What adds less than two
+ * runs of a program differ by (XFW_RUN_ERROR) is no member: nobody could tell. Of two changes that
  * exclude each other, a member keeps the other out. When no other adds anything, those kept out may
  * join in part (XFW_IN_PARTS): they have the transfers that the members before them do not take.
+ * One that was kept out as a whole is tried in its place, with all that goes with it: the set so
+ * far is simpler, so it stays unless the other one saves more by what the model may be off
+ * (XFW_MODEL_ERROR).
  * The next member is chosen by one walk over the ops that plays each candidate once,
  * XFW_MOST_MEMBERS times at most. A set that shares transfers is played once more, to count who has
  * which.

@@ -367,14 +367,61 @@ static void test_own_streams(void **state)
     finish(&run);
 }
 
+static void note_stream(void *self, const struct xfw_op *op, const struct xfw_op *recorded,
+                        const struct xfw_schedule *schedule)
+{
+    (void)recorded, (void)schedule;
+    if (op->what == XFW_COPY)
+        *(uint32_t *)self = op->stream;
+}
+
+static void note_after(void *self, uint32_t stream, double ns)
+{
+    (void)self, (void)stream, (void)ns;
+}
+
+/* A copy of the default stream that becomes asynchronous goes to the stream of its work, also where
+ * another change has taken it out of the default stream before. */
+static void test_of_default_stream(void **state)
+{
+    enum { WORK = 2 };
+    struct run run;
+    struct xfw_set fetches = {0};
+    uint32_t copied = XFW_NONE;
+    const struct xfw_tap tap = {.self = &copied, .op = note_stream, .after = note_after};
+    (void)state;
+    start(&run);
+    kernel(&run, WORK, DEVICE, WRITES)->stream_kind = XFW_BLOCKING;
+    fetch(&run, 0);
+    run.ops[1].stream_kind = XFW_LEGACY;
+    xfw_set_add(&fetches, 2);
+    struct xfw_change *own = xfw_change_own_streams(&run.analysis, false);
+    struct xfw_change *both[] = {own, xfw_change_async(&run.analysis, &fetches)};
+    struct xfw_player *player = xfw_player_new(&run.process, both, 2, XFW_LIKELY);
+    xfw_player_tap(player, &tap);
+    for (size_t i = 0; i < run.count; i++)
+        xfw_player_op(player, &run.ops[i]);
+    xfw_player_free(player);
+    assert_int_equal(copied, WORK);
+    xfw_change_free(both[0]);
+    xfw_change_free(both[1]);
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_event),         cmocka_unit_test(test_streams_in_turns),
-        cmocka_unit_test(test_stages),        cmocka_unit_test(test_mapped),
-        cmocka_unit_test(test_sent_anew),     cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_cut_graph),     cmocka_unit_test(test_fetched_data),
-        cmocka_unit_test(test_fetched_again), cmocka_unit_test(test_own_streams),
+        cmocka_unit_test(test_event),
+        cmocka_unit_test(test_streams_in_turns),
+        cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_sent_anew),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_cut_graph),
+        cmocka_unit_test(test_fetched_data),
+        cmocka_unit_test(test_fetched_again),
+        cmocka_unit_test(test_own_streams),
+        cmocka_unit_test(test_of_default_stream),
     };
     return cmocka_run_group_tests_name("what if: waits that come later", tests, NULL, NULL);
 }

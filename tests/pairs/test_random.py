@@ -69,6 +69,25 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.lab.play(program(rows=True), []), whole)
         self.assertLess(self.lab.play(program(varies=True), []), whole)
 
+    def test_managed(self):
+        """What prefetching saves is what the record of demand says, of one stream; the grammar does not draw it."""
+        def steps(*work):
+            return "\n".join(["B u 16777216", "S n", *8 * ["H 11 0 1", *work, "W 8 0", "R 9 0 1"]]) + "\n"
+        demand, prefetched = steps("K 3 0 200000 1 0 0"), steps("P 0 0 1 0", "K 3 0 200000 1 0 0", "P 1 0 0 0")
+        took = {}
+        for name, text in (("demand", demand), ("prefetched", prefetched)):
+            (self.folder / name).write_text(text)
+            took[name] = int(drawn.PRINTED.search(self.lab.run(BUILD / "bin" / "pairs" / "player", self.folder / name))[1])
+        run = self.folder / "managed.xft"
+        self.lab.run(self.lab.xferscope, "record", "--quiet", "--no-summary", "-o", run, "--", BUILD / "bin" / "pairs" / "player",
+                     self.folder / "demand")
+        report = drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json",
+                                               good=(0, 3)))
+        told = next(p["with_set_s"] for p in report["whatif"]["phases"] if p["name"] == "work") * 1e9
+        self.assertEqual(report["findings"][0]["kind"], "managed-demand-migration")
+        self.assertLess(3 * took["prefetched"], took["demand"])
+        self.assertLess(abs(told - took["prefetched"]), 0.02 * took["demand"])
+
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
         told = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))

@@ -142,6 +142,7 @@ static void own_op(const struct xfw_change *change, void *self, struct xfw_playe
         return;
     }
     op->stream_kind = XFW_NONBLOCKING;
+    op->was_legacy = legacy;
     if (legacy)
         to_its_own(own, state, player, op);
     if (xfw_op_is_work(op))

@@ -165,6 +165,12 @@ static struct xfw_use_consumer *consumer_of(struct xfw_reuse *reuse, uint64_t ad
     return &reuse->consumers[(address * 0x9e3779b97f4a7c15u) >> some];
 }
 
+/* The program gave it no stream, whichever another change has given it since. */
+static bool is_of_default_stream(const struct xfw_op *op)
+{
+    return op->stream_kind == XFW_LEGACY || op->was_legacy;
+}
+
 static void move_to(struct xfw_player *player, struct xfw_op *op, uint32_t stream, uint8_t kind)
 {
     xfw_player_moved(player, op->stream, stream);
@@ -252,7 +258,7 @@ void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
                     struct xfw_player *player, struct xfw_op *op, bool becomes)
 {
     struct xfw_use_thread *thread = thread_of(reuse, op->thread);
-    bool legacy = op->what == XFW_COPY && op->stream_kind == XFW_LEGACY;
+    bool legacy = op->what == XFW_COPY && is_of_default_stream(op);
     settle_wait(reuse, thread, player, op, becomes && legacy && op->engine == XFW_TO_HOST);
     uint8_t what = op->what;
     if (may_go(thread, op) && xfw_player_certainty(player) != XFW_LOW)
@@ -273,9 +279,9 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
             wait_for(reuse, use, change, player, &now, true);
         close_use(reuse, use);
     }
-    if (op->stream_kind == XFW_LEGACY && host->to_host)
+    if (is_of_default_stream(op) && host->to_host)
         fetch_beside(reuse, player, op);
-    else if (op->stream_kind == XFW_LEGACY)
+    else if (is_of_default_stream(op))
         send_beside(reuse, player, op);
     uint32_t event = reuse->next < reuse->made ? use->event : xfw_player_side_event(player);
     reuse->made += reuse->next == reuse->made;

@@ -228,6 +228,7 @@ SIM_API(cuMemRangeGetAttributes, SIM_CTX,
 /* Inside a kernel's host twin the lock is already held. */
 SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int write)
 {
+    const uint64_t begun = 1; /* ns: a kernel that faults has begun before */
     bool in_kernel = sim_thread.kernel_ns != NULL;
     struct sim_migration m = {
         .address = address, .write = write != 0, .instruction = __builtin_return_address(0)};
@@ -242,7 +243,7 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
     if (r && r->memory == XFT_MEM_MANAGED) {
         moved = sim_managed_move(r, address, bytes, to, &from);
         ns = moved ? sim_managed_ns(moved, from, to, XFP_DEMAND) : 0;
-        m.start = in_kernel ? sim_thread.kernel_start + *sim_thread.kernel_ns : sim_now();
+        m.start = in_kernel ? sim_thread.kernel_start + *sim_thread.kernel_ns + begun : sim_now();
         m.bytes = moved;
         m.from = from;
         m.to = to;

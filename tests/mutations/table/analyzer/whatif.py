@@ -264,7 +264,7 @@ ROWS = [
       "changes are advised that save less than two runs differ by",
       "analyzer-whatif_set_test"),
     M("threads-as-they-were", "analyzer/whatif/turns.c",
-      "begun < first ||",
+      "at < first ||",
       "",
       "a thread that has become faster finds the engine taken by those that call later",
       "analyzer-whatif_turns_test"),
