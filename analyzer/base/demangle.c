@@ -135,7 +135,7 @@ static bool is_operator(const char *chars, size_t end)
            memcmp(chars + end - (sizeof word - 1), word, sizeof word - 1) == 0;
 }
 
-/* How much of the text is before the arguments in which it ends; 0: they cannot be told. */
+/* How much of the text is before the arguments in which it ends; 0: they are not found. */
 static size_t before_arguments(const struct text *text)
 {
     size_t depth = 0, begun = 0;

@@ -34,7 +34,7 @@ static bool is_profile(const char *path)
     return strstr(head, "\"schema\"") && strstr(head, "\"xferscope-profile\"");
 }
 
-/* libc takes 4 KiB at a time, whatever size setvbuf() is told without a buffer. */
+/* libc takes 4 KiB at a time, whatever size setvbuf() gets without a buffer. */
 static void take_much(FILE *stream)
 {
     static char buffer[1u << 18];

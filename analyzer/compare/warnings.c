@@ -122,7 +122,7 @@ static void warn_of_run(struct xfa_comparison *comparison, const struct xfa_snap
     if (taken->mismatch)
         add_warning(comparison, xfa_print("%s: %s", taken->path, taken->mismatch));
     if (taken->row_count >= XFA_MAX_CLASSES)
-        add_warning(comparison, xfa_print("%s: more call sites than are told apart", taken->path));
+        add_warning(comparison, xfa_print("%s: more call sites than are kept apart", taken->path));
 }
 
 void xfa_compare_warnings(struct xfa_comparison *comparison)

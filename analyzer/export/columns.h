@@ -53,7 +53,7 @@ struct xfa_value xfa_value_if(bool known, int64_t integer);
 struct xfa_value xfa_value_moment(const struct xfa_process *process, uint64_t ns);
 struct xfa_value xfa_value_real(double value);     /* NAN: none */
 struct xfa_value xfa_value_word(const char *word); /* NULL: none */
-struct xfa_value xfa_value_text(const char *text); /* likewise */
+struct xfa_value xfa_value_text(const char *text); /* the same */
 struct xfa_value xfa_value_truth(bool value);
 struct xfa_value xfa_value_memory(unsigned memory); /* unknown: none */
 

@@ -236,7 +236,8 @@ static void track(struct xfa_export *export, const struct xfa_export_track *trac
     write_packet(export, &packet);
 }
 
-/* The clocks as they were when the process began; those of several hosts are told by the day alone.
+/* The clocks as they were when the process began; those of several hosts have the time of day
+ * alone.
  */
 static void tell_clocks(struct xfa_export *export, const struct xfa_process *process)
 {

@@ -12,7 +12,7 @@ struct notes {
     size_t count;
 };
 
-/* Names of one process by sorts: their numbers are told apart by the last two bits. */
+/* Names of one process by sorts: their numbers differ in the last two bits. */
 enum { NAME_FUNCTION = 1, NAME_TEXT = 2, NAME_COPY = 3, NAME_WORD = 4 };
 enum { TEXT_SITE = 1, TEXT_MEMORY = 2, TEXT_OTHER = 3 };
 

@@ -8,7 +8,7 @@
 
 #include "analyzer/base/alloc.h"
 
-#define MOST_STRINGS (1u << 20) /* told apart from each other; further ones lie there anew */
+#define MOST_STRINGS (1u << 20) /* written once each; further ones are written anew */
 
 struct known_string {
     uint64_t hash; /* key */

@@ -1,6 +1,6 @@
 /*
  * Transfers summed up by call stack, for formats of stacks: a sum for each stack and row (class.h),
- * over all processes of the run. Stacks are told apart by all their frames.
+ * over all processes of the run. Stacks are equal if all their frames are.
  *
  * Bounded: beyond XFA_MOST_STACKS stacks, or XFA_MOST_SUMS sums, transfers count to the stack
  * "(other stacks)", and beyond XFA_MOST_STACK_FRAMES only the chosen frame of a stack is kept.
@@ -44,7 +44,7 @@ void xfa_stacks_free(struct xfa_export *export);
 /*
  * What the best set of findings saves (finding.h), shared out: to each finding what it adds to the
  * set, to its sites by what they lost (bytes, where that is not known), to the stacks of a site
- * likewise. All add up to what the set likely saves.
+ * the same. All add up to what the set likely saves.
  */
 void xfa_stacks_save(struct xfa_export *export);
 

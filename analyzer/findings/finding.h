@@ -47,7 +47,7 @@ struct xfa_gain {
     double achieved_ns, achievable_ns; /* NAN = not known */
     double lost_ns;
     double weight_ns; /* where lost_ns is not known: compared with the thresholds instead */
-    double whole_ns;  /* lost by all rows that only together are a finding: likewise; 0: by this
+    double whole_ns;  /* lost by all rows that only together are a finding: as above; 0: by this
                          row alone */
     double error;     /* relative, of achievable_ns; NAN */
     enum xfa_basis achieved_basis, achievable_basis;
@@ -55,7 +55,7 @@ struct xfa_gain {
     bool probably;                  /* samples of the bytes were compared, not all */
     const struct xfa_site *earlier; /* the call site that moved the bytes before; NULL: none */
     const char *assumed;            /* static: as in struct xfa_finding; NULL */
-    const char *question;           /* static: likewise; NULL */
+    const char *question;           /* static; NULL: none */
     struct xfa_remedy remedy;
 };
 
@@ -211,7 +211,7 @@ struct xfw_change *xfa_other_path_change(const struct xfa_analysis *analysis,
  * weight_ns, the reckoning and the remedy. */
 void xfa_gain_of(struct xfa_gain *gain, const struct xfa_figures *figures);
 
-/* Of transfers whose whole time is lost: likewise, weight_ns too, without what is achievable. */
+/* Of transfers whose whole time is lost: the same, weight_ns too, without what is achievable. */
 void xfa_gain_of_all(struct xfa_gain *gain, const struct xfa_timed_sum *sum);
 
 /* The host's side of a copy between host and GPU. False: the copy is none. */

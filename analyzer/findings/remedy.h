@@ -49,7 +49,7 @@ bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);
  * remedies.def. */
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b);
 
-/* Likewise where all transfers of the one are the other's (XFA_INSTEAD). */
+/* The same where all transfers of the one are the other's (XFA_INSTEAD). */
 bool xfa_remedies_instead(enum xfa_remedy_kind a, enum xfa_remedy_kind b);
 
 /* The word in JSON: "pin", "batch", ... */

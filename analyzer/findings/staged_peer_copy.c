@@ -110,8 +110,7 @@ static void transfer(void *self, const struct xfa_event *event)
     struct staged *staged = self;
     const struct xfa_class_key *key = &event->transfer.class->key;
     uint64_t number = staged->transfers++;
-    bool others = event->process->gpu_count > 1; /* the process has GPUs to copy to */
-    if (!others || key->shape != XFA_LINEAR || event->flags & XFT_GRAPH)
+    if (key->shape != XFA_LINEAR || event->flags & XFT_GRAPH)
         return;
     if (key->row.direction == XFT_DIR_D2H)
         came_down(staged, event, number);

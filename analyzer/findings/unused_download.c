@@ -7,7 +7,7 @@
  * device from there, and page-locked memory that a kernel may have been given meanwhile.
  *
  * Watching takes time, and where its share was used up copies were not watched. Of a row of which
- * LEAST_JUDGED copies were and none was read, the others are taken to be likewise: likely, and not
+ * LEAST_JUDGED copies were and none was read, the others are taken to be the same: likely, and not
  * at worst.
  */
 #include "analyzer/findings/finding.h"

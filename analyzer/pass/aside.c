@@ -9,7 +9,7 @@
 
 #define IN_BATCH 512 /* events */
 #define BATCHES 8
-#define AT_ONCE 32 /* batches of a walk that are told in its own thread */
+#define AT_ONCE 32 /* batches whose events observers get in the walk's own thread */
 
 enum what { TRANSFER, EVENT, COPY, UNENDED };
 
@@ -36,7 +36,7 @@ struct xfa_aside {
     pthread_mutex_t mutex;
     pthread_cond_t filled, emptied;
     uint64_t given, heard; /* with the mutex: batches for the thread; that it is through with */
-    bool over;             /* likewise */
+    bool over;             /* the same */
 };
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static void *live(void *self)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Waits until no more than so many batches are to be told. */
+/* Waits until no more than so many batches are left to the thread. */
 static void wait_for(struct xfa_aside *aside, uint64_t most)
 {
     pthread_mutex_lock(&aside->mutex);
@@ -226,7 +226,7 @@ struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside)
     return &aside->audience;
 }
 
-/* ---- whom a walk tells ----------------------------------------------------------------------- */
+/* ---- who gets the events --------------------------------------------------------------------- */
 
 static void make(struct xfa_listeners *listeners, size_t count)
 {

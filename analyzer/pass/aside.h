@@ -20,17 +20,17 @@ void xfa_aside_free(struct xfa_aside *aside); /* when it has caught up */
 /* Whom it tells: to be filled while it has caught up. */
 struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside);
 
-/* What is handed over is copied. */
+/* Events are copied. */
 void xfa_aside_event(struct xfa_aside *aside, const struct xfa_event *event);
 void xfa_aside_transfer(struct xfa_aside *aside, const struct xfa_event *event);
 void xfa_aside_copy(struct xfa_aside *aside, const struct xfa_event *event);
 void xfa_aside_unended(struct xfa_aside *aside, const struct xfa_range *range, enum xfa_unended why,
                        uint64_t end_ns);
 
-/* A process is over: all was handed over when it returns. */
+/* A process is over: observers have all events when it returns. */
 void xfa_aside_catch_up(struct xfa_aside *aside);
 
-/* ---- whom a walk tells ----------------------------------------------------------------------- */
+/* ---- who gets the events --------------------------------------------------------------------- */
 
 /*
  * Observers of a walk, by what they want. Private to pass/.

@@ -3,7 +3,7 @@
  * to a row, which is what is shown: call site, function, direction, kinds and places of memory.
  *
  * Both are of the run, not of a process, and numbered from 0 in the order they were met: what is
- * kept per class lies in arrays. At most XFA_MAX_CLASSES are told apart; further transfers are in
+ * kept per class lies in arrays. At most XFA_MAX_CLASSES are kept; further transfers are in
  * classes without site, function and places.
  */
 #ifndef XFA_CLASS_H

@@ -9,7 +9,7 @@
  * names, arguments) are the trace's: run.h and read.h have what they stand for, and a site is
  * looked for only when it is asked for: the first stack of a site that is stands for it.
  *
- * Ownership: an event lasts for the one call that it is handed over to; so do its class and range.
+ * Ownership: an event lasts for the one call that it is passed to; so do its class and range.
  * Processes, sites, functions and the numbers of classes and rows outlive it.
  *
  * Errors: there are none. What the file does not tell is 0 or the enum's "unknown"; an event of a

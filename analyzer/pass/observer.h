@@ -8,7 +8,7 @@
  * bytes): all others come as transfer(), joined (event.h). copy() gets the device's copies
  * themselves, in their own order of time: as they are read, which is before the calls that wait for
  * them. unended() comes when another thread goes on with a lane, and before end(). Nothing that is
- * handed over outlives the call but processes, sites and functions (run.h); numbers of classes and
+ * passed outlives the call but processes, sites and functions (run.h); numbers of classes and
  * rows (class.h) stay.
  *
  * Functions that an observer does not need are NULL. There is no merging of two observers' states:

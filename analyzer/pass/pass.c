@@ -14,8 +14,8 @@ struct xfa_pass {
     struct xfa_classes *classes;
     const struct xfa_observer *observers;
     size_t observer_count;
-    struct xfa_audience here; /* told in this thread */
-    struct xfa_aside *aside;  /* those that may be told in another; NULL: there are none */
+    struct xfa_audience here; /* called in this thread */
+    struct xfa_aside *aside;  /* those that may be called in another; NULL: there are none */
     struct xfa_join *join;
     struct xfa_ranges *ranges;
     struct xfa_samples samples;
@@ -122,7 +122,7 @@ static void time_device(struct xfa_event *call)
         transfer->timed = XFA_TIMED_HOST;
 }
 
-/* Recording gave way: the device told of other transfers of this class. The host's time in a call
+/* Recording gave way: there are records of other transfers of this class. The host's time in a call
  * that blocks is an upper bound, and of pageable memory all that the transfer takes. */
 static void time_by_others(struct xfa_event *call, struct xfa_samples *samples, uint32_t class)
 {
@@ -323,7 +323,7 @@ static void take_events(struct xfa_pass *pass, struct xfa_process *process,
     }
 }
 
-/* Who is to be told of what, in this process. */
+/* Which observer gets which events of this process. */
 static void open_process(struct xfa_pass *pass, struct xfa_process *process)
 {
     pass->last_call_ns = 0;

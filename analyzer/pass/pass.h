@@ -37,7 +37,7 @@ void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch);
  * process at a time: several are walked one after the other. */
 void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process);
 
-/* Nothing more is wanted: the walk at hand ends soon (observers may still be told of what it has
+/* Nothing more is wanted: the walk at hand ends soon (observers may still get what it has
  * read), and so does each after it. Observers may call it. */
 void xfa_pass_stop(struct xfa_pass *pass);
 

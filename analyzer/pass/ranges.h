@@ -1,6 +1,6 @@
 /*
  * Which ranges of the program (NVTX) are open: the one place where beginnings meet their ends. The
- * walk (pass.h) has one of these for each process and hands over what it finds: with each range
+ * walk (pass.h) has one of these for each process and passes on what it finds: with each range
  * event its range, with each transfer the innermost range of its thread, and the ranges whose end
  * was not recorded (observer.h). Nobody else matches ends.
  *
@@ -64,7 +64,7 @@ void xfa_ranges_free(struct xfa_ranges *ranges);
 struct xfa_event;
 const struct xfa_range *xfa_ranges_take(struct xfa_ranges *ranges, const struct xfa_event *event);
 
-/* The thread makes this call: the innermost range of its own that is open, likewise; NULL: none. */
+/* The thread makes this call: the innermost range of its own that is open, as above; NULL: none. */
 const struct xfa_range *xfa_ranges_around(struct xfa_ranges *ranges, const struct xfa_event *event);
 
 /* The process is through, end_ns was its last call: ends what is open, the latest first, and is

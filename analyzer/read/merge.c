@@ -26,8 +26,8 @@ struct xfa_merge {
     uint32_t *vacant;         /* slots, `width - open` of them */
     node *tree;               /* tree[1] is the next of all, tree[width + slot] a leaf */
     size_t width, open;
-    uint64_t last_ns; /* of the event that was handed out last */
-    uint32_t ended;   /* slot whose events have all been handed out; or NOBODY */
+    uint64_t last_ns; /* of the event that was returned last */
+    uint32_t ended;   /* slot whose events have all been returned; or NOBODY */
     struct xfa_merged batch[BATCH];
     size_t count, taken; /* of the batch, for those who take them otherwise */
 };

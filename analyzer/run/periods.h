@@ -16,7 +16,7 @@
 
 struct xfa_trace;
 
-#define XFA_MAX_PERIODS (1u << 20) /* further ones are not told apart: the last goes on */
+#define XFA_MAX_PERIODS (1u << 20) /* of further ones the last goes on */
 
 struct xfa_period {
     uint64_t from_ns, until_ns; /* the process's clock */

@@ -237,7 +237,7 @@ void xfa_process_take_trace(struct xfa_process *process, struct xfa_trace *trace
     xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
 }
 
-/* How long the process is known to have run: up to the end of recording or, where that is not told,
+/* How long the process is known to have run: up to the end of recording or, where that is unknown,
  * to its last call. 0 = not known. */
 static uint64_t duration(const struct xfa_process *process, uint64_t first_ns, uint64_t last_ns)
 {

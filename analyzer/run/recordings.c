@@ -55,7 +55,7 @@ static bool at_once(const struct recording *a, const struct recording *b)
     return a->from_ns <= xfa_add(b->to_ns, apart) && b->from_ns <= xfa_add(a->to_ns, apart);
 }
 
-/* torchrun calls all its runs so, unless it is told a name. */
+/* torchrun calls all its runs so, unless it is given a name. */
 static bool is_no_name(const struct xfa_rank *rank)
 {
     return rank->launcher && strcmp(rank->launcher, "torchrun") == 0 &&

@@ -24,7 +24,7 @@
 #include "analyzer/run/site.h"
 #include "xferscope/losses.h"
 
-#define XFA_PROCESS_GPUS 64 /* ordinals of one process that are told apart */
+#define XFA_PROCESS_GPUS 64 /* ordinals of one process that are kept */
 #define XFA_EVENT_KINDS 40  /* enum xft_event_kind has fewer; 0: kinds not known */
 
 struct xfa_host {
@@ -131,7 +131,7 @@ struct xfa_run {
 
     struct xfa_shelf shelf;     /* texts of the sites */
     struct xfa_table sites;     /* process.h; a site's number is its place here */
-    struct xfa_table functions; /* likewise */
+    struct xfa_table functions; /* the same */
     struct xfa_table lines;     /* process.h: of sites */
 };
 
@@ -153,7 +153,7 @@ void xfa_run_unreadable(struct xfa_run *run, const char *line);
 bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_bytes);
 
 /* All its events were read: keeps what was lost, closes the file. last_ns: of its last call, on its
- * own clock, 0 = none; first_ns likewise. */
+ * own clock, 0 = none; first_ns the same. */
 void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t last_ns);
 
 /* Closes the file of a process that was opened again and whose events were not read. */

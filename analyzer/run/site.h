@@ -55,7 +55,7 @@ struct xfa_frame {
 struct xfa_site {
     uint32_t number;   /* in the run: run.h */
     uint64_t identity; /* the same for the same site, also in another process */
-    uint64_t line;     /* likewise of its chosen frame, whoever calls that */
+    uint64_t line;     /* the same of its chosen frame, whoever calls that */
     struct xfa_frame *frames;
     size_t frame_count;
     int chosen;                   /* index into frames; -1: no call stack was recorded */

@@ -22,7 +22,7 @@ struct xfa_known_communicator {
     uint32_t size;   /* 0 = not known */
     uint32_t *ranks; /* of the run, by rank; NULL = not known */
     uint32_t rank_count;
-    bool unsure; /* messages.c: not all its receives can be told apart */
+    bool unsure; /* messages.c: not all its receives can be distinguished */
 };
 
 struct xfa_communicators {
@@ -34,7 +34,7 @@ void xfa_communicators_end(struct xfa_communicators *communicators);
 
 void xfa_communicators_add(struct xfa_communicators *communicators, const struct xfa_event *event);
 
-/* NULL: the file has not told of it. */
+/* NULL: the file has no record of it. */
 struct xfa_known_communicator *xfa_communicators_of(const struct xfa_communicators *communicators,
                                                     uint32_t number);
 

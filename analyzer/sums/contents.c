@@ -126,7 +126,7 @@ static void take_access(struct xfa_contents *contents, const struct xfa_event *e
     item->since = item->written ? 0 : access->since_ns;
 }
 
-/* What frees or sets memory writes it; of freed memory the size may not be told. */
+/* What frees or sets memory writes it; of freed memory the size may be unknown. */
 static void take_write(struct xfa_contents *contents, const struct xfa_event *event)
 {
     const struct xfa_block *block = xfa_given_block(&contents->now->given, event->memory.address);
@@ -229,7 +229,7 @@ static uint64_t skipped_of(const struct xfa_trace *trace)
     return skipped;
 }
 
-/* Large copies of which it is not told what the host did, likewise. */
+/* Large copies of which it is unknown what the host did: the same. */
 static uint64_t untold_of(const struct xfa_trace *trace)
 {
     static const char *const reasons[] = {"budget", "memory", "refused", "unjudged"};

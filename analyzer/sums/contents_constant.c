@@ -1,4 +1,4 @@
-/* What a hash would be, were all bytes of one value, is reckoned once for each size. */
+/* What a hash would be, were all bytes of one value, is computed once for each size. */
 #define XXH_INLINE_ALL
 #include <string.h>
 #include <xxhash.h>

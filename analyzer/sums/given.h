@@ -2,14 +2,14 @@
  * Which memory kernels were given (LAUNCH, ARGUMENTS), and whether they write there: what could
  * have changed it, or made use of it, since some time.
  *
- * Part of an observer that asks: it hands over the events of xfa_given_kinds in the order of their
+ * Part of an observer that asks: it passes the events of xfa_given_kinds in the order of their
  * times, and asks in between. A kernel that is given a pointer may use the memory from there to
  * the end of its allocation. Whether it writes stands in its name (base/signature.h), else it is
  * not known. Launches of which nobody knows what they were given may have used anything, and so may
  * launched graphs. What kernels reach by other ways (addresses in memory or in their code,
  * textures) is not seen.
  *
- * Pointers are told apart as long as they are fewer than XFA_GIVEN_POINTERS.
+ * Pointers are distinguished as long as they are fewer than XFA_GIVEN_POINTERS.
  */
 #ifndef XFA_GIVEN_H
 #define XFA_GIVEN_H

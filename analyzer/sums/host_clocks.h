@@ -34,7 +34,7 @@ enum xfa_clock_basis {
 
 struct xfa_host_clock {
     enum xfa_clock_basis basis;
-    uint64_t messages; /* that told of it and another host */
+    uint64_t messages; /* between it and another host */
     double offset_ns;  /* its clock minus the first host's, in the middle of that one's messages */
     double drift;      /* ns per ns */
     double error_ns;   /* NAN = not known; 0 of the first one */
@@ -57,7 +57,7 @@ void xfa_host_clocks_init(struct xfa_host_clocks *clocks, const struct xfa_run *
                           uint64_t from_ns);
 void xfa_host_clocks_free(struct xfa_host_clocks *clocks);
 
-/* A message of this host at that time of its wall clock: all of them are told before bounds. */
+/* A message of this host at that time of its wall clock: all of them are given before bounds. */
 void xfa_host_clocks_span(struct xfa_host_clocks *clocks, uint32_t host, uint64_t wall_ns);
 
 /* Something that was sent no earlier than `sent_ns` of one host's wall clock had arrived when that
@@ -65,7 +65,7 @@ void xfa_host_clocks_span(struct xfa_host_clocks *clocks, uint32_t host, uint64_
 void xfa_host_clocks_bound(struct xfa_host_clocks *clocks, uint32_t from, uint64_t sent_ns,
                            uint32_t to, uint64_t arrived_ns);
 
-/* All bounds are told. */
+/* All bounds are given. */
 void xfa_host_clocks_solve(struct xfa_host_clocks *clocks);
 
 /* A time of a host's wall clock on the first one's: ns since from_ns. */

@@ -5,9 +5,9 @@
  * recording began later, or was cut short, and nothing is matched there.
  *
  * Of what the host waited in a call, or in the call that waited for its request, the part before
- * the other side had begun is told from the part since: a late sender, or a late receiver, from the
- * link. In a collective nobody is waited for once the last rank has come. Where the two are on
- * hosts whose clocks are not known to a tenth of the wait, neither is told.
+ * the other side had begun is separated from the part since: a late sender, or a late receiver,
+ * from the link. In a collective nobody is waited for once the last rank has come. Where the two
+ * are on hosts whose clocks are not known to a tenth of the wait, neither is shown.
  *
  * How long a message took, since both sides had begun, is known where the receive blocked, or where
  * at least half of that time was spent in the call that waited for it: else it may have arrived
@@ -30,7 +30,7 @@
 
 /* What is known of a process. */
 struct xfa_message_process_sum {
-    uint64_t collectives; /* that were told */
+    uint64_t collectives; /* whose waits were divided */
     uint64_t last;        /* of these, in which it came last */
     double others_ns;     /* what others waited for it there, added up */
     uint64_t peers;       /* with which it had messages of sizes that XFA_LEAST_RANKS pairs have */

@@ -19,7 +19,7 @@
 #define XFA_MAX_MESSAGE_ROWS 32768 /* further ones count to the site "no call stack" */
 #define XFA_MAX_MESSAGES (1u << 19)
 #define XFA_MAX_CHANNELS (1u << 18) /* of a process; messages of further ones are not matched */
-#define XFA_MAX_REQUESTS 65536      /* likewise of requests */
+#define XFA_MAX_REQUESTS 65536      /* the same of requests */
 
 struct xfa_message_key {   /* zeroed before it is filled in */
     uint64_t communicator; /* id; 0 = not known */

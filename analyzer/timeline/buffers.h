@@ -12,7 +12,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
 
-#define XFA_MOST_BUFFERS 4096 /* sites and kinds that are told apart; further ones have no site */
+#define XFA_MOST_BUFFERS 4096 /* sites and kinds; further ones have no site */
 #define XFA_MOST_STACKS 65536 /* of a process, whose call sites are looked up */
 #define XFA_MOST_LIVE (1u << 18)
 #define XFA_NO_SITE UINT32_MAX

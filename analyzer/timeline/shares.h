@@ -33,7 +33,7 @@ struct xfa_gpu_time {
 
 struct xfa_shares {
     struct xfa_tracks *tracks;       /* NULL: nothing is drawn */
-    struct xfa_phase_shares *phases; /* NULL: none are told apart */
+    struct xfa_phase_shares *phases; /* NULL: there are none */
     uint32_t process;
     /* One for each GPU; behind them one that no GPU's work reaches, and one that all does. */
     struct xfa_gpu_time times[XFA_SHARE_GPUS + 2];

@@ -24,7 +24,7 @@
 
 #define XFA_TIMELINE_SLICES 400000 /* as recorded, at most, */
 #define XFA_TIMELINE_BYTES 1200000 /* and as they are packed (pack.h) */
-#define XFA_ADVISED_SLICES 100000  /* as advised, likewise */
+#define XFA_ADVISED_SLICES 100000  /* the same, as advised */
 #define XFA_ADVISED_BYTES 200000
 #define XFA_SETS_SLICES 10000        /* of all sets that are tried */
 #define XFA_SET_SLICES 2500          /* of one of these */
@@ -36,7 +36,7 @@ struct xfa_version {
     bool draws;                 /* into the tracks */
     double wall_ns;             /* of the run */
     uint64_t latest;            /* ns since its process's start: the last end of anything */
-    uint64_t process_latest;    /* likewise, of the process at hand */
+    uint64_t process_latest;    /* the same, of the process at hand */
     double shares[XFA_SHARES];  /* ns; they add up to wall_ns */
     uint64_t launches, kernels; /* calls, and those that the device recorded */
     struct xfa_order order;
@@ -62,7 +62,7 @@ struct xfa_timeline {
     struct xfa_traffic traffic;
     uint64_t untimed; /* transfers of which nobody knows when they ran: in no track */
     const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
-    bool shares_alone; /* likewise, before the observer is asked for: no tracks, traffic, buffers */
+    bool shares_alone; /* the same, before the observer is asked for: no tracks, traffic, buffers */
     /* Private. */
     struct xfa_process *process;
     struct xfa_version *playing;

@@ -7,7 +7,7 @@
  * time are summed up, so that a track's sums are the same whatever the budget. What is longer than
  * the resolution stays by itself. Derived tracks (exposed transfers, the host) follow from the
  * others: they have a resolution of their own and are merged first, so that single events stay. At
- * most XFA_MOST_TRACKS tracks are told apart; what belongs to others is in one further track per
+ * most XFA_MOST_TRACKS tracks are kept; what belongs to others is in one further track per
  * kind.
  */
 #ifndef XFA_TIMELINE_TRACKS_H

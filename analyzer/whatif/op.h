@@ -185,7 +185,7 @@ struct xfw_op {
     double overhead_ns;       /* rare work of the recorder, in gap_ns */
     double records_ns;        /* CUPTI's records, in the call */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
-    double records_pieces_ns; /* likewise, in duration_ns of a copy in pieces */
+    double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */
     double paced_ns; /* of copies that queue: from start to start without records (the profile's
                         g + k G, van Werkhoven et al., section V); 0: not known */
 };

@@ -34,7 +34,8 @@ void xfw_ops_queue_free(struct xfw_ops_queue *queue);
 /* A process begins, at begin_ns; the one before is forgotten. */
 void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns);
 
-/* The pass is at now_ns. xfw_ops_queue_release() hands on what waits for nothing; `last`: all. */
+/* The pass is at now_ns. xfw_ops_queue_release() gives the sink what waits for nothing; `last`:
+ * all. */
 void xfw_ops_queue_at(struct xfw_ops_queue *queue, uint64_t now_ns);
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last);
 
@@ -70,7 +71,7 @@ void xfw_ops_queue_wait(struct xfw_ops_queue *queue, const struct xfw_op *op, ui
 
 /* There is memory that moves on demand: kernels stay in the queue while they run. */
 void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue);
-/* The kernel that began last on this GPU; NULL: it was handed on. */
+/* The kernel that began last on this GPU; NULL: the sink has it. */
 struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu);
 
 #endif

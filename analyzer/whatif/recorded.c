@@ -45,7 +45,7 @@ struct xfw_recorded {
     size_t thread_count, thread_capacity;
     struct usual wake, sync, submission[XFW_ENGINES];
     struct xfw_wakers *wakers;
-    struct xfa_table kernels; /* struct kernel, of those that the device has told of */
+    struct xfa_table kernels; /* struct kernel, of those with a record of the device */
     bool worked, several;     /* threads have given the device work */
     uint32_t worker;          /* the first */
 };
@@ -74,7 +74,7 @@ static struct kernel_key key_of(const struct xfw_op *op)
     return (struct kernel_key){op->threads, op->name, (uint32_t)xfw_place_of_gpu(op->gpu)};
 }
 
-/* The device has told how long this kernel took (duration_ns). */
+/* A record of the device says how long this kernel took (duration_ns). */
 static void learn_kernel(struct xfa_table *kernels, const struct xfw_op *op)
 {
     const struct kernel_key key = key_of(op);
@@ -153,7 +153,7 @@ static const struct piece *piece_at(const struct engine *engine, unsigned ago)
 }
 
 /* When the engine came free for it: the last end before its start; 0 = it was never busy. Most
- * pieces come in the order of their ends, so that the newest ones tell. */
+ * pieces come in the order of their ends, so that the newest ones decide. */
 static double engine_ready(const struct engine *engine, double start)
 {
     double last = 0;

@@ -1,6 +1,6 @@
 /*
  * What each op took by itself, found from when things happened (ops.h says how): between ops.c,
- * which knows when, and what is handed on. Private to whatif/.
+ * which knows when, and what goes on. Private to whatif/.
  */
 #ifndef XFW_RECORDED_H
 #define XFW_RECORDED_H

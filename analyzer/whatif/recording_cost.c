@@ -175,7 +175,7 @@ void xfw_op_alone(struct xfw_op *op)
 {
     const double least = 0.3; /* of a call stays, whatever CUPTI is said to add: a guess */
     const double least_of_copy =
-        0.8;       /* of a copy whose pieces are reckoned, not counted: a guess */
+        0.8;       /* of a copy whose pieces are computed, not counted: a guess */
     if (op->first) /* where its thread begins */
         op->start_ns = xfw_max(0, op->start_ns - op->overhead_ns);
     op->gap_ns = xfw_max(0, op->gap_ns - xfw_max(0, op->hook_ns));

@@ -47,11 +47,11 @@ enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind);
 
-/* Likewise, for a graph that was launched: so many records came of it. */
+/* The same for a graph that was launched: so many records came of it. */
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op,
                                  uint32_t parts);
 
-/* Likewise, for managed memory that moved on its demand, or was fetched before its call. */
+/* The same for managed memory that moved on its demand, or was fetched before its call. */
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);
 
 #endif

@@ -6,9 +6,9 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/streams.h"
 
-/* By which waking threads are told from others. None of these figures was measured: they are
- * guesses, of which docs/method.md has the rules. With them replays follow PyTorch's backward pass
- * and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
+/* By which waking threads are distinguished from others. None of these figures was measured: they
+ * are guesses, of which docs/method.md has the rules. With them replays follow PyTorch's backward
+ * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
     unsigned least_times, times_for_each_other, surely, counted;
@@ -21,7 +21,7 @@ static const struct {
     .surely = 50,              /* guess: idle for so many delays, it is believed at once */
     .counted = 64,             /* guess: beyond, older times count half */
     .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
-    .turns_share = 2,  /* reckoned: of two workers each follows itself in half of all cases */
+    .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
     .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
 };
 

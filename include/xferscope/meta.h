@@ -35,8 +35,8 @@
     X("timing.sampled", "1: device times are of some of the copies; absent: of all that can be")   \
     X("budget", "percent of the time that recording may cost; 0: no bound")                        \
     X("budget.copies_until_ns", "records of copies and memsets gave way then; absent: never")      \
-    X("budget.kernels_until_ns", "likewise, of kernels")                                           \
-    X("budget.managed_until_ns", "likewise, of managed memory")                                    \
+    X("budget.kernels_until_ns", "the same, of kernels")                                           \
+    X("budget.managed_until_ns", "the same, of managed memory")                                    \
     X("cuda.driver_version", "e.g. 13000")                                                         \
     X("gpu.count", "devices")                                                                      \
     X("gpu.N.name", "")                                                                            \

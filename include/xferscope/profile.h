@@ -168,7 +168,7 @@ struct xfp_stream_point {
     uint32_t streams;
     uint32_t n; /* samples */
     double median_ns, ci_low_ns, ci_high_ns;
-    double min_ns, max_ns; /* 0 = not told */
+    double min_ns, max_ns; /* 0 = unknown */
 };
 
 struct xfp_streams {

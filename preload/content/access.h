@@ -56,7 +56,8 @@ void xfs_access_unseen(void);
 /* The memory is about to be freed or unregistered. */
 void xfs_access_forget(uint64_t start, uint64_t end);
 
-void xfs_access_session_start(bool seen); /* seen: the copies are told, as contents are hashed */
+void xfs_access_session_start(
+    bool seen);               /* seen: the copies are reported, as contents are hashed */
 void xfs_access_finish(void); /* says what is known at the end, and writes counts to META */
 void xfs_access_after_fork(void);
 

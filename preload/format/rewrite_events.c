@@ -119,7 +119,7 @@ void xft_job_forget_slabs(struct xft_job *job)
 
 /* ---- what EVENTS segments have already -------------------------------------------------- */
 
-/* The payload as it was before compression, where that can be told; NULL else. The segment is
+/* The payload as it was before compression, where that is known; NULL else. The segment is
  * sound, but this reader of its own writing is still careful: it was on a disk. */
 static const void *unpack(const struct xft_job *job, const struct xft_view *view, void *buffer,
                           size_t *bytes)

@@ -445,7 +445,7 @@ bool xfs_modules_init(struct xfs_recorder *recorder, struct xfs_modules *modules
     modules->find = (xfs_find_object *)xfs_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
     if (modules->find == NULL)
         dlerror();                 /* not the program's message */
-    modules->settled = UINT64_MAX; /* not told */
+    modules->settled = UINT64_MAX; /* unknown */
     bool quiet = xfs_unloads_quiet(&number);
     if (walk_all(recorder, modules) && quiet)
         modules->settled = number;

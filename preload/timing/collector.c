@@ -112,7 +112,7 @@ static void obey(enum xfs_order order)
     atomic_store(&collector.order, XFS_ORDER_NONE);
 }
 
-/* A flush that is not forced hands over buffers whose copies have all finished. */
+/* A flush that is not forced returns buffers whose copies have all finished. */
 static void *collect(void *unused)
 {
     xfs_last_thread_own();

@@ -68,7 +68,7 @@ static uint32_t numbers;
 static unsigned forgotten;        /* how often */
 static atomic_uint pending_count; /* pairs that are not collected yet */
 static bool sampled;              /* set before xfs_pairs_on */
-static uint64_t begun_ns;         /* likewise */
+static uint64_t begun_ns;         /* the same */
 static atomic_ullong spent_ns;    /* by pairs, sampled */
 
 static XFS_TLS struct pair *at_work;

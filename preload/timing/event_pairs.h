@@ -13,7 +13,7 @@
  *
  * Times. The duration of a copy is the time between its two events, with a resolution of 0.5 us.
  * For small copies it is a few microseconds longer than CUPTI's, since it includes the work of the
- * events. When it began is reckoned from an event of the recorder's own on a stream of its own,
+ * events. When it began is computed from an event of the recorder's own on a stream of its own,
  * whose time is known to the tens of microseconds that asking for it takes.
  */
 #ifndef XFS_EVENT_PAIRS_H

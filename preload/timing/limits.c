@@ -65,7 +65,7 @@ static void look_at(int process, int resource, const struct rlimit *limit)
 /* Sanitizers set limits before they can watch anything, but none that is looked at. */
 #define WRAPPED __attribute__((visibility("default"), no_sanitize("thread", "address")))
 
-/* libc's own set limits by this call, and keep nothing besides. */
+/* libc's own set limits by this call, and keep nothing else. */
 __attribute__((no_sanitize("thread", "address"))) static int
 set(int process, int resource, const struct rlimit *limit, struct rlimit *before)
 {

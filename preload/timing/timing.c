@@ -511,7 +511,8 @@ static void leave_as_found(void)
         cupti.ActivitySetAttribute(XCP_ATTRIBUTE_ZEROED_BUFFERS, &bytes, &no);
 }
 
-/* Device times end, for a reason that is told; lost: when the last records did not come in time. */
+/* Device times end, for a reason that is reported; lost: when the last records did not come in
+ * time. */
 static void leave(const char *before_records, const char *why, const char *lost)
 {
     xfs_trial_stop();
@@ -548,7 +549,7 @@ void xfs_timing_yield(bool shares)
     else if (!busy && atomic_load(&owner) == (int)getpid() && xfs_settings()->timing == ASKED_AUTO)
         leave_locked("another profiler is using CUPTI in this process",
                      "another profiler took CUPTI over; no device times from then on",
-                     "another profiler took CUPTI over, and the last records were not handed over "
+                     "another profiler took CUPTI over, and the last records were not delivered "
                      "in time");
     errno = saved;
 }
@@ -567,7 +568,7 @@ void xfs_timing_memory_ends(void)
                      "the program limited its memory, which CUPTI does not survive; no device "
                      "times from then on",
                      "the program limited its memory, which CUPTI does not survive, and the last "
-                     "records were not handed over in time");
+                     "records were not delivered in time");
     errno = saved;
 }
 

@@ -40,7 +40,7 @@ __attribute__((always_inline)) static inline struct xfs_registers xfs_registers_
 }
 
 /*
- * What a walk depended on besides where it began and the rules: the words of the stack that led it,
+ * What a walk depended on except where it began and the rules: the words of the stack that led it,
  * and the first frame pointer, if it was used. The same of all these give the same walk. Not
  * `whole`: it depended on more, or on more words.
  *

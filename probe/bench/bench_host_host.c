@@ -72,7 +72,7 @@ static int once_team(struct xfp_session *s, void *state, double *ns)
 }
 
 /* As in the thesis, the thread runs on the destination's node. The simulated GPU cannot see pages,
- * so it is told the node of the pageable end. */
+ * so it is given the node of the pageable end. */
 static void bind_copy(struct xfp_session *s, const struct xfp_bench *bench)
 {
     bool from_pageable = bench->src.memory == XFT_MEM_PAGEABLE;

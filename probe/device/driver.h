@@ -21,7 +21,8 @@ enum xfp_device_attributes { /* CUdevice_attribute */
                                  134, /* the node nearest to the GPU; from CUDA 12.2 on */
 };
 
-enum xfp_driver_errors { /* results with a message of their own, besides those of cuda_abi.h */
+enum xfp_driver_errors { /* results with a message of their own, in addition to those of cuda_abi.h
+                          */
                          XFP_ERROR_STUB_LIBRARY = 34,
                          XFP_ERROR_DEVICE_UNAVAILABLE = 46,
                          XFP_ERROR_SYSTEM_NOT_READY = 802,

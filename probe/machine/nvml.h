@@ -11,7 +11,7 @@
 
 /* What others do with a GPU; -1 = not known. */
 struct xfp_gpu_use {
-    int processes; /* computing on it, besides this one */
+    int processes; /* computing on it, without this one */
     int percent;   /* of the last sampling period in which it was busy */
 };
 

@@ -174,5 +174,5 @@ int xfp_net_try_child(int argc, char **argv)
 
     if (argc == 3 && !xfp_session_open(&s, &options))
         status = try_device(&s, atoi(argv[2]));
-    _exit(status); /* without MPI's end: nobody is there to be told */
+    _exit(status); /* without MPI's end: nobody is there to report to */
 }

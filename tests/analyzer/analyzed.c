@@ -71,6 +71,38 @@ struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp
     return analyzed_weighed_all(&b, 1, profile);
 }
 
+static void free_played(struct analyzed *a, struct trace_builder *b, struct xfp_profile *profile)
+{
+    build_free(b);
+    a->analysis->profile = NULL; /* not asked any more */
+    xfp_free(profile);
+}
+
+struct analyzed analyzed_played(struct trace_builder *b, struct xfp_profile *profile)
+{
+    struct analyzed a = analyzed_weighed(b, profile);
+    free_played(&a, b, profile);
+    return a;
+}
+
+struct analyzed analyzed_answered(struct trace_builder *b, struct xfp_profile *profile,
+                                  const char *answer)
+{
+    struct xfa_answers answers = {0};
+    char error[256];
+    struct analyzed a = analyzed_start(profile);
+    if (answer && xfa_answers_take(&answers, answer, error, sizeof error) != 0)
+        abort();
+    a.findings->answers = &answers;
+    analyzed_add(&a, b);
+    analyzed_finish(&a);
+    xfa_findings_weigh(a.findings, a.analysis);
+    a.findings->answers = NULL;
+    xfa_answers_free(&answers);
+    free_played(&a, b, profile);
+    return a;
+}
+
 void analyzed_free(struct analyzed *a)
 {
     xfa_findings_free(a->findings);

@@ -24,6 +24,11 @@ struct analyzed analyzed_weighed(const struct trace_builder *b, const struct xfp
 /* The same of several processes. */
 struct analyzed analyzed_weighed_all(const struct trace_builder *const *all, size_t count,
                                      const struct xfp_profile *profile);
+/* The same, of a test that needs neither the trace nor the profile any more: both are freed. */
+struct analyzed analyzed_played(struct trace_builder *b, struct xfp_profile *profile);
+/* The same from memory, with what a user answered (--assume; NULL: nothing). */
+struct analyzed analyzed_answered(struct trace_builder *b, struct xfp_profile *profile,
+                                  const char *answer);
 void analyzed_free(struct analyzed *a);
 
 /* The row that is the i-th worst, and its figures. */

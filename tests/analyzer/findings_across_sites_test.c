@@ -47,28 +47,15 @@ static void step(struct play *play, const struct fields *fields)
 static struct analyzed run_of(const struct fields *fields)
 {
     struct xfp_profile *profile = scenario_profile();
-    struct xfa_answers answers = {0};
     struct trace_builder b;
     struct play play;
-    char error[256];
     play_start(&play, &b, 1);
     for (unsigned i = 0; i < PIECES; i++)
         play_site(&play, SITE + i, "fields", 100 + i);
     for (unsigned i = 0; i < STEPS; i++)
         step(&play, fields);
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_start(profile);
-    if (fields->assume)
-        assert_int_equal(xfa_answers_take(&answers, fields->assume, error, sizeof error), 0);
-    a.findings->answers = &answers;
-    analyzed_add(&a, &b);
-    analyzed_finish(&a);
-    xfa_findings_weigh(a.findings, a.analysis);
-    a.findings->answers = NULL;
-    xfa_answers_free(&answers);
-    build_free(&b);
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, fields->assume);
 }
 
 /* One finding, of so many sites and runs of so many pieces; runs 0: none. */

@@ -138,11 +138,7 @@ static struct analyzed played(const struct steps *steps)
     for (unsigned slot = 0; slot < SLOTS; slot++)
         await(&run, slot);
     play_end(&run.play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&run.b, profile);
-    build_free(&run.b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&run.b, profile);
 }
 
 static double saving_of(struct steps steps)

@@ -53,11 +53,7 @@ static struct analyzed copied_as(struct xfp_profile *profile, struct copies copi
         play_event(&play, sync, end + WAKE_NS - play.now);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 static struct analyzed copied_with(struct xfp_profile *profile, unsigned memory)

@@ -99,11 +99,7 @@ static struct analyzed analysis_of(const struct rounds *rounds)
     build_text(&b, NAME_LATE, "rare");
     play_rounds(&play, rounds);
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 static const struct xfa_finding *found(const struct analyzed *a, enum xfa_remedy_kind remedy)

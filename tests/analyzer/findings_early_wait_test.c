@@ -38,11 +38,7 @@ static struct analyzed played(const struct steps *steps)
         play.now += steps->own_ns;
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 static const struct xfa_finding *early(const struct analyzed *a)

@@ -35,11 +35,7 @@ static struct analyzed played(uint64_t kernel_from, uint64_t kernel_ns, const ch
                          at + kernel_from + kernel_ns);
     }
     ranked_end(&r);
-    struct analyzed a = analyzed_weighed(&r.b, profile);
-    build_free(&r.b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&r.b, profile);
 }
 
 static const struct xfa_finding *exposed(const struct analyzed *a)

@@ -92,11 +92,7 @@ static struct analyzed analysis_of(const char *machine_id, const struct copies *
     for (size_t i = 0; i < count; i++)
         play_copies(&play, &copies[i]);
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_trace(&b, profile);
-    xfa_findings_weigh(a.findings, a.analysis);
-    build_free(&b);
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, NULL);
 }
 
 static void check(struct copies copies, enum xfa_remedy_kind remedy, int node)

@@ -87,9 +87,7 @@ static void fetch(void)
 static struct analyzed analysis_of(const struct graph *graph)
 {
     struct xfp_profile *profile = measured_profile(MEASURED_ALL);
-    struct xfa_answers answers = {0};
     struct trace_builder b;
-    char error[256];
     play_start(&play, &b, 1);
     play_site(&play, SITE, "replay", 1);
     const struct xft_event records = {.kind = XFT_EVENT_RECORDS,
@@ -106,19 +104,7 @@ static struct analyzed analysis_of(const struct graph *graph)
     }
     wait();
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_start(profile);
-    if (graph->assume)
-        assert_int_equal(xfa_answers_take(&answers, graph->assume, error, sizeof error), 0);
-    a.findings->answers = &answers;
-    analyzed_add(&a, &b);
-    analyzed_finish(&a);
-    xfa_findings_weigh(a.findings, a.analysis);
-    a.findings->answers = NULL;
-    xfa_answers_free(&answers);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, graph->assume);
 }
 
 static bool is_found(struct graph graph)

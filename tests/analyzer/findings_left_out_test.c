@@ -260,20 +260,7 @@ static struct analyzed run(const struct program *program)
     struct xfp_profile *profile = machine();
     struct trace_builder b;
     build(&b, program);
-    struct analyzed a = analyzed_start(profile);
-    struct xfa_answers answers = {0};
-    char error[256];
-    if (program->assume)
-        assert_int_equal(xfa_answers_take(&answers, program->assume, error, sizeof error), 0);
-    a.findings->answers = &answers;
-    analyzed_add(&a, &b);
-    analyzed_finish(&a);
-    xfa_findings_weigh(a.findings, a.analysis);
-    a.findings->answers = NULL;
-    xfa_answers_free(&answers);
-    build_free(&b);
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, program->assume);
 }
 
 static bool of_this_test(enum xfa_finding_id id)

@@ -98,11 +98,7 @@ static struct analyzed analysis_of(const struct steps *steps)
         kernel(&play, steps, i);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 static bool about(double is, double should)

@@ -115,11 +115,7 @@ static struct analyzed analysis_of(const struct steps *steps)
         back->device = back->src_place = 0;
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 /* The upper bound of what is played as `ns`: no more goes than the run has. */

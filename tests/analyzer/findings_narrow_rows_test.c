@@ -46,11 +46,7 @@ static struct analyzed analysis_of(const struct copies *copies)
         play_event(&play, wait, copies->ns);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_trace(&b, profile);
-    xfa_findings_weigh(a.findings, a.analysis);
-    build_free(&b);
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, NULL);
 }
 
 static void check(enum xft_direction direction)

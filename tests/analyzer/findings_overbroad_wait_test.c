@@ -133,11 +133,7 @@ static struct analyzed played(const char *step)
     for (int stream = 0; stream < STREAMS; stream++)
         call(&run, XFT_EVENT_SYNC, stream, XFT_SYNC_STREAM);
     play_end(&run.play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&run.b, profile);
-    build_free(&run.b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&run.b, profile);
 }
 
 /* The copies take less than the own work of the next step: of a wait nothing is left. */

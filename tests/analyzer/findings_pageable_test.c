@@ -29,11 +29,7 @@ static struct analyzed copied(unsigned parts, uint64_t bytes, uint64_t stride, u
         call->device = call->dst_place = 0;
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 static const struct xfa_finding *pageable(const struct analyzed *a)

@@ -58,11 +58,7 @@ static struct analyzed analysis_of(const struct rounds *rounds)
             play_event(&play, memory_event(rounds, i, false), GIVE_NS);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_trace(&b, profile);
-    xfa_findings_weigh(a.findings, a.analysis);
-    build_free(&b);
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, NULL);
 }
 
 static const struct xfa_finding *found(const struct analyzed *a)

@@ -75,12 +75,7 @@ static struct analyzed analysis_of(const struct one *one)
     if (one->free_ns)
         play_event(&play, memory_event(one, XFT_EVENT_FREE), one->free_ns);
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_trace(&b, profile);
-    xfa_findings_weigh(a.findings, a.analysis);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(&b, profile, NULL);
 }
 
 static const struct one slow = {

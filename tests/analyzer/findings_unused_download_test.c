@@ -68,13 +68,7 @@ static struct analyzed weighed(struct trace_builder *b)
     struct xfp_profile *profile = measured_profile(MEASURED_ALL);
     const struct xfp_place device = {XFT_MEM_DEVICE, 0, -1};
     measured_path(profile, XFP_COPY, XFT_DIR_D2D, device, device, WITHIN_NS);
-    struct analyzed a = analyzed_start(profile);
-    analyzed_add(&a, b);
-    analyzed_finish(&a);
-    xfa_findings_weigh(a.findings, a.analysis);
-    build_free(b);
-    xfp_free(profile);
-    return a;
+    return analyzed_answered(b, profile, NULL);
 }
 
 static struct analyzed run(const struct program *program)

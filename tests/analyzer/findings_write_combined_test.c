@@ -96,11 +96,7 @@ static struct analyzed analysis_of(const struct steps *steps)
     const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
     play_event(&play, wait, 3000);
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_weighed(&b, profile);
-    build_free(&b);
-    a.analysis->profile = NULL; /* not asked any more */
-    xfp_free(profile);
-    return a;
+    return analyzed_played(&b, profile);
 }
 
 static const struct steps read_back = {.memory = XFT_MEM_WRITE_COMBINED,

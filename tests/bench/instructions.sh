@@ -28,7 +28,7 @@ library=$build/lib/libxferscope.so
 simulated=$build/lib/simgpu
 compiler=${XFERSCOPE_COMPILER:-unknown}
 short=2
-long=6
+long=4
 calls=500
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" "$scratch.rows"' EXIT

@@ -19,8 +19,8 @@ PAGES = ("CONTRIBUTING.md", "architecture.md", "glossary.md", "mutations.md")
 
 def files():
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=False)
-    names = listed.stdout.split() or [str(path.relative_to(ROOT)) for room in (*PRODUCT, "include", "tests", "docs")
-                                      for path in (ROOT / room).rglob("*") if path.is_file()]
+    names = listed.stdout.split() or [str(path.relative_to(ROOT)) for name in (*PRODUCT, "include", "tests", "docs")
+                                      for path in (ROOT / name).rglob("*") if path.is_file()]
     return [name for name in names if "/node_modules/" not in name and (ROOT / name).is_file()]
 
 

@@ -27,7 +27,7 @@ class Project:
         shutil.copy(ROOT / ".clang-tidy", self.root)
         self.write("common/number.h", "#define NUMBER 1\n")
         self.write("common/sound.c", SOUND)
-        self.write("tests/ill.c", ILL)  # no room of the project's own: never looked at
+        self.write("tests/ill.c", ILL)  # no component of the project's own: never looked at
 
     def write(self, name, text):
         (self.root / name).write_text(text)

@@ -1,5 +1,5 @@
 """The words of the trace are in one list each: the keys of META (meta.h), the kinds of events and the
-causes of migrations (trace.h), against the pages, and against what the rooms write and read. And what
+causes of migrations (trace.h), against the pages, and against what the components write and read. And what
 the language is told: once, in one place."""
 import re
 import sys
@@ -65,8 +65,8 @@ class Words(unittest.TestCase):
     def test_keys_in_the_sources(self):
         known = {re.sub(r"\b(N|KIND|WHY)\b", "%", key) for key in listed()}
         met = set()
-        for room in ("preload", "analyzer", "tools/xferscope"):
-            for path in (ROOT / room).rglob("*.c"):
+        for component in ("preload", "analyzer", "tools/xferscope"):
+            for path in (ROOT / component).rglob("*.c"):
                 text = path.read_text()
                 met |= {(key, path.name) for key in CALL.findall(text)}
                 met |= {(re.sub(r"%\w", "%", key), path.name) for key in FORMAT.findall(text)}
@@ -125,13 +125,13 @@ class Words(unittest.TestCase):
             named = re.compile(rf"^(/\*| \*)( -)? {kind}:", re.M)  # in the head of one file
             self.assertEqual(sum(bool(named.search(file.read_text())) for file in findings.glob("*.c")), 1, kind)
 
-    def met(self, pattern, *rooms):
-        return [str(path.relative_to(ROOT)) for room in rooms for path in sorted((ROOT / room).rglob("*.[ch]"))
+    def met(self, pattern, *components):
+        return [str(path.relative_to(ROOT)) for component in components for path in sorted((ROOT / component).rglob("*.[ch]"))
                 if re.search(pattern, path.read_text())]
 
     def test_one_dialect(self):
-        rooms = ("include", "common", "symbols", "preload", "probe", "analyzer", "tools", "tests")
-        self.assertEqual(self.met(r"#\s*define _GNU_SOURCE", *rooms), [])  # CMakeLists.txt does
+        components = ("include", "common", "symbols", "preload", "probe", "analyzer", "tools", "tests")
+        self.assertEqual(self.met(r"#\s*define _GNU_SOURCE", *components), [])  # CMakeLists.txt does
         self.assertEqual(self.met(r"\b(__thread|_Thread_local|thread_local)\b", "preload"),
                          ["preload/base/attributes.h"])
 

@@ -63,9 +63,9 @@ class Pages(unittest.TestCase):
         """Of the sources' words: types, functions and constants that stand in a header, files and folders."""
         page = (ROOT / "docs" / "glossary.md").read_text()
         names = re.findall(r"`([^`]+)`", page[page.index("\n## Words of the sources\n"):])
-        rooms = ("include", "preload", "probe", "symbols", "analyzer", "tools")
-        headers = "\n".join(path.read_text() for room in rooms
-                            for path in (ROOT / room).rglob("*.h"))
+        components = ("include", "preload", "probe", "symbols", "analyzer", "tools")
+        headers = "\n".join(path.read_text() for component in components
+                            for path in (ROOT / component).rglob("*.h"))
         missing = [name for name in names if "/" in name and not (ROOT / name).exists()]
         code = [name for name in names if re.fullmatch(r"(?:(?:struct|enum) )?(?:xf[astpw]_|sim_|XF[ASTPW]_)\w+(?:\(\))?", name)]
         self.assertGreater(len(code), 15)

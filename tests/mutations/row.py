@@ -1,7 +1,7 @@
-"""How a row of tests/mutations/table/COMPONENT.py reads. A room is a folder of the sources: changes of
+"""How a row of tests/mutations/table/COMPONENT.py reads. A component is a folder of the sources: changes of
 files in analyzer/findings/ stand in table/analyzer/findings.py; a new file there is found by its place.
 
-    M("sign-turned", "analyzer/ROOM/FILE.c",     its name, once in all tables, and the file
+    M("sign-turned", "analyzer/COMPONENT/FILE.c",     its name, once in all tables, and the file
       "text as it is there, once",               enough of it to stand in the file once
       "text that is put there instead",          it still builds, without a warning too many
       "what a user would see of the mistake",    in the words that `run --list` prints

@@ -3,7 +3,7 @@
  * in it. The page loads nothing and runs no script but its own (its Content-Security-Policy names
  * that by its hash).
  *
- * `report` is exactly what --format json prints, compact; of a comparison (--compare) likewise,
+ * `report` is exactly what --format json prints, compact; of a comparison (--compare) too,
  * and `timeline` is null. `timeline` is this, with null for what is
  * not known; keys may be added:
  *

@@ -288,7 +288,7 @@ struct xfw_leave_out {
      * number in it (base/marks.h). Borrowed, as are the others. */
     const struct xfw_marks *marks;
     struct xfw_set classes;         /* of the marked ones only these; becomes the change's */
-    const struct xfw_marks *also;   /* likewise, of any class; NULL: none */
+    const struct xfw_marks *also;   /* the same, of any class; NULL: none */
     const struct xfw_marks *copied; /* those that the device copies instead; NULL: none */
     bool set;                       /* it sets the memory instead, for all */
 };

@@ -17,38 +17,6 @@
 #include "analyzer/whatif/changes/waits.h"
 #include "xferscope/trace.h"
 
-/* ---- streams and their side streams ---------------------------------------------------------- */
-
-static double end_of(struct xfw_player *player, uint32_t stream)
-{
-    return xfw_schedule_stream_end(xfw_player_schedule(player), stream);
-}
-
-double xfw_all_done(struct xfw_player *player, uint32_t stream)
-{
-    double up = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_UP));
-    double down = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_DOWN));
-    return xfw_max(end_of(player, stream), xfw_max(up, down));
-}
-
-void xfw_record_behind_all(struct xfw_player *player, struct xfw_op *op)
-{
-    uint32_t mark = xfw_player_side_stream(player, op->stream, XFW_SIDE_MARK);
-    xfw_player_stream_after(player, mark, xfw_all_done(player, op->stream));
-    op->stream = mark;
-}
-
-void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
-{
-    for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_DOWN; side++) {
-        struct xfw_op wait = xfw_op_like(op);
-        wait.what = XFW_WAIT;
-        wait.event = op->event;
-        wait.stream = xfw_player_side_stream(player, op->stream, side);
-        xfw_player_play(player, &wait);
-    }
-}
-
 /* ---- copies in streams of their own ---------------------------------------------------------- */
 
 #define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
@@ -357,7 +325,7 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
         xfw_op_take_gap(&up, op);
         xfw_player_stream_after(player, up.stream, after);
         xfw_player_play(player, &up);
-        after = end_of(player, up.stream);
+        after = xfw_schedule_stream_end(xfw_player_schedule(player), up.stream);
         op->space_ns = 0; /* between its parts is in the graph's time */
     }
     xfw_player_stream_after(player, op->stream, after);

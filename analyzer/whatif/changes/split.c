@@ -11,6 +11,40 @@
 #include "analyzer/whatif/changes/spans.h"
 #include "xferscope/trace.h"
 
+/* ---- side streams (overlap.h) ---------------------------------------------------------------- */
+
+static double end_of(struct xfw_player *player, uint32_t stream)
+{
+    return xfw_schedule_stream_end(xfw_player_schedule(player), stream);
+}
+
+double xfw_all_done(struct xfw_player *player, uint32_t stream)
+{
+    double up = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_UP));
+    double down = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_DOWN));
+    return xfw_max(end_of(player, stream), xfw_max(up, down));
+}
+
+void xfw_record_behind_all(struct xfw_player *player, struct xfw_op *op)
+{
+    uint32_t mark = xfw_player_side_stream(player, op->stream, XFW_SIDE_MARK);
+    xfw_player_stream_after(player, mark, xfw_all_done(player, op->stream));
+    op->stream = mark;
+}
+
+void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
+{
+    for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_DOWN; side++) {
+        struct xfw_op wait = xfw_op_like(op);
+        wait.what = XFW_WAIT;
+        wait.event = op->event;
+        wait.stream = xfw_player_side_stream(player, op->stream, side);
+        xfw_player_play(player, &wait);
+    }
+}
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
 /* One of the process's streams, whose work is cut. */
 struct cut_stream {
     bool cut; /* some of its work was */

@@ -37,7 +37,7 @@ enum { SIM_MAX_DEVICES = 32 };
       "moves on a kernel's demand adds to the kernel")                                             \
     X("XFERSCOPE_SIMGPU_RECORD_FIRST_NS", record_first_ns, NUMBER, "0",                            \
       "host time that the first record of a copy, and the first of a kernel, adds to the call "    \
-      "besides")                                                                                   \
+      "in addition")                                                                               \
     X("XFERSCOPE_SIMGPU_FAIL", fail, TEXT, "",                                                     \
       "NAME:N:STATUS: the driver's function of that name fails from its call number N on")
 

@@ -13,7 +13,7 @@ int sim_managed_where(const struct sim_range *range, const void *address);
  * bytes. *from: where the first of them was. */
 size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
                         int *from);
-/* A move of managed memory, as the hooks are told: with a fault, unless it was prefetched. */
+/* A move of managed memory, as the hooks get it: with a fault, unless it was prefetched. */
 struct sim_migration {
     const void *address;
     size_t bytes;

@@ -22,7 +22,7 @@ enum sim_range_flags {
     SIM_RANGE_VMM = 2,        /* cuMemMap */
     SIM_RANGE_SYMBOL = 4,     /* a module's variable */
     SIM_RANGE_ASYNC = 8,      /* from a pool */
-    SIM_RANGE_GRAPH = 16,     /* of a graph's node: nobody is told of it before a launch */
+    SIM_RANGE_GRAPH = 16,     /* of a graph's node: no hook gets it before a launch */
 };
 
 struct vmm;

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("small-copies-are-cut", "analyzer/whatif/changes/split.c",
+      "        if (can_cut(split, xfa_class_at(&analysis->classes, i), figures->largest))",
+      "        if (can_cut(split, xfa_class_at(&analysis->classes, i), figures->smallest))",
+      "remedies for large copies are not played where a call site has small ones, too",
+      "analyzer-whatif_split_test"),
     M("waits-in-the-driver", "analyzer/whatif/changes/contention.c",
       "bool in = other->tid != call->tid && other->holds &&",
       "bool in = other->tid != call->tid &&",

@@ -32,10 +32,10 @@ class Row:
         self.floor = int(floor)
         self.words = re.sub(r"`[^`]*`", "", common + ", " + besides)
         self.everything = "everything" in self.words
-        self.rooms = {name for name in names if name.endswith("/")}
+        self.components = {name for name in names if name.endswith("/")}
         self.headers = {name for name in names if name.endswith((".h", ".def"))}
         if "contracts" in self.words:
-            self.rooms.add(CONTRACTS)
+            self.components.add(CONTRACTS)
 
 
 def rows_of(page):
@@ -46,10 +46,10 @@ def rows_of(page):
         for line in part.splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             if re.match(r"\| \d+ \| `", line) and len(cells) == 4:
-                for room in re.findall(r"`([^`]+/)`", cells[1]):
-                    here[room] = Row(cells[0], common, cells[3])
+                for component in re.findall(r"`([^`]+/)`", cells[1]):
+                    here[component] = Row(cells[0], common, cells[3])
         for row in here.values():
-            row.rooms |= {room for room, other in here.items() if other.floor < row.floor}
+            row.components |= {component for component, other in here.items() if other.floor < row.floor}
         rows |= here
     return rows
 
@@ -64,12 +64,12 @@ def sources_of(root):
     return found + others
 
 
-def room_of(path, rows):
+def component_of(path, rows):
     """The row that a file belongs to; its own folder when there is none."""
     folder = path.rpartition("/")[0] + "/"
-    for room, row in rows.items():
-        if row.everything and folder.startswith(room):
-            return room
+    for component, row in rows.items():
+        if row.everything and folder.startswith(component):
+            return component
     return folder
 
 
@@ -98,7 +98,7 @@ def library_complaint(row, path, name):
 
 
 def circle_in(edges):
-    """One circle among the rooms, from the first of their names on, or None."""
+    """One circle among the components, from the first of their names on, or None."""
     state = {}
 
     def visit(at, way):
@@ -115,8 +115,8 @@ def circle_in(edges):
         state[at] = "done"
         return None
 
-    for room in sorted(edges):
-        circle = visit(room, [])
+    for component in sorted(edges):
+        circle = visit(component, [])
         if circle:
             return circle
     return None
@@ -125,16 +125,16 @@ def circle_in(edges):
 def complaints(root, page):
     rows = rows_of(page)
     wrong, edges, seen = [], {}, set()
-    # A header that is named by itself counts as a room of its own in circles: others may stand on
-    # it while the rest of its room stands on them.
+    # A header that is named by itself counts as a component of its own in circles: others may stand on
+    # it while the rest of its component stands on them.
     apart = {header for row in rows.values() for header in row.headers}
     for file in sources_of(root):
         path = file.relative_to(root).as_posix()
-        room = room_of(path, rows)
-        seen.add(room)
-        row = rows.get(room)
+        component = component_of(path, rows)
+        seen.add(component)
+        row = rows.get(component)
         if row is None:
-            wrong.append(f"{path}: no table has {room}")
+            wrong.append(f"{path}: no table has {component}")
             continue
         for kind, name in includes_of(file.read_text(errors="replace")):
             if kind == "<":
@@ -145,13 +145,13 @@ def complaints(root, page):
                 if not stands_alone(path):
                     wrong.append(f'{path}: "{name}" is no path from the root')
                 continue
-            other = room_of(place, rows)
-            node = path if path in apart else room
+            other = component_of(place, rows)
+            node = path if path in apart else component
             if not row.everything and (place if place in apart else other) != node:
                 edges.setdefault(node, set()).add(place if place in apart else other)
-            if not (row.everything or other == room or other in row.rooms or place in row.headers):
-                wrong.append(f"{path}: {room} may not include {place}")
-    wrong += [f"{room}: in the table, but without sources" for room in rows if room not in seen]
+            if not (row.everything or other == component or other in row.components or place in row.headers):
+                wrong.append(f"{path}: {component} may not include {place}")
+    wrong += [f"{component}: in the table, but without sources" for component in rows if component not in seen]
     for header in sorted(apart):
         if not (root / header).is_file():
             wrong.append(f"{header}: in the table, but not there")
@@ -161,7 +161,7 @@ def complaints(root, page):
     return wrong
 
 
-class Rooms(unittest.TestCase):
+class Components(unittest.TestCase):
     def test_this_repository(self):
         page = (ROOT / "docs" / "architecture.md").read_text()
         self.assertGreater(len(rows_of(page)), 20)
@@ -249,7 +249,7 @@ class Checker(unittest.TestCase):
         self.put("analyzer/a.c", '#include "probe/top/t.h"\n')
         self.check("analyzer/a.c: analyzer/ may not include probe/top/t.h")
 
-    def test_another_header_of_the_room(self):
+    def test_another_header_of_the_component(self):
         self.put("analyzer/a.c", '#include "other/two.h"\n')
         self.check("analyzer/a.c: analyzer/ may not include other/two.h")
 
