@@ -400,6 +400,22 @@ static void test_tap(void **state)
     finish(&lab);
 }
 
+/* Where the ops of all are too many to be kept, each rank is played for itself. */
+static void test_no_room(void **state)
+{
+    struct lab lab;
+    (void)state;
+    late_sender(&lab, false);
+    struct xfw_gather *gather = xfw_gather_new(1, true, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, NULL, 0, NULL, NULL, gather);
+    assert_true(whatif->known);
+    assert_int_equal(whatif->ranks.processes, 0);
+    assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
+    xfw_whatif_free(whatif);
+    xfw_gather_free(gather);
+    finish(&lab);
+}
+
 /* One rank without the others is played as ever: its waits are its own time. */
 static void test_alone(void **state)
 {
@@ -430,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_message_takes_less),
         cmocka_unit_test(test_copies_within),
         cmocka_unit_test(test_tap),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
