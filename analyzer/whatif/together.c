@@ -194,8 +194,10 @@ static bool wait_within(struct xfw_together *t, struct rank *rank, struct xfw_op
 {
     struct within *within = within_of(rank, op->thread);
     const struct xfw_link *link = within->link;
-    double since = link ? t->first_ns + rank->begun_ns + op->start_ns - link->ready_ns : -1;
     wait->what = XFW_CALL;
+    if (!link)
+        return true;
+    double since = t->first_ns + rank->begun_ns + op->start_ns - link->ready_ns;
     if (since < 0)
         return true;
     const struct group *group = &t->groups[link->group];
