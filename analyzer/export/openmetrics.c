@@ -222,6 +222,72 @@ static void write_sizes(const struct xfa_export *export, unsigned direction)
             word, below, word, below, word, (double)analysis->directions[direction].bytes);
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void write_message_labels(struct xfa_export *export, const struct xfa_message_row *row,
+                                 size_t number)
+{
+    FILE *out = export->out;
+    const struct xfa_run *run = export->analysis->run;
+    const char *word = xft_message_word(row->key.what);
+    write_label(out, "{", "site",
+                xfa_words_site(&export->words, xfa_run_site(run, row->key.site), XFA_WORDS_SITE));
+    write_label(out, ",", "function",
+                xfa_words_function(&export->words, xfa_run_function(run, row->key.function)));
+    write_label(out, ",", "operation", word ? word : "");
+    write_number(out, "from_rank", row->key.from < XFT_RANK_ANY, row->key.from);
+    write_number(out, "to_rank", row->key.to < XFT_RANK_ANY, row->key.to);
+    write_number(out, "row", true, (int64_t)number);
+    putc('}', out);
+}
+
+typedef double message_fn(const struct xfa_message_row *row);
+
+static double calls_of(const struct xfa_message_row *row)
+{
+    return (double)row->calls;
+}
+
+static double sent_of(const struct xfa_message_row *row)
+{
+    return (double)row->sent;
+}
+
+static double called_of(const struct xfa_message_row *row)
+{
+    return row->ns / 1e9;
+}
+
+static double late_of(const struct xfa_message_row *row)
+{
+    return row->told ? row->before_ns / 1e9 : NAN;
+}
+
+static void write_messages(struct xfa_export *export)
+{
+    static const struct {
+        const char *name, *unit, *help;
+        message_fn *value;
+    } all[] = {
+        {"messages", NULL, "Calls of MPI and NCCL.", calls_of},
+        {"message_sent_bytes", "bytes", "Bytes that they sent.", sent_of},
+        {"message_seconds", "seconds", "The host's time in these calls.", called_of},
+        {"message_late_seconds", "seconds", "Time before the other side had begun.", late_of},
+    };
+    const struct xfa_table *rows = &export->analysis->messages.rows;
+    for (size_t k = 0; rows->count && k < sizeof all / sizeof *all; k++) {
+        write_family(export->out, all[k].name, "counter", all[k].unit, all[k].help);
+        for (size_t i = 0; i < rows->count; i++) {
+            const struct xfa_message_row *row = xfa_message_row(&export->analysis->messages, i);
+            if (isnan(all[k].value(row)))
+                continue;
+            fprintf(export->out, "xferscope_%s_total", all[k].name);
+            write_message_labels(export, row, i);
+            fprintf(export->out, " %.15g\n", all[k].value(row));
+        }
+    }
+}
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
 static void write_finding(const struct xfa_export *export, size_t number, const char *name,
@@ -282,6 +348,7 @@ static void finish(struct xfa_export *export)
         if (export->analysis->directions[direction].transfers)
             write_sizes(export, direction);
     write_counts(export);
+    write_messages(export);
     write_findings(export);
     fputs("# EOF\n", export->out);
 }

@@ -29,18 +29,14 @@ static inline struct xfw_slot *xfw_board_slot(struct xfw_board *board, uint32_t 
     return &board->slots[slot];
 }
 
-/* The slot is for another message from now on. */
-static inline void xfw_board_clear(struct xfw_board *board, uint32_t slot)
-{
-    *xfw_board_slot(board, slot) = (struct xfw_slot){0, 0, 0};
-}
-
 /* A part of it begins, that others wait for. */
 static inline void xfw_board_begin(struct xfw_board *board, const struct xfw_op *op, double now_ns)
 {
     if (op->slot == XFW_NONE)
         return;
     struct xfw_slot *slot = xfw_board_slot(board, op->slot);
+    if (op->of_ranks & XFW_OF_NEW)
+        *slot = (struct xfw_slot){0, 0, 0};
     if (op->of_ranks & XFW_OF_SENT)
         slot->sent_ns = xfw_max(slot->sent_ns, now_ns);
     if (op->of_ranks & XFW_OF_GOT)

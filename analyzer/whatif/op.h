@@ -54,8 +54,9 @@ enum xfw_awaits {
     XFW_AWAITS_RANKS,  /* that others have begun their part of a message (board.h) */
 };
 
-/* Parts of a message that have begun: in a collective all that count are sent. */
-enum xfw_of_ranks { XFW_OF_SENT = 1, XFW_OF_GOT = 2 };
+/* Parts of a message that have begun: in a collective all that count are sent. NEW: it is the first
+ * part, and the slot was another message's before. */
+enum xfw_of_ranks { XFW_OF_SENT = 1, XFW_OF_GOT = 2, XFW_OF_NEW = 4 };
 
 /* The engine of a GPU that does the work. */
 enum xfw_engine {

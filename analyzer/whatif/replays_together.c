@@ -88,13 +88,6 @@ static void batch(void *self, struct xfw_op *ops, size_t count)
     xfw_walk_batch(self, ops, count, NULL);
 }
 
-static void slot(void *self, uint32_t number)
-{
-    struct xfw_walk *walk = self;
-    for (size_t i = 0; i < walk->count; i++)
-        xfw_board_clear(&walk->variants[i].board, number);
-}
-
 static void begin(struct xfw_walk *walk, struct xfa_process *process)
 {
     double begun = xfw_together_begun_ns(walk->replays->together, process->number);
@@ -177,7 +170,7 @@ static void drop_players(struct xfw_walk *walk)
 
 static void play(struct xfw_walk *walk, struct xfw_op_store *kept, bool taps)
 {
-    const struct xfw_rank_turns turns = {turn, batch, slot, walk};
+    const struct xfw_rank_turns turns = {turn, batch, walk};
     const struct xfa_run *run = walk->replays->analysis->run;
     walk->no_taps = true;
     for (size_t i = 0; i < run->process_count; i++)

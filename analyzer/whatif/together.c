@@ -113,22 +113,12 @@ uint64_t xfw_together_apart(const struct xfw_together *t)
 
 static uint32_t take_slot(struct xfw_together *t)
 {
-    uint32_t slot = t->free_count && !t->keep ? t->free_slots[--t->free_count] : t->slots++;
-    t->turns->slot(t->turns->self, slot);
-    return slot;
+    return t->free_count && !t->keep ? t->free_slots[--t->free_count] : t->slots++;
 }
 
-static void play_batch(struct xfw_together *t)
-{
-    if (t->batch_count > 0)
-        t->turns->batch(t->turns->self, t->batch, t->batch_count);
-    t->batch_count = 0;
-}
-
-/* Nobody asks for it any more, once what was put into the batch has been played. */
+/* Nobody asks for it any more: those who did come before whoever has it next. */
 static void end_slot(struct xfw_together *t, struct group *group)
 {
-    play_batch(t);
     group->open = false;
     t->free_slots =
         xfa_room(t->free_slots, &t->free_capacity, t->free_count + 1, sizeof *t->free_slots);
@@ -142,6 +132,9 @@ static const struct xfw_link *link_of(const struct xfw_together *t, const struct
                                       const struct xfw_op *op)
 {
     const struct xfa_process *process = rank->process;
+    const double most = 9e18; /* of an int64_t; a file may say anything */
+    if (!(fabs(op->began_ns) < most))
+        return NULL;
     uint64_t began = process->start_mono_ns + (uint64_t)(int64_t)op->began_ns;
     return xfw_link_of(t->links, process->number, began, op->side);
 }
@@ -151,15 +144,15 @@ static void begin(struct xfw_together *t, const struct xfw_link *link, struct xf
     struct group *group = &t->groups[link->group];
     if (!link->posts || t->links->groups[link->group].awaits == 0)
         return;
-    if (!group->open) {
-        play_batch(t);
+    bool new = !group->open;
+    if (new) {
         group->open = true;
         group->slot = take_slot(t);
         group->left = t->links->groups[link->group].awaits;
     }
     group->posted++;
     op->slot = group->slot;
-    op->of_ranks = link->posts;
+    op->of_ranks = link->posts | (new && group->posted == 1 ? XFW_OF_NEW : 0);
 }
 
 /* False: it has to wait until others have begun. */
@@ -201,8 +194,10 @@ static bool wait_within(struct xfw_together *t, struct rank *rank, struct xfw_op
 {
     struct within *within = within_of(rank, op->thread);
     const struct xfw_link *link = within->link;
-    double since = link ? t->first_ns + rank->begun_ns + op->start_ns - link->ready_ns : -1;
     wait->what = XFW_CALL;
+    if (!link)
+        return true;
+    double since = t->first_ns + rank->begun_ns + op->start_ns - link->ready_ns;
     if (since < 0)
         return true;
     const struct group *group = &t->groups[link->group];
@@ -231,6 +226,13 @@ static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op
         return end(t, link, op);
     begin(t, link, op);
     return true;
+}
+
+static void play_batch(struct xfw_together *t)
+{
+    if (t->batch_count > 0)
+        t->turns->batch(t->turns->self, t->batch, t->batch_count);
+    t->batch_count = 0;
 }
 
 static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)

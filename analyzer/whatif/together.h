@@ -35,7 +35,6 @@ double xfw_together_begun_ns(const struct xfw_together *together, uint32_t proce
 struct xfw_rank_turns {
     void (*turn)(void *self, size_t process);
     void (*batch)(void *self, struct xfw_op *ops, size_t count);
-    void (*slot)(void *self, uint32_t slot);
     void *self;
 };
 

@@ -68,6 +68,29 @@ class MachineProfile(unittest.TestCase):
         self.assertEqual(len(machine["warnings"]), 1)
         self.assertIn(machine["warnings"][0], self.said)
 
+    # ---- the network of another one ---------------------------------------------------------------
+
+    def exchanged(self, *more, **how):
+        """What is known of transfers, and of messages."""
+        ranks = [self.make("exchange", f"rank{rank}.trace", str(rank)) for rank in range(4)]
+        report = json.loads(self.analyze(*ranks, "-f", "json", *more, **how))
+        return (any(row["achievable_gbps"] for row in report["transfers"]),
+                any(row["achievable_gbps"] for row in report["messages"]["rows"]), report["machine"]["warnings"])
+
+    def test_network(self):
+        self.make("profile", "machine.json")
+        self.make("profile", "network.json", "network")
+        self.assertEqual(self.exchanged("-p", "machine.json")[:2], (True, False))
+        self.assertEqual(self.exchanged("-p", "machine.json", "--network", "network.json"), (True, True, []))
+        self.assertEqual(self.exchanged("--no-profile", "--network", "network.json")[1], True)
+        known = self.exchanged("-p", "machine.json", "--network", "machine.json", status=3)
+        self.assertEqual(known[:2], (True, False))
+        self.assertIn("machine.json has no network", self.said)
+        self.exchanged("-p", "machine.json", "--network", "missing.json", status=3)
+        self.assertIn("missing.json", self.said)
+        self.analyze(self.trace, "--network", "network.json", "--replay", status=2)
+        self.analyze(self.trace, "--network", "network.json", "-o", "network.json", status=2)
+
     # ---- where ------------------------------------------------------------------------------------
 
     def test_none(self):

@@ -124,6 +124,12 @@ static void test_late_sender(void **state)
     }
 }
 
+/* Rank 0 works for another 1 ms behind all: the run ends with it. */
+static void last_work(struct lab *lab, uint64_t from_ns)
+{
+    ranked_send(&lab->ranks[0], 0, 6, 8, from_ns + 1000 * US, from_ns + 1001 * US);
+}
+
 /* A large message is sent when it can be received: rank 1 is late by 100 us, and rank 0 waits. */
 static void test_late_receiver(void **state)
 {
@@ -135,9 +141,10 @@ static void test_late_receiver(void **state)
         ranked_send(&lab.ranks[0], 1, 5, MIB, at + 10 * US, at + 150 * US);
         ranked_recv(&lab.ranks[1], 0, 5, MIB, at + 100 * US, at + 150 * US);
     }
+    last_work(&lab, 100 * US + STEPS * 150 * US);
     analyse(&lab);
     assert_true(near(saved(&lab, 1, 50 * US, 2), (STEPS - 1) * 50.0 * US));
-    assert_true(near(saved(&lab, 0, 5 * US, 2), 0));
+    assert_true(near(saved(&lab, 0, 5 * US, 2), 500.0 * US)); /* the last work alone */
     finish(&lab);
 }
 
@@ -152,6 +159,7 @@ static void test_eager(void **state)
         ranked_send(&lab.ranks[0], 1, 5, MIB, (100 + i * 20) * US, (110 + i * 20) * US);
         ranked_recv(&lab.ranks[1], 0, 5, MIB, (200 + i * 110) * US, (210 + i * 110) * US);
     }
+    last_work(&lab, 1200 * US);
     analyse(&lab);
     assert_true(near(saved(&lab, 0, 5 * US, 2), 0));
     assert_true(near(saved(&lab, 1, 50 * US, 2), (STEPS - 1) * 50.0 * US));
@@ -392,6 +400,22 @@ static void test_tap(void **state)
     finish(&lab);
 }
 
+/* Where the ops of all are too many to be kept, each rank is played for itself. */
+static void test_no_room(void **state)
+{
+    struct lab lab;
+    (void)state;
+    late_sender(&lab, false);
+    struct xfw_gather *gather = xfw_gather_new(1, true, NULL);
+    struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, NULL, 0, NULL, NULL, gather);
+    assert_true(whatif->known);
+    assert_int_equal(whatif->ranks.processes, 0);
+    assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
+    xfw_whatif_free(whatif);
+    xfw_gather_free(gather);
+    finish(&lab);
+}
+
 /* One rank without the others is played as ever: its waits are its own time. */
 static void test_alone(void **state)
 {
@@ -422,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_message_takes_less),
         cmocka_unit_test(test_copies_within),
         cmocka_unit_test(test_tap),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

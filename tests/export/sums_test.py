@@ -208,6 +208,20 @@ class OpenMetrics(Lab):
             self.assertGreater(found, 0, name)
             self.assertTrue(math.isclose(found, sum(value or 0 for value in told), rel_tol=1e-8), name)
 
+    def test_messages_are_those_of_the_report(self):
+        ranks = [self.make("exchange", str(rank), f"{rank}.trace") for rank in range(4)]
+        samples, told = self.samples(*ranks, "--no-profile"), self.analyze(*ranks, "--no-profile")["messages"]["rows"]
+        for name, key in (("messages", "calls"), ("message_sent_bytes", "sent"), ("message_seconds", "time_s"),
+                          ("message_late_seconds", "before_others_s")):
+            found, reported = collections.Counter(), collections.Counter()
+            for labels, value in samples[f"xferscope_{name}_total"]:
+                found[labels["function"], labels["from_rank"], labels["to_rank"]] += value
+            for row in told:
+                ranks_of = ["" if row[end] is None else str(row[end]) for end in ("from", "to")]
+                reported[(row["function"], *ranks_of)] += row[key] or 0
+            self.assertEqual({k: round(v, 9) for k, v in found.items() if v}, {k: round(v, 9) for k, v in reported.items() if v}, name)
+        self.assertNotIn("xferscope_messages_total", self.samples(self.make("mixed")))
+
     def test_labels_are_what_they_were(self):
         ((labels, value),) = self.samples(self.make("quoted"))["xferscope_moved_bytes_total"]
         self.assertEqual((labels["site"], value), (f"{QUOTED} (app.c:7)", 3000))
