@@ -1,7 +1,7 @@
 #include "preload/apply/proof.h"
 
 #define MIB ((float)(1 << 20))
-#define WORTH 0.95f /* of the program's way: what gains less is not worth its risk */
+#define WORTH 0.9f /* of the program's way: what gains less is not worth its risk */
 #define FIRST_INTERVAL 64
 #define MOST_INTERVAL 4096
 
@@ -30,17 +30,19 @@ static void decide(struct xfs_proof *proof)
         proof->interval = FIRST_INTERVAL;
 }
 
-/* A look is one copy the other way; after it the next is further away. */
+/* A look is one copy the other way and one as usual; after it the next is further away. */
 static enum xfs_way settled(struct xfs_proof *proof, bool *timed)
 {
     enum xfs_way usual = proof->verdict == XFS_GAINS ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
-    *timed = usual == XFS_WAY_OURS;
-    if (++proof->since < proof->interval)
+    if (proof->looking == 0 && ++proof->since >= proof->interval) {
+        proof->since = 0;
+        proof->looking = 2;
+        if (proof->interval < MOST_INTERVAL)
+            proof->interval *= 2;
+    }
+    *timed = proof->looking > 0;
+    if (proof->looking == 0 || --proof->looking == 0)
         return usual;
-    proof->since = 0;
-    if (proof->interval < MOST_INTERVAL)
-        proof->interval *= 2;
-    *timed = true;
     return usual == XFS_WAY_OURS ? XFS_WAY_AS_ASKED : XFS_WAY_OURS;
 }
 

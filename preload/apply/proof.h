@@ -15,16 +15,17 @@
 enum xfs_way { XFS_WAY_AS_ASKED, XFS_WAY_OURS };
 enum xfs_verdict { XFS_TRYING, XFS_GAINS, XFS_LOSES };
 
-#define XFS_TRIALS 3 /* of each way */
+#define XFS_TRIALS 5 /* of each way */
 
 struct xfs_proof {
     uint32_t samples[2];
     float per_mib_ns[2][XFS_TRIALS]; /* the latest */
     uint32_t since, interval;        /* copies since the last comparison; until the next */
     uint8_t verdict;                 /* enum xfs_verdict */
+    uint8_t looking;                 /* copies of a comparison that are still to be made */
 };
 
-/* How the next copy is to be made, and whether it is timed (`*timed`): of ours all are. */
+/* How the next copy is to be made, and whether it is to be timed. */
 enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed);
 
 /* A timed copy took so long. */

@@ -88,7 +88,7 @@ static bool make_memory(const struct xfs_apply_driver *driver, struct xfs_ring *
     if (memory == MAP_FAILED)
         return false;
     madvise(memory, bytes, MADV_DONTFORK);
-    ring->looks = xfs_job_can_look(memory);
+    ring->asks = xfs_job_can_ask(memory);
     if (driver->lock_pages(memory, bytes, REGISTER_PORTABLE) != XCU_SUCCESS) {
         munmap(memory, bytes);
         return false;

@@ -24,7 +24,7 @@ struct xfs_ring {
     atomic_bool taken;
     bool
         pending[XFS_JOB_SLOTS]; /* the slot's event was recorded and has not been seen to be over */
-    bool looks;                 /* see job.h */
+    bool asks;                  /* see job.h */
     char *memory;
     size_t slot_bytes;
     xcu_event events[XFS_JOB_SLOTS];

@@ -103,7 +103,8 @@ static bool is_wanted(void)
 {
     struct xfs_settings settings;
     xfs_settings_parse(&settings, from_environment);
-    return settings.enable && settings.follow && !getauxval(AT_SECURE);
+    bool applied = strcmp(settings.apply, "off") != 0; /* then it may record nothing */
+    return (settings.enable || applied) && settings.follow && !getauxval(AT_SECURE);
 }
 
 __attribute__((constructor)) static void remember_start(void)

