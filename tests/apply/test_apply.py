@@ -163,7 +163,7 @@ class TestProof(Applied):
     def test_what_does_not_gain_is_left(self):
         def slower(profile):
             for path in profile["paths"]:
-                if "/pinned/" in path["name"]:
+                if "/registered/" in path["name"]:
                     slow(path)
 
         def slow(node):
