@@ -151,7 +151,7 @@ class TestBounds(Applied):
             self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
 
 
-class TestProof(Applied):
+class TestTrials(Applied):
     def machine(self, change):
         """A simulated machine whose tables are changed."""
         profile = json.loads((SIMGPU / "machines" / "sim-h200.json").read_text())
