@@ -51,17 +51,23 @@ class TestSame(Applied):
                 if "before" not in command:
                     self.assertTrue(carried_out(other.stderr), other.stderr)
 
+
+class TestAll(Applied):
     def test_all_that_can_be(self):
         for command in CASES:
             with self.subTest(command):
                 self.compare(*command, also=ALL)
 
+
+class TestLazy(Applied):
     def test_work_that_waits_for_a_wait(self):
         for command in CASES:
             if command[0] != "exits":
                 with self.subTest(command):
                     self.compare(*command, XFERSCOPE_SIMGPU_LAZY="1", also={"XFERSCOPE_APPLY_TRIALS": "0"})
 
+
+class TestBeside(Applied):
     def test_four_gpus(self):
         self.compare("gpus", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
         self.compare("gpus", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", also=ALL)
@@ -114,10 +120,11 @@ class TestBounds(Applied):
         return [int(n) for n in re.findall(rb"\d+", done.stdout)], done
 
     def test_nothing_to_gain(self):
-        (threads, kib), done = self.resources("pinned")
-        self.assertEqual((threads, kib), (1, 0), done.stderr)
-        self.assertIn("no thread and no memory was taken", done.stderr.decode())
-        self.assertEqual(run([PROGRAMS / "resources", "pinned"], env=environment()).stdout, done.stdout)
+        for what in ("pinned", "once"):
+            (threads, kib), done = self.resources(what)
+            self.assertEqual((threads, kib), (1, 0), done.stderr)
+            self.assertIn("no thread and no memory was taken", done.stderr.decode())
+            self.assertEqual(run([PROGRAMS / "resources", what], env=environment()).stdout, done.stdout)
 
     def test_off(self):
         for settings in ({"XFERSCOPE_APPLY": "off"}, {}):
