@@ -20,6 +20,7 @@
     X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *), true)                              \
     X(stream_context, "cuStreamGetCtx", xcu_result (*)(xcu_stream, xcu_context *), true)           \
     X(is_capturing, "cuStreamIsCapturing", xcu_result (*)(xcu_stream, int *), true)                \
+    X(devices, "cuDeviceGetCount", xcu_result (*)(int *), true)                                    \
     X(stream_query, "cuStreamQuery", xcu_result (*)(xcu_stream), true)                             \
     X(exchange, "cuThreadExchangeStreamCaptureMode", xcu_result (*)(int *), true)                  \
     X(primary_state, "cuDevicePrimaryCtxGetState", xcu_result (*)(xcu_device, unsigned *, int *),  \

@@ -5,6 +5,7 @@
 
 #include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
+#include "preload/apply/locking.h"
 #include "preload/apply/move.h"
 #include "preload/apply/ring.h"
 #include "preload/base/settings.h"

@@ -38,8 +38,10 @@ static void copy(struct xfs_job *job, uint64_t chunk)
     uint32_t at = (uint32_t)(piece % XFS_JOB_SLOTS);
     char *slot = job->slots + piece % XFS_JOB_SLOTS * job->slot_bytes + within;
     char *program = job->program + start;
-    if (!job->sure[at] && !is_there(program, bytes, !job->up))
+    if ((job->fills || !job->sure[at]) && !is_there(program, bytes, !job->up))
         atomic_store(&job->bad, true);
+    else if (job->fills)
+        ;
     else if (job->up)
         memcpy(slot, program, bytes);
     else
@@ -89,7 +91,7 @@ bool xfs_job_open(struct xfs_job *job, uint64_t piece)
     char *program = job->program + piece * job->piece_bytes;
     size_t left = job->bytes - piece * job->piece_bytes;
     size_t bytes = left < job->piece_bytes ? left : job->piece_bytes;
-    enum found found = job->asks ? look(program, bytes) : THERE;
+    enum found found = job->fills ? PARTLY_THERE : job->asks ? look(program, bytes) : THERE;
     if (found == NOT_MAPPED)
         return false;
     job->sure[slot] = found == THERE;

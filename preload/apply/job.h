@@ -35,6 +35,7 @@ struct xfs_job {
     size_t bytes, slot_bytes, piece_bytes, chunk_bytes;
     uint32_t chunks; /* in a piece */
     bool up;         /* from the program's memory into the slots */
+    bool fills;      /* makes the program's memory be there, and copies nothing */
     bool asks;       /* the kernel can make the program's memory be there, without faults */
     bool sure[XFS_JOB_SLOTS]; /* the program's memory of the piece in this slot is there */
 };

@@ -51,8 +51,10 @@ enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed)
     *timed = true;
     if (proof->verdict != XFS_TRYING)
         return settled(proof, timed);
-    return proof->samples[XFS_WAY_AS_ASKED] <= proof->samples[XFS_WAY_OURS] ? XFS_WAY_AS_ASKED
-                                                                            : XFS_WAY_OURS;
+    if (proof->samples[XFS_WAY_AS_ASKED] == proof->samples[XFS_WAY_OURS])
+        return proof->ours_first ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
+    return proof->samples[XFS_WAY_AS_ASKED] < proof->samples[XFS_WAY_OURS] ? XFS_WAY_AS_ASKED
+                                                                           : XFS_WAY_OURS;
 }
 
 void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, uint64_t ns)

@@ -22,6 +22,7 @@ struct xfs_proof {
     float per_mib_ns[2][XFS_TRIALS]; /* the latest */
     uint32_t since, interval;        /* copies since the last comparison; until the next */
     uint8_t verdict;                 /* enum xfs_verdict */
+    bool ours_first;                 /* of the trials: for what is done once or twice in a run */
     uint8_t looking;                 /* copies of a comparison that are still to be made */
 };
 

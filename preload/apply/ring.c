@@ -202,24 +202,20 @@ void xfs_rings_leave(xcu_context context)
 }
 
 /* Retaining a context that exists returns its handle. */
-static xcu_context primary_of(const struct xfs_apply_driver *driver, xcu_device device)
+xcu_context xfs_ring_primary(xcu_device device)
 {
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context context = NULL;
     unsigned flags;
     int active = 0, mode = XCU_CAPTURE_MODE_RELAXED;
-    if (driver->primary_state(device, &flags, &active) != XCU_SUCCESS || !active)
+    if (!xfs_room_started() || driver->primary_state(device, &flags, &active) != XCU_SUCCESS ||
+        !active)
         return NULL;
     driver->exchange(&mode);
     if (driver->primary_retain(&context, device) == XCU_SUCCESS)
         driver->primary_release(device);
     driver->exchange(&mode);
     return context;
-}
-
-void xfs_rings_leave_primary(xcu_device device)
-{
-    if (atomic_load(&ring_count) > 0)
-        xfs_rings_leave(primary_of(xfs_apply_driver(), device));
 }
 
 void xfs_rings_after_fork(void)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "preload/apply/limits.h"
+#include "preload/apply/locking.h"
 #include "preload/apply/ring.h"
 #include "preload/apply/site.h"
 #include "preload/apply/team.h"
@@ -84,6 +85,7 @@ static void after_fork(void)
     xfs_team_after_fork();
     xfs_rings_after_fork();
     xfs_sites_after_fork();
+    xfs_locking_after_fork();
 }
 
 static void begin_watching(void)

@@ -32,6 +32,11 @@ void xfs_site_release(struct xfs_site *site);
 
 struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes);
 
+/* Tells the command of one operation of a held site, whose call it has counted (`asked`) or will.
+ * took_ns 0: it was not timed, and took the median of its way. */
+void xfs_site_tell(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
+                   uint64_t bytes, uint64_t took_ns);
+
 void xfs_sites_after_fork(void);
 
 #endif

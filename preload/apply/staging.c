@@ -304,26 +304,6 @@ static void plan_part(struct turn *turn)
     xfs_site_release(turn->site);
 }
 
-static void tell(struct turn *turn, const struct xfs_proof *proof)
-{
-    struct xfs_told_site *told = turn->site->told;
-    if (told == NULL)
-        return;
-    __atomic_fetch_add(&told->asked, !turn->counted, __ATOMIC_RELAXED);
-    turn->counted = true;
-    __atomic_fetch_add(&told->asked_bytes, turn->bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
-    if (turn->way != XFS_WAY_OURS)
-        return;
-    uint64_t instead = xfs_proof_expects(proof, XFS_WAY_AS_ASKED, turn->bytes);
-    uint64_t took =
-        turn->timed ? turn->took_ns : xfs_proof_expects(proof, XFS_WAY_OURS, turn->bytes);
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, turn->bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, took, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
-}
-
 /* What the part says about the site. */
 static void note_part(struct turn *turn, bool failed)
 {
@@ -334,7 +314,10 @@ static void note_part(struct turn *turn, bool failed)
         xfs_proof_give_up(proof);
     else if (turn->timed)
         xfs_proof_took(proof, turn->way, turn->bytes, turn->took_ns);
-    tell(turn, proof);
+    xfs_site_tell(turn->site, proof, turn->way, turn->bytes, turn->timed ? turn->took_ns : 0);
+    if (turn->site->told)
+        __atomic_fetch_add(&turn->site->told->asked, !turn->counted, __ATOMIC_RELAXED);
+    turn->counted = true;
     xfs_site_release(turn->site);
 }
 

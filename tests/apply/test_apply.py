@@ -11,7 +11,7 @@ PROGRAMS = BUILD / "bin" / "apply"
 # Every program, with its arguments.
 CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
          ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
-         ("gpus",), ("sandboxed", "before"), ("sandboxed", "after"), ("deep",)]
+         ("gpus",), ("locked",), ("sandboxed", "before"), ("sandboxed", "after"), ("deep",)]
 ALL = {"XFERSCOPE_APPLY_TRIALS": "0", "XFERSCOPE_APPLY_LEAST": "1"}
 LINE = re.compile(r"^xferscope apply: staging (H2D|D2H) (.*): (?:([\d.]+) (\w+) of )?(\d+) (?:calls carried out|as)")
 
