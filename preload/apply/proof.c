@@ -2,6 +2,7 @@
 
 #define MIB ((float)(1 << 20))
 #define WORTH 0.9f /* of the program's way: what gains less is not worth its risk */
+#define FEW_TRIALS 2
 #define FIRST_INTERVAL 64
 #define MOST_INTERVAL 4096
 
@@ -18,14 +19,34 @@ static float median(const float values[XFS_TRIALS], uint32_t count)
     return n ? sorted[n / 2] : 0;
 }
 
+static float end_of(const float values[XFS_TRIALS], uint32_t count, bool most)
+{
+    float end = values[0];
+    for (uint32_t i = 1; i < count && i < XFS_TRIALS; i++)
+        if ((values[i] > end) == most)
+            end = values[i];
+    return end;
+}
+
+/* The best of ours takes half as much again as the worst as asked: more trials would only cost. */
+static bool is_hopeless(const struct xfs_proof *proof)
+{
+    uint32_t asked = proof->samples[XFS_WAY_AS_ASKED], ours = proof->samples[XFS_WAY_OURS];
+    return asked >= FEW_TRIALS && ours >= FEW_TRIALS &&
+           end_of(proof->per_mib_ns[XFS_WAY_OURS], ours, false) >
+               1.5f * end_of(proof->per_mib_ns[XFS_WAY_AS_ASKED], asked, true);
+}
+
 static void decide(struct xfs_proof *proof)
 {
     float asked = median(proof->per_mib_ns[XFS_WAY_AS_ASKED], proof->samples[XFS_WAY_AS_ASKED]);
     float ours = median(proof->per_mib_ns[XFS_WAY_OURS], proof->samples[XFS_WAY_OURS]);
     uint8_t before = proof->verdict;
-    if (proof->samples[0] < XFS_TRIALS || proof->samples[1] < XFS_TRIALS)
-        return;
-    proof->verdict = ours < asked * WORTH ? XFS_GAINS : XFS_LOSES;
+    bool enough = proof->samples[0] >= XFS_TRIALS && proof->samples[1] >= XFS_TRIALS;
+    if (is_hopeless(proof))
+        proof->verdict = XFS_LOSES;
+    else if (enough)
+        proof->verdict = ours < asked * WORTH ? XFS_GAINS : XFS_LOSES;
     if (proof->verdict != before)
         proof->interval = FIRST_INTERVAL;
 }

@@ -1,7 +1,8 @@
 /*
  * Whether the room's way gains at a site: both ways are tried in turn, timed by the same clock, and
- * the medians decide. What does not gain is left as the program has it, and looked at again after
- * ever longer whiles; what gains is compared again now and then.
+ * the medians decide; what is far slower is given up after two. What does not gain is left as the
+ * program has it, and looked at again after ever longer whiles; what gains is compared again now
+ * and then.
  *
  * Kept by size (powers of two), since what gains for large copies may lose for small ones. One
  * thread at a time (site.h).

@@ -84,11 +84,21 @@ static void changes_its_mind(void **state)
     (void)state;
     copies(&proof, 2 * XFS_TRIALS, 100, 200);
     assert_int_equal(proof.verdict, XFS_LOSES);
-    assert_int_equal(copies(&proof, 60, 100, 200), 0);
+    assert_int_equal(copies(&proof, 50, 100, 200), 0);
     copies(&proof, 2000, 100, 10); /* three comparisons make the median */
     assert_int_equal(proof.verdict, XFS_GAINS);
     copies(&proof, 20000, 100, 500);
     assert_int_equal(proof.verdict, XFS_LOSES);
+}
+
+static void hopeless(void **state)
+{
+    struct xfs_proof proof = {0}, bad = {0};
+    (void)state;
+    assert_int_equal(copies(&proof, 4, 100, 151), 2);
+    assert_int_equal(proof.verdict, XFS_LOSES);
+    copies(&bad, 4, 100, 149);
+    assert_int_equal(bad.verdict, XFS_TRYING);
 }
 
 static void gives_up(void **state)
@@ -107,6 +117,7 @@ int main(void)
         cmocka_unit_test(in_turn),          cmocka_unit_test(needs_a_tenth),
         cmocka_unit_test(medians),          cmocka_unit_test(stays_and_looks),
         cmocka_unit_test(changes_its_mind), cmocka_unit_test(gives_up),
+        cmocka_unit_test(hopeless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
