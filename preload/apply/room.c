@@ -1,5 +1,6 @@
 #include "preload/apply/room.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
+#include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 #include "preload/unwind/unwind.h"
 
@@ -88,6 +90,14 @@ static void after_fork(void)
     xfs_locking_after_fork();
 }
 
+/* In prctl. */
+static void restrict_begins(void)
+{
+    int saved = errno;
+    xfs_team_leave();
+    errno = saved;
+}
+
 static void begin_watching(void)
 {
     pthread_atfork(NULL, NULL, after_fork);
@@ -103,6 +113,7 @@ bool xfs_room_start(void)
     if (atomic_load(&state) == NOT_STARTED) {
         if (!atomic_exchange(&watched, true))
             begin_watching();
+        atomic_store(&xfs_sandbox_begins, restrict_begins);
         xfs_unwind_init();
         atomic_store(&state, look_apart() && limits.processors > 1 ? STARTED : CANNOT);
     }

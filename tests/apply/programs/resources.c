@@ -2,21 +2,9 @@
  * What a process has after its copies: its threads, and kilobytes that it has mapped more than
  * before. Page-locked copies only, with `pinned`; one large pageable one, with `once`; else many.
  */
-#include <dirent.h>
 #include <string.h>
 
 #include "tests/apply/programs/applied.h"
-
-static int threads(void)
-{
-    DIR *folder = opendir("/proc/self/task");
-    int count = -2; /* . and .. */
-    while (folder && readdir(folder))
-        count++;
-    if (folder)
-        closedir(folder);
-    return count;
-}
 
 static long mapped_kib(void)
 {
