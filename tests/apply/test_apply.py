@@ -121,7 +121,7 @@ class TestBounds(Applied):
 
     def test_nothing_to_gain(self):
         for what in ("pinned", "once"):
-            (threads, kib), done = self.resources(what)
+            (threads, kib), done = self.resources(what, options=["--only", "staging"])
             self.assertEqual((threads, kib), (1, 0), done.stderr)
             self.assertIn("no thread and no memory was taken", done.stderr.decode())
             self.assertEqual(run([PROGRAMS / "resources", what], env=environment()).stdout, done.stdout)
@@ -227,10 +227,11 @@ class TestCommand(Applied):
 
     def test_children(self):
         """A program that clears its children's environment has them applied, too."""
-        script = f"env -i LD_LIBRARY_PATH={SIMGPU} {PROGRAMS}/staged 1"
-        done = run([XFERSCOPE, "apply", "--", "sh", "-c", script], cwd=self.folder, env=environment())
-        self.assertEqual(done.stdout, b"last error 0\n")
-        self.assertTrue(carried_out(done.stderr), done.stderr)
+        for clearing in ("-i", "-u LD_PRELOAD"):
+            script = f"env {clearing} LD_LIBRARY_PATH={SIMGPU} {PROGRAMS}/staged 1"
+            done = run([XFERSCOPE, "apply", "--", "sh", "-c", script], cwd=self.folder, env=environment())
+            self.assertEqual(done.stdout, b"last error 0\n")
+            self.assertTrue(carried_out(done.stderr), done.stderr)
 
 
 if __name__ == "__main__":
