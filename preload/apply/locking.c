@@ -264,19 +264,9 @@ bool xfs_locking_alloc(const struct xfs_locking *call, int *status)
 /* ---- the end
  * ----------------------------------------------------------------------------------------- */
 
-static int unlock(const struct xfs_apply_driver *driver, const struct block *block, void *memory)
-{
-    xcu_context current = NULL, popped;
-    bool other = driver->current(&current) != XCU_SUCCESS || current != block->context;
-    if (other && driver->push(block->context) != XCU_SUCCESS)
-        return XCU_ERROR_INVALID_VALUE;
-    int status = driver->unlock_pages(memory);
-    if (other)
-        driver->pop(&popped);
-    return status;
-}
-
-/* Who takes it out of the table gives it back: it is done once. */
+/* Who takes it out of the table gives it back: it is done once. Memory whose context has ended
+ * unseen (a runtime resets a device by ways of its own) is not the driver's any more: what a
+ * program is told that frees it then, the driver says. */
 bool xfs_locking_free(void *memory, int *status)
 {
     struct block *block = find(memory, false);
@@ -284,12 +274,13 @@ bool xfs_locking_free(void *memory, int *status)
     if (block == NULL || !atomic_compare_exchange_strong(&block->start, &start, BEING_WRITTEN))
         return false;
     int saved = errno;
-    *status = unlock(xfs_apply_driver(), block, memory);
-    if (*status == XCU_SUCCESS)
+    *status = xfs_apply_driver()->unlock_pages(memory);
+    bool gone = *status == XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (gone || *status == XCU_SUCCESS)
         munmap(memory, block->mapped);
-    atomic_store(&block->start, *status == XCU_SUCCESS ? 0 : (uintptr_t)memory);
+    atomic_store(&block->start, gone || *status == XCU_SUCCESS ? 0 : (uintptr_t)memory);
     errno = saved;
-    return true;
+    return !gone;
 }
 
 bool xfs_locking_unregister(void *memory, int *status)

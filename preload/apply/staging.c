@@ -16,7 +16,7 @@
 #define TRIED_IN_PARTS (UINT64_C(64) << 20)
 #define PART (UINT64_C(8) << 20)
 /* What a start costs is worth it from this much time in such copies on: threads, 32 MiB locked. */
-#define START_WORTH_NS UINT64_C(20000000)
+#define START_WORTH_NS UINT64_C(30000000)
 
 /* An upload by Async of fewer bytes is staged by the driver without waiting for the stream:
  * measured with tests/gpu/copy_promises.c. */
@@ -171,6 +171,8 @@ static bool has_ring(struct turn *turn)
     turn->missing = false;
     if (xfs_on_own_stack(take_ring, turn) && turn->ring == NULL && turn->missing)
         xfs_on_large_stack(make_ring, turn);
+    if (turn->ring && turn->missing) /* just made, which is not what a copy takes */
+        turn->timed = false;
     if (turn->ring == NULL)
         xfs_told_left(turn->missing ? XFS_LEFT_NO_MEMORY : XFS_LEFT_BUSY);
     return turn->ring != NULL;

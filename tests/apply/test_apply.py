@@ -84,7 +84,7 @@ class TestBeside(Applied):
         bytes_of = {row["direction"]: row["bytes"] for row in json.loads(report.stdout)["transfers"]}
         self.assertEqual(set(bytes_of), {"H2D", "D2H"})
         copies = sum(row["transfers"] for row in json.loads(report.stdout)["transfers"])
-        self.assertEqual(copies, 8 + 3 * 4 * 6 * 2)
+        self.assertEqual(copies, 2 * 6 + 3 * 4 * 6 * 2)
 
 
 class TestFailures(Applied):

@@ -60,7 +60,7 @@ static inline int threads(void)
 #define WARM_BYTES (70 * MIB)
 static inline void warm_up(void *device, char *host)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         MUST(cudaMemcpy(device, host, WARM_BYTES, XRT_COPY_H2D));
         MUST(cudaMemcpy(host, device, WARM_BYTES, XRT_COPY_D2H));
     }
