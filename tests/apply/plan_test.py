@@ -151,6 +151,45 @@ class Planned(unittest.TestCase):
             with self.subTest(mode):
                 self.both(mode, self.plan("allocate"), XFERSCOPE_SIMGPU_LAZY="1")
 
+    # ---- from the record to what was measured -----------------------------------------------
+
+    def test_predicted_applied_measured(self):
+        folder, settings = Path(self.folder.name), {"XFERSCOPE_CONTENT_SHARE": "0", "XFERSCOPE_APPLY_TRIALS": "0"}
+        before, after, plan = folder / "before.xft", folder / "after.xft", folder / "plan.json"
+
+        def must(*command):
+            done = run(XFERSCOPE, *command, **settings)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        alone = must("record", "-q", "--content", "-o", before, "--", PROGRAM, "same")
+        must("analyze", before, "--no-profile", "--plan", plan)
+        steps = json.loads(plan.read_text(encoding="utf-8"))["steps"]
+        number, step = next((i + 1, step) for i, step in enumerate(steps) if step["carry_out"])
+        self.assertEqual((step["by"], step["sites"][0]["function"]), ("leave-out", "upload"))
+        self.assertEqual(step["sites"][0]["build_id"], self.build_id)
+        self.assertEqual(int(step["sites"][0]["offset"], 16), self.places["upload"][0])
+        self.assertEqual(must("record", "-q", "--apply", plan, "-o", after, "--", PROGRAM, "same"), alone)
+        self.assertRegex(must("dump", after), rf"meta apply\.\d+=leave-out {number} 24 23 ")
+        compared = json.loads(must("analyze", "--compare", before, after, "--no-profile", "--plan", plan, "-f", "json"))
+        one = next(one for one in compared["plan"] if one["step"] == number)
+        self.assertEqual((one["asked"], one["done"], one["different"]), (24, 23, 0))
+        self.assertEqual(one["predicted_s"], {end: step["saving_s"][end] for end in ("low", "likely", "high")})
+        self.assertLess(one["after_s"], 0.8 * one["before_s"])
+        text = must("analyze", "--compare", before, after, "--no-profile", "--plan", plan)
+        self.assertIn("The plan: predicted, applied, measured", text)
+        self.assertIn("applied      23 of 24 calls", text)
+        without = must("analyze", "--compare", before, after, "--no-profile", "-f", "json")
+        self.assertNotIn("plan", json.loads(without))
+
+    def test_record_refuses_what_is_no_plan(self):
+        path = Path(self.folder.name) / "plan.json"
+        path.write_text("[]", encoding="utf-8")
+        done = run(XFERSCOPE, "record", "-o", Path(self.folder.name) / "r.xft", "--apply", path, "--", PROGRAM, "same")
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("not a plan", done.stderr)
+        self.assertFalse((Path(self.folder.name) / "r.xft").exists())
+
     # ---- plans and programs -----------------------------------------------------------------
 
     def test_another_build(self):
