@@ -25,7 +25,6 @@ ROWS = [
     M("apply-faults-unasked", "preload/apply/job.c",
       "    if ((job->fills || !job->sure[at]) && !is_there(program, bytes, !job->up))",
       "    if (job->fills && !is_there(program, bytes, !job->up))",
-      "    if (false && !is_there(program, bytes, !job->up))",
       "the program's fault strikes in a thread of ours",
       "apply.job"),
     M("apply-slot-reused-early", "preload/apply/pieces.c",
