@@ -203,7 +203,7 @@ static void *uploads_alone(void *of)
     return NULL;
 }
 
-static void threads(int round)
+static void two_threads(int round)
 {
     pthread_t thread;
     if (round > 1)
@@ -308,7 +308,7 @@ static const struct mode {
     MODE(unseen),
     MODE(unseen_late),
     MODE(failing),
-    MODE(threads),
+    MODE(two_threads),
     MODE(pool),
     MODE(pool_waits),
     MODE(pool_full),
