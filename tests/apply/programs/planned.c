@@ -62,6 +62,14 @@ static void long_same(int round)
     show(round, device, BYTES);
 }
 
+static void longer_same(int round)
+{
+    for (int i = 0; i < 80; i++)
+        upload(device, source, BYTES);
+    if (round % 8 == 7)
+        show(round, device, BYTES);
+}
+
 static void changed(int round)
 {
     source[(size_t)round * 4093 % BYTES] += (char)(round % 3 == 0);
@@ -290,6 +298,7 @@ static const struct mode {
     }
     MODE(same),
     MODE(long_same),
+    MODE(longer_same),
     MODE(changed),
     MODE(last_byte),
     MODE(set),
