@@ -5,6 +5,7 @@ set(XFERSCOPE_SLOW_TESTS
     "^(e2e|install|page|pairs|bench|unbreakable|hostile|export|data)\\.|^simgpu\\.probe|^net\\.(ranks|hosts|messages)|^record\\.(python|bus|guarded|life)"
     "^probe\\.(coverage|described|families|profiles|recover|records|streams|command|concurrent|staged|profile-replay)"
     "^contracts\\.(tidy|npm)|^gpu\\.(with_cupti|overlap_models|scripts|compare)"
+    "^apply\\.(all|beside|bounds|command|failures|lazy|same|trials)$"
     "^analyzer-(commands|hostile_input|html|page_build|replay.*|whatif_sample_test)$")
 list(JOIN XFERSCOPE_SLOW_TESTS "|" XFERSCOPE_SLOW_TESTS)
 
@@ -31,6 +32,7 @@ set(XFERSCOPE_COSTS
     "page\\.chromium=30" "page\\.fuzz=30" "unbreakable\\.places=27" "install\\.(release|debian)=20"
     "bench\\.instructions=60" "unbreakable\\.(sandboxes|corpus_read|threads|versions|ends)=15" "unbreakable\\.family=25"
     "probe\\.(profiles|described|coverage|families)=10" "pairs\\.(programs|random)=10"
+    "apply\\.(all|beside|failures|lazy|same|trials)=25" "apply\\.(bounds|command)=8"
     "analyzer-(commands|replay-.*|page_build)=8" "analyzer-hostile_input=3" "export\\.(command|timeline)=7" "net\\.(ranks|hosts|messages)=25" "unbreakable\\.=6" "e2e\\.(run|walks)=15" "e2e\\.=4"
     "record\\.(life|guarded|bus)=4" "record\\.python=3" "probe\\.recover=4" "simgpu\\.probe=4")
 

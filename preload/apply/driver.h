@@ -20,6 +20,8 @@
     X(pop, "cuCtxPopCurrent_v2", xcu_result (*)(xcu_context *), true)                              \
     X(stream_context, "cuStreamGetCtx", xcu_result (*)(xcu_stream, xcu_context *), true)           \
     X(is_capturing, "cuStreamIsCapturing", xcu_result (*)(xcu_stream, int *), true)                \
+    X(devices, "cuDeviceGetCount", xcu_result (*)(int *), true)                                    \
+    X(stream_query, "cuStreamQuery", xcu_result (*)(xcu_stream), true)                             \
     X(exchange, "cuThreadExchangeStreamCaptureMode", xcu_result (*)(int *), true)                  \
     X(primary_state, "cuDevicePrimaryCtxGetState", xcu_result (*)(xcu_device, unsigned *, int *),  \
       true)                                                                                        \
@@ -36,7 +38,6 @@
     X(event_destroy, "cuEventDestroy_v2", xcu_result (*)(xcu_event), true)                         \
     X(lock_pages, "cuMemHostRegister_v2", xcu_result (*)(void *, size_t, unsigned), true)          \
     X(unlock_pages, "cuMemHostUnregister", xcu_result (*)(void *), true)                           \
-    X(host_flags, "cuMemHostGetFlags", xcu_result (*)(unsigned *, void *), false)                  \
     X(context_wait, "cuCtxSynchronize", xcu_result (*)(void), false)                               \
     X(total, "cuDeviceTotalMem_v2", xcu_result (*)(size_t *, xcu_device), false)                   \
     X(alloc, "cuMemAlloc_v2", xcu_result (*)(xcu_deviceptr *, size_t), true)                       \

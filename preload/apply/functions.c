@@ -7,6 +7,7 @@
 #include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/leave_out.h"
+#include "preload/apply/locking.h"
 #include "preload/apply/move.h"
 #include "preload/apply/noted.h"
 #include "preload/apply/plan.h"
@@ -73,6 +74,16 @@ static xfs_function real_of[FUNCTIONS]; /* written before the function in its pl
                                              .stream = xfs_move_stream(stream_, per_thread),       \
                                              .blocking = (blocking_)},                             \
                           &status))
+
+/* A context ends; NULL: it is not known which. */
+static void leave(xcu_context context)
+{
+    xfs_locking_leave(context);
+    xfs_rings_leave(context);
+    xfs_pool_leave(context);
+    xfs_uploads_forget();
+}
+#define XFS_LEAVES(context) leave(context)
 
 /* A call that writes there is still to be made. */
 #define XFS_WRITES(p, bytes)                                                                       \

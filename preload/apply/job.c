@@ -1,6 +1,7 @@
 #define XXH_INLINE_ALL
 #include "preload/apply/job.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
@@ -11,7 +12,7 @@
 #endif
 #define PAGE ((uintptr_t)4096)
 
-bool xfs_job_can_look(void *own_page)
+bool xfs_job_can_ask(void *own_page)
 {
     return madvise(own_page, PAGE, MADV_POPULATE_WRITE) == 0;
 }
@@ -42,23 +43,77 @@ static void copy(struct xfs_job *job, uint64_t chunk)
         bytes = job->piece_bytes - within;
     if (bytes > job->bytes - start)
         bytes = job->bytes - start;
+    uint32_t at = (uint32_t)(piece % XFS_JOB_SLOTS);
     char *slot = job->slots + piece % XFS_JOB_SLOTS * job->slot_bytes + within;
     char *program = job->program + start;
-    if (job->looks && !is_there(program, bytes, !job->up))
+    if ((job->fills || !job->sure[at]) && !is_there(program, bytes, !job->up))
         atomic_store(&job->bad, true);
     else if (job->sums)
         job->sums[chunk - job->base] = xfs_sum_of(program, bytes);
+    else if (job->fills)
+        ;
     else if (job->up)
         memcpy(slot, program, bytes);
     else
         memcpy(program, slot, bytes);
 }
 
-void xfs_job_open(struct xfs_job *job, uint32_t slot)
+/* ---- before a piece is copied -------------------------------------------------------------------
+ */
+
+#define MOST_PAGES 1024 /* asked about at once */
+
+/* Each page, as the copy will: a fault is raised in the program's thread. What is written is what
+ * is there: the copy overwrites it anyway. */
+static void touch(volatile char *from, size_t bytes, bool written)
 {
+    volatile char *end = from + bytes;
+    while (from < end) {
+        char value = *from;
+        if (written)
+            *from = value;
+        from = (volatile char *)(((uintptr_t)from & ~(PAGE - 1)) + PAGE);
+    }
+}
+
+enum found { NOT_MAPPED, PARTLY_THERE, THERE };
+
+static enum found look(char *from, size_t bytes)
+{
+    unsigned char pages[MOST_PAGES];
+    uintptr_t at = (uintptr_t)from & ~(PAGE - 1), end = (uintptr_t)from + bytes;
+    for (; at < end; at += MOST_PAGES * PAGE) {
+        size_t left = end - at, count = (left + PAGE - 1) / PAGE;
+        if (count > MOST_PAGES)
+            count = MOST_PAGES;
+        if (mincore((void *)at, count * PAGE, pages) != 0)
+            return errno == ENOMEM ? NOT_MAPPED : PARTLY_THERE;
+        for (size_t i = 0; i < count; i++)
+            if (!(pages[i] & 1))
+                return PARTLY_THERE;
+    }
+    return THERE;
+}
+
+bool xfs_job_open(struct xfs_job *job, uint64_t piece)
+{
+    uint32_t slot = (uint32_t)(piece % XFS_JOB_SLOTS);
+    char *program = job->program + piece * job->piece_bytes;
+    size_t left = job->bytes - piece * job->piece_bytes;
+    size_t bytes = left < job->piece_bytes ? left : job->piece_bytes;
+    enum found found = job->fills ? PARTLY_THERE : job->asks ? look(program, bytes) : THERE;
+    if (found == NOT_MAPPED)
+        return false;
+    job->sure[slot] = found == THERE;
+    if (found == THERE)
+        touch(program, bytes, !job->up);
     atomic_store_explicit(&job->left[slot], job->chunks, memory_order_relaxed);
     atomic_fetch_add_explicit(&job->open, job->chunks, memory_order_release);
+    return true;
 }
+
+/* ---- chunks
+ * ------------------------------------------------------------------------------------------ */
 
 bool xfs_job_step(struct xfs_job *job)
 {

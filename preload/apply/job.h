@@ -7,9 +7,12 @@
  * `next`, as far as it is `open`. So a thread that is late finds nothing to take; what it has taken
  * keeps the operation from ending, and its fields valid.
  *
- * The program's memory is looked at before it is touched (MADV_POPULATE_READ, _WRITE): where the
- * kernel says that touching it would fault, the operation is `bad`, and is made as the program
- * asked.
+ * The program's memory is looked at before a piece is opened, so that a fault of it is the
+ * program's, in its thread. What is there is touched by the calling thread, a byte a page. What is
+ * not there yet (memory that was never touched) is asked of the kernel chunk by chunk, by the
+ * thread that copies it (MADV_POPULATE_READ, _WRITE): where the kernel says that touching it would
+ * fault, the operation is `bad`, and is made as the program asked. A kernel that cannot do that has
+ * all of it touched.
  *
  * Or memory of the program is hashed in chunks (sum.h).
  */
@@ -40,13 +43,16 @@ struct xfs_job {
     size_t bytes, slot_bytes, piece_bytes, chunk_bytes;
     uint32_t chunks; /* in a piece */
     bool up;         /* from the program's memory into the slots */
-    bool looks;      /* the kernel can be asked about the program's memory */
+    bool fills;      /* makes the program's memory be there, and copies nothing */
+    bool asks;       /* the kernel can make the program's memory be there, without faults */
+    bool sure[XFS_JOB_SLOTS]; /* the program's memory of the piece in this slot is there */
     /* Not NULL: the program's memory is hashed instead, chunk by chunk, in one piece. */
     struct xfs_sum *sums;
 };
 
-/* The next piece may be copied. */
-void xfs_job_open(struct xfs_job *job, uint32_t slot);
+/* Piece number `piece` of the operation, the next in turn, may be copied. False, and it is not
+ * opened: the program's memory is not there. Faults of it are raised here. */
+bool xfs_job_open(struct xfs_job *job, uint64_t piece);
 
 /* Copies one chunk; false: none is open. Keeps nothing, touches no CUDA. */
 bool xfs_job_step(struct xfs_job *job);
@@ -54,7 +60,7 @@ bool xfs_job_step(struct xfs_job *job);
 /* No more chunks are taken; returns when those that were taken are copied. */
 void xfs_job_close(struct xfs_job *job);
 
-/* Whether the kernel can be asked about memory before it is touched. Makes a system call. */
-bool xfs_job_can_look(void *own_page);
+/* Whether the kernel has MADV_POPULATE_WRITE, tried on a page of our own. */
+bool xfs_job_can_ask(void *own_page);
 
 #endif

@@ -25,7 +25,9 @@ struct turn {
     struct xfs_site *site;
     struct xfs_upload upload;
     struct xfs_move rest; /* behind the head */
-    bool due, look_again; /* to be verified, if it could be left out; to be copied, to time that */
+    bool looked;          /* hashed, and perhaps left out; else made as asked, and timed */
+    bool due;             /* to be verified, if it could be left out */
+    uint64_t begun_ns;
     uint64_t hash_ns, verify_ns;
     bool same; /* verified */
 };
@@ -49,16 +51,26 @@ void xfs_leave_out_give_up(void)
 /* Until they were measured, ns of a MiB: 10 GB/s, and 4 for fetching and comparing. */
 #define HASH_GUESS 100000.0F
 #define VERIFY_GUESS 250000.0F
-#define SPENT_PERCENT 2 /* of the time since the site's first upload */
-#define WORTH 0.8F /* of what copying takes: hashing that takes more gains nothing that counts */
+#define SPENT_PERCENT 1 /* of the time since the site's first upload */
+#define WORTH 0.8F      /* of an upload as asked: what takes more gains nothing that counts */
 #define MOST_MISSES 4
 #define FIRST_REST 64
 #define MOST_REST 65536
-#define LOOK_AGAIN 64 /* hits: one of so many is copied, to see what that takes */
+#define LOOK_AGAIN 64 /* uploads left out before one is made as asked, to see what that takes */
 
 static uint64_t takes(float per_mib, float guess, uint64_t bytes)
 {
     return (uint64_t)((per_mib > 0 ? per_mib : guess) * (float)bytes / MIB);
+}
+
+/* An upload as asked, by the fastest of the latest: so nothing is gained but what is certain. */
+static float asked_ns(const struct xfs_leave_out_site *of)
+{
+    float least = of->asked_ns[0];
+    for (unsigned i = 1; i < XFS_ASKED; i++)
+        if (of->asked_ns[i] > 0 && of->asked_ns[i] < least)
+            least = of->asked_ns[i];
+    return least;
 }
 
 /* What deciding about this upload will have taken before it can save anything. A first look costs
@@ -67,7 +79,7 @@ static uint64_t price(const struct xfs_leave_out_site *of, uint64_t bytes)
 {
     uint64_t hash = takes(of->hash_ns, HASH_GUESS, bytes);
     uint64_t verify = of->hits ? 0 : takes(of->verify_ns, VERIFY_GUESS, bytes);
-    if (of->copy_ns <= 0)
+    if (of->hash_ns <= 0)
         return hash;
     return of->remembered ? hash + verify : 2 * hash + verify;
 }
@@ -89,23 +101,24 @@ static void rest(struct xfs_leave_out_site *of)
     of->misses = 0;
 }
 
-/* Is this upload looked at? */
-static bool is_looked_at(struct turn *turn)
+/* Is this upload looked at? One as asked comes first, to compare with. */
+static void decide(struct turn *turn)
 {
     struct xfs_leave_out_site *of = &turn->site->leave_out;
+    uint64_t bytes = turn->move->bytes;
+    bool all = !xfs_settings()->apply_trials || xfs_settings()->apply_check;
     if (!xfs_site_hold(turn->site))
-        return false;
+        return;
     if (of->begun_ns == 0)
         of->begun_ns = xfs_apply_now_ns();
-    bool looked = !turn->site->off && of->rest == 0 && may_spend(of, price(of, turn->move->bytes));
+    turn->looked = of->rest == 0 && of->in_a_row < LOOK_AGAIN && (all || of->asked_ns[0] > 0) &&
+                   may_spend(of, price(of, bytes));
     of->rest -= of->rest > 0;
-    of->remembered = of->remembered && looked;
-    turn->due = of->hits == 0 || xfs_settings()->apply_check ||
-                (of->hits >= of->verify_at &&
-                 may_spend(of, takes(of->verify_ns, VERIFY_GUESS, turn->move->bytes)));
-    turn->look_again = of->in_a_row >= LOOK_AGAIN;
+    of->remembered = of->remembered && turn->looked;
+    turn->due =
+        of->hits == 0 || xfs_settings()->apply_check ||
+        (of->hits >= of->verify_at && may_spend(of, takes(of->verify_ns, VERIFY_GUESS, bytes)));
     xfs_site_release(turn->site);
-    return looked;
 }
 
 /* ---- whether it may ---------------------------------------------------------------------------
@@ -130,20 +143,13 @@ static bool ask(uint64_t address, struct end *end)
     return xfs_apply_driver()->attributes(6, which, values, address) == XCU_SUCCESS;
 }
 
-/* Write-combined memory is too slow to be read. */
-static bool is_readable_host(uint64_t address, uint64_t bytes, bool blocking)
+/* Pageable memory: page-locked memory may still be written in the order of a stream, and is copied
+ * as fast as it is hashed. */
+static bool is_readable_host(uint64_t address, uint64_t bytes)
 {
     struct end first, last;
-    unsigned flags = 0;
-    const struct xfs_apply_driver *driver = xfs_apply_driver();
-    if (!ask(address, &first) || !ask(address + bytes - 1, &last) || first.managed ||
-        last.managed || first.type != last.type)
-        return false;
-    if (first.type == 0)
-        return true;
-    return blocking && first.type == XCU_MEMORY_HOST && driver->host_flags &&
-           driver->host_flags(&flags, (void *)(uintptr_t)address) == XCU_SUCCESS &&
-           !(flags & XCU_HOST_WRITECOMBINED);
+    return ask(address, &first) && ask(address + bytes - 1, &last) && !first.managed &&
+           !last.managed && first.type == 0 && last.type == 0;
 }
 
 static bool is_plain_device(uint64_t address, uint64_t bytes, uint64_t *buffer)
@@ -181,22 +187,25 @@ static void look(void *argument)
 {
     struct turn *turn = argument;
     const struct xfs_move *move = turn->move;
+    if (xfs_apply_driver() == NULL) /* which knows the clock, too */
+        return;
     turn->site = xfs_site_here(XFS_CLASS_LEAVE_OUT, XFT_DIR_H2D);
     if (turn->site == NULL)
         return;
-    bool planned = turn->site->planned != NULL;
+    bool planned = turn->site->planned && !turn->site->off;
     xfs_site_release(turn->site);
     turn->upload.dst = move->dst;
     turn->upload.bytes = move->bytes;
-    turn->may = planned && is_looked_at(turn) && xfs_apply_driver() != NULL &&
-                is_readable_host(move->src, move->bytes, move->blocking) &&
+    turn->may = planned && is_readable_host(move->src, move->bytes) &&
                 is_plain_device(move->dst, move->bytes, &turn->upload.buffer) && find_order(turn);
+    if (turn->may)
+        decide(turn);
 }
 
 /* ---- what came of it --------------------------------------------------------------------------
  */
 
-static void tell(const struct turn *turn, bool left_out, bool loses)
+static void tell(const struct turn *turn, bool left_out, bool loses, uint64_t took_ns)
 {
     struct xfs_told_site *told = turn->site->told;
     uint64_t bytes = turn->move->bytes;
@@ -205,20 +214,25 @@ static void tell(const struct turn *turn, bool left_out, bool loses)
     __atomic_fetch_add(&told->asked, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&told->verdict, loses ? XFS_LOSES : XFS_GAINS, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, turn->hash_ns + turn->verify_ns, __ATOMIC_RELAXED);
-    if (!left_out)
+    if (left_out) {
+        __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+    }
+    if (!turn->looked)
         return;
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, takes(turn->site->leave_out.copy_ns, 0, turn->rest.bytes),
+    /* What was hashed for nothing counts, too. */
+    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->done_ns, took_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->instead_ns, takes(asked_ns(&turn->site->leave_out), 0, bytes),
                        __ATOMIC_RELAXED);
 }
 
-/* copy_ns: of the rest; 0: it was left out, or failed. */
-static void note(struct turn *turn, bool had, bool left_out, uint64_t copy_ns)
+/* Of one that was looked at. */
+static void note(struct turn *turn, bool had, bool left_out, bool copied)
 {
     struct xfs_leave_out_site *of = &turn->site->leave_out;
-    float mib = (float)turn->move->bytes / MIB, rest_mib = (float)turn->rest.bytes / MIB;
+    uint64_t took_ns = xfs_apply_now_ns() - turn->begun_ns;
+    float mib = (float)turn->move->bytes / MIB, asked = asked_ns(of);
     if (!xfs_site_hold(turn->site))
         return;
     of->hash_ns = (float)turn->hash_ns / mib;
@@ -226,20 +240,29 @@ static void note(struct turn *turn, bool had, bool left_out, uint64_t copy_ns)
         of->verify_ns = (float)turn->verify_ns / mib;
         of->verify_at = 2 * of->hits + 1;
     }
-    if (copy_ns)
-        of->copy_ns = (float)copy_ns / rest_mib;
-    of->balance_ns -= (int64_t)(turn->hash_ns + turn->verify_ns);
-    if (left_out)
-        of->balance_ns += (int64_t)takes(of->copy_ns, 0, turn->rest.bytes);
-    bool loses =
-        xfs_settings()->apply_trials && of->copy_ns > 0 && of->hash_ns > WORTH * of->copy_ns;
+    of->balance_ns += (int64_t)takes(asked, 0, turn->move->bytes) - (int64_t)took_ns;
+    float ours = left_out ? (float)(took_ns - turn->verify_ns) / mib : of->hash_ns;
+    bool loses = xfs_settings()->apply_trials && asked > 0 && ours > WORTH * asked;
     of->hits += left_out;
     of->in_a_row = left_out ? of->in_a_row + 1 : 0;
     of->misses = had ? 0 : of->misses + 1;
-    of->remembered = !left_out && copy_ns > 0;
+    of->remembered = copied;
     if (loses || of->misses >= MOST_MISSES)
         rest(of);
-    tell(turn, left_out, loses);
+    tell(turn, left_out, loses, took_ns);
+    xfs_site_release(turn->site);
+}
+
+/* Of one as asked. */
+static void note_asked(struct turn *turn)
+{
+    struct xfs_leave_out_site *of = &turn->site->leave_out;
+    uint64_t took_ns = xfs_apply_now_ns() - turn->begun_ns;
+    if (!xfs_site_hold(turn->site))
+        return;
+    of->asked_ns[of->asked++ % XFS_ASKED] = (float)took_ns * MIB / (float)turn->move->bytes;
+    of->in_a_row = 0;
+    tell(turn, false, of->rest > 0, 0);
     xfs_site_release(turn->site);
 }
 
@@ -314,17 +337,30 @@ static void cut(struct turn *turn)
     turn->rest.bytes -= XFS_HEAD;
 }
 
+static int make(const struct xfs_move *move)
+{
+    int status = XCU_SUCCESS;
+    if (!xfs_staging_move(move, &status))
+        status = xfs_move_as_asked(move, 0, move->bytes);
+    return status;
+}
+
+static int make_as_asked(struct turn *turn)
+{
+    xfs_uploads_written(turn->move->dst, turn->move->bytes);
+    int status = make(turn->move);
+    if (status == XCU_SUCCESS)
+        note_asked(turn);
+    return status;
+}
+
 /* The rest is copied, and the whole is remembered. */
 static int go_on(struct turn *turn, bool had)
 {
-    int status = XCU_SUCCESS;
     uint64_t number = xfs_upload_begins(&turn->upload);
-    uint64_t begun = xfs_apply_now_ns();
-    if (!xfs_staging_move(&turn->rest, &status))
-        status = xfs_move_as_asked(&turn->rest, 0, turn->rest.bytes);
-    uint64_t took_ns = xfs_apply_now_ns() - begun;
+    int status = make(&turn->rest);
     xfs_upload_ends(number, status == XCU_SUCCESS);
-    note(turn, had, false, status == XCU_SUCCESS ? took_ns : 0);
+    note(turn, had, false, status == XCU_SUCCESS);
     return status;
 }
 
@@ -341,9 +377,9 @@ static int run(struct turn *turn)
     }
     hash(turn);
     bool had = xfs_uploads_have(&turn->upload, keep);
-    if (!had || turn->look_again || (turn->due && !is_verified(turn)))
+    if (!had || (turn->due && !is_verified(turn)))
         return go_on(turn, had);
-    note(turn, true, true, 0);
+    note(turn, true, true, true);
     return XCU_SUCCESS;
 }
 
@@ -357,6 +393,7 @@ bool xfs_leave_out_move(const struct xfs_move *move, int *status)
         xfs_uploads_written(move->dst, move->bytes);
         return false;
     }
-    *status = run(&turn);
+    turn.begun_ns = xfs_apply_now_ns();
+    *status = turn.looked ? run(&turn) : make_as_asked(&turn);
     return true;
 }

@@ -5,14 +5,13 @@
  * Of such an upload the first XFS_HEAD bytes are copied first, as the program asked: by the same
  * function, from and to the same place, in the same stream. So what the call promises is the
  * driver's doing: what it waits for, what waits for it, its errors. Then the source is hashed, and
- * the rest is copied, or left out. So the source is read when the driver could read it: not before
- * work that the call waits for has written it. Copies of page-locked memory that do not block read
- * it later, in the order of their stream; these are made as asked.
+ * the rest is copied, or left out. Only of pageable memory: page-locked memory may be read later,
+ * in the order of the stream, and is copied as fast as it can be hashed.
  *
- * What it costs is bounded: hashing and verifying may take XFERSCOPE_APPLY_TRIALS percent of the
- * time since a site's first upload, and what the site has saved. The first upload that is hashed
- * says whether hashing takes less than copying; where it does not, the site rests, ever longer. So
- * it does where contents change.
+ * What it costs is bounded: it may take 1 percent of the time since a site's first upload, and what
+ * the site has saved; both by whole calls, against the fastest of the latest that were made as
+ * asked. A site rests, ever longer, where hashing takes more than 80 percent of such a call, and
+ * where contents change.
  *
  * The first upload of a site that could be left out, and then ever fewer, are verified: the
  * device's bytes are fetched and compared with the source, before anything is left out. One that

@@ -37,11 +37,14 @@ static bool mark_slot(const struct xfs_apply_driver *driver, const struct xfs_pi
     return ring->pending[slot];
 }
 
-bool xfs_pieces_wait(struct xfs_ring *ring, xcu_stream stream)
+bool xfs_pieces_mark(struct xfs_ring *ring, xcu_stream stream)
 {
-    const struct xfs_apply_driver *driver = xfs_apply_driver();
-    return driver->event_record(ring->before, stream) == XCU_SUCCESS &&
-           driver->event_wait(ring->before) == XCU_SUCCESS;
+    return xfs_apply_driver()->event_record(ring->before, stream) == XCU_SUCCESS;
+}
+
+bool xfs_pieces_reached(struct xfs_ring *ring)
+{
+    return xfs_apply_driver()->event_wait(ring->before) == XCU_SUCCESS;
 }
 
 /* ---- one operation ------------------------------------------------------------------------------
@@ -80,7 +83,7 @@ static void begin(struct xfs_pieces *pieces)
     job->chunk_bytes = CHUNK;
     job->chunks = (uint32_t)((job->piece_bytes + CHUNK - 1) / CHUNK);
     job->up = pieces->up;
-    job->looks = ring->looks;
+    job->asks = ring->asks;
     atomic_store(&job->bad, false);
 }
 
@@ -118,8 +121,8 @@ static bool open_more(const struct xfs_apply_driver *driver, struct xfs_pieces *
         enum slot_state state = look_at_slot(driver, pieces->ring, slot, *opened == sent);
         if (state != SLOT_FREE)
             return state == SLOT_IN_USE;
-        xfs_job_open(job, slot);
-        ++*opened;
+        if (!xfs_job_open(job, (*opened)++))
+            return false;
     }
     return true;
 }
@@ -185,10 +188,8 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
             enum slot_state state = look_at_slot(driver, pieces->ring, slot, arrived == written);
             if (state == SLOT_FAILED)
                 return false;
-            if (state == SLOT_FREE) {
-                xfs_job_open(job, slot);
-                arrived++;
-            }
+            if (state == SLOT_FREE && !xfs_job_open(job, arrived++))
+                return false;
         }
         if (written < arrived && is_copied(job, written))
             written++;

@@ -19,8 +19,10 @@ struct xfs_pieces {
     bool arrives; /* an upload has arrived when this returns */
 };
 
-/* What was in the stream before is over when it returns. False: the driver says an error. */
-bool xfs_pieces_wait(struct xfs_ring *ring, xcu_stream stream);
+/* Marks this moment of the stream; waits until what was in it by then is over. False: the driver
+ * says an error. */
+bool xfs_pieces_mark(struct xfs_ring *ring, xcu_stream stream);
+bool xfs_pieces_reached(struct xfs_ring *ring);
 
 /* False: it failed, and the memory that is written has parts of it. */
 bool xfs_pieces_copy(struct xfs_pieces *pieces);

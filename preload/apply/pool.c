@@ -201,6 +201,7 @@ static void tell(struct xfs_site *site, size_t bytes, uint64_t asked_ns, uint64_
         return;
     __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
     __atomic_fetch_add(&told->done_ns, done_ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
     __atomic_store_n(&told->verdict, XFS_GAINS, __ATOMIC_RELAXED);
@@ -353,7 +354,7 @@ bool xfs_pool_free(xcu_deviceptr p, int *status)
 /* ---- the ends ---------------------------------------------------------------------------------
  */
 
-static void leave(xcu_context context)
+void xfs_pool_leave(xcu_context context)
 {
     if (!take())
         return;
@@ -361,16 +362,6 @@ static void leave(xcu_context context)
         if (blocks[i].state != FREE && (context == NULL || blocks[i].context == context))
             becomes(&blocks[i], FREE);
     give_back();
-}
-
-void xfs_pool_leave(xcu_context context)
-{
-    leave(context);
-}
-
-void xfs_pool_leave_all(void)
-{
-    leave(NULL);
 }
 
 void xfs_pool_after_fork(void)

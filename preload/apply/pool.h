@@ -30,9 +30,8 @@ bool xfs_pool_free(xcu_deviceptr p, int *status);
 /* Another allocation found no memory: frees what is kept. False: nothing was. */
 bool xfs_pool_drain(void);
 
-/* Before a context, or all of a device's, ends: what was kept goes with it. */
+/* Before a context ends (NULL: it is not known which): what was kept goes with it. */
 void xfs_pool_leave(xcu_context context);
-void xfs_pool_leave_all(void);
 
 void xfs_pool_after_fork(void);
 

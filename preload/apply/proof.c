@@ -1,7 +1,8 @@
 #include "preload/apply/proof.h"
 
 #define MIB ((float)(1 << 20))
-#define WORTH 0.95f /* of the program's way: what gains less is not worth its risk */
+#define WORTH 0.9f /* of the program's way: what gains less is not worth its risk */
+#define FEW_TRIALS 2
 #define FIRST_INTERVAL 64
 #define MOST_INTERVAL 4096
 
@@ -18,29 +19,51 @@ static float median(const float values[XFS_TRIALS], uint32_t count)
     return n ? sorted[n / 2] : 0;
 }
 
+static float end_of(const float values[XFS_TRIALS], uint32_t count, bool most)
+{
+    float end = values[0];
+    for (uint32_t i = 1; i < count && i < XFS_TRIALS; i++)
+        if ((values[i] > end) == most)
+            end = values[i];
+    return end;
+}
+
+/* The best of ours takes half as much again as the worst as asked: more trials would only cost. */
+static bool is_hopeless(const struct xfs_proof *proof)
+{
+    uint32_t asked = proof->samples[XFS_WAY_AS_ASKED], ours = proof->samples[XFS_WAY_OURS];
+    return asked >= FEW_TRIALS && ours >= FEW_TRIALS &&
+           end_of(proof->per_mib_ns[XFS_WAY_OURS], ours, false) >
+               1.5f * end_of(proof->per_mib_ns[XFS_WAY_AS_ASKED], asked, true);
+}
+
 static void decide(struct xfs_proof *proof)
 {
     float asked = median(proof->per_mib_ns[XFS_WAY_AS_ASKED], proof->samples[XFS_WAY_AS_ASKED]);
     float ours = median(proof->per_mib_ns[XFS_WAY_OURS], proof->samples[XFS_WAY_OURS]);
     uint8_t before = proof->verdict;
-    if (proof->samples[0] < XFS_TRIALS || proof->samples[1] < XFS_TRIALS)
-        return;
-    proof->verdict = ours < asked * WORTH ? XFS_GAINS : XFS_LOSES;
+    bool enough = proof->samples[0] >= XFS_TRIALS && proof->samples[1] >= XFS_TRIALS;
+    if (is_hopeless(proof))
+        proof->verdict = XFS_LOSES;
+    else if (enough)
+        proof->verdict = ours < asked * WORTH ? XFS_GAINS : XFS_LOSES;
     if (proof->verdict != before)
         proof->interval = FIRST_INTERVAL;
 }
 
-/* A look is one copy the other way; after it the next is further away. */
+/* A look is one copy the other way and one as usual; after it the next is further away. */
 static enum xfs_way settled(struct xfs_proof *proof, bool *timed)
 {
     enum xfs_way usual = proof->verdict == XFS_GAINS ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
-    *timed = usual == XFS_WAY_OURS;
-    if (++proof->since < proof->interval)
+    if (proof->looking == 0 && ++proof->since >= proof->interval) {
+        proof->since = 0;
+        proof->looking = 2;
+        if (proof->interval < MOST_INTERVAL)
+            proof->interval *= 2;
+    }
+    *timed = proof->looking > 0;
+    if (proof->looking == 0 || --proof->looking == 0)
         return usual;
-    proof->since = 0;
-    if (proof->interval < MOST_INTERVAL)
-        proof->interval *= 2;
-    *timed = true;
     return usual == XFS_WAY_OURS ? XFS_WAY_AS_ASKED : XFS_WAY_OURS;
 }
 
@@ -49,8 +72,10 @@ enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed)
     *timed = true;
     if (proof->verdict != XFS_TRYING)
         return settled(proof, timed);
-    return proof->samples[XFS_WAY_AS_ASKED] <= proof->samples[XFS_WAY_OURS] ? XFS_WAY_AS_ASKED
-                                                                            : XFS_WAY_OURS;
+    if (proof->samples[XFS_WAY_AS_ASKED] == proof->samples[XFS_WAY_OURS])
+        return proof->ours_first ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
+    return proof->samples[XFS_WAY_AS_ASKED] < proof->samples[XFS_WAY_OURS] ? XFS_WAY_AS_ASKED
+                                                                           : XFS_WAY_OURS;
 }
 
 void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, uint64_t ns)

@@ -1,7 +1,8 @@
 /*
  * Whether the room's way gains at a site: both ways are tried in turn, timed by the same clock, and
- * the medians decide. What does not gain is left as the program has it, and looked at again after
- * ever longer whiles; what gains is compared again now and then.
+ * the medians decide; what is far slower is given up after two. What does not gain is left as the
+ * program has it, and looked at again after ever longer whiles; what gains is compared again now
+ * and then.
  *
  * Kept by size (powers of two), since what gains for large copies may lose for small ones. One
  * thread at a time (site.h).
@@ -15,16 +16,18 @@
 enum xfs_way { XFS_WAY_AS_ASKED, XFS_WAY_OURS };
 enum xfs_verdict { XFS_TRYING, XFS_GAINS, XFS_LOSES };
 
-#define XFS_TRIALS 3 /* of each way */
+#define XFS_TRIALS 5 /* of each way */
 
 struct xfs_proof {
     uint32_t samples[2];
     float per_mib_ns[2][XFS_TRIALS]; /* the latest */
     uint32_t since, interval;        /* copies since the last comparison; until the next */
     uint8_t verdict;                 /* enum xfs_verdict */
+    bool ours_first;                 /* of the trials: for what is done once or twice in a run */
+    uint8_t looking;                 /* copies of a comparison that are still to be made */
 };
 
-/* How the next copy is to be made, and whether it is timed (`*timed`): of ours all are. */
+/* How the next copy is to be made, and whether it is to be timed. */
 enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed);
 
 /* A timed copy took so long. */

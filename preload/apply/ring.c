@@ -9,6 +9,7 @@
 
 #define MOST_RINGS 16
 #define MOST_SLOT ((size_t)4 << 20)
+#define LARGE_PAGE ((size_t)2 << 20)
 #define LEAST_SLOT ((size_t)1 << 20)
 #define REGISTER_PORTABLE 1
 #define GONE ((xcu_context)-1) /* in place of a context that ended unseen */
@@ -78,17 +79,30 @@ static void destroy(const struct xfs_apply_driver *driver, struct xfs_ring *ring
     ring->memory = NULL;
 }
 
-/* A child of a fork gets no copy of it. */
+/* In large pages where the kernel has some: making the pages is most of what a ring takes. A child
+ * of a fork gets no copy of it. */
+static char *map_slots(size_t bytes)
+{
+    size_t all = bytes + LARGE_PAGE;
+    char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    size_t before = (LARGE_PAGE - (uintptr_t)map % LARGE_PAGE) % LARGE_PAGE;
+    if (before)
+        munmap(map, before);
+    munmap(map + before + bytes, all - before - bytes);
+    madvise(map + before, bytes, MADV_HUGEPAGE);
+    madvise(map + before, bytes, MADV_DONTFORK);
+    return map + before;
+}
+
 static bool make_memory(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
 {
     size_t bytes = ring->slot_bytes * XFS_JOB_SLOTS;
-    char *memory =
-        bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-              : MAP_FAILED;
-    if (memory == MAP_FAILED)
+    char *memory = bytes ? map_slots(bytes) : NULL;
+    if (memory == NULL)
         return false;
-    madvise(memory, bytes, MADV_DONTFORK);
-    ring->looks = xfs_job_can_look(memory);
+    ring->asks = xfs_job_can_ask(memory);
     if (driver->lock_pages(memory, bytes, REGISTER_PORTABLE) != XCU_SUCCESS) {
         munmap(memory, bytes);
         return false;
@@ -131,10 +145,9 @@ static struct xfs_ring *place_for(void)
 /* What was refused is asked for again after ever more copies. */
 static unsigned refused, until_next;
 
+/* Lock held. */
 static struct xfs_ring *make(const struct xfs_apply_driver *driver, xcu_context context)
 {
-    if (pthread_mutex_trylock(&making) != 0)
-        return NULL;
     struct xfs_ring *ring = until_next > 0 ? NULL : place_for();
     if (until_next > 0)
         until_next--;
@@ -144,8 +157,27 @@ static struct xfs_ring *make(const struct xfs_apply_driver *driver, xcu_context 
         ring = NULL;
         until_next = 16u << (refused < 16 ? refused++ : refused);
     }
-    pthread_mutex_unlock(&making);
     return ring;
+}
+
+/* Another context by that handle: the one before ended unseen, with the ring's events and what it
+ * knew of the memory. */
+static bool revive(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
+{
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    for (int i = 0; i < XFS_JOB_SLOTS; i++)
+        ring->pending[i] = false;
+    driver->exchange(&mode);
+    xcu_result r =
+        driver->lock_pages(ring->memory, ring->slot_bytes * XFS_JOB_SLOTS, REGISTER_PORTABLE);
+    bool locked = r == XCU_SUCCESS || r == XCU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    bool revived = locked && make_events(driver, ring);
+    driver->exchange(&mode);
+    if (revived)
+        ring->id = id_of(driver, ring->context);
+    else
+        ring->context = GONE;
+    return revived;
 }
 
 /* ---- one operation ------------------------------------------------------------------------------
@@ -164,12 +196,20 @@ struct xfs_ring *xfs_ring_take(xcu_context context, bool may_make, bool *missing
             return NULL;
         if (ring->context == context && ring->id == id_of(driver, context))
             return ring;
-        if (ring->context == context) /* another context by that handle: its events are gone */
-            ring->context = GONE;
+        if (ring->context == context && revive(driver, ring))
+            return ring;
         xfs_ring_give_back(ring);
     }
     *missing = true;
-    return may_make ? make(driver, context) : NULL;
+    if (!may_make)
+        return NULL;
+    if (pthread_mutex_trylock(&making) != 0) {
+        *missing = false; /* another thread makes one */
+        return NULL;
+    }
+    struct xfs_ring *ring = make(driver, context);
+    pthread_mutex_unlock(&making);
+    return ring;
 }
 
 void xfs_ring_give_back(struct xfs_ring *ring)
@@ -202,24 +242,20 @@ void xfs_rings_leave(xcu_context context)
 }
 
 /* Retaining a context that exists returns its handle. */
-static xcu_context primary_of(const struct xfs_apply_driver *driver, xcu_device device)
+xcu_context xfs_ring_primary(xcu_device device)
 {
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context context = NULL;
     unsigned flags;
     int active = 0, mode = XCU_CAPTURE_MODE_RELAXED;
-    if (driver->primary_state(device, &flags, &active) != XCU_SUCCESS || !active)
+    if (!xfs_room_started() || driver->primary_state(device, &flags, &active) != XCU_SUCCESS ||
+        !active)
         return NULL;
     driver->exchange(&mode);
     if (driver->primary_retain(&context, device) == XCU_SUCCESS)
         driver->primary_release(device);
     driver->exchange(&mode);
     return context;
-}
-
-void xfs_rings_leave_primary(xcu_device device)
-{
-    if (atomic_load(&ring_count) > 0)
-        xfs_rings_leave(primary_of(xfs_apply_driver(), device));
 }
 
 void xfs_rings_after_fork(void)

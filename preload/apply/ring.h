@@ -24,7 +24,7 @@ struct xfs_ring {
     atomic_bool taken;
     bool
         pending[XFS_JOB_SLOTS]; /* the slot's event was recorded and has not been seen to be over */
-    bool looks;                 /* see job.h */
+    bool asks;                  /* see job.h */
     char *memory;
     size_t slot_bytes;
     xcu_event events[XFS_JOB_SLOTS];
@@ -37,9 +37,11 @@ struct xfs_ring {
 struct xfs_ring *xfs_ring_take(xcu_context context, bool make, bool *missing);
 void xfs_ring_give_back(struct xfs_ring *ring);
 
-/* Before a context, or a device's primary one, ends: what the room has in it is taken out. */
+/* Before a context ends: what the room has in it is taken out. NULL: nothing. */
 void xfs_rings_leave(xcu_context context);
-void xfs_rings_leave_primary(xcu_device device);
+
+/* A device's primary context; NULL: there is none, or the room has not started. Makes none. */
+xcu_context xfs_ring_primary(xcu_device device);
 
 /* Bytes of page-locked memory that all rings have. */
 uint64_t xfs_rings_bytes(void);

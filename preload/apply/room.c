@@ -1,5 +1,6 @@
 #include "preload/apply/room.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <time.h>
 
 #include "preload/apply/limits.h"
+#include "preload/apply/locking.h"
 #include "preload/apply/ring.h"
 #include "preload/apply/site.h"
 #include "preload/apply/team.h"
@@ -14,6 +16,7 @@
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
+#include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 #include "preload/unwind/unwind.h"
 
@@ -84,6 +87,15 @@ static void after_fork(void)
     xfs_team_after_fork();
     xfs_rings_after_fork();
     xfs_sites_after_fork();
+    xfs_locking_after_fork();
+}
+
+/* In prctl. */
+static void restrict_begins(void)
+{
+    int saved = errno;
+    xfs_team_leave();
+    errno = saved;
 }
 
 static void begin_watching(void)
@@ -101,6 +113,7 @@ bool xfs_room_start(void)
     if (atomic_load(&state) == NOT_STARTED) {
         if (!atomic_exchange(&watched, true))
             begin_watching();
+        atomic_store(&xfs_sandbox_begins, restrict_begins);
         xfs_unwind_init();
         atomic_store(&state, look_apart() && limits.processors > 1 ? STARTED : CANNOT);
     }

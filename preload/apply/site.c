@@ -211,6 +211,28 @@ struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes)
     return &site->proofs[size < XFS_SITE_SIZES ? size : XFS_SITE_SIZES - 1];
 }
 
+void xfs_site_tell(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
+                   uint64_t bytes, uint64_t took_ns)
+{
+    struct xfs_told_site *told = site->told;
+    if (told == NULL)
+        return;
+    __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
+    if (way != XFS_WAY_OURS)
+        return;
+    uint64_t instead = xfs_proof_expects(proof, XFS_WAY_AS_ASKED, bytes);
+    if (took_ns == 0)
+        took_ns = xfs_proof_expects(proof, XFS_WAY_OURS, bytes);
+    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+    if (instead == 0)
+        return;
+    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->done_ns, took_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
+}
+
 void xfs_sites_after_fork(void)
 {
     memset(sites, 0, sizeof sites);

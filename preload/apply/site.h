@@ -17,16 +17,19 @@
 
 #define XFS_SITE_SIZES 8 /* from 1 MiB on, powers of two; the last has all larger ones */
 
-/* Of a site of leave_out.h. */
+/* Of a site of leave_out.h. Times are of a MiB, ns; 0: not known. */
+#define XFS_ASKED 4
 struct xfs_leave_out_site {
-    uint64_t begun_ns;  /* its first upload; 0: none */
-    int64_t balance_ns; /* what leaving out saved, less what hashing and verifying took */
-    float hash_ns, copy_ns, verify_ns; /* of a MiB, the latest; 0: not known */
-    uint32_t in_a_row;                 /* uploads left out since one was copied */
-    uint32_t verify_at;                /* hits before the next is verified */
-    uint32_t hits, misses;    /* uploads left out; contents that changed, one after the other */
-    uint32_t rest, rest_next; /* uploads that are still left alone; how many the next time */
-    bool remembered;          /* the last upload was hashed and copied */
+    uint64_t begun_ns;         /* its first upload; 0: none */
+    int64_t balance_ns;        /* what was saved, less what finding out took */
+    float asked_ns[XFS_ASKED]; /* of the latest uploads as asked */
+    float hash_ns, verify_ns;  /* the latest */
+    uint32_t asked;            /* uploads as asked */
+    uint32_t in_a_row;         /* uploads left out since one was copied */
+    uint32_t verify_at;        /* hits before the next is verified */
+    uint32_t hits, misses;     /* uploads left out; contents that changed, one after the other */
+    uint32_t rest, rest_next;  /* uploads that are still left alone; how many the next time */
+    bool remembered;           /* the last upload was hashed, and is there */
 };
 
 struct xfs_site {
@@ -46,6 +49,11 @@ bool xfs_site_hold(struct xfs_site *site);
 void xfs_site_release(struct xfs_site *site);
 
 struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes);
+
+/* Tells the command of one operation of a held site, whose call it has counted (`asked`) or will.
+ * took_ns 0: it was not timed, and took the median of its way. */
+void xfs_site_tell(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
+                   uint64_t bytes, uint64_t took_ns);
 
 void xfs_sites_after_fork(void);
 

@@ -12,12 +12,15 @@
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
 
-#define PAGE UINT64_C(4096)
 /* A copy this large is tried out in parts, so that one copy is enough to gain. */
 #define TRIED_IN_PARTS (UINT64_C(64) << 20)
 #define PART (UINT64_C(8) << 20)
 /* What a start costs is worth it from this much time in such copies on: threads, 32 MiB locked. */
-#define START_WORTH_NS UINT64_C(20000000)
+#define START_WORTH_NS UINT64_C(30000000)
+
+/* An upload by Async of fewer bytes is staged by the driver without waiting for the stream:
+ * measured with tests/gpu/copy_promises.c. */
+#define WAITED_FOR (UINT64_C(4) << 20)
 
 static atomic_ullong spent_ns; /* in copies that could have gained, before the start */
 
@@ -26,6 +29,7 @@ struct turn {
     const struct xfs_move *move;
     bool may; /* it can be carried out */
     bool up;
+    bool waits; /* the driver's call returns once what was in the stream before is over */
     xcu_context context;
     struct xfs_site *site;
     uint64_t offset; /* of what is still to be copied */
@@ -39,7 +43,6 @@ struct turn {
     unsigned threads;
     uint64_t took_ns;
     bool missing; /* no ring can be had */
-    bool touched; /* the program's memory, where the kernel cannot be asked */
     bool done;
 };
 
@@ -117,6 +120,7 @@ static void look(struct turn *turn)
         xfs_told_left(XFS_LEFT_NOT_PAGEABLE);
         return;
     }
+    turn->waits = !turn->up || move->blocking || move->bytes >= WAITED_FOR;
     turn->may = driver->current(&turn->context) == XCU_SUCCESS && turn->context &&
                 driver->device(&device) == XCU_SUCCESS &&
                 is_of_device(turn->up ? move->dst : move->src, move->bytes, device) &&
@@ -146,49 +150,8 @@ static bool is_started(const struct turn *turn, uint64_t ns_so_far)
     return started;
 }
 
-/* ---- one part, our way
- * ------------------------------------------------------------------------------ */
-
-/* Where the kernel cannot be asked whether memory is there, it is touched first, in the program's
- * thread and with nothing taken: a fault is the program's. */
-static void touch(const struct turn *turn)
-{
-    uint64_t at = (turn->up ? turn->move->src : turn->move->dst) + turn->offset;
-    uint64_t end = at + turn->bytes;
-    for (; at < end; at = (at & ~(PAGE - 1)) + PAGE) {
-        if (turn->up)
-            (void)*(const volatile char *)(uintptr_t)at;
-        else
-            (void)__atomic_fetch_or((char *)(uintptr_t)at, 0, __ATOMIC_RELAXED);
-    }
-}
-
-static void copy_part(void *argument)
-{
-    struct turn *turn = argument;
-    const struct xfs_move *move = turn->move;
-    uint64_t dst = move->dst + turn->offset, src = move->src + turn->offset;
-    struct xfs_pieces pieces = {
-        .ring = turn->ring,
-        .stream = move->stream,
-        .device = turn->up ? dst : src,
-        .host = turn->up ? src : dst,
-        .bytes = turn->bytes,
-        .up = turn->up,
-        .arrives = move->blocking,
-    };
-    int mode = XCU_CAPTURE_MODE_RELAXED;
-    xfs_team_call(turn->threads);
-    xfs_told_started(turn->threads, xfs_rings_bytes());
-    xfs_apply_driver()->exchange(&mode);
-    turn->done = xfs_pieces_wait(turn->ring, move->stream);
-    uint64_t begun = xfs_apply_now_ns();
-    turn->done = turn->done && xfs_pieces_copy(&pieces);
-    turn->took_ns = xfs_apply_now_ns() - begun;
-    if (turn->done && xfs_settings()->apply_check)
-        turn->done = xfs_check_copy(&pieces, turn->site->told);
-    xfs_apply_driver()->exchange(&mode);
-}
+/* ---- a ring
+ * ----------------------------------------------------------------------------------------- */
 
 static void take_ring(void *argument)
 {
@@ -208,37 +171,82 @@ static bool has_ring(struct turn *turn)
     turn->missing = false;
     if (xfs_on_own_stack(take_ring, turn) && turn->ring == NULL && turn->missing)
         xfs_on_large_stack(make_ring, turn);
+    if (turn->ring && turn->missing) /* just made, which is not what a copy takes */
+        turn->timed = false;
     if (turn->ring == NULL)
         xfs_told_left(turn->missing ? XFS_LEFT_NO_MEMORY : XFS_LEFT_BUSY);
     return turn->ring != NULL;
 }
 
-enum attempt { DONE, NOT_NOW, FAILED };
-
-static enum attempt try_ring(struct turn *turn)
+static void await_stream(void *argument)
 {
-    if (!has_ring(turn))
-        return turn->missing ? FAILED : NOT_NOW;
-    if (turn->ring->looks || turn->touched)
-        return DONE;
-    xfs_ring_give_back(turn->ring);
-    touch(turn);
-    turn->touched = true;
-    return try_ring(turn);
+    struct turn *turn = argument;
+    turn->done = xfs_pieces_mark(turn->ring, turn->move->stream) && xfs_pieces_reached(turn->ring);
 }
+
+/* Waits until what is in the stream is over. */
+static bool is_over(struct turn *turn)
+{
+    turn->done = false;
+    if (!has_ring(turn))
+        return false;
+    xfs_on_own_stack(await_stream, turn);
+    xfs_ring_give_back(turn->ring);
+    return turn->done;
+}
+
+/* ---- one part, either way
+ * ----------------------------------------------------------------------------- */
+
+/* In the order that staging.h promises. */
+static bool copy_in_order(struct turn *turn, struct xfs_pieces *pieces)
+{
+    struct xfs_ring *ring = turn->ring;
+    if (!xfs_pieces_mark(ring, pieces->stream))
+        return false;
+    if (turn->up && turn->move->blocking && !xfs_pieces_reached(ring))
+        return false;
+    if (!xfs_pieces_copy(pieces))
+        return false;
+    return !turn->up || !turn->waits || xfs_pieces_reached(ring);
+}
+
+static void copy_part(void *argument)
+{
+    struct turn *turn = argument;
+    const struct xfs_move *move = turn->move;
+    uint64_t dst = move->dst + turn->offset, src = move->src + turn->offset;
+    struct xfs_pieces pieces = {
+        .ring = turn->ring,
+        .stream = move->stream,
+        .device = turn->up ? dst : src,
+        .host = turn->up ? src : dst,
+        .bytes = turn->bytes,
+        .up = turn->up,
+        .arrives = move->blocking || turn->timed,
+    };
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    xfs_team_call(turn->threads);
+    xfs_told_started(turn->threads, xfs_rings_bytes());
+    xfs_apply_driver()->exchange(&mode);
+    turn->done = copy_in_order(turn, &pieces);
+    if (turn->done && xfs_settings()->apply_check)
+        turn->done = xfs_check_copy(&pieces, turn->site->told);
+    xfs_apply_driver()->exchange(&mode);
+}
+
+enum attempt { DONE, NOT_NOW, FAILED };
 
 static enum attempt ours(struct turn *turn)
 {
-    unsigned threads = xfs_room_threads();
-    enum attempt ring;
-    turn->done = turn->touched = false;
-    if (threads == 0) {
+    turn->threads = xfs_room_threads();
+    turn->done = false;
+    if (turn->threads == 0) {
         xfs_told_left(XFS_LEFT_NO_CORES);
         return NOT_NOW;
     }
-    if ((ring = try_ring(turn)) != DONE)
-        return ring;
-    turn->threads = threads;
+    if (!has_ring(turn))
+        return turn->missing ? FAILED : NOT_NOW;
     bool run = xfs_on_own_stack(copy_part, turn);
     xfs_ring_give_back(turn->ring);
     if (run && !turn->done)
@@ -248,34 +256,23 @@ static enum attempt ours(struct turn *turn)
     return run ? FAILED : NOT_NOW;
 }
 
-/* ---- one part, as asked
- * ------------------------------------------------------------------------------ */
-
-static void wait_before(void *argument)
-{
-    struct turn *turn = argument;
-    turn->done = xfs_pieces_wait(turn->ring, turn->move->stream);
-}
-
-static bool is_idle(struct turn *turn)
-{
-    turn->done = false;
-    if (!has_ring(turn))
-        return false;
-    xfs_on_own_stack(wait_before, turn);
-    xfs_ring_give_back(turn->ring);
-    return turn->done;
-}
-
-/* To be compared with ours it is timed as ours is: from when the stream is idle. */
 static int as_asked(struct turn *turn)
 {
-    turn->timed = turn->timed && is_idle(turn);
     uint64_t begun = xfs_apply_now_ns();
     int status = xfs_move_as_asked(turn->move, turn->offset, turn->bytes);
-    turn->took_ns = xfs_apply_now_ns() - begun;
     turn->timed = turn->timed && status == XCU_SUCCESS;
+    if (turn->timed && turn->up && !turn->move->blocking)
+        turn->timed = is_over(turn);
+    turn->took_ns = xfs_apply_now_ns() - begun;
     return status;
+}
+
+/* Both ways are timed from a stream without work, until the copy has arrived. A call that would not
+ * wait for the work before it is not made to. */
+static bool is_idle(struct turn *turn)
+{
+    return xfs_apply_driver()->stream_query(turn->move->stream) == XCU_SUCCESS ||
+           (turn->waits && is_over(turn));
 }
 
 /* ---- the copy
@@ -309,24 +306,6 @@ static void plan_part(struct turn *turn)
     xfs_site_release(turn->site);
 }
 
-static void tell(struct turn *turn, const struct xfs_proof *proof)
-{
-    struct xfs_told_site *told = turn->site->told;
-    if (told == NULL)
-        return;
-    __atomic_fetch_add(&told->asked, !turn->counted, __ATOMIC_RELAXED);
-    turn->counted = true;
-    __atomic_fetch_add(&told->asked_bytes, turn->bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
-    if (turn->way != XFS_WAY_OURS)
-        return;
-    uint64_t instead = xfs_proof_expects(proof, XFS_WAY_AS_ASKED, turn->bytes);
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, turn->bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, turn->took_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
-}
-
 /* What the part says about the site. */
 static void note_part(struct turn *turn, bool failed)
 {
@@ -337,14 +316,20 @@ static void note_part(struct turn *turn, bool failed)
         xfs_proof_give_up(proof);
     else if (turn->timed)
         xfs_proof_took(proof, turn->way, turn->bytes, turn->took_ns);
-    tell(turn, proof);
+    xfs_site_tell(turn->site, proof, turn->way, turn->bytes, turn->timed ? turn->took_ns : 0);
+    if (turn->site->told)
+        __atomic_fetch_add(&turn->site->told->asked, !turn->counted, __ATOMIC_RELAXED);
+    turn->counted = true;
     xfs_site_release(turn->site);
 }
 
 static int run_part(struct turn *turn)
 {
     plan_part(turn);
+    turn->timed = turn->timed && is_idle(turn);
+    uint64_t begun = xfs_apply_now_ns();
     enum attempt attempt = turn->way == XFS_WAY_OURS ? ours(turn) : NOT_NOW;
+    turn->took_ns = xfs_apply_now_ns() - begun;
     int status = XCU_SUCCESS;
     if (attempt != DONE) {
         turn->timed = turn->timed && turn->way == XFS_WAY_AS_ASKED;

@@ -6,9 +6,9 @@
  * threads copy each into the program's memory. So the order of streams, with all that the default
  * streams imply, stays the driver's business.
  *
- * What the driver's call promises is kept (docs/apply.md):
- *   - before anything is read or written, what was in the stream before is over, as with the
- * driver, which synchronises with the stream before it stages;
+ * What the driver's call does is kept (docs/apply.md):
+ *   - a blocking upload waits for what was in the stream before it reads its source; one by Async
+ *     reads it at once, and of 4 MiB or more returns when what was before is over;
  *   - an upload has read its source when it returns; without Async its data has arrived, too;
  *   - a download has its data when it returns.
  *

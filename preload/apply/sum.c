@@ -6,7 +6,6 @@
 #include "preload/apply/room.h"
 #include "preload/apply/team.h"
 #include "preload/apply/told.h"
-#include "preload/base/own_stack.h"
 
 #define MOST_CHUNKS 4096 /* at a time: 1 GiB */
 #define WORTH_CHUNKS 8   /* fewer are hashed before anybody is awake */
@@ -16,13 +15,6 @@ static struct xfs_sum sums[MOST_CHUNKS];
 static atomic_flag taken = ATOMIC_FLAG_INIT;
 static atomic_uint state; /* of the job: whether the team has it */
 enum { UNKNOWN, USABLE, UNUSABLE };
-
-struct work {
-    const char *memory;
-    size_t bytes;
-    unsigned threads;
-    bool done;
-};
 
 /* ---- with others ------------------------------------------------------------------------------
  */
@@ -34,25 +26,26 @@ static bool is_usable(void)
     return atomic_load(&state) == USABLE;
 }
 
-static void hash_together(void *argument)
+/* False: they do not take part. Opening the job touches the memory. */
+static bool hash_together(const char *memory, size_t bytes, unsigned threads)
 {
-    struct work *work = argument;
     if (!is_usable())
-        return;
+        return false;
     job.base = atomic_load(&job.next);
-    job.program = (char *)work->memory;
-    job.bytes = job.piece_bytes = work->bytes;
+    job.program = (char *)memory;
+    job.bytes = job.piece_bytes = bytes;
     job.chunk_bytes = XFS_SUM_CHUNK;
-    job.chunks = (uint32_t)((work->bytes + XFS_SUM_CHUNK - 1) / XFS_SUM_CHUNK);
+    job.chunks = (uint32_t)((bytes + XFS_SUM_CHUNK - 1) / XFS_SUM_CHUNK);
     job.up = true;
     job.sums = sums;
     atomic_store(&job.bad, false);
-    xfs_job_open(&job, 0);
-    xfs_team_call(work->threads);
+    if (!xfs_job_open(&job, 0))
+        return false;
+    xfs_team_call(threads);
     while (xfs_job_step(&job))
         ;
     xfs_job_close(&job);
-    work->done = true;
+    return true;
 }
 
 /* ---- alone ------------------------------------------------------------------------------------
@@ -74,24 +67,13 @@ static struct xfs_sum sum_alone(const char *memory, size_t bytes, struct xfs_sum
     return sum;
 }
 
-static void touch(const char *memory, size_t bytes)
-{
-    const uintptr_t page = 4096, end = (uintptr_t)memory + bytes;
-    for (uintptr_t at = (uintptr_t)memory; at < end; at = (at & ~(page - 1)) + page)
-        (void)*(const volatile char *)at;
-}
-
 static struct xfs_sum sum_part(const char *memory, size_t bytes, struct xfs_sum sum)
 {
-    struct work work = {memory, bytes, 0, false};
     size_t chunks = (bytes + XFS_SUM_CHUNK - 1) / XFS_SUM_CHUNK;
-    work.threads = chunks >= WORTH_CHUNKS ? xfs_room_threads() : 0;
-    if (work.threads < 2)
+    unsigned threads = chunks >= WORTH_CHUNKS ? xfs_room_threads() : 0;
+    if (threads < 2 || !hash_together(memory, bytes, threads))
         return sum_alone(memory, bytes, sum);
-    touch(memory, bytes);
-    if (!xfs_on_own_stack(hash_together, &work) || !work.done)
-        return sum_alone(memory, bytes, sum);
-    xfs_told_started(work.threads, xfs_rings_bytes());
+    xfs_told_started(threads, xfs_rings_bytes());
     for (size_t i = 0; i < chunks; i++)
         sum = mix(sum, &sums[i]);
     return sum;

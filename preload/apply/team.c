@@ -14,12 +14,16 @@
 #define STACK_BYTES (512u << 10)
 #define AWAKE_ROUNDS 4000 /* some 100 us */
 #define SLEEP_NS 1000000000
+#define LEAVE_NS 100000
+#define LEAVE_ROUNDS 5000 /* half a second */
 
 static struct xfs_job *_Atomic jobs[MOST_JOBS];
 static atomic_uint job_count;
 static atomic_uint threads, sleeping;
 static atomic_uint calls; /* a futex: raised by each call */
 static atomic_ullong cpu_ns;
+static atomic_bool leaving;
+static atomic_int ids[MOST_THREADS]; /* the kernel's, of those that live; 0: free */
 
 bool xfs_team_add(struct xfs_job *job)
 {
@@ -67,7 +71,7 @@ static bool sleep_after(unsigned seen)
 /* Works until nothing was found for a while. */
 static void work_on(void)
 {
-    for (unsigned idle = 0; idle < AWAKE_ROUNDS; idle++) {
+    for (unsigned idle = 0; idle < AWAKE_ROUNDS && !atomic_load(&leaving); idle++) {
         if (step_any())
             idle = 0;
         else
@@ -75,17 +79,32 @@ static void work_on(void)
     }
 }
 
+/* Where the thread's number stands until it ends. */
+static atomic_int *note_id(void)
+{
+    int own = (int)syscall(SYS_gettid);
+    for (unsigned i = 0; i < MOST_THREADS; i++) {
+        int none = 0;
+        if (atomic_compare_exchange_strong(&ids[i], &none, own))
+            return &ids[i];
+    }
+    return NULL; /* one that is being left ends unseen */
+}
+
 static void *copier(void *unused)
 {
     unsigned long long counted = 0, now;
     unsigned seen;
+    atomic_int *id = note_id();
     do {
         seen = atomic_load(&calls);
         work_on();
         now = own_cpu_ns();
         atomic_fetch_add(&cpu_ns, now - counted);
         counted = now;
-    } while (atomic_load(&calls) != seen || sleep_after(seen));
+    } while (!atomic_load(&leaving) && (atomic_load(&calls) != seen || sleep_after(seen)));
+    if (id && !atomic_load(&leaving))
+        atomic_store(id, 0);
     atomic_fetch_sub(&threads, 1);
     return unused;
 }
@@ -119,7 +138,7 @@ void xfs_team_call(unsigned wanted)
     unsigned there = atomic_load(&threads);
     if (wanted > MOST_THREADS)
         wanted = MOST_THREADS;
-    while (there < wanted) {
+    while (there < wanted && !atomic_load(&leaving)) {
         if (!atomic_compare_exchange_weak(&threads, &there, there + 1))
             continue;
         add_thread();
@@ -128,6 +147,26 @@ void xfs_team_call(unsigned wanted)
     atomic_fetch_add(&calls, 1);
     if (atomic_load(&sleeping) > 0)
         syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool any_lives(void)
+{
+    bool any = atomic_load(&threads) > 0;
+    int process = getpid();
+    for (unsigned i = 0; i < MOST_THREADS && !any; i++) {
+        int id = atomic_load(&ids[i]);
+        any = id != 0 && syscall(SYS_tgkill, process, id, 0) == 0;
+    }
+    return any;
+}
+
+void xfs_team_leave(void)
+{
+    atomic_store(&leaving, true);
+    atomic_fetch_add(&calls, 1);
+    syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    for (int i = 0; i < LEAVE_ROUNDS && any_lives(); i++)
+        nanosleep(&(struct timespec){0, LEAVE_NS}, NULL);
 }
 
 unsigned long long xfs_team_cpu_ns(void)
@@ -139,6 +178,9 @@ void xfs_team_after_fork(void)
 {
     atomic_store(&threads, 0);
     atomic_store(&sleeping, 0);
+    atomic_store(&leaving, false);
+    for (unsigned i = 0; i < MOST_THREADS; i++)
+        atomic_store(&ids[i], 0);
     atomic_store(&job_count, 0);
     for (unsigned i = 0; i < MOST_JOBS; i++)
         atomic_store(&jobs[i], NULL);

@@ -21,6 +21,9 @@ bool xfs_team_add(struct xfs_job *job);
 /* Wakes the team, and makes threads until there are `wanted`; what cannot be made is missing. */
 void xfs_team_call(unsigned wanted);
 
+/* Ends all threads; returns when the kernel has none of them any more, or after a moment. */
+void xfs_team_leave(void);
+
 /* CPU time of the team's threads so far, ns. */
 unsigned long long xfs_team_cpu_ns(void);
 

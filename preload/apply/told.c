@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "preload/base/command_memory.h"
+#include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 
 static struct xfs_told *_Atomic told;
@@ -109,7 +110,7 @@ __attribute__((destructor)) static void process_ends(void)
     bool any = false;
     for (int i = 0; i < XFS_LEFT_COUNT; i++)
         any |= atomic_load(&left_before[i]) > 0;
-    struct xfs_told *page = any ? xfs_told() : NULL;
+    struct xfs_told *page = any && xfs_may_call_kernel() ? xfs_told() : NULL;
     if (page)
         tell_left(page);
 }

@@ -50,8 +50,9 @@ struct xfs_told_site {
     uint16_t reserved;
     uint64_t asked, asked_bytes; /* operations that the class looked at */
     uint64_t done, done_bytes;   /* of these, carried out by the room */
-    uint64_t done_ns;            /* what these took */
-    uint64_t instead_ns;         /* what they would have taken: by the medians of the trials */
+    uint64_t compared_bytes;     /* of these, where it is known what they would have taken: */
+    uint64_t done_ns;            /* what they took */
+    uint64_t instead_ns;         /* what they would have taken, by the medians of the trials */
     uint64_t checked, different; /* compared byte by byte */
     struct xfs_told_frame frame[XFS_TOLD_FRAMES]; /* innermost first, this library's left out */
 };

@@ -11,6 +11,7 @@
 #include "preload/base/real_dlsym.h"
 
 atomic_bool xfs_sandbox_seen;
+void (*_Atomic xfs_sandbox_begins)(void);
 XFS_TLS bool xfs_no_counter;
 
 typedef int prctl_function(int, ...);
@@ -30,8 +31,12 @@ __attribute__((visibility("default"), no_sanitize("thread"))) int prctl(int opti
     for (size_t i = 0; i < sizeof a / sizeof *a; i++)
         a[i] = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
-        atomic_store(&xfs_sandbox_seen, true);
+    if ((option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP) &&
+        !atomic_exchange(&xfs_sandbox_seen, true)) {
+        void (*begins)(void) = atomic_load(&xfs_sandbox_begins);
+        if (begins)
+            begins();
+    }
     if ((option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT) || option == PR_SET_TSC)
         xfs_no_counter = option != PR_SET_TSC || a[0] == PR_TSC_SIGSEGV;
     return real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3])

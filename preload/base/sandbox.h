@@ -16,6 +16,10 @@
 
 extern atomic_bool xfs_sandbox_seen;
 
+/* Called in prctl, before the process restricts itself for the first time: who has threads that
+ * would still make system calls ends them. NULL: nobody has. */
+extern void (*_Atomic xfs_sandbox_begins)(void);
+
 /* This thread may not read the processor's time stamp counter (SECCOMP_MODE_STRICT, PR_SET_TSC): it
  * would fault, in clock_gettime too. The coarse clock does without. */
 extern XFS_TLS bool xfs_no_counter;

@@ -20,7 +20,7 @@
 /* The settings with which this process was started. Copied, since programs write over their first
  * environment. */
 static struct {
-    bool follow;
+    bool follow, records;
     char library[PATH_MAX]; /* absolute */
     char text[2 * PATH_MAX];
     size_t used;
@@ -103,7 +103,9 @@ static bool is_wanted(void)
 {
     struct xfs_settings settings;
     xfs_settings_parse(&settings, from_environment);
-    return settings.enable && settings.follow && !getauxval(AT_SECURE);
+    bool applied = strcmp(settings.apply, "off") != 0; /* then it may record nothing */
+    start.records = settings.enable;
+    return (settings.enable || applied) && settings.follow && !getauxval(AT_SECURE);
 }
 
 __attribute__((constructor)) static void remember_start(void)
@@ -142,9 +144,11 @@ static void note_setting(struct plan *plan, const char *entry)
             plan->missing &= ~(UINT32_C(1) << i);
 }
 
+/* Under `apply` recording is off from the start, which refuses nothing. */
 static bool is_refusal(const char *entry)
 {
-    return strcmp(entry, PREFIX "ENABLE=0") == 0 || strcmp(entry, PREFIX "FOLLOW=0") == 0;
+    return (start.records && strcmp(entry, PREFIX "ENABLE=0") == 0) ||
+           strcmp(entry, PREFIX "FOLLOW=0") == 0;
 }
 
 static bool is_reachable(void)

@@ -9,7 +9,7 @@ from lab import XFERSCOPE, run
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = re.compile(r"^    \$ build/bin/xferscope (?P<command>analyze [^\n]*)\n\n```\n(?P<text>.*?)^```$", re.M | re.S)
-COMMANDS = ("run", "again", "live", "record", "probe", "analyze", "export", "dump", "doctor")
+COMMANDS = ("run", "again", "apply", "live", "record", "probe", "analyze", "export", "dump", "doctor")
 
 
 def pages():

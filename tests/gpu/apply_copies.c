@@ -72,13 +72,13 @@ static void run(const struct row *row, void *device, char *host, char *other)
     int count = 0;
     fill(host, row->bytes, row->bytes + (size_t)row->down);
     MUST(cudaMemcpy(device, host, row->bytes, XRT_COPY_H2D));
-    for (; count < MOST_COPIES && (count < 16 || now_s() - begun < row_seconds); count++) {
+    for (; count < MOST_COPIES && (count < 24 || now_s() - begun < row_seconds); count++) {
         if (row->fresh)
             memory = fresh(row->bytes);
         else if (row->down && count == 0)
             memory = other;
         seconds[count] = one(row, device, memory);
-        if (row->fresh && count + 1 < 16)
+        if (row->fresh && count + 1 < 24)
             munmap(memory, row->bytes);
     }
     if (!row->down)
@@ -95,7 +95,7 @@ static void run(const struct row *row, void *device, char *host, char *other)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {1, 4, 16, 64, 256, 1024};
+    static const size_t sizes[] = {1, 4, 8, 16, 64, 256, 1024};
     size_t most = argc > 1 ? (size_t)atoi(argv[1]) : 256;
     void *device;
     if (argc > 2)
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     memset(other, 1, most * MIB);
     MUST(cudaMalloc(&device, most * MIB));
     MUST(cudaStreamCreate(&stream));
-    for (int i = 0; i < 6 && sizes[i] <= most; i++)
+    for (int i = 0; i < 7 && sizes[i] <= most; i++)
         for (int form = 0; form < 4; form++)
             run(&(struct row){sizes[i] * MIB, form & 1, form >> 1, 0}, device, host, other);
     for (int down = 0; down < 2; down++)

@@ -175,16 +175,79 @@ static void allocation_times(void)
     }
 }
 
+/* What the kernel says about the mapping: "dc" is not copied by fork, "lo" is locked. */
+static void kernel_flags(const char *what, const char *memory)
+{
+    char line[512];
+    int within = 0;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long low, high;
+        if (sscanf(line, "%lx-%lx ", &low, &high) == 2) {
+            within = (uintptr_t)memory >= low && (uintptr_t)memory < high;
+            if (within)
+                printf("mapping of %s: %s", what, line);
+        } else if (within && strncmp(line, "VmFlags", 7) == 0) {
+            printf("mapping of %s: %s", what, line);
+        }
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* Whether giving memory back waits for work of a stream that has nothing to do with it. */
+static void give_back_rows(xcu_stream stream)
+{
+    char *memory, *own = mapped(4 * MIB);
+    source = malloc(16);
+    source_bytes = 16;
+    for (int round = 0; round < 2; round++) {
+        MUST(cudaMallocHost((void **)&memory, 32 * MIB));
+        kernel_flags("allocated memory", memory);
+        memset(memory, 0, 32 * MIB);
+        MUST(cudaHostRegister(own, 4 * MIB, 0));
+        MUST(cudaLaunchHostFunc(stream, hold, NULL));
+        double begun = now_ms();
+        MUST(cudaFreeHost(memory));
+        double freed = now_ms();
+        MUST(cudaDeviceSynchronize());
+        MUST(cudaLaunchHostFunc(stream, hold, NULL));
+        double again = now_ms();
+        MUST(cudaHostUnregister(own));
+        printf("gives back beside %d ms of work: free %.1f ms, unregister %.1f ms\n", HELD_MS,
+               freed - begun, now_ms() - again);
+        MUST(cudaDeviceSynchronize());
+    }
+    free(source);
+}
+
+/* Whether memory that was registered without flags is page-locked for another device, too. */
+static void other_device_rows(void)
+{
+    char *memory, *own = mapped(4 * MIB);
+    if (cudaSetDevice(1) != 0)
+        return;
+    MUST(cudaFree(NULL));
+    MUST(cudaSetDevice(0));
+    MUST(cudaMallocHost((void **)&memory, 4 * MIB));
+    MUST(cudaHostRegister(own, 4 * MIB, 0));
+    MUST(cudaSetDevice(1));
+    attributes("alloc 0, seen from device 1", memory);
+    attributes("register 0, seen from device 1", own);
+    printf("freed from device 1: %d, %d\n", cudaFreeHost(memory), cudaHostUnregister(own));
+    MUST(cudaSetDevice(0));
+}
+
 int main(void)
 {
-    static const size_t sizes[] = {MIB / 32, MIB / 4, MIB, 4 * MIB, 16 * MIB, 64 * MIB};
+    static const size_t sizes[] = {MIB / 32, MIB, MIB * 3 / 2, 2 * MIB, 3 * MIB, 4 * MIB, 64 * MIB};
     xcu_stream stream, apart;
     MUST(cudaStreamCreate(&stream));
     MUST(cudaStreamCreateWithFlags(&apart, XCU_STREAM_NON_BLOCKING));
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     attribute = (attribute_function *)dlsym(driver, "cuPointerGetAttribute");
     range = (range_function *)dlsym(driver, "cuMemGetAddressRange_v2");
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         for (int down = 0; down < 2; down++) {
             wait_row(sizes[i], 0, down, NULL, "default");
             wait_row(sizes[i], 0, down, stream, "beside");
@@ -193,6 +256,8 @@ int main(void)
             wait_row(sizes[i], 1, down, apart, "apart");
         }
     locked_rows();
+    give_back_rows(stream);
     allocation_times();
+    other_device_rows();
     return 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_counts, check_device_times and play_table.py on made-up runs: they must see what differs."""
+"""compare_counts, check_device_times, apply_table.py and play_table.py on made-up runs: they must see what differs."""
 import json
 import os
 import subprocess
@@ -239,6 +239,34 @@ class PlayTable(unittest.TestCase):
         status, line = self.run_table("sum", *reports, self.report("4.json", known=False))
         self.assertEqual((status, line[:16]), (1, "3 of 4 played, 2"))
         self.assertEqual(self.run_table("sum")[0], 2)
+
+
+class ApplyTable(unittest.TestCase):
+    """The tables of apply.sh, of made-up outputs."""
+
+    def tables(self, **outputs):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in outputs.items():
+                with open(os.path.join(folder, name.replace("__", ".")), "w") as file:
+                    file.write(text)
+            done = subprocess.run([sys.executable, os.path.join(HERE, "apply_table.py"), folder], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+    def test_medians(self):
+        said = self.tables(copies__bare__1="H2D sync warm 64 24 6.0 6.0 ok\n", copies__bare__2="H2D sync warm 64 24 6.0 8.0 ok\n",
+                           copies__bare__3="H2D sync warm 64 24 6.0 99 ok\n",
+                           copies__applied__1="H2D sync warm 64 24 6.0 40.0 ok\n")
+        self.assertIn("| H2D | sync | warm | 64 MiB | 8.0 | 40.0 | 5.00 |", said)
+        self.assertNotIn("Results differ", said)
+
+    def test_different_data(self):
+        said = self.tables(copies__bare__1="H2D sync warm 64 24 6.0 6.0 ok\n",
+                           copies__applied__1="H2D sync warm 64 24 6.0 40.0 DIFFERENT\n")
+        self.assertIn("| nan | nan |", said)
+        said = self.tables(**{"pair-1__bare__1": "work_ns 2000000 sum 5 transfers 1", "pair-1__applied__1": "work_ns 1000000 sum 6"})
+        self.assertIn("| 1 | 2 | 1 | 2.00 |", said)
+        self.assertIn("Results differ: pair-1", said)
 
 
 if __name__ == "__main__":

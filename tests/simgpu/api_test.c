@@ -274,6 +274,9 @@ static void registration(void **state)
     IS(XCU_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(host));
     IS(XCU_ERROR_INVALID_VALUE, cuMemHostGetFlags(&flags, host));
     free(host);
+    OK(cuMemAllocHost_v2((void **)&host, N));
+    IS(XCU_ERROR_INVALID_VALUE, cuMemHostUnregister(host));
+    OK(cuMemFreeHost(host));
 }
 
 static void pointers(void **state)

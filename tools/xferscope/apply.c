@@ -20,9 +20,9 @@
 static const char usage[] =
     "usage: xferscope apply [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "\n"
-    "Runs PROGRAM and carries out on it what of the advice is safe for every program: large "
-    "copies\n"
-    "of pageable memory are made by threads through page-locked memory, where that proves faster.\n"
+    "Runs PROGRAM and carries out on it what of the advice is safe for every program, where that\n"
+    "proves faster: large copies of pageable memory by threads through page-locked memory, large\n"
+    "allocations of page-locked memory by threads.\n"
     "\n"
     "      --plan PLAN        also what PLAN says, which xferscope analyze RUN --plan wrote\n"
     "      --check            also make every changed operation as PROGRAM asked, and compare\n"

@@ -130,6 +130,7 @@ static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
     sum->asked_bytes += site->asked_bytes;
     sum->done += site->done;
     sum->done_bytes += site->done_bytes;
+    sum->compared_bytes += site->compared_bytes;
     sum->done_ns += site->done_ns;
     sum->instead_ns += site->instead_ns;
     sum->checked += site->checked;
@@ -183,13 +184,18 @@ static void say_what_came(const struct xfs_told_site *site)
         return;
     }
     double saved = saved_ns(site);
-    xfc_print(stderr, "%s of %" PRIu64 " calls carried out, %s %s",
-              xfa_bytes_text(bytes, site->done_bytes), site->asked,
-              xfa_time_text(time, saved < 0 ? -saved : saved), saved < 0 ? "lost" : "saved");
-    if (site->done_ns && site->instead_ns && site->direction != XFT_DIR_UNKNOWN)
+    xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
+              xfa_bytes_text(bytes, site->done_bytes), site->asked);
+    if (site->compared_bytes == 0 || site->instead_ns == 0) {
+        fputs(", never compared", stderr);
+        return;
+    }
+    xfc_print(stderr, ", %s %s", xfa_time_text(time, saved < 0 ? -saved : saved),
+              saved < 0 ? "lost" : "saved");
+    if (site->done_ns && site->direction != XFT_DIR_UNKNOWN)
         xfc_print(stderr, " (%s GB/s instead of %s)",
-                  xfa_gbps_text(is, (double)site->done_bytes / (double)site->done_ns),
-                  xfa_gbps_text(was, (double)site->done_bytes / (double)site->instead_ns));
+                  xfa_gbps_text(is, (double)site->compared_bytes / (double)site->done_ns),
+                  xfa_gbps_text(was, (double)site->compared_bytes / (double)site->instead_ns));
     if (site->verdict == XFS_LOSES)
         fputs("; it does not gain, and is left as the program asked", stderr);
 }

@@ -5,9 +5,11 @@
 #ifndef XFERSCOPE_APPLIED_H
 #define XFERSCOPE_APPLIED_H
 
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/programs/runtime_api.h"
 
@@ -26,26 +28,39 @@ static inline void must(int error, const char *what)
 static inline void fill(char *memory, size_t bytes, uint64_t seed)
 {
     uint64_t value = seed * 0x9e3779b97f4a7c15u + 1;
-    for (size_t i = 0; i < bytes; i++) {
-        if (i % 8 == 0)
-            value = value * 6364136223846793005u + 1442695040888963407u;
-        memory[i] = (char)(value >> i % 8 * 8);
+    for (size_t i = 0; i < bytes; i += 8) {
+        value = value * 6364136223846793005u + 1442695040888963407u;
+        memcpy(memory + i, &value, bytes - i < 8 ? bytes - i : 8);
     }
 }
 
 static inline uint64_t sum(const char *memory, size_t bytes)
 {
-    uint64_t value = 14695981039346656037u;
-    for (size_t i = 0; i < bytes; i++)
-        value = (value ^ (unsigned char)memory[i]) * 1099511628211u;
-    return value;
+    uint64_t total = 14695981039346656037u, value = 0;
+    for (size_t i = 0; i < bytes; i += 8) {
+        memcpy(&value, memory + i, bytes - i < 8 ? bytes - i : 8);
+        total = (total ^ value) * 1099511628211u;
+    }
+    return total;
+}
+
+/* Threads that the process has. */
+static inline int threads(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    int count = -2; /* . and .. */
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
 }
 
 /* Copies until the room has started and has tried what it does, up and down: 70 MiB each. */
 #define WARM_BYTES (70 * MIB)
 static inline void warm_up(void *device, char *host)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         MUST(cudaMemcpy(device, host, WARM_BYTES, XRT_COPY_H2D));
         MUST(cudaMemcpy(host, device, WARM_BYTES, XRT_COPY_D2H));
     }

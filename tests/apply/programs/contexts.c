@@ -17,6 +17,7 @@ static xcu_result (*up)(xcu_deviceptr, const void *, size_t, xcu_stream);
 static xcu_result (*down)(void *, xcu_deviceptr, size_t);
 static xcu_result (*stream_create)(xcu_stream *, unsigned);
 static xcu_result (*synchronize)(void);
+static xcu_result (*reset)(xcu_device);
 
 #define LOOK_UP(field, name) field = (__typeof__(field))dlsym(driver, name)
 
@@ -30,7 +31,10 @@ static void resets(char *host, char *found)
         MUST(cudaMemcpy(device, host, BYTES, XRT_COPY_H2D));
         MUST(cudaMemcpy(found, device, BYTES, XRT_COPY_D2H));
         printf("reset %d: %s\n", (int)i, memcmp(host, found, BYTES) == 0 ? "same" : "different");
-        MUST(cudaDeviceReset());
+        if (i & 1)
+            must(reset(0), "reset"); /* unseen by who intercepts the newer one */
+        else
+            MUST(cudaDeviceReset());
     }
 }
 
@@ -73,6 +77,7 @@ int main(void)
     LOOK_UP(down, "cuMemcpyDtoH_v2");
     LOOK_UP(stream_create, "cuStreamCreate");
     LOOK_UP(synchronize, "cuCtxSynchronize");
+    LOOK_UP(reset, "cuDevicePrimaryCtxReset");
     resets(host, found);
     own_contexts(host, found);
     return 0;

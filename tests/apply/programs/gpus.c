@@ -54,7 +54,7 @@ static void crossed(int count)
 
 int main(void)
 {
-    pthread_t threads[MOST];
+    pthread_t made[MOST];
     int count;
     MUST(cudaGetDeviceCount(&count));
     if (count > MOST)
@@ -65,9 +65,9 @@ int main(void)
         MUST(cudaStreamCreate(&streams[i]));
     }
     for (int i = 0; i < count; i++)
-        pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i);
+        pthread_create(&made[i], NULL, work, (void *)(uintptr_t)i);
     for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+        pthread_join(made[i], NULL);
     crossed(count);
     printf("%d GPUs, %d different\n", count, different);
     return 0;

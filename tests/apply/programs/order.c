@@ -1,7 +1,7 @@
 /*
  * The order of streams: uploads and downloads of pageable memory between copies within the device,
  * in streams that wait for each other by events, by the legacy default stream, and by nothing else.
- * Functions of the host that write a source are seen by the copy behind them.
+ * Functions of the host that write a source are seen by the blocking copy behind them.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 xrt_error cudaLaunchHostFunc(xcu_stream stream, void (*function)(void *), void *user);
 xrt_error cudaStreamWaitEvent(xcu_stream stream, xcu_event event, unsigned flags);
-xrt_error cudaMemset(void *memory, int value, size_t bytes);
+xrt_error cudaStreamCreateWithFlags(xcu_stream *stream, unsigned flags);
 
 #define BYTES (9 * MIB)
 
@@ -59,19 +59,29 @@ static void by_default_stream(xcu_stream a, int value)
     check("default stream, blocking", value + 1);
 }
 
-/* The host's function runs before the copy behind it begins. */
+/* A blocking copy begins when the host's function has run, in a stream that it waits for. */
 static void by_host(xcu_stream a, int value)
 {
     memset(source, 0, BYTES);
     MUST(cudaLaunchHostFunc(a, write_source, &value));
-    MUST(cudaMemcpyAsync(one, source, BYTES, XRT_COPY_H2D, a));
+    MUST(cudaMemcpy(one, source, BYTES, XRT_COPY_H2D));
     MUST(cudaMemcpyAsync(found, one, BYTES, XRT_COPY_D2H, a));
     check("host's function", value);
 }
 
+/* Without Async an upload has arrived when it returns: a stream that waits for nothing finds it. */
+static void by_return(xcu_stream apart, int value)
+{
+    memset(source, value, BYTES);
+    MUST(cudaMemcpy(one, source, BYTES, XRT_COPY_H2D));
+    MUST(cudaMemcpyAsync(two, one, BYTES, XRT_COPY_D2D, apart));
+    MUST(cudaMemcpyAsync(found, two, BYTES, XRT_COPY_D2H, apart));
+    check("blocking upload", value);
+}
+
 int main(void)
 {
-    xcu_stream a, b;
+    xcu_stream a, b, apart;
     source = malloc(WARM_BYTES);
     found = malloc(WARM_BYTES);
     memset(source, 0, WARM_BYTES);
@@ -79,12 +89,14 @@ int main(void)
     MUST(cudaMalloc(&two, WARM_BYTES));
     MUST(cudaStreamCreate(&a));
     MUST(cudaStreamCreate(&b));
+    MUST(cudaStreamCreateWithFlags(&apart, XCU_STREAM_NON_BLOCKING));
     warm_up(one, source);
     for (int i = 0; i < 12; i++) {
         by_events(a, b, 1 + 5 * i);
         by_events(b, a, 2 + 5 * i);
         by_default_stream(a, 3 + 5 * i);
         by_host(b, 5 + 5 * i);
+        by_return(apart, 6 + 5 * i);
     }
     printf("last error %d\n", cudaGetLastError());
     return 0;

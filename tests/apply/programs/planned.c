@@ -62,6 +62,14 @@ static void long_same(int round)
     show(round, device, BYTES);
 }
 
+static void longer_same(int round)
+{
+    for (int i = 0; i < 80; i++)
+        upload(device, source, BYTES);
+    if (round % 8 == 7)
+        show(round, device, BYTES);
+}
+
 static void changed(int round)
 {
     source[(size_t)round * 4093 % BYTES] += (char)(round % 3 == 0);
@@ -203,7 +211,7 @@ static void *uploads_alone(void *of)
     return NULL;
 }
 
-static void threads(int round)
+static void two_threads(int round)
 {
     pthread_t thread;
     if (round > 1)
@@ -290,6 +298,7 @@ static const struct mode {
     }
     MODE(same),
     MODE(long_same),
+    MODE(longer_same),
     MODE(changed),
     MODE(last_byte),
     MODE(set),
@@ -308,7 +317,7 @@ static const struct mode {
     MODE(unseen),
     MODE(unseen_late),
     MODE(failing),
-    MODE(threads),
+    MODE(two_threads),
     MODE(pool),
     MODE(pool_waits),
     MODE(pool_full),

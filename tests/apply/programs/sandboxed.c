@@ -1,6 +1,6 @@
 /*
- * A process that gives up rights between its copies: from then on no thread of ours calls the
- * kernel for it, and its copies go on.
+ * A process that gives up rights between its copies: from then on there is no thread of ours, since
+ * the kernel may end the process for a call that one makes, and its copies go on.
  *
  *     sandboxed before | after      the first copy
  */
@@ -21,6 +21,7 @@ int main(int argc, char **argv)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     warm_up(device, host);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    printf("threads %d\n", threads());
     for (uint64_t i = 0; i < 10; i++) {
         fill(host, BYTES, i);
         MUST(cudaMemcpy(device, host, BYTES, XRT_COPY_H2D));

@@ -43,11 +43,11 @@ int main(void)
     MUST(cudaMalloc(&device, WARM_BYTES));
     warm_up(device, host);
     for (uintptr_t i = 0; i < GENERATIONS; i++) {
-        pthread_t threads[THREADS];
+        pthread_t made[THREADS];
         for (uintptr_t t = 0; t < THREADS; t++)
-            pthread_create(&threads[t], NULL, work, (void *)(i * THREADS + t));
+            pthread_create(&made[t], NULL, work, (void *)(i * THREADS + t));
         for (int t = 0; t < THREADS; t++)
-            pthread_join(threads[t], NULL);
+            pthread_join(made[t], NULL);
     }
     printf("%d different, last error %d\n", different, cudaGetLastError());
     return 0;

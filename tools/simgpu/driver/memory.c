@@ -217,6 +217,8 @@ SIM_API(cuMemHostUnregister, SIM_CTX | SIM_UNSAFE, (void *address), (address))
         return XCU_ERROR_INVALID_VALUE;
     sim_settle_all();
     r = sim_range_at(address);
+    if (r && !(r->flags & SIM_RANGE_REGISTERED) && r->start == address)
+        return XCU_ERROR_INVALID_VALUE; /* memory that the driver allocated */
     if (!r || !(r->flags & SIM_RANGE_REGISTERED) || r->start != address)
         return XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
     sim_advance(r->bytes / 67);

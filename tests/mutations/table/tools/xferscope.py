@@ -18,7 +18,7 @@ ROWS = [
       'strcmp(name + length - 4, ".xft") != 0',
       "-o run.xft records in run.xft.xft",
       "e2e.record"),
-    M("record-not-found-status", "tools/xferscope/record.c",
+    M("record-not-found-status", "tools/xferscope/preloaded.c",
       "result->exec_error == ENOENT ?",
       "result->exec_error == EACCES ?",
       "scripts cannot tell a missing program from one that may not run",

@@ -1,0 +1,307 @@
+#include "preload/apply/locking.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "preload/apply/apply.h"
+#include "preload/apply/classes.h"
+#include "preload/apply/driver.h"
+#include "preload/apply/job.h"
+#include "preload/apply/ring.h"
+#include "preload/apply/room.h"
+#include "preload/apply/site.h"
+#include "preload/apply/team.h"
+#include "preload/base/own_stack.h"
+#include "preload/base/sandbox.h"
+#include "preload/base/settings.h"
+
+#define LOCKED_LEAST ((size_t)32 << 20)
+#define LARGE_PAGE ((size_t)2 << 20) /* also how the driver aligns such memory */
+#define MOST_BLOCKS 1024
+#define PIECE (8 * LARGE_PAGE)
+
+/* ---- what there is
+ * -------------------------------------------------------------------------------- */
+
+#define BEING_WRITTEN ((uintptr_t)1)
+
+struct block {
+    _Atomic uintptr_t start; /* 0: free */
+    size_t bytes, mapped;
+    xcu_context context;
+};
+static struct block blocks[MOST_BLOCKS];
+static atomic_uint block_count; /* places that were ever used */
+
+static struct block *take_place(void)
+{
+    for (unsigned i = 0; i < MOST_BLOCKS; i++) {
+        uintptr_t none = 0;
+        if (!atomic_compare_exchange_strong(&blocks[i].start, &none, BEING_WRITTEN))
+            continue;
+        unsigned count = atomic_load(&block_count);
+        while (count <= i && !atomic_compare_exchange_weak(&block_count, &count, i + 1))
+            ;
+        return &blocks[i];
+    }
+    return NULL;
+}
+
+/* The block that begins there, or that contains it. */
+static struct block *find(const void *memory, bool inside)
+{
+    uintptr_t at = (uintptr_t)memory;
+    unsigned count = atomic_load(&block_count);
+    for (unsigned i = 0; i < count; i++) {
+        uintptr_t start = atomic_load(&blocks[i].start);
+        if (start > BEING_WRITTEN &&
+            (start == at || (inside && at > start && at - start < blocks[i].bytes)))
+            return &blocks[i];
+    }
+    return NULL;
+}
+
+void xfs_locking_after_fork(void)
+{
+    for (unsigned i = 0; i < MOST_BLOCKS; i++)
+        atomic_store(&blocks[i].start, 0);
+    atomic_store(&block_count, 0);
+}
+
+/* ---- making
+ * ------------------------------------------------------------------------------------------ */
+
+struct making {
+    const struct xfs_locking *call;
+    struct xfs_site *site;
+    struct block *block;
+    char *memory;
+    size_t mapped;
+    unsigned threads;
+    bool done;
+    uint64_t took_ns;
+};
+
+static struct xfs_job filling;
+static atomic_bool filling_taken, filling_known;
+
+/* As the driver's: a mapping that a forked child shares. */
+static char *map_aligned(size_t bytes)
+{
+    size_t all = bytes + LARGE_PAGE;
+    char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    size_t before = (LARGE_PAGE - (uintptr_t)map % LARGE_PAGE) % LARGE_PAGE;
+    if (before)
+        munmap(map, before);
+    munmap(map + before + bytes, all - before - bytes);
+    return map + before;
+}
+
+/* False: the kernel cannot, or there is no memory. */
+static bool fill(const struct making *making)
+{
+    struct xfs_job *job = &filling;
+    uint64_t opened = 0, filled = 0, count = (making->mapped + PIECE - 1) / PIECE;
+    if (!atomic_exchange(&filling_known, true))
+        (void)xfs_team_add(job);
+    job->base = atomic_load(&job->open);
+    job->program = making->memory;
+    job->bytes = making->mapped;
+    job->slot_bytes = job->piece_bytes = PIECE;
+    job->chunk_bytes = LARGE_PAGE;
+    job->chunks = PIECE / LARGE_PAGE;
+    job->fills = true;
+    atomic_store(&job->bad, false);
+    xfs_team_call(making->threads);
+    while (filled < count && !atomic_load(&job->bad)) {
+        while (opened < count && opened < filled + XFS_JOB_SLOTS)
+            (void)xfs_job_open(job, opened++);
+        if (atomic_load(&job->left[filled % XFS_JOB_SLOTS]) == 0)
+            filled++;
+        else if (!xfs_job_step(job))
+            __builtin_ia32_pause();
+    }
+    xfs_job_close(job);
+    return !atomic_load(&job->bad);
+}
+
+static void make(void *argument)
+{
+    struct making *making = argument;
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    size_t bytes = making->call->bytes;
+    xcu_context context = NULL;
+    making->mapped = (bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    making->memory = map_aligned(making->mapped);
+    if (making->memory == NULL)
+        return;
+    if (driver->current(&context) == XCU_SUCCESS && context && fill(making) &&
+        (making->block = take_place()) != NULL) {
+        struct block *block = making->block;
+        block->bytes = bytes;
+        block->mapped = making->mapped;
+        block->context = context;
+        making->done = driver->lock_pages(making->memory, bytes, 0) == XCU_SUCCESS;
+        atomic_store(&block->start, making->done ? (uintptr_t)making->memory : 0);
+    }
+    if (!making->done)
+        munmap(making->memory, making->mapped);
+}
+
+/* ---- whether it may
+ * ---------------------------------------------------------------------------------- */
+
+static bool has_one_device(void)
+{
+    int count = 0;
+    return xfs_apply_driver()->devices(&count) == XCU_SUCCESS && count == 1;
+}
+
+static void start(void *argument)
+{
+    struct making *making = argument;
+    making->done = xfs_room_started() || xfs_room_start();
+}
+
+static void find_site(void *argument)
+{
+    struct making *making = argument;
+    making->site = xfs_site_here(XFS_CLASS_LOCKING, XFT_DIR_UNKNOWN);
+    if (making->site)
+        making->site->proofs[0].ours_first = true;
+}
+
+/* The site's way; its proof is held only while it is asked. */
+static enum xfs_way choose(struct making *making)
+{
+    bool timed;
+    enum xfs_way way = XFS_WAY_AS_ASKED;
+    if (!xfs_on_own_stack(find_site, making) || making->site == NULL)
+        return way;
+    if (!making->site->off)
+        way = xfs_proof_choose(&making->site->proofs[0], &timed);
+    if (!xfs_settings()->apply_trials && !making->site->off)
+        way = XFS_WAY_OURS;
+    xfs_site_release(making->site);
+    return way;
+}
+
+static void note(struct making *making, enum xfs_way way, bool failed)
+{
+    if (making->site == NULL || !xfs_site_hold(making->site))
+        return;
+    struct xfs_proof *proof = &making->site->proofs[0];
+    if (failed)
+        xfs_proof_give_up(proof);
+    else
+        xfs_proof_took(proof, way, making->call->bytes, making->took_ns);
+    if (making->site->told)
+        __atomic_fetch_add(&making->site->told->asked, 1, __ATOMIC_RELAXED);
+    xfs_site_tell(making->site, proof, way, making->call->bytes, making->took_ns);
+    xfs_site_release(making->site);
+}
+
+static int as_asked(const struct xfs_locking *call)
+{
+    if (call->has_flags)
+        return ((int (*)(void **, size_t, unsigned))call->real)(call->out, call->bytes,
+                                                                call->flags);
+    return ((int (*)(void **, size_t))call->real)(call->out, call->bytes);
+}
+
+static bool may(const struct xfs_locking *call)
+{
+    return xfs_class_on(XFS_CLASS_LOCKING) && call->bytes >= LOCKED_LEAST && call->flags == 0 &&
+           call->out && xfs_may_call_kernel() && xfs_apply_capturing &&
+           xfs_apply_capturing() == 0 && xfs_apply_driver() && has_one_device();
+}
+
+static bool make_ours(struct making *making)
+{
+    bool taken = false;
+    making->done = false;
+    making->threads = xfs_room_threads();
+    if (making->threads == 0 || !atomic_compare_exchange_strong(&filling_taken, &taken, true))
+        return false;
+    xfs_on_own_stack(make, making);
+    atomic_store(&filling_taken, false);
+    return making->done;
+}
+
+static void alloc(struct making *making, int *status)
+{
+    xfs_room_enter();
+    enum xfs_way way = choose(making);
+    uint64_t begun = xfs_apply_now_ns();
+    bool ours = way == XFS_WAY_OURS && make_ours(making);
+    if (ours) {
+        *making->call->out = making->memory;
+        xfs_told_started(making->threads, xfs_rings_bytes());
+    } else {
+        *status = as_asked(making->call);
+    }
+    making->took_ns = xfs_apply_now_ns() - begun;
+    if (*status == XCU_SUCCESS)
+        note(making, ours ? XFS_WAY_OURS : XFS_WAY_AS_ASKED, way == XFS_WAY_OURS && !ours);
+}
+
+bool xfs_locking_alloc(const struct xfs_locking *call, int *status)
+{
+    struct making making = {.call = call};
+    int saved = errno;
+    *status = XCU_SUCCESS;
+    if (!may(call) || !xfs_on_large_stack(start, &making) || !making.done)
+        return errno = saved, false;
+    alloc(&making, status);
+    errno = saved;
+    return true;
+}
+
+/* ---- the end
+ * ----------------------------------------------------------------------------------------- */
+
+/* Who takes it out of the table gives it back: it is done once. Memory whose context has ended
+ * unseen (a runtime resets a device by ways of its own) is not the driver's any more: what a
+ * program is told that frees it then, the driver says. */
+bool xfs_locking_free(void *memory, int *status)
+{
+    struct block *block = find(memory, false);
+    uintptr_t start = (uintptr_t)memory;
+    if (block == NULL || !atomic_compare_exchange_strong(&block->start, &start, BEING_WRITTEN))
+        return false;
+    int saved = errno;
+    *status = xfs_apply_driver()->unlock_pages(memory);
+    bool gone = *status == XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (gone || *status == XCU_SUCCESS)
+        munmap(memory, block->mapped);
+    atomic_store(&block->start, gone || *status == XCU_SUCCESS ? 0 : (uintptr_t)memory);
+    errno = saved;
+    return !gone;
+}
+
+bool xfs_locking_unregister(void *memory, int *status)
+{
+    *status = XCU_ERROR_INVALID_VALUE;
+    return find(memory, false) != NULL;
+}
+
+bool xfs_locking_register(void *memory, int *status)
+{
+    *status = XCU_ERROR_INVALID_VALUE;
+    return find(memory, true) != NULL;
+}
+
+void xfs_locking_leave(xcu_context context)
+{
+    unsigned count = atomic_load(&block_count);
+    int status;
+    for (unsigned i = 0; context && i < count; i++) {
+        uintptr_t start = atomic_load(&blocks[i].start);
+        if (start > BEING_WRITTEN && blocks[i].context == context)
+            (void)xfs_locking_free((void *)start, &status);
+    }
+}

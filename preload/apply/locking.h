@@ -1,0 +1,48 @@
+/*
+ * Large allocations of page-locked memory of the program's own.
+ *
+ * The driver maps, zeroes and locks such memory with one thread. Here it is mapped as the driver's
+ * is (shared with forked children), its pages are made by threads, and it is registered as a whole.
+ * What the driver then says of it (range, flags, addresses on the device) is what it says of memory
+ * that it allocated, but for one attribute, CU_POINTER_ATTRIBUTE_MAPPING_SIZE. Measured with
+ * tests/gpu/copy_promises.c: both kinds of memory are given back only when the device's work is
+ * over.
+ *
+ * Taken: allocations without flags, of at least 32 MiB, in a process that has one device. All else
+ * is the driver's: flags for write-combined, mapped and portable memory too.
+ *
+ * The memory is given back by cuMemFreeHost, and with its context; the calls that a program could
+ * make by mistake (registering it, unregistering it) are answered as the driver answers them.
+ */
+#ifndef XFS_APPLY_LOCKING_H
+#define XFS_APPLY_LOCKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "preload/lookup/resolve.h"
+#include "xferscope/cuda_abi.h"
+
+struct xfs_locking {
+    xfs_function real;
+    void **out;
+    size_t bytes;
+    unsigned flags;
+    bool has_flags; /* cuMemHostAlloc; else cuMemAllocHost */
+};
+
+/* True: it was carried out, *status is what the call returns. */
+bool xfs_locking_alloc(const struct xfs_locking *call, int *status);
+
+/* The same of cuMemFreeHost, cuMemHostUnregister and cuMemHostRegister. */
+bool xfs_locking_free(void *memory, int *status);
+bool xfs_locking_unregister(void *memory, int *status);
+bool xfs_locking_register(void *memory, int *status);
+
+/* Before a context ends. */
+void xfs_locking_leave(xcu_context context);
+
+/* In a forked child, where CUDA knows nothing of it. */
+void xfs_locking_after_fork(void);
+
+#endif
