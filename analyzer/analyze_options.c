@@ -58,6 +58,9 @@ const char xfa_analyze_usage[] =
     "                       left out; or a file with such a line for each answer\n"
     "      --memory BYTES   keep so much of the run in memory for its replays (K, M, G;\n"
     "                       without it 512M)\n"
+    "      --alone          started by an MPI launcher: each rank analyzes by itself; without it "
+    "the\n"
+    "                       ranks analyze the run together, and rank 0 reports\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
     "      --compare        instead of the report what changed: --compare BEFORE AFTER, or with\n"
     "                       repetitions --compare BEFORE... --to AFTER...; each trace is a run\n"
@@ -98,7 +101,8 @@ enum {
     OPEN,
     GATE,
     GATE_WRITE,
-    ASSUME
+    ASSUME,
+    ALONE
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -253,6 +257,8 @@ static bool *flag_of(int option, struct xfa_analyze_options *options)
         return &options->full;
     case BRIEF:
         return &options->brief;
+    case ALONE: /* who starts the team looks for it (tools/xferscope/analyze.c) */
+        return &options->alone;
     case OPEN:
         return &options->open;
     case COMPARE:
@@ -465,6 +471,7 @@ static const struct option longs[] = {
     {"gate", required_argument, NULL, GATE},
     {"gate-write", required_argument, NULL, GATE_WRITE},
     {"assume", required_argument, NULL, ASSUME},
+    {"alone", no_argument, NULL, ALONE},
     {"compare", no_argument, NULL, COMPARE},
     {"to", no_argument, NULL, TO},
     {"fail-on", required_argument, NULL, FAIL_ON},

@@ -303,6 +303,7 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     struct xfa_analysis *analysis = xfa_alloc(sizeof *analysis);
     xfa_table_init(&analysis->files, sizeof(struct added_file), sizeof(struct added_file));
     analysis->run = xfa_run_new(request->path);
+    analysis->run->team = request->team;
     analysis->profile = request->profile;
     analysis->profile_path = kept(request->profile_path);
     analysis->profile_problem = kept(request->profile_problem);

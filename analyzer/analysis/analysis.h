@@ -84,6 +84,7 @@ struct xfa_request {
     const struct xfa_observer *observers; /* in addition to the analysis' own: those of findings */
     size_t observer_count;
     const struct xfa_watch *watch; /* of progress, borrowed; NULL: none */
+    struct xfa_team *team;         /* that analyzes the run together, borrowed; NULL: none */
 };
 
 /* Files are read as they are added; then, once, xfa_analysis_finish(). */
