@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,56 @@ static bool is_one_command(struct xfa_team *team, int argc, char **argv)
     return same;
 }
 
+/* ---- output ---------------------------------------------------------------------------------- */
+
+/* Open MPI's mpirun gives rank 0 a terminal of its own for what is a file to the user: a report
+ * would have colours and be cut to a screen. So output goes there through a pipe, by a thread. */
+struct outlet {
+    int from, to;
+    bool there;
+    pthread_t thread;
+};
+
+static void *pass_on(void *self)
+{
+    struct outlet *outlet = self;
+    static char bytes[1 << 16];
+    ssize_t count;
+
+    while ((count = read(outlet->from, bytes, sizeof bytes)) > 0)
+        for (ssize_t done = 0, n; done < count; done += n)
+            if ((n = write(outlet->to, bytes + done, (size_t)(count - done))) <= 0) {
+                close(outlet->from); /* whoever writes is told */
+                return NULL;
+            }
+    return NULL;
+}
+
+static void open_outlet(struct outlet *outlet)
+{
+    int ends[2];
+
+    if (!isatty(STDOUT_FILENO) || pipe(ends) != 0)
+        return;
+    outlet->from = ends[0];
+    outlet->to = dup(STDOUT_FILENO);
+    if (outlet->to >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0)
+        outlet->there = pthread_create(&outlet->thread, NULL, pass_on, outlet) == 0;
+    if (!outlet->there && outlet->to >= 0)
+        dup2(outlet->to, STDOUT_FILENO);
+    close(ends[1]);
+}
+
+static void close_outlet(struct outlet *outlet)
+{
+    if (!outlet->there)
+        return;
+    fflush(stdout);
+    close(STDOUT_FILENO); /* the pipe's last end */
+    pthread_join(outlet->thread, NULL);
+    dup2(outlet->to, STDOUT_FILENO);
+}
+
 static void be_silent(void)
 {
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
@@ -162,11 +213,17 @@ static void be_silent(void)
 
 static int work(struct xfa_team *team, int argc, char **argv)
 {
-    if (team->rank > 0)
+    struct outlet outlet = {0};
+
+    if (team->rank > 0) {
         be_silent();
-    else
+    } else {
         signal(SIGTERM, end_by_signal);
-    return xfa_analyze_in_team(argc, argv, team, leave);
+        open_outlet(&outlet);
+    }
+    int status = xfa_analyze_in_team(argc, argv, team, leave);
+    close_outlet(&outlet);
+    return status;
 }
 
 int xfa_mpi_team_main(int argc, char **argv, const char *version)
