@@ -223,7 +223,7 @@ static int work(struct xfa_team *team, int argc, char **argv)
     }
     int status = xfa_analyze_in_team(argc, argv, team, leave);
     close_outlet(&outlet);
-    return status;
+    return team->rank > 0 ? 0 : status; /* launchers end all when one has failed */
 }
 
 int xfa_mpi_team_main(int argc, char **argv, const char *version)
