@@ -161,7 +161,7 @@ struct drawn_run {
     const struct xfp_profile *profile;
     uint32_t shares[MOST_PROCESSES];
     size_t memory[MOST_MEMBERS];
-    uint32_t lost_file; /* the process whose file is another one when it is played; UINT32_MAX */
+    bool lost[MOST_PROCESSES]; /* its file is another one when it is to be played */
 };
 
 /* Copies that overlap could hide, of a few sites, in ranges now and then. */
@@ -204,7 +204,7 @@ static void draw_process(struct trace_builder *b, size_t i)
 static struct drawn_run draw(const struct xfp_profile *profile, uint32_t members)
 {
     static const size_t memory[] = {0, 2000, 100000, XFW_OP_STORE_MOST};
-    struct drawn_run run = {.profile = profile, .lost_file = UINT32_MAX};
+    struct drawn_run run = {.profile = profile};
     run.count = 1 + below(MOST_PROCESSES);
     for (size_t i = 0; i < run.count; i++) {
         draw_process(&run.traces[i], i);
@@ -238,11 +238,20 @@ static struct analyzed summed(const struct drawn_run *run, struct xfa_team *team
     return a;
 }
 
-/* Its header names another process from now on: xfa_process_reopen() refuses it. */
-static void lose_file(struct analyzed *a, uint32_t process)
+/* xfa_process_reopen() refuses files of another process. Who plays it meets that. */
+static void lose_files(const struct drawn_run *run, struct analyzed *a, int by)
 {
-    if (process != UINT32_MAX)
-        a->analysis->run->processes[process]->pid++;
+    for (size_t i = 0; i < run->count; i++)
+        if (run->lost[i] && xfa_process_is_mine(a->analysis->run->processes[i]))
+            a->analysis->run->processes[i]->pid += by;
+}
+
+static void weigh(const struct drawn_run *run, struct analyzed *a)
+{
+    lose_files(run, a, 1);
+    xfa_findings_weigh(a->findings, a->analysis);
+    lose_files(run, a, -1);
+    a->analysis->run->team = NULL;
 }
 
 static void write_both(struct analyzed *a, FILE *out)
@@ -256,12 +265,7 @@ static void analyze_as_member(struct xfa_team *team, void *context, FILE *out)
     struct drawn_run *run = context;
     drawn = run->shares;
     struct analyzed a = summed(run, team, run->memory[team->rank]);
-    if (run->lost_file != UINT32_MAX && run->shares[run->lost_file] == team->rank)
-        lose_file(&a, run->lost_file);
-    xfa_findings_weigh(a.findings, a.analysis);
-    a.analysis->run->team = NULL;
-    if (run->lost_file != UINT32_MAX && run->shares[run->lost_file] == team->rank)
-        a.analysis->run->processes[run->lost_file]->pid--;
+    weigh(run, &a);
     write_both(&a, out);
 }
 
@@ -272,10 +276,7 @@ static char *analyzed_alone(const struct drawn_run *run)
     FILE *out = open_memstream(&text, &bytes);
     drawn = NULL;
     struct analyzed a = summed(run, NULL, XFW_OP_STORE_MOST);
-    lose_file(&a, run->lost_file);
-    xfa_findings_weigh(a.findings, a.analysis);
-    if (run->lost_file != UINT32_MAX)
-        a.analysis->run->processes[run->lost_file]->pid--;
+    weigh(run, &a);
     write_both(&a, out);
     fclose(out);
     analyzed_free(&a);
@@ -317,13 +318,14 @@ static void test_random_splits(void **state)
     xfp_free(profile);
 }
 
-/* A file that one member cannot read again is missing to all, and the first one is named. */
-static void test_a_file_that_is_gone(void **state)
+/* Files that members cannot read again are missing to all, and the first one is named. */
+static void test_files_that_are_gone(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
     (void)state;
     state_of_random = 3;
-    struct drawn_run run = {.profile = profile, .lost_file = 1, .shares = {0, 2, 1, 2}, .count = 4};
+    struct drawn_run run = {
+        .profile = profile, .lost = {false, true, true, true}, .shares = {0, 2, 1, 2}, .count = 4};
     for (size_t i = 0; i < run.count; i++) {
         play_random(&run.traces[i], 7000 + (int)i);
         run.memory[i] = XFW_OP_STORE_MOST;
@@ -345,7 +347,7 @@ int main(void)
         cmocka_unit_test(test_another_step),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_random_splits),
-        cmocka_unit_test(test_a_file_that_is_gone),
+        cmocka_unit_test(test_files_that_are_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,4 +97,9 @@ ROWS = [
       ";",
       "an argument with a control character is repeated as two",
       "e2e.run"),
+    M("analyze-never-alone", "tools/xferscope/analyze.c",
+      'is_said(argc, argv, "--alone")',
+      'is_said(argc, argv, "--all")',
+      "a rank that is to analyze its own run waits for the others",
+      "net.team"),
 ]
