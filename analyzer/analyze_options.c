@@ -58,9 +58,10 @@ const char xfa_analyze_usage[] =
     "                       left out; or a file with such a line for each answer\n"
     "      --memory BYTES   keep so much of the run in memory for its replays (K, M, G;\n"
     "                       without it 512M)\n"
-    "      --alone          started by an MPI launcher: each rank analyzes by itself; without it "
-    "the\n"
-    "                       ranks analyze the run together, and rank 0 reports\n"
+    "      --alone          in a rank of an MPI launcher: without the other ranks; else all "
+    "analyze\n"
+    "                       the run together, and rank 0 reports\n"
+    "      --together       together, also where a script of the rank started the command\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
     "      --compare        instead of the report what changed: --compare BEFORE AFTER, or with\n"
     "                       repetitions --compare BEFORE... --to AFTER...; each trace is a run\n"
@@ -102,7 +103,8 @@ enum {
     GATE,
     GATE_WRITE,
     ASSUME,
-    ALONE
+    ALONE,
+    TOGETHER
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -257,8 +259,10 @@ static bool *flag_of(int option, struct xfa_analyze_options *options)
         return &options->full;
     case BRIEF:
         return &options->brief;
-    case ALONE: /* who starts the team looks for it (tools/xferscope/analyze.c) */
+    case ALONE: /* of these the command has made something already (tools/xferscope/analyze.c) */
         return &options->alone;
+    case TOGETHER:
+        return &options->together;
     case OPEN:
         return &options->open;
     case COMPARE:
@@ -472,6 +476,7 @@ static const struct option longs[] = {
     {"gate-write", required_argument, NULL, GATE_WRITE},
     {"assume", required_argument, NULL, ASSUME},
     {"alone", no_argument, NULL, ALONE},
+    {"together", no_argument, NULL, TOGETHER},
     {"compare", no_argument, NULL, COMPARE},
     {"to", no_argument, NULL, TO},
     {"fail-on", required_argument, NULL, FAIL_ON},

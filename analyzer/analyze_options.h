@@ -21,10 +21,10 @@ struct xfa_analyze_options {
     const struct xfa_gate_format *gate_format;
     struct xfa_view view;
     bool no_profile, compare, per_transfer, sorted, replay, play, limited;
-    bool full;  /* the whole report, on a terminal through a pager */
-    bool brief; /* the first screen, or the one line of a comparison, wherever it goes */
-    bool open;  /* show the page in the browser */
-    bool alone; /* the process is no member of a team */
+    bool full;            /* the whole report, on a terminal through a pager */
+    bool brief;           /* the first screen, or the one line of a comparison, wherever it goes */
+    bool open;            /* show the page in the browser */
+    bool alone, together; /* for who starts the process as a member of a team, or does not */
     double replay_s;
     struct xfa_answers answers; /* --assume; for xfa_answers_free() */
     size_t memory;              /* bytes that may be kept of a run for its replays */

@@ -139,6 +139,17 @@ class NoTeam(Lab):
         two = self.together(2, "--alone", "-f", "json", "--no-profile", self.many)
         self.assertEqual(two.stdout.count(b'"schema"'), 2 * one.stdout.count(b'"schema"'))
 
+    def test_a_script_that_is_the_rank(self):
+        """Another rank may never come: nobody waits for it."""
+        one = self.alone("-f", "json", "--no-profile", self.many)
+        script = 'test "$OMPI_COMM_WORLD_RANK" = 1 || "$0" "$@"'
+        done = run("mpirun", "-n", "2", "sh", "-c", script, PATHS.command, "analyze", "-f", "json", "--no-profile",
+                   self.many)
+        self.assert_equal(one, done)
+        both = run("mpirun", "-n", "2", "sh", "-c", '"$0" "$@"; exit $?', PATHS.command, "analyze", "--together", "-f",
+                   "json", "--no-profile", self.many)
+        self.assert_equal(one, both)
+
     def test_ranks_that_were_told_different_things(self):
         other = f"{self.folder}/other.xft"
         os.makedirs(other)
