@@ -160,6 +160,13 @@ bool xfa_team_all(struct xfa_team *team, bool mine)
     return xfa_team_sum(team, mine) == xfa_team_count(team);
 }
 
+static bool is_same(const struct xfa_parcel *a, const struct xfa_parcel *b)
+{
+    if (a->count != b->count)
+        return false;
+    return !a->bytes || !b->bytes || memcmp(a->bytes, b->bytes, a->count) == 0;
+}
+
 bool xfa_team_agrees(struct xfa_team *team, const void *bytes, size_t count)
 {
     struct xfa_parcel parcel = {0};
@@ -169,8 +176,7 @@ bool xfa_team_agrees(struct xfa_team *team, const void *bytes, size_t count)
     xfa_parcel_put(&parcel, bytes, count);
     struct xfa_parcel *all = xfa_team_exchange(team, "compare", &parcel);
     for (uint32_t i = 0; i < team->count; i++)
-        same = same && all[i].count == all[0].count &&
-               (all[i].count == 0 || memcmp(all[i].bytes, all[0].bytes, all[i].count) == 0);
+        same = same && is_same(&all[i], &all[0]);
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&parcel);
     return same;

@@ -79,7 +79,7 @@ class SameReport(Lab):
             self.assert_equal(one, self.together(count, "-p", self.profile, *options))
 
     def test_many_processes_and_messages(self):
-        for form in ("json", "text", "markdown"):
+        for form in ("json", "text"):
             with self.subTest(form):
                 self.check("-f", form, self.many)
 
