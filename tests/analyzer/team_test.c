@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/tally.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/members.h"
 #include "tests/analyzer/play.h"
@@ -232,8 +233,11 @@ static struct analyzed summed(const struct drawn_run *run, struct xfa_team *team
         .team = team,
     };
     a.analysis = xfa_analysis_new(&request);
-    for (size_t i = 0; i < run->count; i++)
+    for (size_t i = 0; i < run->count; i++) {
         analyzed_add(&a, &run->traces[i]);
+        free(a.analysis->run->processes[i]->file);
+        a.analysis->run->processes[i]->file = xfa_print("%zu.trace", i);
+    }
     analyzed_finish(&a);
     return a;
 }
@@ -332,10 +336,77 @@ static void test_files_that_are_gone(void **state)
     }
     check_run(&run, 3, 0);
     char *together = members_run(3, analyze_as_member, &run);
-    assert_non_null(strstr(together, "is another file now"));
+    assert_non_null(strstr(together, "1.trace: is another file now"));
     free(together);
     free_drawn(&run);
     xfp_free(profile);
+}
+
+static void keep_ops(struct xfa_team *team, void *context, FILE *out)
+{
+    const struct drawn_run *run = context;
+    drawn = run->shares;
+    struct analyzed a = summed(run, team, XFW_OP_STORE_MOST);
+    const bool kept = xfw_gather_kept(a.findings->gather, a.analysis->run);
+    fprintf(out, "%d", (int)xfa_team_sum(team, kept));
+}
+
+/* The ops of its own processes, and of no others. */
+static void test_each_keeps_its_own(void **state)
+{
+    (void)state;
+    struct drawn_run run = {.shares = {0, 2, 1, 2}, .count = 4};
+    for (size_t i = 0; i < run.count; i++)
+        play_random(&run.traces[i], 7000 + (int)i);
+    char *kept = members_run(3, keep_ops, &run);
+    assert_string_equal(kept, "3");
+    free(kept);
+    free_drawn(&run);
+}
+
+/* ---- the sum --------------------------------------------------------------------------------- */
+
+/* Reals whose sum depends on the order of additions. */
+static const double spans[] = {1e16, 1, -1e16, 1, 3};
+enum { PARTS = sizeof spans / sizeof *spans };
+
+static void add_parts(struct xfa_team *team, void *context, FILE *out)
+{
+    const uint32_t *shares = context;
+    double staged_ns = team && team->rank == 1 ? 9 : 5;
+    struct xfw_change change = {.staged_ns = &staged_ns}, *changes[] = {&change};
+    struct xfw_way way = {.changes = changes, .count = 1}, *ways[] = {&way};
+    struct xfw_whatif whatif = {0};
+    struct xfw_tally *tally = xfw_tally_new(ways, 1);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        if (team && shares[i] != team->rank)
+            continue;
+        xfw_tally_part(tally, i, 10 * i, i == 2 ? NAN : 1);
+        xfw_tally_phases_over(tally);
+        xfw_tally_way(tally, 100 - i, spans[i], i == 3 ? 7 : 0);
+    }
+    assert_null(xfw_tally_sum(tally, team, &whatif, true));
+    fprintf(out, "%.17g %.17g %.17g %.17g %.17g %g", way.run_ns, way.span_ns, way.error_ns,
+            whatif.recorded_ns, whatif.span.recorded_ns, staged_ns);
+    xfw_tally_free(tally);
+}
+
+static void test_sums_have_one_order(void **state)
+{
+    char expected[200];
+    double sum = 0;
+    (void)state;
+    for (size_t i = 0; i < PARTS; i++)
+        sum += spans[i];
+    snprintf(expected, sizeof expected, "100 %.17g 7 40 4 9", sum);
+    for (uint32_t i = 0; i < 32; i++) {
+        uint32_t shares[PARTS];
+        for (uint32_t k = 0; k < PARTS; k++)
+            shares[k] = i >> k & 1;
+        char *said = members_run(2, add_parts, shares);
+        assert_string_equal(said, expected);
+        free(said);
+    }
 }
 
 int main(void)
@@ -348,6 +419,8 @@ int main(void)
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_random_splits),
         cmocka_unit_test(test_files_that_are_gone),
+        cmocka_unit_test(test_each_keeps_its_own),
+        cmocka_unit_test(test_sums_have_one_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
