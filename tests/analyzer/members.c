@@ -94,6 +94,7 @@ static void live(uint32_t rank, uint32_t count, member_fn *member, void *context
     member(&team, context, out);
     fclose(out);
     send_bytes(hub, OVER, text, bytes);
+    free(text);
     _exit(0);
 }
 

@@ -271,6 +271,7 @@ static void analyze_as_member(struct xfa_team *team, void *context, FILE *out)
     struct analyzed a = summed(run, team, run->memory[team->rank]);
     weigh(run, &a);
     write_both(&a, out);
+    analyzed_free(&a);
 }
 
 static char *analyzed_alone(const struct drawn_run *run)
@@ -349,6 +350,7 @@ static void keep_ops(struct xfa_team *team, void *context, FILE *out)
     struct analyzed a = summed(run, team, XFW_OP_STORE_MOST);
     const bool kept = xfw_gather_kept(a.findings->gather, a.analysis->run);
     fprintf(out, "%d", (int)xfa_team_sum(team, kept));
+    analyzed_free(&a);
 }
 
 /* The ops of its own processes, and of no others. */

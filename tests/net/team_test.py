@@ -14,7 +14,8 @@ for name in ("command", "team", "other", "dies", "make-trace", "big-trace"):
 PATHS, _ = PARSER.parse_known_args()
 
 # Open MPI's ways to let a container's root start ranks; more ranks than processors.
-LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "ASAN_OPTIONS": "detect_leaks=0"}  # of MPI, in a build with sanitizers
 
 
 def environment(**more):
