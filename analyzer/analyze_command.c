@@ -14,6 +14,7 @@
 #include "analyzer/plan/plan.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
+#include "analyzer/together.h"
 #include "common/text.h"
 
 static void say_losses(const struct xfa_analysis *analysis)
@@ -33,7 +34,8 @@ struct reading {
     struct xfa_timeline *timeline; /* NULL: the format shows none */
     struct xfa_filter filter;      /* of this analysis */
     bool watched;
-    bool unplayed; /* --replay=run failed */
+    bool unplayed;                        /* --replay=run failed */
+    void (*leave)(struct xfa_team *team); /* rank 0: nothing more is done together */
 };
 
 static void begin(struct reading *reading, struct xfa_analyze_options *options, bool watched)
@@ -56,6 +58,7 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
     if (xfa_filter_observes(&reading->filter))
         all[count++] = xfa_filter_observer(&reading->filter);
     struct xfa_request request = xfa_analyze_request(&reading->machine, reading->name, all, count);
+    request.team = options->team;
     if (reading->watched) {
         xfa_progress_begin(&xfa_analyze_progress, stderr, options->traces, options->trace_count);
         request.watch = &xfa_analyze_progress.watch;
@@ -211,7 +214,8 @@ static int status_of(const struct reading *reading)
 static size_t watch_timeline(struct reading *reading, struct xfa_observer *observer)
 {
     const struct xfa_format *format = reading->options->format;
-    if (!format->timeline && !format->shares)
+    const struct xfa_team *team = reading->options->team;
+    if ((!format->timeline && !format->shares) || (team && team->rank > 0))
         return 0;
     drop_timeline(reading);
     reading->timeline = xfa_alloc(sizeof *reading->timeline);
@@ -318,13 +322,56 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
     return status;
 }
 
+/* ---- a team ---------------------------------------------------------------------------------- */
+
+/* From here on this process is alone. False: it is not rank 0, and has nothing to do any more. */
+static bool leave_team(struct reading *reading)
+{
+    struct xfa_team *team = reading->analysis->run->team;
+    reading->analysis->run->team = NULL;
+    if (team)
+        reading->leave(team);
+    return !team || team->rank == 0;
+}
+
+/* Ranks of the run that send each other messages are replayed together, not each for itself. */
+static bool sends_messages(const struct xfa_run *run)
+{
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i]->has_messages)
+            return true;
+    return false;
+}
+
+/* Members that have not read the same could not add up what they play. Rank 0 reports what it has
+ * read: of the ops it has but its own, so that it reads the files again. False: as above. */
+static bool check_team(struct reading *reading, struct xfa_findings *findings)
+{
+    const struct xfa_run *run = reading->analysis->run;
+    bool agree = !run->team || xfa_together_agree(reading->analysis, &reading->machine);
+    if (!run->team || (agree && !sends_messages(run)))
+        return true;
+    if (!agree)
+        xfa_analyze_complain("the ranks do not see the same files and machine profile: rank 0 "
+                             "analyzes alone what it sees");
+    xfw_gather_free(findings->gather);
+    findings->gather = NULL;
+    return leave_team(reading);
+}
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
 static int report(struct reading *reading, struct xfa_findings *findings)
 {
+    if (!check_team(reading, findings))
+        return XFA_OK;
     if (reading->analysis->run->process_count == 0)
         return XFA_NOTHING;
     xfa_findings_find(findings, reading->analysis);
     findings->phase = reading->filter.phase;
     xfa_findings_weigh(findings, reading->analysis);
+    if (!leave_team(reading))
+        return XFA_OK;
     if (reading->options->play)
         play_run(reading, findings);
     if (reading->timeline)
@@ -372,11 +419,12 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     xfa_cells_free(&cells);
 }
 
-static int analyze(struct xfa_analyze_options *options)
+static int analyze(struct xfa_analyze_options *options, void (*leave)(struct xfa_team *team))
 {
     struct reading reading;
     struct xfa_findings *findings = xfa_analyze_findings(options);
     begin(&reading, options, true);
+    reading.leave = leave;
     walk(&reading, &findings);
     int status = report(&reading, findings);
     xfa_findings_free(findings);
@@ -441,26 +489,39 @@ static int list_transfers(struct xfa_analyze_options *options)
     return status;
 }
 
-static int do_as_asked(struct xfa_analyze_options *options)
+static int do_as_asked(struct xfa_analyze_options *options, void (*leave)(struct xfa_team *team))
 {
+    if (options->team && !xfa_is_shared(options)) {
+        leave(options->team);
+        if (options->team->rank > 0)
+            return XFA_OK;
+        options->team = NULL;
+    }
     if (options->gate_format)
         return xfa_gate_command(options);
     if (options->compare)
         return xfa_compare_command(options);
-    return options->per_transfer ? list_transfers(options) : analyze(options);
+    return options->per_transfer ? list_transfers(options) : analyze(options, leave);
 }
 
-int xfa_analyze_command(int argc, char **argv)
+int xfa_analyze_in_team(int argc, char **argv, struct xfa_team *team,
+                        void (*leave)(struct xfa_team *team))
 {
     struct xfa_analyze_options options;
     int status = XFA_USAGE;
     setlocale(LC_CTYPE, ""); /* names beyond ASCII, as wide as the terminal shows them */
     int parsed = xfa_analyze_options(&options, argc, argv);
+    options.team = team;
     if (parsed > 0)
         status = fputs(xfa_analyze_usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
     else if (parsed == 0)
-        status = do_as_asked(&options);
+        status = do_as_asked(&options, leave);
     free(options.traces);
     xfa_answers_free(&options.answers);
     return status;
+}
+
+int xfa_analyze_command(int argc, char **argv)
+{
+    return xfa_analyze_in_team(argc, argv, NULL, NULL);
 }

@@ -62,6 +62,10 @@ const char xfa_analyze_usage[] =
     "                       what it predicted, what was applied, what was measured\n"
     "      --memory BYTES   keep so much of the run in memory for its replays (K, M, G;\n"
     "                       without it 512M)\n"
+    "      --alone          in a rank of an MPI launcher: without the other ranks; else all "
+    "analyze\n"
+    "                       the run together, and rank 0 reports\n"
+    "      --together       together, also where a script of the rank started the command\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
     "      --compare        instead of the report what changed: --compare BEFORE AFTER, or with\n"
     "                       repetitions --compare BEFORE... --to AFTER...; each trace is a run\n"
@@ -104,7 +108,9 @@ enum {
     GATE,
     GATE_WRITE,
     ASSUME,
-    PLAN
+    PLAN,
+    ALONE,
+    TOGETHER
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -259,6 +265,10 @@ static bool *flag_of(int option, struct xfa_analyze_options *options)
         return &options->full;
     case BRIEF:
         return &options->brief;
+    case ALONE: /* of these the command has made something already (tools/xferscope/analyze.c) */
+        return &options->alone;
+    case TOGETHER:
+        return &options->together;
     case OPEN:
         return &options->open;
     case COMPARE:
@@ -496,6 +506,8 @@ static const struct option longs[] = {
     {"gate-write", required_argument, NULL, GATE_WRITE},
     {"assume", required_argument, NULL, ASSUME},
     {"plan", required_argument, NULL, PLAN},
+    {"alone", no_argument, NULL, ALONE},
+    {"together", no_argument, NULL, TOGETHER},
     {"compare", no_argument, NULL, COMPARE},
     {"to", no_argument, NULL, TO},
     {"fail-on", required_argument, NULL, FAIL_ON},

@@ -22,14 +22,16 @@ struct xfa_analyze_options {
     const char *plan; /* to be written beside the report; of --compare: what was carried out; NULL: none */
     struct xfa_view view;
     bool no_profile, compare, per_transfer, sorted, replay, play, limited;
-    bool full;  /* the whole report, on a terminal through a pager */
-    bool brief; /* the first screen, or the one line of a comparison, wherever it goes */
-    bool open;  /* show the page in the browser */
+    bool full;            /* the whole report, on a terminal through a pager */
+    bool brief;           /* the first screen, or the one line of a comparison, wherever it goes */
+    bool open;            /* show the page in the browser */
+    bool alone, together; /* for who starts the process as a member of a team, or does not */
     double replay_s;
     struct xfa_answers answers; /* --assume; for xfa_answers_free() */
     size_t memory;              /* bytes that may be kept of a run for its replays */
     enum xfa_colour_choice colour;
     struct xfa_filter filter; /* which part is shown; not finished */
+    struct xfa_team *team;    /* of which this process is; NULL: none */
 };
 
 /* 0: go on; 1: --help; -1: wrong usage, reported on stderr. Texts are argv's. */

@@ -18,6 +18,12 @@ enum xfa_status {
 };
 
 int xfa_analyze_command(int argc, char **argv);
+/* The same as a member of a team (base/team.h): rank 0 reports, and leaves the team once there is
+ * nothing more to be done together; the others return in silence. leave: rank 0's last word to the
+ * team. */
+struct xfa_team;
+int xfa_analyze_in_team(int argc, char **argv, struct xfa_team *team,
+                        void (*leave)(struct xfa_team *team));
 int xfa_dump_command(int argc, char **argv);
 int xfa_export_command(int argc, char **argv);
 int xfa_live_command(int argc, char **argv);

@@ -213,6 +213,13 @@ static void add(struct xfa_sum *sum, const struct xfa_figures *figures)
     sum->bytes = xfa_add(sum->bytes, figures->bytes);
 }
 
+static void note_gpu(struct xfa_analysis *analysis, int gpu)
+{
+    int known = gpu < 0 || !analysis->profile ? -1 : xfa_achievable_gpu(&analysis->achievable, gpu);
+    if (known >= 0 && known < XFA_COPIED_GPUS)
+        analysis->copied_gpus |= (uint64_t)1 << known;
+}
+
 static void sum_rows(struct xfa_analysis *analysis)
 {
     analysis->rows = xfa_rows_figures(&analysis->of_classes, &analysis->classes);
@@ -221,6 +228,8 @@ static void sum_rows(struct xfa_analysis *analysis)
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
         add(&analysis->directions[row->key.direction], figures);
+        note_gpu(analysis, row->key.src_gpu);
+        note_gpu(analysis, row->key.dst_gpu);
         if (row->function->level == XFT_LEVEL_RUNTIME)
             add(&analysis->runtime, figures);
         else if (row->function->level == XFT_LEVEL_DRIVER)
@@ -303,6 +312,7 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     struct xfa_analysis *analysis = xfa_alloc(sizeof *analysis);
     xfa_table_init(&analysis->files, sizeof(struct added_file), sizeof(struct added_file));
     analysis->run = xfa_run_new(request->path);
+    analysis->run->team = request->team;
     analysis->profile = request->profile;
     analysis->profile_path = kept(request->profile_path);
     analysis->profile_problem = kept(request->profile_problem);

@@ -38,6 +38,8 @@ struct xfa_recording {
 
 /* ---- the analysis ---------------------------------------------------------------------------- */
 
+#define XFA_COPIED_GPUS 64
+
 struct xfa_analysis {
     struct xfa_run *run;
     const struct xfp_profile *profile; /* NULL = none */
@@ -53,6 +55,8 @@ struct xfa_analysis {
     uint64_t *transfers;      /* calls, by process number */
     struct xfa_figures *rows; /* by row number; classes.rows says what the rows are */
     size_t row_count;
+    uint64_t copied_gpus; /* the profile's GPUs that rows name, a bit for each of the first
+                             XFA_COPIED_GPUS; 0: none, or no profile */
     struct xfa_sum directions[XFT_DIRECTION_COUNT]; /* over all rows; no times */
     struct xfa_sum runtime, driver;                 /* seen at this level; no times */
     struct xfa_rows of_classes;
@@ -84,6 +88,7 @@ struct xfa_request {
     const struct xfa_observer *observers; /* in addition to the analysis' own: those of findings */
     size_t observer_count;
     const struct xfa_watch *watch; /* of progress, borrowed; NULL: none */
+    struct xfa_team *team;         /* that analyzes the run together, borrowed; NULL: none */
 };
 
 /* Files are read as they are added; then, once, xfa_analysis_finish(). */

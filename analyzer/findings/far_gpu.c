@@ -12,28 +12,11 @@
 
 #include "analyzer/base/alloc.h"
 
-#define MOST_GPUS 64
-
 /* The same copy where it is made, and where it would be made best. */
 struct choice {
     const struct xfp_path *here, *best;
     int node; /* NUMA node of the best GPU; -1: copies between GPUs, or not known */
 };
-
-/* The profile's GPUs that the run's copies name. */
-static uint64_t gpus_in_use(const struct xfa_analysis *analysis)
-{
-    uint64_t used = 0;
-    for (size_t i = 0; i < analysis->row_count && analysis->profile; i++) {
-        const struct xfa_row_key *key = &xfa_analysis_row(analysis, i)->key;
-        int gpus[2] = {key->src_gpu, key->dst_gpu};
-        for (int k = 0; k < 2; k++) {
-            int gpu = gpus[k] < 0 ? -1 : xfa_achievable_gpu(&analysis->achievable, gpus[k]);
-            used |= gpu >= 0 && gpu < MOST_GPUS ? (uint64_t)1 << gpu : 0;
-        }
-    }
-    return used;
-}
 
 static const struct xfp_path *path_of(const struct xfp_profile *profile, struct xfp_place src,
                                       struct xfp_place dst)
@@ -66,7 +49,8 @@ static void choose_gpu(const struct xfp_profile *profile, struct choice *choice,
                        struct xfp_place host, struct xfp_place own, bool up, uint64_t used)
 {
     choice->here = up ? path_of(profile, host, own) : path_of(profile, own, host);
-    for (int g = 0; choice->here && g < (int)profile->machine.gpu_count && g < MOST_GPUS; g++) {
+    for (int g = 0; choice->here && g < (int)profile->machine.gpu_count && g < XFA_COPIED_GPUS;
+         g++) {
         const struct xfp_place gpu = {XFT_MEM_DEVICE, g, -1};
         if (is_free(used, g, own.device, own.device))
             consider(choice, up ? path_of(profile, host, gpu) : path_of(profile, gpu, host),
@@ -79,8 +63,8 @@ static void choose_pair(const struct xfp_profile *profile, struct choice *choice
 {
     const int count = (int)profile->machine.gpu_count;
     choice->here = path_of(profile, src, dst);
-    for (int a = 0; choice->here && a < count && a < MOST_GPUS; a++) {
-        for (int b = 0; b < count && b < MOST_GPUS; b++) {
+    for (int a = 0; choice->here && a < count && a < XFA_COPIED_GPUS; a++) {
+        for (int b = 0; b < count && b < XFA_COPIED_GPUS; b++) {
             const struct xfp_place from = {XFT_MEM_DEVICE, a, -1}, to = {XFT_MEM_DEVICE, b, -1};
             if (a != b && is_free(used, a, src.device, dst.device) &&
                 is_free(used, b, src.device, dst.device))
@@ -89,9 +73,9 @@ static void choose_pair(const struct xfp_profile *profile, struct choice *choice
     }
 }
 
-static struct choice choose(const struct xfa_analysis *analysis, const struct xfa_class *class,
-                            uint64_t used)
+static struct choice choose(const struct xfa_analysis *analysis, const struct xfa_class *class)
 {
+    const uint64_t used = analysis->copied_gpus;
     const struct xfa_class_key *key = &class->key;
     const struct xfa_achievable *achievable = &analysis->achievable;
     struct choice choice = {.node = -1};
@@ -136,12 +120,11 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 {
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct xfa_class *class = NULL;
-    uint64_t used = gpus_in_use(analysis);
     struct xfa_figures far = {0};
     int node = -1;
     (void)sums;
     while ((class = xfa_row_class(&analysis->classes, what, class))) {
-        struct choice choice = choose(analysis, class, used);
+        struct choice choice = choose(analysis, class);
         const struct xfa_figures *figures = xfa_rows_class(&analysis->of_classes, class->number);
         if (!choice.best)
             continue;
@@ -166,7 +149,8 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 static bool to_near_gpu(const struct xfa_analysis *analysis, const struct xfa_class *class,
                         const void *self, struct xfw_new_path *path)
 {
-    struct choice choice = choose(analysis, class, *(const uint64_t *)self);
+    (void)self;
+    struct choice choice = choose(analysis, class);
     path->to = choice.best;
     path->from = choice.here;
     return choice.best != NULL;
@@ -176,8 +160,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     (void)sums;
-    uint64_t used = gpus_in_use(analysis);
-    return xfa_other_path_change(analysis, finding, to_near_gpu, &used,
+    return xfa_other_path_change(analysis, finding, to_near_gpu, NULL,
                                  &(struct xfw_times_terms){0});
 }
 

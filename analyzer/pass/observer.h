@@ -11,6 +11,9 @@
  * passed outlives the call but processes, sites and functions (run.h); numbers of classes and
  * rows (class.h) stay.
  *
+ * Members of a team (base/team.h) have the same observers, each of which sees all processes; what
+ * is done for a process of its own (whatif/ops.h) wants nothing of others'.
+ *
  * Functions that an observer does not need are NULL. There is no merging of two observers' states:
  * each sees the run from the start, and is called by one thread at a time.
  */

@@ -354,6 +354,7 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
     size_t count;
     struct xfa_merge *merge = xfa_merge_new(process->trace);
     process->events = xfa_merge_rows(merge);
+    xfa_process_share(process);
     open_process(pass, process);
     while (!pass->stopped && (count = xfa_merge_next_batch(merge, &rows)) > 0) {
         take_events(pass, process, rows, count);

@@ -196,6 +196,37 @@ bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_b
     return true;
 }
 
+/* ---- shares of a team ------------------------------------------------------------------------ */
+
+/* What opening a file costs, in events. */
+#define FILE_EVENTS 1000
+
+void xfa_process_share(struct xfa_process *process)
+{
+    struct xfa_run *run = process->run;
+    uint32_t least = 0;
+    if (!run->team || process->shared)
+        return;
+    if (!run->loads)
+        run->loads = xfa_alloc(run->team->count * sizeof *run->loads);
+    for (uint32_t i = 1; i < run->team->count; i++)
+        if (run->loads[i] < run->loads[least])
+            least = i;
+    run->loads[least] = xfa_add(run->loads[least], xfa_add(process->events, FILE_EVENTS));
+    process->share = least;
+    process->shared = true;
+}
+
+size_t xfa_run_mine(const struct xfa_run *run)
+{
+    size_t mine = 0;
+    for (size_t i = 0; i < run->process_count; i++)
+        mine += xfa_process_is_mine(run->processes[i]);
+    return mine;
+}
+
+/* ---- what cannot be read --------------------------------------------------------------------- */
+
 void xfa_run_unreadable(struct xfa_run *run, const char *line)
 {
     run->unreadable = xfa_room(run->unreadable, &run->unreadable_capacity,
@@ -286,6 +317,7 @@ void xfa_run_free(struct xfa_run *run)
     xfa_table_free(&run->functions);
     xfa_table_free(&run->lines);
     free(run->processes);
+    free(run->loads);
     free(run->hosts);
     free(run->gpus);
     free(run->unreadable);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/base/team.h"
 #include "analyzer/read/read.h"
 #include "analyzer/run/applied.h"
 #include "analyzer/run/periods.h"
@@ -98,6 +99,8 @@ struct xfa_process {
     uint64_t events; /* of all kinds in its file, by its heads of segments; 0: no walk has begun */
     bool has_ranges; /* once it was walked over: the program has NVTX ranges */
     bool has_messages;    /* likewise: calls of MPI or NCCL */
+    bool shared;     /* a walk has begun; from then on: */
+    uint32_t share;  /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */
     char *losses;         /* one line, NULL = none */
 
@@ -112,8 +115,10 @@ struct xfa_process {
 };
 
 struct xfa_run {
-    char *path;    /* as it was given */
-    char *program; /* of the process that started first, as are the next three */
+    struct xfa_team *team; /* that analyzes it together (base/team.h), borrowed; NULL: none */
+    uint64_t *loads;       /* by rank of the team: events of its processes so far; NULL: none */
+    char *path;            /* as it was given */
+    char *program;         /* of the process that started first, as are the next three */
     char **arguments;
     size_t argument_count;
     char *hostname;
@@ -158,6 +163,20 @@ void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t 
 
 /* Closes the file of a process that was opened again and whose events were not read. */
 void xfa_process_let_go(struct xfa_process *process);
+
+/* Who of the run's team has it: whose processes have the fewest events so far. Once its `events`
+ * are known, for one process after the other, so that all members come to the same. */
+void xfa_process_share(struct xfa_process *process);
+
+/* What is done of this process alone is done here. */
+static inline bool xfa_process_is_mine(const struct xfa_process *process)
+{
+    const struct xfa_team *team = process->run->team;
+    return !team || process->share == team->rank;
+}
+
+/* How many are. */
+size_t xfa_run_mine(const struct xfa_run *run);
 
 /* ---- one process's words in the run's terms ----------------------------------------------- */
 

@@ -10,6 +10,9 @@
  * assumptions about the program, is taken at its worst, as likely, and at its best (enum
  * xfw_certainty). The remedy's finding says in words what is assumed.
  *
+ * What a change learns, it learns of one process: members of a team (base/team.h) play different
+ * ones. staged_ns is the exception, which they exchange (tally.h).
+ *
  * Ownership: who advises a change makes it, and frees it with xfw_change_free(). States belong to
  * the player.
  */

@@ -195,7 +195,7 @@ size_t xfw_gather_most(const struct xfw_gather *gather)
 
 struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run)
 {
-    return gather->ended == run->process_count ? gather->kept : NULL;
+    return gather->ended == xfa_run_mine(run) ? gather->kept : NULL;
 }
 
 bool xfw_gather_left_out(const struct xfw_gather *gather)

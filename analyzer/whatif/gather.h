@@ -8,6 +8,8 @@
  * out (a range), nothing is kept: the run is walked over again then, and its ops are handed to
  * whoever plays them as they come.
  *
+ * A member of a team (base/team.h) finds and keeps those of its own processes.
+ *
  * Times are ns.
  */
 #ifndef XFW_GATHER_H

@@ -24,6 +24,7 @@ struct xfw_ops {
     bool stopped;
     bool messages; /* are ops, too */
     struct xfw_held held;
+    bool skips; /* the process at hand is another's */
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -437,7 +438,7 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
 static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
-    if (ops->stopped)
+    if (ops->stopped || ops->skips)
         return;
     reach(ops, event->start_ns);
     if (!take_record(ops, event))
@@ -499,7 +500,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     struct xfw_ops *ops = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_device_copy *device = &transfer->device;
-    if (ops->stopped)
+    if (ops->stopped || ops->skips)
         return;
     reach(ops, event->start_ns);
     uint64_t number = ops->transfers++;
@@ -543,6 +544,9 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
     ops->process = process;
+    ops->skips = !xfa_process_is_mine(process);
+    if (ops->skips)
+        return 0;
     xfw_numbers_begin(&ops->numbers, process);
     xfw_ops_queue_begin(ops->queue, process->start_mono_ns);
     ops->transfers = 0;
@@ -560,6 +564,8 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
+    if (ops->skips)
+        return;
     xfw_held_let_go(&ops->held, ops->queue, INFINITY);
     xfw_ops_queue_release(ops->queue, true);
     double end = process->end_mono_ns > process->start_mono_ns

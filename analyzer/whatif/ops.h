@@ -2,10 +2,11 @@
  * A process's events as ops (op.h), in the order of calls: each call is joined with the device's
  * records of it, and its times are found from what was recorded to have come before it.
  *
- * An observer of a pass (pass/pass.h), one process after the other. Memory is bounded: launches and
- * memsets wait in a queue (ops_queue.h) until their records have come, a later wait of the host
- * shows that they were done, or XFW_WINDOW ops wait; copies until they began, since later ones of
- * other streams may have run before them. Private to whatif/.
+ * An observer of a pass (pass/pass.h), one process after the other: of those that another member of
+ * the team has (base/team.h) it makes none, and its sink does not hear of them. Memory is bounded:
+ * launches and memsets wait in a queue (ops_queue.h) until their records have come, a later wait of
+ * the host shows that they were done, or XFW_WINDOW ops wait; copies until they began, since later
+ * ones of other streams may have run before them. Private to whatif/.
  *
  * How times are found (recorded.c):
  *

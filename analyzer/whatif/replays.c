@@ -29,6 +29,11 @@ static void begin_measuring(struct xfw_walk *walk, struct xfw_variant *v)
         xfw_player_count(v->player, &v->taken);
 }
 
+static struct xfa_table *counts_of(struct xfw_walk *walk, const struct xfw_variant *v)
+{
+    return xfw_tally_counts(walk->tally, (size_t)(v - walk->variants));
+}
+
 /* The transfers that were left out had what the others of their classes had. */
 static void add_taken(const struct xfw_sample *sample, const struct xfa_table *taken,
                       struct xfa_table *counts)
@@ -41,19 +46,19 @@ static void add_taken(const struct xfw_sample *sample, const struct xfa_table *t
     }
 }
 
-/* What the way takes where it was not played. */
-static double end_measuring(struct xfw_walk *walk, struct xfw_variant *v)
+/* What the way takes where it was not played, and how far that may be off. */
+static double end_measuring(struct xfw_walk *walk, struct xfw_variant *v, double *error)
 {
     struct xfw_replayed_process *at = walk->at;
     const struct xfw_sample *sample = walk->of->sample;
+    *error = 0;
     if (!sample)
         return 0;
     bool alone = is_alone(v->way), compared = at->alone_known && !v->way->recording && !alone;
     double rest = xfw_sample_rest(sample, &v->measured);
-    double error = xfw_sample_error(sample, &v->measured, compared ? &at->alone : NULL);
-    v->way->error_ns = xfw_max(v->way->error_ns, error);
+    *error = xfw_sample_error(sample, &v->measured, compared ? &at->alone : NULL);
     if (v->way->counts)
-        add_taken(sample, &v->taken, v->way->counts);
+        add_taken(sample, &v->taken, counts_of(walk, v));
     xfa_table_free(&v->taken);
     if (alone && !at->alone_known) {
         at->alone = v->measured;
@@ -107,7 +112,7 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
         const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
         v->player = xfw_player_new(process, v->way->changes, v->way->count, v->way->certainty);
         xfw_player_tap(v->player, tap);
-        xfw_player_count(v->player, v->way->counts);
+        xfw_player_count(v->player, counts_of(walk, v));
         begin_measuring(walk, v);
         if (tap)
             tap->process(tap->self, process);
@@ -204,85 +209,84 @@ void xfw_walk_batch(void *self, struct xfw_op *ops, size_t count, const struct x
     play_batch(walk);
 }
 
-/* The run's phase of this name. */
-static size_t phase_of(struct xfw_whatif *whatif, const char *name)
-{
-    for (size_t i = 0; i < whatif->range_count; i++)
-        if (strcmp(whatif->ranges[i].name, name) == 0)
-            return i;
-    if (whatif->range_count == XFW_RANGES)
-        return XFW_RANGES;
-    if (!whatif->ranges)
-        whatif->ranges = xfa_alloc(XFW_RANGES * sizeof *whatif->ranges);
-    whatif->ranges[whatif->range_count].name = xfa_kept(name, strlen(name));
-    return whatif->range_count++;
-}
-
 static void end_ranges(struct xfw_walk *walk, const uint64_t ranges[XFW_RANGES])
 {
     for (uint32_t r = 0; r < XFW_RANGES && ranges[r] != XFW_NO_RANGE; r++) {
         const struct xfa_text *named =
             ranges[r] ? xfa_trace_text(walk->process->trace, ranges[r]) : NULL;
         char *name = named ? xfa_kept(named->text, named->bytes) : xfa_text("(no name)");
-        size_t phase = phase_of(walk->whatif, name);
+        xfw_tally_phase(walk->tally, name, xfw_gathered_range_ns(walk->of, r));
         free(name);
-        if (phase < XFW_RANGES && walk->variants[0].way->recording)
-            walk->whatif->ranges[phase].times.recorded_ns += xfw_gathered_range_ns(walk->of, r);
-        for (size_t i = 0; i < walk->count && phase < XFW_RANGES; i++)
-            walk->variants[i].way->ranges[phase] +=
-                xfw_schedule_range(xfw_player_schedule(walk->variants[i].player), r);
+        for (size_t i = 0; i < walk->count; i++)
+            xfw_tally_phase_in_way(
+                walk->tally, xfw_schedule_range(xfw_player_schedule(walk->variants[i].player), r));
     }
+    xfw_tally_phases_over(walk->tally);
+}
+
+/* A player's own times: of the process, or where its ranks are played together of what it has moved
+ * to. */
+static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, double end_ns)
+{
+    const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
+    const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
+    double error;
+    if (!walk->together)
+        xfw_player_finish(v->player, walk->of->sample);
+    double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v, &error);
+    if (walk->together && walk->rest_ns >= 0)
+        total = v->last_ns - begun + walk->rest_ns;
+    if (walk->together)
+        xfw_replays_span(v, schedule, begun);
+    xfw_tally_way(walk->tally, begun + total + rest, xfw_schedule_span(schedule) + rest, error);
+    if (tap)
+        tap->end(tap->self, walk->process, schedule, total);
+    xfw_player_free(v->player);
+    v->player = NULL;
 }
 
 void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
                   const uint64_t ranges[XFW_RANGES])
 {
     struct xfw_walk *walk = self;
+    const struct xfw_gathered *of = walk->of;
     double begun = (double)(int64_t)(process->start_real_ns - walk->first_ns);
     if (walk->together)
         begun = walk->begun_ns;
+    if (walk->together && of->worked)
+        xfw_replays_recorded_span(walk);
+    xfw_tally_part(walk->tally, process->number, begun + end_ns,
+                   of->worked ? of->last_work - of->first_work : NAN);
     end_ranges(walk, ranges);
-    for (size_t i = 0; i < walk->count; i++) {
-        struct xfw_variant *v = &walk->variants[i];
-        const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
-        const struct xfw_tap *tap = walk->no_taps ? NULL : v->way->tap;
-        if (!walk->together)
-            xfw_player_finish(v->player, walk->of->sample);
-        double total = xfw_schedule_total(schedule, end_ns), rest = end_measuring(walk, v);
-        if (walk->together && walk->rest_ns >= 0)
-            total = v->last_ns - begun + walk->rest_ns;
-        v->way->run_ns = xfw_max(v->way->run_ns, begun + total + rest);
-        if (walk->together)
-            v->way->span_ns = xfw_replays_span(v, schedule, begun);
-        else
-            v->way->span_ns += xfw_schedule_span(schedule) + rest;
-        if (tap)
-            tap->end(tap->self, process, schedule, total);
-        xfw_player_free(v->player);
-        v->player = NULL;
-    }
+    for (size_t i = 0; i < walk->count; i++)
+        end_way(walk, &walk->variants[i], begun, end_ns);
     if (!walk->alone_is_way)
         xfw_player_free(walk->alone_player);
-    walk->whatif->recorded_ns = xfw_max(walk->whatif->recorded_ns, begun + end_ns);
-    if (!walk->of->worked || !walk->variants[0].way->recording)
-        return;
-    if (walk->together)
-        walk->whatif->span.recorded_ns = xfw_replays_recorded_span(walk);
-    else
-        walk->whatif->span.recorded_ns += walk->of->last_work - walk->of->first_work;
+}
+
+static bool reopen(struct xfw_walk *walk, struct xfa_process *process)
+{
+    char error[1024] = "";
+    bool done = xfa_process_reopen(process, error, sizeof error);
+    if (!done)
+        xfw_tally_fail(walk->tally, process->number, error);
+    return done;
 }
 
 /* Each process is opened again: changes ask what its kernels were given. */
-bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis, char *error,
-                    size_t error_bytes)
+bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis)
 {
     struct xfa_observer observer = xfw_gather_observer(walk->replays->gather);
     struct xfa_pass *pass = xfa_pass_new(&analysis->classes, &observer, 1);
     bool done = true;
-    for (size_t i = 0; i < analysis->run->process_count && done; i++) {
-        done = xfa_process_reopen(analysis->run->processes[i], error, error_bytes);
-        if (done)
-            xfa_pass_walk(pass, analysis->run->processes[i]);
+    for (size_t i = 0; i < analysis->run->process_count; i++) {
+        struct xfa_process *process = analysis->run->processes[i];
+        if (!xfa_process_is_mine(process))
+            continue;
+        done = reopen(walk, process);
+        if (!done)
+            break;
+        xfa_pass_walk(pass, process);
     }
     xfa_pass_free(pass);
     return done;
@@ -301,22 +305,22 @@ static void play_kept(struct xfw_walk *walk)
     }
 }
 
-static bool walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis, char *error,
-                      size_t error_bytes)
+static void walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis)
 {
     xfw_op_store_rewind(walk->kept);
     for (size_t i = 0; i < analysis->run->process_count; i++) {
         struct xfa_process *process = analysis->run->processes[i];
         double end_ns;
-        if (!xfa_process_reopen(process, error, error_bytes))
-            return false;
+        if (!xfa_process_is_mine(process))
+            continue;
+        if (!reopen(walk, process))
+            return;
         xfw_walk_begin(walk, process);
         play_kept(walk);
         const uint64_t *ranges = xfw_op_store_over(walk->kept, &end_ns);
         xfw_walk_end(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
-    return true;
 }
 
 void xfw_replays_drop_gather(struct xfw_replays *replays)
@@ -337,10 +341,10 @@ static void gather_anew(struct xfw_walk *walk)
     replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
 }
 
-void xfw_replays_fail(struct xfw_replays *replays, const char *error)
+void xfw_replays_fail(struct xfw_replays *replays, char *why)
 {
     free(replays->whatif->why); /* of a file that could not be read before either */
-    replays->whatif->why = xfa_text(error);
+    replays->whatif->why = why;
     xfw_replays_drop_gather(replays);
 }
 
@@ -357,14 +361,34 @@ void xfw_batch_free(const struct xfw_batch *batch)
     free(batch->ops);
 }
 
+void xfw_walk_tally(struct xfw_walk *walk)
+{
+    walk->ways = xfa_alloc((walk->count + 1) * sizeof(struct xfw_way *));
+    for (size_t i = 0; i < walk->count; i++)
+        walk->ways[i] = walk->variants[i].way;
+    walk->tally = xfw_tally_new(walk->ways, walk->count);
+}
+
+/* False: a process could not be played, which `whatif` has the reason of. */
+bool xfw_walk_sum_up(struct xfw_walk *walk)
+{
+    struct xfw_replays *replays = walk->replays;
+    bool recording = walk->variants[0].way->recording;
+    char *why =
+        xfw_tally_sum(walk->tally, replays->analysis->run->team, replays->whatif, recording);
+    if (why)
+        xfw_replays_fail(replays, why);
+    xfw_tally_free(walk->tally);
+    free(walk->ways);
+    return !why;
+}
+
 static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
-    char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
-    struct xfw_walk walk = {
-        .replays = replays, .whatif = replays->whatif, .variants = variants, .count = count};
-    bool done;
+    struct xfw_walk walk = {.replays = replays, .variants = variants, .count = count};
+    xfw_walk_tally(&walk);
     if (replays->gather)
         walk.kept = xfw_gather_kept(replays->gather, analysis->run);
     for (size_t i = 0; i < count; i++)
@@ -373,13 +397,12 @@ static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, 
     xfw_batch_make(&walk.next, walk.recording);
     walk.first_ns = xfa_run_start_real_ns(analysis->run);
     if (walk.kept) {
-        done = walk_kept(&walk, analysis, error, sizeof error);
+        walk_kept(&walk, analysis);
     } else {
         gather_anew(&walk);
-        done = xfw_walk_files(&walk, analysis, error, sizeof error);
+        xfw_walk_files(&walk, analysis);
     }
-    if (!done)
-        xfw_replays_fail(replays, error);
+    bool done = xfw_walk_sum_up(&walk);
     replays->whatif->replays += (unsigned)count;
     xfw_batch_free(&walk.at_hand);
     xfw_batch_free(&walk.next);
@@ -490,11 +513,14 @@ static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants,
 /* Once more with all ops, where what was left out is not known well enough. */
 static bool walk_first(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
-    bool left_out = replays->gather && xfw_gather_left_out(replays->gather);
+    struct xfa_run *run = replays->analysis->run;
+    bool left_out =
+        xfa_team_any(run->team, replays->gather && xfw_gather_left_out(replays->gather));
+    bool kept = xfa_team_all(run->team, replays->gather && xfw_gather_kept(replays->gather, run));
     replays->samples = replays->keeps && can_leave_out(variants, count);
     if (left_out && !replays->samples)
         xfw_replays_drop_gather(replays);
-    else if (left_out && xfw_gather_kept(replays->gather, replays->analysis->run))
+    else if (left_out && kept)
         return play_some(replays, variants, count) || walk_run(replays, variants, count);
     bool done = walk_run(replays, variants, count);
     if (!done || !is_off(variants, count))
@@ -514,6 +540,9 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
             all.played += share.played;
         }
     }
+    struct xfa_team *team = replays->analysis->run->team;
+    all.came = xfa_team_sum(team, all.came);
+    all.played = xfa_team_sum(team, all.played);
     return all;
 }
 

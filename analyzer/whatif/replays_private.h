@@ -5,6 +5,7 @@
 #include "analyzer/base/crew.h"
 #include "analyzer/whatif/replays.h"
 #include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/tally.h"
 #include "analyzer/whatif/together.h"
 #include "analyzer/whatif/turns.h"
 
@@ -59,7 +60,8 @@ void xfw_batch_free(const struct xfw_batch *batch);
 
 struct xfw_walk {
     struct xfw_replays *replays;
-    struct xfw_whatif *whatif;
+    struct xfw_way **ways; /* of the variants */
+    struct xfw_tally *tally;
     const struct xfw_gathered *of; /* the process at hand */
     struct xfw_replayed_process *at;
     struct xfw_variant *variants;
@@ -87,10 +89,13 @@ void xfw_walk_end(void *walk, struct xfa_process *process, double end_ns,
                   const uint64_t ranges[XFW_RANGES]);
 
 /* All processes are walked over, for the replays' gather. */
-bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis, char *error,
-                    size_t error_bytes);
+bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis);
+/* What the walk finds is added up when it is over (tally.h). False: a process could not be played,
+ * which `whatif` has the reason of. */
+void xfw_walk_tally(struct xfw_walk *walk);
+bool xfw_walk_sum_up(struct xfw_walk *walk);
 void xfw_replays_drop_gather(struct xfw_replays *replays);
-void xfw_replays_fail(struct xfw_replays *replays, const char *error);
+void xfw_replays_fail(struct xfw_replays *replays, char *why); /* takes it over */
 
 /* In replays_together.c. Are the run's ranks played together? It is decided once. */
 bool xfw_replays_are_together(struct xfw_replays *replays);

@@ -20,12 +20,14 @@ static bool has_all(const struct xfw_replays *replays)
 /* Only finds the ops. */
 static void gather_all(struct xfw_replays *replays)
 {
-    char error[1024];
     struct xfw_walk walk = {.replays = replays};
+    xfw_walk_tally(&walk);
     xfw_replays_drop_gather(replays);
     replays->gather = xfw_gather_new(replays->most, false, NULL);
-    if (!xfw_walk_files(&walk, replays->analysis, error, sizeof error))
+    if (!xfw_walk_files(&walk, replays->analysis))
         xfw_replays_drop_gather(replays);
+    xfw_tally_free(walk.tally);
+    free(walk.ways);
 }
 
 bool xfw_replays_are_together(struct xfw_replays *replays)
@@ -201,26 +203,36 @@ static bool has_taps(const struct xfw_variant *variants, size_t count)
     return false;
 }
 
+/* From the first process's first work to the last one's last, where parts add up each one's. */
+static void take_spans(struct xfw_walk *walk)
+{
+    for (size_t i = 0; i < walk->count; i++)
+        walk->variants[i].way->span_ns = walk->variants[i].span.to - walk->variants[i].span.from;
+    if (walk->variants[0].way->recording)
+        walk->replays->whatif->span.recorded_ns = walk->recorded.to - walk->recorded.from;
+}
+
 static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     char error[1024] = "";
     struct xfa_analysis *analysis = replays->analysis;
     size_t processes = analysis->run->process_count;
-    struct xfw_walk walk = {.replays = replays,
-                            .whatif = replays->whatif,
-                            .variants = variants,
-                            .count = count,
-                            .together = true};
+    struct xfw_walk walk = {
+        .replays = replays, .variants = variants, .count = count, .together = true};
     for (size_t i = 0; i < count; i++) {
         walk.recording = walk.recording || variants[i].way->recording;
         variants[i].players = xfa_alloc(processes * sizeof *variants[i].players);
     }
     xfw_batch_make(&walk.at_hand, walk.recording);
+    xfw_walk_tally(&walk);
     bool done = open_all(&walk, error, sizeof error);
     if (done)
         play(&walk, xfw_gather_kept(replays->gather, analysis->run), has_taps(variants, count));
     else
-        xfw_replays_fail(replays, error);
+        xfw_replays_fail(replays, xfa_text(error));
+    done = xfw_walk_sum_up(&walk) && done;
+    if (done)
+        take_spans(&walk);
     for (size_t i = 0; i < count; i++) {
         free(variants[i].players);
         free(variants[i].board.slots);

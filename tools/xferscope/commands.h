@@ -1,8 +1,8 @@
 /*
  * The subcommands of xferscope. Each takes its own name as argv[0] and returns the exit status of
  * the process; each prints its usage for --help. The others are in the components that do their
- * work: xfa_analyze_command, xfa_live_command,
- * xfa_export_command and xfa_dump_command (analyzer/analyzer.h).
+ * work: xfa_live_command, xfa_export_command
+ * and xfa_dump_command (analyzer/analyzer.h).
  */
 #ifndef XFERSCOPE_COMMANDS_H
 #define XFERSCOPE_COMMANDS_H
@@ -22,6 +22,10 @@ int xferscope_apply(int argc, char **argv);
 /* probe.c: xfp_probe_command (probe/probe.h), or with --net the program xferscope-net in its place.
  * docs/probe.md */
 int xferscope_probe(int argc, char **argv);
+
+/* analyze.c: xfa_analyze_command (analyzer/analyzer.h), or in a rank of an MPI launcher the program
+ * xferscope-team in its place. docs/analyze.md */
+int xferscope_analyze(int argc, char **argv);
 
 /* again.c: an earlier run's program recorded again, and compared. Returns as record does.
  * docs/again.md */

@@ -23,7 +23,7 @@ static const struct command commands[] = {
     {"record", xferscope_record, "run a program and record its transfers"},
     {"apply", xferscope_apply, "run a program, and carry out on it what is safe"},
     {"probe", xferscope_probe, "measure what this machine's transfers can reach"},
-    {"analyze", xfa_analyze_command, "say which transfers are slow, where and why"},
+    {"analyze", xferscope_analyze, "say which transfers are slow, where and why"},
     {"export", xfa_export_command, "write a run in the form of another tool"},
     {"dump", xfa_dump_command, "print the contents of a trace"},
     {"doctor", xferscope_doctor, "say what works on this machine"},

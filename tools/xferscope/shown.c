@@ -23,6 +23,9 @@ static bool say_failed(const struct own_step *step, const char *what)
     return true;
 }
 
+/* Steps are --alone: the recorded program may be a rank of a launcher, of which each has its own
+ * run. */
+
 /* The last two of a step's arguments. */
 static void use_profile(const char **arguments, const char *profile)
 {
@@ -33,10 +36,10 @@ static void use_profile(const char **arguments, const char *profile)
 
 bool shown_screen(const char *run, const char *profile)
 {
-    const char *arguments[8] = {"analyze", "--brief", record_short_path(run)};
+    const char *arguments[8] = {"analyze", "--alone", "--brief", record_short_path(run)};
     struct own_step step;
 
-    use_profile(arguments + 3, profile);
+    use_profile(arguments + 4, profile);
     step = own_step_run(arguments, OWN_TO_STDERR);
     return !say_failed(&step, "the report");
 }
@@ -52,7 +55,7 @@ static bool name_page(const char *run, char page[PATH_MAX])
 void shown_page(const struct record_options *options, const char *run, const char *profile)
 {
     char page[PATH_MAX];
-    const char *arguments[12] = {"analyze", "--format", "html", "-o", page, run};
+    const char *arguments[12] = {"analyze", "--alone", "--format", "html", "-o", page, run};
     struct own_step step;
 
     if (!name_page(run, page))
@@ -62,7 +65,7 @@ void shown_page(const struct record_options *options, const char *run, const cha
                   record_short_path(page));
         return;
     }
-    use_profile(arguments + 6, profile);
+    use_profile(arguments + 7, profile);
     step = own_step_run(arguments, OWN_TO_NOWHERE);
     if (!say_failed(&step, "the page") && !options->quiet)
         xfc_print(stderr, "xferscope: page: %s\n", record_short_path(page));
@@ -70,10 +73,10 @@ void shown_page(const struct record_options *options, const char *run, const cha
 
 void shown_promise(const char *before, const char *after, const char *profile)
 {
-    const char *arguments[8] = {"analyze", "--compare", "--brief", before, after};
+    const char *arguments[12] = {"analyze", "--alone", "--compare", "--brief", before, after};
     struct own_step step;
 
-    use_profile(arguments + 5, profile);
+    use_profile(arguments + 6, profile);
     step = own_step_run(arguments, OWN_TO_STDERR);
     say_failed(&step, "the comparison");
 }

@@ -12,4 +12,9 @@ ROWS = [
       "    return reading->analysis->lossy ? XFA_LOSSES : XFA_OK;",
       "the exit status says that what is not allowed is",
       "analyzer-gate"),
+    M("together-any-profile", "analyzer/together.c",
+      "    xfa_parcel_number(parcel, text ? hash_of(text, bytes) : 0);",
+      "    xfa_parcel_number(parcel, text ? 1 : 0);",
+      "ranks with different machine profiles add up what they have played",
+      "net.team"),
 ]

@@ -1,0 +1,20 @@
+/*
+ * `xferscope analyze` by a team (base/team.h): what its members have to have in common, and what
+ * only one of them does.
+ */
+#ifndef XFA_TOGETHER_H
+#define XFA_TOGETHER_H
+
+#include "analyzer/analyze_options.h"
+#include "analyzer/pass/machine_profile.h"
+
+/* Is the work shared out at all? What is done otherwise (--replay, --per-transfer, --compare,
+ * --gate) one process does, rank 0. */
+bool xfa_is_shared(const struct xfa_analyze_options *options);
+
+/* Has every member read the same: files, events, classes, machine profile? The analysis is
+ * finished. An exchange. */
+bool xfa_together_agree(const struct xfa_analysis *analysis,
+                        const struct xfa_machine_profile *machine);
+
+#endif

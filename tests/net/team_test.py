@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""`xferscope analyze` by the ranks of mpirun: the report of one process, byte for byte."""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PARSER = argparse.ArgumentParser()
+for name in ("command", "team", "other", "dies", "make-trace", "big-trace"):
+    PARSER.add_argument(f"--{name}", required=True)
+PATHS, _ = PARSER.parse_known_args()
+
+# Open MPI's ways to let a container's root start ranks; more ranks than processors.
+LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "ASAN_OPTIONS": "detect_leaks=0"}  # of MPI, in a build with sanitizers
+
+
+def environment(**more):
+    """Without what a surrounding run of MPI or a user's own profile would add."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_", "XFERSCOPE_"))}
+    kept.update(LET, **more)
+    return kept
+
+
+def run(*command, cwd=None, **more):
+    return subprocess.run(command, env=environment(**more), capture_output=True, timeout=300, check=False, cwd=cwd)
+
+
+def own_lines(done):
+    return [line for line in done.stderr.decode().splitlines() if line.startswith("xferscope")]
+
+
+class Lab(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        said = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout
+        if "Open MPI" not in said:
+            raise unittest.SkipTest("ranks are started here by the options of Open MPI's mpirun")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.profile = f"{cls.folder}/machine.json"
+        cls.make("profile", cls.profile)
+        cls.many = cls.a_run("many.xft", (60000, 24, 3, 12))
+        for variant in range(4):  # ranks that send each other messages
+            cls.make("exchange", f"{cls.many}/exchange-{variant}.trace", str(variant))
+
+    @classmethod
+    def make(cls, *what):
+        subprocess.run([PATHS.make_trace, *what], check=True)
+
+    @classmethod
+    def a_run(cls, name, shape):
+        path = f"{cls.folder}/{name}"
+        subprocess.run([PATHS.big_trace, *map(str, shape), path], check=True)
+        return path
+
+    def alone(self, *options, **how):
+        return run(PATHS.command, "analyze", *options, **how)
+
+    def together(self, ranks, *options, **how):
+        return run("mpirun", "-n", str(ranks), PATHS.command, "analyze", *options, **how)
+
+    def assert_equal(self, one, other):
+        """Of everything but what mpirun says of a status that is not 0."""
+        self.assertEqual(one.returncode, other.returncode, other.stderr)
+        self.assertEqual(own_lines(one), own_lines(other))
+        self.assertTrue(one.stdout == other.stdout, "the reports differ")
+
+
+class SameReport(Lab):
+    def check(self, *options, ranks=(2, 4)):
+        one = self.alone("-p", self.profile, *options)
+        self.assertGreater(len(one.stdout), 100)
+        for count in ranks:
+            self.assert_equal(one, self.together(count, "-p", self.profile, *options))
+
+    def test_many_processes_and_messages(self):
+        self.check("-f", "json", self.many)
+
+    def test_text(self):
+        self.check("-f", "text", self.many)
+
+    def test_more_ranks_than_processes(self):
+        path = f"{self.folder}/exchange-only.xft"
+        os.makedirs(path)
+        for variant in range(2):
+            self.make("exchange", f"{path}/{variant}.trace", str(variant))
+        self.check("-f", "json", path, ranks=(5,))
+
+    def test_long_processes(self):
+        """Of which some calls are played, as two ranks have them."""
+        path = self.a_run("long.xft", (750000, 3, 2, 8))
+        self.check("-f", "json", path, ranks=(2,))
+        self.assertIn(b"% of its calls", self.alone("-f", "text", "-p", self.profile, path).stdout)
+
+    def test_no_memory_for_ops(self):
+        self.check("-f", "json", "--memory", "1", self.many, ranks=(3,))
+
+    def test_losses(self):
+        """A file that is none, and a cut one: the status and the lines of one process."""
+        path = f"{self.folder}/lossy.xft"
+        shutil.copytree(self.many, path)
+        files = sorted(os.listdir(path))
+        with open(f"{path}/{files[3]}", "wb") as file:
+            file.write(b"no trace")
+        os.truncate(f"{path}/{files[5]}", os.path.getsize(f"{path}/{files[5]}") * 3 // 4)
+        one = self.alone("-p", self.profile, "-f", "json", path)
+        self.assertEqual(one.returncode, 3)
+        self.assert_equal(one, self.together(2, "-p", self.profile, "-f", "json", path))
+
+    def test_a_file_for_the_output(self):
+        out = f"{self.folder}/report.json"
+        one = self.alone("-p", self.profile, "-f", "json", self.many)
+        done = self.together(2, "-p", self.profile, "-f", "json", "-o", out, self.many)
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        with open(out, "rb") as file:
+            self.assertTrue(file.read() == one.stdout)
+
+    def test_what_is_not_shared(self):
+        """One process does it: said once, and the same."""
+        for options in (("--per-transfer", "-n", "50"), ("--compare", self.many, self.many)):
+            one = self.alone("-p", self.profile, self.many if "-n" in options else "--brief", *options)
+            many = self.together(2, "-p", self.profile, self.many if "-n" in options else "--brief", *options)
+            self.assert_equal(one, many)
+
+    def test_help_and_wrong_usage(self):
+        self.assertEqual(self.together(2, "--help").stdout.count(b"usage:"), 2)  # each by itself
+        wrong = self.together(2, "--nonsense")
+        self.assertEqual((wrong.returncode, len(own_lines(wrong))), (2, 1), wrong.stderr)
+
+
+class NoTeam(Lab):
+    def test_alone(self):
+        """Each rank reports."""
+        one = self.alone("-f", "json", "--no-profile", self.many)
+        two = self.together(2, "--alone", "-f", "json", "--no-profile", self.many)
+        self.assertEqual(two.stdout.count(b'"schema"'), 2 * one.stdout.count(b'"schema"'))
+
+    def test_a_script_that_is_the_rank(self):
+        """Another rank may never come: nobody waits for it."""
+        one = self.alone("-f", "json", "--no-profile", self.many)
+        script = 'test "$OMPI_COMM_WORLD_RANK" = 1 || "$0" "$@"'
+        done = run("mpirun", "-n", "2", "sh", "-c", script, PATHS.command, "analyze", "-f", "json", "--no-profile",
+                   self.many)
+        self.assert_equal(one, done)
+        both = run("mpirun", "-n", "2", "sh", "-c", '"$0" "$@"; exit $?', PATHS.command, "analyze", "--together", "-f",
+                   "json", "--no-profile", self.many)
+        self.assert_equal(one, both)
+
+    def test_ranks_that_were_told_different_things(self):
+        other = f"{self.folder}/other.xft"
+        os.makedirs(other)
+        self.make("exchange", f"{other}/0.trace", "0")
+        one = self.alone("-f", "json", "--no-profile", self.many)
+        single = self.alone("-f", "json", "--no-profile", other)
+        both = run("mpirun", "-n", "1", PATHS.command, "analyze", "-f", "json", "--no-profile", "-o",
+                   f"{self.folder}/a.json", self.many, ":", "-n", "1", PATHS.command, "analyze", "-f", "json",
+                   "--no-profile", "-o", f"{self.folder}/b.json", other)
+        self.assertEqual(both.returncode, 0, both.stderr)
+        for name, report in (("a", one), ("b", single)):
+            with open(f"{self.folder}/{name}.json", "rb") as file:
+                self.assertTrue(file.read() == report.stdout, name)
+
+    def test_ranks_that_see_another_profile(self):
+        """Rank 0 reports what it sees, and says why it was alone."""
+        other = f"{self.folder}/other.json"
+        self.make("profile", other, "other")
+        command = (PATHS.command, "analyze", "-f", "json", "-p", "/proc/self/fd/9", self.many)
+        first = ("sh", "-c", 'exec 9<"$0"; exec "$@"', self.profile, *command)
+        second = (*first[:3], other, *command)
+        one = run(*first)
+        both = run("mpirun", "-n", "1", *first, ":", "-n", "1", *second)
+        self.assertEqual(both.returncode, 0, both.stderr)
+        self.assertTrue(both.stdout == one.stdout)
+        self.assertEqual([line for line in own_lines(both) if line not in own_lines(one)],
+                         ["xferscope analyze: the ranks do not see the same files and machine profile: rank 0 "
+                          "analyzes alone what it sees"])
+
+    def test_without_the_program(self):
+        """As where it was built without MPI: each rank by itself, as before."""
+        os.makedirs(f"{self.folder}/bin")
+        shutil.copy(PATHS.command, f"{self.folder}/bin/xferscope")
+        done = run("mpirun", "-n", "2", f"{self.folder}/bin/xferscope", "analyze", "-f", "json", "--no-profile",
+                   self.many)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        one = self.alone("-f", "json", "--no-profile", self.many)
+        self.assertEqual(len(done.stdout), 2 * len(one.stdout))
+
+
+class OneLine(Lab):
+    def refused(self, program, *words):
+        rank = (self.many, "--no-profile")
+        done = run("mpirun", "-n", "1", PATHS.command, "analyze", *rank, ":", "-n", "1", program, *rank)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, b"")
+        self.assertEqual(len(own_lines(done)), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, own_lines(done)[0])
+
+    def test_another_version(self):
+        self.refused(PATHS.other, "rank 1 has xferscope 0.0.1", "rank 0 has xferscope 1.", "install the same")
+
+    def test_a_rank_that_is_killed(self):
+        self.refused(PATHS.dies, "another rank has ended", "there is no report")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

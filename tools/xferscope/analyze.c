@@ -1,0 +1,106 @@
+/*
+ * The subcommand `xferscope analyze`. As a rank of an MPI launcher it becomes xferscope-team, which
+ * lies beside the recorder: that links to MPI, the command does not. The process stays the rank
+ * that the launcher started. Where the program is not there (built without MPI), and with --alone,
+ * each rank analyzes by itself.
+ *
+ * So does a command that the launcher did not start itself, but a shell or a program that is the
+ * rank: others of the launch may do something else meanwhile, and an MPI may be begun but once in a
+ * rank. With --together the user says that all do the same.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyzer/analyzer.h"
+#include "preload/record/ranks.h"
+#include "tools/xferscope/commands.h"
+#include "tools/xferscope/own_files.h"
+
+enum { MOST_ENVIRONMENT = 4 << 20 };
+
+static bool is_said(int argc, char **argv, const char *option)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], option) == 0)
+            return true;
+    return false;
+}
+
+/* Launchers of MPI programs, and where they tell a process its rank. What others (torchrun) start
+ * is no rank of MPI; nor is what Slurm starts without tasks, of which no rank is known. */
+static const char *rank_variable(void)
+{
+    static const struct {
+        const char *launcher, *variable;
+    } launchers[] = {{"openmpi", "OMPI_COMM_WORLD_RANK"},
+                     {"mvapich", "MV2_COMM_WORLD_RANK"},
+                     {"pmi", "PMI_RANK"},
+                     {"pmix", "PMIX_RANK"},
+                     {"slurm", "SLURM_PROCID"}};
+    struct xfs_rank rank;
+
+    xfs_rank_find(&rank);
+    for (size_t i = 0; rank.launcher && i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(rank.launcher, launchers[i].launcher) == 0)
+            return rank.size > 1 ? launchers[i].variable : NULL;
+    return NULL;
+}
+
+/* What a process was started with, entries ended by zeros, and one more; 0: nobody may know. */
+static size_t read_environment(pid_t pid, char *text, size_t room)
+{
+    char name[64];
+    size_t length = 0;
+    ssize_t count = 1;
+
+    snprintf(name, sizeof name, "/proc/%d/environ", (int)pid);
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && length + 1 < room && count > 0) {
+        count = read(file, text + length, room - 1 - length);
+        length += count > 0 ? (size_t)count : 0;
+    }
+    if (file >= 0)
+        close(file);
+    text[length] = '\0';
+    return length;
+}
+
+/* The process that started this one is a rank itself. A launcher, also one of another user, is
+ * none. */
+static bool is_within_rank(const char *variable)
+{
+    char *text = malloc(MOST_ENVIRONMENT);
+    size_t length = text ? read_environment(getppid(), text, MOST_ENVIRONMENT) : 0;
+    size_t bytes = strlen(variable);
+    bool found = false;
+
+    for (size_t at = 0; at < length && !found; at += strlen(text + at) + 1)
+        found = strncmp(text + at, variable, bytes) == 0 && text[at + bytes] == '=';
+    free(text);
+    return found;
+}
+
+static void become_team(char **argv)
+{
+    char folder[PATH_MAX], program[PATH_MAX + 16];
+
+    if (!xferscope_library_folder(folder, sizeof folder))
+        return;
+    snprintf(program, sizeof program, "%s/xferscope-team", folder);
+    execv(program, argv);
+}
+
+int xferscope_analyze(int argc, char **argv)
+{
+    const char *variable = rank_variable();
+
+    if (variable && !is_said(argc, argv, "--alone") && !is_said(argc, argv, "--help") &&
+        (is_said(argc, argv, "--together") || !is_within_rank(variable)))
+        become_team(argv);
+    return xfa_analyze_command(argc, argv);
+}
