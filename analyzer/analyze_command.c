@@ -334,22 +334,13 @@ static bool leave_team(struct reading *reading)
     return !team || team->rank == 0;
 }
 
-/* Ranks of the run that send each other messages are replayed together, not each for itself. */
-static bool sends_messages(const struct xfa_run *run)
-{
-    for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->has_messages)
-            return true;
-    return false;
-}
-
 /* Members that have not read the same could not add up what they play. Rank 0 reports what it has
  * read: of the ops it has but its own, so that it reads the files again. False: as above. */
 static bool check_team(struct reading *reading, struct xfa_findings *findings)
 {
     const struct xfa_run *run = reading->analysis->run;
     bool agree = !run->team || xfa_together_agree(reading->analysis, &reading->machine);
-    if (!run->team || (agree && !sends_messages(run)))
+    if (!run->team || (agree && xfa_together_can_share(run)))
         return true;
     if (!agree)
         xfa_analyze_complain("the ranks do not see the same files and machine profile: rank 0 "

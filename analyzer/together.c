@@ -66,3 +66,11 @@ bool xfa_together_agree(const struct xfa_analysis *analysis,
     xfa_parcel_free(&parcel);
     return xfa_team_agrees(run->team, &hash, sizeof hash);
 }
+
+bool xfa_together_can_share(const struct xfa_run *run)
+{
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i]->has_messages)
+            return false;
+    return true;
+}

@@ -17,4 +17,8 @@ bool xfa_is_shared(const struct xfa_analyze_options *options);
 bool xfa_together_agree(const struct xfa_analysis *analysis,
                         const struct xfa_machine_profile *machine);
 
+/* Processes can be shared out: none sends another one messages. Those that do are replayed together
+ * (whatif/together.h), by one member. Known once the run was read, and the same to all. */
+bool xfa_together_can_share(const struct xfa_run *run);
+
 #endif

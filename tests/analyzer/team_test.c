@@ -18,6 +18,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/tally.h"
 #include "tests/analyzer/analyzed.h"
+#include "analyzer/together.h"
 #include "tests/analyzer/members.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/scenario_report.h"
@@ -250,8 +251,19 @@ static void lose_files(const struct drawn_run *run, struct analyzed *a, int by)
             a->analysis->run->processes[i]->pid += by;
 }
 
+/* As the command does it. */
+static void leave_what_is_not_shared(struct analyzed *a)
+{
+    if (!a->analysis->run->team || xfa_together_can_share(a->analysis->run))
+        return;
+    xfw_gather_free(a->findings->gather);
+    a->findings->gather = NULL;
+    a->analysis->run->team = NULL;
+}
+
 static void weigh(const struct drawn_run *run, struct analyzed *a)
 {
+    leave_what_is_not_shared(a);
     lose_files(run, a, 1);
     xfa_findings_weigh(a->findings, a->analysis);
     lose_files(run, a, -1);

@@ -46,8 +46,10 @@ class Lab(unittest.TestCase):
         cls.profile = f"{cls.folder}/machine.json"
         cls.make("profile", cls.profile)
         cls.many = cls.a_run("many.xft", (60000, 24, 3, 12))
-        for variant in range(4):  # ranks that send each other messages
-            cls.make("exchange", f"{cls.many}/exchange-{variant}.trace", str(variant))
+        cls.exchange = f"{cls.folder}/exchange.xft"  # of ranks that send each other messages
+        os.mkdir(cls.exchange)
+        for variant in range(4):
+            cls.make("exchange", f"{cls.exchange}/exchange-{variant}.trace", str(variant))
 
     @classmethod
     def make(cls, *what):
@@ -79,8 +81,12 @@ class SameReport(Lab):
         for count in ranks:
             self.assert_equal(one, self.together(count, "-p", self.profile, *options))
 
-    def test_many_processes_and_messages(self):
+    def test_many_processes(self):
         self.check("-f", "json", self.many)
+
+    def test_messages(self):
+        """Ranks that are replayed together: the first rank does it."""
+        self.check("-f", "json", self.exchange, ranks=(2,))
 
     def test_text(self):
         self.check("-f", "text", self.many)
