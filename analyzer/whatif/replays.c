@@ -9,7 +9,6 @@
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/sample.h"
-#include "analyzer/whatif/turns.h"
 
 /* Of the run: where any time would be off by more for what was left out, nothing is. */
 #define MOST_OFF XFW_RUN_ERROR
@@ -18,7 +17,6 @@
 struct process {
     struct xfw_measured alone;
     bool alone_known;
-    bool threads; /* several of them were met in a batch */
 };
 
 struct xfw_replays {
@@ -56,9 +54,6 @@ struct walk {
     bool recording;               /* any of the ways has what recording cost */
     struct xfw_op *batch, *alone; /* as recorded, and without that; the same: nobody has it */
     size_t batch_count;
-    struct xfw_turns turns;          /* of the batch */
-    struct xfw_player *alone_player; /* of the process, unchanged; NULL: nobody asks */
-    bool alone_is_way;               /* it is one of the variants' */
 };
 
 static bool is_alone(const struct xfw_way *way)
@@ -117,24 +112,11 @@ static void forget_alone(struct xfw_replays *replays)
 {
     for (size_t i = 0; i < replays->process_count; i++) {
         xfw_measured_free(&replays->processes[i].alone);
-        replays->processes[i] = (struct process){.threads = replays->processes[i].threads};
+        replays->processes[i] = (struct process){0};
     }
 }
 
 /* ---- one walk -------------------------------------------------------------------------------- */
-
-/* Threads are in turn by how much earlier they are than in the run unchanged (turns.h). */
-static void find_alone(struct walk *walk)
-{
-    bool asked = !walk->replays->played || walk->at->threads;
-    walk->alone_player = NULL;
-    for (size_t i = 0; i < walk->count; i++)
-        if (is_alone(walk->variants[i].way))
-            walk->alone_player = walk->variants[i].player;
-    walk->alone_is_way = walk->alone_player != NULL;
-    if (!walk->alone_is_way && asked)
-        walk->alone_player = xfw_player_new(walk->process, NULL, 0, XFW_LIKELY);
-}
 
 static void begin_process(void *self, struct xfa_process *process)
 {
@@ -156,7 +138,6 @@ static void begin_process(void *self, struct xfa_process *process)
         if (tap)
             tap->process(tap->self, process);
     }
-    find_alone(walk);
 }
 
 /* The last first: those that change the most come last, and are not to be waited for alone. */
@@ -165,8 +146,8 @@ static void play_way(void *self, size_t i)
     const struct walk *walk = self;
     const struct variant *v = &walk->variants[walk->count - 1 - i];
     const struct xfw_op *ops = v->way->recording ? walk->batch : walk->alone;
-    if (v->player != walk->alone_player)
-        xfw_turns_play(&walk->turns, ops, v->player, v->way->count == 0);
+    for (size_t k = 0; k < walk->batch_count; k++)
+        xfw_player_op(v->player, &ops[k]);
 }
 
 /* The first stack of a site stands for it in reports: those of calls that are but played come after
@@ -189,10 +170,6 @@ static void play_batch(struct walk *walk, const struct xfw_stretch *stretch)
         memcpy(walk->alone, walk->batch, walk->batch_count * sizeof *walk->batch);
     for (size_t i = 0; i < walk->batch_count; i++)
         xfw_op_alone(&walk->alone[i]);
-    xfw_turns_of(&walk->turns, walk->alone, walk->batch_count);
-    walk->at->threads = walk->at->threads || !walk->turns.plain;
-    if (walk->alone_player)
-        xfw_turns_alone(&walk->turns, walk->alone, walk->alone_player);
     if (walk->batch_count > 0)
         xfa_crew_do(walk->replays->crew, play_way, walk, walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
@@ -260,8 +237,6 @@ static void end_process(void *self, struct xfa_process *process, double end_ns,
         xfw_player_free(v->player);
         v->player = NULL;
     }
-    if (!walk->alone_is_way)
-        xfw_player_free(walk->alone_player);
     walk->whatif->recorded_ns = xfw_max(walk->whatif->recorded_ns, begun + end_ns);
     if (walk->of->worked && walk->variants[0].way->recording)
         walk->whatif->span.recorded_ns += walk->of->last_work - walk->of->first_work;
