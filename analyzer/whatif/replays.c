@@ -74,28 +74,11 @@ static void forget_alone(struct xfw_replays *replays)
 {
     for (size_t i = 0; i < replays->process_count; i++) {
         xfw_measured_free(&replays->processes[i].alone);
-        replays->processes[i] =
-            (struct xfw_replayed_process){.threads = replays->processes[i].threads};
+        replays->processes[i] = (struct xfw_replayed_process){0};
     }
 }
 
 /* ---- one walk -------------------------------------------------------------------------------- */
-
-/* Threads are in turn by how much earlier they are than in the run unchanged (turns.h). */
-static void find_alone(struct xfw_walk *walk)
-{
-    bool asked = !walk->replays->played || walk->at->threads;
-    walk->alone_player = NULL;
-    walk->alone_is_way = false;
-    if (walk->together)
-        return;
-    for (size_t i = 0; i < walk->count; i++)
-        if (is_alone(walk->variants[i].way))
-            walk->alone_player = walk->variants[i].player;
-    walk->alone_is_way = walk->alone_player != NULL;
-    if (!walk->alone_is_way && asked)
-        walk->alone_player = xfw_player_new(walk->process, NULL, 0, XFW_LIKELY);
-}
 
 void xfw_walk_begin(void *self, struct xfa_process *process)
 {
@@ -117,15 +100,14 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
         if (tap)
             tap->process(tap->self, process);
     }
-    find_alone(walk);
 }
 
 static void play_way(const struct xfw_walk *walk, size_t i)
 {
     const struct xfw_variant *v = &walk->variants[i];
     const struct xfw_op *ops = v->way->recording ? walk->at_hand.ops : walk->at_hand.alone;
-    if (!walk->alone_played || v->player != walk->alone_player)
-        xfw_turns_play(&walk->at_hand.turns, ops, v->player, v->way->count == 0 || walk->together);
+    for (size_t k = 0; k < walk->at_hand.count; k++)
+        xfw_player_op(v->player, &ops[k]);
 }
 
 static void make_alone(struct xfw_batch *batch)
@@ -134,7 +116,6 @@ static void make_alone(struct xfw_batch *batch)
         memcpy(batch->alone, batch->ops, batch->count * sizeof *batch->ops);
     for (size_t i = 0; i < batch->count; i++)
         xfw_op_alone(&batch->alone[i]);
-    xfw_turns_of(&batch->turns, batch->alone, batch->count);
 }
 
 /* The next ops of the process that were kept. */
@@ -176,22 +157,11 @@ static void find_sites(const struct xfw_walk *walk)
     }
 }
 
-/* Others are in turn by it; of one thread, it is a way like any other. */
-static void play_alone(struct xfw_walk *walk)
-{
-    struct xfw_batch *batch = &walk->at_hand;
-    walk->at->threads = walk->at->threads || !batch->turns.plain;
-    walk->alone_played = walk->alone_player && (!batch->turns.plain || !walk->alone_is_way);
-    if (walk->alone_played)
-        xfw_turns_alone(&batch->turns, batch->alone, walk->alone_player);
-}
-
 /* Ways have nothing in common that any of them changes: side by side. */
 static void play_batch(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_sites(walk);
-    play_alone(walk);
     xfa_crew_do(walk->replays->crew, play_or_fetch, walk, 1 + walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
         struct xfw_variant *v = &walk->variants[i];
@@ -260,8 +230,6 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     end_ranges(walk, ranges);
     for (size_t i = 0; i < walk->count; i++)
         end_way(walk, &walk->variants[i], begun, end_ns);
-    if (!walk->alone_is_way)
-        xfw_player_free(walk->alone_player);
 }
 
 static bool reopen(struct xfw_walk *walk, struct xfa_process *process)

@@ -97,13 +97,6 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 
 /* A thread that nothing is known to have started begins as recorded, as much earlier as the first
  * thread is ahead of its own record. */
-static double starts(const struct xfw_schedule *schedule, const struct xfw_op *op)
-{
-    const struct thread *first = schedule->threads;
-    double ahead = first && first->begun ? first->recorded - first->now : 0;
-    return op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
-}
-
 static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     if (op->thread >= schedule->thread_count)
@@ -112,8 +105,10 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
                       op->thread, sizeof *schedule->threads);
     struct thread *thread = &schedule->threads[op->thread];
     if (!thread->begun) {
-        thread->now = starts(schedule, op);
+        const struct thread *first = &schedule->threads[0];
+        double ahead = first->begun ? first->recorded - first->now : 0;
         thread->begun = true;
+        thread->now = op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
     }
     return thread;
 }
@@ -438,19 +433,6 @@ double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t even
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
-}
-
-double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread)
-{
-    return thread < schedule->thread_count ? schedule->threads[thread].call : 0;
-}
-
-double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op)
-{
-    if (op->thread < schedule->thread_count && schedule->threads[op->thread].begun)
-        return begins(schedule, &schedule->threads[op->thread], op);
-    const struct thread thread = {.begun = true, .now = starts(schedule, op)};
-    return begins(schedule, &thread, op);
 }
 
 double xfw_schedule_last_call(const struct xfw_schedule *schedule)

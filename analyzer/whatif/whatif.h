@@ -39,7 +39,7 @@
  *              best. What recording added goes (xfw_op_alone()), each way gets a copy of the op,
  *              and its changes alter, drop or insert ops in their order (player.c, change.h,
  *              changes/). All ways are played side by side, on all processors, batch by batch
- *              (replays.c), threads by turns (turns.c).
+ *              (replays.c).
  *   scheduled  schedule.c computes when the call and the work begin and end; streams.c knows when
  *              the work before it in streams and events is done.
  *   tapped     A tap receives the scheduled op (player.h), and the op is forgotten.
