@@ -351,7 +351,16 @@ static void test_for_comparison(void **state)
     struct xfw_change *change =
         xfw_change_dataflow(&run.analysis, &(struct xfw_dataflow_terms){.buffers = 1});
     assert_true(change->for_comparison);
+    assert_false(change->idle); /* there are copies that block */
     xfw_change_free(change);
+    for (size_t i = 0; i < CLASSES; i++)
+        xfa_class_at(&run.analysis.classes, i)->key.row.async = i != PAGEABLE_UP;
+    for (unsigned buffers = 1; buffers <= 2; buffers++) {
+        change =
+            xfw_change_dataflow(&run.analysis, &(struct xfw_dataflow_terms){.buffers = buffers});
+        assert_int_equal(change->idle, buffers == 1);
+        xfw_change_free(change);
+    }
     finish(&run);
 }
 

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("blocking-copies-are-not-compared", "analyzer/whatif/changes/overlap.c",
+      "        idle = row->async || xfa_row_pageable(row);",
+      "        idle = row->async || !xfa_row_pageable(row);",
+      "streams are advised where a copy that does not block saves as much",
+      "analyzer-whatif_dataflow_test"),
     M("small-copies-are-cut", "analyzer/whatif/changes/split.c",
       "        if (can_cut(split, xfa_class_at(&analysis->classes, i), figures->largest))",
       "        if (can_cut(split, xfa_class_at(&analysis->classes, i), figures->smallest))",
