@@ -11,6 +11,7 @@
 #include "analyzer/analyze_steps.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/pager.h"
+#include "analyzer/plan/plan.h"
 #include "analyzer/remeasure/play_run.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"
@@ -240,6 +241,27 @@ static void finish_timeline(struct reading *reading, const struct xfa_findings *
     free_set(&set);
 }
 
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* 0, or -1 after a line on stderr. */
+static int write_plan(const struct reading *reading, const struct xfa_findings *findings)
+{
+    struct xfa_output output;
+    if (xfa_output_open(&output, reading->options->plan) != 0)
+        return -1;
+    struct xfa_apply_plan *plan = xfa_apply_plan_of(reading->analysis, findings);
+    xfa_apply_plan_write(plan, output.stream);
+    size_t steps = plan->step_count, chosen = xfa_apply_plan_chosen(plan);
+    xfa_apply_plan_free(plan);
+    if (xfa_output_close(&output) != 0)
+        return -1;
+    xfc_print(stderr,
+              "xferscope analyze: %s: %zu step%s, %zu of them to be carried out: "
+              "xferscope apply --plan %s -- COMMAND\n",
+              reading->options->plan, steps, steps == 1 ? "" : "s", chosen, reading->options->plan);
+    return 0;
+}
+
 /* ---- the report ------------------------------------------------------------------------------ */
 
 /* Writes the report to memory, and shows it through the pager; directly where that cannot be
@@ -309,6 +331,8 @@ static int report(struct reading *reading, struct xfa_findings *findings)
         finish_timeline(reading, findings);
     say_losses(reading->analysis);
     xfa_analyze_needless(&reading->options->answers);
+    if (reading->options->plan && write_plan(reading, findings) != 0)
+        return XFA_OUTPUT;
     return write_report(reading, findings);
 }
 

@@ -56,6 +56,9 @@ const char xfa_analyze_usage[] =
     "                       answer a question of the report (again for more): with yes what the\n"
     "                       finding would save is computed as if that were known, with no it is\n"
     "                       left out; or a file with such a line for each answer\n"
+    "      --plan FILE      write what the advice would do as a plan, too, to be read, edited and\n"
+    "                       carried out (xferscope apply --plan FILE); with --compare read it:\n"
+    "                       what it predicted, what was applied, what was measured\n"
     "      --memory BYTES   keep so much of the run in memory for its replays (K, M, G;\n"
     "                       without it 512M)\n"
     "      --color WHEN     auto (default: on a terminal, without NO_COLOR), always or never\n"
@@ -98,7 +101,8 @@ enum {
     OPEN,
     GATE,
     GATE_WRITE,
-    ASSUME
+    ASSUME,
+    PLAN
 };                /* options without a letter */
 #define OPERAND 1 /* getopt's value for an operand */
 
@@ -307,6 +311,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return 0;
     case GATE:
         return set_file(&options->gate, value, "--gate lacks a file name");
+    case PLAN:
+        return set_file(&options->plan, value, "--plan lacks a file name");
     case GATE_WRITE:
         return set_file(&options->gate_write, value, "--gate-write lacks a file name");
     case ':':
@@ -362,6 +368,10 @@ static int check(const struct xfa_analyze_options *options)
                      options->filter.kind);
     if (options->per_transfer && options->play)
         return wrong("--per-transfer is of a run as it was: it knows no --replay=run", NULL);
+    if (options->per_transfer && options->plan)
+        return wrong("--per-transfer looks for no findings: it knows no --plan", NULL);
+    if (options->plan && strcmp(options->plan, "-") == 0)
+        return wrong("--plan takes the name of a file: the report goes to standard output", NULL);
     if (options->per_transfer && options->answers.count)
         return wrong("--per-transfer looks for no findings: it knows no --assume", NULL);
     if (options->limited && !options->replay && !options->play)
@@ -395,6 +405,8 @@ static int check_gate(const struct xfa_analyze_options *options)
     if (options->compare || options->per_transfer || options->replay || options->play)
         return wrong("--gate is of one run as it was: no --compare, --per-transfer and --replay",
                      NULL);
+    if (options->plan)
+        return wrong("a gate is of what is: no --plan", NULL);
     if (filter->site || filter->kind || filter->ranks)
         return wrong("a gate is of all sites: no --site, --kind and --rank", NULL);
     if (options->gate && filter->phase)
@@ -404,16 +416,25 @@ static int check_gate(const struct xfa_analyze_options *options)
     return 0;
 }
 
-/* The output must not replace an input. */
-static int check_output(const struct xfa_analyze_options *options)
+/* What is written must not replace an input. */
+static int check_written(const struct xfa_analyze_options *options, const char *output)
 {
-    const char *output = options->gate_write ? options->gate_write : options->output;
     const char *lost = xfa_output_replaces(output, options->traces, options->trace_count);
     if (!lost)
         lost = xfa_output_replaces(output, &options->profile, 1);
     if (!lost)
         lost = xfa_output_replaces(output, &options->gate, 1);
     return lost ? wrong("--output would replace what is read", lost) : 0;
+}
+
+static int check_output(const struct xfa_analyze_options *options)
+{
+    const char *output = options->gate_write ? options->gate_write : options->output;
+    if (options->plan && output && strcmp(options->plan, output) == 0)
+        return wrong("--plan and --output name the same file", output);
+    if (options->plan && !options->compare && check_written(options, options->plan) != 0)
+        return -1;
+    return check_written(options, output);
 }
 
 /* Checks --compare and its options; sets where --to would be for two runs. */
@@ -465,6 +486,7 @@ static const struct option longs[] = {
     {"gate", required_argument, NULL, GATE},
     {"gate-write", required_argument, NULL, GATE_WRITE},
     {"assume", required_argument, NULL, ASSUME},
+    {"plan", required_argument, NULL, PLAN},
     {"compare", no_argument, NULL, COMPARE},
     {"to", no_argument, NULL, TO},
     {"fail-on", required_argument, NULL, FAIL_ON},

@@ -6,11 +6,14 @@
 #include "analyzer/analyze_steps.h"
 #include "analyzer/analyzer.h"
 #include "analyzer/base/alloc.h"
+#include "analyzer/plan/plan.h"
+#include "common/text.h"
 
 /* Both sides, run by run: of each only its snapshot is kept (compare/snapshot.h). */
 struct comparing {
     struct xfa_analyze_options *options;
     struct xfa_machine_profile machine;
+    struct xfa_apply_plan *plan; /* NULL: none */
     bool lossy;
 };
 
@@ -95,6 +98,8 @@ static int compare(const struct comparing *c, struct xfa_snapshot **before, size
     if (m == 0 || n == 0)
         return XFA_NOTHING;
     struct xfa_comparison *comparison = xfa_compare(before, m, after, n, c->options->fail_on);
+    if (c->plan)
+        xfa_apply_plan_compare(c->plan, comparison);
     for (size_t i = 0; i < comparison->warning_count; i++)
         xfa_analyze_complain(comparison->warnings[i]);
     xfa_analyze_needless(&c->options->answers);
@@ -107,6 +112,12 @@ int xfa_compare_command(struct xfa_analyze_options *options)
 {
     struct comparing c = {.options = options};
     struct xfa_snapshot *before[XFA_COMPARED_RUNS], *after[XFA_COMPARED_RUNS];
+    char error[512];
+    c.plan = options->plan ? xfa_apply_plan_read(options->plan, error, sizeof error) : NULL;
+    if (options->plan && !c.plan) {
+        xfc_print(stderr, "xferscope analyze: --plan %s: %s\n", options->plan, error);
+        return XFA_USAGE;
+    }
     xfa_analyze_profile(&c.machine, options);
     c.lossy = c.machine.problem;
     size_t m = take_side(&c, options->traces, options->before, before);
@@ -117,6 +128,7 @@ int xfa_compare_command(struct xfa_analyze_options *options)
         xfa_snapshot_free(before[--m]);
     while (n > 0)
         xfa_snapshot_free(after[--n]);
+    xfa_apply_plan_free(c.plan);
     xfa_machine_profile_free(&c.machine);
     return status;
 }

@@ -224,6 +224,11 @@ void xfa_comparison_free(struct xfa_comparison *comparison)
     for (size_t i = 0; i < comparison->warning_count; i++)
         free(comparison->warnings[i]);
     free(comparison->warnings);
+    for (size_t i = 0; i < comparison->step_count; i++) {
+        free(comparison->steps[i].finding);
+        free(comparison->steps[i].site);
+    }
+    free(comparison->steps);
     free(comparison->findings);
     free(comparison->payoffs);
     free(comparison->phases);

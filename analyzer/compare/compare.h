@@ -58,6 +58,17 @@ struct xfa_payoff {
     enum xfa_paid paid;
 };
 
+/* A step of a plan that the runs after carried out. */
+struct xfa_compared_step {
+    unsigned number; /* in the plan, from 1 on */
+    char *finding, *site;
+    size_t sites;                             /* the first is named */
+    struct xfw_saving predicted;              /* ns; NAN: not known */
+    uint64_t asked, done, checked, different; /* in the middle run: of its calls, carried out */
+    double applied_ns;                        /* saved by those, as the run's own trials say */
+    double before_ns, after_ns; /* of the transfers at its sites; NAN: there are none */
+};
+
 struct xfa_comparison {
     struct xfa_side before, after;
     bool repeated;          /* there are enough runs for a statistical test of noise */
@@ -72,6 +83,9 @@ struct xfa_comparison {
     enum xfa_predicted predicted;
     struct xfa_payoff *payoffs; /* of the run, then of phases; none where nothing was followed */
     size_t payoff_count;
+    bool planned; /* there is a plan: steps are what was to be carried out of it */
+    struct xfa_compared_step *steps;
+    size_t step_count;
     char **warnings; /* a line each */
     size_t warning_count;
     double limit;             /* relative: more than so much slower fails; NAN: no limit */

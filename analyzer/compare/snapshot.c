@@ -227,6 +227,19 @@ static void take_machine(struct xfa_snapshot *taken, const struct xfa_analysis *
     }
 }
 
+static void take_applied(struct xfa_snapshot *taken, const struct xfa_run *run)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < run->process_count; i++) {
+        const struct xfa_process *process = run->processes[i];
+        taken->applied =
+            xfa_room(taken->applied, &capacity, taken->applied_count + process->applied_count + 1,
+                     sizeof *taken->applied);
+        for (size_t k = 0; k < process->applied_count; k++)
+            taken->applied[taken->applied_count++] = process->applied[k];
+    }
+}
+
 struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
                                      const struct xfa_findings *findings,
                                      const struct xfa_times *times)
@@ -236,6 +249,7 @@ struct xfa_snapshot *xfa_snapshot_of(const struct xfa_analysis *analysis,
     take_rows(taken, analysis, times);
     take_findings(taken, findings);
     take_measures(taken, analysis, times);
+    take_applied(taken, analysis->run);
     return taken;
 }
 
@@ -279,5 +293,6 @@ void xfa_snapshot_free(struct xfa_snapshot *taken)
     free(taken->rows);
     free(taken->findings);
     free(taken->phases);
+    free(taken->applied);
     free(taken);
 }

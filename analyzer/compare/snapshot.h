@@ -77,6 +77,8 @@ struct xfa_snapshot {
     size_t row_count;
     struct xfa_snapshot_finding *findings;
     size_t finding_count;
+    struct xfa_applied *applied; /* of all its processes */
+    size_t applied_count;
     struct xfa_snapshot_phase *phases;
     size_t phase_count;
     bool savings_known;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/files.h"
 #include "analyzer/base/json.h"
+#include "analyzer/base/json_read.h"
 #include "analyzer/base/path.h"
 
 #define SCHEMA "xferscope-gate"
@@ -31,83 +31,38 @@ const char *xfa_gate_title(enum xfa_gate_rule rule)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-struct reader {
-    char *error; /* empty: none so far; the first one stays */
-    size_t error_bytes;
-    const char *list; /* what is read: "sites", "exceptions"; NULL: the gate itself */
-    size_t item;      /* its place, from 1 on */
-};
-
-static void fail(struct reader *r, const char *key, const char *wanted)
-{
-    if (*r->error)
-        return;
-    if (r->list)
-        snprintf(r->error, r->error_bytes, "%s, number %zu: \"%s\" is to be %s", r->list, r->item,
-                 key, wanted);
-    else
-        snprintf(r->error, r->error_bytes, "\"%s\" is to be %s", key, wanted);
-}
-
-/* NULL when it is null or not there; an error when it is no text. */
-static char *text_of(struct reader *r, const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!value || json_is_null(value))
-        return NULL;
-    if (!json_is_string(value))
-        fail(r, key, "a text, or null");
-    return json_is_string(value) ? xfa_text(json_string_value(value)) : NULL;
-}
-
-static char *needed_text(struct reader *r, const json_t *object, const char *key)
-{
-    char *text = text_of(r, object, key);
-    if (!text)
-        fail(r, key, "a text");
-    return text;
-}
-
-static uint64_t count_of(struct reader *r, const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        fail(r, key, "a number, 0 or more");
-    return json_is_integer(value) ? (uint64_t)json_integer_value(value) : 0;
-}
-
-static int16_t gpu_of(struct reader *r, const json_t *object, const char *key)
+static int16_t gpu_of(struct xfa_json_reader *r, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     if (!value || json_is_null(value))
         return -1;
     if (!json_is_integer(value) || json_integer_value(value) < 0 ||
         json_integer_value(value) > INT16_MAX)
-        fail(r, key, "a number of a GPU, or null");
+        xfa_json_fail(r, key, "a number of a GPU, or null");
     return (int16_t)json_integer_value(value);
 }
 
 /* The number of a term; `count` of them have words. */
-static uint8_t term_of(struct reader *r, const json_t *object, const char *key,
+static uint8_t term_of(struct xfa_json_reader *r, const json_t *object, const char *key,
                        const char *(*word_of)(unsigned), unsigned count)
 {
     const char *word = json_string_value(json_object_get(object, key));
     for (unsigned i = 0; word && i < count; i++)
         if (strcmp(word_of(i), word) == 0)
             return (uint8_t)i;
-    fail(r, key, "a word as in a report (H2D; pageable, pinned, device)");
+    xfa_json_fail(r, key, "a word as in a report (H2D; pageable, pinned, device)");
     return 0;
 }
 
-static void read_site(struct reader *r, const json_t *item, struct xfa_snapshot_row *site)
+static void read_site(struct xfa_json_reader *r, const json_t *item, struct xfa_snapshot_row *site)
 {
     const json_t *asked = json_object_get(item, "async");
     struct xfa_row_key *key = &site->key;
-    site->place.text = needed_text(r, item, "site");
-    site->place.function = text_of(r, item, "function");
-    site->place.file = text_of(r, item, "file");
-    site->place.line = json_object_get(item, "line") ? count_of(r, item, "line") : 0;
-    site->called = needed_text(r, item, "call");
+    site->place.text = xfa_json_needed_text_of(r, item, "site");
+    site->place.function = xfa_json_text_of(r, item, "function");
+    site->place.file = xfa_json_text_of(r, item, "file");
+    site->place.line = json_object_get(item, "line") ? xfa_json_count_of(r, item, "line") : 0;
+    site->called = xfa_json_needed_text_of(r, item, "call");
     key->direction = term_of(r, item, "direction", xft_direction_word, XFT_DIRECTION_COUNT);
     key->src_mem = term_of(r, item, "src_memory", xft_memory_word, XFT_MEMORY_COUNT);
     key->dst_mem = term_of(r, item, "dst_memory", xft_memory_word, XFT_MEMORY_COUNT);
@@ -115,9 +70,9 @@ static void read_site(struct reader *r, const json_t *item, struct xfa_snapshot_
     key->dst_gpu = gpu_of(r, item, "dst_device");
     key->async = json_is_true(asked);
     if (!json_is_boolean(asked))
-        fail(r, "async", "true or false");
-    site->transfers = count_of(r, item, "transfers");
-    site->bytes = count_of(r, item, "bytes");
+        xfa_json_fail(r, "async", "true or false");
+    site->transfers = xfa_json_count_of(r, item, "transfers");
+    site->bytes = xfa_json_count_of(r, item, "bytes");
     site->time = (struct xfa_sample){NAN, NAN, NAN};
     site->gbps = site->lost_ns = NAN;
 }
@@ -131,61 +86,52 @@ static int rule_of(const char *word)
     return -1;
 }
 
-static void read_exception(struct reader *r, const json_t *item, struct xfa_gate_exception *one)
+static void read_exception(struct xfa_json_reader *r, const json_t *item,
+                           struct xfa_gate_exception *one)
 {
     const json_t *list = json_object_get(item, "rules"), *word;
     size_t i;
-    one->site = needed_text(r, item, "site");
-    one->why = text_of(r, item, "why");
+    one->site = xfa_json_needed_text_of(r, item, "site");
+    one->why = xfa_json_text_of(r, item, "why");
     if (!json_is_array(list))
-        fail(r, "rules", "a list of words");
+        xfa_json_fail(r, "rules", "a list of words");
     json_array_foreach(list, i, word)
     {
         int found = rule_of(json_string_value(word));
         if (found < 0)
-            fail(r, "rules", "a list of new-site, blocking, pageable, calls, bytes");
+            xfa_json_fail(r, "rules", "a list of new-site, blocking, pageable, calls, bytes");
         else
             one->rules[found] = true;
     }
 }
 
-static void read_rules(struct reader *r, const json_t *object, struct xfa_gate *gate)
+static void read_rules(struct xfa_json_reader *r, const json_t *object, struct xfa_gate *gate)
 {
     const char *key;
     json_t *value; /* as the macro wants it */
     for (int i = 0; i < XFA_GATE_RULE_COUNT; i++)
         gate->rules[i] = true;
     if (object && !json_is_object(object))
-        fail(r, "rules", "an object");
+        xfa_json_fail(r, "rules", "an object");
     json_object_foreach((json_t *)object, key, value)
     {
         int found = rule_of(key);
         if (found < 0 || !json_is_boolean(value))
-            fail(r, key, "a rule (new-site, blocking, pageable, calls, bytes) with true or false");
+            xfa_json_fail(r, key,
+                          "a rule (new-site, blocking, pageable, calls, bytes) with true or false");
         else
             gate->rules[found] = json_is_true(value);
     }
 }
 
-/* The list's length; its items are read by the caller. */
-static size_t list_of(struct reader *r, const json_t *root, const char *key, const json_t **list)
-{
-    *list = json_object_get(root, key);
-    r->list = NULL;
-    if (*list && !json_is_array(*list))
-        fail(r, key, "a list");
-    r->list = key;
-    return json_array_size(*list);
-}
-
-static void read_lists(struct reader *r, const json_t *root, struct xfa_gate *gate)
+static void read_lists(struct xfa_json_reader *r, const json_t *root, struct xfa_gate *gate)
 {
     const json_t *list;
-    size_t count = list_of(r, root, "sites", &list);
+    size_t count = xfa_json_list_of(r, root, "sites", &list);
     gate->sites = xfa_alloc((count + 1) * sizeof *gate->sites);
     for (r->item = 1; r->item <= count && !*r->error; r->item++)
         read_site(r, json_array_get(list, r->item - 1), &gate->sites[gate->site_count++]);
-    count = list_of(r, root, "exceptions", &list);
+    count = xfa_json_list_of(r, root, "exceptions", &list);
     gate->exceptions = xfa_alloc((count + 1) * sizeof *gate->exceptions);
     for (r->item = 1; r->item <= count && !*r->error; r->item++)
         read_exception(r, json_array_get(list, r->item - 1),
@@ -193,7 +139,7 @@ static void read_lists(struct reader *r, const json_t *root, struct xfa_gate *ga
     r->list = NULL;
 }
 
-static void read_gate(struct reader *r, const json_t *root, struct xfa_gate *gate)
+static void read_gate(struct xfa_json_reader *r, const json_t *root, struct xfa_gate *gate)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));
     const json_t *more = json_object_get(root, "more_percent");
@@ -202,36 +148,25 @@ static void read_gate(struct reader *r, const json_t *root, struct xfa_gate *gat
         return;
     }
     if (json_integer_value(json_object_get(root, "version")) != VERSION)
-        fail(r, "version", "1: another version of xferscope made this gate");
-    gate->program = text_of(r, root, "program");
-    gate->phase = text_of(r, root, "phase");
+        xfa_json_fail(r, "version", "1: another version of xferscope made this gate");
+    gate->program = xfa_json_text_of(r, root, "program");
+    gate->phase = xfa_json_text_of(r, root, "phase");
     gate->more = more ? json_number_value(more) / 100 : 0;
     if (more && (!json_is_number(more) || !(gate->more >= 0)))
-        fail(r, "more_percent", "a number, 0 or more");
+        xfa_json_fail(r, "more_percent", "a number, 0 or more");
     read_rules(r, json_object_get(root, "rules"), gate);
     read_lists(r, root, gate);
 }
 
 struct xfa_gate *xfa_gate_read(const char *path, char *error, size_t error_bytes)
 {
-    struct reader r = {.error = error, .error_bytes = error_bytes};
-    const char *why = NULL;
-    size_t bytes;
-    json_error_t problem;
-    char *text = xfa_read_whole(path, MOST_BYTES, &bytes, &why);
-    *error = '\0';
-    if (!text) {
-        snprintf(error, error_bytes, "%s", why);
+    struct xfa_json_reader r = {.error = error, .error_bytes = error_bytes};
+    json_t *root = xfa_json_read(&r, path, MOST_BYTES);
+    if (!root)
         return NULL;
-    }
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
     struct xfa_gate *gate = xfa_alloc(sizeof *gate);
-    if (root)
-        read_gate(&r, root, gate);
-    else
-        snprintf(error, error_bytes, "line %d: %s", problem.line, problem.text);
+    read_gate(&r, root, gate);
     json_decref(root);
-    free(text);
     if (!*error)
         return gate;
     xfa_gate_free(gate);

@@ -227,6 +227,7 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
     take_periods(process, xfa_periods_of(trace));
     xfa_process_take_trace(process, trace);
     take_costs(process);
+    process->applied = xfa_applied_of(trace, &process->applied_count);
     return process;
 }
 
@@ -282,6 +283,7 @@ void xfa_process_free(struct xfa_process *process)
     free(process->checks_failed);
     free(process->job);
     free(process->job_step);
+    free(process->applied);
     free(process->clock);
     free(process->rank.world);
     free(process->rank.launcher);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analyzer/read/read.h"
+#include "analyzer/run/applied.h"
 #include "analyzer/run/periods.h"
 #include "analyzer/run/site.h"
 #include "xferscope/losses.h"
@@ -73,8 +74,10 @@ struct xfa_process {
     char *machine_id;
     char *recording; /* META run: the same in what one `xferscope record` recorded; NULL: not in the
                         trace */
-    char *checks_failed;  /* of the recorder's own, and which; NULL: none */
-    char *job, *job_step; /* of the batch system; NULL: none */
+    char *checks_failed;         /* of the recorder's own, and which; NULL: none */
+    char *job, *job_step;        /* of the batch system; NULL: none */
+    struct xfa_applied *applied; /* what was carried out of the advice */
+    size_t applied_count;
     struct xfa_rank rank;
     struct xfa_cost costs[XFA_EVENT_KINDS];
     int minor;                   /* of its file's format, 1.N; -1: not known */

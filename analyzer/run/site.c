@@ -214,6 +214,8 @@ static void place(struct xfa_shelf *shelf, struct xfa_frame *frame, const struct
     frame->offset = module ? address - module->bias : 0;
     if (module && !frame->module)
         frame->module = shelf_text(shelf, module->path, strlen(module->path), TEXT_PLAIN);
+    if (module)
+        frame->build_id = shelf_text(shelf, module->build_id, strlen(module->build_id), TEXT_PLAIN);
 }
 
 #define MAX_INLINED 64
@@ -306,8 +308,7 @@ static bool may_call(const struct xfa_frame *frame, bool python)
                   : xfa_layer(frame) == XFA_LAYER_PROGRAM && !interpreter(frame);
 }
 
-/* Index of the frame that calls the chosen one, where both are the program's; -1: there is none. */
-static int caller_of(const struct xfa_site *site)
+int xfa_site_caller(const struct xfa_site *site)
 {
     bool python = site->chosen >= 0 && python_frame(&site->frames[site->chosen]);
     if (site->chosen < 0 || site->autograd || !may_call(&site->frames[site->chosen], python))
@@ -336,7 +337,7 @@ static uint64_t identity_of_line(const struct xfa_site *site)
  * that warms up and the loop behind it do. */
 static uint64_t identity(const struct xfa_site *site)
 {
-    int caller = caller_of(site);
+    int caller = xfa_site_caller(site);
     if (caller < 0)
         return site->line;
     const struct xfa_frame *frame = &site->frames[caller];
@@ -398,7 +399,7 @@ static char *site_text(const struct xfa_site *site)
 /* NULL: nobody is to be named. */
 static char *text_with_caller(const struct xfa_site *site)
 {
-    int caller = caller_of(site);
+    int caller = xfa_site_caller(site);
     if (caller < 0)
         return NULL;
     const char *function = site->frames[caller].function;

@@ -44,11 +44,12 @@ enum xfa_dialect {
 
 struct xfa_frame {
     uint64_t address;
-    const char *function; /* NULL = not known, as are file and module; the shelf's */
+    const char *function; /* NULL = not known, as are file, module and build id; the shelf's */
     const char *file;
-    uint32_t line;      /* 0 = not known */
-    const char *module; /* path */
-    uint64_t offset;    /* of the address in the module's ELF file */
+    uint32_t line;        /* 0 = not known */
+    const char *module;   /* path */
+    const char *build_id; /* of the module, hexadecimal */
+    uint64_t offset;      /* of the address in the module's ELF file */
 };
 
 struct xfa_site {
@@ -77,6 +78,9 @@ struct xfa_site *xfa_site_new(struct xfa_shelf *shelf, const struct xfa_trace *t
 void xfa_site_free(struct xfa_site *site);
 /* Its text names its caller, if it has one. */
 void xfa_site_name_caller(struct xfa_site *site);
+
+/* Index of the frame that calls the chosen one, where both are the program's; -1: there is none. */
+int xfa_site_caller(const struct xfa_site *site);
 
 /* The line and identity that the site of a stack would have. */
 struct xfa_site_identity {

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 PAGES = {"report.schema.json": "report-format.md", "comparison.schema.json": "report-format.md",
-         "gate.schema.json": "gate.md", "profile.schema.json": "profile-format.md"}
+         "gate.schema.json": "gate.md", "plan.schema.json": "plan.md", "profile.schema.json": "profile-format.md"}
 
 
 def fields(schema):

@@ -240,6 +240,30 @@ static json_t *limit_json(const struct xfa_comparison *c)
     return json;
 }
 
+static json_t *step_json(const struct xfa_compared_step *step)
+{
+    json_t *json = json_object();
+    set(json, "step", json_integer(step->number));
+    set(json, "finding", xfa_json_text(step->finding));
+    set(json, "site", xfa_json_text(step->site));
+    set(json, "predicted_s", xfa_saving_json(&step->predicted));
+    set(json, "asked", xfa_json_count(step->asked));
+    set(json, "done", xfa_json_count(step->done));
+    set(json, "different", xfa_json_count(step->different));
+    set(json, "applied_s", step->done ? xfa_json_seconds(step->applied_ns) : json_null());
+    set(json, "before_s", xfa_json_seconds(step->before_ns));
+    set(json, "after_s", xfa_json_seconds(step->after_ns));
+    return json;
+}
+
+static json_t *steps_json(const struct xfa_comparison *c)
+{
+    json_t *json = json_array();
+    for (size_t i = 0; i < c->step_count; i++)
+        json_array_append_new(json, step_json(&c->steps[i]));
+    return json;
+}
+
 json_t *xfa_comparison_json(const struct xfa_comparison *comparison, const struct xfa_view *view)
 {
     json_t *json = json_object(), *warnings = json_array();
@@ -255,6 +279,8 @@ json_t *xfa_comparison_json(const struct xfa_comparison *comparison, const struc
     set(json, "run", measures_json(comparison));
     set(json, "phases", phases_json(comparison));
     set(json, "advice", advice_json(comparison));
+    if (comparison->planned)
+        set(json, "plan", steps_json(comparison));
     set(json, "findings", findings_json(comparison));
     set(json, "transfers", rows_json(comparison, view));
     return json;

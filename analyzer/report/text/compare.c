@@ -1,10 +1,13 @@
 /* A comparison for people. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/report/compared.h"
+#include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 #include "common/text.h"
 
@@ -140,6 +143,59 @@ static void write_payoffs(const struct xfa_comparison *c, const struct xfa_view 
     }
 }
 
+/* "97 of 100 calls (12.1 ms by its own trials)" */
+static char *applied_text(const struct xfa_compared_step *step)
+{
+    char saved[XFA_UNIT_CHARS + 1];
+    if (step->asked == 0)
+        return xfa_text("not told, or no call came from its sites");
+    char *text = xfa_print("%" PRIu64 " of %" PRIu64 " calls", step->done, step->asked);
+    if (step->done)
+        text = xfa_append(text, " (saved %s by the run's own trials)",
+                          xfa_signed_time_text(saved, step->applied_ns));
+    if (step->different)
+        text = xfa_append(text, ", %" PRIu64 " different: it was given up", step->different);
+    return text;
+}
+
+static char *measured_text(const struct xfa_compared_step *step)
+{
+    char before[XFA_UNIT_CHARS], after[XFA_UNIT_CHARS];
+    if (isnan(step->before_ns) || isnan(step->after_ns))
+        return xfa_text("of transfers at its sites nothing is known; see the run");
+    return xfa_print("%s -> %s in transfers at its sites", xfa_time_text(before, step->before_ns),
+                     xfa_time_text(after, step->after_ns));
+}
+
+static void write_step(const struct xfa_compared_step *step, int width, FILE *out)
+{
+    char likely[XFA_UNIT_CHARS + 1];
+    bool known = xfw_saving_known(&step->predicted) == XFW_KNOWN;
+    char *bounds = known ? xfa_bounds_text(&step->predicted) : NULL;
+    char *applied = applied_text(step), *measured = measured_text(step);
+    char *more = step->sites > 1 ? xfa_print(" and %zu more", step->sites - 1) : xfa_text("");
+    xfa_write_fact(out, width, "step", "%u, %s: %s%s", step->number, step->finding, step->site,
+                   more);
+    xfa_write_fact(out, width, "predicted", "%s%s%s",
+                   known ? xfa_signed_time_text(likely, step->predicted.likely) : "not known",
+                   known ? ", " : "", known ? bounds : "");
+    xfa_write_fact(out, width, "applied", "%s", applied);
+    xfa_write_fact(out, width, "measured", "%s", measured);
+    free(bounds);
+    free(applied);
+    free(measured);
+    free(more);
+}
+
+static void write_plan(const struct xfa_comparison *c, const struct xfa_view *view, FILE *out)
+{
+    xfa_write_title(view, out, "The plan: predicted, applied, measured");
+    if (c->step_count == 0)
+        fputs("  no step of it was to be carried out\n", out);
+    for (size_t i = 0; i < c->step_count; i++)
+        write_step(&c->steps[i], view->width, out);
+}
+
 static void write_findings(const struct xfa_comparison *c, const struct xfa_view *view, FILE *out)
 {
     int width = view->width;
@@ -257,6 +313,8 @@ void xfa_write_comparison(const struct xfa_comparison *comparison, const struct 
     write_run(comparison, view, out);
     if (comparison->payoff_count)
         write_payoffs(comparison, view, out);
+    if (comparison->planned)
+        write_plan(comparison, view, out);
     write_findings(comparison, view, out);
     write_rows(comparison, view, out);
 }

@@ -1,0 +1,225 @@
+/* A plan as made of a run. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/path.h"
+#include "analyzer/plan/plan.h"
+#include "analyzer/report/described.h"
+
+/* ---- what carries a remedy out --------------------------------------------------------------- */
+
+/* What carries out the remedy of a finding in one direction, or why nothing does. Remedies that are
+ * not named change the program itself. */
+static const struct carrier {
+    enum xfa_remedy_kind remedy;
+    bool to_host;
+    enum xft_plan_class by;
+    const char *why_not;
+} carriers[] = {
+    {XFA_REMEDY_KEEP, false, XFT_PLAN_LEAVE_OUT, NULL},
+    {XFA_REMEDY_KEEP, true, XFT_PLAN_NOTHING,
+     "a copy to the host is always made: the program may have written there"},
+    {XFA_REMEDY_ALLOCATE_ONCE, false, XFT_PLAN_POOL, NULL},
+    {XFA_REMEDY_ALLOCATE_ONCE, true, XFT_PLAN_NOTHING,
+     "apply keeps page-locked memory without a plan"},
+    {XFA_REMEDY_PIN, false, XFT_PLAN_NOTHING, "apply copies pageable memory faster without a plan"},
+    {XFA_REMEDY_PIN, true, XFT_PLAN_NOTHING, "apply copies pageable memory faster without a plan"},
+    {XFA_REMEDY_STAGE, false, XFT_PLAN_NOTHING, "apply does so without a plan"},
+    {XFA_REMEDY_STAGE, true, XFT_PLAN_NOTHING, "apply does so without a plan"},
+    {XFA_REMEDY_LOCK_BY_HAND, true, XFT_PLAN_NOTHING, "apply does so without a plan"},
+    {XFA_REMEDY_PEER_ACCESS, false, XFT_PLAN_NOTHING, "apply does so without a plan"},
+    {XFA_REMEDY_REGISTER_ONCE, true, XFT_PLAN_NOTHING,
+     "memory that the program unlocks is never kept locked: it may be freed next"},
+    {XFA_REMEDY_LEAVE_OUT, false, XFT_PLAN_NOTHING,
+     "kernels may reach the memory in ways that nobody sees"},
+};
+
+static struct carrier carrier_of(const struct xfa_remedy *remedy)
+{
+    for (size_t i = 0; i < sizeof carriers / sizeof *carriers; i++)
+        if (carriers[i].remedy == remedy->kind && carriers[i].to_host == remedy->to_host)
+            return carriers[i];
+    return (struct carrier){.why_not = "the program itself has to be changed for it"};
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static char *text_or_null(const char *text)
+{
+    return text ? xfa_text(text) : NULL;
+}
+
+static struct xfa_apply_place place_of(const struct xfa_frame *frame)
+{
+    return (struct xfa_apply_place){
+        .function = text_or_null(frame->function),
+        .file = text_or_null(frame->file),
+        .module = text_or_null(frame->module),
+        .build_id = text_or_null(frame->build_id),
+        .offset = frame->offset,
+        .line = frame->line,
+        .python = frame->address & XFT_PYTHON_FRAME,
+    };
+}
+
+/* Either the record shows that kernels were given the memory only to read, or the user says so. */
+static bool kernels_keep(const struct xfa_finding *finding, const struct xfa_finding_site *site)
+{
+    return site->reckoning == XFA_RECKONED_REPEATED || finding->answer == XFA_ANSWER_YES;
+}
+
+static struct xfa_apply_site site_of(const struct xfa_finding *finding,
+                                     const struct xfa_finding_site *of, enum xft_plan_class by)
+{
+    const struct xfa_site *site = of->site;
+    const struct xfa_row *row = of->row;
+    const struct xfa_function *called = row ? row->function : of->function;
+    const char *direction = row ? xft_direction_word(row->key.direction) : NULL;
+    struct xfa_apply_site result = {
+        .text = xfa_text(site->text),
+        .call = text_or_null(called ? called->name : NULL),
+        .direction = text_or_null(direction),
+        .transfers = of->transfers,
+        .bytes = of->bytes,
+        .kernels_keep = by == XFT_PLAN_LEAVE_OUT && kernels_keep(finding, of),
+    };
+    int caller = xfa_site_caller(site);
+    if (site->chosen >= 0)
+        result.place = place_of(&site->frames[site->chosen]);
+    if (caller >= 0 && site->text == site->long_text) /* others have the same line */
+        result.caller = place_of(&site->frames[caller]);
+    return result;
+}
+
+static bool is_placed(const struct xfa_apply_step *step)
+{
+    for (size_t i = 0; i < step->site_count; i++)
+        if (step->sites[i].place.build_id)
+            return true;
+    return false;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Of the best set, what can be carried out; of the others, why not. */
+static void choose(struct xfa_apply_step *step)
+{
+    const char *why_not = NULL;
+    if (step->by != XFT_PLAN_NOTHING && !is_placed(step))
+        why_not = "its call sites are not places in a module with a build id";
+    else if (step->by != XFT_PLAN_NOTHING && step->order == 0)
+        why_not = step->question ? "a question decides" : "it is not in the best set of fixes";
+    step->carry_out = step->by != XFT_PLAN_NOTHING && !why_not;
+    if (why_not)
+        step->why_not = xfa_text(why_not);
+}
+
+static struct xfa_apply_step step_of(const struct xfa_analysis *analysis,
+                                     const struct xfa_findings *findings,
+                                     const struct xfa_finding *finding)
+{
+    char brief[XFA_REMEDY_CHARS];
+    struct xfa_described described = xfa_describe(analysis, findings, finding);
+    struct carrier carrier = carrier_of(&finding->remedy);
+    struct xfa_apply_step step = {
+        .finding = xfa_text(described.word),
+        .remedy = xfa_text(xfa_remedy_word(finding->remedy.kind)),
+        .fix = xfa_text(xfa_remedy_brief(&finding->remedy, brief)),
+        .by = carrier.by,
+        .why_not = text_or_null(carrier.why_not),
+        .numbers = finding->remedy,
+        .order = finding->order,
+        .saving = described.saving,
+        .added_ns = finding->added_ns,
+        .assumes = text_or_null(described.assumed),
+        .question = text_or_null(described.condition),
+        .key = text_or_null(described.key),
+        .sites = xfa_alloc((finding->site_count + 1) * sizeof *step.sites),
+    };
+    for (size_t i = 0; i < finding->site_count; i++)
+        step.sites[step.site_count++] = site_of(finding, &finding->sites[i], carrier.by);
+    choose(&step);
+    xfa_described_free(&described);
+    return step;
+}
+
+/* The best set in its order, then the others as reports have them. */
+static void take_steps(struct xfa_apply_plan *plan, const struct xfa_analysis *analysis,
+                       const struct xfa_findings *findings)
+{
+    const struct xfa_finding *member;
+    plan->steps = xfa_alloc((findings->count + 1) * sizeof *plan->steps);
+    for (unsigned place = 1; (member = xfa_finding_in_set(findings, place)); place++)
+        plan->steps[plan->step_count++] = step_of(analysis, findings, member);
+    for (size_t i = 0; i < findings->count && plan->step_count < XFT_PLAN_STEPS_MOST; i++)
+        if (!findings->items[i].order)
+            plan->steps[plan->step_count++] = step_of(analysis, findings, &findings->items[i]);
+}
+
+struct xfa_apply_plan *xfa_apply_plan_of(const struct xfa_analysis *analysis,
+                                         const struct xfa_findings *findings)
+{
+    const struct xfa_run *run = analysis->run;
+    const struct xfw_whatif *whatif = findings->whatif;
+    struct xfa_apply_plan *plan = xfa_alloc(sizeof *plan);
+    plan->program = run->program ? xfa_text(xfa_base_name(run->program)) : NULL;
+    plan->trace = xfa_text(run->path);
+    plan->simulated = run->simulated;
+    plan->time_ns = whatif && whatif->known ? whatif->alone_ns : NAN;
+    plan->saving = whatif && whatif->known ? xfa_saving_shown(findings, &whatif->set)
+                                           : (struct xfw_saving){NAN, NAN, NAN};
+    take_steps(plan, analysis, findings);
+    return plan;
+}
+
+size_t xfa_apply_plan_chosen(const struct xfa_apply_plan *plan)
+{
+    size_t chosen = 0;
+    for (size_t i = 0; i < plan->step_count; i++)
+        chosen += plan->steps[i].carry_out;
+    return chosen;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void free_place(struct xfa_apply_place *place)
+{
+    free(place->function);
+    free(place->file);
+    free(place->module);
+    free(place->build_id);
+}
+
+static void free_step(struct xfa_apply_step *step)
+{
+    for (size_t i = 0; i < step->site_count; i++) {
+        struct xfa_apply_site *site = &step->sites[i];
+        free_place(&site->place);
+        free_place(&site->caller);
+        free(site->text);
+        free(site->call);
+        free(site->direction);
+    }
+    free(step->sites);
+    free(step->finding);
+    free(step->remedy);
+    free(step->fix);
+    free(step->why_not);
+    free(step->assumes);
+    free(step->question);
+    free(step->key);
+}
+
+void xfa_apply_plan_free(struct xfa_apply_plan *plan)
+{
+    if (!plan)
+        return;
+    for (size_t i = 0; i < plan->step_count; i++)
+        free_step(&plan->steps[i]);
+    free(plan->steps);
+    free(plan->program);
+    free(plan->trace);
+    free(plan);
+}

@@ -1,0 +1,118 @@
+/* The plan as the library reads it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/path.h"
+#include "analyzer/plan/plan.h"
+
+struct packed {
+    struct xft_plan_module modules[XFT_PLAN_MODULES_MOST];
+    struct xft_plan_site sites[XFT_PLAN_SITES_MOST];
+    uint32_t module_count, site_count;
+    bool full;
+};
+
+static unsigned digit(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* Its place in the list; XFT_PLAN_NO_MODULE: the list is full. */
+static uint32_t module_of(struct packed *packed, const char *build_id)
+{
+    struct xft_plan_module module = {.build_id_bytes = (uint32_t)strlen(build_id) / 2};
+    for (size_t i = 0; i < module.build_id_bytes; i++)
+        module.build_id[i] =
+            (unsigned char)(digit(build_id[2 * i]) << 4 | digit(build_id[2 * i + 1]));
+    for (uint32_t i = 0; i < packed->module_count; i++)
+        if (memcmp(&packed->modules[i], &module, sizeof module) == 0)
+            return i;
+    packed->full = packed->full || packed->module_count == XFT_PLAN_MODULES_MOST;
+    if (packed->full)
+        return XFT_PLAN_NO_MODULE;
+    packed->modules[packed->module_count] = module;
+    return packed->module_count++;
+}
+
+static bool same_place(const struct xft_plan_site *a, const struct xft_plan_site *b)
+{
+    return a->what == b->what && a->module == b->module && a->offset == b->offset &&
+           a->caller_module == b->caller_module && a->caller_offset == b->caller_offset &&
+           strcmp(a->text, b->text) == 0;
+}
+
+/* A site whose rows differ only in what they copy is one; it is granted what all of them are. */
+static void add(struct packed *packed, const struct xft_plan_site *site)
+{
+    for (uint32_t i = 0; i < packed->site_count; i++) {
+        if (same_place(&packed->sites[i], site)) {
+            packed->sites[i].flags &= site->flags;
+            return;
+        }
+    }
+    packed->full = packed->full || packed->site_count == XFT_PLAN_SITES_MOST;
+    if (!packed->full)
+        packed->sites[packed->site_count++] = *site;
+}
+
+/* False: nothing says where it is. */
+static bool pack_site(struct packed *packed, const struct xfa_apply_step *step, uint16_t number,
+                      const struct xfa_apply_site *site)
+{
+    struct xft_plan_site out = {
+        .caller_module = XFT_PLAN_NO_MODULE,
+        .what = (uint16_t)step->by,
+        .step = number,
+        .flags = site->kernels_keep ? XFT_PLAN_KERNELS_KEEP : 0,
+    };
+    const struct xfa_apply_place *place = &site->place;
+    if (!place->build_id)
+        return false;
+    out.module = module_of(packed, place->build_id);
+    out.offset = place->offset;
+    if (site->caller.build_id) {
+        out.caller_module = module_of(packed, site->caller.build_id);
+        out.caller_offset = site->caller.offset;
+    }
+    snprintf(out.text, sizeof out.text, "%s", site->text);
+    if (!packed->full)
+        add(packed, &out);
+    return true;
+}
+
+static struct xft_plan_header *whole(const struct packed *packed, size_t *bytes)
+{
+    *bytes = xft_plan_bytes(packed->module_count, packed->site_count);
+    struct xft_plan_header *plan = xfa_alloc(*bytes);
+    char *at = (char *)(plan + 1);
+    size_t modules = packed->module_count * sizeof *packed->modules;
+    memcpy(plan->magic, XFT_PLAN_MAGIC, sizeof plan->magic);
+    plan->version = XFT_PLAN_VERSION;
+    plan->modules = packed->module_count;
+    plan->sites = packed->site_count;
+    memcpy(at, packed->modules, modules);
+    memcpy(at + modules, packed->sites, packed->site_count * sizeof *packed->sites);
+    return plan;
+}
+
+struct xft_plan_header *xfa_apply_plan_pack(const struct xfa_apply_plan *plan, size_t *bytes,
+                                            size_t *unplaced, char *error, size_t error_bytes)
+{
+    struct packed *packed = xfa_alloc(sizeof *packed);
+    struct xft_plan_header *result = NULL;
+    *unplaced = 0;
+    *error = '\0';
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct xfa_apply_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->site_count && step->carry_out; k++)
+            *unplaced += !pack_site(packed, step, (uint16_t)(i + 1), &step->sites[k]);
+    }
+    if (packed->full)
+        snprintf(error, error_bytes, "more than %d call sites or %d modules are to be changed",
+                 XFT_PLAN_SITES_MOST, XFT_PLAN_MODULES_MOST);
+    else
+        result = whole(packed, bytes);
+    free(packed);
+    return result;
+}

@@ -1,0 +1,132 @@
+/*
+ * A plan as libxferscope.so reads it: what is to be done at which call sites. Made by `xferscope
+ * apply --plan` of the plan that people edit (docs/plan.md, docs/plan.schema.json); it lives as
+ * long as that command, and is no file format to be kept: command and library are of one version.
+ *
+ * The library treats it as hostile: xft_plan_holds() says whether its bytes can be used at all.
+ *
+ *     struct xft_plan_header
+ *     struct xft_plan_module  [modules]   which sites name by their place here
+ *     struct xft_plan_site    [sites]
+ *
+ * A site is a return address in a call stack: module (by build id) and offset of the address in the
+ * module's ELF file, as in the trace. `caller` is a second one further up the stack, where the same
+ * helper is called for several purposes.
+ */
+#ifndef XFERSCOPE_PLAN_H
+#define XFERSCOPE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What is done at a site: enumerator, number, word in plans, messages and settings. */
+#define XFT_PLAN_CLASS_LIST(X)                                                                     \
+    X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
+    X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */
+
+#define XFT_ENUM_ROW(symbol, number, word) symbol = number,
+enum xft_plan_class { XFT_PLAN_NOTHING, XFT_PLAN_CLASS_LIST(XFT_ENUM_ROW) XFT_PLAN_CLASSES };
+#undef XFT_ENUM_ROW
+
+/* NULL for a number that this version does not know. */
+static inline const char *xft_plan_class_word(unsigned number)
+{
+#define XFT_WORD_ROW(symbol, value, word)                                                          \
+    case symbol:                                                                                   \
+        return word;
+    switch (number) {
+        XFT_PLAN_CLASS_LIST(XFT_WORD_ROW)
+    default:
+        return (const char *)0;
+    }
+#undef XFT_WORD_ROW
+}
+
+#define XFT_PLAN_MAGIC "XFERPLAN"
+#define XFT_PLAN_VERSION 1
+
+#define XFT_PLAN_MODULES_MOST 64
+#define XFT_PLAN_SITES_MOST 256
+#define XFT_PLAN_STEPS_MOST 256
+#define XFT_PLAN_BUILD_ID_MOST 64
+#define XFT_PLAN_TEXT_BYTES 108
+#define XFT_PLAN_NO_MODULE UINT32_MAX
+
+struct xft_plan_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t modules, sites;
+    uint32_t reserved;
+};
+
+struct xft_plan_module {
+    uint32_t build_id_bytes; /* 1 to XFT_PLAN_BUILD_ID_MOST */
+    uint32_t reserved;
+    unsigned char build_id[XFT_PLAN_BUILD_ID_MOST];
+};
+
+/* Flags of a site. */
+#define XFT_PLAN_KERNELS_KEEP 1u /* granted: no kernel writes the device memory of its copies */
+
+struct xft_plan_site {
+    uint64_t offset;        /* of the return address in the module's file */
+    uint64_t caller_offset; /* of the caller's, with caller_module */
+    uint32_t module;
+    uint32_t caller_module;         /* XFT_PLAN_NO_MODULE: any caller */
+    uint16_t what;                  /* enum xft_plan_class, not XFT_PLAN_NOTHING */
+    uint16_t step;                  /* of the plan that people edit: its place there, from 1 on */
+    uint32_t flags;                 /* XFT_PLAN_KERNELS_KEEP */
+    char text[XFT_PLAN_TEXT_BYTES]; /* the site in words, terminated */
+};
+
+static inline size_t xft_plan_bytes(uint32_t modules, uint32_t sites)
+{
+    return sizeof(struct xft_plan_header) + modules * sizeof(struct xft_plan_module) +
+           sites * sizeof(struct xft_plan_site);
+}
+#define XFT_PLAN_BYTES_MOST                                                                        \
+    (sizeof(struct xft_plan_header) + XFT_PLAN_MODULES_MOST * sizeof(struct xft_plan_module) +     \
+     XFT_PLAN_SITES_MOST * sizeof(struct xft_plan_site))
+
+/* The parts of a plan in memory, aligned as its header; for what xft_plan_holds() allows. */
+static inline const struct xft_plan_module *xft_plan_modules(const struct xft_plan_header *plan)
+{
+    return (const struct xft_plan_module *)(plan + 1);
+}
+static inline const struct xft_plan_site *xft_plan_sites(const struct xft_plan_header *plan)
+{
+    const char *at = (const char *)(plan + 1) + plan->modules * sizeof(struct xft_plan_module);
+    return (const struct xft_plan_site *)(const void *)at;
+}
+
+static inline bool xft_plan_site_holds(const struct xft_plan_site *site, uint32_t modules)
+{
+    return site->module < modules &&
+           (site->caller_module == XFT_PLAN_NO_MODULE || site->caller_module < modules) &&
+           site->what > XFT_PLAN_NOTHING && site->what < XFT_PLAN_CLASSES && site->step > 0 &&
+           site->step <= XFT_PLAN_STEPS_MOST && (site->flags & ~XFT_PLAN_KERNELS_KEEP) == 0 &&
+           memchr(site->text, 0, sizeof site->text) != NULL;
+}
+
+/* Are these bytes, aligned as a header, a plan of this version, with every number in its bounds? */
+static inline bool xft_plan_holds(const void *data, size_t bytes)
+{
+    const struct xft_plan_header *plan = data;
+    if (bytes < sizeof *plan || memcmp(plan->magic, XFT_PLAN_MAGIC, sizeof plan->magic) != 0 ||
+        plan->version != XFT_PLAN_VERSION || plan->modules > XFT_PLAN_MODULES_MOST ||
+        plan->sites > XFT_PLAN_SITES_MOST || bytes != xft_plan_bytes(plan->modules, plan->sites))
+        return false;
+    for (uint32_t i = 0; i < plan->modules; i++) {
+        uint32_t length = xft_plan_modules(plan)[i].build_id_bytes;
+        if (length == 0 || length > XFT_PLAN_BUILD_ID_MOST)
+            return false;
+    }
+    for (uint32_t i = 0; i < plan->sites; i++)
+        if (!xft_plan_site_holds(&xft_plan_sites(plan)[i], plan->modules))
+            return false;
+    return true;
+}
+
+#endif
