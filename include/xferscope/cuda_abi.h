@@ -106,8 +106,10 @@ enum xcu_pointer_attribute { /* CUpointer_attribute */
                              XCU_PTR_MEMORY_TYPE = 2,
                              XCU_PTR_DEVICE_POINTER = 3,
                              XCU_PTR_HOST_POINTER = 4,
+                             XCU_PTR_BUFFER_ID = 7,
                              XCU_PTR_IS_MANAGED = 8,
                              XCU_PTR_DEVICE_ORDINAL = 9,
+                             XCU_PTR_LEGACY_IPC = 10, /* memory of cuMemAlloc */
                              XCU_PTR_RANGE_START = 11,
                              XCU_PTR_RANGE_SIZE = 12,
 };

@@ -57,6 +57,7 @@
     X("content.why", "one line, when it could not be had")                                         \
     X("content.ns", "what hashing took in all")                                                    \
     X("content.skipped.WHY", "transfers without a hash")                                           \
+    X("apply.N", "what was carried out at one place, in nine words (docs/trace-format.md)")        \
     X("host_access", "on | off: whether the host's accesses were asked for")                       \
     X("host_access.why", "one line, when they could not be had")                                   \
     X("host_access.ns", "what asking took in all")                                                 \

@@ -22,7 +22,8 @@
  *
  * Parts: functions.def (which functions), functions.c (their bodies), classes.def (what the room
  * can do), move.h (a copy as it was asked for), staging.h, ring.h, job.h and team.h (copies of
- * pageable memory), proof.h (whether it gains), site.h and told.h (who asked, and what came of it).
+ * pageable memory), proof.h (whether it gains), site.h and told.h (who asked, and what came of it);
+ * of a plan (plan.h): leave_out.h with uploads.h, writes.h and sum.h, and pool.h.
  *
  * All functions keep errno, are thread-safe, and may be called in signal handlers, where calls are
  * passed on.

@@ -38,6 +38,8 @@
     X(event_destroy, "cuEventDestroy_v2", xcu_result (*)(xcu_event), true)                         \
     X(lock_pages, "cuMemHostRegister_v2", xcu_result (*)(void *, size_t, unsigned), true)          \
     X(unlock_pages, "cuMemHostUnregister", xcu_result (*)(void *), true)                           \
+    X(context_wait, "cuCtxSynchronize", xcu_result (*)(void), false)                               \
+    X(total, "cuDeviceTotalMem_v2", xcu_result (*)(size_t *, xcu_device), false)                   \
     X(alloc, "cuMemAlloc_v2", xcu_result (*)(xcu_deviceptr *, size_t), true)                       \
     X(free, "cuMemFree_v2", xcu_result (*)(xcu_deviceptr), true)                                   \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)

@@ -1,13 +1,22 @@
 /* The functions of functions.def, and the room's own settings. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
+#include "preload/apply/leave_out.h"
 #include "preload/apply/locking.h"
 #include "preload/apply/move.h"
+#include "preload/apply/noted.h"
+#include "preload/apply/plan.h"
+#include "preload/apply/pool.h"
 #include "preload/apply/ring.h"
+#include "preload/apply/sum.h"
+#include "preload/apply/uploads.h"
+#include "preload/apply/writes.h"
+#include "preload/base/command_memory.h"
 #include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
 
@@ -55,7 +64,7 @@ enum {
 static xfs_function real_of[FUNCTIONS]; /* written before the function in its place is known */
 
 #define XFS_MOVED(form_, per_thread, stream_, blocking_)                                           \
-    (bytes >= xfs_move_least &&                                                                    \
+    ((bytes >= xfs_move_least || xfs_leave_out_on()) &&                                            \
      xfs_move_carried_out(&(struct xfs_move){.form = (form_),                                      \
                                              .real = (xfs_function)real,                           \
                                              .dst = (uint64_t)(uintptr_t)dst,                      \
@@ -65,6 +74,25 @@ static xfs_function real_of[FUNCTIONS]; /* written before the function in its pl
                                              .stream = xfs_move_stream(stream_, per_thread),       \
                                              .blocking = (blocking_)},                             \
                           &status))
+
+/* A context ends; NULL: it is not known which. */
+static void leave(xcu_context context)
+{
+    xfs_locking_leave(context);
+    xfs_rings_leave(context);
+    xfs_pool_leave(context);
+    xfs_uploads_forget();
+}
+#define XFS_LEAVES(context) leave(context)
+
+/* A call that writes there is still to be made. */
+#define XFS_WRITES(p, bytes)                                                                       \
+    (xfs_leave_out_on() && (xfs_uploads_written((uint64_t)(p), bytes), false))
+
+/* An allocation that may need what the pool keeps. */
+#define XFS_NEEDS(call)                                                                            \
+    (xfs_pool_on() && (status = (call), true) &&                                                   \
+     (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_pool_drain() || (status = (call), true)))
 
 #define XFS_IN_PLACE(symbol, params, args, carried)                                                \
     static int in_##symbol params                                                                  \
@@ -95,7 +123,27 @@ static xfs_function in_place(const char *symbol, xfs_function real)
         real_of[i] = real;
         return rows[i].function;
     }
-    return real;
+    if (!xfs_leave_out_on())
+        return real;
+    xfs_function counted = xfs_writes_counted(symbol, real);
+    if (counted == NULL)
+        xfs_leave_out_give_up();
+    return counted ? counted : real;
+}
+
+/* In a forked child, in which the parent's CUDA is gone. */
+static void after_fork(void)
+{
+    xfs_uploads_after_fork();
+    xfs_pool_after_fork();
+    xfs_sums_after_fork();
+}
+
+static void read_plan(const char *which)
+{
+    const unsigned char *memory = xfs_command_memory(XFS_PLAN_NAME, which, XFT_PLAN_BYTES_MOST);
+    if (memory && xfs_plan_take(memory, XFT_PLAN_BYTES_MOST))
+        pthread_atfork(NULL, NULL, after_fork);
 }
 
 static const char *from_environment(const char *name)
@@ -121,6 +169,10 @@ __attribute__((constructor)) static void begin(void)
     xfs_move_least = least_bytes();
     for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
         is_on[i] = strcmp(text, "on") == 0 || has_word(text, xfs_class_word(i));
-    if (xfs_apply_on())
-        xfs_in_place = in_place;
+    if (getenv("XFERSCOPE_APPLY_PLAN"))
+        read_plan(getenv("XFERSCOPE_APPLY_PLAN"));
+    if (!xfs_apply_on())
+        return;
+    xfs_in_place = in_place;
+    xfs_noted_watch();
 }

@@ -1,8 +1,10 @@
+#define XXH_INLINE_ALL
 #include "preload/apply/job.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
@@ -24,6 +26,12 @@ static bool is_there(const char *from, size_t bytes, bool written)
            0;
 }
 
+struct xfs_sum xfs_sum_of(const void *bytes, size_t count)
+{
+    XXH128_hash_t sum = XXH3_128bits(bytes, count);
+    return (struct xfs_sum){sum.low64, sum.high64};
+}
+
 static void copy(struct xfs_job *job, uint64_t chunk)
 {
     size_t piece = (chunk - job->base) / job->chunks;
@@ -40,6 +48,8 @@ static void copy(struct xfs_job *job, uint64_t chunk)
     char *program = job->program + start;
     if ((job->fills || !job->sure[at]) && !is_there(program, bytes, !job->up))
         atomic_store(&job->bad, true);
+    else if (job->sums)
+        job->sums[chunk - job->base] = xfs_sum_of(program, bytes);
     else if (job->fills)
         ;
     else if (job->up)

@@ -13,6 +13,8 @@
  * thread that copies it (MADV_POPULATE_READ, _WRITE): where the kernel says that touching it would
  * fault, the operation is `bad`, and is made as the program asked. A kernel that cannot do that has
  * all of it touched.
+ *
+ * Or memory of the program is hashed in chunks (sum.h).
  */
 #ifndef XFS_APPLY_JOB_H
 #define XFS_APPLY_JOB_H
@@ -23,6 +25,12 @@
 #include <stdint.h>
 
 #define XFS_JOB_SLOTS 8
+
+/* XXH3's of 128 bits. */
+struct xfs_sum {
+    uint64_t low, high;
+};
+struct xfs_sum xfs_sum_of(const void *bytes, size_t count);
 
 struct xfs_job {
     _Atomic uint64_t next, open, done; /* chunks taken; that may be taken; copied */
@@ -38,6 +46,8 @@ struct xfs_job {
     bool fills;      /* makes the program's memory be there, and copies nothing */
     bool asks;       /* the kernel can make the program's memory be there, without faults */
     bool sure[XFS_JOB_SLOTS]; /* the program's memory of the piece in this slot is there */
+    /* Not NULL: the program's memory is hashed instead, chunk by chunk, in one piece. */
+    struct xfs_sum *sums;
 };
 
 /* Piece number `piece` of the operation, the next in turn, may be copied. False, and it is not

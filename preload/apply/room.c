@@ -122,6 +122,21 @@ bool xfs_room_start(void)
     return xfs_room_started();
 }
 
+static void start(void *argument)
+{
+    *(bool *)argument = xfs_room_start();
+}
+
+bool xfs_room_begin(void)
+{
+    bool started = xfs_room_started();
+    if (!started)
+        xfs_on_large_stack(start, &started);
+    if (started)
+        xfs_room_enter();
+    return started;
+}
+
 /* ---- what it may use
  * ------------------------------------------------------------------------------ */
 

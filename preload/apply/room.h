@@ -13,6 +13,10 @@ bool xfs_room_started(void);
 /* False: another thread is at it, or it cannot be done in this process. Needs a large stack. */
 bool xfs_room_start(void);
 
+/* For what is planned: starts the room if need be, and the calling thread's work. False: it cannot
+ * be done now. Needs little stack. */
+bool xfs_room_begin(void);
+
 /* The calling thread's work for the room begins: from here on it has a stack of its own
  * (own_stack.h), which it gives back when it ends. Once the room has started. */
 void xfs_room_enter(void);

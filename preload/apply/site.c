@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "preload/apply/plan.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/base/settings.h"
 #include "preload/unwind/unwind.h"
@@ -113,9 +114,24 @@ static bool is_off(const struct place *place)
     return false;
 }
 
+/* Classes of the plan, by their words; XFT_PLAN_NOTHING: it takes no plan. */
+static enum xft_plan_class plan_class(unsigned class)
+{
+    for (unsigned what = 1; what < XFT_PLAN_CLASSES; what++)
+        if (strcmp(xft_plan_class_word(what), xfs_class_word(class)) == 0)
+            return (enum xft_plan_class)what;
+    return XFT_PLAN_NOTHING;
+}
+
 static void describe(struct xfs_site *site, const struct stack *stack, unsigned class,
                      unsigned direction)
 {
+    enum xft_plan_class what = plan_class(class);
+    if (what != XFT_PLAN_NOTHING) {
+        site->planned = xfs_plan_match(what, stack->addresses, stack->count);
+        if (site->planned == NULL)
+            return;
+    }
     struct xfs_told *told = xfs_told();
     struct xfs_told_site *line = told ? xfs_told_add_site(told) : NULL;
     for (uint32_t i = 0; i < stack->count; i++) {
@@ -130,6 +146,7 @@ static void describe(struct xfs_site *site, const struct stack *stack, unsigned 
     site->told = line;
     if (line == NULL)
         return;
+    line->step = site->planned ? site->planned->step : 0;
     line->pid = getpid();
     line->class = (uint8_t) class;
     line->direction = (uint8_t)direction;

@@ -12,16 +12,34 @@
 #include "preload/apply/classes.h"
 #include "preload/apply/proof.h"
 #include "preload/apply/told.h"
+#include "xferscope/plan.h"
 #include "xferscope/terms.h"
 
 #define XFS_SITE_SIZES 8 /* from 1 MiB on, powers of two; the last has all larger ones */
+
+/* Of a site of leave_out.h. Times are of a MiB, ns; 0: not known. */
+#define XFS_ASKED 4
+struct xfs_leave_out_site {
+    uint64_t begun_ns;         /* its first upload; 0: none */
+    int64_t balance_ns;        /* what was saved, less what finding out took */
+    float asked_ns[XFS_ASKED]; /* of the latest uploads as asked */
+    float hash_ns, verify_ns;  /* the latest */
+    uint32_t asked;            /* uploads as asked */
+    uint32_t in_a_row;         /* uploads left out since one was copied */
+    uint32_t verify_at;        /* hits before the next is verified */
+    uint32_t hits, misses;     /* uploads left out; contents that changed, one after the other */
+    uint32_t rest, rest_next;  /* uploads that are still left alone; how many the next time */
+    bool remembered;           /* the last upload was hashed, and is there */
+};
 
 struct xfs_site {
     _Atomic uint64_t key; /* of addresses, class and direction; 0: free */
     atomic_bool held;     /* by the thread that uses what follows */
     bool off;             /* by XFERSCOPE_APPLY_OFF, or since a copy of it was different */
     struct xfs_proof proofs[XFS_SITE_SIZES];
-    struct xfs_told_site *told; /* NULL: it finds no place there */
+    struct xfs_told_site *told;          /* NULL: it finds no place there */
+    const struct xft_plan_site *planned; /* NULL: the plan has none of this class here */
+    struct xfs_leave_out_site leave_out;
 };
 
 /* The site of the calling stack; NULL: there are too many, or it is another thread's at the moment.

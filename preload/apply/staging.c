@@ -366,7 +366,7 @@ bool xfs_staging_move(const struct xfs_move *move, int *status)
 {
     struct turn turn = {.move = move};
     *status = XCU_SUCCESS;
-    if (!xfs_class_on(XFS_CLASS_STAGING))
+    if (!xfs_class_on(XFS_CLASS_STAGING) || move->bytes < xfs_move_least)
         return false;
     look(&turn);
     while (turn.may && turn.offset < move->bytes && *status == XCU_SUCCESS) {

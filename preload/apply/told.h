@@ -46,7 +46,8 @@ struct xfs_told_site {
     uint8_t direction; /* enum xft_direction */
     uint8_t verdict;   /* enum xfs_verdict, of the copies that came last */
     uint8_t frames;
-    uint32_t reserved;
+    uint16_t step; /* of the plan; 0: it has none of this class here */
+    uint16_t reserved;
     uint64_t asked, asked_bytes; /* operations that the class looked at */
     uint64_t done, done_bytes;   /* of these, carried out by the room */
     uint64_t compared_bytes;     /* of these, where it is known what they would have taken: */

@@ -42,6 +42,10 @@ extern XFS_TLS struct xfs_lane *xfs_self; /* the thread's lane: only once there 
 /* Whether events are recorded now; starts nothing. */
 bool xfs_recording(void);
 
+/* Called once in a process that records and ends by itself, before the end; NULL: nothing is. Set
+ * before recording begins. */
+extern void (*xfs_before_the_end)(void);
+
 /* Adds n device records to the losses in the file header. */
 void xfs_count_device_lost(uint64_t n);
 

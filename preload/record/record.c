@@ -204,6 +204,14 @@ bool xfs_record_ready(void)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
+void (*xfs_before_the_end)(void);
+
+static void tell_last(void *unused)
+{
+    (void)unused;
+    xfs_before_the_end();
+}
+
 static void tell_checks(void *ending)
 {
     unsigned count;
@@ -246,6 +254,8 @@ __attribute__((destructor)) static void process_ends(void)
     if (recorder == NULL || (xfs_may_call_kernel() && recorder->pid != getpid()))
         return;
     struct xfs_guard guard = xfs_guard_enter();
+    if (xfs_before_the_end)
+        xfs_on_own_stack(tell_last, NULL);
     xfs_entered = true;
     atomic_store(&l->closed, recorder);
     atomic_store(&l->state, STATE_CLOSED);

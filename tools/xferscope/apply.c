@@ -14,7 +14,7 @@
 #include "preload/apply/classes.h"
 #include "tools/xferscope/apply_end.h"
 #include "tools/xferscope/commands.h"
-#include "tools/xferscope/given_memory.h"
+#include "tools/xferscope/given_plan.h"
 #include "tools/xferscope/preloaded.h"
 
 static const char usage[] =
@@ -24,6 +24,7 @@ static const char usage[] =
     "proves faster: large copies of pageable memory by threads through page-locked memory, large\n"
     "allocations of page-locked memory by threads.\n"
     "\n"
+    "      --plan PLAN        also what PLAN says, which xferscope analyze RUN --plan wrote\n"
     "      --check            also make every changed operation as PROGRAM asked, and compare\n"
     "      --memory SIZE      most page-locked memory of a process (K, M, G); default: 256M\n"
     "      --threads N        most threads that copy; default: half of the processors\n"
@@ -35,7 +36,7 @@ static const char usage[] =
     "The exit status is PROGRAM's own; 125 to 127 when apply itself failed.\n";
 
 struct options {
-    const char *memory, *threads, *only, *off;
+    const char *memory, *threads, *only, *off, *plan;
     bool check, quiet;
     char **program;
 };
@@ -98,13 +99,14 @@ static int check_classes(const char *text)
     return 0;
 }
 
-enum { OPT_CHECK = 256, OPT_MEMORY, OPT_THREADS, OPT_ONLY, OPT_OFF };
+enum { OPT_CHECK = 256, OPT_MEMORY, OPT_THREADS, OPT_ONLY, OPT_OFF, OPT_PLAN };
 static const struct option known[] = {
     {"check", no_argument, NULL, OPT_CHECK},
     {"memory", required_argument, NULL, OPT_MEMORY},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"only", required_argument, NULL, OPT_ONLY},
     {"off", required_argument, NULL, OPT_OFF},
+    {"plan", required_argument, NULL, OPT_PLAN},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -142,6 +144,9 @@ static int take_option(int option, char **argv, struct options *options)
     case OPT_OFF:
         options->off = optarg;
         return 0;
+    case OPT_PLAN:
+        options->plan = optarg;
+        return 0;
     case 'q':
         options->quiet = true;
         return 0;
@@ -172,9 +177,10 @@ static int parse(int argc, char **argv, struct options *options)
  * ------------------------------------------------------------------------------------- */
 
 /* Nothing is recorded. */
-static int run(const struct options *options, const char *told, struct child_result *result)
+static int run(const struct options *options, const char *told, const char *plan,
+               struct child_result *result)
 {
-    struct child_setting settings[8];
+    struct child_setting settings[9];
     char library[PATH_MAX];
     size_t count = 0;
     int status = preloaded_library(library, sizeof library, refuse);
@@ -184,6 +190,8 @@ static int run(const struct options *options, const char *told, struct child_res
     settings[count++] = (struct child_setting){"XFERSCOPE_ENABLE", "0"};
     settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", options->only};
     settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", told};
+    if (options->plan)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", plan};
     if (options->check)
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_CHECK", "1"};
     if (options->memory)
@@ -208,7 +216,8 @@ int xferscope_apply(int argc, char **argv)
 {
     struct options options;
     struct child_result result;
-    char name[GIVEN_MEMORY_NAME];
+    char name[GIVEN_MEMORY_NAME], plan_name[GIVEN_MEMORY_NAME];
+    struct xfa_apply_plan *plan = NULL;
     int status = parse(argc, argv, &options);
     uint64_t started_ns = calendar_ns();
 
@@ -218,13 +227,16 @@ int xferscope_apply(int argc, char **argv)
     }
     if (status != 0)
         return status;
+    if (options.plan && !(plan = given_plan(options.plan, plan_name, refuse)))
+        return PRELOADED_OWN_ERROR;
     struct xfs_told *told = given_memory(XFS_TOLD_NAME, sizeof *told, name);
     if (told)
         told->bytes = sizeof *told;
-    status = run(&options, name, &result);
+    status = run(&options, name, plan_name, &result);
+    if (status == 0 && !options.quiet && told)
+        apply_end(told, started_ns, plan);
+    xfa_apply_plan_free(plan);
     if (status != 0)
         return status;
-    if (!options.quiet && told)
-        apply_end(told, started_ns);
     return child_reproduce(result.wait_status);
 }

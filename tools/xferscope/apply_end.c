@@ -30,31 +30,48 @@ static char *text_of(const char *bytes, size_t n)
     return n ? strndup(bytes, n) : NULL;
 }
 
-/* The innermost function of an address. */
-static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_frame *frame)
-{
-    struct xfs_loaded_module module = {.end = UINT64_MAX, .path = (char *)frame->module};
-    struct xfs_symbol_list list = {0};
-    struct xfs_known_module *at = xfs_known_module(known, &module);
-    struct xft_symbol symbol;
-
-    if (at)
-        xfs_known_resolve(known, at, &module, started_ns, frame->offset, &list);
-    if (list.bytes && list.count >= sizeof symbol) {
-        memcpy(&symbol, list.bytes, sizeof symbol);
-        const char *texts = (const char *)list.bytes + sizeof symbol;
-        frame->function = text_of(texts, symbol.function_bytes);
-        frame->file = text_of(texts + symbol.function_bytes, symbol.file_bytes);
-        frame->line = symbol.line;
-    }
-    free(list.bytes);
-}
-
 static void free_names(struct xfa_frame *frame)
 {
     free((char *)frame->function);
     free((char *)frame->file);
     frame->function = frame->file = NULL;
+}
+
+/* Of the functions that are inlined at an address the innermost one that is most likely the
+ * program's own: CUDA's headers have some. */
+static void choose_name(const struct xfs_symbol_list *list, struct xfa_frame *frame)
+{
+    const char *at = (const char *)list->bytes, *end = at + list->count;
+    struct xft_symbol symbol;
+
+    while ((size_t)(end - at) >= sizeof symbol) {
+        memcpy(&symbol, at, sizeof symbol);
+        const char *texts = at + sizeof symbol;
+        struct xfa_frame named = *frame;
+        named.function = text_of(texts, symbol.function_bytes);
+        named.file = text_of(texts + symbol.function_bytes, symbol.file_bytes);
+        named.line = symbol.line;
+        if (at == (const char *)list->bytes || xfa_layer(&named) < xfa_layer(frame)) {
+            free_names(frame);
+            *frame = named;
+        } else {
+            free_names(&named);
+        }
+        at = texts + symbol.function_bytes + symbol.file_bytes + symbol.module_bytes;
+    }
+}
+
+static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_frame *frame)
+{
+    struct xfs_loaded_module module = {.end = UINT64_MAX, .path = (char *)frame->module};
+    struct xfs_symbol_list list = {0};
+    struct xfs_known_module *at = xfs_known_module(known, &module);
+
+    if (at)
+        xfs_known_resolve(known, at, &module, started_ns, frame->offset, &list);
+    if (list.bytes)
+        choose_name(&list, frame);
+    free(list.bytes);
 }
 
 /* The innermost frame that is most likely the program's own. */
@@ -169,19 +186,21 @@ static void say_what_came(const struct xfs_told_site *site)
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
-    if (site->compared_bytes == 0 || site->done_ns == 0 || site->instead_ns == 0) {
+    if (site->compared_bytes == 0 || site->instead_ns == 0) {
         fputs(", never compared", stderr);
         return;
     }
-    xfc_print(stderr, ", %s %s (%s GB/s instead of %s)",
-              xfa_time_text(time, saved < 0 ? -saved : saved), saved < 0 ? "lost" : "saved",
-              xfa_gbps_text(is, (double)site->compared_bytes / (double)site->done_ns),
-              xfa_gbps_text(was, (double)site->compared_bytes / (double)site->instead_ns));
+    xfc_print(stderr, ", %s %s", xfa_time_text(time, saved < 0 ? -saved : saved),
+              saved < 0 ? "lost" : "saved");
+    if (site->done_ns && site->direction != XFT_DIR_UNKNOWN)
+        xfc_print(stderr, " (%s GB/s instead of %s)",
+                  xfa_gbps_text(is, (double)site->compared_bytes / (double)site->done_ns),
+                  xfa_gbps_text(was, (double)site->compared_bytes / (double)site->instead_ns));
     if (site->verdict == XFS_LOSES)
         fputs("; it does not gain, and is left as the program asked", stderr);
 }
 
-static void say_line(const struct line *line)
+static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
 {
     const struct xfs_told_site *site = &line->sum;
     const char *class = xfs_class_word(site->class);
@@ -195,6 +214,10 @@ static void say_line(const struct line *line)
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    char *step = given_plan_step(plan, site->step);
+    if (step)
+        xfc_print(stderr, " (%s)", step);
+    free(step);
     fputc('\n', stderr);
 }
 
@@ -222,23 +245,27 @@ static void say_left(const struct xfs_told *told)
         fputc('\n', stderr);
 }
 
-void apply_end(const struct xfs_told *told, uint64_t started_ns)
+void apply_end(const struct xfs_told *told, uint64_t started_ns, const struct xfa_apply_plan *plan)
 {
     static struct line lines[XFS_TOLD_SITES];
     struct xfs_known *known = xfs_known_new();
     size_t count = known ? merge(told, known, started_ns, lines) : 0;
+    uint64_t done = 0;
     char bytes[XFA_UNIT_CHARS];
 
     qsort(lines, count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < count; i++) {
-        say_line(&lines[i]);
+        say_line(&lines[i], plan);
+        done += lines[i].sum.done;
         free_names(&lines[i].place);
     }
+    if (plan)
+        given_plan_end(plan, told, "apply");
     say_left(told);
     if (told->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",
                   told->threads, xfa_bytes_text(bytes, told->locked_bytes));
-    else
+    else if (done == 0)
         fputs("xferscope apply: nothing was carried out: no thread and no memory was taken\n",
               stderr);
     if (known)

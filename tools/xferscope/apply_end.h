@@ -6,9 +6,10 @@
 
 #include <stdint.h>
 
-#include "preload/apply/told.h"
+#include "tools/xferscope/given_plan.h"
 
-/* `started_ns`: of the calendar, when the program was started. */
-void apply_end(const struct xfs_told *told, uint64_t started_ns);
+/* `started_ns`: of the calendar, when the program was started. plan: that was carried out; NULL:
+ * none. */
+void apply_end(const struct xfs_told *told, uint64_t started_ns, const struct xfa_apply_plan *plan);
 
 #endif

@@ -14,6 +14,7 @@
 #include "preload/record/ranks.h"
 #include "tools/xferscope/child.h"
 #include "tools/xferscope/commands.h"
+#include "tools/xferscope/given_plan.h"
 #include "tools/xferscope/preloaded.h"
 #include "tools/xferscope/record.h"
 #include "tools/xferscope/record_end.h"
@@ -168,6 +169,7 @@ enum option_values {
     OPT_BUDGET,
     OPT_NO_PROBE,
     OPT_NO_PAGE,
+    OPT_APPLY,
 };
 
 /* The first are of `run` alone. */
@@ -190,6 +192,7 @@ static const struct option long_options[] = {
     {"phase", required_argument, NULL, OPT_PHASE},
     {"max-size", required_argument, NULL, OPT_MAX_SIZE},
     {"budget", required_argument, NULL, OPT_BUDGET},
+    {"apply", required_argument, NULL, OPT_APPLY},
     {"profile", required_argument, NULL, 'p'},
     {"no-summary", no_argument, NULL, OPT_NO_SUMMARY},
     {"quiet", no_argument, NULL, 'q'},
@@ -271,6 +274,9 @@ static int take_option(int option, char **argv, const struct option *known,
     case OPT_BUDGET:
         options->budget = optarg;
         return check_budget(optarg);
+    case OPT_APPLY:
+        options->apply = optarg;
+        return *optarg ? 0 : record_own_error("--apply wants a plan");
     case OPT_CONTENT:
         options->content = optarg ? optarg : "sampled";
         return check_content(options->content);
@@ -354,10 +360,40 @@ static int name_output(const struct record_options *options, int rank, char *pat
     return 0;
 }
 
-static int run_program(const struct record_options *options, const char *library,
-                       const char *output, const char *run, struct child_result *result)
+/* What the processes are given of --apply. */
+struct applying {
+    struct xfa_apply_plan *plan; /* NULL: nothing is applied */
+    struct xfs_told *told;
+    char plan_name[GIVEN_MEMORY_NAME], told_name[GIVEN_MEMORY_NAME];
+};
+
+/* 0, or an exit status after a line. */
+static int begin_applying(const struct record_options *options, struct applying *applying)
 {
-    enum { MOST = 24 };
+    *applying = (struct applying){0};
+    if (!options->apply)
+        return 0;
+    applying->plan = given_plan(options->apply, applying->plan_name, record_own_error);
+    if (!applying->plan)
+        return RECORD_OWN_ERROR;
+    applying->told = given_memory(XFS_TOLD_NAME, sizeof *applying->told, applying->told_name);
+    if (applying->told)
+        applying->told->bytes = sizeof *applying->told;
+    return 0;
+}
+
+static void end_applying(const struct record_options *options, struct applying *applying)
+{
+    if (applying->plan && applying->told && !options->quiet)
+        given_plan_end(applying->plan, applying->told, speaker);
+    xfa_apply_plan_free(applying->plan);
+}
+
+static int run_program(const struct record_options *options, const char *library,
+                       const char *output, const char *run, const struct applying *applying,
+                       struct child_result *result)
+{
+    enum { MOST = 28 };
     struct child_setting settings[MOST];
     const char *nvtx = getenv("NVTX_INJECTION64_PATH");
     size_t count = 0;
@@ -393,6 +429,11 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_PHASE", options->phase};
     if (options->max_size)
         settings[count++] = (struct child_setting){"XFERSCOPE_MAX_SIZE", options->max_size};
+    if (applying->plan) {
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", "on"};
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", applying->plan_name};
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", applying->told_name};
+    }
     return preloaded_run(options->program, library, settings, count, result, record_own_error);
 }
 
@@ -434,13 +475,20 @@ static int record_in(struct rundir *dir, const struct record_options *options, c
                      struct recorded *recorded)
 {
     struct run_notes notes;
+    struct applying applying;
     char started[XFS_NOTES_STARTED_BYTES];
     int status;
 
+    status = begin_applying(options, &applying);
+    if (status != 0) {
+        record_undo(dir);
+        return status;
+    }
     describe(options, started, sizeof started);
     run_notes_open(&notes, recorded->path, started);
     fflush(NULL);
-    status = run_program(options, library, recorded->path, notes.run, &recorded->result);
+    status = run_program(options, library, recorded->path, notes.run, &applying, &recorded->result);
+    end_applying(options, &applying);
     if (status != 0) {
         record_undo(dir);
         return status;

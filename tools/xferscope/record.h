@@ -36,6 +36,7 @@ enum { RECORD_OWN_ERROR = PRELOADED_OWN_ERROR };
     "      --duration SECONDS record for that long\n"                                              \
     "      --phase NAME       record only while an NVTX range of this name is open\n"              \
     "      --max-size BYTES   stop recording at this size (K, M, G; at least 1M)\n"                \
+    "      --apply PLAN       carry out a plan that xferscope analyze wrote, too\n"                \
     "      --no-managed       record no migrations and faults of managed memory\n"
 
 /* Texts are argv's. */
@@ -47,6 +48,7 @@ struct record_options {
     const char *profile;
     const char *budget;
     const char *delay, *duration, *phase, *max_size;
+    const char *apply; /* a plan; NULL: none */
     bool no_summary;
     bool no_stacks;
     bool no_sources;

@@ -9,7 +9,6 @@
 enum {
     P2P_TOKENS = 5,
     SYNC_MEMOPS = 6,
-    BUFFER_ID = 7,
     MAPPED = 13,
     HANDLE_TYPES = 14,
     ACCESS_FLAGS = 16,
@@ -62,11 +61,13 @@ static xcu_result known(void *data, int attribute, const struct sim_range *r, ui
         return put_word(data, address);
     case SYNC_MEMOPS:
         return put_flag(data, false);
-    case BUFFER_ID:
+    case XCU_PTR_BUFFER_ID:
     case BLOCK_ID:
         return put_word(data, r->id);
     case XCU_PTR_IS_MANAGED:
         return put_flag(data, r->memory == XFT_MEM_MANAGED);
+    case XCU_PTR_LEGACY_IPC:
+        return put_flag(data, r->memory == XFT_MEM_DEVICE && !r->pool);
     case XCU_PTR_DEVICE_ORDINAL:
         return put_int(data, r->device);
     case XCU_PTR_RANGE_START:
@@ -117,6 +118,7 @@ static void unknown(void *data, int attribute)
         break;
     case SYNC_MEMOPS:
     case XCU_PTR_IS_MANAGED:
+    case XCU_PTR_LEGACY_IPC:
     case MAPPED:
         put_flag(data, false);
         break;

@@ -1,0 +1,40 @@
+#include "preload/apply/noted.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "preload/apply/classes.h"
+#include "preload/apply/told.h"
+#include "preload/record/events.h"
+#include "preload/record/life.h"
+
+static void note(unsigned number, const struct xfs_told_site *site)
+{
+    char key[32], value[256];
+    const char *class = xfs_class_word(site->class);
+    snprintf(key, sizeof key, "apply.%u", number);
+    snprintf(value, sizeof value,
+             "%s %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+             " %" PRIu64,
+             class ? class : "?", site->step, site->asked, site->done, site->done_bytes,
+             site->done_ns, site->instead_ns, site->checked, site->different);
+    xfs_meta_set(key, value);
+}
+
+static void note_all(void)
+{
+    const struct xfs_told *told = xfs_told();
+    unsigned number = 0;
+    for (uint32_t i = 0; told && i < told->sites_used && i < XFS_TOLD_SITES; i++) {
+        const struct xfs_told_site *site = &told->sites[i];
+        if (__atomic_load_n(&site->state, __ATOMIC_ACQUIRE) == XFS_TOLD_THERE &&
+            site->pid == getpid() && site->asked > 0)
+            note(++number, site);
+    }
+}
+
+void xfs_noted_watch(void)
+{
+    xfs_before_the_end = note_all;
+}

@@ -1,0 +1,134 @@
+#include "preload/apply/plan.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "preload/base/log.h"
+#include "preload/unwind/module.h"
+
+static _Alignas(uint64_t) unsigned char kept[XFT_PLAN_BYTES_MOST];
+static const struct xft_plan_header *plan; /* NULL: there is none */
+static bool has[XFT_PLAN_CLASSES];
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* By its own numbers, if these are in their bounds. */
+static size_t length_of(const struct xft_plan_header *read, size_t most)
+{
+    if (most < sizeof *read || read->modules > XFT_PLAN_MODULES_MOST ||
+        read->sites > XFT_PLAN_SITES_MOST)
+        return 0;
+    size_t length = xft_plan_bytes(read->modules, read->sites);
+    return length <= most ? length : 0;
+}
+
+bool xfs_plan_take(const void *bytes, size_t count)
+{
+    const struct xft_plan_header *read = (const struct xft_plan_header *)(const void *)kept;
+    plan = NULL;
+    memset(has, 0, sizeof has);
+    if (count > sizeof kept)
+        return false;
+    memcpy(kept, bytes, count);
+    if (!xft_plan_holds(kept, length_of(read, count))) {
+        xfs_log("apply: the plan is none of this version; nothing of it is carried out");
+        return false;
+    }
+    plan = read;
+    for (uint32_t i = 0; i < plan->sites; i++)
+        has[xft_plan_sites(plan)[i].what] = true;
+    return true;
+}
+
+bool xfs_plan_has(enum xft_plan_class what)
+{
+    return has[what];
+}
+
+/* ---- modules ----------------------------------------------------------------------------------
+ */
+
+/* Compares the build id in one part of the module's notes. */
+static bool note_is(const unsigned char *at, size_t bytes, const struct xft_plan_module *wanted)
+{
+    while (bytes >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, at, sizeof note);
+        size_t name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+        size_t text = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+        if (name > bytes - sizeof note || text > bytes - sizeof note - name)
+            return false;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
+            memcmp(at + sizeof note, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0)
+            return note.n_descsz == wanted->build_id_bytes &&
+                   memcmp(at + sizeof note + name, wanted->build_id, note.n_descsz) == 0;
+        at += sizeof note + name + text;
+        bytes -= sizeof note + name + text;
+    }
+    return false;
+}
+
+static bool module_is(const struct xfs_module *module, const struct xft_plan_module *wanted)
+{
+    for (unsigned i = 0; i < module->part_count; i++) {
+        const ElfW(Phdr) *part = &module->parts[i];
+        uintptr_t start = module->bias + part->p_vaddr;
+        if (part->p_type == PT_NOTE && xfs_module_rest(module, start) >= part->p_filesz &&
+            note_is((const unsigned char *)start, part->p_filesz, wanted))
+            return true;
+    }
+    return false;
+}
+
+/* ---- sites ------------------------------------------------------------------------------------
+ */
+
+struct place {
+    struct xfs_module module;
+    uintptr_t address;
+    bool known;
+};
+
+static void look_at(struct place *place, uintptr_t address)
+{
+    place->address = address;
+    place->known = xfs_module_of(address - 1, &place->module);
+}
+
+static bool is_at(const struct place *place, uint32_t module, uint64_t offset)
+{
+    return place->known && place->address - place->module.bias == offset &&
+           module_is(&place->module, &xft_plan_modules(plan)[module]);
+}
+
+/* Further up than the site itself. */
+static bool is_called_by(const struct xft_plan_site *site, const uintptr_t *addresses,
+                         unsigned depth)
+{
+    struct place place;
+    if (site->caller_module == XFT_PLAN_NO_MODULE)
+        return true;
+    for (unsigned i = 0; i < depth; i++) {
+        look_at(&place, addresses[i]);
+        if (is_at(&place, site->caller_module, site->caller_offset))
+            return true;
+    }
+    return false;
+}
+
+const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what, const uintptr_t *addresses,
+                                           unsigned depth)
+{
+    struct place place;
+    for (unsigned i = 0; i < depth && has[what]; i++) {
+        look_at(&place, addresses[i]);
+        for (uint32_t k = 0; k < plan->sites; k++) {
+            const struct xft_plan_site *site = &xft_plan_sites(plan)[k];
+            if (site->what == what && is_at(&place, site->module, site->offset) &&
+                is_called_by(site, addresses + i + 1, depth - i - 1))
+                return site;
+        }
+    }
+    return NULL;
+}

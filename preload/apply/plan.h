@@ -1,0 +1,33 @@
+/*
+ * The plan of this process (xferscope/plan.h): which call sites are to be changed, and how.
+ *
+ * It is read once, as the library is loaded, from memory of the command that XFERSCOPE_APPLY_PLAN
+ * names (base/command_memory.h), copied, and checked before anything of it is used: what does not
+ * hold is said in one line, and nothing is carried out. Modules are found by the build id that they
+ * have in memory, whenever they were loaded.
+ *
+ * Look-ups take no lock and allocate nothing; a module's headers are read as the unwinder reads
+ * them.
+ */
+#ifndef XFS_APPLY_PLAN_H
+#define XFS_APPLY_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xferscope/plan.h"
+
+#define XFS_PLAN_NAME "xferscope-plan-" /* of the memfd, before RANDOM */
+
+/* Takes a copy of the bytes: at most XFT_PLAN_BYTES_MOST, of which those behind the plan are not
+ * looked at. False: they are no plan. Once, before other threads. */
+bool xfs_plan_take(const void *bytes, size_t count);
+
+/* Does the plan have sites of the class? */
+bool xfs_plan_has(enum xft_plan_class what);
+
+/* The site of the class that this stack is of: return addresses, innermost first. NULL: none. */
+const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what, const uintptr_t *addresses,
+                                           unsigned depth);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * Calls of the driver that may write device memory in ways that this room does not follow: each is
+ * counted as it begins (uploads.h), whatever its parameters are. So a function that nobody thought
+ * of is one that may write anything.
+ *
+ * A counted function is reached through a few instructions (writes_counted.S) that change no
+ * register and no word of the stack, and jump to it.
+ */
+#ifndef XFS_APPLY_WRITES_H
+#define XFS_APPLY_WRITES_H
+
+#include <stdbool.h>
+
+#include "preload/lookup/resolve.h"
+
+/* What is to be called in place of a driver's function: itself where it writes no device memory.
+ * NULL: it would have to be counted, and cannot be. One thread at a time. */
+xfs_function xfs_writes_counted(const char *symbol, xfs_function real);
+
+#endif

@@ -1,0 +1,85 @@
+#include "tools/xferscope/given_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/units.h"
+#include "common/text.h"
+#include "preload/apply/plan.h"
+
+static int give(const struct xfa_apply_plan *plan, const char *path, char which[GIVEN_MEMORY_NAME],
+                preloaded_refuse *refuse)
+{
+    char error[256];
+    size_t bytes = 0, unplaced;
+    struct xft_plan_header *packed =
+        xfa_apply_plan_pack(plan, &bytes, &unplaced, error, sizeof error);
+    if (packed == NULL)
+        return refuse("%s: %s", path, error);
+    void *memory = given_memory(XFS_PLAN_NAME, XFT_PLAN_BYTES_MOST, which);
+    if (memory)
+        memcpy(memory, packed, bytes);
+    free(packed);
+    return memory ? 0 : refuse("%s: no memory to hand it on", path);
+}
+
+struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME],
+                                  preloaded_refuse *refuse)
+{
+    char error[512];
+    struct xfa_apply_plan *plan = xfa_apply_plan_read(path, error, sizeof error);
+    if (plan == NULL) {
+        refuse("%s: %s", path, error);
+        return NULL;
+    }
+    if (xfa_apply_plan_chosen(plan) == 0)
+        xfc_print(stderr, "xferscope: %s: no step of the plan is to be carried out\n", path);
+    if (give(plan, path, which, refuse) == 0)
+        return plan;
+    xfa_apply_plan_free(plan);
+    return NULL;
+}
+
+char *given_plan_step(const struct xfa_apply_plan *plan, unsigned step)
+{
+    char time[XFA_UNIT_CHARS];
+    if (plan == NULL || step == 0 || step > plan->step_count)
+        return NULL;
+    const struct xfa_apply_step *of = &plan->steps[step - 1];
+    if (isnan(of->saving.likely))
+        return xfa_print("step %u of the plan, %s", step, of->finding);
+    return xfa_print("step %u of the plan, %s: %s", step, of->finding,
+                     xfa_time_text(time, of->saving.likely > 0 ? of->saving.likely : 0));
+}
+
+static bool was_reached(const struct xfs_told *told, unsigned step)
+{
+    for (uint32_t i = 0; i < told->sites_used && i < XFS_TOLD_SITES; i++)
+        if (told->sites[i].state == XFS_TOLD_THERE && told->sites[i].step == step)
+            return true;
+    return false;
+}
+
+static size_t places(const struct xfa_apply_step *step)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < step->site_count; i++)
+        count += step->sites[i].place.build_id != NULL;
+    return count;
+}
+
+void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_told *told,
+                    const char *command)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct xfa_apply_step *step = &plan->steps[i];
+        if (!step->carry_out || was_reached(told, (unsigned)i + 1))
+            continue;
+        xfc_print(stderr, "xferscope %s: step %zu of the plan, %s: %s\n", command, i + 1,
+                  step->finding,
+                  places(step) ? "no call came from its sites (another build of the program?)"
+                               : "nothing says where its sites are");
+    }
+}
