@@ -19,7 +19,8 @@ struct xfa_analyze_options {
     const struct xfa_format *format; /* by that word; unless with a gate */
     const char *gate, *gate_write;   /* NULL: none */
     const struct xfa_gate_format *gate_format;
-    const char *plan; /* to be written beside the report; of --compare: what was carried out; NULL: none */
+    const char
+        *plan; /* to be written beside the report; of --compare: what was carried out; NULL: none */
     struct xfa_view view;
     bool no_profile, compare, per_transfer, sorted, replay, play, limited;
     bool full;            /* the whole report, on a terminal through a pager */

@@ -300,8 +300,10 @@ static void plan_part(struct turn *turn)
         if (proof->verdict == XFS_TRYING && turn->move->bytes >= TRIED_IN_PARTS && left >= 2 * PART)
             turn->bytes = PART;
         turn->way = xfs_proof_choose(proof, &turn->timed);
-        if (!xfs_settings()->apply_trials)
+        if (!xfs_settings()->apply_trials) {
             turn->way = XFS_WAY_OURS;
+            turn->timed = false;
+        }
     }
     xfs_site_release(turn->site);
 }
