@@ -69,19 +69,24 @@ static void by_host(xcu_stream a, int value)
     check("host's function", value);
 }
 
-/* Without Async an upload has arrived when it returns: a stream that waits for nothing finds it. */
-static void by_return(xcu_stream apart, int value)
+/* Without Async an upload has arrived when it returns: a stream that waits for nothing finds it.
+ * What it found comes down into page-locked memory, which no copy of ours waits for. */
+static void by_return(xcu_stream apart, char *locked, int value)
 {
     memset(source, value, BYTES);
     MUST(cudaMemcpy(one, source, BYTES, XRT_COPY_H2D));
     MUST(cudaMemcpyAsync(two, one, BYTES, XRT_COPY_D2D, apart));
-    MUST(cudaMemcpyAsync(found, two, BYTES, XRT_COPY_D2H, apart));
+    MUST(cudaMemcpyAsync(locked, two, BYTES, XRT_COPY_D2H, apart));
+    MUST(cudaStreamSynchronize(apart));
+    memcpy(found, locked, BYTES);
     check("blocking upload", value);
 }
 
 int main(void)
 {
     xcu_stream a, b, apart;
+    char *locked;
+    MUST(cudaMallocHost((void **)&locked, BYTES));
     source = malloc(WARM_BYTES);
     found = malloc(WARM_BYTES);
     memset(source, 0, WARM_BYTES);
@@ -96,7 +101,7 @@ int main(void)
         by_events(b, a, 2 + 5 * i);
         by_default_stream(a, 3 + 5 * i);
         by_host(b, 5 + 5 * i);
-        by_return(apart, 6 + 5 * i);
+        by_return(apart, locked, 6 + 5 * i);
     }
     printf("last error %d\n", cudaGetLastError());
     return 0;
