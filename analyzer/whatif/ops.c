@@ -21,10 +21,9 @@ struct xfw_ops {
     uint64_t transfers;        /* so far */
     uint32_t records;          /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
-    bool stopped;
-    bool messages; /* are ops, too */
+    bool stopped, messages; /* these are ops, too */
+    bool skips;             /* the process at hand is another's */
     struct xfw_held held;
-    bool skips; /* the process at hand is another's */
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -229,10 +228,9 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
 
 static void message(struct xfw_ops *ops, const struct xfa_event *event)
 {
-    bool counts = event->kind == XFT_EVENT_MESSAGE_END ||
-                  (event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
-                   event->message.what != XFT_MESSAGE_WAIT);
-    if (!counts || event->flags & XFT_FAILED)
+    bool began = event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
+                 event->message.what != XFT_MESSAGE_WAIT;
+    if (event->flags & XFT_FAILED || (event->kind != XFT_EVENT_MESSAGE_END && !began))
         return;
     struct xfw_op op = begin_op(ops, event, XFW_MESSAGE);
     add_costs(ops, &op, false);
@@ -584,11 +582,10 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
     /* The content of host memory is not played, nor what became of it. Calls of MPI that are no ops
      * are in the host's own time between calls of CUDA. */
-    uint64_t kinds = XFA_ALL_KINDS & ~XFA_KIND(XFT_EVENT_DEVICE_COPY) &
-                     ~XFA_KIND(XFT_EVENT_CONTENT) & ~XFA_KIND(XFT_EVENT_HOST_ACCESS) &
-                     ~XFA_KIND(XFT_EVENT_TRANSFER) & ~XFA_KIND(XFT_EVENT_COMMUNICATOR);
-    if (!ops->messages)
-        kinds &= ~XFA_KINDS_OF_MESSAGES;
+    uint64_t others = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_CONTENT) |
+                      XFA_KIND(XFT_EVENT_HOST_ACCESS) | XFA_KIND(XFT_EVENT_TRANSFER) |
+                      XFA_KIND(XFT_EVENT_COMMUNICATOR);
+    uint64_t kinds = XFA_ALL_KINDS & ~(ops->messages ? others : others | XFA_KINDS_OF_MESSAGES);
     return (struct xfa_observer){
         .name = "what-if",
         .kinds = kinds,

@@ -410,7 +410,7 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
 {
     way->run_ns = known->run_ns;
     way->span_ns = known->span_ns;
-    way->error_ns = known->error_ns;
+    way->error_ns = way->unchanged ? 0 : known->error_ns;
     memcpy(way->ranges, known->ranges, sizeof way->ranges);
 }
 
@@ -523,7 +523,7 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
         const struct xfw_way *known = known_way(replays, &ways[i]);
         if (known)
             take_over(&ways[i], known);
-        else
+        else if (!ways[i].unchanged || ways[i].tap)
             variants[asked++].way = &ways[i];
     }
     if (asked && xfw_replays_are_together(replays))
@@ -534,6 +534,9 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     for (size_t i = 0; i < asked && done; i++)
         if (!variants[i].way->tap && !variants[i].way->counts)
             keep(replays, variants[i].way);
+    for (size_t i = 0; i < count && done; i++)
+        if (ways[i].unchanged && !ways[i].tap)
+            take_over(&ways[i], known_way(replays, &ways[i]));
     free(variants);
     return done;
 }
