@@ -4,7 +4,7 @@ set(doc share/doc/xferscope)
 install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE" "${CMAKE_SOURCE_DIR}/CHANGES.md"
         DESTINATION ${doc})
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs/" DESTINATION ${doc}/docs
-        FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.png" PATTERN "*.py" PATTERN "*.c")
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.png" PATTERN "*.py" PATTERN "*.c" PATTERN "*.cu")
 
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT Python3_FOUND)

@@ -131,7 +131,7 @@ class Places(Bench):
         self.assertNotIn("serial-transfer-and-compute", self.advised("steps", "3"))
 
     def test_kernels_beside_one_engine(self):
-        """Beside longer kernels there is something to be had, if the next copy is issued in time."""
+        """Beside longer kernels there is something to be had: the engine takes the copy that is ready."""
         self.kernel_ns = 4 * KERNEL_NS
         for profile in (one_engine(), one_engine() | {"overlap": [overlap(1)]}):
             self.use(profile)
@@ -139,7 +139,7 @@ class Places(Bench):
             saved = self.took("steps", "1") - self.took("ahead", "2")
             self.assertLessEqual(likely, saved)
             self.assertGreater(likely, 0.7 * saved)
-            self.assertEqual(self.took("steps", "1"), self.took("steps", "2"))
+            self.assertLess(self.took("steps", "2"), self.took("steps", "1"))
 
     def test_one_engine(self):
         """Copies in both directions take turns, in whatever streams they are: nothing is to be had."""
