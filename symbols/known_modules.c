@@ -89,7 +89,8 @@ static bool is_it(const struct xfs_known_module *at, const struct xfs_loaded_mod
                   const struct stat *file)
 {
     return is_same_file(&at->file, file) && at->as.build_id_bytes == module->build_id_bytes &&
-           memcmp(at->as.build_id, module->build_id, module->build_id_bytes) == 0 &&
+           (module->build_id_bytes == 0 ||
+            memcmp(at->as.build_id, module->build_id, module->build_id_bytes) == 0) &&
            strcmp(at->as.path, module->path) == 0;
 }
 
@@ -106,7 +107,8 @@ static struct xfs_known_module *add(struct xfs_known *known, const struct xfs_lo
         forget(at);
         return NULL;
     }
-    memcpy(at->as.build_id, module->build_id, module->build_id_bytes);
+    if (module->build_id_bytes > 0) /* else it may be NULL */
+        memcpy(at->as.build_id, module->build_id, module->build_id_bytes);
     at->as.build_id_bytes = module->build_id_bytes;
     at->next = known->modules;
     known->modules = at;
