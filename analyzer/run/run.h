@@ -98,9 +98,9 @@ struct xfa_process {
     uint64_t calls_after_end;       /* which are no loss */
     uint64_t events; /* of all kinds in its file, by its heads of segments; 0: no walk has begun */
     bool has_ranges; /* once it was walked over: the program has NVTX ranges */
-    bool has_messages;    /* likewise: calls of MPI or NCCL */
-    bool shared;     /* a walk has begun; from then on: */
-    uint32_t share;  /* rank of the member of the run's team that does what is done of it alone */
+    bool has_messages; /* likewise: calls of MPI or NCCL */
+    bool shared;       /* a walk has begun; from then on: */
+    uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */
     char *losses;         /* one line, NULL = none */
 

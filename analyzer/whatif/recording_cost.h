@@ -25,8 +25,8 @@ struct xfw_records_cost {
 };
 struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu);
 
-/* How far processes of the machine differ in speed, as a part of what one takes: half of the range of
- * launch/by-process, XFW_MOST_SPEED_ERROR at most; 0 where the profile has none. */
+/* How far processes of the machine differ in speed, as a part of what one takes: half of the range
+ * of launch/by-process, XFW_MOST_SPEED_ERROR at most; 0 where the profile has none. */
 #define XFW_MOST_SPEED_ERROR 0.5
 double xfw_speed_error(const struct xfp_profile *profile);
 

@@ -84,8 +84,8 @@ struct xfw_whatif {
     double error;         /* relative, of the second to the first */
     double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
     bool recording_known; /* the profile has what CUPTI's records cost */
-    double speed_error;   /* relative: how far processes of the machine differ in speed; 0: hardly, or
-                             the profile does not say */
+    double speed_error; /* relative: how far processes of the machine differ in speed; 0: hardly, or
+                           the profile does not say */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
     struct xfw_ranks {    /* played together (together.h); processes 0: they were not */
         size_t processes;

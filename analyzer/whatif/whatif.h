@@ -55,10 +55,9 @@
  *
  * A saving is the difference of two replays, both without what recording cost: of the program as it
  * runs alone. Each change is played alone, at worst, as likely and at best. low and high are
- * widened by the replay's error, XFW_MODEL_ERROR, XFW_RUN_ERROR, and how far processes of the machine
- * differ in speed (xfw_speed_error()); high at most to what can go:
- * not the time before the first work for a GPU and behind the last wait, and no time that was not
- * played.
+ * widened by the replay's error, XFW_MODEL_ERROR, XFW_RUN_ERROR, and how far processes of the
+ * machine differ in speed (xfw_speed_error()); high at most to what can go: not the time before the
+ * first work for a GPU and behind the last wait, and no time that was not played.
  *
  * THE BEST SET
  *

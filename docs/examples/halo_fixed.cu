@@ -48,7 +48,8 @@ static void exchange(float *field, float *out, float *in)
         MPI_Irecv(in + (size_t)k * PIECE, PIECE, MPI_FLOAT, from[side], k, MPI_COMM_WORLD,
                   &received[k]);
         check(cudaMemcpyAsync(out + (size_t)k * PIECE, edges[side] + at, PIECE_BYTES,
-                              cudaMemcpyDeviceToHost, down), "fetch");
+                              cudaMemcpyDeviceToHost, down),
+              "fetch");
         check(cudaEventRecord(fetched[k], down), "fetch");
     }
     for (int k = 0; k < 2 * PIECES; k++) {
@@ -60,7 +61,8 @@ static void exchange(float *field, float *out, float *in)
         int k;
         MPI_Waitany(2 * PIECES, received, &k, MPI_STATUS_IGNORE);
         check(cudaMemcpyAsync(ghosts[k / PIECES] + k % PIECES * PIECE, in + (size_t)k * PIECE,
-                              PIECE_BYTES, cudaMemcpyHostToDevice, up), "send");
+                              PIECE_BYTES, cudaMemcpyHostToDevice, up),
+              "send");
     }
     MPI_Waitall(2 * PIECES, sent, MPI_STATUSES_IGNORE);
     check(cudaStreamSynchronize(up), "send");

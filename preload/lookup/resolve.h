@@ -35,8 +35,8 @@ xfs_function xfs_real(unsigned call, const void *caller);
 
 /*
  * What wrappers call in place of a driver function; `real` itself for most. Set before the first
- * driver function is looked up (by a constructor), and called once for each; NULL: nothing stands in
- * place of any.
+ * driver function is looked up (by a constructor), and called once for each; NULL: nothing stands
+ * in place of any.
  */
 extern xfs_function (*xfs_in_place)(const char *symbol, xfs_function real);
 

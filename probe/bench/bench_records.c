@@ -164,9 +164,10 @@ static void warn_of_speeds(struct xfp_session *s, const struct xfp_stats *alone)
     const double much = 1.2;
 
     if (alone->n && alone->max > much * alone->min)
-        xfp_warn(&s->sys,
-                 "processes differ in speed here: a launch took %.2f us in one and %.2f us in another",
-                 alone->min / 1e3, alone->max / 1e3);
+        xfp_warn(
+            &s->sys,
+            "processes differ in speed here: a launch took %.2f us in one and %.2f us in another",
+            alone->min / 1e3, alone->max / 1e3);
 }
 
 /* ---- the family ------------------------------------------------------------------------------ */
@@ -220,8 +221,8 @@ const struct xfp_family xfp_family_records = {
 #define NAME(figure, name, what) {"records/" name "/gpuN", what},
             XFP_RECORDS_FIGURES(NAME)
 #undef NAME
-            {BY_PROCESS "/gpuN", "the call that launches an empty kernel, without records, a "
-                                       "sample for each of several processes (host)"},
+                {BY_PROCESS "/gpuN", "the call that launches an empty kernel, without records, a "
+                                     "sample for each of several processes (host)"},
         },
     .bench_names = "records/gpuN",
     .part = XFP_PART_SCALARS,

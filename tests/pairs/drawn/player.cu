@@ -8,8 +8,8 @@
  *     player [--helpers 1|2] [--times N] SCHEDULE...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
- * count, and enough work for the GPU's clocks to rise. What a driver does once (loading kernels, the
- * first copy of a kind) is done before they begin in any case. Several schedules are played in
+ * count, and enough work for the GPU's clocks to rise. What a driver does once (loading kernels,
+ * the first copy of a kind) is done before they begin in any case. Several schedules are played in
  * turns, a round of each, so that they meet the same speed of the processor; then the one line is
  * "forms_ns", and what each of them took.
  */
@@ -233,7 +233,8 @@ INLINE void prefetch(const struct statement *s)
     struct cudaMemLocation place = {N(1) ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost, 0};
     PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, place, 0, now->streams[N(2)]));
 #else
-    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, N(1) ? 0 : cudaCpuDeviceId, now->streams[N(2)]));
+    PAIR_CHECK(
+        cudaMemPrefetchAsync(b->host, b->bytes, N(1) ? 0 : cudaCpuDeviceId, now->streams[N(2)]));
 #endif
 }
 
@@ -256,7 +257,8 @@ INLINE void perform(const struct statement *s)
         launch(s);
         break;
     case 'M':
-        PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes, now->streams[N(1)]));
+        PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes,
+                                   now->streams[N(1)]));
         break;
     case 'W':
         PAIR_CHECK(cudaStreamSynchronize(now->streams[N(0)]));
@@ -453,7 +455,8 @@ static void *play_thread(void *number)
     static void (*end)(void) = (void (*)(void))pair_simulated("xferscope_simgpu_thread_end");
     size_t thread = (size_t)number;
 
-    if (begin && now->programs.size() > 1 && !begin((unsigned)thread, (unsigned)now->programs.size())) {
+    if (begin && now->programs.size() > 1 &&
+        !begin((unsigned)thread, (unsigned)now->programs.size())) {
         fprintf(stderr, "no clock for thread %zu\n", thread);
         exit(1);
     }
