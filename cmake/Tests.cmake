@@ -54,6 +54,24 @@ function(xferscope_test_needs test)
   endforeach()
 endfunction()
 
+# For tests that take less with sanitizers.
+set(XFERSCOPE_SANITIZED 0)
+if(XFERSCOPE_SANITIZE)
+  set(XFERSCOPE_SANITIZED 1)
+endif()
+
+# Appends to the list of that name where the sanitizer's runtime is, for programs that are built without it
+# (tests/e2e/lab.py).
+function(xferscope_add_asan_runtime name_of_list)
+  if(NOT XFERSCOPE_SANITIZE MATCHES "address")
+    return()
+  endif()
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE runtime
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(REAL_PATH "${runtime}" runtime)
+  set(${name_of_list} ${${name_of_list}} "XFERSCOPE_ASAN_RUNTIME=${runtime}" PARENT_SCOPE)
+endfunction()
+
 # add_test(NAME ... COMMAND ...), of a test that needs what its command names: its program, and each
 # $<TARGET_FILE:...> and $<TARGET_FILE_DIR:...>. No argument may be empty. What else it needs is told to xferscope_test_needs().
 function(xferscope_add_test)

@@ -5,18 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a sentence may name. */
+/* What a sentence may name, and its word. */
 static const struct parameter {
-    const char *name;
+    const char *name, *word;
     size_t place;
-} parameters[] = {
-    {"{node}", offsetof(struct xfa_remedy, node)},
-    {"{threads}", offsetof(struct xfa_remedy, threads)},
-    {"{streams}", offsetof(struct xfa_remedy, streams)},
-    {"{buffers}", offsetof(struct xfa_remedy, buffers)},
-    {"{buffer_kib}", offsetof(struct xfa_remedy, buffer_kib)},
+} parameters[XFA_REMEDY_NUMBERS] = {
+#define PARAMETER(word)                                                                            \
+    {                                                                                              \
+        "{" #word "}", #word, offsetof(struct xfa_remedy, word)                                    \
+    }
+    PARAMETER(node),    PARAMETER(threads),    PARAMETER(streams),
+    PARAMETER(buffers), PARAMETER(buffer_kib),
+#undef PARAMETER
 };
-#define PARAMETERS (sizeof parameters / sizeof *parameters)
 
 struct words {
     const char *word, *brief;
@@ -56,7 +57,7 @@ static const char *sentence_of(const struct xfa_remedy *remedy)
 static const struct parameter *first_of(const char *text, const char **place)
 {
     const struct parameter *first = NULL;
-    for (size_t i = 0; i < PARAMETERS; i++) {
+    for (size_t i = 0; i < XFA_REMEDY_NUMBERS; i++) {
         const char *found = strstr(text, parameters[i].name);
         if (found && (!first || found < *place)) {
             first = &parameters[i];
@@ -71,6 +72,27 @@ static int number_of(const struct xfa_remedy *remedy, const struct parameter *pa
     int number;
     memcpy(&number, (const char *)remedy + parameter->place, sizeof number);
     return number;
+}
+
+static bool is_used(const struct xfa_remedy *remedy, const struct parameter *parameter)
+{
+    int number = number_of(remedy, parameter);
+    if (parameter->place == offsetof(struct xfa_remedy, node))
+        return number >= 0;
+    if (parameter->place == offsetof(struct xfa_remedy, buffer_kib))
+        return remedy->buffers > 0;
+    return number > 0;
+}
+
+size_t xfa_remedy_numbers(const struct xfa_remedy *remedy,
+                          struct xfa_remedy_number numbers[XFA_REMEDY_NUMBERS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < XFA_REMEDY_NUMBERS; i++)
+        if (is_used(remedy, &parameters[i]))
+            numbers[count++] = (struct xfa_remedy_number){
+                .word = parameters[i].word, .value = number_of(remedy, &parameters[i])};
+    return count;
 }
 
 /* With its numbers; written to text where there are any. */
@@ -110,7 +132,7 @@ bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect)
 
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 {
-    for (size_t i = 0; i < PARAMETERS; i++)
+    for (size_t i = 0; i < XFA_REMEDY_NUMBERS; i++)
         if (number_of(a, &parameters[i]) != number_of(b, &parameters[i]))
             return false;
     return a->kind == b->kind && sentence_of(a) == sentence_of(b);

@@ -31,6 +31,15 @@ struct xfa_remedy {
     int buffers, buffer_kib;  /* buffers of a ring, and their size in KiB; 0 = not used */
 };
 
+/* Those that it uses, with their words in JSON, in the order above. Returns how many. */
+#define XFA_REMEDY_NUMBERS 5
+struct xfa_remedy_number {
+    const char *word;
+    int value;
+};
+size_t xfa_remedy_numbers(const struct xfa_remedy *remedy,
+                          struct xfa_remedy_number numbers[XFA_REMEDY_NUMBERS]);
+
 #define XFA_REMEDY_CHARS 1024
 
 /* The sentence, written to text where it names a parameter, else static. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/replays_private.h"
+#include "analyzer/whatif/replays_walk.h"
 
 #define MOST_PLAYERS 4096 /* at one time; of more ways some come later */
 
@@ -45,31 +45,6 @@ bool xfw_replays_are_together(struct xfw_replays *replays)
     if (!replays->together && replays->gather && xfw_gather_has_messages(replays->gather))
         xfw_replays_drop_gather(replays);
     return replays->together != NULL;
-}
-
-/* ---- the span of all processes -----------------------------------------------------------------
- */
-
-static double extend(struct xfw_extent *extent, double from, double to)
-{
-    bool any = extent->from != 0 || extent->to != 0;
-    extent->from = any ? fmin(extent->from, from) : from;
-    extent->to = any ? fmax(extent->to, to) : to;
-    return extent->to - extent->from;
-}
-
-double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule, double begun_ns)
-{
-    double first, last;
-    if (!xfw_schedule_worked(schedule, &first, &last))
-        return v->span.to - v->span.from;
-    return extend(&v->span, begun_ns + first, begun_ns + last);
-}
-
-double xfw_replays_recorded_span(struct xfw_walk *walk)
-{
-    return extend(&walk->recorded, walk->begun_ns + walk->of->first_work,
-                  walk->begun_ns + walk->of->last_work);
 }
 
 /* ---- one walk ---------------------------------------------------------------------------------

@@ -18,9 +18,8 @@
 #include "preload/base/settings.h"
 
 #define LOCKED_LEAST ((size_t)32 << 20)
-#define LARGE_PAGE ((size_t)2 << 20) /* also how the driver aligns such memory */
 #define MOST_BLOCKS 1024
-#define PIECE (8 * LARGE_PAGE)
+#define PIECE (8 * XFS_LARGE_PAGE)
 
 /* ---- what there is
  * -------------------------------------------------------------------------------- */
@@ -87,20 +86,6 @@ struct making {
 static struct xfs_job filling;
 static atomic_bool filling_taken, filling_known;
 
-/* As the driver's: a mapping that a forked child shares. */
-static char *map_aligned(size_t bytes)
-{
-    size_t all = bytes + LARGE_PAGE;
-    char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
-        return NULL;
-    size_t before = (LARGE_PAGE - (uintptr_t)map % LARGE_PAGE) % LARGE_PAGE;
-    if (before)
-        munmap(map, before);
-    munmap(map + before + bytes, all - before - bytes);
-    return map + before;
-}
-
 /* False: the kernel cannot, or there is no memory. */
 static bool fill(const struct making *making)
 {
@@ -112,8 +97,8 @@ static bool fill(const struct making *making)
     job->program = making->memory;
     job->bytes = making->mapped;
     job->slot_bytes = job->piece_bytes = PIECE;
-    job->chunk_bytes = LARGE_PAGE;
-    job->chunks = PIECE / LARGE_PAGE;
+    job->chunk_bytes = XFS_LARGE_PAGE;
+    job->chunks = PIECE / XFS_LARGE_PAGE;
     job->fills = true;
     atomic_store(&job->bad, false);
     xfs_team_call(making->threads);
@@ -135,8 +120,8 @@ static void make(void *argument)
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     size_t bytes = making->call->bytes;
     xcu_context context = NULL;
-    making->mapped = (bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
-    making->memory = map_aligned(making->mapped);
+    making->mapped = (bytes + XFS_LARGE_PAGE - 1) & ~(XFS_LARGE_PAGE - 1);
+    making->memory = xfs_map_aligned(making->mapped, MAP_SHARED); /* as the driver's is */
     if (making->memory == NULL)
         return;
     if (driver->current(&context) == XCU_SUCCESS && context && fill(making) &&

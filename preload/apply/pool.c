@@ -9,6 +9,7 @@
 #include "preload/apply/plan.h"
 #include "preload/apply/room.h"
 #include "preload/apply/site.h"
+#include "preload/base/brief_lock.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 
@@ -36,17 +37,12 @@ static atomic_flag taken = ATOMIC_FLAG_INIT;
 
 static bool take(void)
 {
-    for (unsigned i = 0; i < SPINS; i++) {
-        if (!atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
-            return true;
-        __builtin_ia32_pause();
-    }
-    return false;
+    return xfs_brief_take(&taken, SPINS);
 }
 
 static void give_back(void)
 {
-    atomic_flag_clear_explicit(&taken, memory_order_release);
+    xfs_brief_give_back(&taken);
 }
 
 bool xfs_pool_on(void)

@@ -9,7 +9,6 @@
 
 #define MOST_RINGS 16
 #define MOST_SLOT ((size_t)4 << 20)
-#define LARGE_PAGE ((size_t)2 << 20)
 #define LEAST_SLOT ((size_t)1 << 20)
 #define REGISTER_PORTABLE 1
 #define GONE ((xcu_context)-1) /* in place of a context that ended unseen */
@@ -79,21 +78,29 @@ static void destroy(const struct xfs_apply_driver *driver, struct xfs_ring *ring
     ring->memory = NULL;
 }
 
+char *xfs_map_aligned(size_t bytes, int sharing)
+{
+    size_t all = bytes + XFS_LARGE_PAGE;
+    char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    size_t before = (XFS_LARGE_PAGE - (uintptr_t)map % XFS_LARGE_PAGE) % XFS_LARGE_PAGE;
+    if (before)
+        munmap(map, before);
+    munmap(map + before + bytes, all - before - bytes);
+    return map + before;
+}
+
 /* In large pages where the kernel has some: making the pages is most of what a ring takes. A child
  * of a fork gets no copy of it. */
 static char *map_slots(size_t bytes)
 {
-    size_t all = bytes + LARGE_PAGE;
-    char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
+    char *map = xfs_map_aligned(bytes, MAP_PRIVATE);
+    if (map == NULL)
         return NULL;
-    size_t before = (LARGE_PAGE - (uintptr_t)map % LARGE_PAGE) % LARGE_PAGE;
-    if (before)
-        munmap(map, before);
-    munmap(map + before + bytes, all - before - bytes);
-    madvise(map + before, bytes, MADV_HUGEPAGE);
-    madvise(map + before, bytes, MADV_DONTFORK);
-    return map + before;
+    madvise(map, bytes, MADV_HUGEPAGE);
+    madvise(map, bytes, MADV_DONTFORK);
+    return map;
 }
 
 static bool make_memory(const struct xfs_apply_driver *driver, struct xfs_ring *ring)

@@ -40,6 +40,11 @@ void xfs_ring_give_back(struct xfs_ring *ring);
 /* Before a context ends: what the room has in it is taken out. NULL: nothing. */
 void xfs_rings_leave(xcu_context context);
 
+/* How large pages lie, and page-locked memory of the driver's. */
+#define XFS_LARGE_PAGE ((size_t)2 << 20)
+/* Zeroed memory that lies so, as many bytes, for munmap(). sharing: MAP_PRIVATE or MAP_SHARED. */
+char *xfs_map_aligned(size_t bytes, int sharing);
+
 /* A device's primary context; NULL: there is none, or the room has not started. Makes none. */
 xcu_context xfs_ring_primary(xcu_device device);
 

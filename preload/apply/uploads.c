@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "preload/base/brief_lock.h"
+
 #define SPINS 20000
 
 struct remembered {
@@ -20,17 +22,12 @@ _Atomic uint64_t xfs_writes_unplaced, xfs_writes_launched;
 
 static bool take(void)
 {
-    for (unsigned i = 0; i < SPINS; i++) {
-        if (!atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
-            return true;
-        __builtin_ia32_pause();
-    }
-    return false;
+    return xfs_brief_take(&taken, SPINS);
 }
 
 static void give_back(void)
 {
-    atomic_flag_clear_explicit(&taken, memory_order_release);
+    xfs_brief_give_back(&taken);
 }
 
 static void written_somewhere(void)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "preload/base/brief_lock.h"
 #include "preload/base/own_stack.h"
 #include "preload/messages/message.h"
 #include "preload/record/hot.h"
@@ -48,17 +49,12 @@ static atomic_flag adding = ATOMIC_FLAG_INIT;
 /* Another thread adds one now: neither waits. */
 static bool take_turn(void)
 {
-    for (unsigned i = 0; i < 1000; i++) {
-        if (!atomic_flag_test_and_set_explicit(&adding, memory_order_acquire))
-            return true;
-        __builtin_ia32_pause();
-    }
-    return false;
+    return xfs_brief_take(&adding, 1000);
 }
 
 static void end_turn(void)
 {
-    atomic_flag_clear_explicit(&adding, memory_order_release);
+    xfs_brief_give_back(&adding);
 }
 
 static struct xfs_communicator *empty_place(uintptr_t handle)

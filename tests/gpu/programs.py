@@ -42,7 +42,14 @@ LIGHT = {"XFERSCOPE_TIMING": "host", "XFERSCOPE_KERNELS": "0", "XFERSCOPE_STACKS
          "XFERSCOPE_ARGUMENTS": "0", "XFERSCOPE_MANAGED": "0", "XFERSCOPE_NVTX": "0"}
 OPTIONS = {"light": [], "recorded": [], "budget": ["--budget", "2"], "host": ["--timing", "host"]}
 WAYS = ("bare", "light", "recorded")  # when none are named
+KEYS = ("name", "way", "number", "seconds", "status", "trace", "figure")  # of a line of runs.tsv
 LINE = re.compile(r"([^\s:]+):\s+(\S.*)")
+
+
+def runs_of(out):
+    """The runs so far, each line's words by KEYS; for the scripts that make tables of them."""
+    lines = [line.rstrip("\n").split("\t") for line in (out / "runs.tsv").open()]
+    return [dict(zip(KEYS, line)) for line in lines if len(line) == len(KEYS)]
 
 
 def programs_of(file):

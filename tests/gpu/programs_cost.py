@@ -16,12 +16,7 @@ import statistics
 import sys
 from pathlib import Path
 
-KEYS = ("name", "way", "number", "seconds", "status", "trace", "figure")
-
-
-def runs_of(out):
-    lines = [line.rstrip("\n").split("\t") for line in (out / "runs.tsv").open()]
-    return [dict(zip(KEYS, line)) for line in lines if len(line) == len(KEYS)]
+from programs import runs_of
 
 
 def values_of(runs, name, way, key):

@@ -23,6 +23,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import programs
+
 STEADY = 0.10
 HEAD = ("| program | unrecorded, ms | spread | recorded, ms | replayed, ms | off | span | process, bare, s | process |\n"
         "|---|---|---|---|---|---|---|---|---|")
@@ -44,9 +46,7 @@ def span(arguments, trace):
 
 def runs_of(arguments):
     """The runs of each program, those of a trace with what the analyzer makes of it."""
-    lines = [line.rstrip("\n").split("\t") for line in (arguments.out / "runs.tsv").open()]
-    keys = ("name", "way", "number", "seconds", "status", "trace", "figure")
-    runs = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
+    runs = programs.runs_of(arguments.out)
 
     def look(run):
         run["seconds"] = float(run["seconds"])
@@ -137,9 +137,9 @@ def main():
     arguments = parser.parse_args()
     arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
     arguments.profile = str(arguments.profile.resolve())
-    programs = json.loads((arguments.out / "programs.json").read_text())
+    those = json.loads((arguments.out / "programs.json").read_text())
     runs = runs_of(arguments)
-    entries = [entry_of(program, [run for run in runs if run["name"] == program["name"]]) for program in programs]
+    entries = [entry_of(program, [run for run in runs if run["name"] == program["name"]]) for program in those]
     (arguments.out / "table.json").write_text(json.dumps(entries, indent=1) + "\n")
     text = "\n".join([HEAD, *map(row, entries), "", *(f"- {line}" for line in summary(entries, arguments.shortest)), ""])
     print(text, end="")

@@ -205,17 +205,11 @@ static json_t *site_json(const struct xfa_finding *finding, const struct xfa_fin
 /* The numbers that the remedy names. */
 static json_t *parameters_json(const struct xfa_remedy *remedy)
 {
+    struct xfa_remedy_number numbers[XFA_REMEDY_NUMBERS];
     json_t *json = json_object();
-    if (remedy->node >= 0)
-        json_object_set_new(json, "node", json_integer(remedy->node));
-    if (remedy->threads > 0)
-        json_object_set_new(json, "threads", json_integer(remedy->threads));
-    if (remedy->streams > 0)
-        json_object_set_new(json, "streams", json_integer(remedy->streams));
-    if (remedy->buffers > 0) {
-        json_object_set_new(json, "buffers", json_integer(remedy->buffers));
-        json_object_set_new(json, "buffer_kib", json_integer(remedy->buffer_kib));
-    }
+    size_t count = xfa_remedy_numbers(remedy, numbers);
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(json, numbers[i].word, json_integer(numbers[i].value));
     return json;
 }
 

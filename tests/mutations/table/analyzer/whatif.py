@@ -293,7 +293,7 @@ ROWS = [
       "        slot->sent_ns = slot->sent_ns > 0 ? slot->sent_ns : now_ns;",
       "a collective ends when its first rank has come",
       "analyzer-whatif_together_test"),
-    M("wait-of-the-end-stays", "analyzer/whatif/replays.c",
+    M("wait-of-the-end-stays", "analyzer/whatif/replays_walk.c",
       "    if (walk->together && walk->rest_ns >= 0)",
       "    if (walk->together && walk->rest_ns >= 0 && end_ns < 0)",
       "a rank that waited in MPI_Finalize for one that is faster now still does",

@@ -1,6 +1,7 @@
-/* What the parts of the replays share (replays.h): one after the other, and together. */
-#ifndef XFW_REPLAYS_PRIVATE_H
-#define XFW_REPLAYS_PRIVATE_H
+/* One walk over the ops of a run, as replays make it (replays.h): one process after the other, or
+ * all together. Private to replays*.c. */
+#ifndef XFW_REPLAYS_WALK_H
+#define XFW_REPLAYS_WALK_H
 
 #include "analyzer/base/crew.h"
 #include "analyzer/whatif/replays.h"
@@ -75,7 +76,13 @@ struct xfw_walk {
     struct xfw_extent recorded; /* spans of the processes so far; together */
 };
 
-/* One walk: a process begins, its ops in batches, it ends. The process is open. */
+/* The run without what recording cost, and without a change. */
+static inline bool xfw_way_is_alone(const struct xfw_way *way)
+{
+    return way->count == 0 && !way->recording;
+}
+
+/* A process begins, its ops in batches, it ends. The process is open. */
 void xfw_walk_begin(void *walk, struct xfa_process *process);
 void xfw_walk_batch(void *walk, struct xfw_op *ops, size_t count,
                     const struct xfw_stretch *stretch);
@@ -84,20 +91,25 @@ void xfw_walk_end(void *walk, struct xfa_process *process, double end_ns,
 
 /* All processes are walked over, for the replays' gather. */
 bool xfw_walk_files(struct xfw_walk *walk, struct xfa_analysis *analysis);
+/* Opens the process again: changes ask what its kernels were given. False: that is put down. */
+bool xfw_walk_reopen(struct xfw_walk *walk, struct xfa_process *process);
+/* The next ops of the process that were kept; those at hand are played, and the next fetched. */
+void xfw_walk_fetch(struct xfw_walk *walk);
+void xfw_walk_play(struct xfw_walk *walk);
 /* What the walk finds is added up when it is over (tally.h). False: a process could not be played,
  * which `whatif` has the reason of. */
 void xfw_walk_tally(struct xfw_walk *walk);
 bool xfw_walk_sum_up(struct xfw_walk *walk);
+/* From the first work of any process so far to the last, with the one at hand: of a way, recorded.
+ */
+double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule,
+                        double begun_ns);
+double xfw_replays_recorded_span(struct xfw_walk *walk);
 void xfw_replays_drop_gather(struct xfw_replays *replays);
 void xfw_replays_fail(struct xfw_replays *replays, char *why); /* takes it over */
 
 /* In replays_together.c. Are the run's ranks played together? It is decided once. */
 bool xfw_replays_are_together(struct xfw_replays *replays);
 bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *variants, size_t count);
-/* From the first work of any process so far to the last, with the one at hand: of a way, recorded.
- */
-double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule,
-                        double begun_ns);
-double xfw_replays_recorded_span(struct xfw_walk *walk);
 
 #endif
