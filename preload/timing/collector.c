@@ -48,8 +48,8 @@ static struct {
     unsigned soon;       /* short rests that are left; of the thread */
     bool finish;         /* collect the rest and end */
     bool done;
-    bool cramped;          /* the last records were not collected */
-    volatile bool give_up; /* finish took too long: record nothing more */
+    bool cramped;        /* the last records were not collected */
+    atomic_bool give_up; /* finish took too long: record nothing more */
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -173,7 +173,7 @@ static bool wait_until_done(void)
         waited =
             pthread_cond_clockwait(&collector.finished, &collector.lock, CLOCK_MONOTONIC, &until);
     bool done = collector.done;
-    collector.give_up = !done;
+    atomic_store(&collector.give_up, !done);
     pthread_mutex_unlock(&collector.lock);
     return done;
 }
@@ -186,6 +186,8 @@ bool xfs_collector_stop(void)
     bool done = wait_until_done();
     if (done)
         pthread_join(collector.thread, NULL);
+    else
+        pthread_detach(collector.thread);
     atomic_store(&collector.order, XFS_ORDER_NONE); /* the thread no longer answers */
     return done;
 }

@@ -208,20 +208,21 @@ static void record_one(const struct xcp_activity *record, int64_t offset)
         xfs_event_write(&event);
 }
 
-static void record_buffer(struct buffer *b, int64_t offset, const volatile bool *stop)
+static void record_buffer(struct buffer *b, int64_t offset, const atomic_bool *stop)
 {
     struct xcp_activity *record = NULL;
     uint8_t *memory = (uint8_t *)b + BUFFER_HEADER;
-    while (!*stop && cupti->ActivityGetNextRecord(memory, b->valid, &record) == XCP_SUCCESS)
+    while (!atomic_load(stop) &&
+           cupti->ActivityGetNextRecord(memory, b->valid, &record) == XCP_SUCCESS)
         record_one(record, offset);
 }
 
-void xfs_records_drain(const volatile bool *stop)
+void xfs_records_drain(const atomic_bool *stop)
 {
     struct buffer *b;
     size_t dropped = 0;
     int64_t offset = convert_clock ? clock_offset() : 0;
-    while (!*stop && (b = dequeue()) != NULL) {
+    while (!atomic_load(stop) && (b = dequeue()) != NULL) {
         record_buffer(b, offset, stop);
         put_spare(b);
     }

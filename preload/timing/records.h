@@ -8,6 +8,7 @@
 #ifndef XFS_RECORDS_H
 #define XFS_RECORDS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +34,6 @@ unsigned xfs_records_outstanding(void);
 
 /* Writes the events of all records in the queue, in order, and adds those that CUPTI dropped to the
  * losses. One thread at a time. Stops early when *stop becomes true. */
-void xfs_records_drain(const volatile bool *stop);
+void xfs_records_drain(const atomic_bool *stop);
 
 #endif

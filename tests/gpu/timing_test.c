@@ -193,7 +193,7 @@ static void test_part_filled(void **state)
                                   .ActivityGetNumDroppedRecords = none_dropped};
     uint8_t *first, *again;
     size_t size, most, filled = 10000;
-    bool stop = false;
+    atomic_bool stop = false;
     xfs_records_setup(&library, false);
     xfs_records_requested(&first, &size, &most);
     assert_non_null(first);

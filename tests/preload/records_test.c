@@ -54,7 +54,7 @@ static void test_memory_comes_back(void **state)
 {
     static const struct xcp_library library = {.ActivityGetNextRecord = no_record,
                                                .ActivityGetNumDroppedRecords = none_dropped};
-    const volatile bool stop = false;
+    const atomic_bool stop = false;
     memory_is_short = true;
     xfs_records_setup(&library, false);
     for (unsigned i = 0; i < 2 * XFS_RECORDS_BUFFERS; i++) {
