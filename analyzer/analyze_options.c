@@ -329,10 +329,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_file(&options->plan, value, "--plan lacks a file name");
     case GATE_WRITE:
         return set_file(&options->gate_write, value, "--gate-write lacks a file name");
-    case ':':
-        return wrong("an option lacks its value", NULL);
     default:
-        return wrong("unknown option", NULL);
+        return 0;
     }
 }
 
@@ -546,8 +544,8 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     while ((option = getopt_long(argc, argv, "-:p:f:o:n:s:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?' && optind > 0 && optind <= argc)
-            return xfc_unknown_option("analyze", argv[optind - 1], longs);
+        if (option == '?' || option == ':')
+            return xfc_refused_option("analyze", option, argv, longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

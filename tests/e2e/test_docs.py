@@ -103,6 +103,17 @@ class Pages(unittest.TestCase):
             done = run([XFERSCOPE, slip])
             self.assertEqual((done.returncode, done.stderr.decode()), (2, f"xferscope: there is no {meant}\n"))
 
+    def test_every_command_refuses_options_alike(self):
+        for command in COMMANDS:
+            for wrong, said in (("--hepl", "unknown option: --hepl; did you mean --help?"), ("-Z", "unknown option: -Z")):
+                done = run([XFERSCOPE, command, wrong])
+                self.assertEqual(done.stderr.decode(), f"xferscope {command}: {said}; see xferscope {command} --help\n")
+                self.assertGreater(done.returncode, 0, command)
+        for command, option in (("analyze", "-f"), ("dump", "-n"), ("export", "--output"), ("live", "--seconds"), ("probe", "-o"),
+                                ("record", "--profile"), ("run", "-p"), ("again", "-o"), ("apply", "--plan"), ("doctor", "--format")):
+            self.assertEqual(run([XFERSCOPE, command, option]).stderr.decode(),
+                             f"xferscope {command}: {option} lacks its value; see xferscope {command} --help\n")
+
     def test_every_command_has_a_page(self):
         for command in COMMANDS:
             page = (ROOT / "docs" / f"{command}.md").read_text()

@@ -200,20 +200,6 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* ':': its value is missing; else it is none of `known`. */
-static int refuse_option(int option, char **argv, const struct option *known)
-{
-    const char *word = argv[optind - 1];
-    char meant[64];
-
-    if (option == ':')
-        return record_own_error("%s wants a value; xferscope help %s", word, speaker);
-    if (optopt && word[1] != '-')
-        return record_own_error("unknown option -%c; xferscope help %s", optopt, speaker);
-    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
-    return record_own_error("unknown option %s%s; xferscope help %s", word, meant, speaker);
-}
-
 /* What an option without a value sets; NULL: it has one. */
 static bool *flag_of(int option, struct record_options *options)
 {
@@ -289,7 +275,8 @@ static int take_option(int option, char **argv, const struct option *known,
     case 'h':
         return -1;
     default:
-        return refuse_option(option, argv, known);
+        xfc_refused_option(speaker, option, argv, known);
+        return RECORD_OWN_ERROR;
     }
 }
 
