@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
@@ -92,15 +93,8 @@ static void disown(xcu_graph_exec exec)
 static void remember(struct graph *graph, xcu_graph_node node, xcu_graph_node parent,
                      const struct xcu_memcpy3d *copy)
 {
-    if (graph->count == graph->capacity) {
-        size_t capacity = graph->capacity ? graph->capacity * 2 : 8;
-        struct copy *copies = realloc(graph->copies, capacity * sizeof *copies);
-        if (copies == NULL)
-            return;
-        graph->copies = copies;
-        graph->capacity = capacity;
-    }
-    graph->copies[graph->count++] = (struct copy){node, parent, true, event_of(copy)};
+    if (xfc_grow(&graph->copies, &graph->capacity, graph->count, sizeof *graph->copies))
+        graph->copies[graph->count++] = (struct copy){node, parent, true, event_of(copy)};
 }
 
 /* The driver functions that describe a graph. */

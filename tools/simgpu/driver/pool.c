@@ -1,7 +1,7 @@
 /*
  * Stream-ordered allocation, memory pools, and virtual memory management.
  */
-#include "tools/simgpu/driver/pool.h"
+#include "tools/simgpu/driver/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -173,7 +173,7 @@ bool sim_stream_pending(const struct sim_stream *stream)
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-/* Nobody opens the gate: time passes on the simulated machine until it gives up. */
+/* No thread opens the gate: time passes on the simulated machine until the gate gives up. */
 static void let_gates_give_up(void)
 {
     for (const struct sim_op *o = sim_queue.first; o; o = o->next)
