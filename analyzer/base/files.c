@@ -218,7 +218,6 @@ static int make_named(struct xfa_replacement *r, int (*make)(const char *name, i
 
 static int create(const char *name, int unnamed)
 {
-    (void)unnamed;
     return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 

@@ -17,7 +17,6 @@
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_times *times = self;
-    (void)process;
     times->first_ns = times->last_ns = 0;
     return WORK | WAITS | XFA_KIND(XFT_EVENT_KERNEL);
 }
@@ -82,7 +81,6 @@ static void take_transfer(void *self, const struct xfa_event *event)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_times *times = self;
-    (void)process;
     if (times->last_ns > times->first_ns)
         times->span_ns += (double)(times->last_ns - times->first_ns);
 }

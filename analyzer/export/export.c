@@ -88,7 +88,6 @@ static void unended(void *self, const struct xfa_range *range, enum xfa_unended 
                     uint64_t end_ns)
 {
     struct xfa_export *export = self;
-    (void)why;
     if (!export->failed)
         export->format->unended(export, range, end_ns);
     check(export);

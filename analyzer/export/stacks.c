@@ -92,7 +92,6 @@ void xfa_stacks_begin(struct xfa_export *export)
 void xfa_stacks_process(struct xfa_export *export, struct xfa_process *process)
 {
     struct xfa_stacks *stacks = export->self;
-    (void)process;
     xfa_table_free(&stacks->known);
     xfa_table_init(&stacks->known, sizeof(uint32_t), sizeof(struct known));
 }

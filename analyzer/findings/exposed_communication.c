@@ -172,7 +172,6 @@ static void end(void *of, struct xfa_process *process)
 {
     struct exposed_calls *self = of;
     double all = 0;
-    (void)process;
     reach(self, UINT64_MAX);
     for (size_t i = self->first_place; i < self->place_count; i++)
         all += self->places[i].ns;

@@ -373,7 +373,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites, classes;
-    (void)sums;
     if (finding->remedy.kind == XFA_REMEDY_STOP_MAPPING) {
         sites = xfa_finding_sites(finding);
         return xfw_change_stop_mapping(analysis, &sites);

@@ -299,7 +299,6 @@ static void waited(struct overbroad *self, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct overbroad *self = of;
-    (void)process;
     needed(self, self->open);
     xfa_streams_free(&self->streams);
     xfa_streams_init(&self->streams);
@@ -417,7 +416,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites = xfa_finding_sites(finding);
-    (void)sums;
     return xfw_change_no_device_wait(analysis, &sites);
 }
 

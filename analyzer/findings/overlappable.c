@@ -248,7 +248,6 @@ static void try_one_way(const struct xfa_analysis *analysis, const void *sums,
     double least = XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run);
     double shorter =
         fmin(copies_ns(analysis, NULL, XFT_DIR_H2D), copies_ns(analysis, NULL, XFT_DIR_D2H));
-    (void)sums;
     if (!(shorter > least))
         return;
     for (unsigned streams = 1; streams <= 2; streams++) {
@@ -262,7 +261,6 @@ static void try_one_way(const struct xfa_analysis *analysis, const void *sums,
 static struct xfw_change *change_one_way(const struct xfa_analysis *analysis, const void *sums,
                                          const struct xfa_finding *finding)
 {
-    (void)sums;
     return xfw_change_dataflow(
         analysis, &(struct xfw_dataflow_terms){.buffers = (unsigned)finding->remedy.streams});
 }

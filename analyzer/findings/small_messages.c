@@ -133,7 +133,6 @@ static void transfer(void *of, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct small_messages *self = of;
-    (void)process;
     close_runs(self, 0, true);
     xfa_communicators_end(&self->communicators);
 }

@@ -227,7 +227,6 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
-    (void)process;
     for (size_t i = 0; i < unused->count; i++) {
         const struct sent *sent = &unused->sent[i];
         if (sent->row < unused->row_count && unused->rows[sent->row].sum.transfers > 0 &&

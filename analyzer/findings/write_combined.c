@@ -152,7 +152,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites = xfa_finding_sites(finding);
-    (void)sums;
     return xfw_change_cached_reads(analysis, &sites);
 }
 

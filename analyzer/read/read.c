@@ -417,10 +417,3 @@ char *xfa_trace_loss_line(const struct xfa_trace *trace)
     free(line);
     return NULL;
 }
-
-bool xfa_trace_lossy(const struct xfa_trace *trace)
-{
-    char *line = xfa_trace_loss_line(trace);
-    free(line);
-    return line != NULL;
-}

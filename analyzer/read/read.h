@@ -49,11 +49,9 @@ struct xfa_loss {
     bool cut_short;            /* what the recorder says it wrote is missing at the end */
 };
 
-/* One look at "was anything lost": by the reader or, as its header says, by the recorder. */
 struct xfa_trace;
-bool xfa_trace_lossy(const struct xfa_trace *trace);
-
-/* One line about all losses, NULL when there are none; the caller frees it. */
+/* One line about all losses, by the reader or, as the header says, by the recorder; NULL when there
+ * are none; the caller frees it. */
 char *xfa_trace_loss_line(const struct xfa_trace *trace);
 
 struct xfa_source {

@@ -95,7 +95,6 @@ static bool is_collective(const struct xfa_kept_message *all, size_t count)
 static void alone(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
-    (void)all;
     m->matched->alone += count;
 }
 
@@ -148,7 +147,6 @@ static void bound(struct matching *m, const struct xfa_kept_message *from,
 static void bound_pair(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
-    (void)count;
     bound(m, &all[0], &all[1]);
 }
 
@@ -282,7 +280,6 @@ static void tell_pair(void *self, const struct xfa_kept_message *all, size_t cou
 {
     struct matching *m = self;
     const struct xfa_kept_message *sent = &all[0], *got = &all[1];
-    (void)count;
     m->matched->messages++;
     row_of(m, sent)->matched++;
     row_of(m, got)->matched += got->what != XFT_MESSAGE_SENDRECV;

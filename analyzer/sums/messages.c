@@ -524,7 +524,6 @@ static void count_channels(struct xfa_messages *messages)
 static void end(void *self, struct xfa_process *process)
 {
     struct xfa_messages *messages = self;
-    (void)process;
     take_early(messages, true);
     for (size_t i = 0; i < messages->now->waits.count; i++)
         share_out(messages, xfa_table_at(&messages->now->waits, i));

@@ -248,7 +248,6 @@ static void take_range(void *self, const struct xfa_event *event)
 static void take_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
                          uint64_t end_ns)
 {
-    (void)why;
     end(self, range, end_ns);
 }
 
@@ -278,7 +277,6 @@ static void forget_process(struct xfa_phases *phases)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_phases *phases = self;
-    (void)process;
     forget_process(phases);
 }
 

@@ -22,7 +22,6 @@ static void give_up(void *self, const char *why) __attribute__((noreturn));
 /* Other ranks wait for this one: MPI ends them. */
 static void give_up(void *self, const char *why)
 {
-    (void)self;
     signal(SIGTERM, SIG_DFL); /* one line is enough */
     xfc_print(stderr, "xferscope analyze: %s\n", why);
     fflush(stderr);
@@ -107,7 +106,6 @@ static void end_by_signal(int number)
 
 static void leave(struct xfa_team *team)
 {
-    (void)team;
     MPI_Finalize();
     signal(SIGTERM, SIG_DFL);
 }

@@ -19,8 +19,8 @@
  *
  * Damage: a segment whose payload_sum is wrong is skipped; where no header with the right
  * header_sum stands, the reader looks for the next XFT_SEGMENT_MAGIC at a multiple of 8 whose
- * header_sum is right. Who rewrites a file leaves the damage out, and adds what was found to the
- * damaged_ counts of the header: a reader adds these to what it finds itself.
+ * header_sum is right. A program that rewrites a file leaves the damage out, and adds what it found
+ * to the damaged_ counts of the header; a reader adds these to what it finds itself.
  */
 #ifndef XFERSCOPE_TRACE_H
 #define XFERSCOPE_TRACE_H

@@ -30,7 +30,6 @@ static BEFORE_SANITIZERS dlclose_function *real_dlclose(void)
 /* The loader's count of unloaded modules, from the first entry of its list. */
 static int take_count(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     *(unsigned long long *)out = info->dlpi_subs;
     return 1;
 }

@@ -184,13 +184,11 @@ static struct xfs_text *keep_wide(const void *text)
 
 static struct xfs_text *register_plain(struct xfs_text *domain, const char *text)
 {
-    (void)domain;
     return keep_plain(text);
 }
 
 static struct xfs_text *register_wide(struct xfs_text *domain, const void *text)
 {
-    (void)domain;
     return keep_wide(text);
 }
 

@@ -232,7 +232,6 @@ static void meet(struct walk *walk, const struct dl_phdr_info *info)
  * ends. */
 static int visit(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     struct walk *walk = out;
     if (walk->is_first) {
         walk->is_first = false;

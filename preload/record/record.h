@@ -16,7 +16,7 @@
  * fork: the child starts afresh with a file of its own, at its first CUDA call. vfork and exec:
  * nothing to do.
  *
- * Cost. xfs_event_begin + xfs_event_commit: no lock, no allocation, no system call, except once
+ * Cost. xfs_event_write: no lock, no allocation, no system call, except once
  * per slab (a free slab is taken) and once per thread (a lane).
  *
  * Errors never reach the program: what cannot be recorded is counted in the file header, and

@@ -70,7 +70,15 @@ static inline uint32_t xfs_remembered_find(struct xfs_remembered *remembered, ui
 }
 
 /* The walk that has just filled in the place's reads led to this stack. */
-void xfs_remember(struct xfs_remembered_stack *place, const struct xfs_registers *from, uint32_t id,
-                  uint64_t stamp);
+static inline void xfs_remember(struct xfs_remembered_stack *place,
+                                const struct xfs_registers *from, uint32_t id, uint64_t stamp)
+{
+    if (!place->reads.whole)
+        return;
+    place->sp = from->sp;
+    place->fp = from->fp;
+    place->id = id;
+    place->stamp = stamp;
+}
 
 #endif

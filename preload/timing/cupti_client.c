@@ -31,13 +31,11 @@ static xcp_result disable(int kind)
 
 static void requested(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
 {
-    (void)info;
     client.requested(buffer, size, max_records);
 }
 
 static void completed(uint8_t *buffer, size_t size, size_t valid, void *info)
 {
-    (void)info;
     client.completed(NULL, 0, buffer, size, valid);
 }
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analyzer/read/merge.h"
+#include "tests/analyzer/one_by_one.h"
 #include "tests/analyzer/build_trace.h"
 
 /* ---- counted memory (the linker puts these between) -------------------------------------- */
@@ -117,7 +118,8 @@ static struct list merged(struct xfa_trace *trace, size_t rows)
     struct list list = {0};
     struct xfa_merged m;
     struct xfa_merge *merge = xfa_merge_within(trace, rows);
-    while (xfa_merge_next(merge, &m))
+    struct one_by_one events = {.merge = merge};
+    while (one_next(&events, &m))
         add(&list, (struct seen){m.event->start_ns, m.lane, m.seq, m.event->bytes, m.tid});
     xfa_merge_free(merge);
     return list;
@@ -423,9 +425,10 @@ static size_t peak_of(unsigned lanes, unsigned chunks, size_t rows, size_t kept)
     build(&b, &(struct shape){lanes, chunks, rows, true, false});
     struct xfa_trace *trace = open_built(&b);
     struct xfa_merge *merge = xfa_merge_within(trace, kept);
+    struct one_by_one events = {.merge = merge};
     size_t before = live;
     peak = live;
-    while (xfa_merge_next(merge, &m))
+    while (one_next(&events, &m))
         ;
     size_t most = peak - before;
     xfa_merge_free(merge);

@@ -18,7 +18,7 @@
 #include "analyzer/read/read.h"
 #include "symbols/debug_files.h"
 #include "tests/analyzer/scenario.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 #include "symbols/symbols.h"
 
 static char place[] = "/tmp/xferscope-names-XXXXXX";
@@ -44,8 +44,8 @@ static void complete(struct xfs_known *known)
 {
     char error[256] = "";
     alarm(PATIENCE_S);
-    int status = known ? xfs_finish_file_known(trace_path, known, error, sizeof error)
-                       : xfs_finish_file(trace_path, true, error, sizeof error);
+    int status = known ? xfs_finish_file(trace_path, known, error, sizeof error)
+                       : finish_file(trace_path, true, error, sizeof error);
     alarm(0);
     if (status != 0)
         fail_msg("%s", error);

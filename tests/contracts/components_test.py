@@ -267,12 +267,12 @@ class Checker(unittest.TestCase):
         self.put("analyzer/z.c", "#include <zstd.h>\n")
         self.check("analyzer/z.c: zstd (<zstd.h>) is not in its component's column")
 
-    def test_room_that_the_table_lacks(self):
+    def test_component_that_the_table_lacks(self):
         self.put("probe/new/n.c", "")
         self.put("outside/o.c", "")
         self.check("probe/new/n.c: no table has probe/new/", "outside/o.c: no table has outside/")
 
-    def test_room_without_sources(self):
+    def test_component_without_sources(self):
         page = PAGE.replace("| 2 | `other/`", "| 2 | `gone/` | - | |\n| 2 | `other/`")
         self.check("gone/: in the table, but without sources", page=page)
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 
 /* ---- ordinary ends ---------------------------------------------------------------------- */
 
@@ -222,7 +222,7 @@ static void test_alive_is_left_alone(void **state)
         usleep(100);
     lab_read_traces();
     assert_int_equal(trace_count, 1);
-    int status = xfs_finish_file(paths[0], true, error, sizeof error);
+    int status = finish_file(paths[0], true, error, sizeof error);
     kill(child, SIGKILL);
     lab_finish(child);
     munmap(progress, 4096);

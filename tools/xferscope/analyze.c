@@ -4,9 +4,9 @@
  * that the launcher started. Where the program is not there (built without MPI), and with --alone,
  * each rank analyzes by itself.
  *
- * So does a command that the launcher did not start itself, but a shell or a program that is the
- * rank: others of the launch may do something else meanwhile, and an MPI may be begun but once in a
- * rank. With --together the user says that all do the same.
+ * So does a command that was started not by the launcher but by a shell or program that is the
+ * rank: other ranks may do something else meanwhile, and MPI can be initialised only once in a
+ * rank. With --together the user states that all ranks do the same.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -31,8 +31,8 @@ static bool is_said(int argc, char **argv, const char *option)
     return false;
 }
 
-/* Launchers of MPI programs, and where they tell a process its rank. What others (torchrun) start
- * is no rank of MPI; nor is what Slurm starts without tasks, of which no rank is known. */
+/* Launchers of MPI programs, and the variables in which a process finds its rank. Processes of
+ * other launchers (torchrun) are no ranks of MPI, nor are those that Slurm starts without tasks. */
 static const char *rank_variable(void)
 {
     static const struct {

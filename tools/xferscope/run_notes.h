@@ -1,5 +1,6 @@
 /*
- * record's side of preload/record/notes.h: what the processes of the run say beyond their traces.
+ * record's side of preload/record/notes.h: what the processes of the run report apart from their
+ * traces.
  */
 #ifndef XFERSCOPE_RUN_NOTES_H
 #define XFERSCOPE_RUN_NOTES_H

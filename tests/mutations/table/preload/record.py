@@ -275,7 +275,7 @@ ROWS = [
       "    return unloads == XFS_UNLOADING ? 0 : remembered->owners;",
       "calls from a library that took another one's place are shown at lines of the other",
       "unwind.remembered"),
-    M("remembered-not-whole", "preload/record/remembered.c",
+    M("remembered-not-whole", "preload/record/remembered.h",
       "    if (!place->reads.whole)\n        return;\n",
       "",
       "a stack with more frames than are noted is taken for another one with the same last frames",
