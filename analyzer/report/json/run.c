@@ -202,6 +202,14 @@ static json_t *lacks_json(const struct xfa_run *run)
     return json;
 }
 
+static json_t *folded_json(const struct xfa_analysis *analysis)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "without_gpu", xfa_json_count(analysis->without_gpu));
+    json_object_set_new(json, "without_site", xfa_json_count(analysis->without_site));
+    return json;
+}
+
 json_t *xfa_run_json(const struct xfa_analysis *analysis)
 {
     const struct xfa_run *run = analysis->run;
@@ -228,6 +236,8 @@ json_t *xfa_run_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "host_access", host_access_json(&analysis->contents.host));
     json_object_set_new(json, "recording", recording_json(&analysis->recording));
     json_object_set_new(json, "not_counted", uncounted_json(&analysis->counts));
+    if (analysis->without_gpu || analysis->without_site)
+        json_object_set_new(json, "folded", folded_json(analysis));
     json_object_set_new(json, "processes", processes_json(analysis));
     json_object_set_new(json, "unreadable", texts_json(run->unreadable, run->unreadable_count));
     return json;

@@ -158,4 +158,9 @@ ROWS = [
       "    if (now->early_count == 0)",
       "the first call of a communicator is not its own, and all others are off by one",
       "analyzer-messages_test"),
+    M("folded-messages-without-site", "analyzer/sums/messages.c",
+      "    if (rows->count < most + folded || xfa_table_get(rows, key)) {",
+      "    if (rows->count < most && folded > 0) {",
+      "calls of a run with many ranks have no call site",
+      "analyzer-messages_test"),
 ]
