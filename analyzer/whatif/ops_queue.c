@@ -317,9 +317,13 @@ void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_eve
         return;
     for (uint64_t i = queue->head; i < queue->tail; i++) {
         struct xfw_pending *pending = at(queue, i);
+        bool to_host = pending->op.engine == XFW_TO_HOST;
         if (pending->open && pending->op.what == XFW_PREFETCH &&
+            to_host == (record->direction == XFT_DIR_D2H) &&
             record->managed.address - pending->first < pending->bytes) {
             add_device(queue, pending, record);
+            pending->moved = xfa_add(pending->moved, record->bytes);
+            pending->open = pending->moved < pending->bytes;
             return;
         }
     }

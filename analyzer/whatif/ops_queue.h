@@ -23,6 +23,7 @@ struct xfw_pending {
     uint32_t parts;          /* of a graph: records that came */
     uint64_t place_next;     /* the op before it in the same place of the hash table; number + 1 */
     uint64_t first, bytes;   /* of a prefetch: the memory */
+    uint64_t moved;          /* of it, so far */
     double stalled_until_ns; /* of what was demanded so far */
 };
 

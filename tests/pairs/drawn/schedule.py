@@ -289,7 +289,7 @@ class ManagedStage:
             self.to_host(4, self.results[slot], slot)
             self.w.do("R", 9, self.s["read_ns"], self.results[slot] + 1)
 
-    def kernel(self, slot):
+    def kernel(self, slot, last):
         if not self.demand:
             self.prefetch(0, self.inputs[slot], True, slot)
             if self.s["down"]:
@@ -299,7 +299,8 @@ class ManagedStage:
         if not self.demand and self.early:
             if self.s["down"]:
                 self.prefetch(2, self.results[slot], False, slot)
-            self.prefetch(10, self.inputs[slot], False, slot)
+            if not last:  # else the host does not fill it again
+                self.prefetch(10, self.inputs[slot], False, slot)
         if self.s["wait"] == "event":
             self.w.do("V", 12, self.events[slot], self.streams[slot])
 
@@ -310,7 +311,7 @@ class ManagedStage:
                 self.consume(number % slots)
                 self.to_host(6, self.inputs[number % slots], number % slots)
             self.w.do("H", 11, self.s["host_ns"], self.inputs[number % slots] + 1)
-            self.kernel(number % slots)
+            self.kernel(number % slots, number + slots >= steps)
         for number in range(max(0, steps - slots), steps):
             self.consume(number % slots)
 
