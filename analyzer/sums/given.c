@@ -133,13 +133,15 @@ static bool resolve(struct xfa_given *given, const struct xfa_process *process, 
     return true;
 }
 
-static void use(struct xfa_given *given, const struct set *set, uint64_t ns)
+/* kept: of which of them it is known that the kernel changed nothing there. */
+static void use(struct xfa_given *given, const struct set *set, uint64_t ns, uint64_t kept)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         uint32_t use = given->uses[set->first + i];
         struct xfa_given_cell *cell = &given->cells[use >> HOW_BITS];
         uint64_t *times[] = {&cell->read_ns, &cell->somehow_ns, &cell->written_ns};
-        *times[use & ((1u << HOW_BITS) - 1)] = ns;
+        bool is_kept = i < 64 && kept >> i & 1;
+        *times[is_kept ? HOW_READ : use & ((1u << HOW_BITS) - 1)] = ns;
     }
 }
 
@@ -159,7 +161,7 @@ static void launch(struct xfa_given *given, const struct xfa_process *process,
     if (!set || set->count == NO_USES)
         given->anything_ns = event->start_ns;
     else
-        use(given, set, event->start_ns);
+        use(given, set, event->start_ns, event->launch.kept);
 }
 
 void xfa_given_event(struct xfa_given *given, const struct xfa_event *event)

@@ -345,6 +345,7 @@ enum xft_overhead {
     XFT_OVERHEAD_ARGUMENTS = 64, /* arguments of a launch that the file did not have yet */
     XFT_OVERHEAD_GRAPH = 128,  /* a graph was made ready for launches: its copies were looked up */
     XFT_OVERHEAD_ACCESS = 256, /* what the host did with memory was asked (HOST_ACCESS) */
+    XFT_OVERHEAD_VERIFY = 512, /* what a kernel or a copy left on the device was looked at */
 };
 
 /* aux of a PERIOD. */

@@ -7,6 +7,7 @@
 
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
+#include "preload/content/verify.h"
 #include "preload/intercept/parameters.h"
 #include "preload/intercept/ranges.h"
 #include "preload/record/hot.h"
@@ -233,6 +234,31 @@ uint32_t xfs_arguments_take(struct xfs_function *function, void **values, void *
     }
     launch.recorder = lane->recorder;
     return id_of(&launch);
+}
+
+XFS_COLD uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values,
+                                       void **extra, xcu_stream stream, bool per_thread)
+{
+    uint64_t words[XFS_VERIFY_POINTERS];
+    struct xfs_verify_pointer pointers[XFS_VERIFY_POINTERS];
+    struct found found = {.words = words, .room = XFS_VERIFY_POINTERS};
+    struct launch launch = {.parameters = atomic_load(&function->parameters), .values = values};
+    uint32_t count;
+    if (!values)
+        launch.buffer = buffer_of(extra, launch.parameters);
+    if (!values && !launch.buffer)
+        return 0;
+    find_words(&launch, &found);
+    if (found.count > XFS_VERIFY_POINTERS)
+        return 0;
+    count = keep_pointers(words, found.count);
+    for (uint32_t k = 0; k < count; k++) {
+        struct xfs_range range;
+        if (!xfs_ranges_find(words[k], &range))
+            return 0;
+        pointers[k] = (struct xfs_verify_pointer){words[k], range.end};
+    }
+    return xfs_verify_launched(pointers, count, stream, per_thread);
 }
 
 void xfs_arguments_after_fork(void)

@@ -16,10 +16,12 @@
 #define XFS_ARGUMENTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "preload/intercept/functions.h"
+#include "xferscope/cuda_abi.h"
 
 #define XFS_ARGUMENT_WORDS 512 /* 4 KiB, the most that kernels took before CUDA 12.1 */
 
@@ -42,6 +44,11 @@ static inline uint32_t xfs_arguments_of(struct xfs_function *function, void **va
         return 0;
     return xfs_arguments_take(function, values, extra);
 }
+
+/* Of a launch that is not captured, whose arguments are known: waits for it, and finds out which of
+ * them it left unchanged (content/verify.h): a bit each, in the order of ARGUMENTS. */
+uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values, void **extra,
+                              xcu_stream stream, bool per_thread);
 
 /* In a forked child, whose file has no META about arguments yet. */
 void xfs_arguments_after_fork(void);

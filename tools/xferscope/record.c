@@ -159,6 +159,7 @@ enum option_values {
     OPT_TIMING,
     OPT_CONTENT,
     OPT_HOST_ACCESS,
+    OPT_VERIFY,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
     OPT_NO_SUMMARY,
@@ -187,6 +188,7 @@ static const struct option long_options[] = {
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
     {"host-access", no_argument, NULL, OPT_HOST_ACCESS},
+    {"verify", no_argument, NULL, OPT_VERIFY},
     {"delay", required_argument, NULL, OPT_DELAY},
     {"duration", required_argument, NULL, OPT_DURATION},
     {"phase", required_argument, NULL, OPT_PHASE},
@@ -230,6 +232,8 @@ static bool *flag_of(int option, struct record_options *options)
         return &options->no_managed;
     case OPT_HOST_ACCESS:
         return &options->host_access;
+    case OPT_VERIFY:
+        return &options->verify;
     case OPT_NO_SUMMARY:
         return &options->no_summary;
     case 'q':
@@ -412,6 +416,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_CONTENT", options->content};
     if (options->host_access)
         settings[count++] = (struct child_setting){"XFERSCOPE_HOST_ACCESS", "1"};
+    if (options->verify)
+        settings[count++] = (struct child_setting){"XFERSCOPE_VERIFY", "1"};
     if (options->no_kernels)
         settings[count++] = (struct child_setting){"XFERSCOPE_KERNELS", "0"};
     if (options->no_managed)
