@@ -22,6 +22,7 @@ static const struct carrier {
     {XFA_REMEDY_KEEP, true, XFT_PLAN_NOTHING,
      "a copy to the host is always made: the program may have written there"},
     {XFA_REMEDY_ALLOCATE_ONCE, false, XFT_PLAN_POOL, NULL},
+    {XFA_REMEDY_PREFETCH, false, XFT_PLAN_PREFETCH, NULL},
     {XFA_REMEDY_ALLOCATE_ONCE, true, XFT_PLAN_NOTHING,
      "apply keeps page-locked memory without a plan"},
     {XFA_REMEDY_PIN, false, XFT_PLAN_NOTHING, "apply copies pageable memory faster without a plan"},

@@ -54,6 +54,7 @@ struct xfs_told_site {
     uint64_t done_ns;            /* what they took */
     uint64_t instead_ns;         /* what they would have taken, by the medians of the trials */
     uint64_t checked, different; /* compared byte by byte */
+    uint64_t no_room;            /* of prefetch: the GPU had no room for it */
     struct xfs_told_frame frame[XFS_TOLD_FRAMES]; /* innermost first, this library's left out */
 };
 

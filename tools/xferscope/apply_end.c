@@ -135,6 +135,7 @@ static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
     sum->instead_ns += site->instead_ns;
     sum->checked += site->checked;
     sum->different += site->different;
+    sum->no_room += site->no_room;
     if (sum->verdict == XFS_TRYING)
         sum->verdict = site->verdict;
 }
@@ -183,11 +184,14 @@ static void say_what_came(const struct xfs_told_site *site)
         fprintf(stderr, "%" PRIu64 " as the program asked", site->asked);
         return;
     }
+    const char *loses = site->verdict == XFS_LOSES
+                            ? "; it does not gain, and is left as the program asked"
+                            : "";
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
     if (site->compared_bytes == 0 || site->instead_ns == 0) {
-        fputs(", never compared", stderr);
+        fputs(*loses ? loses : ", never compared", stderr);
         return;
     }
     xfc_print(stderr, ", %s %s", xfa_time_text(time, saved < 0 ? -saved : saved),
@@ -196,8 +200,7 @@ static void say_what_came(const struct xfs_told_site *site)
         xfc_print(stderr, " (%s GB/s instead of %s)",
                   xfa_gbps_text(is, (double)site->compared_bytes / (double)site->done_ns),
                   xfa_gbps_text(was, (double)site->compared_bytes / (double)site->instead_ns));
-    if (site->verdict == XFS_LOSES)
-        fputs("; it does not gain, and is left as the program asked", stderr);
+    fputs(loses, stderr);
 }
 
 static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
@@ -214,6 +217,8 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    if (site->no_room)
+        fprintf(stderr, "; %" PRIu64 " without room on the GPU", site->no_room);
     char *step = given_plan_step(plan, site->step);
     if (step)
         xfc_print(stderr, " (%s)", step);
