@@ -24,7 +24,7 @@
 /* What is done at a site: enumerator, number, word in plans, messages and settings. */
 #define XFT_PLAN_CLASS_LIST(X)                                                                     \
     X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
-    X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */       \
+    X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
     X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,

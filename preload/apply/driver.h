@@ -1,5 +1,5 @@
 /*
- * The functions of the driver that the room calls itself: real ones, past the hooks.
+ * The functions of the driver that apply calls itself: real ones, past the hooks.
  */
 #ifndef XFS_APPLY_DRIVER_H
 #define XFS_APPLY_DRIVER_H
@@ -58,7 +58,10 @@ struct xfs_apply_driver {
 /* NULL: the driver is not loaded yet, or lacks a function that is needed. */
 const struct xfs_apply_driver *xfs_apply_driver(void);
 
-/* The clock of what the room measures: CLOCK_MONOTONIC in ns, or the simulated GPU's. */
+/* The clock of what apply measures: CLOCK_MONOTONIC in ns, or the simulated GPU's. */
 uint64_t xfs_apply_now_ns(void);
+
+/* A device's primary context; NULL: there is none. Makes none. */
+xcu_context xfs_apply_primary(xcu_device device);
 
 #endif

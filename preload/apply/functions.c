@@ -1,4 +1,4 @@
-/* The functions of functions.def, and the room's own settings. */
+/* The functions of functions.def, and which of them are on. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,53 +6,32 @@
 
 #include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
+#include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
 #include "preload/apply/leave_out.h"
 #include "preload/apply/locking.h"
 #include "preload/apply/managed.h"
+#include "preload/apply/memory.h"
 #include "preload/apply/move.h"
 #include "preload/apply/noted.h"
+#include "preload/apply/offer.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/prefetch.h"
 #include "preload/apply/ring.h"
+#include "preload/apply/site.h"
+#include "preload/apply/state.h"
 #include "preload/apply/sum.h"
+#include "preload/apply/team.h"
 #include "preload/apply/uploads.h"
 #include "preload/apply/writes.h"
 #include "preload/base/command_memory.h"
 #include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
 
-int (*xfs_apply_capturing)(void);
-uint64_t xfs_move_least;
-
-/* ---- which classes are on ------------------------------------------------------------------- */
-
-static bool is_on[XFS_CLASS_COUNT];
-
-static bool has_word(const char *text, const char *word)
+void xfs_apply_follow_captures(int (*now)(void))
 {
-    size_t length = strlen(word);
-    for (const char *at = text; *at;) {
-        size_t n = strcspn(at, ",");
-        if (n == length && strncmp(at, word, n) == 0)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
-}
-
-bool xfs_class_on(enum xfs_apply_class class)
-{
-    return is_on[class];
-}
-
-bool xfs_apply_on(void)
-{
-    bool any = false;
-    for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
-        any |= is_on[i];
-    return any;
+    xfs_apply_watch_captures(now);
 }
 
 /* ---- the functions ----------------------------------------------------------------------------
@@ -70,15 +49,15 @@ static xfs_function real_of[FUNCTIONS]; /* written before the function in its pl
 
 #define XFS_MOVED(form_, per_thread, stream_, blocking_)                                           \
     ((bytes >= xfs_move_least || xfs_leave_out_on()) &&                                            \
-     xfs_move_carried_out(&(struct xfs_move){.form = (form_),                                      \
-                                             .real = (xfs_function)real,                           \
-                                             .dst = (uint64_t)(uintptr_t)dst,                      \
-                                             .src = (uint64_t)(uintptr_t)src,                      \
-                                             .bytes = bytes,                                       \
-                                             .given = (stream_),                                   \
-                                             .stream = xfs_move_stream(stream_, per_thread),       \
-                                             .blocking = (blocking_)},                             \
-                          &status))
+     xfs_offer_copy(&(struct xfs_move){.form = (form_),                                            \
+                                       .real = (xfs_function)real,                                 \
+                                       .dst = (uint64_t)(uintptr_t)dst,                            \
+                                       .src = (uint64_t)(uintptr_t)src,                            \
+                                       .bytes = bytes,                                             \
+                                       .given = (stream_),                                         \
+                                       .stream = xfs_move_stream(stream_, per_thread),             \
+                                       .blocking = (blocking_)},                                   \
+                    &status))
 
 /* A context ends; NULL: it is not known which. */
 static void leave(xcu_context context)
@@ -88,6 +67,10 @@ static void leave(xcu_context context)
     xfs_pool_leave(context);
     xfs_uploads_forget();
     xfs_prefetch_leave();
+}
+static xcu_context primary(xcu_device device)
+{
+    return xfs_apply_started() ? xfs_apply_primary(device) : NULL;
 }
 #define XFS_LEAVES(context) leave(context)
 
@@ -163,9 +146,20 @@ static xfs_function in_place(const char *symbol, xfs_function real)
     return counted(symbol, real);
 }
 
-/* In a forked child, in which the parent's CUDA is gone. */
+static bool has_plan;
+
+/* In a forked child, in which the parent's CUDA is gone, and its threads. */
 static void after_fork(void)
 {
+    if (xfs_apply_after_fork()) {
+        xfs_team_after_fork();
+        xfs_locked_after_fork();
+        xfs_rings_after_fork();
+        xfs_sites_after_fork();
+        xfs_locking_after_fork();
+    }
+    if (!has_plan)
+        return;
     xfs_uploads_after_fork();
     xfs_pool_after_fork();
     xfs_sums_after_fork();
@@ -175,8 +169,7 @@ static void after_fork(void)
 static void read_plan(const char *which)
 {
     const unsigned char *memory = xfs_command_memory(XFS_PLAN_NAME, which, XFT_PLAN_BYTES_MOST);
-    if (memory && xfs_plan_take(memory, XFT_PLAN_BYTES_MOST))
-        pthread_atfork(NULL, NULL, after_fork);
+    has_plan = memory && xfs_plan_take(memory, XFT_PLAN_BYTES_MOST);
 }
 
 static const char *from_environment(const char *name)
@@ -200,12 +193,12 @@ __attribute__((constructor)) static void begin(void)
     if (text == NULL || strcmp(text, "off") == 0 || getauxval(AT_SECURE))
         return;
     xfs_move_least = least_bytes();
-    for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
-        is_on[i] = strcmp(text, "on") == 0 || has_word(text, xfs_class_word(i));
+    bool any = xfs_classes_choose(text);
     if (getenv("XFERSCOPE_APPLY_PLAN"))
         read_plan(getenv("XFERSCOPE_APPLY_PLAN"));
-    if (!xfs_apply_on())
+    if (!any)
         return;
+    pthread_atfork(NULL, NULL, after_fork);
     xfs_in_place = in_place;
     xfs_noted_watch();
 }

@@ -8,10 +8,10 @@
 #include "preload/base/settings.h"
 #include "preload/lookup/layout.h"
 
-#define KERNELS 256 /* a power of two */
-#define TRIALS 4    /* under way at one time */
-#define RUNS 16     /* of words, among a kernel's parameters */
-#define LINK_GBPS 500 /* faster than any link between host and GPU: bytes per ns */
+#define KERNELS 256              /* a power of two */
+#define TRIALS 4                 /* under way at one time */
+#define RUNS 16                  /* of words, among a kernel's parameters */
+#define LINK_GBPS 500            /* faster than any link between host and GPU: bytes per ns */
 #define UNIT ((uint64_t)1 << 20) /* proofs are by the MiB: a launch counts as one */
 
 enum stage { FREE, BEGUN, LAUNCHED, FOLLOWED };
@@ -173,10 +173,10 @@ static void go_on(struct xfs_kernel *kernel, xcu_stream stream)
         if (trial->stage == FOLLOWED && driver->event_query(trial->next) == XCU_SUCCESS)
             take(kernel, trial);
         if (trial->stage == LAUNCHED)
-            trial->stage = trial->stream == stream &&
-                                   driver->event_record(trial->next, stream) == XCU_SUCCESS
-                               ? FOLLOWED
-                               : FREE;
+            trial->stage =
+                trial->stream == stream && driver->event_record(trial->next, stream) == XCU_SUCCESS
+                    ? FOLLOWED
+                    : FREE;
     }
 }
 

@@ -10,8 +10,9 @@
  *     |----------------------- round -----------|
  *
  * The round has what the host does in between, with memory that it may have to fetch back. It gains
- * where the work is shorter, as proof.h decides, and the round is no longer. It is not tried where the
- * work as asked takes less time than the bytes would on any link: then it does not wait for them.
+ * where the work is shorter, as proof.h decides, and the round is no longer. It is not tried where
+ * the work as asked takes less time than the bytes would on any link: then it does not wait for
+ * them.
  *
  * A kernel is one handle; when a module may be unloaded all of them are asked for again. One thread
  * at a time has a kernel; it is another's launch that goes on as the program asked.
@@ -41,8 +42,8 @@ unsigned xfs_kernel_words(const struct xfs_kernel *kernel, void **values,
 /* How the next launch is to be made, which is given so many bytes. A trial begins, if it is one. */
 enum xfs_way xfs_kernel_begins(struct xfs_kernel *kernel, xcu_stream stream, uint64_t bytes);
 
-/* After the launch: the way that it was made in fact. `made` false: it failed, and the kernel is left
- * alone from then on. */
+/* After the launch: the way that it was made in fact. `made` false: it failed, and the kernel is
+ * left alone from then on. */
 void xfs_kernel_ends(struct xfs_kernel *kernel, xcu_stream stream, enum xfs_way way, bool made);
 
 /* What a launch our way takes, and what it would take; false: not known yet. */

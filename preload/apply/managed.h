@@ -1,10 +1,10 @@
 /*
  * Managed memory of planned sites (prefetch.h): allocations that are followed until they are freed.
  *
- * One that the program itself places (cuMemAdvise, cuMemPrefetch...), or that kernels of two devices
- * are given, is left alone from then on. At most XFS_MANAGED are followed. All of it is behind one
- * lock, held for no longer than a walk over them; where another thread has it, nothing is found,
- * and what was to be noted makes all of it be left alone.
+ * One that the program itself places (cuMemAdvise, cuMemPrefetch...), or that kernels of two
+ * devices are given, is left alone from then on. At most XFS_MANAGED are followed. All of it is
+ * behind one lock, held for no longer than a walk over them; where another thread has it, nothing
+ * is found, and what was to be noted makes all of it be left alone.
  */
 #ifndef XFS_APPLY_MANAGED_H
 #define XFS_APPLY_MANAGED_H

@@ -4,29 +4,23 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "preload/apply/apply.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
 #include "preload/apply/managed.h"
 #include "preload/apply/move.h"
 #include "preload/apply/plan.h"
-#include "preload/apply/room.h"
 #include "preload/apply/site.h"
+#include "preload/apply/state.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 
-#define PART_FREE 16 /* of the device's memory one part in so many is left free */
+#define PART_FREE 16         /* of the device's memory one part in so many is left free */
 #define CONCURRENT_ACCESS 89 /* CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS */
 #define ATTACH_GLOBAL 1u     /* CU_MEM_ATTACH_GLOBAL */
 
 bool xfs_prefetch_on(void)
 {
     return xfs_class_on(XFS_CLASS_PREFETCH) && xfs_plan_has(XFT_PLAN_PREFETCH);
-}
-
-static bool is_capturing(void)
-{
-    return xfs_apply_capturing == NULL || xfs_apply_capturing() > 0;
 }
 
 static const struct xfs_apply_driver *whole_driver(void)
@@ -69,7 +63,8 @@ bool xfs_prefetch_alloc(xfs_function real, xcu_deviceptr *p, size_t bytes, unsig
 {
     struct xfs_site *site = NULL;
     if (p == NULL || bytes == 0 || flags != ATTACH_GLOBAL || !xfs_may_call_kernel() ||
-        is_capturing() || !xfs_room_begin() || !xfs_on_own_stack(look, &site) || site == NULL)
+        xfs_apply_captures() || !xfs_apply_begin() || !xfs_on_own_stack(look, &site) ||
+        site == NULL)
         return false;
     *status = ((alloc_function *)real)(p, bytes, flags);
     if (*status == XCU_SUCCESS)
@@ -118,8 +113,8 @@ static uint64_t bytes_of(const struct turn *turn)
 static bool has_room(const struct turn *turn)
 {
     size_t left = 0, total = 0;
-    return xfs_apply_driver()->left(&left, &total) == XCU_SUCCESS &&
-           left >= total / PART_FREE && left - total / PART_FREE >= bytes_of(turn);
+    return xfs_apply_driver()->left(&left, &total) == XCU_SUCCESS && left >= total / PART_FREE &&
+           left - total / PART_FREE >= bytes_of(turn);
 }
 
 /* False: not all of it. */
@@ -182,23 +177,23 @@ static void begin(void *argument)
 
 static void tell(const struct turn *turn)
 {
-    struct xfs_told_site *told = turn->given[0].site->told;
+    struct xfs_report_site *line = turn->given[0].site->report;
     uint64_t done_ns = 0, instead_ns = 0, bytes = bytes_of(turn);
-    if (told == NULL)
+    if (line == NULL)
         return;
-    __atomic_fetch_add(&told->asked, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->no_room, turn->no_room, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, xfs_kernel_verdict(turn->kernel), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->no_room, turn->no_room, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->verdict, xfs_kernel_verdict(turn->kernel), __ATOMIC_RELAXED);
     if (turn->way != XFS_WAY_OURS)
         return;
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_bytes, bytes, __ATOMIC_RELAXED);
     if (!xfs_kernel_times(turn->kernel, &done_ns, &instead_ns))
         return;
-    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, done_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, instead_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_ns, done_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->instead_ns, instead_ns, __ATOMIC_RELAXED);
 }
 
 static void end(void *argument)
@@ -227,8 +222,8 @@ static bool may(const struct xfs_launch *launch, xcu_stream stream)
     bool only = is_only_thread();
     return xfs_managed_any() && launch->values && launch->extra == NULL &&
            (launch->config == NULL || launch->config->attribute_count == 0) &&
-           (only || stream != XCU_STREAM_LEGACY) && xfs_may_call_kernel() && !is_capturing() &&
-           whole_driver();
+           (only || stream != XCU_STREAM_LEGACY) && xfs_may_call_kernel() &&
+           !xfs_apply_captures() && whole_driver();
 }
 
 bool xfs_prefetch_launch(const struct xfs_launch *launch, int *status)
@@ -237,7 +232,7 @@ bool xfs_prefetch_launch(const struct xfs_launch *launch, int *status)
     struct turn turn = {.launch = launch, .stream = xfs_move_stream(given, launch->per_thread)};
     if (!may(launch, turn.stream))
         return false;
-    xfs_room_enter();
+    xfs_apply_enter();
     if (!xfs_on_own_stack(begin, &turn) || turn.kernel == NULL)
         return false;
     *status = turn.status = as_asked(launch);

@@ -23,7 +23,7 @@ static atomic_uint site_count;
  */
 
 struct stack {
-    uintptr_t addresses[XFS_TOLD_FRAMES];
+    uintptr_t addresses[XFS_REPORT_FRAMES];
     uint32_t count;
 };
 
@@ -43,7 +43,7 @@ static void take_stack(struct stack *stack)
     uintptr_t address;
     stack->count = 0;
     xfs_unwind_begin(&walk, &here, NULL);
-    while (stack->count < XFS_TOLD_FRAMES && (address = xfs_unwind_next(&walk)) != 0)
+    while (stack->count < XFS_REPORT_FRAMES && (address = xfs_unwind_next(&walk)) != 0)
         if (!is_own(address))
             stack->addresses[stack->count++] = address;
 }
@@ -66,7 +66,7 @@ static uint64_t key_of(const struct stack *stack, unsigned class, unsigned direc
  * --------------------------------------------------------------- */
 
 struct place {
-    char path[XFS_TOLD_PATH];
+    char path[XFS_REPORT_PATH];
     uint64_t offset;
 };
 
@@ -102,7 +102,7 @@ static bool find_place(uintptr_t address, struct place *place)
 static bool is_off(const struct place *place)
 {
     const char *slash = strrchr(place->path, '/');
-    char id[XFS_TOLD_PATH + 24];
+    char id[XFS_REPORT_PATH + 24];
     int length = snprintf(id, sizeof id, "%s+0x%llx", slash ? slash + 1 : place->path,
                           (unsigned long long)place->offset);
     for (const char *at = xfs_settings()->apply_off; *at;) {
@@ -132,18 +132,18 @@ static void describe(struct xfs_site *site, const struct stack *stack, unsigned 
         if (site->planned == NULL)
             return;
     }
-    struct xfs_told *told = xfs_told();
-    struct xfs_told_site *line = told ? xfs_told_add_site(told) : NULL;
+    struct xfs_report *report = xfs_report();
+    struct xfs_report_site *line = report ? xfs_report_add_site(report) : NULL;
     for (uint32_t i = 0; i < stack->count; i++) {
         struct place place;
         if (!find_place(stack->addresses[i], &place))
             continue;
         site->off |= is_off(&place);
         if (line)
-            line->frame[i] = (struct xfs_told_frame){.module = xfs_told_module(told, place.path),
-                                                     .offset = place.offset};
+            line->frame[i] = (struct xfs_report_frame){
+                .module = xfs_report_module(report, place.path), .offset = place.offset};
     }
-    site->told = line;
+    site->report = line;
     if (line == NULL)
         return;
     line->step = site->planned ? site->planned->step : 0;
@@ -151,7 +151,7 @@ static void describe(struct xfs_site *site, const struct stack *stack, unsigned 
     line->class = (uint8_t) class;
     line->direction = (uint8_t)direction;
     line->frames = (uint8_t)stack->count;
-    __atomic_store_n(&line->state, XFS_TOLD_THERE, __ATOMIC_RELEASE);
+    __atomic_store_n(&line->state, XFS_REPORT_THERE, __ATOMIC_RELEASE);
 }
 
 /* ---- the table
@@ -211,26 +211,26 @@ struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes)
     return &site->proofs[size < XFS_SITE_SIZES ? size : XFS_SITE_SIZES - 1];
 }
 
-void xfs_site_tell(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
-                   uint64_t bytes, uint64_t took_ns)
+void xfs_site_report(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
+                     uint64_t bytes, uint64_t took_ns)
 {
-    struct xfs_told_site *told = site->told;
-    if (told == NULL)
+    struct xfs_report_site *line = site->report;
+    if (line == NULL)
         return;
-    __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->verdict, proof->verdict, __ATOMIC_RELAXED);
     if (way != XFS_WAY_OURS)
         return;
     uint64_t instead = xfs_proof_expects(proof, XFS_WAY_AS_ASKED, bytes);
     if (took_ns == 0)
         took_ns = xfs_proof_expects(proof, XFS_WAY_OURS, bytes);
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_bytes, bytes, __ATOMIC_RELAXED);
     if (instead == 0)
         return;
-    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, took_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_ns, took_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->instead_ns, instead, __ATOMIC_RELAXED);
 }
 
 void xfs_sites_after_fork(void)

@@ -54,10 +54,10 @@ char *given_plan_step(const struct xfa_apply_plan *plan, unsigned step)
                      xfa_time_text(time, of->saving.likely > 0 ? of->saving.likely : 0));
 }
 
-static bool was_reached(const struct xfs_told *told, unsigned step)
+static bool was_reached(const struct xfs_report *report, unsigned step)
 {
-    for (uint32_t i = 0; i < told->sites_used && i < XFS_TOLD_SITES; i++)
-        if (told->sites[i].state == XFS_TOLD_THERE && told->sites[i].step == step)
+    for (uint32_t i = 0; i < report->sites_used && i < XFS_REPORT_SITES; i++)
+        if (report->sites[i].state == XFS_REPORT_THERE && report->sites[i].step == step)
             return true;
     return false;
 }
@@ -70,12 +70,12 @@ static size_t places(const struct xfa_apply_step *step)
     return count;
 }
 
-void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_told *told,
+void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_report *report,
                     const char *command)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct xfa_apply_step *step = &plan->steps[i];
-        if (!step->carry_out || was_reached(told, (unsigned)i + 1))
+        if (!step->carry_out || was_reached(report, (unsigned)i + 1))
             continue;
         xfc_print(stderr, "xferscope %s: step %zu of the plan, %s: %s\n", command, i + 1,
                   step->finding,

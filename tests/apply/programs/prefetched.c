@@ -54,8 +54,7 @@ xferscope_simgpu_twin xferscope_simgpu_kernel_add, xferscope_simgpu_kernel_look;
 extern const size_t xferscope_simgpu_params_add[], xferscope_simgpu_params_look[];
 #pragma GCC visibility pop
 
-void xferscope_simgpu_kernel_add(void **values, const unsigned grid[3],
-                                 const unsigned block[3])
+void xferscope_simgpu_kernel_add(void **values, const unsigned grid[3], const unsigned block[3])
 {
     unsigned *data = *(unsigned **)values[0], count = *(unsigned *)values[1];
     touch(data, count * sizeof *data, 1);
@@ -65,8 +64,7 @@ void xferscope_simgpu_kernel_add(void **values, const unsigned grid[3],
 const size_t xferscope_simgpu_params_add[] = {8, 4, 0};
 
 /* Is given one that it never looks at, and where to begin with the other one. */
-void xferscope_simgpu_kernel_look(void **values, const unsigned grid[3],
-                                 const unsigned block[3])
+void xferscope_simgpu_kernel_look(void **values, const unsigned grid[3], const unsigned block[3])
 {
     xferscope_simgpu_kernel_add(values + 1, grid, block);
 }
@@ -74,7 +72,9 @@ const size_t xferscope_simgpu_params_look[] = {8, 8, 4, 0};
 
 static void load(void)
 {
-    CALL(cuModuleLoadData, &module, "\x7f" "ELF");
+    CALL(cuModuleLoadData, &module,
+         "\x7f"
+         "ELF");
     CALL(cuModuleGetFunction, &add, module, "add");
     CALL(cuModuleGetFunction, &look, module, "look");
 }
@@ -142,8 +142,8 @@ static void little(int round)
     show(round, memory, COUNT);
 }
 
-/* The kernel wants all of one and would get it sooner; but the host would wait for all of another one
- * that the kernel is given and does not look at. */
+/* The kernel wants all of one and would get it sooner; but the host would wait for all of another
+ * one that the kernel is given and does not look at. */
 static void not_looked_at(int round)
 {
     static unsigned *other;
@@ -313,10 +313,10 @@ static const struct mode {
     {                                                                                              \
 #name, name                                                                                \
     }
-    MODE(steady),   MODE(in_a_stream), MODE(resident), MODE(little),      MODE(not_looked_at),
-    MODE(advised),  MODE(prefetched),  MODE(full),     MODE(freed),       MODE(ahead),
-    MODE(captured), MODE(reloaded),    MODE(failing),  MODE(two_threads), MODE(reset),
-    MODE(forked),
+    MODE(steady),        MODE(in_a_stream), MODE(resident),   MODE(little),
+    MODE(not_looked_at), MODE(advised),     MODE(prefetched), MODE(full),
+    MODE(freed),         MODE(ahead),       MODE(captured),   MODE(reloaded),
+    MODE(failing),       MODE(two_threads), MODE(reset),      MODE(forked),
 };
 
 static uint64_t now(void)
