@@ -34,7 +34,7 @@
 xrt_error cudaMemGetInfo(size_t *left, size_t *total);
 
 #define ROUNDS 48
-#define BYTES (16 * MIB)
+#define BYTES (8 * MIB)
 #define COUNT (BYTES / sizeof(unsigned))
 #define ADVISE_PREFERRED 3 /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION */
 
@@ -291,6 +291,17 @@ static void two_threads(int round)
     show(1, other, COUNT);
 }
 
+static void two_gpus(int round)
+{
+    int gpu = round / 3 % 2;
+    if (round % 3 == 0) {
+        MUST(cudaSetDevice(gpu));
+        MUST(cudaFree(NULL));
+        load();
+    }
+    steady(round);
+}
+
 static void forked(int round)
 {
     int status = 0;
@@ -313,10 +324,10 @@ static const struct mode {
     {                                                                                              \
 #name, name                                                                                \
     }
-    MODE(steady),        MODE(in_a_stream), MODE(resident),   MODE(little),
-    MODE(not_looked_at), MODE(advised),     MODE(prefetched), MODE(full),
-    MODE(freed),         MODE(ahead),       MODE(captured),   MODE(reloaded),
-    MODE(failing),       MODE(two_threads), MODE(reset),      MODE(forked),
+    MODE(steady),   MODE(in_a_stream), MODE(resident), MODE(little),      MODE(not_looked_at),
+    MODE(advised),  MODE(prefetched),  MODE(full),     MODE(freed),       MODE(ahead),
+    MODE(captured), MODE(reloaded),    MODE(failing),  MODE(two_threads), MODE(reset),
+    MODE(forked),   MODE(two_gpus),
 };
 
 static uint64_t now(void)
