@@ -110,8 +110,8 @@ void xfs_managed_leave(xcu_deviceptr address, size_t bytes)
         return;
     for (unsigned i = 0; i < atomic_load(&count); i++) {
         struct xfs_managed *one = &followed[i];
-        one->left |=
-            bytes == 0 || one->address - address < bytes || address - one->address < one->bytes;
+        bool meets = one->address - address < bytes || address - one->address < one->bytes;
+        one->left |= meets || bytes == 0;
     }
     give_back();
 }

@@ -142,11 +142,6 @@ ROWS = [
       "    return buffer;",
       "the recorder reads behind the parameters that a program hands over as one block",
       "preload.arguments"),
-    M("arguments-unaligned", "preload/lookup/layout.c",
-      "    if (offset % sizeof(uint64_t) != 0 || words == 0)",
-      "    if (words == 0)",
-      "numbers that lie across words are taken for pointers",
-      "preload.arguments"),
     M("arguments-layout-by-length", "preload/intercept/parameters.c",
       """    if (before && before->known && before->runs == layout->runs &&
         memcmp(before->run, layout->run, run_bytes(layout)) == 0)""",
