@@ -9,6 +9,7 @@
 #include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
 #include "preload/apply/leave_out.h"
+#include "preload/apply/lines.h"
 #include "preload/apply/locking.h"
 #include "preload/apply/managed.h"
 #include "preload/apply/memory.h"
@@ -164,6 +165,7 @@ static void after_fork(void)
     xfs_pool_after_fork();
     xfs_sums_after_fork();
     xfs_prefetch_after_fork();
+    xfs_lines_after_fork();
 }
 
 static void read_plan(const char *which)

@@ -35,8 +35,8 @@ enum xfs_report_left {
 
 struct xfs_report_frame {
     uint32_t module; /* index + 1 of `modules`; 0: not known */
-    uint32_t reserved;
-    uint64_t offset; /* of the return address, in the module's file */
+    uint32_t python; /* 1: a line of a Python file */
+    uint64_t offset; /* of the return address, in the module's file; or the line */
 };
 
 struct xfs_report_site {

@@ -85,6 +85,10 @@ static struct xfa_frame choose_place(const struct xfs_report *report, struct xfs
         if (number == 0 || number > XFS_REPORT_MODULES)
             continue;
         frame.module = report->modules[number - 1];
+        if (site->frame[i].python) {
+            free_names(&best);
+            return (struct xfa_frame){.module = frame.module, .line = (uint32_t)frame.offset};
+        }
         name_frame(known, started_ns, &frame);
         if (best.module && xfa_layer(&frame) >= xfa_layer(&best)) {
             free_names(&frame);
@@ -108,6 +112,10 @@ static void say_place(const struct xfa_frame *place)
         fputs("a place that is not known", stderr);
         return;
     }
+    if (place->file == NULL && place->line) { /* of Python */
+        xfc_print(stderr, "%s:%u", base_of(place->module), place->line);
+        return;
+    }
     if (place->function)
         xfc_print(stderr, "%s ", place->function);
     if (place->file && place->line)
@@ -121,7 +129,8 @@ static void say_place(const struct xfa_frame *place)
 static bool is_same_place(const struct line *a, const struct line *b)
 {
     return a->sum.class == b->sum.class && a->sum.direction == b->sum.direction &&
-           a->place.module == b->place.module && a->place.offset == b->place.offset;
+           a->place.module == b->place.module && a->place.offset == b->place.offset &&
+           a->place.line == b->place.line;
 }
 
 static void add(struct xfs_report_site *sum, const struct xfs_report_site *site)
