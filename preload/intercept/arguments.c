@@ -123,7 +123,7 @@ struct work {
 
 static void decide(void)
 {
-    bool wanted = xfs_settings()->arguments, can = wanted && xfs_parameters_can();
+    bool wanted = xfs_settings()->arguments, can = wanted && xfs_layout_can();
     xfs_meta_set("arguments", can ? "on" : "off");
     if (wanted && !can)
         xfs_meta_set("arguments.why",
@@ -155,8 +155,8 @@ static XFS_COLD const struct xfs_parameters *find_parameters(struct xfs_function
 static void settle_many(void *arguments)
 {
     struct work *work = arguments;
-    uint64_t words[XFS_ARGUMENT_WORDS];
-    struct found found = {.words = words, .room = XFS_ARGUMENT_WORDS};
+    uint64_t words[XFS_LAYOUT_WORDS];
+    struct found found = {.words = words, .room = XFS_LAYOUT_WORDS};
     find_words(work->launch, &found);
     work->id = xfs_arguments_id(words, keep_pointers(words, found.count));
 }

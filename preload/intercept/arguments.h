@@ -6,7 +6,7 @@
  * on). At a launch the 8-byte words of the parameters are compared with the lowest and the highest
  * known address; those in between are looked up. Only memory that the driver has just read is read:
  * after a launch that succeeded, each parameter with the driver's size of it. At most
- * XFS_ARGUMENT_WORDS words of a launch are read; the arguments of a function with more are not
+ * XFS_LAYOUT_WORDS words of a launch are read; the arguments of a function with more are not
  * known.
  *
  * The result is cached by a hash of the words that looked like pointers, until memory is allocated
@@ -21,9 +21,8 @@
 #include <stdint.h>
 
 #include "preload/intercept/functions.h"
+#include "preload/lookup/layout.h"
 #include "xferscope/cuda_abi.h"
-
-#define XFS_ARGUMENT_WORDS 512 /* 4 KiB, the most that kernels took before CUDA 12.1 */
 
 enum xfs_arguments_state {
     XFS_ARGUMENTS_UNDECIDED, /* until the first launch */
