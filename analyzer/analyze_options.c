@@ -397,7 +397,7 @@ static int check(const struct xfa_analyze_options *options)
     return 0;
 }
 
-/* A page needs a file: half a megabyte of HTML on a terminal helps nobody. */
+/* A page needs a file: half a megabyte of HTML is of no use on a terminal. */
 static int check_page(const struct xfa_analyze_options *options)
 {
     bool page = options->format == &xfa_format_html;
@@ -525,7 +525,7 @@ static int check_all(struct xfa_analyze_options *options)
     if (check(options) != 0 || check_compare(options) != 0 || check_page(options) != 0 ||
         check_output(options) != 0)
         return -1;
-    /* Who asks for rows or their order wants to see them. */
+    /* An option about rows or their order shows them. */
     options->full = options->full || options->sorted || options->view.top != TOP_OF_FORMAT;
     if (options->view.top == TOP_OF_FORMAT)
         options->view.top = options->per_transfer ? 0 : options->format->rows;

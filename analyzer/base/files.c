@@ -293,14 +293,14 @@ static int finish_stream(struct xfa_replacement *r)
 {
     int fd = fileno(r->stream);
     bool bad = ferror(r->stream) != 0;
-    int told = bad && errno ? errno : EIO; /* the caller's, of an earlier write */
+    int failure = bad && errno ? errno : EIO; /* the caller's, of an earlier write */
     clearerr(r->stream);
     errno = 0;
     bad = fflush(r->stream) != 0 || bad;
     if (bad && !errno && r->target) /* errno of an earlier write is lost: once more */
         (void)!write(fd, "", 1);
     if (bad)
-        return errno ? errno : told;
+        return errno ? errno : failure;
     if (!r->target)
         return 0;
     if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)

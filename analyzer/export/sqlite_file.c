@@ -71,7 +71,7 @@ static int truncate_file(sqlite3_file *opened, sqlite3_int64 bytes)
     return ftruncate(file_of(opened)->fd, bytes) == 0 ? SQLITE_OK : failed(file_of(opened));
 }
 
-/* Whoever replaces the old file sees to that it is on the disk. */
+/* The code that replaces the old file syncs it to disk. */
 static int sync_file(sqlite3_file *opened, int flags)
 {
     (void)opened;
@@ -139,7 +139,8 @@ static const sqlite3_io_methods methods = {
 };
 
 /* The database alone: there is no journal, and what is temporary stays in memory. */
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *opened, int flags, int *told)
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *opened, int flags,
+                     int *out_flags)
 {
     (void)name;
     opened->pMethods = NULL;
@@ -147,8 +148,8 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *opened, i
         return SQLITE_CANTOPEN;
     opened->pMethods = &methods;
     ((struct opened *)opened)->file = vfs->pAppData;
-    if (told)
-        *told = flags;
+    if (out_flags)
+        *out_flags = flags;
     return SQLITE_OK;
 }
 

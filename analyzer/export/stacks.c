@@ -125,7 +125,7 @@ void xfa_stacks_free(struct xfa_export *export)
 
 /* ---- what is saved --------------------------------------------------------------------------- */
 
-/* What a share goes by: what was lost or, where nobody knows that, bytes. */
+/* Shares are in proportion to what was lost or, where that is not known, to bytes. */
 static double worth(const struct xfa_finding_site *site, bool lost)
 {
     if (!lost)

@@ -75,7 +75,7 @@ static void add_place(struct exposed_calls *self, const struct call *call)
     };
 }
 
-static void settle(struct exposed_calls *self, unsigned i)
+static void end_call(struct exposed_calls *self, unsigned i)
 {
     struct call *call = &self->calls[i];
     if (self->sites.count < MOST_SITES || xfa_table_get(&self->sites, &call->key)) {
@@ -104,7 +104,7 @@ static void reach(struct exposed_calls *self, uint64_t now_ns)
     for (unsigned i = self->count; i-- > 0;) {
         idle(&self->calls[i], now_ns);
         if (self->calls[i].end_ns <= now_ns)
-            settle(self, i);
+            end_call(self, i);
     }
 }
 

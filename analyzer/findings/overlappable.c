@@ -1,6 +1,6 @@
 /*
- * Copies that could overlap with something else. Nothing is lost in any one of them: the run is
- * replayed with copies that have left their stream's order and wait for their data alone
+ * Copies that could overlap with something else. No single copy has a loss: the run is replayed
+ * with copies that have left their stream's order and wait for their data alone
  * (whatif/changes/overlap.c). Two kinds:
  * - serial-transfer-and-compute: copies and kernels that wait for each other without need. Replayed
  *   with 2, 3, 4 and 8 parts in flight, where copies of page-locked memory and kernels both take a

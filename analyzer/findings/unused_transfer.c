@@ -162,7 +162,7 @@ static void take_transfer(void *self, const struct xfa_event *event)
     const struct xfa_transfer *transfer = &event->transfer;
     uint64_t number = unused->transfers++;
     bool linear = transfer->class->key.shape == XFA_LINEAR;
-    if (!unused->given.told)
+    if (!unused->given.recorded)
         return;
     if (transfer->class->key.shape == XFA_BATCH) {
         unused->count = 0;
@@ -202,7 +202,7 @@ static void take_free(struct unused *unused, const struct xfa_event *event)
 static void take_event(void *self, const struct xfa_event *event)
 {
     struct unused *unused = self;
-    if (!unused->given.told)
+    if (!unused->given.recorded)
         return;
     if (event->kind == XFT_EVENT_SET)
         take_set(unused, event);
@@ -219,7 +219,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     unused->process = process->number;
     unused->transfers = 0;
     unused->count = 0;
-    return unused->given.told ? XFA_ALL_KINDS : 0;
+    return unused->given.recorded ? XFA_ALL_KINDS : 0;
 }
 
 /* The memory goes with the process: what was sent there last is as unused as what others of its

@@ -35,8 +35,8 @@
 #define XFA_MAX_INLINED 64      /* symbols of one address */
 #define XFA_MAX_ROWS (1u << 12) /* rows of one EVENTS segment */
 
-/* What could not be read. Counted by the reader, on top of what who completed the file counted in
- * its header. */
+/* What could not be read, as counted by the reader, in addition to the counts in the file's header
+ * from the completion of the file. */
 struct xfa_loss {
     bool header_damaged;       /* the file header's sum is wrong; defaults were assumed */
     bool truncated;            /* the file ends inside a segment */

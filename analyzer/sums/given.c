@@ -28,11 +28,11 @@ enum how { HOW_READ, HOW_SOMEHOW, HOW_WRITTEN, HOW_BITS = 2 };
 
 void xfa_given_begin(struct xfa_given *given, const struct xfa_process *process)
 {
-    const char *told = xfa_trace_meta(process->trace, "arguments");
+    const char *mode = xfa_trace_meta(process->trace, "arguments");
     bool launches = process->minor >= 2;
     xfa_given_free(given);
     xfa_table_init(&given->sets, sizeof(struct set_key), sizeof(struct set));
-    given->told = launches && (!told || strcmp(told, "on") == 0);
+    given->recorded = launches && (!mode || strcmp(mode, "on") == 0);
 }
 
 void xfa_given_free(struct xfa_given *given)

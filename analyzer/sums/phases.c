@@ -148,7 +148,7 @@ static uint32_t phase_of(struct xfa_phases *phases, uint32_t parent, const struc
 
 /* ---- ranges that are open --------------------------------------------------------------- */
 
-/* Which ones are open is the walk's business (ranges.h). */
+/* The walk knows which ranges are open (ranges.h). */
 static struct open_phase *beside(struct xfa_phases_process *now, const struct xfa_range *range)
 {
     now->by_slot = xfa_grown(now->by_slot, &now->slot_capacity, &now->slot_count, range->slot,

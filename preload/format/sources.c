@@ -151,7 +151,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* The program is made of this very file, as far as times tell. */
+/* By its times, the program was made of this file. */
 static bool is_as_used(const struct job *job, const struct place *place, const struct stat *source)
 {
     char module[PATH_MAX];

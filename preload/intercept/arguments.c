@@ -152,7 +152,7 @@ static XFS_COLD const struct xfs_parameters *find_parameters(struct xfs_function
 }
 
 /* On a stack of our own: too many words for the caller's. */
-static void settle_many(void *arguments)
+static void look_at_many(void *arguments)
 {
     struct work *work = arguments;
     uint64_t words[XFS_LAYOUT_WORDS];
@@ -165,7 +165,7 @@ static XFS_COLD uint32_t id_of_many(const struct launch *launch)
 {
     struct work work = {.launch = launch};
     int saved = errno;
-    xfs_on_any_stack(settle_many, &work);
+    xfs_on_any_stack(look_at_many, &work);
     errno = saved;
     return work.id;
 }

@@ -350,7 +350,7 @@ void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
 void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const struct xft_event *))
 {
     const struct xft_event *call = &launch->event;
-    uint32_t told = 0;
+    uint32_t written = 0;
     pthread_mutex_lock(&lock);
     const struct graph *graph = *find(launch->launched);
     for (size_t i = 0; graph && i < graph->count; i++) {
@@ -365,8 +365,8 @@ void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const s
         event.call = call->call;
         event.flags |= call->flags | XFT_GRAPH;
         publish(&event);
-        told++;
+        written++;
     }
     pthread_mutex_unlock(&lock);
-    XFS_EXPECT(told == call->count, "a launched graph has other copies than its launch says");
+    XFS_EXPECT(written == call->count, "a launched graph has other copies than its launch says");
 }

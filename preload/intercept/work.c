@@ -24,7 +24,7 @@ struct short_event {
 /* Keeps errno. */
 static inline void record(const struct xfs_step *s, uint64_t end_ns, const struct short_event *v)
 {
-    xfs_nvtx_settle();
+    xfs_nvtx_catch_up();
     struct xfs_lane *lane = xfs_row_open();
     if (lane == NULL)
         return;

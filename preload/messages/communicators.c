@@ -243,7 +243,7 @@ static struct {
     uint32_t made;
 } lists[LISTS];
 
-/* 0 when there is no room. */
+/* 0 when the table is full. */
 static uint64_t turn_of(uint64_t list_id)
 {
     uint64_t turn = 0;

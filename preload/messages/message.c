@@ -51,7 +51,7 @@ void xfs_message_write(struct xfs_message *m)
     m->written = true;
     if (m->event.kind == XFT_EVENT_NONE)
         return;
-    xfs_nvtx_settle();
+    xfs_nvtx_catch_up();
     if (m->event.stack == 0)
         xfs_message_stack(m);
     struct xfs_lane *lane = xfs_event_write_now(&m->event);

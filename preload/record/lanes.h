@@ -141,7 +141,7 @@ bool xfs_lanes_are_calling(struct xfs_lanes *lanes);
 
 /* Recording has ended for all threads: waits a bounded time for threads other than `own` that are
  * changing their slabs. */
-void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own);
+void xfs_lanes_await_writers(struct xfs_lanes *lanes, const struct xfs_lane *own);
 
 /* The background thread keeps ready what threads may need until the next time: several times what
  * they took since the last time, within the buffer size. False when a thread waits for a slab that

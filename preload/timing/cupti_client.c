@@ -113,7 +113,8 @@ static bool serves_several(const struct xcp_library *library)
 /* ---- kernel times from hardware ----------------------------------------------------------------
  */
 
-/* Every client of the process has them then, to its end: only where there is none yet. */
+/* They then hold for every client of the process until its end: only where there is no other client
+ * yet. */
 static bool may_ask_for_hardware(const struct xcp_library *library)
 {
     uint8_t state = XCP_CLIENTS_ONE;
@@ -124,7 +125,7 @@ static bool may_ask_for_hardware(const struct xcp_library *library)
            state == XCP_CLIENTS_UNDECIDED;
 }
 
-/* Before the subscription. What cannot have them goes on as ever. */
+/* Before the subscription. Where they are not available, nothing changes. */
 static void ask_for_hardware(const struct xcp_library *library)
 {
     uint8_t yes = 1;

@@ -128,7 +128,7 @@ static inline void assert_indexed(void)
     for (size_t i = 0; i < index->count; i++) {
         const struct xfa_chunk *chunk = &index->chunks[i];
         uint64_t first_ns = UINT64_MAX, last_ns = 0;
-        assert_true(chunk->told && chunk->rows <= XFT_SLAB_EVENTS);
+        assert_true(chunk->indexed && chunk->rows <= XFT_SLAB_EVENTS);
         assert_int_equal(xfa_index_read(index, chunk, rows), chunk->rows);
         for (uint32_t row = 0; row < chunk->rows; row++) {
             first_ns = rows[row].start_ns < first_ns ? rows[row].start_ns : first_ns;

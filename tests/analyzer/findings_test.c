@@ -61,7 +61,7 @@ static bool is_of_the_machine(int kind)
     return kind == XFA_REMEDY_MEND_LINK || kind == XFA_REMEDY_CHECK_LINK;
 }
 
-/* Who uses a framework is told what to do in it, in both directions: no sentence is CUDA's. */
+/* A user of a framework gets advice in its terms, in both directions: no sentence is CUDA's. */
 static void test_words_of_frameworks(void **state)
 {
     char text[2][XFA_REMEDY_CHARS];

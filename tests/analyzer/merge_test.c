@@ -283,8 +283,8 @@ static void test_index_is_used(void **state)
         assert_int_equal(index->count, 2);
         assert_int_equal(index->chunks[0].lane, 1); /* by time */
         assert_int_equal(index->chunks[1].lane, 0);
-        assert_true(index->chunks[0].told);
-        assert_int_equal(index->chunks[1].told, !part);
+        assert_true(index->chunks[0].indexed);
+        assert_int_equal(index->chunks[1].indexed, !part);
         assert_int_equal(index->chunks[1].first_ns, 5000);
         assert_int_equal(index->chunks[1].last_ns, 5297);
         static struct xft_event events[100];

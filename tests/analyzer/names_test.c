@@ -175,7 +175,7 @@ static void test_debug_file(void **state)
     assert_string_equal(name_inside(), "scenario_profile scenario.c");
 }
 
-/* Told by its sum, where there is no build id; by one that is wrong it is not taken. */
+/* Known by its sum, where there is no build id; by one that is wrong it is not taken. */
 static void test_debug_file_by_sum(void **state)
 {
     (void)state;

@@ -258,7 +258,7 @@ static void test_slab_claims_too_much(void **state)
     build_event_bytes(&b, sizeof(struct xft_event), UINT32_MAX);
     struct xfa_trace *trace = open_built(&b);
     xfa_trace_events(trace, gather, &all);
-    assert_int_equal(all.count, 0); /* which of its rows were written cannot be told */
+    assert_int_equal(all.count, 0); /* which of its rows were written is unknown */
     assert_int_equal(trace->loss.damaged_segments, 1);
     assert_int_equal(trace->loss.damaged_bytes, XFT_SLAB_BYTES);
     xfa_trace_close(trace);

@@ -75,12 +75,12 @@ class Pages(unittest.TestCase):
     def test_reports_in_the_pages(self):
         """Each is what its command prints on a terminal of 80 columns, to its end or as far as the page
         has it ("..."). UPDATE_GOLDEN=1 writes them anew."""
-        told = {}
+        by_page = {}
         for page in pages():
             for block in REPORT.finditer(page.read_text()):
-                told.setdefault(page, []).append(block)
-        self.assertGreaterEqual(len(told), 5)
-        for page, blocks in told.items():
+                by_page.setdefault(page, []).append(block)
+        self.assertGreaterEqual(len(by_page), 5)
+        for page, blocks in by_page.items():
             for block in blocks:
                 printed = self.printed(block["command"], block["text"])
                 if os.environ.get("UPDATE_GOLDEN"):

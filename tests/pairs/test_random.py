@@ -83,16 +83,16 @@ class Programs(unittest.TestCase):
                      self.folder / "demand")
         report = drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json",
                                                good=(0, 3)))
-        told = next(p["with_set_s"] for p in report["whatif"]["phases"] if p["name"] == "work") * 1e9
+        predicted = next(p["with_set_s"] for p in report["whatif"]["phases"] if p["name"] == "work") * 1e9
         self.assertEqual(report["findings"][0]["kind"], "managed-demand-migration")
         self.assertLess(3 * took["prefetched"], took["demand"])
-        self.assertLess(abs(told - took["prefetched"]), 0.02 * took["demand"])
+        self.assertLess(abs(predicted - took["prefetched"]), 0.02 * took["demand"])
 
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
-        told = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))
+        predicted = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))
         kept = drawn.json.loads((self.folder / "1.json").read_text())
-        self.assertEqual(self.lab.predict(kept, self.folder / "1.xft"), told)
+        self.assertEqual(self.lab.predict(kept, self.folder / "1.xft"), predicted)
         done = subprocess.run([sys.executable, HERE / "random", BUILD, "--again", self.folder], capture_output=True, text=True,
                               check=False)
         self.assertIn("| device-wait | 1 |", done.stdout, done.stderr)

@@ -157,7 +157,7 @@ static void test_file_replaced(void **state)
 
 /* ---- damage done to the file while it is recorded --------------------------------------- */
 
-/* What is gone is told by the file itself, which is a trace all the same. */
+/* The file, which is still a trace, says itself what is gone. */
 static void test_trace_emptied(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_bad_setting(void **state)
     lab_check_closed(traces[0], 10);
 }
 
-/* A file of the place, as the loader is told to look there first. */
+/* A file of the place, where the loader looks first, as it is set. */
 static void put_there(const char *name, const char *link_to)
 {
     char path[512];

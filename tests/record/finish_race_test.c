@@ -1,5 +1,5 @@
-/* Completing a file that is changed by others between two looks at it: they are told apart by what
- * is done in the place of the question whether it is open for writing. */
+/* Completing a file that is changed by others between two looks at it: they are distinguished by
+ * what is done in the place of the question whether it is open for writing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -57,7 +57,7 @@ EXPORTED bool harness_ready(void)
 
 EXPORTED bool harness_expect(bool holds)
 {
-    return XFS_EXPECT(holds, "what was told not to hold does not");
+    return XFS_EXPECT(holds, "what was said not to hold does not");
 }
 
 EXPORTED uint32_t harness_name(const char *text, uint64_t bytes)

@@ -50,7 +50,7 @@ static void test_ended_meanwhile(void **state)
     lab_check_closed(traces[0], 3000);
 }
 
-/* What cannot be completed is told, and read as it is. */
+/* A trace that cannot be completed is named, and read as it is. */
 static void test_cannot(void **state)
 {
     (void)state;

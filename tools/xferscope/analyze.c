@@ -51,7 +51,7 @@ static const char *rank_variable(void)
     return NULL;
 }
 
-/* What a process was started with, entries ended by zeros, and one more; 0: nobody may know. */
+/* What a process was started with, entries ended by zeros, and one more; 0: it may not be read. */
 static size_t read_environment(pid_t pid, char *text, size_t room)
 {
     char name[64];

@@ -292,7 +292,7 @@ void rundir_complete(const struct rundir *dir, const char *run, bool begun,
 
 /* ---- the end of the claim --------------------------------------------------------------- */
 
-static int settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
+static int place_earlier(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
 {
     if (recorded && run_remove(dir->folder, dir->aside, dir->path_aside, error, error_bytes) != 0)
         return -1;
@@ -304,12 +304,12 @@ static int settle(struct rundir *dir, bool recorded, char *error, size_t error_b
     return -1;
 }
 
-int rundir_settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
+int rundir_release(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
 {
     int result = 0;
 
     if (dir->earlier_waits)
-        result = settle(dir, recorded, error, error_bytes);
+        result = place_earlier(dir, recorded, error, error_bytes);
     dir->earlier_waits = false;
     close(dir->folder);
     dir->folder = -1;

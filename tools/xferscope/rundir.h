@@ -58,6 +58,6 @@ void rundir_complete(const struct rundir *dir, const char *run, bool begun,
  * Ends the claim. An earlier run that waits is removed when a new one was recorded, and gets its
  * name back when none was. Returns 0, or -1 with one line in error: it is then where that says.
  */
-int rundir_settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes);
+int rundir_release(struct rundir *dir, bool recorded, char *error, size_t error_bytes);
 
 #endif

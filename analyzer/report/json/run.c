@@ -145,7 +145,7 @@ static json_t *host_access_json(const struct xfa_host_sum *host)
     json_t *json = json_object();
     json_object_set_new(json, "asked", json_boolean(host->asked));
     json_object_set_new(json, "why", xfa_json_text(host->why));
-    json_object_set_new(json, "told", xfa_json_count(host->told));
+    json_object_set_new(json, "told", xfa_json_count(host->known));
     json_object_set_new(json, "not_told",
                         host->skipped_unknown ? json_null() : xfa_json_count(host->skipped));
     json_object_set_new(json, "took_s", xfa_json_seconds(host->ns));

@@ -427,7 +427,7 @@ static void write_host_access(const struct xfa_host_sum *host, int width, FILE *
         xfa_write_fact(out, width, "host access",
                        "known of %" PRIu64 " copies of 64 KiB and more, %s; took %s: the program "
                        "was slower, for this run and its times",
-                       host->told, not, xfa_time_text(took, host->ns));
+                       host->known, not, xfa_time_text(took, host->ns));
     }
 }
 

@@ -53,7 +53,7 @@ static struct sim_module *unloaded;
 
 static void module_free(struct sim_module *m)
 {
-    sim_settle_all();
+    sim_do_all_owed();
     for (size_t i = 0; i < m->count; i++)
         sim_handle_remove(m->functions[i]);
     m->next = unloaded;

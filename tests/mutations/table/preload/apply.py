@@ -141,7 +141,7 @@ ROWS = [
     M("pool-twice", "preload/apply/pool.c",
       "    if (context && is_kept(p)) {",
       "    if (context && is_kept(p) && false) {",
-      "memory that is freed twice is handed out though the driver has it",
+      "memory that is freed twice is allocated again though the driver has it",
       "apply.plan"),
     M("pool-keeps-all", "preload/apply/pool.c",
       "    if (*status == XCU_ERROR_OUT_OF_MEMORY && xfs_pool_drain())",

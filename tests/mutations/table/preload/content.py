@@ -32,7 +32,7 @@ ROWS = [
       "    bool done = true;",
       "downloads are hashed before they have arrived",
       "preload.copied"),
-    M("content-sent-unsettled", "preload/content/content.c",
+    M("content-sent-before-arrival", "preload/content/content.c",
       """    if (xfs_waiting_drop(src->address, xfs_rows_end(src)))
         xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
     else
