@@ -268,7 +268,7 @@ static void take_verify_meta(struct xfa_verify_sum *verify, const struct xfa_tra
     verify->ns += (double)number_of(trace, "verify.ns");
     verify->launches = xfa_add(verify->launches, number_of(trace, "verify.launches"));
     verify->kept = xfa_add(verify->kept, number_of(trace, "verify.kept"));
-    verify->skipped = xfa_add(verify->skipped, untold_of(trace, "verify"));
+    verify->skipped = xfa_add(verify->skipped, unknown_of(trace, "verify"));
     if (!verify->why && why && *why)
         verify->why = xfa_kept(why, strlen(why));
 }
