@@ -88,6 +88,27 @@ class Programs(unittest.TestCase):
         self.assertLess(3 * took["prefetched"], took["demand"])
         self.assertLess(abs(told - took["prefetched"]), 0.02 * took["demand"])
 
+    def asked(self, changed, *options):
+        """What is reported of a table that is sent in each step, and of which a kernel changes so many bytes."""
+        steps = 12 * ["C 0 1 0 0 0 1048576 0 1 0", f"Q 1 1 {changed} 50000 0", "W 2 0"]
+        (self.folder / "table").write_text("\n".join(["B p 1048576", "B d 1048576", "S n", *steps]) + "\n")
+        run = self.folder / "table.xft"
+        self.lab.run(self.lab.xferscope, "record", "--quiet", "--no-summary", "--force", "--content=whole", *options, "-o", run,
+                     "--", BUILD / "bin" / "pairs" / "player", self.folder / "table")
+        return drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json",
+                                             good=(0, 3)))
+
+    def test_verify(self):
+        """Whether the kernel changes the table decides whether it need be sent again: asked, or found out."""
+        def repeated(report):
+            return [(f["question"] is not None, f["saving_s"]["low"] > 0) for f in report["findings"]
+                    if f["kind"] == "repeated-transfer"]
+        self.assertEqual([repeated(self.asked(n)) for n in (0, 4096)], 2 * [[(True, False)]])
+        kept, changed = self.asked(0, "--verify"), self.asked(4096, "--verify")
+        self.assertEqual((repeated(kept), repeated(changed)), ([(False, True)], []))
+        for report, left in ((kept, 12), (changed, 0)):
+            self.assertEqual([report["run"]["verify"][key] for key in ("launches", "kept", "not_told")], [16, left, 0])
+
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
         told = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))
