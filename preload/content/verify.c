@@ -237,15 +237,16 @@ void xfs_verify_forget(uint64_t start, uint64_t end)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* The stream is idle: was it left as it was? Later launches are compared with what is there now. */
-static bool is_kept(struct piece *piece)
+enum left { NOT_KNOWN, KEPT, CHANGED };
+
+/* The stream is idle: as it was? Later launches are compared with what is there now. */
+static enum left look_again(struct piece *piece)
 {
-    uint64_t hash;
-    bool was_known = piece->known;
-    piece->known = look(piece, &hash);
-    bool same = was_known && piece->known && hash == piece->hash;
-    piece->hash = piece->known ? hash : 0;
-    return same;
+    struct piece before = *piece;
+    piece->known = look(piece, &piece->hash);
+    if (!before.known || !piece->known)
+        return NOT_KNOWN;
+    return piece->hash == before.hash ? KEPT : CHANGED;
 }
 
 /* A bit for each pointer from which the piece can be reached. */
@@ -262,17 +263,17 @@ static uint64_t reach(const struct piece *piece, const struct xfs_verify_pointer
 static uint64_t verified(const struct xfs_verify_pointer *pointers, unsigned n, xcu_stream stream,
                          bool per_thread)
 {
-    uint64_t reached = 0, changed = 0;
+    uint64_t left[] = {[NOT_KNOWN] = 0, [KEPT] = 0, [CHANGED] = 0};
     bool idle = false;
     for (unsigned i = 0; i < count; i++) {
         uint64_t bits = reach(&pieces[i], pointers, n);
         if (bits && !idle && !(idle = is_idle(stream, per_thread)))
             return 0;
-        if (bits && !is_kept(&pieces[i]))
-            changed |= bits;
-        reached |= bits;
+        if (bits)
+            left[look_again(&pieces[i])] |= bits;
     }
-    return full ? 0 : reached & ~changed;
+    uint64_t kept_all = full ? 0 : left[KEPT] & ~left[CHANGED] & ~left[NOT_KNOWN];
+    return kept_all | left[CHANGED] << XFS_VERIFY_POINTERS;
 }
 
 uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned n,
@@ -287,7 +288,7 @@ uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned
     else
         skipped[SKIP_BUDGET]++;
     launches++;
-    kept += bits != 0;
+    kept += (uint32_t)bits != 0;
     spent_ns += clock_ns() - before;
     leave(guard);
     xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);

@@ -29,7 +29,7 @@
 #define XFS_VERIFY_LEAST 1024u
 #define XFS_VERIFY_MOST 256
 #define XFS_VERIFY_BYTES (256u << 20)
-#define XFS_VERIFY_POINTERS 64 /* of a launch: a bit each */
+#define XFS_VERIFY_POINTERS 32 /* of a launch: two bits each */
 
 extern atomic_bool xfs_verify_watching;
 
@@ -49,7 +49,8 @@ void xfs_verify_forget(uint64_t start, uint64_t end);
 struct xfs_verify_pointer {
     uint64_t address, end;
 };
-/* Bit k: all that was copied and can be reached from pointer k is as it was before the launch. */
+/* Bit k: all that was copied and can be reached from pointer k is as it was before the launch; bit
+ * 32 + k: some of it is not. */
 uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned count,
                              xcu_stream stream, bool per_thread);
 

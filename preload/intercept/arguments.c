@@ -244,8 +244,10 @@ XFS_COLD uint64_t xfs_arguments_verify(const struct xfs_function *function, void
     struct found found = {.words = words, .room = XFS_VERIFY_POINTERS};
     struct launch launch = {.parameters = atomic_load(&function->parameters), .values = values};
     uint32_t count;
+    if (launch.parameters->runs == 0)
+        return 0;
     if (!values)
-        launch.buffer = buffer_of(extra, launch.parameters);
+        launch.buffer = extra ? buffer_of(extra, launch.parameters) : NULL;
     if (!values && !launch.buffer)
         return 0;
     find_words(&launch, &found);

@@ -44,8 +44,8 @@ static inline uint32_t xfs_arguments_of(struct xfs_function *function, void **va
     return xfs_arguments_take(function, values, extra);
 }
 
-/* Of a launch that is not captured, whose arguments are known: waits for it, and finds out which of
- * them it left unchanged (content/verify.h): a bit each, in the order of ARGUMENTS. */
+/* Of a launch that is not captured, whose arguments are known: waits for it, and finds out what it
+ * left unchanged of them, in the order of ARGUMENTS (content/verify.h). */
 uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values, void **extra,
                               xcu_stream stream, bool per_thread);
 
