@@ -46,6 +46,19 @@ struct xfa_event_column {
 extern const struct xfa_event_column xfa_event_columns[];
 extern const size_t xfa_event_column_count;
 
+/* Those of a call of MPI or NCCL, and of a request that a call found complete; before them a format
+ * may have xfa_message_event(). */
+struct xfa_message_column {
+    const char *name; /* of an event's column */
+    bool text;        /* when it has a value */
+};
+extern const struct xfa_message_column xfa_message_columns[];
+extern const size_t xfa_message_column_count;
+struct xfa_value xfa_message_value(size_t column, struct xfa_export *export,
+                                   const struct xfa_event *event);
+/* "message" or "message-end"; NULL: an event that is neither. */
+const char *xfa_message_event(const struct xfa_event *event);
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 struct xfa_value xfa_value_count(uint64_t count);

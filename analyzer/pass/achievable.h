@@ -59,6 +59,10 @@ struct xfa_achievable_path {
 /* GPUs are the run's numbers, -1 = not known or not a GPU. */
 void xfa_achievable_path(struct xfa_achievable_path *path, const struct xfa_achievable *achievable,
                          enum xft_direction direction, int src_gpu, int dst_gpu);
+/* The same of the profile's ordinals. */
+void xfa_achievable_path_like(struct xfa_achievable_path *path,
+                              const struct xfa_achievable *achievable, enum xft_direction direction,
+                              int src_like, int dst_like);
 
 struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *path, uint64_t bytes);
 /* The same, kept for the next time: for one thread. */

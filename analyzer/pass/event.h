@@ -86,6 +86,8 @@ struct xfa_work {
 struct xfa_launch {
     uint64_t name, threads; /* as above */
     uint64_t arguments;     /* id in ARGUMENTS; 0 = not known */
+    uint32_t kept, changed; /* record --verify: bit k, all that copies had to do with and is reached
+                               from pointer k is as it was before; some of it is not */
 };
 
 /* SYNC, QUERY: of what; RECORD, WAIT: XFT_SYNC_EVENT. */

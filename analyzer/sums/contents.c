@@ -230,14 +230,15 @@ static uint64_t skipped_of(const struct xfa_trace *trace)
     return skipped;
 }
 
-/* Large copies of which it is unknown what the host did: the same. */
-static uint64_t unknown_of(const struct xfa_trace *trace)
+/* Large copies and launches of which it is unknown what the host, or kernels, did (what): the same.
+ */
+static uint64_t unknown_of(const struct xfa_trace *trace, const char *what)
 {
-    static const char *const reasons[] = {"budget", "memory", "refused", "unjudged"};
+    static const char *const reasons[] = {"budget", "memory", "refused", "unjudged", "busy"};
     uint64_t unknown = 0;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char key[48];
-        snprintf(key, sizeof key, "host_access.skipped.%s", reasons[i]);
+        snprintf(key, sizeof key, "%s.skipped.%s", what, reasons[i]);
         unknown = xfa_add(unknown, number_of(trace, key));
     }
     return unknown;
@@ -252,10 +253,24 @@ static void take_host_meta(struct xfa_host_sum *host, const struct xfa_trace *tr
     host->asked = true;
     ns = xfa_trace_meta(trace, "host_access.ns");
     host->ns += ns ? (double)strtoull(ns, NULL, 10) : 0;
-    host->skipped = xfa_add(host->skipped, unknown_of(trace));
+    host->skipped = xfa_add(host->skipped, unknown_of(trace, "host_access"));
     host->skipped_unknown = host->skipped_unknown || (!ns && !why);
     if (!host->why && why && *why)
         host->why = xfa_kept(why, strlen(why));
+}
+
+static void take_verify_meta(struct xfa_verify_sum *verify, const struct xfa_trace *trace)
+{
+    const char *why = xfa_trace_meta(trace, "verify.why");
+    if (!xfa_trace_meta(trace, "verify"))
+        return;
+    verify->asked = true;
+    verify->ns += (double)number_of(trace, "verify.ns");
+    verify->launches = xfa_add(verify->launches, number_of(trace, "verify.launches"));
+    verify->kept = xfa_add(verify->kept, number_of(trace, "verify.kept"));
+    verify->skipped = xfa_add(verify->skipped, unknown_of(trace, "verify"));
+    if (!verify->why && why && *why)
+        verify->why = xfa_kept(why, strlen(why));
 }
 
 static void take_meta(struct xfa_contents *contents, const struct xfa_process *process)
@@ -267,6 +282,7 @@ static void take_meta(struct xfa_contents *contents, const struct xfa_process *p
     contents->on_samples = contents->on_samples || (mode && strcmp(mode, "sampled") == 0);
     contents->skipped = xfa_add(contents->skipped, skipped_of(trace));
     take_host_meta(&contents->host, trace);
+    take_verify_meta(&contents->verify, trace);
     contents->skipped_unknown =
         contents->skipped_unknown || (on && !xfa_trace_meta(trace, "content.ns"));
     if (!contents->why && why && *why)
@@ -316,5 +332,6 @@ void xfa_contents_free(struct xfa_contents *contents)
     free(contents->rows);
     free(contents->why);
     free(contents->host.why);
+    free(contents->verify.why);
     *contents = (struct xfa_contents){0};
 }

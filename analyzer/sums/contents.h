@@ -73,6 +73,15 @@ struct xfa_host_sum {
     char *why;            /* one line, when it was asked for and could not be had */
 };
 
+/* What is known of kernels (META verify): record --verify. */
+struct xfa_verify_sum {
+    bool asked;              /* in some process, which was much slower then */
+    uint64_t launches, kept; /* looked at; of these, that left something copied as it was */
+    uint64_t skipped;        /* copies and launches */
+    double ns;
+    char *why; /* as above */
+};
+
 struct xfa_contents {
     bool whole, on_samples;    /* META content: asked for in some process */
     uint64_t hashes, sampled;  /* CONTENT events; those of samples */
@@ -89,6 +98,7 @@ struct xfa_contents {
     struct xfw_marks copied;
     struct xfw_marks fetched[XFA_NEEDED];
     struct xfa_host_sum host;
+    struct xfa_verify_sum verify;
     struct xfa_constants {
         struct xfa_table sizes; /* contents_constant.c */
         uint64_t hashed;

@@ -172,6 +172,25 @@ static void set_ranks(struct xfa_message_key *key, const struct xfa_message *mes
         key->from = key->to = XFT_RANK_NONE;
 }
 
+/* Leaves out of a new row's key what there are too many of. */
+static void fold(struct xfa_messages *messages, const struct xfa_event *event,
+                 struct xfa_message_key *key)
+{
+    const struct xfa_table *rows = &messages->rows;
+    size_t most = messages->most ? messages->most : XFA_MAX_MESSAGE_ROWS;
+    size_t folded = messages->most_folded ? messages->most_folded : XFA_MAX_FOLDED_MESSAGE_ROWS;
+    if (rows->count < most || xfa_table_get(rows, key))
+        return;
+    key->communicator = 0;
+    key->from = key->to = XFT_RANK_ANY;
+    if (rows->count < most + folded || xfa_table_get(rows, key)) {
+        messages->without_ranks++;
+        return;
+    }
+    key->site = xfa_process_site(event->process, 0)->number;
+    messages->without_site++;
+}
+
 static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *event,
                        const struct xfa_known_communicator *communicator)
 {
@@ -183,11 +202,7 @@ static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *ev
     key.gpu = is_gpu(event);
     key.communicator = communicator ? communicator->id : 0;
     set_ranks(&key, &event->message, communicator);
-    if (!xfa_table_get(&messages->rows, &key) && messages->rows.count >= XFA_MAX_MESSAGE_ROWS) {
-        key.site = xfa_process_site(event->process, 0)->number;
-        key.communicator = 0;
-        key.from = key.to = XFT_RANK_ANY;
-    }
+    fold(messages, event, &key);
     struct xfa_message_row *row = xfa_table_put(&messages->rows, &key);
     row->size = communicator ? communicator->size : 0;
     return xfa_table_place(&messages->rows, row);

@@ -401,6 +401,14 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         schedule->last_thread = op->thread;
 }
 
+void xfw_schedule_earlier(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
+{
+    struct interval work = place(schedule, op, ready, 0);
+    schedule->last_start = work.start;
+    schedule->last_end = work.end;
+    xfw_schedule_stream_after(schedule, op->stream, work.end);
+}
+
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns)
 {
     struct xfw_stream_ends *of = xfw_streams_of(&schedule->streams, stream);

@@ -63,6 +63,12 @@
     X("host_access.ns", "what asking took in all")                                                 \
     X("host_access.told", "HOST_ACCESS events")                                                    \
     X("host_access.skipped.WHY", "large copies whose use by the host is not known")                \
+    X("verify", "on: whether kernels change what was copied was asked for; absent: it was not")    \
+    X("verify.why", "one line, when it could not be had")                                          \
+    X("verify.ns", "what looking at the device's memory took in all")                              \
+    X("verify.launches", "launches that were looked at")                                           \
+    X("verify.kept", "of these, how many left something that had been copied as it was")           \
+    X("verify.skipped.WHY", "copies and launches of which nothing is told")                        \
     X("cost.KIND.ns", "what recording added to a call of this kind: the median of those timed")    \
     X("cost.KIND.n", "how many were timed")                                                        \
     X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \

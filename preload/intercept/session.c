@@ -283,6 +283,6 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_fork(void)
 {
-    xfs_apply_capturing = xfs_captures_now;
+    xfs_apply_follow_captures(xfs_captures_now);
     pthread_atfork(NULL, NULL, in_child);
 }

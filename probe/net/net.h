@@ -22,6 +22,14 @@
 #include "probe/session.h"
 #include "xferscope/profile_network.h"
 
+#define XFP_NET_MOST_NODES 64
+
+/* NUMA nodes that a rank can be bound to. */
+struct xfp_net_nodes {
+    int count; /* 1, all[0] = -1: there is but one */
+    int all[XFP_NET_MOST_NODES];
+};
+
 /* What each rank tells all others of itself. */
 struct xfp_net_hello {
     char mpi[96], ucx[32], hostname[128], machine_id[24], gpu_name[96], gpu_uuid[64];
@@ -29,6 +37,7 @@ struct xfp_net_hello {
     int gpu, driver_version, simulated;
     int direct; /* enum xfp_net_direct */
     int host;   /* number of the first rank on the same host */
+    struct xfp_net_nodes nodes;
     int port_count;
     struct xfp_net_port ports[XFP_NET_MOST_INTERFACES];
 };

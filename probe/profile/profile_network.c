@@ -167,7 +167,7 @@ const struct xfp_net_path *xfp_net_find(const struct xfp_profile *profile, enum 
     for (size_t i = 0; network && i < network->path_count; i++) {
         const struct xfp_net_path *p = &network->paths[i];
 
-        if (p->shape == shape && p->from == from && p->to == to && !p->loaded)
+        if (p->shape == shape && p->from == from && p->to == to && !p->loaded && !p->bound)
             return p;
     }
     return NULL;

@@ -147,6 +147,67 @@ class Sqlite(Lab):
         self.assertEqual([text for text, _ in named], [value for _, value in named])
         self.assertTrue(any(text for text, _ in named))
 
+    def ranks(self, suffix=""):
+        return [self.make("exchange", f"{rank}{suffix}", f"{rank}{suffix}.trace") for rank in range(4)]
+
+    def test_messages_are_those_of_the_report(self):
+        ranks = self.ranks("nccl")
+        told = {}
+        for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
+            before = told.get(row["function"], (0, 0, 0))
+            told[row["function"]] = (before[0] + row["calls"], before[1] + row["sent"],
+                                     round(before[2] + row["time_s"] * 1e9))
+        database = self.open(*ranks, "--no-profile")
+        rows = database.execute("SELECT function, count(*), sum(coalesce(bytes, 0) * (failed IS NULL)), sum(ns) "
+                                "FROM XFERSCOPE_MESSAGES WHERE event = 'message' GROUP BY function").fetchall()
+        self.assertEqual({name: tuple(sums) for name, *sums in rows}, told)
+        self.assertIn("ncclAllReduce", told)
+        ends = database.execute("SELECT count(*), sum(arrives) FROM XFERSCOPE_MESSAGES WHERE event = 'message-end'").fetchone()
+        received = sum(row["arrived"] for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]
+                       if row["function"] == "MPI_Irecv")
+        self.assertEqual(ends, (told["MPI_Irecv"][0], received))
+        strays = database.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId "
+                                  "WHERE value LIKE 'MPI%' OR value LIKE 'nccl%'").fetchone()
+        self.assertEqual(strays, (0,))
+
+    def test_messages_as_nsight_has_them(self):
+        """Each call of MPI is in one of its tables; NCCL's are in none."""
+        ranks = self.ranks("nccl")
+        database = self.open(*ranks, "--no-profile")
+        told = {}
+        for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
+            for key in ("calls", "sent"):
+                told[row["function"], key] = told.get((row["function"], key), 0) + row[key]
+        found = {}
+        for table, size in (("P2P", "size"), ("COLLECTIVES", "size"), ("START_WAIT", "0"), ("OTHER", "0")):
+            for name, calls, sent, ns in database.execute(
+                    f"SELECT value, count(*), sum({size}), min(end - start) FROM MPI_{table}_EVENTS JOIN StringIds "
+                    "ON id = textId GROUP BY value"):
+                self.assertNotIn(name, found)
+                self.assertGreaterEqual(ns, 0)
+                found[name] = (table, calls, sent)
+        self.assertEqual({name: found[name][0] for name in found},
+                         {"MPI_Send": "P2P", "MPI_Recv": "P2P", "MPI_Irecv": "P2P", "MPI_Sendrecv": "P2P",
+                          "MPI_Wait": "START_WAIT", "MPI_Allreduce": "COLLECTIVES"})
+        for name, (_, calls, sent) in found.items():
+            self.assertEqual(calls, told[name, "calls"], name)
+            if name not in ("MPI_Recv", "MPI_Irecv"):  # theirs is what arrives
+                self.assertEqual(sent, told[name, "sent"], name)
+        self.assertEqual(found["MPI_Irecv"][2], told["MPI_Irecv", "calls"] * (256 << 10))
+        self.assertEqual(database.execute("SELECT DISTINCT size, recvSize, rootRank FROM MPI_COLLECTIVES_EVENTS").fetchall(),
+                         [(800, 0, None)])
+        peers = database.execute(
+            "SELECT DISTINCT r.rank, value, remoteRank, tag FROM MPI_P2P_EVENTS AS m JOIN MPI_RANKS AS r USING (globalTid) "
+            "JOIN StringIds ON id = textId WHERE tag = 7 AND requestHandle IS NULL").fetchall()
+        self.assertEqual(sorted(peers), [(rank, "MPI_Send", (rank + 1) % 4, 7) for rank in range(4)])
+        self.assertEqual(database.execute("SELECT count(*), count(DISTINCT commHandle) FROM XFERSCOPE_COMMUNICATOR AS c "
+                                          "JOIN MPI_RANKS AS r ON r.globalTid / 0x1000000 = c.globalPid / 0x1000000 "
+                                          "WHERE c.rank = r.rank AND size = 4").fetchone(), (4, 1))
+
+    def test_no_messages(self):
+        tables = {name for name, in self.open(self.make("mixed")).execute("SELECT name FROM sqlite_master")}
+        self.assertFalse([name for name in tables if name.startswith("MPI_") or "MESSAGE" in name])
+
     def test_processes(self):
         run = [self.make("rank", str(i), f"{'ab'[i // 2]}.xft/{6000 + i}-1.trace") for i in range(3)]
         database = self.open(*run)

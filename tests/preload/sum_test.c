@@ -12,28 +12,28 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/ring.h"
-#include "preload/apply/room.h"
+#include "preload/apply/memory.h"
+#include "preload/apply/state.h"
 #include "preload/apply/sum.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 #include "preload/base/own_stack.h"
 
-/* ---- the room -----------------------------------------------------------------------------------
+/* ---- apply ------------------------------------------------------------------------------------
  */
 
 static unsigned threads, started;
 
-unsigned xfs_room_threads(void)
+unsigned xfs_apply_threads(void)
 {
     return threads;
 }
 
-uint64_t xfs_rings_bytes(void)
+uint64_t xfs_locked_bytes(void)
 {
     return 0;
 }
 
-void xfs_told_started(unsigned copiers, uint64_t locked_bytes)
+void xfs_report_started(unsigned copiers, uint64_t locked_bytes)
 {
     (void)locked_bytes;
     started = copiers;

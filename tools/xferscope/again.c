@@ -141,7 +141,7 @@ static void say_command(const struct earlier *earlier, const struct record_optio
     fputs("xferscope: again:", stderr);
     for (char **word = options->program; *word; word++) {
         fputc(' ', stderr);
-        record_say_quoted(*word);
+        record_say_argument(*word);
     }
     xfc_print(stderr, " (in %s)\n", earlier->folder);
 }

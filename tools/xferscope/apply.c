@@ -165,7 +165,7 @@ static int parse(int argc, char **argv, struct options *options)
  * ------------------------------------------------------------------------------------- */
 
 /* Nothing is recorded. */
-static int run(const struct options *options, const char *told, const char *plan,
+static int run(const struct options *options, const char *report, const char *plan,
                struct child_result *result)
 {
     struct child_setting settings[9];
@@ -177,7 +177,7 @@ static int run(const struct options *options, const char *told, const char *plan
         return status;
     settings[count++] = (struct child_setting){"XFERSCOPE_ENABLE", "0"};
     settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", options->only};
-    settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", told};
+    settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_REPORT", report};
     if (options->plan)
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", plan};
     if (options->check)
@@ -217,12 +217,12 @@ int xferscope_apply(int argc, char **argv)
         return status;
     if (options.plan && !(plan = given_plan(options.plan, plan_name, refuse)))
         return PRELOADED_OWN_ERROR;
-    struct xfs_told *told = given_memory(XFS_TOLD_NAME, sizeof *told, name);
-    if (told)
-        told->bytes = sizeof *told;
+    struct xfs_report *report = given_memory(XFS_REPORT_NAME, sizeof *report, name);
+    if (report)
+        report->bytes = sizeof *report;
     status = run(&options, name, plan_name, &result);
-    if (status == 0 && !options.quiet && told)
-        apply_end(told, started_ns, plan);
+    if (status == 0 && !options.quiet && report)
+        apply_end(report, started_ns, plan);
     xfa_apply_plan_free(plan);
     if (status != 0)
         return status;

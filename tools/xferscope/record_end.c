@@ -100,7 +100,7 @@ static bool has_hidden(const char *word)
 /* As $'...', which bash, zsh, ksh and others support. */
 static void say_escaped(const char *word)
 {
-    fputs(*word == '-' ? "./$'" : "$'", stderr);
+    fputs("$'", stderr);
     for (; *word; word++) {
         if (*word == '\'' || *word == '\\')
             fprintf(stderr, "\\%c", *word);
@@ -116,10 +116,17 @@ static void say_escaped(const char *word)
 
 void record_say_quoted(const char *word)
 {
+    if (*word == '-') /* a path that is not an option */
+        fputs("./", stderr);
+    record_say_argument(word);
+}
+
+void record_say_argument(const char *word)
+{
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%_+=:,./-";
 
-    if (*word && *word != '-' && word[strspn(word, plain)] == '\0') {
+    if (*word && word[strspn(word, plain)] == '\0') {
         fputs(word, stderr);
         return;
     }
@@ -127,7 +134,7 @@ void record_say_quoted(const char *word)
         say_escaped(word);
         return;
     }
-    fputs(*word == '-' ? "./'" : "'", stderr);
+    fputc('\'', stderr);
     for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1)
         xfc_print(stderr, "%.*s'\\''", (int)(quote - word), word);
     xfc_print(stderr, "%s'", word);

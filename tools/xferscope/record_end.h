@@ -27,7 +27,10 @@ void record_end(struct rundir *dir, const struct run_notes *notes, const struct 
 /* The path as the user would type it. */
 const char *record_short_path(const char *path);
 
-/* An argument on standard error, quoted for a shell. */
+/* An argument on standard error, quoted for a shell where it must be. */
+void record_say_argument(const char *word);
+
+/* The path of a file, quoted in the same way, which no command takes for an option. */
 void record_say_quoted(const char *word);
 
 /* The program has not run: an earlier run gets its name back. */

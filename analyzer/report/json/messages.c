@@ -104,6 +104,14 @@ static json_t *clock_json(const struct xfa_run *run, const struct xfa_host_clock
     return json;
 }
 
+static json_t *folded_json(const struct xfa_messages *messages)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "without_ranks", xfa_json_count(messages->without_ranks));
+    json_object_set_new(json, "without_site", xfa_json_count(messages->without_site));
+    return json;
+}
+
 json_t *xfa_messages_json(const struct xfa_analysis *analysis)
 {
     const struct xfa_messages *messages = &analysis->messages;
@@ -120,6 +128,8 @@ json_t *xfa_messages_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "not_matched",
                         xfa_json_count(xfa_add(matched->alone, messages->not_kept)));
     json_object_set_new(json, "one_in", xfa_json_count(messages->mask + 1));
+    if (messages->without_ranks || messages->without_site)
+        json_object_set_new(json, "folded", folded_json(messages));
     json_object_set_new(json, "rows", rows_json(analysis));
     json_object_set_new(json, "processes", processes);
     json_object_set_new(json, "clocks", clocks);

@@ -58,7 +58,7 @@ void sim_mark_drop(struct sim_mark *mark)
         free(mark);
 }
 
-static struct sim_engine *engine_between(int from, int to)
+struct sim_engine *sim_engine_between(int from, int to)
 {
     if (from < 0 && to < 0)
         return NULL;
@@ -76,7 +76,7 @@ struct sim_engine *sim_op_engine(const struct sim_op *op)
 
     if (op->kind == SIM_OP_COPY) {
         copy = sim_op_copies(op);
-        return engine_between(copy->src.device, copy->dst.device);
+        return sim_engine_between(copy->src.device, copy->dst.device);
     }
     return NULL;
 }

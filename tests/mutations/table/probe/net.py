@@ -63,4 +63,12 @@ ROWS = [
       "        (void)measured;",
       "a rank that is killed takes along what was measured",
       "net.ranks"),
+    M("net-node-not-measured", "probe/net/nodes.c",
+      "all == m * n ? i / n : i % m", "all == m * n ? i % m : i % m",
+      "messages of a NUMA node are those of another",
+      "net.nodes"),
+    M("net-follower-stays", "probe/net/exchange.c",
+      "leads ? o->leader_node : o->follower_node", "leads ? o->leader_node : -1",
+      "what is not to be bound to a node is said to be measured there",
+      "net.ranks"),
 ]

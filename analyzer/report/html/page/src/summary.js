@@ -51,6 +51,7 @@ function part_shown({ filter }) {
 export function run_head(report, theme) {
   const { run, machine } = report;
   const watched = run.host_access.asked && h('p', { class: 'warning' }, 'Recorded with --host-access: the program was slower, and so are the times; a usual run has its own.');
+  const verified = run.verify && h('p', { class: 'warning' }, 'Recorded with --verify: the program was much slower, and so are the times; a usual run has its own.');
   const simulated = run.simulated && h('p', { class: 'warning' }, 'The GPU of this run was the simulated one: its times are no figures of a real machine.');
   const gpus = run.gpus.map((gpu) => gpu.name ?? 'unknown GPU');
   return h('header', {},
@@ -60,6 +61,7 @@ export function run_head(report, theme) {
     headline(),
     simulated,
     watched,
+    verified,
     part_shown(report),
     run.mixed && h('p', { class: 'warning' }, `Warning: ${shown(run.mixed)}`),
     facts({},

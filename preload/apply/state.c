@@ -1,4 +1,4 @@
-#include "preload/apply/room.h"
+#include "preload/apply/state.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,11 +8,8 @@
 #include <time.h>
 
 #include "preload/apply/limits.h"
-#include "preload/apply/locking.h"
-#include "preload/apply/ring.h"
-#include "preload/apply/site.h"
 #include "preload/apply/team.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
@@ -29,6 +26,21 @@ static atomic_int state;
 static struct xfs_limits limits;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
+/* ---- captures
+ * ------------------------------------------------------------------------------------ */
+
+static int (*captures_now)(void);
+
+void xfs_apply_watch_captures(int (*now)(void))
+{
+    captures_now = now;
+}
+
+bool xfs_apply_captures(void)
+{
+    return captures_now == NULL || captures_now() > 0;
+}
+
 /* ---- threads of the program
  * ----------------------------------------------------------------------- */
 
@@ -41,7 +53,7 @@ static void thread_leaves(void *unused)
     xfs_own_stack_give_back();
 }
 
-void xfs_room_enter(void)
+void xfs_apply_enter(void)
 {
     static XFS_TLS bool entered;
     if (entered || !watches)
@@ -54,7 +66,7 @@ void xfs_room_enter(void)
 /* ---- the start ----------------------------------------------------------------------------------
  */
 
-bool xfs_room_started(void)
+bool xfs_apply_started(void)
 {
     return atomic_load_explicit(&state, memory_order_acquire) == STARTED;
 }
@@ -64,7 +76,7 @@ static void *look_around(void *unused)
 {
     (void)unshare(CLONE_FILES); /* it is gone in a moment, and so are its copies of descriptors */
     xfs_limits_read(&limits);
-    (void)xfs_told();
+    (void)xfs_report();
     return unused;
 }
 
@@ -80,16 +92,6 @@ static bool look_apart(void)
     return made && pthread_join(thread, NULL) == 0;
 }
 
-static void after_fork(void)
-{
-    atomic_store(&state, NOT_STARTED);
-    pthread_mutex_init(&starting, NULL);
-    xfs_team_after_fork();
-    xfs_rings_after_fork();
-    xfs_sites_after_fork();
-    xfs_locking_after_fork();
-}
-
 /* In prctl. */
 static void restrict_begins(void)
 {
@@ -100,11 +102,10 @@ static void restrict_begins(void)
 
 static void begin_watching(void)
 {
-    pthread_atfork(NULL, NULL, after_fork);
     watches = pthread_key_create(&leaving, thread_leaves) == 0;
 }
 
-bool xfs_room_start(void)
+bool xfs_apply_start(void)
 {
     static atomic_bool watched;
     if (atomic_load(&state) == CANNOT || pthread_mutex_trylock(&starting) != 0)
@@ -119,21 +120,28 @@ bool xfs_room_start(void)
     }
     xfs_guard_leave(guard);
     pthread_mutex_unlock(&starting);
-    return xfs_room_started();
+    return xfs_apply_started();
+}
+
+bool xfs_apply_after_fork(void)
+{
+    int before = atomic_exchange(&state, NOT_STARTED);
+    pthread_mutex_init(&starting, NULL);
+    return before != NOT_STARTED;
 }
 
 static void start(void *argument)
 {
-    *(bool *)argument = xfs_room_start();
+    *(bool *)argument = xfs_apply_start();
 }
 
-bool xfs_room_begin(void)
+bool xfs_apply_begin(void)
 {
-    bool started = xfs_room_started();
+    bool started = xfs_apply_started();
     if (!started)
         xfs_on_large_stack(start, &started);
     if (started)
-        xfs_room_enter();
+        xfs_apply_enter();
     return started;
 }
 
@@ -163,7 +171,7 @@ static unsigned used(void)
     return atomic_load(&busy);
 }
 
-unsigned xfs_room_threads(void)
+unsigned xfs_apply_threads(void)
 {
     unsigned cores = limits.processors, busy = (used() + 50) / 100, most = cores / 2;
     unsigned idle = busy < cores ? cores - busy : 0, limit = xfs_settings()->apply_threads;
@@ -174,7 +182,7 @@ unsigned xfs_room_threads(void)
     return idle < most ? idle : most;
 }
 
-uint64_t xfs_room_memory(void)
+uint64_t xfs_apply_memory(void)
 {
     uint64_t wanted = xfs_settings()->apply_memory, bearable = limits.memory / 8;
     return wanted < bearable ? wanted : bearable;

@@ -1,4 +1,4 @@
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,16 +9,16 @@
 #include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 
-static struct xfs_told *_Atomic told;
+static struct xfs_report *_Atomic report;
 static atomic_ullong left_before[XFS_LEFT_COUNT]; /* before there was a place for it */
 
 /* The same for all threads: who comes second takes the first one's. */
-struct xfs_told *xfs_told(void)
+struct xfs_report *xfs_report(void)
 {
-    struct xfs_told *found = atomic_load(&told), *none = NULL;
+    struct xfs_report *found = atomic_load(&report), *none = NULL;
     if (found)
         return found;
-    found = xfs_command_memory(XFS_TOLD_NAME, xfs_settings()->apply_told, sizeof *found);
+    found = xfs_command_memory(XFS_REPORT_NAME, xfs_settings()->apply_report, sizeof *found);
     if (found && found->bytes != sizeof *found) {
         munmap(found, sizeof *found);
         found = NULL;
@@ -28,41 +28,41 @@ struct xfs_told *xfs_told(void)
             mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         found = own == MAP_FAILED ? NULL : own;
     }
-    if (found == NULL || atomic_compare_exchange_strong(&told, &none, found))
+    if (found == NULL || atomic_compare_exchange_strong(&report, &none, found))
         return found;
     munmap(found, sizeof *found);
     return none;
 }
 
-struct xfs_told_site *xfs_told_add_site(struct xfs_told *page)
+struct xfs_report_site *xfs_report_add_site(struct xfs_report *page)
 {
     uint32_t at = __atomic_fetch_add(&page->sites_used, 1, __ATOMIC_RELAXED);
-    if (at >= XFS_TOLD_SITES) {
-        __atomic_store_n(&page->sites_used, XFS_TOLD_SITES, __ATOMIC_RELAXED);
+    if (at >= XFS_REPORT_SITES) {
+        __atomic_store_n(&page->sites_used, XFS_REPORT_SITES, __ATOMIC_RELAXED);
         return NULL;
     }
-    __atomic_store_n(&page->sites[at].state, XFS_TOLD_BEING_WRITTEN, __ATOMIC_RELAXED);
+    __atomic_store_n(&page->sites[at].state, XFS_REPORT_BEING_WRITTEN, __ATOMIC_RELAXED);
     return &page->sites[at];
 }
 
-static uint32_t add_module(struct xfs_told *page, const char *path)
+static uint32_t add_module(struct xfs_report *page, const char *path)
 {
     uint32_t at = __atomic_fetch_add(&page->modules_used, 1, __ATOMIC_RELAXED);
-    if (at >= XFS_TOLD_MODULES) {
-        __atomic_store_n(&page->modules_used, XFS_TOLD_MODULES, __ATOMIC_RELAXED);
+    if (at >= XFS_REPORT_MODULES) {
+        __atomic_store_n(&page->modules_used, XFS_REPORT_MODULES, __ATOMIC_RELAXED);
         return 0;
     }
-    snprintf(page->modules[at], XFS_TOLD_PATH, "%s", path);
-    __atomic_store_n(&page->module_state[at], XFS_TOLD_THERE, __ATOMIC_RELEASE);
+    snprintf(page->modules[at], XFS_REPORT_PATH, "%s", path);
+    __atomic_store_n(&page->module_state[at], XFS_REPORT_THERE, __ATOMIC_RELEASE);
     return at + 1;
 }
 
-uint32_t xfs_told_module(struct xfs_told *page, const char *path)
+uint32_t xfs_report_module(struct xfs_report *page, const char *path)
 {
     uint32_t used = __atomic_load_n(&page->modules_used, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < used && i < XFS_TOLD_MODULES; i++)
-        if (__atomic_load_n(&page->module_state[i], __ATOMIC_ACQUIRE) == XFS_TOLD_THERE &&
-            strncmp(page->modules[i], path, XFS_TOLD_PATH - 1) == 0)
+    for (uint32_t i = 0; i < used && i < XFS_REPORT_MODULES; i++)
+        if (__atomic_load_n(&page->module_state[i], __ATOMIC_ACQUIRE) == XFS_REPORT_THERE &&
+            strncmp(page->modules[i], path, XFS_REPORT_PATH - 1) == 0)
             return i + 1;
     return add_module(page, path);
 }
@@ -70,15 +70,15 @@ uint32_t xfs_told_module(struct xfs_told *page, const char *path)
 /* ---- the process --------------------------------------------------------------------------------
  */
 
-static void tell_left(struct xfs_told *page)
+static void tell_left(struct xfs_report *page)
 {
     for (int i = 0; i < XFS_LEFT_COUNT; i++)
         __atomic_fetch_add(&page->left[i], atomic_exchange(&left_before[i], 0), __ATOMIC_RELAXED);
 }
 
-void xfs_told_left(enum xfs_told_left why)
+void xfs_report_left(enum xfs_report_left why)
 {
-    struct xfs_told *page = atomic_load(&told);
+    struct xfs_report *page = atomic_load(&report);
     atomic_fetch_add(&left_before[why], 1);
     if (page)
         tell_left(page);
@@ -92,9 +92,9 @@ static void raise(uint64_t *most, uint64_t value)
         ;
 }
 
-void xfs_told_started(unsigned threads, uint64_t locked_bytes)
+void xfs_report_started(unsigned threads, uint64_t locked_bytes)
 {
-    struct xfs_told *page = atomic_load(&told);
+    struct xfs_report *page = atomic_load(&report);
     if (page == NULL)
         return;
     uint32_t known = __atomic_load_n(&page->threads, __ATOMIC_RELAXED);
@@ -110,7 +110,7 @@ __attribute__((destructor)) static void process_ends(void)
     bool any = false;
     for (int i = 0; i < XFS_LEFT_COUNT; i++)
         any |= atomic_load(&left_before[i]) > 0;
-    struct xfs_told *page = any && xfs_may_call_kernel() ? xfs_told() : NULL;
+    struct xfs_report *page = any && xfs_may_call_kernel() ? xfs_report() : NULL;
     if (page)
         tell_left(page);
 }
