@@ -6,7 +6,7 @@
  * kept per class lies in arrays.
  *
  * Memory is bounded, since a run has as many classes as its sites and GPUs multiply to. The first
- * XFA_MAX_CLASSES are told apart by all of the key. Transfers of classes that are met later are
+ * XFA_MAX_CLASSES are distinguished by all of the key. Transfers of classes that are met later are
  * folded: by site, function, direction and kinds of memory, no longer by GPU, NUMA node, stream,
  * peer access and shape, except that GPUs which are different ones for the machine profile stay
  * apart, so that what was achievable is still known. Of these there are XFA_MAX_FOLDED at most;

@@ -68,7 +68,7 @@
     X("verify.ns", "what looking at the device's memory took in all")                              \
     X("verify.launches", "launches that were looked at")                                           \
     X("verify.kept", "of these, how many left something that had been copied as it was")           \
-    X("verify.skipped.WHY", "copies and launches of which nothing is told")                        \
+    X("verify.skipped.WHY", "copies and launches of which nothing is known")                       \
     X("cost.KIND.ns", "what recording added to a call of this kind: the median of those timed")    \
     X("cost.KIND.n", "how many were timed")                                                        \
     X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \

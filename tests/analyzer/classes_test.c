@@ -1,4 +1,4 @@
-/* How many classes of transfers are told apart, and what of them is left when there are more. */
+/* How many classes of transfers are distinguished, and what of them is left when there are more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -18,8 +18,7 @@ DIALECT = re.compile(r"(?<![A-Za-z])(?:un)?(told|likewise|settled?|settles|settl
 FORMATS = ('"told"', '"not_told"', "`told`", "`not_told`", "not_told", "host_access.told", '"unsettled"', "`unsettled`", "skipped.unsettled",
            "UNSETTLED", '"settled"', "*settled*", "gone or settled", "| settled |", "gone or settled |", "| settle |", "XFERSCOPE_APPLY_TOLD", "apply_told", "is told to (TF_")
 # Their words are changed with their next rewrite.
-PENDING = ("preload/apply/", "tools/xferscope/apply", "tools/xferscope/given_plan", "tools/xferscope/record.c", "tests/preload/sum_test.c",
-           "tests/apply/", "tests/pairs/random", "analyzer/plan", "analyzer/whatif/", "tests/analyzer/whatif_")
+PENDING = ("preload/apply/", "analyzer/plan", "analyzer/whatif/", "tests/apply/", "tests/analyzer/whatif_", "tests/pairs/random")
 ENDINGS = {".c", ".h", ".cu", ".cpp", ".def", ".py", ".js", ".mjs", ".css", ".sh", ".cmake", ".md", ".txt", ""}
 
 

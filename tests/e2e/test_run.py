@@ -184,7 +184,7 @@ class Again(Runs):
         self.assertEqual(self.runs_left(), ["frames.2.xft", "frames.3.xft", "frames.xft"])
         self.call("record", "--no-summary", "-o", "a.xft", "--", "/bin/sh", "-c", "./frames > /dev/null; echo the last")
         self.assertEqual(self.call("again", "--no-page").stdout, b"the last\n")
-        self.assertIn("xferscope: again: /bin/sh -c './frames > /dev/null; echo the last' (in", self.told)
+        self.assertIn("xferscope: again: /bin/sh -c './frames > /dev/null; echo the last' (in", self.said)
         started = run([XFERSCOPE, "dump", "frames.3.xft"], cwd=self.folder).stdout.decode()
         self.assertIn("--stack-depth", next(line for line in started.splitlines() if "started=" in line))
 

@@ -152,20 +152,20 @@ class Sqlite(Lab):
 
     def test_messages_are_those_of_the_report(self):
         ranks = self.ranks("nccl")
-        told = {}
+        expected = {}
         for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
-            before = told.get(row["function"], (0, 0, 0))
-            told[row["function"]] = (before[0] + row["calls"], before[1] + row["sent"],
+            before = expected.get(row["function"], (0, 0, 0))
+            expected[row["function"]] = (before[0] + row["calls"], before[1] + row["sent"],
                                      round(before[2] + row["time_s"] * 1e9))
         database = self.open(*ranks, "--no-profile")
         rows = database.execute("SELECT function, count(*), sum(coalesce(bytes, 0) * (failed IS NULL)), sum(ns) "
                                 "FROM XFERSCOPE_MESSAGES WHERE event = 'message' GROUP BY function").fetchall()
-        self.assertEqual({name: tuple(sums) for name, *sums in rows}, told)
-        self.assertIn("ncclAllReduce", told)
+        self.assertEqual({name: tuple(sums) for name, *sums in rows}, expected)
+        self.assertIn("ncclAllReduce", expected)
         ends = database.execute("SELECT count(*), sum(arrives) FROM XFERSCOPE_MESSAGES WHERE event = 'message-end'").fetchone()
         received = sum(row["arrived"] for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]
                        if row["function"] == "MPI_Irecv")
-        self.assertEqual(ends, (told["MPI_Irecv"][0], received))
+        self.assertEqual(ends, (expected["MPI_Irecv"][0], received))
         strays = database.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId "
                                   "WHERE value LIKE 'MPI%' OR value LIKE 'nccl%'").fetchone()
         self.assertEqual(strays, (0,))
@@ -174,10 +174,10 @@ class Sqlite(Lab):
         """Each call of MPI is in one of its tables; NCCL's are in none."""
         ranks = self.ranks("nccl")
         database = self.open(*ranks, "--no-profile")
-        told = {}
+        expected = {}
         for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
             for key in ("calls", "sent"):
-                told[row["function"], key] = told.get((row["function"], key), 0) + row[key]
+                expected[row["function"], key] = expected.get((row["function"], key), 0) + row[key]
         found = {}
         for table, size in (("P2P", "size"), ("COLLECTIVES", "size"), ("START_WAIT", "0"), ("OTHER", "0")):
             for name, calls, sent, ns in database.execute(
@@ -190,10 +190,10 @@ class Sqlite(Lab):
                          {"MPI_Send": "P2P", "MPI_Recv": "P2P", "MPI_Irecv": "P2P", "MPI_Sendrecv": "P2P",
                           "MPI_Wait": "START_WAIT", "MPI_Allreduce": "COLLECTIVES"})
         for name, (_, calls, sent) in found.items():
-            self.assertEqual(calls, told[name, "calls"], name)
+            self.assertEqual(calls, expected[name, "calls"], name)
             if name not in ("MPI_Recv", "MPI_Irecv"):  # theirs is what arrives
-                self.assertEqual(sent, told[name, "sent"], name)
-        self.assertEqual(found["MPI_Irecv"][2], told["MPI_Irecv", "calls"] * (256 << 10))
+                self.assertEqual(sent, expected[name, "sent"], name)
+        self.assertEqual(found["MPI_Irecv"][2], expected["MPI_Irecv", "calls"] * (256 << 10))
         self.assertEqual(database.execute("SELECT DISTINCT size, recvSize, rootRank FROM MPI_COLLECTIVES_EVENTS").fetchall(),
                          [(800, 0, None)])
         peers = database.execute(

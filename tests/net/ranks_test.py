@@ -138,7 +138,7 @@ class Nodes(Lab):
         self.assertEqual(said.count("  by NUMA node: "), 2, said)
 
     def test_nodes_that_it_cannot_be_bound_to(self):
-        """hwloc is told of two nodes that the system does not have."""
+        """hwloc gets two nodes that the system does not have."""
         if os.path.exists("/sys/devices/system/node/node1"):
             self.skipTest("this machine has two nodes")
         profile = self.measured(2, "--quick", "--sizes", "1:1K", "--time-limit", "2",

@@ -89,13 +89,13 @@ class Programs(unittest.TestCase):
         self.assertLess(abs(predicted - took["prefetched"]), 0.02 * took["demand"])
 
     def test_managed_stages(self):
-        """Prefetched in two streams, the replay is as long as the run; found by faults, what prefetching saves is told."""
+        """Prefetched in two streams, the replay is as long as the run; found by faults, what prefetching saves is predicted."""
         managed = {"managed": True, "bytes": 2 << 20, "steps": 8, "streams": 2, "down": True, "kernel_ns": 90000}
         measured, run = self.lab.measure(program(**managed))
         self.assertLess(abs(self.replayed(run) - measured["before"]), 0.01 * measured["before"])
-        told = self.lab.judge(program(**managed, wastes=["demand"]))
-        self.assertEqual((told["kinds"], told["near"]), (["managed-demand-migration"], True))
-        self.assertGreater(told["saved"], 0.3 * told["before"])
+        judged = self.lab.judge(program(**managed, wastes=["demand"]))
+        self.assertEqual((judged["kinds"], judged["near"]), (["managed-demand-migration"], True))
+        self.assertGreater(judged["saved"], 0.3 * judged["before"])
 
     def test_link_is_shared(self):
         """On the simulated GPU prefetches wait for each other, and for copies of their direction."""

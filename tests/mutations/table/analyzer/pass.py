@@ -162,6 +162,6 @@ ROWS = [
     M("folded-achieves-nothing", "analyzer/pass/class.c",
       "        key.dst_like = (int16_t)xfa_achievable_gpu(achievable, of->row.dst_gpu);",
       "        key.dst_like = -1;",
-      "of transfers that are not told apart by GPU it is not known what was achievable",
+      "of transfers that are not distinguished by GPU it is not known what was achievable",
       "analyzer-classes_test"),
 ]
