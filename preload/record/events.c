@@ -122,7 +122,7 @@ void xfs_event_commit(struct xft_event *event)
 {
     struct xfs_lane *lane = xfs_self;
     if (lane && event == &lane->event)
-        xfs_lane_append(lane, event);
+        xfs_lane_append(lane, event, 0);
 }
 
 void xfs_event_write(const struct xft_event *event)
