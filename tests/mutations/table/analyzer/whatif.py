@@ -333,4 +333,8 @@ ROWS = [
       "        taken->transfers = xfa_unpack_number(from);",
       "of the transfers that fixes share only one rank's are told",
       "analyzer-team_test"),
+    M("scan-waits-for-nobody", "analyzer/whatif/ops_messages.c",
+      "        if (ops[i].begins && is_scan(event))", "        if (ops[i].begins && !event && is_scan(event))",
+      "what a rank of a scan saves saves nothing of those that wait for it",
+      "analyzer-whatif_together_test"),
 ]
