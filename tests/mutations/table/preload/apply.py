@@ -203,4 +203,9 @@ ROWS = [
       "        if (stack->lines)",
       "a helper is changed whoever calls it",
       "preload.plan"),
+    M("near-against-policy", "preload/apply/near.c",
+      "policy == MPOL_DEFAULT;",
+      "policy >= 0;",
+      "memory lies elsewhere than the user's numactl says",
+      "apply.near"),
 ]
