@@ -22,7 +22,8 @@
  *
  * Parts, each knows only those below it:
  *   - the dispatch: functions.def (which functions), functions.c (their bodies), offer.h (copies);
- *   - the classes (classes.def): staging.h with check.h and locking.h; of a plan, leave_out.h with
+ *   - the classes (classes.def): staging.h with check.h, locking.h, and
+ *     peers.h with peer_access.h; of a plan, leave_out.h with
  *     sum.h, uploads.h and writes.h, and pool.h;
  *   - what all classes use: classes.h (which are on), state.h (of the process), site.h (who asked),
  *     proof.h (whether it gains), report.h (what came of it), plan.h, move.h (a copy as it was
