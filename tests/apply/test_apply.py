@@ -4,10 +4,12 @@ import json
 import re
 import shutil
 import unittest
+from pathlib import Path
 
 from lab import BUILD, SIMGPU, XFERSCOPE, Bench, environment, run, sanitizer_runtime
 
 PROGRAMS = BUILD / "bin" / "apply"
+ROOT = Path(__file__).resolve().parents[2]
 # Every program, with its arguments.
 CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
          ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
@@ -303,6 +305,23 @@ class TestTrials(Applied):
 
 
 class TestCommand(Applied):
+    def test_profile(self):
+        profile = BUILD.parent  # of no use: a folder is not a profile
+        data = ROOT / "tests" / "data" / "h200.json"
+        done = self.applied("order", options=["--profile", data])
+        self.assertEqual(done.stdout, self.alone("order").stdout)
+        for options, settings, least in ((["--profile", data], {}, "1048576"), ([], {"XFERSCOPE_PROFILE": str(data)}, "1048576"),
+                                         (["--no-profile"], {"XFERSCOPE_PROFILE": str(data)}, ""),
+                                         (["--profile", data], {"XFERSCOPE_APPLY_LEAST": "2M"}, "2M"), ([], {}, "")):
+            done = run([XFERSCOPE, "apply", *options, "--", "sh", "-c", "echo $XFERSCOPE_APPLY_LEAST:$XFERSCOPE_APPLY_THREADS"],
+                       cwd=self.folder, env=environment(**settings))
+            self.assertEqual(done.stdout.decode().strip(), f"{least}:{'16' if least else ''}", (options, settings, done.stderr))
+        done = self.applied("order", options=["--profile", profile])
+        self.assertEqual(done.returncode, 125)
+        done = self.applied("order", XFERSCOPE_PROFILE=str(profile))
+        self.assertEqual(done.stdout, self.alone("order").stdout)
+        self.assertIn("it is not used", done.stderr.decode())
+
     def test_status_and_silence(self):
         done = self.applied("exits", "exit", options=["-q"])
         self.assertEqual((done.returncode, done.stderr), (5, b""))
