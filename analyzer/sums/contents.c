@@ -230,15 +230,17 @@ static uint64_t skipped_of(const struct xfa_trace *trace)
     return skipped;
 }
 
-/* Large copies and launches of which it is unknown what the host, or kernels, did (what): the same.
- */
-static uint64_t unknown_of(const struct xfa_trace *trace, const char *what)
+/* Large copies and launches of which it is unknown what the host, or kernels, did: the same. */
+static uint64_t unknown_of(const struct xfa_trace *trace, bool kernels)
 {
     static const char *const reasons[] = {"budget", "memory", "refused", "unjudged", "busy"};
     uint64_t unknown = 0;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char key[48];
-        snprintf(key, sizeof key, "%s.skipped.%s", what, reasons[i]);
+        if (kernels)
+            snprintf(key, sizeof key, "verify.skipped.%s", reasons[i]);
+        else
+            snprintf(key, sizeof key, "host_access.skipped.%s", reasons[i]);
         unknown = xfa_add(unknown, number_of(trace, key));
     }
     return unknown;
@@ -253,7 +255,7 @@ static void take_host_meta(struct xfa_host_sum *host, const struct xfa_trace *tr
     host->asked = true;
     ns = xfa_trace_meta(trace, "host_access.ns");
     host->ns += ns ? (double)strtoull(ns, NULL, 10) : 0;
-    host->skipped = xfa_add(host->skipped, unknown_of(trace, "host_access"));
+    host->skipped = xfa_add(host->skipped, unknown_of(trace, false));
     host->skipped_unknown = host->skipped_unknown || (!ns && !why);
     if (!host->why && why && *why)
         host->why = xfa_kept(why, strlen(why));
@@ -268,7 +270,7 @@ static void take_verify_meta(struct xfa_verify_sum *verify, const struct xfa_tra
     verify->ns += (double)number_of(trace, "verify.ns");
     verify->launches = xfa_add(verify->launches, number_of(trace, "verify.launches"));
     verify->kept = xfa_add(verify->kept, number_of(trace, "verify.kept"));
-    verify->skipped = xfa_add(verify->skipped, unknown_of(trace, "verify"));
+    verify->skipped = xfa_add(verify->skipped, unknown_of(trace, true));
     if (!verify->why && why && *why)
         verify->why = xfa_kept(why, strlen(why));
 }

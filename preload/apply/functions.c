@@ -16,6 +16,7 @@
 #include "preload/apply/move.h"
 #include "preload/apply/noted.h"
 #include "preload/apply/offer.h"
+#include "preload/apply/peers.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/prefetch.h"
@@ -66,6 +67,7 @@ static void leave(xcu_context context)
     xfs_locking_leave(context);
     xfs_rings_leave(context);
     xfs_pool_leave(context);
+    xfs_peer_access_leave(context);
     xfs_uploads_forget();
     xfs_prefetch_leave();
 }
@@ -78,6 +80,22 @@ static xcu_context primary(xcu_device device)
 /* A call that writes there is still to be made. */
 #define XFS_WRITES(p, bytes)                                                                       \
     (xfs_leave_out_on() && (xfs_uploads_written((uint64_t)(p), bytes), false))
+
+/* A copy that may be between two GPUs: made by `call`, once more where it brought other bytes. */
+#define XFS_BETWEEN(per_thread, stream_, waits_, call)                                             \
+    (bytes >= xfs_move_least && xfs_peers_on() &&                                                  \
+     (between = &(struct xfs_peer_copy){.dst = dst,                                                \
+                                        .src = src,                                                \
+                                        .bytes = bytes,                                            \
+                                        .stream = xfs_move_stream(stream_, per_thread),            \
+                                        .waits = (waits_)},                                        \
+      xfs_peers_begin(between), status = (call), true) &&                                          \
+     (xfs_peers_end(between, status) || (status = (call), true)))
+
+/* All work of a context is over. */
+#define XFS_WAITED(context, call)                                                                  \
+    (xfs_peers_on() && (status = (call), true) &&                                                  \
+     (status != XCU_SUCCESS || (xfs_peers_waited(context), true)))
 
 /* An allocation that may need what the pool keeps. */
 #define XFS_NEEDS(call)                                                                            \
@@ -102,6 +120,8 @@ static xcu_context primary(xcu_device device)
     {                                                                                              \
         int(*const real) params = (int(*) params)real_of[ID_##symbol];                             \
         int status = 0;                                                                            \
+        struct xfs_peer_copy *between = NULL;                                                      \
+        (void)between;                                                                             \
         if (carried)                                                                               \
             return status;                                                                         \
         return real args;                                                                          \
@@ -158,6 +178,7 @@ static void after_fork(void)
         xfs_rings_after_fork();
         xfs_sites_after_fork();
         xfs_locking_after_fork();
+        xfs_peer_access_after_fork();
     }
     if (!has_plan)
         return;

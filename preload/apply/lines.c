@@ -22,7 +22,7 @@ static atomic_int state;
 static uint16_t named_as[XFS_PYTHON_SLOTS];
 static struct {
     struct xfs_line line;
-    uint32_t module;
+    char path[XFS_REPORT_PATH]; /* its end, where it is longer */
 } named[NAMED];
 static atomic_uint named_count;
 
@@ -48,16 +48,13 @@ static uint16_t find(const struct xfs_line *line)
  * does no harm. */
 static uint16_t add(const struct xfs_line *line, const char *path, size_t bytes)
 {
-    char text[XFS_REPORT_PATH];
-    struct xfs_report *report = xfs_report();
-    size_t kept = bytes < sizeof text ? bytes : sizeof text - 1;
+    size_t kept = bytes < sizeof named->path ? bytes : sizeof named->path - 1;
     uint16_t known = find(line);
     unsigned at = known ? 0 : atomic_fetch_add(&named_count, 1);
     if (known || at >= NAMED)
         return known;
-    memcpy(text, path + bytes - kept, kept);
-    text[kept] = '\0';
-    named[at].module = report ? xfs_report_module(report, text) : 0;
+    memcpy(named[at].path, path + bytes - kept, kept);
+    named[at].path[kept] = '\0';
     named[at].line = *line;
     return (uint16_t)(at + 1);
 }
@@ -126,10 +123,10 @@ unsigned xfs_lines_here(struct xfs_line lines[XFS_LINES])
     return count;
 }
 
-uint32_t xfs_line_module(const struct xfs_line *line)
+const char *xfs_line_path(const struct xfs_line *line)
 {
     uint16_t as = find(line);
-    return as ? named[as - 1].module : 0;
+    return as ? named[as - 1].path : "";
 }
 
 void xfs_lines_after_fork(void)

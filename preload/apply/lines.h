@@ -16,8 +16,8 @@
  * also where Python cannot be read. Makes system calls; needs a large stack. */
 unsigned xfs_lines_here(struct xfs_line lines[XFS_LINES]);
 
-/* The module of such a line's file in the report (report.h); 0: there is none. */
-uint32_t xfs_line_module(const struct xfs_line *line);
+/* The path of such a line's file, cut at the length of one in the report (report.h). */
+const char *xfs_line_path(const struct xfs_line *line);
 
 void xfs_lines_after_fork(void);
 

@@ -165,13 +165,13 @@ static void begin(void *argument)
 {
     struct turn *turn = argument;
     int mode = XCU_CAPTURE_MODE_RELAXED;
-    xfs_apply_driver()->exchange(&mode);
     find_given(turn);
-    if (turn->kernel) {
-        turn->way = xfs_kernel_begins(turn->kernel, turn->stream, bytes_of(turn));
-        if (turn->way == XFS_WAY_OURS && !prefetch(turn))
-            turn->way = XFS_WAY_AS_ASKED;
-    }
+    if (turn->kernel == NULL)
+        return;
+    xfs_apply_driver()->exchange(&mode);
+    turn->way = xfs_kernel_begins(turn->kernel, turn->stream, bytes_of(turn));
+    if (turn->way == XFS_WAY_OURS && !prefetch(turn))
+        turn->way = XFS_WAY_AS_ASKED;
     xfs_apply_driver()->exchange(&mode);
 }
 

@@ -145,10 +145,10 @@ static void describe_frames(struct xfs_site *site, const struct stack *stack,
     const struct xfs_line *line = line_of(site, stack);
     uint32_t count = 0;
     if (line) {
-        uint32_t module = xfs_line_module(line);
-        site->off |= module && is_off(report->modules[module - 1], ":%llu", line->line);
+        site->off |= is_off(xfs_line_path(line), ":%llu", line->line);
         if (to)
-            to->frame[count++] = (struct xfs_report_frame){module, true, line->line};
+            to->frame[count++] = (struct xfs_report_frame){
+                xfs_report_module(report, xfs_line_path(line)), true, line->line};
     }
     for (uint32_t i = 0; i < stack->count; i++) {
         struct place place;

@@ -89,6 +89,13 @@ class Python(unittest.TestCase):
         self.assertEqual(self.left_out(), 0)
         self.assertIn("planned.py is not as it was when the plan was made", self.said)
 
+    def test_a_file_that_is_a_pipe_now(self):
+        self.program.rename(self.folder / "elsewhere.py")
+        os.mkfifo(self.program)
+        self.command = (sys.executable, self.folder / "elsewhere.py", ROUNDS)
+        self.assertEqual(self.left_out(), 0)
+        self.assertIn("planned.py is not as it was", self.said)
+
     def test_a_file_that_changed_since_the_run(self):
         os.utime(self.program)
         self.plan = self.analyzed()

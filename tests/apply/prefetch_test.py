@@ -3,6 +3,7 @@ which it gains, in which it does not, and in which it must not be done. On the s
 
 prefetch_test.py BIN SIMGPU"""
 
+import functools
 import json
 import os
 import re
@@ -26,6 +27,11 @@ def run(*command, **settings):
                           check=False)
 
 
+@functools.cache
+def alone_once(mode, settings):
+    return run(PROGRAM, mode, **dict(settings))
+
+
 def time_ns(done):
     return int(re.search(r"simulated: (\d+) ns", done.stderr)[1])
 
@@ -46,7 +52,7 @@ class Prefetch(unittest.TestCase):
     def both(self, mode, *options, **settings):
         """Alone and with the plan: the same. (launches given the memory, of these after a prefetch, the part of the
         time that it takes)."""
-        alone = run(PROGRAM, mode, **settings)
+        alone = alone_once(mode, tuple((name, text) for name, text in settings.items() if name != "XFERSCOPE_APPLY_TRIALS"))
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertIn("\n", alone.stdout, "no such mode")
         done = run(XFERSCOPE, "apply", "--plan", self.plan, *options, "--", PROGRAM, mode, **settings)

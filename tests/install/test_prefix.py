@@ -36,7 +36,7 @@ class Prefix(Bench):
                 self.assertIn(f"{doc}/{page.relative_to(ROOT)}", files)
         for page in (BUILD / "install").glob("*.1.gz"):
             self.assertIn(f"share/man/man1/{page.name}", files)
-        known = (r"(bin/xferscope|lib/xferscope/(libxferscope(-symbols)?\.so|xferscope-net|xferscope-team)|"
+        known = (r"(bin/xferscope|lib/xferscope/(libxferscope(-symbols)?\.so|xferscope-net|xferscope-team(-mpich)?)|"
                  r"share/(doc/xferscope|man/man1|bash-completion|zsh/vendor-completions|fish/vendor_completions\.d)/.*)")
         self.assertEqual([name for name in sorted(files) if not re.fullmatch(known, name)], [])
         self.assertIn("Yann Collet", (self.prefix / doc / "licences/xxHash.txt").read_text())

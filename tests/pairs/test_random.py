@@ -88,6 +88,12 @@ class Programs(unittest.TestCase):
         self.assertLess(3 * took["prefetched"], took["demand"])
         self.assertLess(abs(predicted - took["prefetched"]), 0.02 * took["demand"])
 
+    def test_waits_itself(self):
+        """Few steps whose results the program waits for anyway: the first ones are not charged for that either."""
+        told = self.lab.judge(program(bytes=1 << 20, down=True, steps=20, kernel_ns=11000, host_ns=72000, read_ns=2000,
+                                      bound="host", wastes=["blocking"]))
+        self.assertLess(abs(told["predicted"][1] - told["saved"]), 0.018 * told["before"])
+
     def test_managed_stages(self):
         """Prefetched in two streams, the replay is as long as the run; found by faults, what prefetching saves is predicted."""
         managed = {"managed": True, "bytes": 2 << 20, "steps": 8, "streams": 2, "down": True, "kernel_ns": 90000}

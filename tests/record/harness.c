@@ -36,7 +36,7 @@ static bool call(uint64_t bytes, uint64_t aux, void (*between)(void))
                                     .stack = stack};
     if (between)
         between();
-    xfs_lane_append(lane, &event);
+    xfs_lane_append(lane, &event, 0);
     return true;
 }
 

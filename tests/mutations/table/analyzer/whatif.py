@@ -343,4 +343,8 @@ ROWS = [
       "",
       "a prefetch to the GPU is said to last until its memory is back on the host",
       "pairs.drawn"),
+    M("scan-waits-for-nobody", "analyzer/whatif/ops_messages.c",
+      "        if (ops[i].begins && is_scan(event))", "        if (ops[i].begins && !event && is_scan(event))",
+      "what a rank of a scan saves saves nothing of those that wait for it",
+      "analyzer-whatif_together_test"),
 ]
