@@ -90,9 +90,9 @@ class Programs(unittest.TestCase):
 
     def test_waits_itself(self):
         """Few steps whose results the program waits for anyway: the first ones are not charged for that either."""
-        told = self.lab.judge(program(bytes=1 << 20, down=True, steps=20, kernel_ns=11000, host_ns=72000, read_ns=2000,
+        judged = self.lab.judge(program(bytes=1 << 20, down=True, steps=20, kernel_ns=11000, host_ns=72000, read_ns=2000,
                                       bound="host", wastes=["blocking"]))
-        self.assertLess(abs(told["predicted"][1] - told["saved"]), 0.018 * told["before"])
+        self.assertLess(abs(judged["predicted"][1] - judged["saved"]), 0.018 * judged["before"])
 
     def test_managed_stages(self):
         """Prefetched in two streams, the replay is as long as the run; found by faults, what prefetching saves is predicted."""

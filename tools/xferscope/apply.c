@@ -187,7 +187,7 @@ static int parse(int argc, char **argv, struct options *options)
 /* ---- the profile --------------------------------------------------------------------------------
  */
 
-/* What the program is told of it, for child_setting; "": nothing. */
+/* The settings that follow from it, for child_setting; "": none. */
 struct from_profile {
     char threads[16], least[24];
 };
