@@ -39,10 +39,10 @@ static bool on_host(unsigned memory)
     return memory == XFT_MEM_PAGEABLE || xfa_is_page_locked(memory);
 }
 
-/* The call's word where it has one, else the device's own account of the copy. */
-static uint8_t known(unsigned told, unsigned seen, unsigned count)
+/* As the call says, if it does; else as the device recorded the copy. */
+static uint8_t known(unsigned by_call, unsigned by_device, unsigned count)
 {
-    unsigned number = told ? told : seen;
+    unsigned number = by_call ? by_call : by_device;
     return (uint8_t)(number < count ? number : 0);
 }
 
@@ -75,7 +75,8 @@ static uint8_t shape_of(const struct xfa_event *event)
 }
 
 /* Memory may have peer access that no call enabled (of pools, by cuMemSetAccess, IPC): the device
- * tells of a copy from one to the other then, without it of one to the host and one from it. */
+ * then records one copy from GPU to GPU, and without peer access one to the host and one from it.
+ */
 static uint8_t peer_of(const struct xfa_event *event)
 {
     bool direct = event->transfer.device.direction == XFT_DIR_P2P;

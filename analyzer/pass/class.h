@@ -23,7 +23,7 @@
 #define XFA_MAX_FOLDED (1u << 16)
 
 enum xfa_stream_kind { XFA_STREAM_DEFAULT, XFA_STREAM_PER_THREAD, XFA_STREAM_MADE };
-/* Of copies between GPUs: no call enabled it, and the device did not tell of a direct copy. */
+/* Of copies between GPUs: no call enabled peer access, and the device recorded no direct copy. */
 enum xfa_peer_access { XFA_PEER_NONE, XFA_PEER_OFF, XFA_PEER_ON };
 enum xfa_fold { XFA_TOLD_APART, XFA_WITHOUT_GPU, XFA_WITHOUT_SITE };
 enum xfa_shape { XFA_LINEAR, XFA_STRIDED, XFA_BATCH };

@@ -63,8 +63,8 @@ struct xfa_message_process {
     struct xfa_communicators communicators;
     struct xfa_table channels, requests, waits;
     struct nccl_call *nccl; /* NCCL_CALLS; NULL: none was made */
-    /* A call that is the first of its communicator begins before the trace tells of that: it and
-     * what follows it until then. */
+    /* A call that is the first of its communicator begins before the trace has the communicator:
+     * that call, and what follows it until then. */
     struct xfa_event early[MOST_EARLY];
     size_t early_count;
 };
@@ -225,7 +225,7 @@ static struct xfa_kept_message kept_of(const struct xfa_event *event, uint32_t r
                                      .bytes = event->bytes,
                                      .what = event->message.what,
                                      .done = blocks,
-                                     .told = blocks,
+                                     .arrival_known = blocks,
                                      .blocks = blocks};
 }
 
@@ -336,7 +336,7 @@ static void complete(struct xfa_messages *messages, const struct xfa_event *even
     kept->done = !(event->flags & XFT_FAILED);
     kept->end_ns = event->end_ns;
     kept->wait_ns = event->start_ns;
-    kept->told = event->message_end.arrived > 0;
+    kept->arrival_known = event->message_end.arrived > 0;
 }
 
 static void take_end(struct xfa_messages *messages, const struct xfa_event *event)
@@ -539,7 +539,6 @@ static void count_channels(struct xfa_messages *messages)
 static void end(void *self, struct xfa_process *process)
 {
     struct xfa_messages *messages = self;
-    (void)process;
     take_early(messages, true);
     for (size_t i = 0; i < messages->now->waits.count; i++)
         share_out(messages, xfa_table_at(&messages->now->waits, i));

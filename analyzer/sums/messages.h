@@ -50,13 +50,13 @@ struct xfa_message_row {
     double kernel_ns;
     /* Of those that were matched (message_match.h): */
     uint64_t matched;
-    uint64_t told;         /* those of which the next two are known */
+    uint64_t divided;      /* those of which the next two are known */
     double before_ns;      /* waited before the other side began, or the last of all */
     double since_ns;       /* waited since */
     uint64_t timed;        /* those of which is known when they had arrived */
     uint64_t timed_bytes;  /* of these */
     double timed_ns;       /* since both sides had begun */
-    uint64_t priced;       /* those of these of which is known what was achievable */
+    uint64_t priced;       /* of the timed ones: those whose achievable time is known */
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */
     double achievable_ns;  /* what they could have taken */
@@ -77,7 +77,7 @@ static inline bool xfa_message_receives(unsigned what)
 struct xfa_kept_message {
     uint64_t channel; /* hash of communicator, ranks and tag */
     uint32_t n, of; /* number in the channel, and how many the process has there; of 0: they cannot
-                       be told apart */
+                       be distinguished */
     uint32_t row, process;
     uint32_t rank, size; /* of the process in the communicator, and of that */
     uint64_t begin_ns, end_ns;
@@ -85,8 +85,8 @@ struct xfa_kept_message {
     uint64_t bytes;
     uint8_t side; /* enum xfa_message_side */
     uint8_t what;
-    bool done; /* end_ns is known */
-    bool told; /* bytes are known to have arrived, or counted as such */
+    bool done;          /* end_ns is known */
+    bool arrival_known; /* bytes are known to have arrived, or counted as such */
     bool blocks;
 };
 

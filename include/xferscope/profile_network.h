@@ -108,7 +108,7 @@ struct xfp_net_collective {
 
 /* By which protocol UCX sent messages of a size, as it says itself (UCX_PROTO_INFO). */
 struct xfp_net_protocol {
-    char *messages;       /* which: "tagged message by ucp_tag_send*() from host memory" */
+    char *messages;       /* which kind: "tagged message by ucp_tag_send*() from host memory" */
     uint64_t first_bytes; /* of the messages' sizes */
     uint64_t last_bytes;  /* UINT64_MAX = all above */
     char *protocol;       /* "eager copy-in copy-out" */

@@ -58,6 +58,19 @@ static enum outcome compare(const struct xfs_apply_driver *driver, const struct 
     return memcmp(spare->asked, found, bytes) == 0 ? SAME : DIFFERENT;
 }
 
+/* Says and counts it. */
+static bool is_good(enum outcome outcome, uint64_t bytes, struct xfs_report_site *site)
+{
+    if (outcome == DIFFERENT)
+        xfs_log("apply: a copy of %llu bytes was different from what the program asked for",
+                (unsigned long long)bytes);
+    if (site && outcome != NOT_COMPARED)
+        __atomic_fetch_add(&site->checked, 1, __ATOMIC_RELAXED);
+    if (site && outcome == DIFFERENT)
+        __atomic_fetch_add(&site->different, 1, __ATOMIC_RELAXED);
+    return outcome != DIFFERENT;
+}
+
 bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_report_site *site)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
@@ -70,12 +83,28 @@ bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_report_site *sit
         outcome = compare(driver, pieces, &spare, at, left < STEP ? left : STEP);
     }
     leave_spare(driver, &spare);
-    if (outcome == DIFFERENT)
-        xfs_log("apply: a copy of %llu bytes was different from what the program asked for",
-                (unsigned long long)pieces->bytes);
-    if (site && outcome != NOT_COMPARED)
-        __atomic_fetch_add(&site->checked, 1, __ATOMIC_RELAXED);
-    if (site && outcome == DIFFERENT)
-        __atomic_fetch_add(&site->different, 1, __ATOMIC_RELAXED);
-    return outcome != DIFFERENT;
+    return is_good(outcome, pieces->bytes, site);
+}
+
+bool xfs_check_peer(uint64_t dst, uint64_t src, uint64_t bytes, xcu_stream stream,
+                    struct xfs_report_site *site)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    enum outcome outcome = SAME;
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    char *host = mmap(NULL, 2 * STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (host == MAP_FAILED)
+        return true;
+    driver->exchange(&mode);
+    for (size_t at = 0; at < bytes && outcome == SAME; at += STEP) {
+        size_t part = bytes - at < STEP ? bytes - at : STEP;
+        if (driver->to_host(host, src + at, part, stream) != XCU_SUCCESS ||
+            driver->to_host(host + STEP, dst + at, part, stream) != XCU_SUCCESS)
+            outcome = NOT_COMPARED;
+        else if (memcmp(host, host + STEP, part) != 0)
+            outcome = DIFFERENT;
+    }
+    driver->exchange(&mode);
+    munmap(host, 2 * STEP);
+    return is_good(outcome, bytes, site);
 }

@@ -15,4 +15,8 @@
  */
 bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_report_site *site);
 
+/* The same of a copy between two devices, both of whose ends are read through the host. */
+bool xfs_check_peer(uint64_t dst, uint64_t src, uint64_t bytes, xcu_stream stream,
+                    struct xfs_report_site *site);
+
 #endif

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void write_now(struct xfs_message *
     m->written = true;
     if (m->event.kind == XFT_EVENT_NONE)
         return;
-    xfs_nvtx_settle();
+    xfs_nvtx_catch_up();
     uint32_t stack = m->event.stack ? m->event.stack : stack_of(m);
     struct xfs_lane *lane = xfs_event_write_with_stack(&m->event, stack);
     m->event.stack = stack;

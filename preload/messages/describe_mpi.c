@@ -5,7 +5,7 @@
 /* ---- what is asked of MPI ---------------------------------------------------------------------
  */
 
-/* Bytes of so many of a type; 0 when it does not say. */
+/* Bytes of `count` elements of a type; 0 when MPI does not say. */
 static uint64_t bytes_of(const struct xfs_message *m, int64_t count, xfs_word type)
 {
     int64_t each = 0;
@@ -183,7 +183,7 @@ void xfs_mpi_started(struct xfs_message *m)
     m->written = true;
 }
 
-/* What goes on behind a request that was freed is not seen to end. */
+/* The end of an operation whose request was freed is not seen. */
 void xfs_mpi_freed(struct xfs_message *m)
 {
     struct xfs_request what;
@@ -268,7 +268,7 @@ void xfs_mpi_equal(struct xfs_message *m, const void *sent, const void *received
     xfs_message_received(m, received, bytes);
 }
 
-/* What a rank contributes that has it in place: its part of what arrives. */
+/* What a rank sends whose data is in place: its part of what arrives. */
 static uint64_t own_part(const struct xfs_message *m, const struct xfs_communicator *all,
                          const int *counts, int count, xfs_word type)
 {

@@ -14,15 +14,8 @@
 #include "preload/record/lanes.h"
 #include "xferscope/trace.h"
 
-/*
- * The next event of the calling thread, zeroed, to be filled in and committed; NULL when there is
- * none (off, or a signal handler interrupted this thread between begin and commit): the loss has
- * been counted. Nothing between begin and commit may call CUDA or fork.
- */
-struct xft_event *xfs_event_begin(void);
-void xfs_event_commit(struct xft_event *event);
-
-/* The same in one step, for an event that is complete. */
+/* Writes an event of the calling thread. It is lost, and counted, when recording is off or a signal
+ * handler interrupted this thread while it wrote another one. */
 void xfs_event_write(const struct xft_event *event);
 
 /* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
@@ -83,7 +76,7 @@ static inline struct xfs_lane *xfs_take_lane(void)
 }
 
 /* The event goes to the mapping only here, and only while it is this process's: a handler that
- * forked between begin and commit must not make the child write to the parent's file. */
+ * forked after the lane was taken must not make the child write to the parent's file. */
 static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event *event,
                                    uint32_t stack)
 {

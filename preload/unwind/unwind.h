@@ -60,7 +60,7 @@ struct xfs_walk {
     struct xfs_registers at;
     struct xfs_known stack;
     uint64_t stamp;              /* of valid rules (rules.h) */
-    struct xfs_reads *reads;     /* NULL: nobody asks */
+    struct xfs_reads *reads;     /* NULL: not wanted */
     uintptr_t first_sp, fp_word; /* where at.fp was read; or one of walk.c's */
     bool interrupted;            /* pc is where a signal came, not where a call returns to */
 };

@@ -193,7 +193,7 @@ int xfp_net_lead(struct xfp_net_link *l, const struct xfp_net_order *order, doub
     receive_bytes(l, &ready, sizeof(ready), TAG_READY);
     if (ready.bad)
         return bad ? -1 : xfp_fail(&l->run->session.sys, "%s", ready.why);
-    carry_out(l, order, true, times); /* of what the leader could not prepare there is nothing */
+    carry_out(l, order, true, times); /* what the leader could not prepare need not be released */
     receive_bytes(l, &answer, sizeof(answer), TAG_ANSWER);
     if (bad || compare(l, order, true))
         return -1;

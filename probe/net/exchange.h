@@ -32,8 +32,8 @@ struct xfp_net_link {
 struct xfp_net_link xfp_net_link_to(struct xfp_net_run *run, int peer);
 
 /* Leads one order. times: of each of `repeat` windows or copies, of PING of half a round trip (one
- * figure); NULL when nobody wants to know. 0, or -1 with the session's error: the follower could
- * not, or found wrong data. */
+ * figure); NULL when the times are not needed. 0, or -1 with the session's error: the follower
+ * could not, or found wrong data. */
 int xfp_net_lead(struct xfp_net_link *link, const struct xfp_net_order *order, double *times);
 
 /* The leader has no more orders. */

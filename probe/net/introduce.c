@@ -1,4 +1,4 @@
-#include "probe/net/introduce.h"
+#include "probe/net/net.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -82,7 +82,20 @@ void xfp_net_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Seconds that a pair may take. */
 double xfp_net_pair_s(const struct xfp_net_run *run);
 
+/* The ranks get to know each other: all of one version, which machine and GPU each has, what MPI
+ * each runs, whether that takes device memory. Opens the session, chooses the GPU, fills hellos and
+ * the profile's list of ranks. 0, or the exit status, the same for all, after rank 0's line. */
+int xfp_net_introduce(struct xfp_net_run *run);
+
 /* Measures one pair; called by both of its ranks. */
 void xfp_net_measure_pair(struct xfp_net_run *run, const struct xfp_net_pair *pair);
+
+/* NCCL over the GPUs of all ranks, where each rank can load it and has a GPU of its own:
+ * all-reduce, all-gather, reduce-scatter, and sending to the next rank while receiving from the one
+ * before, as nccl-tests measure them. Loaded at run time: libnccl.so.2, or what XFERSCOPE_NCCL
+ * names (with a simulated GPU only that). Called by all ranks, after everything else; adds to rank
+ * 0's profile. What cannot be measured is a warning there. 0, or -1 when rank 0 found wrong data.
+ */
+int xfp_net_measure_nccl(struct xfp_net_run *run);
 
 #endif

@@ -143,7 +143,7 @@ static void test_who_was_late(void **state)
     const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_RECV, 0, 1);
     assert_int_equal(matched(&a)->messages, 2);
     assert_int_equal(matched(&a)->alone, 0);
-    assert_int_equal(row->told, 1);
+    assert_int_equal(row->divided, 1);
     assert_true(near(row->before_ns, 40000));
     assert_true(near(row->since_ns, 100000));
     assert_int_equal(row->timed_bytes, MIB);

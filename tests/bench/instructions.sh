@@ -1,7 +1,7 @@
 #!/bin/bash
 # Instructions per intercepted call, by callgrind on the simulated GPU with its virtual clock: exact,
-# and the same on a busy machine, whatever the simulated GPU has finished meanwhile. Two numbers of
-# calls; their difference leaves out start and end. What the calling thread executes until the call
+# and the same on a busy machine, whatever the simulated GPU has finished meanwhile. Each burst of calls is
+# counted by itself, and all but the last two are left out: things begin in the first ones. What the calling thread executes until the call
 # has returned is in the first column. The second one is what the recorder adds: the instructions of
 # libxferscope.so itself and of what it calls, but for the simulated driver and runtime and the empty
 # MPI, into which its calls are counted in the third one (the program's own, questions, readings of the clock). Theirs
@@ -28,8 +28,8 @@ program=$build/bin/bench/calls
 library=$build/lib/libxferscope.so
 simulated=$build/lib/simgpu
 compiler=${XFERSCOPE_COMPILER:-unknown}
-short=2
-long=4
+bursts=4
+counted=2
 calls=500
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" "$scratch.rows"' EXIT
@@ -45,17 +45,17 @@ command -v valgrind >/dev/null || {
     exit 2
 }
 
-count() { # file kind bursts settings...: writes instructions
-    local out=$1 kind=$2 bursts=$3
-    shift 3
+# One file for each burst, OUT.callgrind.1 and so on; the first one's may be in several pieces.
+count() { # out kind settings...
+    local out=$1 kind=$2
+    shift 2
     env LD_LIBRARY_PATH="$simulated${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" XFERSCOPE_SIMGPU_CLOCK=virtual \
         XFERSCOPE_OUTPUT="$out.xft" "$@" \
-        valgrind --tool=callgrind --collect-atstart=no --toggle-collect=burst --callgrind-out-file="$out.callgrind" \
-        "$program" "$kind" "$bursts" "$calls" >"$out.log" 2>&1 || {
+        valgrind --tool=callgrind --collect-atstart=no --toggle-collect=burst --dump-after=burst \
+        --callgrind-out-file="$out.callgrind" "$program" "$kind" "$bursts" "$calls" >"$out.log" 2>&1 || {
         tail -n 5 "$out.log" >&2
         return 1
     }
-    added "$out.callgrind" >"$out"
 }
 
 # All instructions, those that the recorder adds, and its calls into the simulated libraries. A cost
@@ -92,14 +92,14 @@ added() { # file
 
 # The three numbers for one call, rounded.
 per_call() { # kind settings...
-    local kind=$1 few=$scratch/few many=$scratch/many
-    shift
+    local out=$scratch/run part
     rm -rf "${scratch:?}"/*
-    count "$few" "$kind" "$short" "$@" &
-    count "$many" "$kind" "$long" "$@"
-    wait $!
-    paste -d' ' "$few" "$many" | awk -v calls=$(((long - short) * calls)) '{
-        printf "%.0f|%.0f|%.0f\n", ($4 - $1) / calls, ($5 - $2) / calls, ($6 - $3) / calls}'
+    count "$out" "$@"
+    for part in $(printf '%s\n' "$out".callgrind.* | sort -V | tail -n "$counted"); do
+        added "$part"
+    done >"$out"
+    awk -v calls=$((counted * calls)) '{all += $1; own += $2; asked += $3}
+        END {printf "%.0f|%.0f|%.0f\n", all / calls, own / calls, asked / calls}' "$out"
 }
 
 # What is counted: kind, name, settings; "bare" starts a kind.

@@ -42,7 +42,7 @@ class Prefix(Bench):
         self.assertIn("Yann Collet", (self.prefix / doc / "licences/xxHash.txt").read_text())
 
     def test_nothing_names_the_build(self):
-        """No place of this machine is needed, nor told by pages and scripts."""
+        """No path of this machine is needed, nor named by pages and scripts."""
         for path in sorted(self.prefix.rglob("*")):
             if path.is_file():
                 data = path.read_bytes()

@@ -207,7 +207,7 @@ class NoTeam(Lab):
                    "json", "--no-profile", self.many)
         self.assert_equal(one, both)
 
-    def test_ranks_that_were_told_different_things(self):
+    def test_ranks_with_different_arguments(self):
         other = f"{self.folder}/other.xft"
         os.makedirs(other)
         self.make("exchange", f"{other}/0.trace", "0")

@@ -4,9 +4,9 @@
  * that the launcher started. Where the program is not there (built without MPI), and with --alone,
  * each rank analyzes by itself.
  *
- * So does a command that the launcher did not start itself, but a shell or a program that is the
- * rank: others of the launch may do something else meanwhile, and an MPI may be begun but once in a
- * rank. With --together the user says that all do the same.
+ * So does a command that was started not by the launcher but by a shell or program that is the
+ * rank: other ranks may do something else meanwhile, and MPI can be initialised only once in a
+ * rank. With --together the user states that all ranks do the same.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -32,7 +32,7 @@ static bool is_said(int argc, char **argv, const char *option)
 }
 
 struct launcher {
-    const char *word, *variable; /* where it tells a process its rank */
+    const char *word, *variable; /* where a process finds its rank */
     bool of_mpich;               /* it starts ranks of MPICH, or with its binary interface */
 };
 
@@ -54,7 +54,7 @@ static const struct launcher *launcher(void)
     return NULL;
 }
 
-/* What a process was started with, entries ended by zeros, and one more; 0: nobody may know. */
+/* What a process was started with, entries ended by zeros, and one more; 0: it may not be read. */
 static size_t read_environment(pid_t pid, char *text, size_t room)
 {
     char name[64];

@@ -17,7 +17,7 @@ struct record_words {
     bool ranked;         /* one of several ranks, each with a record of its own */
     bool quiet;          /* print nothing on success */
     bool brief;          /* no summary: one line */
-    bool led;            /* others say the rest: how much was recorded, and nothing else */
+    bool led; /* the caller prints the rest: say how much was recorded, and nothing else */
 };
 
 /* The program has run. *totals: of what was recorded. */

@@ -84,7 +84,7 @@ static void add_row(struct libscols_table *table, const struct xfa_run *run,
     scols_line_set_data(line, COL_TIME, xfa_time_text(text, row->ns));
     scols_line_set_data(line, COL_WAITS,
                         xfa_time_text(text, row->wait_ns > 0 ? row->wait_ns : NAN));
-    scols_line_set_data(line, COL_BEFORE, xfa_time_text(text, row->told ? row->before_ns : NAN));
+    scols_line_set_data(line, COL_BEFORE, xfa_time_text(text, row->divided ? row->before_ns : NAN));
     scols_line_set_data(line, COL_GBPS, xfa_gbps_text(text, xfa_message_gbps(row)));
     scols_line_set_data(line, COL_ACHIEVABLE,
                         xfa_gbps_text(text, xfa_message_achievable_gbps(row)));

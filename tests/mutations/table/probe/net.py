@@ -5,7 +5,7 @@ ROWS = [
     M("net-ucx-itself", "probe/net/ucx.c",
       "    t->to_itself |= !strncmp(row.transport, \"self/\", 5);",
       "    t->to_itself &= !strncmp(row.transport, \"self/\", 5);",
-      "how UCX sends messages of a process to itself is told as how it sends them to others",
+      "how UCX sends messages of a process to itself is shown as how it sends them to others",
       "net.ucx"),
     M("net-ucx-not-flushed", "probe/net/ucx.c",
       "    if (flush)\n        flush();",

@@ -37,7 +37,7 @@ ROWS = [
     M("warm-copies-as-cold", "probe/profile/profile_query.c",
       "path->cache != under->cache ||",
       "path->cache > XFP_WARM ||",
-      "copies are held against ones of memory that was just written",
+      "copies are compared with ones of memory that was just written",
       "probe.keep"),
     M("chosen-sizes-for-all", "probe/profile/profile_query.c",
       "    if (path->chosen && !near_each_other(&n))",
