@@ -4,6 +4,7 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/base/files.h"
+#include "analyzer/whatif/together.h"
 
 enum { MOST_PROFILE = 1 << 30 };
 
@@ -67,10 +68,7 @@ bool xfa_together_agree(const struct xfa_analysis *analysis,
     return xfa_team_agrees(run->team, &hash, sizeof hash);
 }
 
-bool xfa_together_can_share(const struct xfa_run *run)
+bool xfa_together_can_share(const struct xfa_analysis *analysis)
 {
-    for (size_t i = 0; i < run->process_count; i++)
-        if (run->processes[i]->has_messages)
-            return false;
-    return true;
+    return !xfw_together_is_asked(analysis);
 }

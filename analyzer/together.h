@@ -17,8 +17,10 @@ bool xfa_is_shared(const struct xfa_analyze_options *options);
 bool xfa_together_agree(const struct xfa_analysis *analysis,
                         const struct xfa_machine_profile *machine);
 
-/* Processes can be shared out: none sends another one messages. Those that do are replayed together
- * (whatif/together.h), by one member. Known once the run was read, and the same to all. */
-bool xfa_together_can_share(const struct xfa_run *run);
+/* Processes can be shared out. Those that send each other messages are replayed together
+ * (whatif/together.h) by one member, if they are so few that they can be; with messages that were
+ * not matched, as NCCL's are not, each is replayed by itself. Known once the run was read, and the
+ * same to all. */
+bool xfa_together_can_share(const struct xfa_analysis *analysis);
 
 #endif

@@ -21,7 +21,13 @@
 #include "analyzer/findings/finding.h"
 
 /* What a call stack is weighed by. */
-enum xfa_weight { XFA_WEIGHT_BYTES, XFA_WEIGHT_TIME, XFA_WEIGHT_SAVING, XFA_WEIGHTS };
+enum xfa_weight {
+    XFA_WEIGHT_BYTES,
+    XFA_WEIGHT_TIME,
+    XFA_WEIGHT_SAVING,
+    XFA_WEIGHT_MESSAGES, /* time in calls of MPI and NCCL; these have no other weight */
+    XFA_WEIGHTS
+};
 
 struct xfa_export {
     const struct xfa_export_format *format;

@@ -30,7 +30,8 @@ static const char usage_options[] =
     "  -p, --profile FILE   machine profile, from `xferscope probe`: what was achievable; without\n"
     "                       it the one of the run's machine is looked up, as analyze does\n"
     "      --no-profile     without one\n"
-    "      --weight WHAT    folded: what a stack counts, bytes (default), time or saving\n"
+    "      --weight WHAT    folded: what a stack counts, bytes (default), time, saving or\n"
+    "                       messages\n"
     "  -h, --help           show this\n"
     "\n"
     "Formats:\n";
@@ -39,7 +40,7 @@ static const char usage_end[] =
     "Exit status: 0 written; 1 nothing could be read; 2 wrong usage; 3 written, but part of the\n"
     "input was lost or could not be read; 4 the output could not be written.\n";
 
-static const char *const weights[XFA_WEIGHTS] = {"bytes", "time", "saving"};
+static const char *const weights[XFA_WEIGHTS] = {"bytes", "time", "saving", "messages"};
 enum { WEIGHT = 256, NO_PROFILE }; /* options without a letter */
 
 static int wrong(const char *what, const char *value)

@@ -1,6 +1,7 @@
 /*
  * Speedscope's JSON (its file-format-schema): frames once, and three profiles of the same stacks,
- * weighed by bytes, by time, and by what would be saved.
+ * weighed by bytes, by time, and by what would be saved; one more of a run with messages, by time
+ * in them.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -138,13 +139,17 @@ static void finish(struct xfa_export *export)
         xfa_print("bytes moved%s", simulated),
         xfa_print("time of transfers%s", simulated),
         xfa_print("time the best set of fixes would save%s", simulated),
+        xfa_print("time in calls of MPI and NCCL%s", simulated),
     };
-    static const char *const units[XFA_WEIGHTS] = {"bytes", "nanoseconds", "nanoseconds"};
+    unsigned count = export->analysis->messages.calls ? XFA_WEIGHTS : XFA_WEIGHT_MESSAGES;
     for (unsigned weight = 0; weight < XFA_WEIGHTS; weight++) {
-        write_profile(export, weight, names[weight], units[weight]);
-        fputs(weight + 1 < XFA_WEIGHTS ? ",\n" : "\n", export->out);
+        if (weight < count) {
+            fputs(weight ? ",\n" : "", export->out);
+            write_profile(export, weight, names[weight], weight ? "nanoseconds" : "bytes");
+        }
         free(names[weight]);
     }
+    putc('\n', export->out);
     fputs("]}\n", export->out);
     json_decref(name);
 }
@@ -165,13 +170,15 @@ static void free_self(struct xfa_export *export)
 
 const struct xfa_export_format xfa_export_speedscope = {
     .name = "speedscope",
-    .what = "call stacks by bytes, time and saving; speedscope.app",
+    .what = "call stacks by bytes, time, saving and messages; speedscope.app",
     .text = true,
     .saves = true,
     .words = XFA_WORDS_JSON,
     .self_bytes = sizeof(struct speedscope),
     .begin = begin,
     .process = xfa_stacks_process,
+    .kinds = XFA_STACKS_KINDS,
+    .event = xfa_stacks_event,
     .transfer = xfa_stacks_transfer,
     .finish = finish,
     .free = free_self,

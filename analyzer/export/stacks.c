@@ -14,6 +14,8 @@ struct stack {
     struct xfa_site *site;
 };
 
+#define MESSAGES (1u << 31) /* in place of a row, beside a function's number */
+
 struct known {
     uint32_t id; /* key: in the process */
     uint32_t stack;
@@ -111,6 +113,17 @@ void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_event *even
         sum->lost_ns += transfer->lost_ns;
 }
 
+void xfa_stacks_event(struct xfa_export *export, const struct xfa_event *event)
+{
+    struct xfa_stacks *stacks = export->self;
+    const struct xfa_function *function = xfa_function_of(event);
+    struct xfa_stack_key key = {stack_of(stacks, event->process, event->stack),
+                                MESSAGES | function->number};
+    struct xfa_stack_sum *sum = sum_of(stacks, key);
+    sum->what = function->name;
+    sum->weights[XFA_WEIGHT_MESSAGES] += xfa_event_ns(event);
+}
+
 void xfa_stacks_free(struct xfa_export *export)
 {
     struct xfa_stacks *stacks = export->self;
@@ -202,6 +215,8 @@ void xfa_stacks_save(struct xfa_export *export)
     struct of_row *rows = xfa_alloc((count + 1) * sizeof *rows);
     for (size_t i = 0; i < stacks->sums.count; i++) {
         const struct xfa_stack_sum *sum = xfa_table_at(&stacks->sums, i);
+        if (sum->key.row >= count)
+            continue;
         rows[sum->key.row].lost_ns += sum->lost_ns;
         rows[sum->key.row].bytes += sum->weights[XFA_WEIGHT_BYTES];
     }

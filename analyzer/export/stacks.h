@@ -1,6 +1,7 @@
 /*
  * Transfers summed up by call stack, for formats of stacks: a sum for each stack and row (class.h),
- * over all processes of the run. Stacks are equal if all their frames are.
+ * over all processes of the run; likewise calls of MPI and NCCL, by function. Stacks are equal if
+ * all their frames are.
  *
  * Bounded: beyond XFA_MOST_STACKS stacks, or XFA_MOST_SUMS sums, transfers count to the stack
  * "(other stacks)", and beyond XFA_MOST_STACK_FRAMES only the chosen frame of a stack is kept.
@@ -22,8 +23,8 @@ struct xfa_stack_key {
 
 struct xfa_stack_sum {
     struct xfa_stack_key key;
-    const char *what;            /* static; NULL: the row says it */
-    double weights[XFA_WEIGHTS]; /* bytes, ns, ns */
+    const char *what;            /* as long as the run is there; NULL: the row says it */
+    double weights[XFA_WEIGHTS]; /* bytes, then ns */
     double lost_ns;              /* of those whose loss is known */
     uint64_t transfers;
 };
@@ -39,6 +40,8 @@ struct xfa_stacks {
 void xfa_stacks_begin(struct xfa_export *export);
 void xfa_stacks_process(struct xfa_export *export, struct xfa_process *process);
 void xfa_stacks_transfer(struct xfa_export *export, const struct xfa_event *event);
+void xfa_stacks_event(struct xfa_export *export, const struct xfa_event *event);
+#define XFA_STACKS_KINDS XFA_KIND(XFT_EVENT_MESSAGE) /* of the format */
 void xfa_stacks_free(struct xfa_export *export);
 
 /*

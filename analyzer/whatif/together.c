@@ -57,11 +57,16 @@ static double common_ns(const struct xfw_together *t, size_t process, uint64_t r
     return xfa_host_clocks_ns(&t->analysis->matched.clocks, of->host, real_ns);
 }
 
+bool xfw_together_is_asked(const struct xfa_analysis *analysis)
+{
+    size_t count = analysis->run->process_count;
+    return count > 1 && count <= XFW_MOST_TOGETHER && analysis->matched.messages > 0;
+}
+
 struct xfw_together *xfw_together_new(const struct xfa_analysis *analysis)
 {
     size_t count = analysis->run->process_count;
-    struct xfw_links *links =
-        count > 1 && count <= XFW_MOST_TOGETHER ? xfw_links_new(analysis) : NULL;
+    struct xfw_links *links = xfw_together_is_asked(analysis) ? xfw_links_new(analysis) : NULL;
     if (!links)
         return NULL;
     struct xfw_together *t = xfa_alloc(sizeof *t);

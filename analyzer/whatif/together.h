@@ -22,6 +22,10 @@
 
 #define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
 
+/* Is a run to be played so: has it messages that were matched, and no more processes? Of an
+ * analysis that is finished; for others too. */
+bool xfw_together_is_asked(const struct xfa_analysis *analysis);
+
 struct xfw_together;
 /* NULL: the run has no processes with messages that were matched, or too many. */
 struct xfw_together *xfw_together_new(const struct xfa_analysis *analysis);

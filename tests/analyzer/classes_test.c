@@ -1,4 +1,5 @@
 /* How many classes of transfers are distinguished, and what of them is left when there are more. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,6 +109,30 @@ static void test_folded(void **state)
     xfp_free(profile);
 }
 
+/* Of a GPU that the profile does not speak of nothing is achievable, folded or not. */
+static void test_folded_gpu_not_in_profile(void **state)
+{
+    (void)state;
+    struct xfp_profile *profile = scenario_profile();
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20, TEST_START_NS, 500000);
+    event.dst_place = 3;
+    struct trace_builder b;
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_events(&b, 0, 0, &event, 1);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 100000000);
+    struct analyzed a = analyzed_start(profile);
+    a.analysis->classes.most = 0;
+    analyzed_add(&a, &b);
+    build_free(&b);
+    analyzed_finish(&a);
+    assert_int_equal(a.analysis->without_gpu, 1);
+    assert_true(isnan(xfa_achievable_gbps(&a.analysis->rows[0])));
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
 /* More of these too. */
 static void test_without_site(void **state)
 {
@@ -136,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thousand_gpus),
         cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_folded_gpu_not_in_profile),
         cmocka_unit_test(test_without_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,11 +254,17 @@ static void lose_files(const struct drawn_run *run, struct analyzed *a, int by)
 /* As the command does it. */
 static void leave_what_is_not_shared(struct analyzed *a)
 {
-    if (!a->analysis->run->team || xfa_together_can_share(a->analysis->run))
+    struct xfa_team *team = a->analysis->run->team;
+    if (!team)
+        return;
+    bool shared = xfa_together_can_share(a->analysis);
+    const struct xfw_gather *gather = a->findings->gather;
+    if (shared && !xfa_team_any(team, gather && xfw_gather_has_messages(gather)))
         return;
     xfw_gather_free(a->findings->gather);
     a->findings->gather = NULL;
-    a->analysis->run->team = NULL;
+    if (!shared)
+        a->analysis->run->team = NULL;
 }
 
 static void weigh(const struct drawn_run *run, struct analyzed *a)

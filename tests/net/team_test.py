@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`xferscope analyze` by the ranks of mpirun: the report of one process, byte for byte."""
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -116,6 +117,25 @@ class SameReport(Lab):
     def test_messages(self):
         """Ranks that are replayed together: the first rank does it."""
         self.check("-f", "json", self.exchange, ranks=(2,))
+
+    def test_messages_of_many(self):
+        """Too many ranks to be replayed together: they are shared out, though some have messages."""
+        path = self.a_run("ranks.xft", (15600, 260, 1, 4))
+        for variant in range(4):
+            self.make("exchange", f"{path}/exchange-{variant}.trace", str(variant))
+        self.check("-f", "json", path, ranks=(2, 3))
+        told = json.loads(self.together(2, "-p", self.profile, "-f", "json", path).stdout)
+        self.assertGreater(told["messages"]["matched"], 0)
+        self.assertEqual(len(told["run"]["processes"]), 264)
+
+    def test_messages_that_are_not_matched(self):
+        """NCCL's, and MPI's to ranks that were not recorded: shared out, too."""
+        path = f"{self.folder}/nccl.xft"
+        shutil.copytree(self.many, path)
+        self.make("exchange", f"{path}/exchange-0.trace", "0nccl")
+        self.check("-f", "json", path)
+        told = json.loads(self.alone("-p", self.profile, "-f", "json", path).stdout)
+        self.assertEqual((told["messages"]["matched"], told["messages"]["calls"] > 0), (0, True))
 
     def test_text(self):
         self.check("-f", "text", self.many)
