@@ -539,16 +539,14 @@ static void test_an_engine_that_takes_its_time(void **state)
 static void test_who_calls_first(void **state)
 {
     enum { COPIES = 3, NS = 100, SHORT = 40, END = LATENCY + COPIES * NS };
-    (void)state;
     for (int later = 0; later < 2; later++) {
         for (int i = 0; i < COPIES; i++)
             copy(0, XFW_TO_DEVICE, NS);
-        struct xfw_op wait = hand_wait(WAKE);
-        wait.awaits = XFW_AWAITS_STREAM;
-        wait.stream = 0;
-        add(wait);
+        struct xfw_op *wait = add(hand_wait(WAKE));
+        wait->awaits = XFW_AWAITS_STREAM;
+        wait->stream = 0;
         struct xfw_op *other = copy(2, XFW_TO_DEVICE, SHORT);
-        other->thread = 1; /* behind the second call, or the third */
+        other->thread = 1; /* called behind the second, or the third */
         other->start_ns = (later ? 2 : 1) * CALL + CALL / 2 - (END + WAKE);
         assert_true(played() == END + (later ? 0 : SHORT) + WAKE);
     }
