@@ -16,8 +16,8 @@
 
 struct interval {
     double start, end;
-    double ns, times;     /* of a copy that the other direction slows: its time alone, the factor */
-    double ready, called; /* from when on it could begin; its call */
+    double ns, times; /* of a copy that the other direction slows: its time alone, the factor */
+    double called;    /* when */
     uint32_t stream, thread;
 };
 
@@ -26,6 +26,7 @@ struct engine {
     struct interval *busy; /* a part of room, by start */
     unsigned count;
     double forgotten; /* the last end of those forgotten: nothing fits before it */
+    double called;    /* the last call of all */
 };
 
 struct gpu {
@@ -233,16 +234,16 @@ static bool is_last_of_stream(const struct engine *engine, unsigned at)
  * may be called later than this one though they were placed before: they come behind it, and who
  * waits for them waits longer. */
 static void make_way(struct xfw_schedule *schedule, const struct xfw_op *op, struct engine *engine,
-                     struct interval *work, double space)
+                     struct interval *work, double ready, double space)
 {
-    unsigned at = busy_after(engine, work->ready);
+    unsigned at = busy_after(engine, ready);
     while (at < engine->count && engine->busy[at].start < work->start &&
            (engine->busy[at].thread == op->thread || engine->busy[at].called <= work->called))
         at++;
     if (at == engine->count || !(engine->busy[at].start < work->start))
         return;
     double before = at > 0 ? engine->busy[at - 1].end + space : engine->forgotten;
-    double start = xfw_max(work->ready, before), until = start + work->ns;
+    double start = xfw_max(ready, before), until = start + work->ns;
     if (!(start < work->start))
         return;
     work->start = start;
@@ -269,7 +270,6 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
     double ns = op->duration_ns - lead, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
     struct interval work = {.ns = ns,
                             .times = op->slowdown,
-                            .ready = ready,
                             .called = schedule->last_call,
                             .stream = op->stream,
                             .thread = op->thread};
@@ -278,8 +278,9 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
         ns = slowed(other, &work);
         work.start = idle_from(engine, ready, ns, space);
     }
-    if (work.start > ready && engine->count > 0)
-        make_way(schedule, op, engine, &work, space);
+    if (work.start > ready && work.called < engine->called)
+        make_way(schedule, op, engine, &work, ready, space);
+    engine->called = xfw_max(engine->called, work.called);
     work.end = work.start + ns;
     struct interval *placed = take(engine, work);
     for (int i = 0; i < rounds && placed && placed->times > 1; i++) {

@@ -130,7 +130,8 @@ static void before_kernel(const struct xfw_change *change, struct xfw_player *pl
                           struct xfw_op *op)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    op->demanded.gpu = op->demanded.gpu < 0 ? op->gpu : op->demanded.gpu;
+    if (op->demanded.gpu < 0)
+        op->demanded.gpu = op->gpu;
     struct prefetching cost = prefetching(change, XFT_DIR_H2D, &op->demanded, certainty);
     if (!(cost.ns < op->demanded.stalled_ns))
         return;
