@@ -22,7 +22,7 @@
  *
  * Parts, each knows only those below it:
  *   - the dispatch: functions.def (which functions), functions.c (their bodies), offer.h (copies);
- *   - the classes (classes.def): staging.h with check.h, locking.h, and
+ *   - the classes (classes.def): staging.h with check.h, locking.h with locked_pool.h, and
  *     peers.h with peer_access.h; of a plan, leave_out.h with
  *     sum.h, uploads.h and writes.h, and pool.h;
  *   - what all classes use: classes.h (which are on), state.h (of the process), site.h (who asked),
