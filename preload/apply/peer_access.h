@@ -61,6 +61,9 @@ uint64_t xfs_pair_now(void);
 struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other);
 void xfs_pair_give_back(struct xfs_pair *pair);
 
+/* Are there pairs? */
+bool xfs_pairs_any(void);
+
 /* Calls `work` with each pair that has this context, taken; those of other threads are left out. */
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side));
 
