@@ -40,6 +40,11 @@
     X(unlock_pages, "cuMemHostUnregister", xcu_result (*)(void *), true)                           \
     X(context_wait, "cuCtxSynchronize", xcu_result (*)(void), false)                               \
     X(total, "cuDeviceTotalMem_v2", xcu_result (*)(size_t *, xcu_device), false)                   \
+    X(left, "cuMemGetInfo_v2", xcu_result (*)(size_t *, size_t *), false)                          \
+    X(device_attribute, "cuDeviceGetAttribute", xcu_result (*)(int *, int, xcu_device), false)     \
+    X(prefetch, "cuMemPrefetchAsync_v2",                                                           \
+      xcu_result (*)(xcu_deviceptr, size_t, struct xcu_location, unsigned, xcu_stream), false)     \
+    X(event_elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event), false)   \
     X(alloc, "cuMemAlloc_v2", xcu_result (*)(xcu_deviceptr *, size_t), true)                       \
     X(free, "cuMemFree_v2", xcu_result (*)(xcu_deviceptr), true)                                   \
     X(enable_peer, "cuCtxEnablePeerAccess", xcu_result (*)(xcu_context, unsigned), false)          \

@@ -7,8 +7,11 @@
 #include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/kernels.h"
 #include "preload/apply/leave_out.h"
+#include "preload/apply/lines.h"
 #include "preload/apply/locking.h"
+#include "preload/apply/managed.h"
 #include "preload/apply/memory.h"
 #include "preload/apply/move.h"
 #include "preload/apply/noted.h"
@@ -16,6 +19,7 @@
 #include "preload/apply/peers.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
+#include "preload/apply/prefetch.h"
 #include "preload/apply/ring.h"
 #include "preload/apply/site.h"
 #include "preload/apply/state.h"
@@ -35,6 +39,8 @@ void xfs_apply_follow_captures(int (*now)(void))
 /* ---- the functions ----------------------------------------------------------------------------
  */
 
+#define XFS_IN_PLACE_IF(on, symbol, params, args, carried)                                         \
+    XFS_IN_PLACE(symbol, params, args, carried)
 enum {
 #define XFS_IN_PLACE(symbol, params, args, carried) ID_##symbol,
 #include "preload/apply/functions.def"
@@ -63,6 +69,7 @@ static void leave(xcu_context context)
     xfs_pool_leave(context);
     xfs_peer_access_leave(context);
     xfs_uploads_forget();
+    xfs_prefetch_leave();
 }
 static xcu_context primary(xcu_device device)
 {
@@ -100,6 +107,19 @@ static xcu_context primary(xcu_device device)
     (xfs_pool_on() && (status = (call), true) &&                                                   \
      (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_pool_drain() || (status = (call), true)))
 
+/* Managed memory. */
+#define XFS_MANAGES                                                                                \
+    (xfs_prefetch_on() && xfs_prefetch_alloc((xfs_function)real, p, bytes, flags, &status))
+#define XFS_FREES(p) (xfs_prefetch_on() && (xfs_managed_forget(p), false))
+#define XFS_LAUNCHED(per_thread_, ...)                                                             \
+    xfs_prefetch_launch(&(struct xfs_launch){.real = (xfs_function)real,                           \
+                                             .function = function,                                 \
+                                             .values = values,                                     \
+                                             .extra = extra,                                       \
+                                             .per_thread = (per_thread_),                          \
+                                             __VA_ARGS__},                                         \
+                        &status)
+
 #define XFS_IN_PLACE(symbol, params, args, carried)                                                \
     static int in_##symbol params                                                                  \
     {                                                                                              \
@@ -114,29 +134,42 @@ static xcu_context primary(xcu_device device)
 #include "preload/apply/functions.def"
 #undef XFS_IN_PLACE
 
+#undef XFS_IN_PLACE_IF
+static bool always(void)
+{
+    return true;
+}
+
 static const struct {
     const char *symbol;
     xfs_function function;
+    bool (*on)(void);
 } rows[] = {
-#define XFS_IN_PLACE(symbol, params, args, carried) {#symbol, (xfs_function)in_##symbol},
+#define XFS_IN_PLACE(symbol, params, args, carried) {#symbol, (xfs_function)in_##symbol, always},
+#define XFS_IN_PLACE_IF(on, symbol, params, args, carried) {#symbol, (xfs_function)in_##symbol, on},
 #include "preload/apply/functions.def"
+#undef XFS_IN_PLACE_IF
 #undef XFS_IN_PLACE
 };
+
+/* A function that may write device memory in ways that are not followed. */
+static xfs_function counted(const char *symbol, xfs_function real)
+{
+    xfs_function found = xfs_leave_out_on() ? xfs_writes_counted(symbol, real) : real;
+    if (found == NULL)
+        xfs_leave_out_give_up();
+    return found ? found : real;
+}
 
 static xfs_function in_place(const char *symbol, xfs_function real)
 {
     for (unsigned i = 0; i < FUNCTIONS; i++) {
-        if (strcmp(symbol, rows[i].symbol) != 0)
+        if (strcmp(symbol, rows[i].symbol) != 0 || !rows[i].on())
             continue;
-        real_of[i] = real;
+        real_of[i] = rows[i].on == always ? real : counted(symbol, real);
         return rows[i].function;
     }
-    if (!xfs_leave_out_on())
-        return real;
-    xfs_function counted = xfs_writes_counted(symbol, real);
-    if (counted == NULL)
-        xfs_leave_out_give_up();
-    return counted ? counted : real;
+    return counted(symbol, real);
 }
 
 static bool has_plan;
@@ -157,6 +190,8 @@ static void after_fork(void)
     xfs_uploads_after_fork();
     xfs_pool_after_fork();
     xfs_sums_after_fork();
+    xfs_prefetch_after_fork();
+    xfs_lines_after_fork();
 }
 
 static void read_plan(const char *which)

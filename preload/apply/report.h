@@ -35,8 +35,8 @@ enum xfs_report_left {
 
 struct xfs_report_frame {
     uint32_t module; /* index + 1 of `modules`; 0: not known */
-    uint32_t reserved;
-    uint64_t offset; /* of the return address, in the module's file */
+    uint32_t python; /* 1: a line of a Python file */
+    uint64_t offset; /* of the return address, in the module's file; or the line */
 };
 
 struct xfs_report_site {
@@ -54,6 +54,7 @@ struct xfs_report_site {
     uint64_t done_ns;            /* what they took */
     uint64_t instead_ns;         /* what they would have taken, by the medians of the trials */
     uint64_t checked, different; /* compared byte by byte */
+    uint64_t no_room;            /* of prefetch: the GPU had no room for it */
     struct xfs_report_frame frame[XFS_REPORT_FRAMES]; /* innermost first, this library's left out */
 };
 

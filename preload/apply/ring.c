@@ -5,6 +5,7 @@
 
 #include "preload/apply/driver.h"
 #include "preload/apply/memory.h"
+#include "preload/apply/near.h"
 #include "preload/apply/state.h"
 #include "preload/apply/team.h"
 
@@ -91,6 +92,7 @@ static bool make_memory(const struct xfs_apply_driver *driver, struct xfs_ring *
     char *memory = bytes ? map_slots(bytes) : NULL;
     if (memory == NULL)
         return false;
+    xfs_near_place(memory, bytes, ring->device);
     ring->asks = xfs_job_can_ask(memory);
     if (driver->lock_pages(memory, bytes, REGISTER_PORTABLE) != XCU_SUCCESS) {
         munmap(memory, bytes);

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "preload/apply/lines.h"
 #include "preload/apply/plan.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/base/settings.h"
@@ -24,7 +25,8 @@ static atomic_uint site_count;
 
 struct stack {
     uintptr_t addresses[XFS_REPORT_FRAMES];
-    uint32_t count;
+    struct xfs_line lines[XFS_LINES]; /* that the plan names */
+    uint32_t count, line_count;
 };
 
 /* This library, by the linker. */
@@ -36,7 +38,7 @@ static bool is_own(uintptr_t address)
     return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_end;
 }
 
-static void take_stack(struct stack *stack)
+static void take_stack(struct stack *stack, enum xft_plan_class what)
 {
     struct xfs_registers here = xfs_registers_here();
     struct xfs_walk walk;
@@ -46,6 +48,7 @@ static void take_stack(struct stack *stack)
     while (stack->count < XFS_REPORT_FRAMES && (address = xfs_unwind_next(&walk)) != 0)
         if (!is_own(address))
             stack->addresses[stack->count++] = address;
+    stack->line_count = xfs_plan_has_lines(what) ? xfs_lines_here(stack->lines) : 0;
 }
 
 static uint64_t mix(uint64_t sum, uint64_t value)
@@ -59,6 +62,9 @@ static uint64_t key_of(const struct stack *stack, unsigned class, unsigned direc
     uint64_t key = mix(class + 1, direction);
     for (uint32_t i = 0; i < stack->count; i++)
         key = mix(key, stack->addresses[i]);
+    for (uint32_t i = 0; i < stack->line_count; i++)
+        key = mix(mix(mix(key, stack->lines[i].file), stack->lines[i].function),
+                  stack->lines[i].line);
     return key ? key : 1;
 }
 
@@ -98,13 +104,13 @@ static bool find_place(uintptr_t address, struct place *place)
 #endif
 }
 
-/* NAME+0xOFFSET is in the list of XFERSCOPE_APPLY_OFF. */
-static bool is_off(const struct place *place)
+/* NAME+0xOFFSET, or NAME:LINE, is in the list of XFERSCOPE_APPLY_OFF. */
+static bool is_off(const char *path, const char *format, uint64_t offset)
 {
-    const char *slash = strrchr(place->path, '/');
+    const char *slash = strrchr(path, '/');
     char id[XFS_REPORT_PATH + 24];
-    int length = snprintf(id, sizeof id, "%s+0x%llx", slash ? slash + 1 : place->path,
-                          (unsigned long long)place->offset);
+    int length = snprintf(id, sizeof id, "%s", slash ? slash + 1 : path);
+    length += snprintf(id + length, sizeof id - (size_t)length, format, (unsigned long long)offset);
     for (const char *at = xfs_settings()->apply_off; *at;) {
         size_t n = strcspn(at, ",");
         if (n == (size_t)length && strncmp(at, id, n) == 0)
@@ -123,26 +129,53 @@ static enum xft_plan_class plan_class(unsigned class)
     return XFT_PLAN_NOTHING;
 }
 
-static void describe(struct xfs_site *site, const struct stack *stack, unsigned class,
-                     unsigned direction)
+/* A line that the plan names as this site; its caller is not it. */
+static const struct xfs_line *line_of(const struct xfs_site *site, const struct stack *stack)
 {
-    enum xft_plan_class what = plan_class(class);
+    for (uint32_t i = 0; i < stack->line_count && site->planned; i++)
+        if (xfs_plan_is_at(site->planned, &stack->lines[i]))
+            return &stack->lines[i];
+    return NULL;
+}
+
+/* Into the report, where it has room; and whether the user switched the site off. */
+static void describe_frames(struct xfs_site *site, const struct stack *stack,
+                            struct xfs_report *report, struct xfs_report_site *to)
+{
+    const struct xfs_line *line = line_of(site, stack);
+    uint32_t count = 0;
+    if (line) {
+        site->off |= is_off(xfs_line_path(line), ":%llu", line->line);
+        if (to)
+            to->frame[count++] = (struct xfs_report_frame){
+                xfs_report_module(report, xfs_line_path(line)), true, line->line};
+    }
+    for (uint32_t i = 0; i < stack->count; i++) {
+        struct place place;
+        if (!find_place(stack->addresses[i], &place))
+            continue;
+        site->off |= is_off(place.path, "+0x%llx", place.offset);
+        if (to && count < XFS_REPORT_FRAMES)
+            to->frame[count++] = (struct xfs_report_frame){
+                .module = xfs_report_module(report, place.path), .offset = place.offset};
+    }
+    if (to)
+        to->frames = (uint8_t)count;
+}
+
+static void describe(struct xfs_site *site, const struct stack *stack, unsigned class,
+                     enum xft_plan_class what, unsigned direction)
+{
     if (what != XFT_PLAN_NOTHING) {
-        site->planned = xfs_plan_match(what, stack->addresses, stack->count);
+        site->planned =
+            xfs_plan_match(what, &(struct xfs_plan_stack){stack->addresses, stack->lines,
+                                                          stack->count, stack->line_count});
         if (site->planned == NULL)
             return;
     }
     struct xfs_report *report = xfs_report();
     struct xfs_report_site *line = report ? xfs_report_add_site(report) : NULL;
-    for (uint32_t i = 0; i < stack->count; i++) {
-        struct place place;
-        if (!find_place(stack->addresses[i], &place))
-            continue;
-        site->off |= is_off(&place);
-        if (line)
-            line->frame[i] = (struct xfs_report_frame){
-                .module = xfs_report_module(report, place.path), .offset = place.offset};
-    }
+    describe_frames(site, stack, report, line);
     site->report = line;
     if (line == NULL)
         return;
@@ -150,7 +183,6 @@ static void describe(struct xfs_site *site, const struct stack *stack, unsigned 
     line->pid = getpid();
     line->class = (uint8_t) class;
     line->direction = (uint8_t)direction;
-    line->frames = (uint8_t)stack->count;
     __atomic_store_n(&line->state, XFS_REPORT_THERE, __ATOMIC_RELEASE);
 }
 
@@ -190,7 +222,8 @@ struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction di
 {
     struct stack stack;
     bool is_new = false;
-    take_stack(&stack);
+    enum xft_plan_class what = plan_class(class);
+    take_stack(&stack, what);
     uint64_t key = key_of(&stack, class, direction);
     for (unsigned i = 0; i < SLOTS; i++) {
         struct xfs_site *site = &sites[(key + i) % SLOTS];
@@ -199,7 +232,7 @@ struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction di
             continue;
         site = claim(site, key, &is_new);
         if (is_new)
-            describe(site, &stack, class, direction);
+            describe(site, &stack, class, what, direction);
         return site;
     }
     return NULL;

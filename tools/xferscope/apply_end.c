@@ -85,6 +85,10 @@ static struct xfa_frame choose_place(const struct xfs_report *report, struct xfs
         if (number == 0 || number > XFS_REPORT_MODULES)
             continue;
         frame.module = report->modules[number - 1];
+        if (site->frame[i].python) {
+            free_names(&best);
+            return (struct xfa_frame){.module = frame.module, .line = (uint32_t)frame.offset};
+        }
         name_frame(known, started_ns, &frame);
         if (best.module && xfa_layer(&frame) >= xfa_layer(&best)) {
             free_names(&frame);
@@ -108,6 +112,10 @@ static void say_place(const struct xfa_frame *place)
         fputs("a place that is not known", stderr);
         return;
     }
+    if (place->file == NULL && place->line) { /* of Python */
+        xfc_print(stderr, "%s:%u", base_of(place->module), place->line);
+        return;
+    }
     if (place->function)
         xfc_print(stderr, "%s ", place->function);
     if (place->file && place->line)
@@ -121,7 +129,8 @@ static void say_place(const struct xfa_frame *place)
 static bool is_same_place(const struct line *a, const struct line *b)
 {
     return a->sum.class == b->sum.class && a->sum.direction == b->sum.direction &&
-           a->place.module == b->place.module && a->place.offset == b->place.offset;
+           a->place.module == b->place.module && a->place.offset == b->place.offset &&
+           a->place.line == b->place.line;
 }
 
 static void add(struct xfs_report_site *sum, const struct xfs_report_site *site)
@@ -135,6 +144,7 @@ static void add(struct xfs_report_site *sum, const struct xfs_report_site *site)
     sum->instead_ns += site->instead_ns;
     sum->checked += site->checked;
     sum->different += site->different;
+    sum->no_room += site->no_room;
     if (sum->verdict == XFS_TRYING)
         sum->verdict = site->verdict;
 }
@@ -183,11 +193,13 @@ static void say_what_came(const struct xfs_report_site *site)
         fprintf(stderr, "%" PRIu64 " as the program asked", site->asked);
         return;
     }
+    const char *loses =
+        site->verdict == XFS_LOSES ? "; it does not gain, and is left as the program asked" : "";
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
     if (site->compared_bytes == 0 || site->instead_ns == 0) {
-        fputs(", never compared", stderr);
+        fputs(*loses ? loses : ", never compared", stderr);
         return;
     }
     xfc_print(stderr, ", %s %s", xfa_time_text(time, saved < 0 ? -saved : saved),
@@ -196,8 +208,7 @@ static void say_what_came(const struct xfs_report_site *site)
         xfc_print(stderr, " (%s GB/s instead of %s)",
                   xfa_gbps_text(is, (double)site->compared_bytes / (double)site->done_ns),
                   xfa_gbps_text(was, (double)site->compared_bytes / (double)site->instead_ns));
-    if (site->verdict == XFS_LOSES)
-        fputs("; it does not gain, and is left as the program asked", stderr);
+    fputs(loses, stderr);
 }
 
 static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
@@ -214,6 +225,8 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    if (site->no_room)
+        fprintf(stderr, "; %" PRIu64 " without room on the GPU", site->no_room);
     char *step = given_plan_step(plan, site->step);
     if (step)
         xfc_print(stderr, " (%s)", step);

@@ -25,6 +25,23 @@ static int give(const struct xfa_apply_plan *plan, const char *path, char which[
     return memory ? 0 : refuse("%s: no memory to hand it on", path);
 }
 
+/* Python files that are not as they were: of each step the first. */
+static void say_changed(const struct xfa_apply_plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct xfa_apply_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->site_count && step->carry_out; k++) {
+            const struct xfa_apply_place *place = &step->sites[k].place;
+            if (!place->file_hash || xfa_apply_place_holds(place))
+                continue;
+            xfc_print(stderr,
+                      "xferscope: %s: step %zu: %s is not as it was when the plan was made\n", path,
+                      i + 1, place->file);
+            break;
+        }
+    }
+}
+
 struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME],
                                   preloaded_refuse *refuse)
 {
@@ -36,6 +53,7 @@ struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME
     }
     if (xfa_apply_plan_chosen(plan) == 0)
         xfc_print(stderr, "xferscope: %s: no step of the plan is to be carried out\n", path);
+    say_changed(plan, path);
     if (give(plan, path, which, refuse) == 0)
         return plan;
     xfa_apply_plan_free(plan);
@@ -66,7 +84,7 @@ static size_t places(const struct xfa_apply_step *step)
 {
     size_t count = 0;
     for (size_t i = 0; i < step->site_count; i++)
-        count += step->sites[i].place.build_id != NULL;
+        count += step->sites[i].place.build_id || step->sites[i].place.file_hash;
     return count;
 }
 
