@@ -1,11 +1,11 @@
 /*
- * Peer access that we enabled between two contexts, and what the program is told that enables or
- * disables it itself: what it would be told if we had not.
+ * Peer access that we enabled between two contexts; calls of the program that enable or disable it
+ * get what they would get if we had not.
  *
  * Access is enabled both ways, as it was measured (docs/probe.md), and tried with memory of our
  * own: there are machines whose GPUs say that they can, and bring other bytes (an IOMMU between
  * them). What the program enabled is never disabled by us. A context that was made later in the
- * place of another is told from it by its number.
+ * place of another is known by its number.
  *
  * A pair belongs to one thread at a time: xfs_pair_take(). The program's own calls take no lock.
  */
