@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tools/simgpu/gpu/engine.h"
 #include "tools/simgpu/gpu/known_kernels.h"
 #include "tools/simgpu/gpu/lazy.h"
 #include "tools/simgpu/gpu/managed.h"
@@ -73,83 +74,16 @@ static uint64_t report_copy(const struct sim_op *op, uint64_t start, uint64_t en
     return op->cost.staged ? report_halves(op, a) : report(op, &a);
 }
 
-/* ---- copy engines ------------------------------------------------------------------------ */
-
-/* A copy's time on the engine: alone, or less behind another one; from when on it may begin. */
-struct engine_use {
-    uint64_t ready, alone_ns, behind_ns;
-};
-
-static uint64_t end_behind(const struct engine_use *use, uint64_t before)
-{
-    uint64_t end = use->ready + use->alone_ns;
-
-    return before ? sim_later(end, before + use->behind_ns) : end;
-}
-
-static uint64_t start_of(const struct engine_use *use, uint64_t before, uint64_t end)
-{
-    return sim_later(end - use->alone_ns, before);
-}
-
-static void remove_gap(struct sim_engine *engine, unsigned i)
-{
-    memmove(engine->gaps + i, engine->gaps + i + 1,
-            (--engine->gap_count - i) * sizeof *engine->gaps);
-}
-
-/* Before gap number i. Of too many the first is forgotten. */
-static void insert_gap(struct sim_engine *engine, unsigned i, uint64_t from, uint64_t to)
-{
-    if (from >= to)
-        return;
-    if (engine->gap_count == SIM_GAPS) {
-        if (i == 0)
-            return;
-        remove_gap(engine, 0);
-        i--;
-    }
-    memmove(engine->gaps + i + 1, engine->gaps + i,
-            (engine->gap_count++ - i) * sizeof *engine->gaps);
-    engine->gaps[i] = (struct sim_gap){from, to};
-}
-
-/* An engine takes the copy that is ready first, as a GPU does: one that waits for its stream does
- * not keep those of other streams, though it was submitted before them. Takes the first time that
- * is long enough. Returns its end; *start: when the copy begins. */
-static uint64_t take_engine(struct sim_engine *engine, const struct engine_use *use,
-                            uint64_t *start)
-{
-    uint64_t end;
-
-    for (unsigned i = 0; i < engine->gap_count; i++) {
-        const struct sim_gap gap = engine->gaps[i];
-        end = end_behind(use, gap.from);
-        if (end > gap.to)
-            continue;
-        *start = start_of(use, gap.from, end);
-        remove_gap(engine, i);
-        insert_gap(engine, i, end, gap.to);
-        insert_gap(engine, i, gap.from, *start);
-        return end;
-    }
-    end = end_behind(use, engine->end);
-    *start = start_of(use, engine->end, end);
-    insert_gap(engine, engine->gap_count, engine->end, *start);
-    engine->end = end;
-    return end;
-}
-
 /* ---- copies and fills -------------------------------------------------------------------- */
 
 static uint64_t place_copy(struct sim_op *op, uint64_t ready)
 {
     struct sim_engine *engine = sim_op_engine(op);
-    const struct engine_use use = {ready, op->cost.device_ns, op->cost.behind_ns};
+    const struct sim_engine_use use = {ready, op->cost.device_ns, op->cost.behind_ns};
     uint64_t start = ready, end = ready + op->cost.device_ns, recorded;
 
     if (engine)
-        end = take_engine(engine, &use, &start);
+        end = sim_engine_take(engine, &use, &start);
     sim_effect(op);
     recorded = end + report_copy(op, start, end);
     if (engine && engine->end == end)
