@@ -206,7 +206,7 @@ ROWS = [
       "apply.prefetch"),
     M("prefetch-others-advice", "preload/apply/managed.c",
       "        one->left |= meets || bytes == 0;",
-      "        one->left |= bytes == 0;",
+      "        one->left |= meets && bytes == 0;",
       "memory is moved against what the program said about its place",
       "apply.prefetch"),
     M("prefetch-several-gpus", "preload/apply/managed.c",
