@@ -18,6 +18,19 @@ find_path(NUMA_INCLUDE_DIR numa.h REQUIRED)
 find_library(NUMA_LIBRARY numa REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)                   # used header-only
 
+# Python where it is itself, not a script that looks for it, as pyenv's, which takes longer than it each time.
+if(NOT DEFINED Python3_EXECUTABLE)
+  find_program(XFERSCOPE_ANY_PYTHON NAMES python3)
+  mark_as_advanced(XFERSCOPE_ANY_PYTHON)
+  if(XFERSCOPE_ANY_PYTHON)
+    execute_process(COMMAND "${XFERSCOPE_ANY_PYTHON}" -c "import sys; print(sys.executable)" OUTPUT_VARIABLE python
+                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(EXISTS "${python}")
+      set(Python3_EXECUTABLE "${python}")
+    endif()
+  endif()
+endif()
+
 # The CUDA toolkit, where it usually is. Only programs that are themselves CUDA programs need it:
 # the recorder, the analyzer, the probe and the simulated GPU do not.
 find_package(CUDAToolkit QUIET)

@@ -22,9 +22,9 @@
  *
  * Parts, each knows only those below it:
  *   - the dispatch: functions.def (which functions), functions.c (their bodies), offer.h (copies);
- *   - the classes (classes.def): staging.h with check.h, locking.h, and peers.h with peer_access.h;
- *     of a plan, leave_out.h with sum.h, uploads.h and writes.h, pool.h, and prefetch.h with
- *     managed.h and kernels.h;
+ *   - the classes (classes.def): staging.h with check.h, locking.h with locked_pool.h, peers.h with
+ *     peer_access.h; of a plan, leave_out.h with sum.h, uploads.h and writes.h, pool.h, and
+ *     prefetch.h with managed.h and kernels.h;
  *   - what all classes use: classes.h (which are on), state.h (of the process), site.h (who asked),
  *     proof.h (whether it gains), report.h (what came of it), plan.h with lines.h, move.h (a copy
  *     as it was asked for), pieces.h, ring.h, memory.h, near.h, job.h and team.h (copies by

@@ -81,6 +81,11 @@ static xcu_context primary(xcu_device device)
 #define XFS_WRITES(p, bytes)                                                                       \
     (xfs_leave_out_on() && (xfs_uploads_written((uint64_t)(p), bytes), false))
 
+/* A call that may need what is kept of page-locked memory. */
+#define XFS_NEEDS_LOCKED(call)                                                                     \
+    (xfs_class_on(XFS_CLASS_LOCKING) && (status = (call), true) &&                                 \
+     (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_locking_drain() || (status = (call), true)))
+
 /* A copy that may be between two GPUs: made by `call`, once more where it brought other bytes. */
 #define XFS_BETWEEN(per_thread, stream_, waits_, call)                                             \
     (bytes >= xfs_move_least && xfs_peers_on() &&                                                  \
@@ -221,7 +226,7 @@ __attribute__((constructor)) static void begin(void)
         read_plan(getenv("XFERSCOPE_APPLY_PLAN"));
     if (!any)
         return;
-    pthread_atfork(NULL, NULL, after_fork);
+    pthread_atfork(xfs_locking_before_fork, xfs_locking_before_fork, after_fork);
     xfs_in_place = in_place;
     xfs_noted_watch();
 }

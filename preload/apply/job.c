@@ -50,6 +50,8 @@ static void copy(struct xfs_job *job, uint64_t chunk)
         atomic_store(&job->bad, true);
     else if (job->sums)
         job->sums[chunk - job->base] = xfs_sum_of(program, bytes);
+    else if (job->fills && job->clears)
+        memset(program, 0, bytes);
     else if (job->fills)
         ;
     else if (job->up)

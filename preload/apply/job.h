@@ -44,6 +44,7 @@ struct xfs_job {
     uint32_t chunks; /* in a piece */
     bool up;         /* from the program's memory into the slots */
     bool fills;      /* makes the program's memory be there, and copies nothing */
+    bool clears;     /* and writes zeros */
     bool asks;       /* the kernel can make the program's memory be there, without faults */
     bool sure[XFS_JOB_SLOTS]; /* the program's memory of the piece in this slot is there */
     /* Not NULL: the program's memory is hashed instead, chunk by chunk, in one piece. */

@@ -8,6 +8,7 @@
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/job.h"
+#include "preload/apply/locked_pool.h"
 #include "preload/apply/memory.h"
 #include "preload/apply/state.h"
 #include "preload/apply/site.h"
@@ -29,6 +30,7 @@ struct block {
     _Atomic uintptr_t start; /* 0: free */
     size_t bytes, mapped;
     xcu_context context;
+    unsigned forks; /* of this process when it was made: a child that has it, too, may read it */
 };
 static struct block blocks[MOST_BLOCKS];
 static atomic_uint block_count; /* places that were ever used */
@@ -45,6 +47,13 @@ static struct block *take_place(void)
         return &blocks[i];
     }
     return NULL;
+}
+
+static atomic_uint forks;
+
+void xfs_locking_before_fork(void)
+{
+    atomic_fetch_add(&forks, 1);
 }
 
 /* The block that begins there, or that contains it. */
@@ -66,6 +75,7 @@ void xfs_locking_after_fork(void)
     for (unsigned i = 0; i < MOST_BLOCKS; i++)
         atomic_store(&blocks[i].start, 0);
     atomic_store(&block_count, 0);
+    xfs_locked_pool_after_fork();
 }
 
 /* ---- making
@@ -78,6 +88,7 @@ struct making {
     char *memory;
     size_t mapped;
     unsigned threads;
+    bool again; /* it was kept, and is to be cleared */
     bool done;
     uint64_t took_ns;
 };
@@ -99,6 +110,7 @@ static bool fill(const struct making *making)
     job->chunk_bytes = XFS_LARGE_PAGE;
     job->chunks = PIECE / XFS_LARGE_PAGE;
     job->fills = true;
+    job->clears = making->again;
     atomic_store(&job->bad, false);
     xfs_team_call(making->threads);
     while (filled < count && !atomic_load(&job->bad)) {
@@ -113,26 +125,51 @@ static bool fill(const struct making *making)
     return !atomic_load(&job->bad);
 }
 
+/* What was kept, or new memory. */
+static bool map(struct making *making, xcu_context context)
+{
+    struct xfs_locked kept;
+    size_t bytes = making->call->bytes;
+    xfs_locked_pool_counts(bytes);
+    making->again = xfs_locked_pool_take(context, bytes, &kept);
+    if (making->again) {
+        making->memory = kept.memory;
+        making->mapped = kept.mapped;
+        return true;
+    }
+    making->mapped = (bytes + XFS_LARGE_PAGE - 1) & ~(XFS_LARGE_PAGE - 1);
+    making->memory = xfs_map_aligned(making->mapped, MAP_SHARED); /* as the driver's is */
+    return making->memory != NULL;
+}
+
+static bool lock(const struct making *making)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    size_t bytes = making->call->bytes;
+    xcu_result result = driver->lock_pages(making->memory, bytes, 0);
+    if (result != XCU_SUCCESS && xfs_locked_pool_drain(NULL))
+        result = driver->lock_pages(making->memory, bytes, 0);
+    return result == XCU_SUCCESS;
+}
+
 static void make(void *argument)
 {
     struct making *making = argument;
-    const struct xfs_apply_driver *driver = xfs_apply_driver();
-    size_t bytes = making->call->bytes;
     xcu_context context = NULL;
-    making->mapped = (bytes + XFS_LARGE_PAGE - 1) & ~(XFS_LARGE_PAGE - 1);
-    making->memory = xfs_map_aligned(making->mapped, MAP_SHARED); /* as the driver's is */
-    if (making->memory == NULL)
+    if (xfs_apply_driver()->current(&context) != XCU_SUCCESS || context == NULL ||
+        !map(making, context))
         return;
-    if (driver->current(&context) == XCU_SUCCESS && context && fill(making) &&
-        (making->block = take_place()) != NULL) {
+    if (fill(making) && (making->block = take_place()) != NULL) {
         struct block *block = making->block;
-        block->bytes = bytes;
+        block->bytes = making->call->bytes;
         block->mapped = making->mapped;
         block->context = context;
-        making->done = driver->lock_pages(making->memory, bytes, 0) == XCU_SUCCESS;
+        block->forks = atomic_load(&forks);
+        making->done = making->again || lock(making);
         atomic_store(&block->start, making->done ? (uintptr_t)making->memory : 0);
     }
-    if (!making->done)
+    if (!making->done &&
+        (!making->again || xfs_apply_driver()->unlock_pages(making->memory) == XCU_SUCCESS))
         munmap(making->memory, making->mapped);
 }
 
@@ -189,12 +226,20 @@ static void note(struct making *making, enum xfs_way way, bool failed)
     xfs_site_release(making->site);
 }
 
-static int as_asked(const struct xfs_locking *call)
+static int ask(const struct xfs_locking *call)
 {
     if (call->has_flags)
         return ((int (*)(void **, size_t, unsigned))call->real)(call->out, call->bytes,
                                                                 call->flags);
     return ((int (*)(void **, size_t))call->real)(call->out, call->bytes);
+}
+
+static int as_asked(const struct xfs_locking *call)
+{
+    int status = ask(call);
+    if (status == XCU_ERROR_OUT_OF_MEMORY && xfs_locked_pool_drain(NULL))
+        status = ask(call);
+    return status;
 }
 
 static bool may(const struct xfs_locking *call)
@@ -248,35 +293,84 @@ bool xfs_locking_alloc(const struct xfs_locking *call, int *status)
 /* ---- the end
  * ----------------------------------------------------------------------------------------- */
 
-/* Who takes it out of the table gives it back: it is done once. Memory whose context has ended
- * unseen (a runtime resets a device by ways of its own) is not the driver's any more: what a
- * program is told that frees it then, the driver says. */
-bool xfs_locking_free(void *memory, int *status)
+struct keeping {
+    struct block *block;
+    char *memory;
+    bool kept;
+};
+
+/* The free waits for the device's work, as the driver's does; memory that a child of a fork has,
+ * too, is not used again: it would see what is written there. */
+static void keep(void *argument)
+{
+    struct keeping *keeping = argument;
+    const struct block *block = keeping->block;
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    struct xfs_locked freed = {keeping->memory, block->bytes, block->mapped, block->context};
+    xcu_context current = NULL;
+    keeping->kept = driver->context_wait && driver->current(&current) == XCU_SUCCESS &&
+                    current == block->context && driver->context_wait() == XCU_SUCCESS &&
+                    block->forks == atomic_load(&forks) && xfs_locked_pool_keep(&freed);
+}
+
+static bool is_kept(struct block *block, void *memory)
+{
+    struct keeping keeping = {block, memory, false};
+    return xfs_apply_started() && xfs_may_call_kernel() && !xfs_apply_captures() &&
+           xfs_on_own_stack(keep, &keeping) && keeping.kept;
+}
+
+static bool free_block(void *memory, int *status, bool may_keep)
 {
     struct block *block = find(memory, false);
     uintptr_t start = (uintptr_t)memory;
     if (block == NULL || !atomic_compare_exchange_strong(&block->start, &start, BEING_WRITTEN))
         return false;
-    int saved = errno;
-    *status = xfs_apply_driver()->unlock_pages(memory);
-    bool gone = *status == XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    if (gone || *status == XCU_SUCCESS)
+    *status = XCU_SUCCESS;
+    bool gone = false, kept = may_keep && is_kept(block, memory);
+    if (!kept) {
+        *status = xfs_apply_driver()->unlock_pages(memory);
+        gone = *status == XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    }
+    if (!kept && (gone || *status == XCU_SUCCESS))
         munmap(memory, block->mapped);
     atomic_store(&block->start, gone || *status == XCU_SUCCESS ? 0 : (uintptr_t)memory);
-    errno = saved;
     return !gone;
+}
+
+/* Who takes it out of the table gives it back: it is done once. Memory whose context has ended
+ * unseen (a runtime resets a device by ways of its own) is not the driver's any more: what a
+ * program is told that frees it then, the driver says. */
+bool xfs_locking_free(void *memory, int *status)
+{
+    int saved = errno;
+    bool done = free_block(memory, status, true);
+    if (!done && xfs_locked_pool_has(memory)) {
+        *status = XCU_ERROR_INVALID_VALUE; /* the program has freed it before */
+        done = true;
+    }
+    errno = saved;
+    return done;
 }
 
 bool xfs_locking_unregister(void *memory, int *status)
 {
     *status = XCU_ERROR_INVALID_VALUE;
-    return find(memory, false) != NULL;
+    if (find(memory, false))
+        return true;
+    *status = XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return xfs_locked_pool_has(memory);
 }
 
 bool xfs_locking_register(void *memory, int *status)
 {
     *status = XCU_ERROR_INVALID_VALUE;
     return find(memory, true) != NULL;
+}
+
+bool xfs_locking_drain(void)
+{
+    return xfs_apply_driver() && xfs_locked_pool_drain(NULL);
 }
 
 void xfs_locking_leave(xcu_context context)
@@ -286,6 +380,8 @@ void xfs_locking_leave(xcu_context context)
     for (unsigned i = 0; context && i < count; i++) {
         uintptr_t start = atomic_load(&blocks[i].start);
         if (start > BEING_WRITTEN && blocks[i].context == context)
-            (void)xfs_locking_free((void *)start, &status);
+            (void)free_block((void *)start, &status, false);
     }
+    if (context)
+        (void)xfs_locked_pool_drain(context);
 }

@@ -11,6 +11,9 @@
  * Taken: allocations without flags, of at least 32 MiB, in a process that has one device. All else
  * is the driver's: flags for write-combined, mapped and portable memory too.
  *
+ * What is freed and allocated again and again is kept between (locked_pool.h), and cleared by
+ * threads.
+ *
  * The memory is given back by cuMemFreeHost, and with its context; the calls that a program could
  * make by mistake (registering it, unregistering it) are answered as the driver answers them.
  */
@@ -39,8 +42,14 @@ bool xfs_locking_free(void *memory, int *status);
 bool xfs_locking_unregister(void *memory, int *status);
 bool xfs_locking_register(void *memory, int *status);
 
+/* Another allocation found no memory: gives back what is kept. False: nothing was. */
+bool xfs_locking_drain(void);
+
 /* Before a context ends. */
 void xfs_locking_leave(xcu_context context);
+
+/* Before a fork, and in the parent after it. */
+void xfs_locking_before_fork(void);
 
 /* In a forked child, where CUDA knows nothing of it. */
 void xfs_locking_after_fork(void);

@@ -110,6 +110,11 @@ struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other)
     return pair;
 }
 
+bool xfs_pairs_any(void)
+{
+    return atomic_load(&pair_count) > 0;
+}
+
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side))
 {
     unsigned count = atomic_load(&pair_count);

@@ -1,11 +1,11 @@
 /*
- * Peer access that we enabled between two contexts, and what the program is told that enables or
- * disables it itself: what it would be told if we had not.
+ * Peer access that we enabled between two contexts; calls of the program that enable or disable it
+ * get what they would get if we had not.
  *
  * Access is enabled both ways, as it was measured (docs/probe.md), and tried with memory of our
  * own: there are machines whose GPUs say that they can, and bring other bytes (an IOMMU between
  * them). What the program enabled is never disabled by us. A context that was made later in the
- * place of another is told from it by its number.
+ * place of another is known by its number.
  *
  * A pair belongs to one thread at a time: xfs_pair_take(). The program's own calls take no lock.
  */
@@ -60,6 +60,9 @@ uint64_t xfs_pair_now(void);
 /* The pair of two contexts, taken; NULL: another thread has it, or there are too many. */
 struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other);
 void xfs_pair_give_back(struct xfs_pair *pair);
+
+/* Are there pairs? */
+bool xfs_pairs_any(void);
 
 /* Calls `work` with each pair that has this context, taken; those of other threads are left out. */
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side));

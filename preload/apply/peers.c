@@ -70,7 +70,17 @@ static bool can_reach(int one, int other)
            xfs_apply_driver()->can_access(&back, other, one) == XCU_SUCCESS && back;
 }
 
-/* The pair, taken; a new one is off at once where there can be no access. */
+static bool has_several_devices(void)
+{
+    static atomic_int known;
+    int count = atomic_load_explicit(&known, memory_order_relaxed);
+    if (count == 0 && xfs_apply_driver()->devices(&count) == XCU_SUCCESS)
+        atomic_store_explicit(&known, count, memory_order_relaxed);
+    return count > 1;
+}
+
+/* On the program's stack, which is deep enough for the copy itself.
+ * The pair, taken; a new one is off at once where there can be no access. */
 static struct xfs_pair *find_pair(const struct xfs_peer_copy *copy)
 {
     xcu_context current = NULL;
@@ -181,15 +191,7 @@ static void find_site(struct xfs_peer_copy *copy)
 static void begin(void *argument)
 {
     struct xfs_peer_copy *copy = argument;
-    struct xfs_pair *pair = copy->pair = find_pair(copy);
-    if (pair == NULL)
-        return;
-    pair->copied = xfs_pair_now();
-    if (atomic_load(&pair->phase) == XFS_PAIR_OFF) {
-        xfs_pair_give_back(pair);
-        copy->pair = NULL;
-        return;
-    }
+    struct xfs_pair *pair = copy->pair;
     read_time(pair);
     if (pair->proof.samples[XFS_WAY_AS_ASKED] == 0)
         decide(pair);
@@ -251,9 +253,14 @@ static void end(void *argument)
 void xfs_peers_begin(struct xfs_peer_copy *copy)
 {
     int saved = errno;
-    copy->pair = NULL;
-    if (can_be_done() && !xfs_on_own_stack(begin, copy))
+    struct xfs_pair *pair = can_be_done() && has_several_devices() ? find_pair(copy) : NULL;
+    copy->pair = pair;
+    if (pair)
+        pair->copied = xfs_pair_now();
+    if (pair && (atomic_load(&pair->phase) == XFS_PAIR_OFF || !xfs_on_own_stack(begin, copy))) {
+        xfs_pair_give_back(pair);
         copy->pair = NULL;
+    }
     errno = saved;
 }
 
@@ -290,7 +297,7 @@ static void look(void *argument)
 void xfs_peers_waited(xcu_context context)
 {
     int saved = errno;
-    if (can_be_done() &&
+    if (xfs_pairs_any() && can_be_done() &&
         (context || (xfs_apply_driver()->current(&context) == XCU_SUCCESS && context)))
         (void)xfs_on_own_stack(look, &context);
     errno = saved;

@@ -16,11 +16,13 @@
 #define XFS_ARGUMENTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "preload/intercept/functions.h"
 #include "preload/lookup/layout.h"
+#include "xferscope/cuda_abi.h"
 
 enum xfs_arguments_state {
     XFS_ARGUMENTS_UNDECIDED, /* until the first launch */
@@ -41,6 +43,11 @@ static inline uint32_t xfs_arguments_of(struct xfs_function *function, void **va
         return 0;
     return xfs_arguments_take(function, values, extra);
 }
+
+/* Of a launch that is not captured, whose arguments are known: waits for it, and finds out what it
+ * left unchanged of them, in the order of ARGUMENTS (content/verify.h). */
+uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values, void **extra,
+                              xcu_stream stream, bool per_thread);
 
 /* In a forked child, whose file has no META about arguments yet. */
 void xfs_arguments_after_fork(void);

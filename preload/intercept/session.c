@@ -70,7 +70,6 @@ static void period_changed(void)
 
 static void attach(void *unused)
 {
-    (void)unused;
     if (attached_later)
         xfs_timing_attach();
     set_moving();

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Every program, with its arguments.
 CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
          ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
-         ("gpus",), ("locked",), ("sandboxed", "before"), ("sandboxed", "after"), ("deep",)]
+         ("gpus",), ("locked",), ("locked", "inherited"), ("locked", "threads"), ("sandboxed", "before"), ("sandboxed", "after"), ("deep",)]
 ALL = {"XFERSCOPE_APPLY_TRIALS": "0", "XFERSCOPE_APPLY_LEAST": "1"}
 LINE = re.compile(r"^xferscope apply: staging (H2D|D2H) (.*): (?:([\d.]+) (\w+) of )?(\d+) (?:calls carried out|as)")
 
@@ -183,6 +183,32 @@ class TestPeers(Applied):
         for line in lines:  # its trials, and no more
             self.assertLessEqual(float(re.search(r": ([\d.]+) MiB of", line)[1]), 64, line)
             self.assertIn("lost", line)
+
+
+class TestLocked(Applied):
+    """Page-locked memory that is freed and allocated again: two allocations are registered, the others use their memory."""
+    TWO = {"XFERSCOPE_SIMGPU_FAIL": "cuMemHostRegister_v2:3:2", "XFERSCOPE_APPLY_TRIALS": "0"}
+
+    def done(self, *options, **settings):
+        other = self.applied("locked", options=["--only", "locking", *options], **settings)
+        self.assertEqual((other.returncode, other.stdout.count(b"new memory has 0, copies same")), (0, 14), other.stdout)
+        return sum(float(size) for size in re.findall(r"locking .*: ([\d.]+) MiB of", other.stderr.decode()))
+
+    def test_used_again(self):
+        self.assertGreater(self.done(**self.TWO), 13 * 40)
+
+    def test_bounded(self):
+        self.assertLess(self.done("--memory", "64M", **self.TWO), 3 * 40)
+
+    def test_calls_that_fail(self):
+        for failure in ("cuMemHostUnregister:1:1", "cuCtxSynchronize:1:1", "cuCtxGetId:3:201", "cuPointerGetAttributes:2:1"):
+            with self.subTest(failure):
+                bare = self.alone("locked", "threads")
+                other = self.applied("locked", "threads", options=["--only", "locking"], XFERSCOPE_SIMGPU_FAIL=failure,
+                                     XFERSCOPE_APPLY_TRIALS="0")
+                if "Unregister" not in failure:  # that is what freeing it returns
+                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+                self.assertNotIn(b"wrong 1", other.stdout)
 
 
 class TestFailures(Applied):

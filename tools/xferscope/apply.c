@@ -129,19 +129,6 @@ static const struct option known[] = {
     {NULL, 0, NULL, 0},
 };
 
-static int refuse_option(int option, char **argv)
-{
-    const char *word = argv[optind - 1];
-    char meant[64];
-
-    if (option == ':')
-        return refuse("%s wants a value; xferscope help apply", word);
-    if (optopt && word[1] != '-')
-        return refuse("unknown option -%c; xferscope help apply", optopt);
-    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
-    return refuse("unknown option %s%s; xferscope help apply", word, meant);
-}
-
 /* One option. 0, an exit status, or -1 for --help. */
 static int take_option(int option, char **argv, struct options *options)
 {
@@ -176,7 +163,8 @@ static int take_option(int option, char **argv, struct options *options)
     case 'h':
         return -1;
     default:
-        return refuse_option(option, argv);
+        xfc_refused_option("apply", option, argv, known);
+        return PRELOADED_OWN_ERROR;
     }
 }
 

@@ -159,6 +159,7 @@ enum option_values {
     OPT_TIMING,
     OPT_CONTENT,
     OPT_HOST_ACCESS,
+    OPT_VERIFY,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
     OPT_NO_SUMMARY,
@@ -187,6 +188,7 @@ static const struct option long_options[] = {
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
     {"host-access", no_argument, NULL, OPT_HOST_ACCESS},
+    {"verify", no_argument, NULL, OPT_VERIFY},
     {"delay", required_argument, NULL, OPT_DELAY},
     {"duration", required_argument, NULL, OPT_DURATION},
     {"phase", required_argument, NULL, OPT_PHASE},
@@ -199,20 +201,6 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
-
-/* ':': its value is missing; else it is none of `known`. */
-static int refuse_option(int option, char **argv, const struct option *known)
-{
-    const char *word = argv[optind - 1];
-    char meant[64];
-
-    if (option == ':')
-        return record_own_error("%s wants a value; xferscope help %s", word, speaker);
-    if (optopt && word[1] != '-')
-        return record_own_error("unknown option -%c; xferscope help %s", optopt, speaker);
-    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
-    return record_own_error("unknown option %s%s; xferscope help %s", word, meant, speaker);
-}
 
 /* What an option without a value sets; NULL: it has one. */
 static bool *flag_of(int option, struct record_options *options)
@@ -230,6 +218,8 @@ static bool *flag_of(int option, struct record_options *options)
         return &options->no_managed;
     case OPT_HOST_ACCESS:
         return &options->host_access;
+    case OPT_VERIFY:
+        return &options->verify;
     case OPT_NO_SUMMARY:
         return &options->no_summary;
     case 'q':
@@ -289,7 +279,8 @@ static int take_option(int option, char **argv, const struct option *known,
     case 'h':
         return -1;
     default:
-        return refuse_option(option, argv, known);
+        xfc_refused_option(speaker, option, argv, known);
+        return RECORD_OWN_ERROR;
     }
 }
 
@@ -412,6 +403,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_CONTENT", options->content};
     if (options->host_access)
         settings[count++] = (struct child_setting){"XFERSCOPE_HOST_ACCESS", "1"};
+    if (options->verify)
+        settings[count++] = (struct child_setting){"XFERSCOPE_VERIFY", "1"};
     if (options->no_kernels)
         settings[count++] = (struct child_setting){"XFERSCOPE_KERNELS", "0"};
     if (options->no_managed)

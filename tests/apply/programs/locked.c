@@ -1,9 +1,11 @@
 /*
  * Large page-locked allocations: what CUDA says of the memory, what it holds, what wrong calls
  * about it return, and copies of it; given back by the program, and with the context. With `fork`,
- * whether a child shares it.
+ * whether a child shares it; with `inherited`, whether what the child has stays as it was when the
+ * parent frees the memory and allocates as much again; with `threads`, allocations of many at once.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +80,73 @@ static int forked(void)
     return 0;
 }
 
+static char *allocate(void)
+{
+    char *memory;
+    MUST(cudaMallocHost((void **)&memory, BYTES));
+    return memory;
+}
+
+static int inherited(void)
+{
+    int ready[2];
+    char byte = 0;
+    for (int i = 0; i < 3; i++)
+        MUST(cudaFreeHost(allocate()));
+    char *memory = allocate();
+    memset(memory, 1, BYTES);
+    if (pipe(ready) != 0)
+        return 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (read(ready[0], &byte, 1) != 1)
+            _exit(2);
+        for (size_t i = 0; i < BYTES; i++)
+            if (memory[i] != 1)
+                _exit(1);
+        _exit(0);
+    }
+    MUST(cudaFreeHost(memory));
+    memory = allocate();
+    memset(memory, 2, BYTES);
+    int status = -1;
+    if (write(ready[1], &byte, 1) != 1)
+        return 1;
+    waitpid(pid, &status, 0);
+    printf("the child's memory %s\n", status == 0 ? "is as it was" : "has changed");
+    MUST(cudaFreeHost(memory));
+    return 0;
+}
+
+static int wrong;
+
+static void *allocate_often(void *number)
+{
+    for (int i = 0; i < 8; i++) {
+        char *memory = allocate();
+        for (size_t at = 0; at < BYTES; at += 509)
+            if (memory[at] != 0)
+                __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+        memset(memory, (int)(uintptr_t)number, BYTES);
+        for (size_t at = 0; at < BYTES; at += 509)
+            if (memory[at] != (char)(uintptr_t)number)
+                __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+        MUST(cudaFreeHost(memory));
+    }
+    return NULL;
+}
+
+static int threads_allocate(void)
+{
+    pthread_t made[4];
+    for (uintptr_t i = 0; i < 4; i++)
+        pthread_create(&made[i], NULL, allocate_often, (void *)(i + 1));
+    for (int i = 0; i < 4; i++)
+        pthread_join(made[i], NULL);
+    printf("wrong %d\n", wrong);
+    return 0;
+}
+
 /* By a function of the driver's that nobody intercepts, as a runtime may have it. */
 static void reset_by_driver(void *driver)
 {
@@ -98,6 +167,10 @@ int main(int argc, char **argv)
     MUST(cudaMalloc(&device, BYTES));
     if (argc > 1 && strcmp(argv[1], "fork") == 0)
         return forked();
+    if (argc > 1 && strcmp(argv[1], "inherited") == 0)
+        return inherited();
+    if (argc > 1 && strcmp(argv[1], "threads") == 0)
+        return threads_allocate();
     for (int i = 0; i < 14; i++) {
         MUST(i & 1 ? cudaMallocHost((void **)&memory, BYTES)
                    : cudaHostAlloc((void **)&memory, BYTES, 0));

@@ -186,7 +186,7 @@ ROWS = [
     M("prefetch-batch-one-way", "preload/intercept/describe_memory.c",
       "    return xfs_location_place(batch->where[*at]);",
       "    return xfs_location_place(batch->where[0]);",
-      "what a batch prefetches to the host is told to go to the device",
+      "what a batch prefetches to the host is recorded as going to the device",
       "preload.memory"),
     M("prefetch-batch-one-range", "preload/intercept/hook.c",
       """        if (f->event.kind == XFT_EVENT_PREFETCH && f->event.count > 1)

@@ -1,8 +1,8 @@
 /*
- * Holds the one trace of a run against what the program told (told.h): every call that had
- * returned is there once, in order, whole; at most one a thread that had not.
+ * Compares the one trace of a run with the program's log (call_log.h). Every call that had returned
+ * is there once, in order, whole; of calls that had not returned, at most one per thread.
  *
- * usage: check_told RUN TOLD-FILE exact | killed | ended | lossy
+ * usage: check_log RUN LOG exact | killed | ended | lossy
  * exact   nothing else is there and nothing is lost
  * killed  nothing is lost
  * ended   by exit while threads went on: what they did after the end is counted as lost
@@ -23,10 +23,10 @@
 
 #include "tests/record/decode.h"
 #include "preload/format/segments.h"
-#include "tests/unbreakable/told.h"
+#include "tests/unbreakable/call_log.h"
 
-static struct told told;
-static uint64_t found[TOLD_THREADS], found_handled, found_buffers;
+static struct call_log calls;
+static uint64_t found[LOG_THREADS], found_handled, found_buffers;
 static bool lossy;
 
 static void wrong(const char *what, unsigned long long a, unsigned long long b)
@@ -35,11 +35,11 @@ static void wrong(const char *what, unsigned long long a, unsigned long long b)
     exit(1);
 }
 
-static void read_told(const char *path)
+static void read_log(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    if (!file || fread(&told, sizeof told, 1, file) != 1)
-        wrong("cannot read the told file", 0, 0);
+    if (!file || fread(&calls, sizeof calls, 1, file) != 1)
+        wrong("cannot read the log", 0, 0);
     fclose(file);
 }
 
@@ -59,8 +59,8 @@ static void find_trace(const char *run, char *path, size_t bytes)
 
 static int thread_of(uint64_t buffer)
 {
-    for (int i = 0; i < TOLD_THREADS; i++)
-        if (told.buffer[i] == buffer)
+    for (int i = 0; i < LOG_THREADS; i++)
+        if (calls.buffer[i] == buffer)
             return i;
     return -1;
 }
@@ -97,7 +97,7 @@ static void count_copies(const struct decoded *trace)
             found_buffers++;
         if (event->kind != XFT_EVENT_TRANSFER)
             continue;
-        if (event->dst == TOLD_HANDLER) {
+        if (event->dst == LOG_HANDLER) {
             found_handled++;
             continue;
         }
@@ -105,7 +105,7 @@ static void count_copies(const struct decoded *trace)
         if (thread < 0)
             wrong("a copy to no thread's buffer", event->dst, i);
         bool next =
-            lossy ? event->bytes - 1 < TOLD_SIZES : event->bytes == told_size(found[thread]);
+            lossy ? event->bytes - 1 < LOG_SIZES : event->bytes == logged_bytes(found[thread]);
         if (!next || event->width != event->bytes || event->direction != XFT_DIR_H2D ||
             event->status != 0 || event->end_ns < event->start_ns)
             wrong("a copy that is not the thread's next", (unsigned)thread, found[thread]);
@@ -118,12 +118,12 @@ enum { OF_ITSELF = 4 }; /* of a thread, at most */
 static uint64_t check_threads(bool exact, uint64_t lost)
 {
     uint64_t all = 0, missing = 0, buffers = 0;
-    for (unsigned i = 0; i < TOLD_THREADS; i++) {
-        if (found[i] > told.returned[i] + !exact)
+    for (unsigned i = 0; i < LOG_THREADS; i++) {
+        if (found[i] > calls.returned[i] + !exact)
             wrong("a thread has copies that it did not make", i, found[i]);
-        missing += found[i] < told.returned[i] ? told.returned[i] - found[i] : 0;
+        missing += found[i] < calls.returned[i] ? calls.returned[i] - found[i] : 0;
         all += found[i];
-        buffers += told.buffer[i] != 0;
+        buffers += calls.buffer[i] != 0;
     }
     if (missing > lost)
         wrong("copies are missing and not counted", missing, lost);
@@ -139,10 +139,10 @@ int main(int argc, char **argv)
 {
     char path[4096];
     if (argc != 4)
-        wrong("usage: check_told RUN TOLD-FILE exact|killed|ended|lossy", 0, 0);
+        wrong("usage: check_log RUN LOG exact|killed|ended|lossy", 0, 0);
     lossy = strcmp(argv[3], "lossy") == 0;
     bool exact = strcmp(argv[3], "exact") == 0, ended = strcmp(argv[3], "ended") == 0;
-    read_told(argv[2]);
+    read_log(argv[2]);
     find_trace(argv[1], path, sizeof path);
     struct decoded *trace = decode_file(path);
     if (!trace)
@@ -155,10 +155,10 @@ int main(int argc, char **argv)
     if (!lossy && (trace->header.state == XFT_STATE_CLOSED) != (exact || ended))
         wrong("the trace's state", trace->header.state, 0);
     count_copies(trace);
-    if (found_handled > told.handled)
-        wrong("copies by a signal handler that it did not make", found_handled, told.handled);
-    if (ended && found[0] != told.returned[0])
-        wrong("the thread that ended the process lacks copies", found[0], told.returned[0]);
+    if (found_handled > calls.handled)
+        wrong("copies by a signal handler that it did not make", found_handled, calls.handled);
+    if (ended && found[0] != calls.returned[0])
+        wrong("the thread that ended the process lacks copies", found[0], calls.returned[0]);
     printf("%llu\n", (unsigned long long)check_threads(exact, trace->header.events_lost +
                                                                   trace->header.calls_after_end));
     decode_free(trace);

@@ -1,8 +1,8 @@
 /*
  * What overlap_models found out, as text and as JSON.
  */
-#ifndef XFERSCOPE_GPU_OVERLAP_MODELS_TOLD_H
-#define XFERSCOPE_GPU_OVERLAP_MODELS_TOLD_H
+#ifndef XFERSCOPE_GPU_OVERLAP_MODELS_PRINT_H
+#define XFERSCOPE_GPU_OVERLAP_MODELS_PRINT_H
 
 #include <cmath>
 #include <cstdio>
