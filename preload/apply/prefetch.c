@@ -113,8 +113,8 @@ static uint64_t bytes_of(const struct turn *turn)
 static bool has_room(const struct turn *turn)
 {
     size_t left = 0, total = 0;
-    return xfs_apply_driver()->left(&left, &total) == XCU_SUCCESS && left >= total / PART_FREE &&
-           left - total / PART_FREE >= bytes_of(turn);
+    return xfs_apply_driver()->left(&left, &total) == XCU_SUCCESS &&
+           left >= bytes_of(turn) + total / PART_FREE;
 }
 
 /* False: not all of it. */

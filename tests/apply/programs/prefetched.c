@@ -268,7 +268,7 @@ static void reset(int round)
 static void *launches(void *data)
 {
     MUST(cudaFree(NULL)); /* makes the context current */
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < ROUNDS / 2; i++) {
         write_all(data, i);
         MUST(launch(data, COUNT, NULL));
         MUST(cudaDeviceSynchronize());
@@ -276,19 +276,23 @@ static void *launches(void *data)
     return NULL;
 }
 
+/* One after the other, then at the same time. */
 static void two_threads(int round)
 {
     pthread_t thread;
     unsigned *other;
-    if (round > 0)
+    if (round > 1)
         return;
     other = allocate(BYTES);
+    if (round == 0)
+        launches(memory);
     if (pthread_create(&thread, NULL, launches, other) != 0)
         exit(1);
-    launches(memory);
+    if (round == 1)
+        launches(memory);
     pthread_join(thread, NULL);
-    show(0, memory, COUNT);
-    show(1, other, COUNT);
+    show(round, memory, COUNT);
+    show(round, other, COUNT);
 }
 
 static void two_gpus(int round)
