@@ -27,14 +27,31 @@ set(XFERSCOPE_PLAIN_TESTS
     "^page\\.|^analyzer-page_build$")
 list(JOIN XFERSCOPE_PLAIN_TESTS "|" XFERSCOPE_PLAIN_TESTS)
 
-# Tests that take long, in s: ctest begins with them, so that none of them is alone at the end.
-set(XFERSCOPE_COSTS
-    "page\\.chromium=30" "page\\.fuzz=30" "unbreakable\\.places=27" "install\\.(release|debian)=20"
-    "bench\\.instructions=60" "unbreakable\\.(sandboxes|corpus_read|threads|versions|ends)=15" "unbreakable\\.family=25"
-    "probe\\.(profiles|described|coverage|families)=10" "pairs\\.(programs|random)=10"
-    "apply\\.(all|beside|failures|lazy|same|trials)=25" "apply\\.(bounds|command)=8"
-    "analyzer-(commands|replay-.*|page_build)=8" "analyzer-hostile_input=3" "export\\.(command|timeline)=7" "net\\.(ranks|hosts|messages)=25" "unbreakable\\.=6" "e2e\\.(run|walks)=15" "e2e\\.=4"
-    "record\\.(life|guarded|bus)=4" "record\\.python=3" "probe\\.recover=4" "simgpu\\.probe=4")
+# Tests that start ranks with mpirun: one at a time, since ranks that wait do so in a loop, and take the processor
+# from each other. The locked ones follow each other, so all of them are at the top of the costs.
+set(XFERSCOPE_RANKS_TESTS "^net\\.(ranks|team|messages)$|^e2e\\.walks$")
+
+# Tests that take long, in s on idle processors: ctest begins with them, so that none of them is alone at the end.
+# The first pattern counts. With sanitizers others take long.
+if(XFERSCOPE_SANITIZE)
+  set(XFERSCOPE_COSTS
+      "net\\.ranks=51" "net\\.team=50" "export\\.sums=40" "e2e\\.budget=40" "unbreakable\\.(places|sandboxes)=30"
+      "probe\\.profiles=30" "e2e\\.(run|cost)=25" "unbreakable\\.(ends|family)=20"
+      "analyzer-(html|goldens|replay-.*|report_screen|view|commands)=18" "apply\\.plan=15"
+      "export\\.(timeline|lines|sqlite)=15" "e2e\\.(ranks|programs|periods|summary)=12" "unbreakable\\.=8"
+      "probe\\.(described|records|command)=8" "analyzer-(hostile_input|compare|replay)=8" "e2e\\.=5"
+      "record\\.(life|guarded|bus)=5" "record\\.python=5" "export\\.=4" "probe\\.recover=4")
+else()
+  set(XFERSCOPE_COSTS
+      "net\\.ranks=54" "net\\.(team|messages)=53" "e2e\\.walks=52" "page\\.chromium=40" "page\\.fuzz=30"
+      "install\\.(release|debian)=35" "unbreakable\\.places=30" "e2e\\.(budget|run)=25" "net\\.hosts=25"
+      "bench\\.instructions=20" "pairs\\.random=20" "unbreakable\\.(sandboxes|family)=15"
+      "unbreakable\\.(corpus_read|threads|versions|ends)=10" "probe\\.(profiles|described|coverage|families)=12"
+      "pairs\\.programs=12" "apply\\.(all|failures|lazy|same|beside|trials)=12" "apply\\.(bounds|command|plan)=6"
+      "analyzer-(commands|html|whatif_sample_test|page_build|replay-.*)=8" "bench\\.scale=8"
+      "export\\.(command|timeline|sums)=7" "unbreakable\\.=6" "e2e\\.=4" "record\\.(life|guarded|bus)=4"
+      "analyzer-hostile_input=3" "record\\.python=3" "probe\\.recover=5" "simgpu\\.probe=5")
+endif()
 
 # What recording a program on the simulated GPU takes.
 set(XFERSCOPE_RECORDER xferscope_command xferscope xferscope_symbols simgpu_cuda simgpu_cudart)
@@ -94,6 +111,9 @@ function(xferscope_add_test)
   endif()
   if(ARG_NAME MATCHES "${XFERSCOPE_PLAIN_TESTS}")
     set_property(TEST ${ARG_NAME} APPEND PROPERTY LABELS plain)
+  endif()
+  if(ARG_NAME MATCHES "${XFERSCOPE_RANKS_TESTS}")
+    set_property(TEST ${ARG_NAME} PROPERTY RESOURCE_LOCK ranks)
   endif()
   foreach(cost IN LISTS XFERSCOPE_COSTS)
     string(REGEX REPLACE "^(.*)=([0-9]+)$" "\\1;\\2" cost "${cost}")

@@ -41,9 +41,10 @@ def missing():
 
 
 class Tree:
-    """A system of a release (`bookworm`) with these packages; removed at the end of the test class."""
+    """A system of a release (`bookworm`) with these packages; removed at the end of the test class. One in which
+    programs run and nothing is installed is `unpacked`: only these packages and what they depend on, no dpkg."""
 
-    def __init__(self, test_class, suite, packages=()):
+    def __init__(self, test_class, suite, packages=(), unpacked=False):
         reason = missing()
         if reason:
             raise unittest.SkipTest(reason)
@@ -53,7 +54,8 @@ class Tree:
         options = base / "apt.conf"
         settings = run(["apt-config", "dump", "Acquire"]).stdout.decode().splitlines()
         options.write_text("\n".join(line for line in settings if not line.endswith('"";')) + "\n")
-        done = run(["mmdebstrap", "--quiet", "--mode=root", "--variant=essential", f"--aptopt={options}",
+        done = run(["mmdebstrap", "--quiet", "--mode=root",
+                    f"--variant={'extract' if unpacked else 'essential'}", f"--aptopt={options}",
                     *([f"--include={','.join(packages)}"] if packages else []), suite, self.root,
                     f"deb {mirror()} {suite} main"])
         if done.returncode != 0:
