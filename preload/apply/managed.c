@@ -49,8 +49,8 @@ static uint64_t buffer_at(xcu_deviceptr address, size_t bytes)
     unsigned is_managed = 0;
     int which[] = {XCU_PTR_RANGE_START, XCU_PTR_RANGE_SIZE, XCU_PTR_BUFFER_ID, XCU_PTR_IS_MANAGED};
     void *values[] = {&start, &size, &buffer, &is_managed};
-    bool told = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
-    return told && is_managed && start == address && size >= bytes ? buffer : 0;
+    bool known = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
+    return known && is_managed && start == address && size >= bytes ? buffer : 0;
 }
 
 bool xfs_managed_is_there(const struct xfs_managed *managed)

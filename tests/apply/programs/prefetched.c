@@ -4,7 +4,8 @@
  * round; alone and with the plan it must be the same. Says on standard error what the simulated
  * clock shows. The planned site is in allocate().
  *
- * The simulated GPU is told what the host touches; what the kernel does is done by its twin.
+ * The program tells the simulated GPU what the host touches; its twin does what the kernel would
+ * do.
  */
 #include <pthread.h>
 #include <string.h>
