@@ -329,10 +329,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_file(&options->plan, value, "--plan lacks a file name");
     case GATE_WRITE:
         return set_file(&options->gate_write, value, "--gate-write lacks a file name");
-    case ':':
-        return wrong("an option lacks its value", NULL);
     default:
-        return wrong("unknown option", NULL);
+        return 0;
     }
 }
 
@@ -397,7 +395,7 @@ static int check(const struct xfa_analyze_options *options)
     return 0;
 }
 
-/* A page needs a file: half a megabyte of HTML on a terminal helps nobody. */
+/* A page needs a file: half a megabyte of HTML is of no use on a terminal. */
 static int check_page(const struct xfa_analyze_options *options)
 {
     bool page = options->format == &xfa_format_html;
@@ -525,7 +523,7 @@ static int check_all(struct xfa_analyze_options *options)
     if (check(options) != 0 || check_compare(options) != 0 || check_page(options) != 0 ||
         check_output(options) != 0)
         return -1;
-    /* Who asks for rows or their order wants to see them. */
+    /* An option about rows or their order shows them. */
     options->full = options->full || options->sorted || options->view.top != TOP_OF_FORMAT;
     if (options->view.top == TOP_OF_FORMAT)
         options->view.top = options->per_transfer ? 0 : options->format->rows;
@@ -546,8 +544,8 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
     while ((option = getopt_long(argc, argv, "-:p:f:o:n:s:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?' && optind > 0 && optind <= argc)
-            return xfc_unknown_option("analyze", argv[optind - 1], longs);
+        if (option == '?' || option == ':')
+            return xfc_refused_option("analyze", option, argv, longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

@@ -18,7 +18,7 @@ struct xfa_progress {
     size_t files, begun;        /* files: of the run; begun: opened so far */
     uint64_t bytes, done;       /* bytes: of all files; done: of the files before this one */
     uint64_t file_bytes;        /* of this one */
-    struct xfa_watch watch;     /* to be handed to the analysis */
+    struct xfa_watch watch;     /* for the analysis */
 };
 
 /* paths: runs' directories, trace files. */
@@ -29,7 +29,7 @@ void xfa_progress_begin(struct xfa_progress *progress, FILE *out, const char *co
 void xfa_progress_replay(struct xfa_progress *progress, size_t done, size_t count, double seconds,
                          double limit_s);
 
-/* Erases the line. Call it before anything else is written, and at the end. */
+/* Erases the line. To be called before anything else is written, and at the end. */
 void xfa_progress_clear(struct xfa_progress *progress);
 
 /* ---- the parts, for tests -------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include "analyzer/analyze_options.h"
 #include "analyzer/pass/machine_profile.h"
 
-/* Is the work shared out at all? What is done otherwise (--replay, --per-transfer, --compare,
- * --gate) one process does, rank 0. */
+/* Whether the work is divided at all. With --replay, --per-transfer, --compare and --gate rank 0
+ * alone does it. */
 bool xfa_is_shared(const struct xfa_analyze_options *options);
 
 /* Has every member read the same: files, events, classes, machine profile? The analysis is

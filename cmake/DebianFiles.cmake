@@ -1,4 +1,4 @@
-# Run by cpack before it builds the package: what Debian wants there instead of, or besides, what is
+# Run by cpack before it builds the package: what Debian wants there instead of, or in addition to, what is
 # installed anywhere. Copyright, changelog, and why lintian need not warn.
 set(doc "${CPACK_TEMPORARY_DIRECTORY}/usr/share/doc/xferscope")
 set(maintainer "${CPACK_PACKAGE_CONTACT}")
@@ -28,7 +28,7 @@ execute_process(COMMAND env LC_ALL=C date --utc --rfc-email --date "${date}" OUT
                 COMMAND_ERROR_IS_FATAL ANY)
 file(WRITE "${doc}/changelog" "xferscope (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
 
-  * What is new is told by CHANGES.md.
+  * CHANGES.md lists what is new.
 
  -- ${maintainer}  ${date}
 ")

@@ -1,4 +1,4 @@
-# The Debian package: `cpack -G DEB` in the build folder. What it depends on is told by
+# The Debian package: `cpack -G DEB` in the build folder. Its dependencies come from
 # dpkg-shlibdeps; CUDA is not among it, since driver and runtime are the program's.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME xferscope)

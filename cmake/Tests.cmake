@@ -90,7 +90,7 @@ function(xferscope_add_asan_runtime name_of_list)
 endfunction()
 
 # add_test(NAME ... COMMAND ...), of a test that needs what its command names: its program, and each
-# $<TARGET_FILE:...> and $<TARGET_FILE_DIR:...>. No argument may be empty. What else it needs is told to xferscope_test_needs().
+# $<TARGET_FILE:...> and $<TARGET_FILE_DIR:...>. No argument may be empty. xferscope_test_needs() names what else it needs.
 function(xferscope_add_test)
   cmake_parse_arguments(ARG "" "NAME" "COMMAND" ${ARGN})
   add_test(${ARGN})

@@ -79,23 +79,29 @@ const char *xfc_did_you_mean(char *text, size_t bytes, const char *dashes, const
     return text;
 }
 
-static int say_wrong(const char *command, const char *what, const char *word, const char *dashes,
-                     const char *nearest)
+int xfc_wrong_word(const char *command, const char *what, const char *word, const char *nearest)
 {
     char meant[64];
 
     xfc_print(stderr, "xferscope %s: %s: %s%s; see xferscope %s --help\n", command, what, word,
-              xfc_did_you_mean(meant, sizeof meant, dashes, nearest), command);
+              xfc_did_you_mean(meant, sizeof meant, "", nearest), command);
     return -1;
 }
 
-int xfc_wrong_word(const char *command, const char *what, const char *word, const char *nearest)
+int xfc_refused_option(const char *command, int option, char **argv, const struct option *options)
 {
-    return say_wrong(command, what, word, "", nearest);
-}
+    const char *word = argv[optind > 0 ? optind - 1 : 0];
+    char letter[] = {'-', (char)optopt, '\0'}, meant[64];
 
-int xfc_unknown_option(const char *command, const char *argument, const struct option *options)
-{
-    return say_wrong(command, "unknown option", argument, "--",
-                     xfc_nearest_option(argument, options));
+    if (optopt && word[1] != '-')
+        word = letter;
+    if (option == ':')
+        xfc_print(stderr, "xferscope %s: %s lacks its value; see xferscope %s --help\n", command,
+                  word, command);
+    else
+        xfc_print(stderr, "xferscope %s: unknown option: %s%s; see xferscope %s --help\n", command,
+                  word,
+                  xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, options)),
+                  command);
+    return -1;
 }

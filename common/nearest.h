@@ -20,10 +20,11 @@ const char *xfc_nearest_option(const char *argument, const struct option *option
  * stands before the word. Returns text. */
 const char *xfc_did_you_mean(char *text, size_t bytes, const char *dashes, const char *nearest);
 
-/* Both write one line to standard error, and return -1: "xferscope COMMAND: no such format: jsno;
- * did you mean json?; see xferscope COMMAND --help". `nearest` may be NULL; `argument` is what
- * getopt_long() refused. */
+/* Both write one line to standard error, and return -1. "xferscope COMMAND: no such format: jsno;
+ * did you mean json?; see xferscope COMMAND --help": `nearest` may be NULL. */
 int xfc_wrong_word(const char *command, const char *what, const char *word, const char *nearest);
-int xfc_unknown_option(const char *command, const char *argument, const struct option *options);
+/* What getopt_long() returned: '?' for an unknown option, ':' for one whose value is missing. To be
+ * called before the next one is asked for. `options` as it got them. */
+int xfc_refused_option(const char *command, int option, char **argv, const struct option *options);
 
 #endif

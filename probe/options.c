@@ -66,19 +66,6 @@ static int wrong_format(const char *word)
     return XFP_PROBE_USAGE;
 }
 
-/* option: '?' or ':', as getopt_long() returned it. */
-static int wrong_option(int option, const char *argument, const struct option *options)
-{
-    char meant[64];
-
-    if (option == ':')
-        return usage_error(argument, "needs a value");
-    xfc_did_you_mean(meant, sizeof(meant), "--", xfc_nearest_option(argument, options));
-    xfc_print(stderr, "xferscope probe: unknown option: %s%s (see xferscope probe --help)\n",
-              argument, meant);
-    return XFP_PROBE_USAGE;
-}
-
 /* "64", "32K", "256M", "1G". */
 static bool parse_bytes(const char *text, const char **end, uint64_t *bytes)
 {
@@ -325,8 +312,9 @@ int xfp_parse_options(struct xfp_command *c, int argc, char **argv)
     optind = 0; /* begin anew: getopt has parsed the main command line */
     opterr = 0;
     while (!bad && (option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
-        bad = option == '?' || option == ':' ? wrong_option(option, argv[optind - 1], options)
-                                             : take_option(c, option, optarg);
+        bad = option != '?' && option != ':' ? take_option(c, option, optarg)
+              : xfc_refused_option("probe", option, argv, options) < 0 ? XFP_PROBE_USAGE
+                                                                       : 0;
     if (!bad && c->first)
         c->second = optind < argc ? argv[optind++] : NULL;
     if (!bad && optind < argc)

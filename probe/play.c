@@ -6,7 +6,7 @@
 #include "probe/device/launch.h"
 #include "probe/interrupt.h"
 #include "probe/machine/machine_host.h"
-#include "probe/play/run.h"
+#include "probe/play/stage.h"
 #include "probe/session.h"
 
 struct xfp_play {
@@ -65,7 +65,6 @@ const struct xfp_profile *xfp_play_machine(const struct xfp_play *play)
 
 bool xfp_play_stopped(const struct xfp_play *play)
 {
-    (void)play;
     return xfp_interrupted();
 }
 

@@ -81,8 +81,8 @@ static void complain(struct xfp_session *s, const char *name, const char *why, c
     xfp_warn(&s->sys, "%s: %s", name, why);
 }
 
-/* A benchmark that does not apply is no failure, and no warning about other figures. A quick look
- * at everything does not go into what there is not. */
+/* A benchmark that does not apply is no failure, and no warning about other figures. With --quick
+ * it is named only if it was asked for. */
 static void say_absent(const struct xfp_session *s, const char *name, char *last)
 {
     bool asked = !s->options->quick || s->options->filter;

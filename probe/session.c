@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "common/grow.h"
 #include "probe/device/buffer.h"
 #include "probe/machine/machine.h"
 #include "probe/machine/machine_host.h"
@@ -13,17 +14,14 @@
 void xfp_session_warn(void *session, const char *line)
 {
     struct xfp_profile *p = ((struct xfp_session *)session)->profile;
-    char **warnings;
 
     for (size_t i = 0; i < p->warning_count; i++)
         if (!strcmp(p->warnings[i], line))
             return;
-    warnings = realloc(p->warnings, (p->warning_count + 1) * sizeof(*warnings));
-    if (!warnings)
+    if (!xfc_resize(&p->warnings, p->warning_count + 1, sizeof(*p->warnings)))
         return;
-    p->warnings = warnings;
-    warnings[p->warning_count] = strdup(line);
-    p->warning_count += warnings[p->warning_count] != NULL;
+    p->warnings[p->warning_count] = strdup(line);
+    p->warning_count += p->warnings[p->warning_count] != NULL;
 }
 
 static char *now_text(void)

@@ -79,7 +79,7 @@ int xfs_elf_open(const char *path, struct stat *info)
 
 struct identity {
     const unsigned char *build_id;
-    int build_id_bytes; /* 0: the sum tells */
+    int build_id_bytes; /* 0: the checksum decides */
     uint32_t crc;
 };
 

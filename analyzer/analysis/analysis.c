@@ -237,6 +237,16 @@ static void sum_rows(struct xfa_analysis *analysis)
     }
 }
 
+static void sum_folded(struct xfa_analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->classes.classes.count; i++) {
+        unsigned fold = xfa_class_at(&analysis->classes, i)->key.fold;
+        uint64_t transfers = xfa_rows_class(&analysis->of_classes, (uint32_t)i)->transfers;
+        analysis->without_gpu += fold == XFA_WITHOUT_GPU ? transfers : 0;
+        analysis->without_site += fold == XFA_WITHOUT_SITE ? transfers : 0;
+    }
+}
+
 static void note_mixed(struct xfa_analysis *analysis)
 {
     char *names;
@@ -274,6 +284,7 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
     for (size_t i = 0; i < run->process_count; i++)
         analysis->transfers[i] = xfa_pass_transfers(analysis->pass, (uint32_t)i);
     sum_rows(analysis);
+    sum_folded(analysis);
     xfa_messages_match(&analysis->matched, &analysis->messages, &analysis->achievable);
     analysis->simulated =
         run->simulated || (analysis->profile && analysis->profile->machine.simulated);

@@ -59,6 +59,8 @@ struct xfa_analysis {
                              XFA_COPIED_GPUS; 0: none, or no profile */
     struct xfa_sum directions[XFT_DIRECTION_COUNT]; /* over all rows; no times */
     struct xfa_sum runtime, driver;                 /* seen at this level; no times */
+    uint64_t without_gpu, without_site; /* transfers that were too many kinds to tell these
+                                           (class.h) */
     struct xfa_rows of_classes;
     struct xfa_phases phases;
     struct xfa_managed managed;

@@ -218,7 +218,6 @@ static int make_named(struct xfa_replacement *r, int (*make)(const char *name, i
 
 static int create(const char *name, int unnamed)
 {
-    (void)unnamed;
     return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
@@ -293,14 +292,14 @@ static int finish_stream(struct xfa_replacement *r)
 {
     int fd = fileno(r->stream);
     bool bad = ferror(r->stream) != 0;
-    int told = bad && errno ? errno : EIO; /* the caller's, of an earlier write */
+    int failure = bad && errno ? errno : EIO; /* the caller's, of an earlier write */
     clearerr(r->stream);
     errno = 0;
     bad = fflush(r->stream) != 0 || bad;
     if (bad && !errno && r->target) /* errno of an earlier write is lost: once more */
         (void)!write(fd, "", 1);
     if (bad)
-        return errno ? errno : told;
+        return errno ? errno : failure;
     if (!r->target)
         return 0;
     if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)

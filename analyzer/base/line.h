@@ -1,5 +1,5 @@
 /*
- * Lines of an output that has one per event: their text is put together here and handed to the
+ * Lines of an output that has one per event: their text is put together here and given to the
  * stream as one. Numbers come out as printf writes them, byte for byte, in a fifth of the time:
  * most of such an output is digits.
  *

@@ -1,11 +1,11 @@
 /*
  * A team: processes of ours that analyze one run together, on one machine or on several. This is
- * the manual of how what they found is merged.
+ * the manual of how their results are merged.
  *
  * All members do the same steps in the same order, as if each were alone: each opens all files of
  * the run and sums them up, so that whatever is decided from sums (classes, findings, which ways
- * are played) is decided alike everywhere. What costs the most and is done for each process of the
- * run by itself is shared out: a process has one member that does it (run.h,
+ * are played) is decided alike everywhere. The most expensive work, which is done for each process
+ * of the run by itself, is divided among the members: one member does it for each process (run.h,
  * xfa_process_is_mine()).
  *
  * What is merged is not sums but parts: what came of one process, whole (whatif/tally.h). Members
@@ -13,9 +13,9 @@
  * One process alone does just that with its own parts. So the order of additions does not depend
  * on who did what, and the results are the same to the bit.
  *
- * Rules for who merges:
- *   - an exchange is a step of all: nobody may come to it, or pass it by, for a reason that others
- *     do not have. What only one member knows (a file that cannot be read, no memory left for ops)
+ * Rules for code that merges:
+ *   - an exchange is a step of all members: whether it is reached may not depend on what only some
+ *     of them know. What only one member knows (a file that cannot be read, no memory left for ops)
  *     goes into its parcel, and decides for all.
  *   - a parcel says in front which step it is of: xfa_team_exchange() ends the team when members
  *     are at different ones.
@@ -81,7 +81,8 @@ static inline uint32_t xfa_team_count(const struct xfa_team *team)
     return team ? team->count : 1;
 }
 
-/* Is it so for any member? For all? Sums of all, without a team as given. Each is an exchange. */
+/* Whether it is so for any member, for all members; sums over all members (without a team: as
+ * given). Each is an exchange. */
 bool xfa_team_any(struct xfa_team *team, bool mine);
 bool xfa_team_all(struct xfa_team *team, bool mine);
 uint64_t xfa_team_sum(struct xfa_team *team, uint64_t mine);

@@ -12,7 +12,8 @@
  * off, by its trace alone): a change counts when the bounds of all runs of one side are apart from
  * those of all runs of the other.
  *
- * Figures are ns or anything else that is not negative; NAN = not known, and the run is left out.
+ * Figures are ns, or other values that are not negative; a run whose figure is not known (NAN) is
+ * left out.
  */
 #ifndef XFA_STATISTICS_H
 #define XFA_STATISTICS_H

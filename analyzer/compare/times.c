@@ -17,7 +17,6 @@
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_times *times = self;
-    (void)process;
     times->first_ns = times->last_ns = 0;
     return WORK | WAITS | XFA_KIND(XFT_EVENT_KERNEL);
 }
@@ -82,7 +81,6 @@ static void take_transfer(void *self, const struct xfa_event *event)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_times *times = self;
-    (void)process;
     if (times->last_ns > times->first_ns)
         times->span_ns += (double)(times->last_ns - times->first_ns);
 }
@@ -136,19 +134,18 @@ static void add_cell(struct xfa_bounds *bounds, const struct xfa_size_times *cel
 struct xfa_bounds *xfa_times_bounds(const struct xfa_times *times, size_t row_count)
 {
     struct xfa_bounds *bounds = xfa_alloc((row_count + 1) * sizeof *bounds);
-    double *told =
-        xfa_alloc((row_count + 1) * sizeof *told); /* ns by row: time of sizes with too few
-                                                      transfers, less that of the others */
+    /* ns by row: the time of sizes with too few transfers, less that of the others. */
+    double *unknown_ns = xfa_alloc((row_count + 1) * sizeof *unknown_ns);
     for (size_t i = 0; i < times->cells.count; i++) {
         const struct xfa_size_times *cell = xfa_table_at(&times->cells, i);
         if (cell->key.row >= row_count)
             continue;
         add_cell(&bounds[cell->key.row], cell);
-        told[cell->key.row] += cell->kept < XFA_LEAST_TIMES ? cell->ns : -cell->ns;
+        unknown_ns[cell->key.row] += cell->kept < XFA_LEAST_TIMES ? cell->ns : -cell->ns;
     }
     for (size_t i = 0; i < row_count; i++)
-        if (told[i] >= 0 || (i < times->rows.count && times->rows.beyond[i]))
+        if (unknown_ns[i] >= 0 || (i < times->rows.count && times->rows.beyond[i]))
             bounds[i] = (struct xfa_bounds){NAN, NAN};
-    free(told);
+    free(unknown_ns);
     return bounds;
 }

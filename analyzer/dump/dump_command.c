@@ -134,7 +134,7 @@ static int set_option(struct options *options, int option, const char *value)
     case 'o':
         return set_output(options, value);
     default:
-        return wrong("an option lacks its value", NULL);
+        return 0;
     }
 }
 
@@ -156,8 +156,8 @@ static int parse(struct options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, ":f:k:n:o:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?')
-            return xfc_unknown_option("dump", argv[optind - 1], longs);
+        if (option == '?' || option == ':')
+            return xfc_refused_option("dump", option, argv, longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

@@ -113,7 +113,6 @@ static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, 
 
 static void index_entry(const struct xfa_trace *trace, const struct xft_index_entry *e, FILE *out)
 {
-    (void)trace;
     struct xfa_line line;
     object(&line, "index", out);
     set_number(&line, "at", e->offset);
@@ -255,7 +254,6 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
 
 static void arguments(const struct xfa_trace *trace, const struct xfa_arguments *a, FILE *out)
 {
-    (void)trace;
     struct xfa_line line;
     object(&line, "arguments", out);
     set_number(&line, "id", a->id);

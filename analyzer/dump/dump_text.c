@@ -121,7 +121,6 @@ static void segment(const struct xfa_trace *trace, const struct xfa_segment *s, 
 
 static void index_entry(const struct xfa_trace *trace, const struct xft_index_entry *e, FILE *out)
 {
-    (void)trace;
     xfc_print(out,
               "index at=%" PRIu64 " lane=%u first_seq=%" PRIu64 " rows=%u first_ns=%" PRIu64
               " last_ns=%" PRIu64 "\n",
@@ -257,7 +256,6 @@ static void stack(const struct xfa_trace *trace, const struct xfa_stack *s, FILE
 
 static void arguments(const struct xfa_trace *trace, const struct xfa_arguments *a, FILE *out)
 {
-    (void)trace;
     xfc_print(out, "arguments %u count=%u", a->id, a->count);
     for (uint32_t i = 0; i < a->count; i++)
         xfc_print(out, " 0x%" PRIx64, xfa_arguments_pointer(a, i));

@@ -1,9 +1,11 @@
 #include "analyzer/export/columns.h"
 
-#include "common/text.h"
-
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#include "analyzer/base/check.h"
+#include "common/text.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -312,6 +314,42 @@ const struct xfa_event_column xfa_event_columns[] = {
 #include "analyzer/export/columns.def"
 };
 const size_t xfa_event_column_count = sizeof xfa_event_columns / sizeof *xfa_event_columns;
+
+/* ---- those of messages ----------------------------------------------------------------------- */
+
+/* clang-format off: a table */
+const struct xfa_message_column xfa_message_columns[] = {
+    {"host", true},       {"process", true},       {"pid", false},       {"rank", false},
+    {"thread", false},    {"start_ns", false},     {"ns", false},        {"function", true},
+    {"message", true},    {"to_rank", false},      {"from_rank", false}, {"communicator", false},
+    {"tag", false},       {"bytes", false},        {"arrives", false},   {"src_memory", true},
+    {"dst_memory", true}, {"correlation", false},  {"failed", false},    {"status", false},
+    {"site", true},       {"site_function", true}, {"site_file", true},  {"site_line", false},
+};
+/* clang-format on */
+#define MESSAGE_COLUMNS (sizeof xfa_message_columns / sizeof *xfa_message_columns)
+const size_t xfa_message_column_count = MESSAGE_COLUMNS;
+
+struct xfa_value xfa_message_value(size_t column, struct xfa_export *export,
+                                   const struct xfa_event *event)
+{
+    static uint8_t
+        places[MESSAGE_COLUMNS]; /* + 1, once it was looked for; of the events' columns */
+    for (size_t i = 0; i < xfa_event_column_count && !places[column]; i++)
+        if (strcmp(xfa_event_columns[i].name, xfa_message_columns[column].name) == 0)
+            places[column] = (uint8_t)(i + 1);
+    XFA_EXPECT(places[column], "an event has no such column");
+    return places[column] ? xfa_event_columns[places[column] - 1].get(export, event) : none;
+}
+
+const char *xfa_message_event(const struct xfa_event *event)
+{
+    return event->kind == XFT_EVENT_MESSAGE       ? "message"
+           : event->kind == XFT_EVENT_MESSAGE_END ? "message-end"
+                                                  : NULL;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 /* Quotes are for few of them. */
 void xfa_value_write_csv(const struct xfa_value *value, struct xfa_line *line)

@@ -1,6 +1,6 @@
 /*
- * What a transfer, or any event, has to say, as columns: one table for the formats that have lines
- * or rows (docs/export.md explains each; its table is held against columns.def).
+ * The columns of a transfer, or of any event: one table for the formats that have lines or rows
+ * (docs/export.md explains each; a test compares its table with columns.def).
  *
  * Names end in the unit: _ns, _gb_s (10^9 bytes a second); bytes are bytes. Moments are ns of the
  * wall clock since 1970. What is not known has no value.
@@ -46,6 +46,19 @@ struct xfa_event_column {
 extern const struct xfa_event_column xfa_event_columns[];
 extern const size_t xfa_event_column_count;
 
+/* Those of a call of MPI or NCCL, and of a request that a call found complete; before them a format
+ * may have xfa_message_event(). */
+struct xfa_message_column {
+    const char *name; /* of an event's column */
+    bool text;        /* when it has a value */
+};
+extern const struct xfa_message_column xfa_message_columns[];
+extern const size_t xfa_message_column_count;
+struct xfa_value xfa_message_value(size_t column, struct xfa_export *export,
+                                   const struct xfa_event *event);
+/* "message" or "message-end"; NULL: an event that is neither. */
+const char *xfa_message_event(const struct xfa_event *event);
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 struct xfa_value xfa_value_count(uint64_t count);
@@ -60,7 +73,7 @@ struct xfa_value xfa_value_memory(unsigned memory); /* unknown: none */
 /* Appends it as digits, word or text, nothing for none; reals with 15 digits, whole ones as such.
  */
 void xfa_value_write(const struct xfa_value *value, struct xfa_line *line);
-/* Likewise as a field of CSV: text in quotes where it needs them. */
+/* The same as a field of CSV: text in quotes where it needs them. */
 void xfa_value_write_csv(const struct xfa_value *value, struct xfa_line *line);
 
 #endif

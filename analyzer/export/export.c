@@ -42,7 +42,8 @@ bool xfa_export_simulated(const struct xfa_export *export, const struct xfa_proc
     return process->simulated || (profile && profile->machine.simulated);
 }
 
-/* Whoever read it may have gone, the disk may be full: the rest of the run need not be read. */
+/* The output has failed (its reader has gone, or the disk is full): the rest of the run need not be
+ * read. */
 static void check(struct xfa_export *export)
 {
     if (ferror_unlocked(export->out))
@@ -87,7 +88,6 @@ static void unended(void *self, const struct xfa_range *range, enum xfa_unended 
                     uint64_t end_ns)
 {
     struct xfa_export *export = self;
-    (void)why;
     if (!export->failed)
         export->format->unended(export, range, end_ns);
     check(export);

@@ -74,7 +74,7 @@ struct xfa_export_request {
     enum xfa_weight weight;
 };
 
-/* The exit status (analyzer.h); what there is to be said was said on stderr. */
+/* Returns the exit status (analyzer.h), after any messages on stderr. */
 int xfa_export_run(const struct xfa_export_request *request);
 
 /* OpenMetrics of a finished analysis, without findings: for a run that still goes on. */

@@ -138,10 +138,8 @@ static int set_option(struct options *options, int option, const char *value)
         return 0;
     case WEIGHT:
         return set_weight(options, value);
-    case ':':
-        return wrong("an option lacks its value", NULL);
     default:
-        return wrong("unknown option", NULL);
+        return 0;
     }
 }
 
@@ -197,8 +195,8 @@ static int parse(struct options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, ":f:o:p:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?' && optind > 0 && optind <= argc)
-            return xfc_unknown_option("export", argv[optind - 1], longs);
+        if (option == '?' || option == ':')
+            return xfc_refused_option("export", option, argv, longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

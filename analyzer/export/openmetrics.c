@@ -260,7 +260,7 @@ static double called_of(const struct xfa_message_row *row)
 
 static double late_of(const struct xfa_message_row *row)
 {
-    return row->told ? row->before_ns / 1e9 : NAN;
+    return row->divided ? row->before_ns / 1e9 : NAN;
 }
 
 static void write_messages(struct xfa_export *export)

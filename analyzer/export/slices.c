@@ -366,6 +366,5 @@ void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event)
 
 void xfa_slices_end(struct xfa_export *export, struct xfa_process *process)
 {
-    (void)process;
     xfa_slices_rates_end(export);
 }

@@ -4,187 +4,26 @@
  * Times are ns since the session's start, which is when the first process began to be recorded.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
-#include "analyzer/export/sqlite_file.h"
-#include "analyzer/export/sqlite_strings.h"
-#include "analyzer/export/sqlite_tables.h"
-
-/* After those that insert into the tables of events. */
-enum statement {
-    INSERT_TRANSFER = XFA_SQLITE_TABLES,
-    INSERT_THREAD,
-    INSERT_DOMAIN,
-    END_RANGE,
-    STATEMENTS
-};
-
-struct database {
-    struct xfa_sqlite_strings strings; /* first, for the columns */
-    struct xfa_sqlite_file file;
-    sqlite3 *sql;
-    sqlite3_stmt *statements[STATEMENTS];
-    int64_t base_ns;     /* the session's start */
-    int64_t *range_rows; /* by slot (ranges.h) */
-    size_t row_count, row_capacity;
-    struct xfa_table threads; /* by xfa_sqlite_global(): those in ThreadNames */
-    int64_t last_thread;      /* of them */
-    struct xfa_table domains; /* struct known_domain: those that NVTX_EVENTS has a row of */
-};
+#include "analyzer/export/sqlite_database.h"
 
 struct known_domain {
     int64_t process, domain; /* key: xfa_sqlite_global(), a text's number */
 };
 
-/* ---- statements ------------------------------------------------------------------------------ */
-
-static void fail(struct xfa_export *export)
-{
-    struct database *database = export->self;
-    xfa_export_fail(export, database->file.error ? database->file.error : EIO);
-}
-
-static void execute(struct xfa_export *export, const char *text)
-{
-    struct database *database = export->self;
-    if (database->sql && sqlite3_exec(database->sql, text, NULL, NULL, NULL) != SQLITE_OK)
-        fail(export);
-}
-
-/* As sqlite3_mprintf() has it: %Q is a text or NULL. */
-static void executef(struct xfa_export *export, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *text = sqlite3_vmprintf(format, arguments);
-    va_end(arguments);
-    execute(export, text ? text : "");
-    sqlite3_free(text);
-}
-
-static void prepare(struct xfa_export *export, unsigned which, const char *text)
-{
-    struct database *database = export->self;
-    if (database->sql && sqlite3_prepare_v2(database->sql, text, -1, &database->statements[which],
-                                            NULL) != SQLITE_OK)
-        fail(export);
-}
-
-/* Runs it with what was bound, which stays. */
-static void run(struct xfa_export *export, unsigned which)
-{
-    struct database *database = export->self;
-    if (sqlite3_step(database->statements[which]) != SQLITE_DONE || database->strings.failed)
-        fail(export);
-    sqlite3_reset(database->statements[which]);
-}
-
-static void bind_value(struct xfa_export *export, unsigned which, int at,
-                       const struct xfa_value *value)
-{
-    const struct database *database = export->self;
-    sqlite3_stmt *statement = database->statements[which];
-    switch (value->kind) {
-    case XFA_VALUE_NONE:
-        sqlite3_bind_null(statement, at);
-        break;
-    case XFA_VALUE_INTEGER:
-    case XFA_VALUE_TRUTH:
-        sqlite3_bind_int64(statement, at, value->integer);
-        break;
-    case XFA_VALUE_MOMENT:
-        sqlite3_bind_int64(statement, at,
-                           (int64_t)((uint64_t)value->integer - (uint64_t)database->base_ns));
-        break;
-    case XFA_VALUE_REAL:
-        sqlite3_bind_double(statement, at, value->real);
-        break;
-    case XFA_VALUE_WORD:
-    case XFA_VALUE_TEXT:
-        sqlite3_bind_text(statement, at, value->text, -1, SQLITE_STATIC);
-        break;
-    }
-}
-
-/* ---- events ---------------------------------------------------------------------------------- */
-
-/* "CREATE TABLE t (a INTEGER, b TEXT)", "INSERT INTO t (a) VALUES (?)": of columns with values. */
-static void create(struct xfa_export *export, enum xfa_sqlite_table table)
-{
-    const struct xfa_sqlite_layout *layout = &xfa_sqlite_layouts[table];
-    char *columns = xfa_text(""), *names = xfa_text(""), *values = xfa_text("");
-    for (size_t i = 0; i < layout->count; i++) {
-        const struct xfa_sqlite_column *column = &layout->columns[i];
-        columns = xfa_append(columns, "%s%s %s", i ? ", " : "", column->name, column->type);
-        if (!column->get)
-            continue;
-        names = xfa_append(names, "%s%s", *names ? ", " : "", column->name);
-        values = xfa_append(values, "%s", *values ? ",?" : "?");
-    }
-    char *insert = xfa_print("INSERT INTO %s (%s) VALUES (%s)", layout->name, names, values);
-    executef(export, "CREATE TABLE %s (%s)", layout->name, columns);
-    prepare(export, table, insert);
-    free(columns);
-    free(names);
-    free(values);
-    free(insert);
-}
-
-/* A trace has no names of threads: the first one is called as its program, as Linux does. */
-static void insert_thread(struct xfa_export *export, const struct xfa_event *event)
-{
-    struct database *database = export->self;
-    const struct xfa_process *process = event->process;
-    int64_t thread = xfa_sqlite_global(process, event->tid);
-    size_t count = database->threads.count;
-    if (!event->tid || thread == database->last_thread)
-        return;
-    database->last_thread = thread;
-    xfa_table_put(&database->threads, &thread);
-    if (database->threads.count == count)
-        return;
-    char *name = event->tid == process->pid
-                     ? xfa_words_made(XFA_WORDS_SHOWN, xfa_base_name(process->exe))
-                     : xfa_print("thread %d", event->tid);
-    struct xfa_value values[] = {xfa_value_if(true, xfa_sqlite_string(export, name)),
-                                 xfa_value_if(true, thread)};
-    for (int i = 0; i < 2; i++)
-        bind_value(export, INSERT_THREAD, i + 1, &values[i]);
-    run(export, INSERT_THREAD);
-    free(name);
-}
-
-/* Nothing that has no time. */
-static void insert(struct xfa_export *export, enum xfa_sqlite_table table,
-                   const struct xfa_event *event)
-{
-    const struct xfa_sqlite_layout *layout = &xfa_sqlite_layouts[table];
-    if (!event->start_ns)
-        return;
-    if (table == XFA_SQLITE_CALLS || table == XFA_SQLITE_RANGES)
-        insert_thread(export, event);
-    for (size_t i = 0, at = 1; i < layout->count; i++) {
-        if (!layout->columns[i].get)
-            continue;
-        struct xfa_value value = layout->columns[i].get(export, event);
-        bind_value(export, table, (int)at++, &value);
-    }
-    run(export, table);
-}
-
 static void copied(struct xfa_export *export, const struct xfa_event *event)
 {
-    insert(export, XFA_SQLITE_COPIES, event);
+    xfa_sqlite_insert(export, XFA_SQLITE_COPIES, event);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* Of the database; 0: the range has none. */
-static int64_t *row_of(struct database *database, const struct xfa_range *range)
+static int64_t *row_of(struct xfa_sqlite *database, const struct xfa_range *range)
 {
     database->range_rows = xfa_grown(database->range_rows, &database->row_capacity,
                                      &database->row_count, range->slot, sizeof(int64_t));
@@ -195,7 +34,7 @@ static int64_t *row_of(struct database *database, const struct xfa_range *range)
  * is there once for a process, as of its first range. */
 static void insert_domain(struct xfa_export *export, const struct xfa_event *event)
 {
-    struct database *database = export->self;
+    struct xfa_sqlite *database = export->self;
     const char *name = xfa_words_name(&export->words, event->process, event->nvtx.domain);
     struct known_domain key = {xfa_sqlite_global(event->process, 0),
                                xfa_sqlite_string(export, name)};
@@ -211,15 +50,15 @@ static void insert_domain(struct xfa_export *export, const struct xfa_event *eve
         xfa_value_if(true, key.domain)};
     values[0].kind = XFA_VALUE_MOMENT;
     for (int i = 0; i < 4; i++)
-        bind_value(export, INSERT_DOMAIN, i + 1, &values[i]);
-    run(export, INSERT_DOMAIN);
+        xfa_sqlite_bind(export, XFA_SQLITE_INSERT_DOMAIN, i + 1, &values[i]);
+    xfa_sqlite_run(export, XFA_SQLITE_INSERT_DOMAIN);
 }
 
 static void begin_range(struct xfa_export *export, const struct xfa_event *event)
 {
-    struct database *database = export->self;
+    struct xfa_sqlite *database = export->self;
     insert_domain(export, event);
-    insert(export, XFA_SQLITE_RANGES, event);
+    xfa_sqlite_insert(export, XFA_SQLITE_RANGES, event);
     if (event->range)
         *row_of(database, event->range) =
             event->start_ns ? sqlite3_last_insert_rowid(database->sql) : 0;
@@ -227,7 +66,7 @@ static void begin_range(struct xfa_export *export, const struct xfa_event *event
 
 static void end_range(struct xfa_export *export, const struct xfa_event *event)
 {
-    struct database *database = export->self;
+    struct xfa_sqlite *database = export->self;
     const int64_t *row = event->range ? row_of(database, event->range) : NULL;
     if (!row || !*row)
         return;
@@ -237,21 +76,23 @@ static void end_range(struct xfa_export *export, const struct xfa_event *event)
         xfa_value_if(true, *row)};
     values[0].kind = XFA_VALUE_MOMENT;
     for (int i = 0; i < 3; i++)
-        bind_value(export, END_RANGE, i + 1, &values[i]);
-    run(export, END_RANGE);
+        xfa_sqlite_bind(export, XFA_SQLITE_END_RANGE, i + 1, &values[i]);
+    xfa_sqlite_run(export, XFA_SQLITE_END_RANGE);
 }
+
+/* ---- every event ----------------------------------------------------------------------------- */
 
 static void event(struct xfa_export *export, const struct xfa_event *event)
 {
     switch (event->kind) {
     case XFT_EVENT_KERNEL:
-        insert(export, XFA_SQLITE_KERNELS, event);
+        xfa_sqlite_insert(export, XFA_SQLITE_KERNELS, event);
         return;
     case XFT_EVENT_MEMSET:
-        insert(export, XFA_SQLITE_MEMSETS, event);
+        xfa_sqlite_insert(export, XFA_SQLITE_MEMSETS, event);
         return;
     case XFT_EVENT_MIGRATION:
-        insert(export, XFA_SQLITE_COPIES, event);
+        xfa_sqlite_insert(export, XFA_SQLITE_COPIES, event);
         return;
     case XFT_EVENT_RANGE_BEGIN:
         begin_range(export, event);
@@ -260,31 +101,30 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
         end_range(export, event);
         return;
     case XFT_EVENT_FAULT:
-        insert(export, event->gpu >= 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS, event);
+        xfa_sqlite_insert(export, event->gpu >= 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS,
+                          event);
         return;
     case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
+        return;
+    case XFT_EVENT_MESSAGE:
     case XFT_EVENT_MESSAGE_END:
     case XFT_EVENT_COMMUNICATOR:
+        xfa_sqlite_message(export, event);
         return;
     case XFT_EVENT_SYNC:
     case XFT_EVENT_WAIT:
-        insert(export, XFA_SQLITE_SYNCS, event);
+        xfa_sqlite_insert(export, XFA_SQLITE_SYNCS, event);
         break;
     default:
         break;
     }
     if (xft_event_word(event->kind))
-        insert(export, XFA_SQLITE_CALLS, event);
+        xfa_sqlite_insert(export, XFA_SQLITE_CALLS, event);
 }
 
 /* ---- transfers ------------------------------------------------------------------------------- */
-
-static bool is_text(enum xfa_value_kind kind)
-{
-    return kind == XFA_VALUE_TEXT || kind == XFA_VALUE_WORD;
-}
 
 /* A column for each of xfa_transfer_columns: the table has numbers of texts, the view beside it the
  * texts. */
@@ -298,18 +138,19 @@ static void create_transfers(struct xfa_export *export)
         table =
             xfa_append(table, ", %s %s", name, column->kind == XFA_VALUE_REAL ? "REAL" : "INTEGER");
         view =
-            is_text(column->kind)
+            xfa_sqlite_is_text(column->kind)
                 ? xfa_append(view, ", (SELECT value FROM StringIds AS s WHERE s.id = t.%s) AS %s",
                              name, name)
                 : xfa_append(view, ", %s", name);
         insert = xfa_append(insert, ",?");
     }
     insert = xfa_append(insert, ")");
-    executef(export,
-             "CREATE TABLE XFERSCOPE_TRANSFER (%s);"
-             "CREATE VIEW XFERSCOPE_TRANSFERS AS SELECT %s FROM XFERSCOPE_TRANSFER AS t;",
-             table, view);
-    prepare(export, INSERT_TRANSFER, insert);
+    xfa_sqlite_executef(
+        export,
+        "CREATE TABLE XFERSCOPE_TRANSFER (%s);"
+        "CREATE VIEW XFERSCOPE_TRANSFERS AS SELECT %s FROM XFERSCOPE_TRANSFER AS t;",
+        table, view);
+    xfa_sqlite_prepare(export, XFA_SQLITE_INSERT_TRANSFER, insert);
     free(table);
     free(view);
     free(insert);
@@ -319,43 +160,45 @@ static void transfer(struct xfa_export *export, const struct xfa_event *event)
 {
     for (size_t i = 0; i < xfa_transfer_column_count; i++) {
         struct xfa_value value = xfa_transfer_columns[i].get(export, event);
-        if (is_text(value.kind))
+        if (xfa_sqlite_is_text(value.kind))
             value = xfa_value_if(true, xfa_sqlite_string(export, value.text));
-        bind_value(export, INSERT_TRANSFER, (int)i + 1, &value);
+        xfa_sqlite_bind(export, XFA_SQLITE_INSERT_TRANSFER, (int)i + 1, &value);
     }
-    run(export, INSERT_TRANSFER);
+    xfa_sqlite_run(export, XFA_SQLITE_INSERT_TRANSFER);
     if (!(event->flags & XFT_GRAPH)) /* those have the times of their launch */
-        insert(export, XFA_SQLITE_CALLS, event);
+        xfa_sqlite_insert(export, XFA_SQLITE_CALLS, event);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void begin(struct xfa_export *export)
 {
-    struct database *database = export->self;
+    struct xfa_sqlite *database = export->self;
     database->sql = xfa_sqlite_file_open(&database->file, fileno(export->out));
     if (!database->sql) {
         xfa_export_fail(export, ENOMEM);
         return;
     }
-    execute(export, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-                    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;"
-                    "PRAGMA cache_size = -8192; BEGIN;");
-    execute(export, xfa_sqlite_schema);
-    for (unsigned i = 0; i < XFA_SQLITE_TABLES; i++)
-        create(export, i);
-    execute(export, xfa_sqlite_enums);
-    execute(export, xfa_sqlite_about);
+    xfa_sqlite_execute(export, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                               "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;"
+                               "PRAGMA cache_size = -8192; BEGIN;");
+    xfa_sqlite_execute(export, xfa_sqlite_schema);
+    for (unsigned i = 0; i < XFA_SQLITE_OF_MPI; i++)
+        xfa_sqlite_create(export, i);
+    xfa_sqlite_execute(export, xfa_sqlite_enums);
+    xfa_sqlite_execute(export, xfa_sqlite_about);
     create_transfers(export);
     if (!export->failed)
         xfa_sqlite_strings_begin(export, database->sql);
     xfa_table_init(&database->threads, sizeof(int64_t), sizeof(int64_t));
-    prepare(export, INSERT_THREAD, "INSERT INTO ThreadNames (nameId, globalTid) VALUES (?, ?)");
+    xfa_sqlite_prepare(export, XFA_SQLITE_INSERT_THREAD,
+                       "INSERT INTO ThreadNames (nameId, globalTid) VALUES (?, ?)");
     xfa_table_init(&database->domains, sizeof(struct known_domain), sizeof(struct known_domain));
-    prepare(export, INSERT_DOMAIN,
-            "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) "
-            "VALUES (?, 75, ?, ?, ?)"); /* ENUM_NSYS_EVENT_TYPE's NvtxDomainCreate */
-    prepare(export, END_RANGE, "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?");
+    xfa_sqlite_prepare(export, XFA_SQLITE_INSERT_DOMAIN,
+                       "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) "
+                       "VALUES (?, 75, ?, ?, ?)"); /* ENUM_NSYS_EVENT_TYPE's NvtxDomainCreate */
+    xfa_sqlite_prepare(export, XFA_SQLITE_END_RANGE,
+                       "UPDATE NVTX_EVENTS SET end = ?, endGlobalTid = ? WHERE rowid = ?");
 }
 
 static void insert_devices(struct xfa_export *export, const struct xfa_process *process)
@@ -365,23 +208,23 @@ static void insert_devices(struct xfa_export *export, const struct xfa_process *
         char *uuid = (size_t)gpu < process->run->gpu_count
                          ? xfa_words_made(XFA_WORDS_SHOWN, process->run->gpus[gpu].uuid)
                          : NULL;
-        executef(export,
-                 "INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid, uuid) "
-                 "VALUES (%d, %d, %d, %Q)",
-                 gpu, gpu, process->pid, uuid);
+        xfa_sqlite_executef(export,
+                            "INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid, uuid) "
+                            "VALUES (%d, %d, %d, %Q)",
+                            gpu, gpu, process->pid, uuid);
         free(uuid);
     }
 }
 
 static void process(struct xfa_export *export, struct xfa_process *process)
 {
-    struct database *database = export->self;
+    struct xfa_sqlite *database = export->self;
     char *name = xfa_words_made(XFA_WORDS_SHOWN, xfa_base_name(process->exe));
     if (process->number == 0)
         database->base_ns = (int64_t)xfa_process_wall_ns(process, process->start_mono_ns);
     xfa_sqlite_strings_process(export);
-    executef(export, "INSERT INTO PROCESSES VALUES (%lld, %d, %Q)",
-             (long long)xfa_sqlite_global(process, 0), process->pid, name);
+    xfa_sqlite_executef(export, "INSERT INTO PROCESSES VALUES (%lld, %d, %Q)",
+                        (long long)xfa_sqlite_global(process, 0), process->pid, name);
     free(name);
     insert_devices(export, process);
 }
@@ -392,11 +235,11 @@ static void insert_gpus(struct xfa_export *export)
     for (size_t i = 0; i < all->gpu_count; i++) {
         char *name = xfa_words_made(XFA_WORDS_SHOWN, all->gpus[i].name);
         char *uuid = xfa_words_made(XFA_WORDS_SHOWN, all->gpus[i].uuid);
-        executef(export,
-                 "INSERT INTO TARGET_INFO_GPU (vmId, id, name, uuid, cuDevice) "
-                 "VALUES (%lld, %lld, %Q, %Q, %d)",
-                 (long long)(all->gpus[i].host & 0xff) << 48, (long long)i, name, uuid,
-                 all->gpus[i].ordinal);
+        xfa_sqlite_executef(export,
+                            "INSERT INTO TARGET_INFO_GPU (vmId, id, name, uuid, cuDevice) "
+                            "VALUES (%lld, %lld, %Q, %Q, %d)",
+                            (long long)(all->gpus[i].host & 0xff) << 48, (long long)i, name, uuid,
+                            all->gpus[i].ordinal);
         free(name);
         free(uuid);
     }
@@ -409,36 +252,38 @@ static void insert_details(struct xfa_export *export)
     const double wall = xfa_run_wall_ns(run), most = 9e18;
     uint64_t start = run->process_count ? run->processes[0]->start_mono_ns : 0;
     uint64_t lasts = wall > 0 && wall < most ? (uint64_t)wall : 0, stop = start + lasts;
-    executef(export, "INSERT INTO ANALYSIS_DETAILS VALUES (NULL, %lld, %lld, %lld)",
-             (long long)lasts, (long long)start, (long long)stop);
+    xfa_sqlite_executef(export, "INSERT INTO ANALYSIS_DETAILS VALUES (NULL, %lld, %lld, %lld)",
+                        (long long)lasts, (long long)start, (long long)stop);
 }
 
 static void finish(struct xfa_export *export)
 {
-    const struct database *database = export->self;
+    const struct xfa_sqlite *database = export->self;
     insert_gpus(export);
     insert_details(export);
-    executef(export,
-             "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld, "
-             "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %lld, 'unixepoch'), NULL);"
-             "INSERT INTO META_DATA_EXPORT VALUES ('SIMULATED_GPU', '%s'); COMMIT;",
-             (long long)database->base_ns, (long long)(database->base_ns / 1000000000),
-             export->analysis->simulated ? "yes" : "no");
+    xfa_sqlite_executef(export,
+                        "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld, "
+                        "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %lld, 'unixepoch'), NULL);"
+                        "INSERT INTO META_DATA_EXPORT VALUES ('SIMULATED_GPU', '%s'); COMMIT;",
+                        (long long)database->base_ns, (long long)(database->base_ns / 1000000000),
+                        export->analysis->simulated ? "yes" : "no");
 }
 
 static void free_self(struct xfa_export *export)
 {
-    struct database *database = export->self;
+    struct xfa_sqlite *database = export->self;
     free(database->range_rows);
     xfa_table_free(&database->threads);
+    if (database->messages)
+        xfa_table_free(&database->ranked);
     xfa_table_free(&database->domains);
 }
 
 /* Before the file takes its place. */
 static void close_database(struct xfa_export *export)
 {
-    struct database *database = export->self;
-    for (size_t i = 0; i < STATEMENTS; i++)
+    struct xfa_sqlite *database = export->self;
+    for (size_t i = 0; i < XFA_SQLITE_STATEMENTS; i++)
         sqlite3_finalize(database->statements[i]);
     xfa_sqlite_strings_end(export);
     if (database->sql)
@@ -448,11 +293,11 @@ static void close_database(struct xfa_export *export)
 
 const struct xfa_export_format xfa_export_sqlite = {
     .name = "sqlite",
-    .what = "a database with Nsight Systems' tables, and one of transfers",
+    .what = "a database with Nsight Systems' tables, and those of transfers and messages",
     .regular = true,
     .words = XFA_WORDS_SHOWN,
     .kinds = XFA_ALL_KINDS,
-    .self_bytes = sizeof(struct database),
+    .self_bytes = sizeof(struct xfa_sqlite),
     .begin = begin,
     .process = process,
     .event = event,

@@ -24,7 +24,6 @@ static int failed(struct xfa_sqlite_file *file)
 
 static int close_file(sqlite3_file *opened)
 {
-    (void)opened;
     return SQLITE_OK;
 }
 
@@ -71,11 +70,9 @@ static int truncate_file(sqlite3_file *opened, sqlite3_int64 bytes)
     return ftruncate(file_of(opened)->fd, bytes) == 0 ? SQLITE_OK : failed(file_of(opened));
 }
 
-/* Whoever replaces the old file sees to that it is on the disk. */
+/* The code that replaces the old file syncs it to disk. */
 static int sync_file(sqlite3_file *opened, int flags)
 {
-    (void)opened;
-    (void)flags;
     return SQLITE_OK;
 }
 
@@ -90,35 +87,27 @@ static int size_of_file(sqlite3_file *opened, sqlite3_int64 *bytes)
 
 static int lock_file(sqlite3_file *opened, int how)
 {
-    (void)opened;
-    (void)how;
     return SQLITE_OK;
 }
 
 static int check_lock(sqlite3_file *opened, int *locked)
 {
-    (void)opened;
     *locked = 0;
     return SQLITE_OK;
 }
 
 static int control_file(sqlite3_file *opened, int what, void *argument)
 {
-    (void)opened;
-    (void)what;
-    (void)argument;
     return SQLITE_NOTFOUND;
 }
 
 static int sector_size(sqlite3_file *opened)
 {
-    (void)opened;
     return 4096;
 }
 
 static int characteristics(sqlite3_file *opened)
 {
-    (void)opened;
     return 0;
 }
 
@@ -139,39 +128,32 @@ static const sqlite3_io_methods methods = {
 };
 
 /* The database alone: there is no journal, and what is temporary stays in memory. */
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *opened, int flags, int *told)
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *opened, int flags,
+                     int *out_flags)
 {
-    (void)name;
     opened->pMethods = NULL;
     if (!(flags & SQLITE_OPEN_MAIN_DB))
         return SQLITE_CANTOPEN;
     opened->pMethods = &methods;
     ((struct opened *)opened)->file = vfs->pAppData;
-    if (told)
-        *told = flags;
+    if (out_flags)
+        *out_flags = flags;
     return SQLITE_OK;
 }
 
 static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *result)
 {
-    (void)vfs;
-    (void)name;
-    (void)flags;
     *result = 0;
     return SQLITE_OK;
 }
 
 static int delete_file(sqlite3_vfs *vfs, const char *name, int sync)
 {
-    (void)vfs;
-    (void)name;
-    (void)sync;
     return SQLITE_OK;
 }
 
 static int full_path(sqlite3_vfs *vfs, const char *name, int room, char *path)
 {
-    (void)vfs;
     sqlite3_snprintf(room, path, "%s", name);
     return SQLITE_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * SQLite writing to a file that has no name yet (base/files.h): a VFS over one descriptor. The
- * database is nobody else's, and has no journal: when it cannot be written whole it is given up.
+ * database has no other user and no journal: when it cannot be written whole it is given up.
  */
 #ifndef XFA_SQLITE_FILE_H
 #define XFA_SQLITE_FILE_H

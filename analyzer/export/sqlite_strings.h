@@ -13,7 +13,7 @@ struct xfa_sqlite_strings {
     sqlite3_stmt *insert;
     struct xfa_table known, kernels;
     int64_t count;
-    bool failed; /* something could not be written; whoever runs the next statement tells */
+    bool failed; /* something could not be written; the next statement reports it */
 };
 
 void xfa_sqlite_strings_begin(struct xfa_export *export, sqlite3 *sql); /* the table is there */

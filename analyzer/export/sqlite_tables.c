@@ -131,6 +131,19 @@ static struct xfa_value fault_text(struct xfa_export *export, const struct xfa_e
     return value;
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Of a call that completes one request of its own later. */
+static struct xfa_value request_of(const struct xfa_event *event)
+{
+    return xfa_value_if(event->flags & XFT_ASYNC && event->stream, (int64_t)event->stream);
+}
+
+static struct xfa_value remote_rank(uint32_t rank)
+{
+    return xfa_value_if(rank < XFT_RANK_ANY, rank);
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* clang-format off: tables */
@@ -173,6 +186,13 @@ GETTER(fault_count, xfa_value_count(event->managed.count))
 GETTER(fault_access,
        integer(event->managed.cause <= MOST_ACCESSES ? (int64_t)event->managed.cause : 0))
 GETTER(domain, integer(xfa_sqlite_string(export, name_of(export, event, event->nvtx.domain))))
+GETTER(communicator, if_positive(event->message.communicator))
+GETTER(tag, integer(event->message.tag))
+GETTER(to, remote_rank(event->message.to))
+GETTER(from, remote_rank(event->message.from))
+GETTER(arrives, xfa_value_count(event->message.arrives))
+GETTER(request, request_of(event))
+GETTER(rank, integer(event->process->rank.number))
 
 #define NEEDED "INTEGER NOT NULL"
 #define NUMBER "INTEGER"
@@ -288,6 +308,33 @@ static const struct xfa_sqlite_column gpu_faults[] = {
     {"numberOfPageFaults", NEEDED, get_fault_count},
     {"faultAccessType", NEEDED, get_fault_access},
 };
+#define OF_MPI                                                                                     \
+    {"start", NEEDED, get_start}, {"end", NUMBER, get_end}, {"globalTid", NUMBER, get_thread},     \
+    {                                                                                              \
+        "textId", NUMBER, get_function                                                             \
+    }
+#define P2P(rank, bytes)                                                                           \
+    OF_MPI, {"commHandle", NUMBER, get_communicator}, {"tag", NUMBER, get_tag},                    \
+        {"remoteRank", NUMBER, rank}, {"size", NUMBER, bytes},                                     \
+    {                                                                                              \
+        "requestHandle", NUMBER, get_request                                                       \
+    }
+static const struct xfa_sqlite_column sent[] = {P2P(get_to, get_bytes)};
+static const struct xfa_sqlite_column received[] = {P2P(get_from, get_arrives)};
+static const struct xfa_sqlite_column collectives[] = {
+    OF_MPI,
+    {"commHandle", NUMBER, get_communicator},
+    {"rootRank", NUMBER, get_to},
+    {"size", NUMBER, get_bytes},
+    {"recvSize", NUMBER, get_arrives},
+    {"requestHandle", NUMBER, get_request},
+};
+static const struct xfa_sqlite_column mpi_waits[] = {OF_MPI, {"requestHandle", NUMBER, NULL}};
+static const struct xfa_sqlite_column mpi_others[] = {OF_MPI};
+static const struct xfa_sqlite_column mpi_ranks[] = {
+    {"globalTid", NEEDED, get_thread},
+    {"rank", NEEDED, get_rank},
+};
 
 #define LAYOUT(name, columns)                                                                      \
     {                                                                                              \
@@ -302,6 +349,12 @@ const struct xfa_sqlite_layout xfa_sqlite_layouts[XFA_SQLITE_TABLES] = {
     [XFA_SQLITE_RANGES] = LAYOUT("NVTX_EVENTS", ranges),
     [XFA_SQLITE_CPU_FAULTS] = LAYOUT("CUDA_UM_CPU_PAGE_FAULT_EVENTS", cpu_faults),
     [XFA_SQLITE_GPU_FAULTS] = LAYOUT("CUDA_UM_GPU_PAGE_FAULT_EVENTS", gpu_faults),
+    [XFA_SQLITE_SENT] = LAYOUT("MPI_P2P_EVENTS", sent),
+    [XFA_SQLITE_RECEIVED] = LAYOUT("MPI_P2P_EVENTS", received),
+    [XFA_SQLITE_COLLECTIVES] = LAYOUT("MPI_COLLECTIVES_EVENTS", collectives),
+    [XFA_SQLITE_MPI_WAITS] = LAYOUT("MPI_START_WAIT_EVENTS", mpi_waits),
+    [XFA_SQLITE_MPI_OTHERS] = LAYOUT("MPI_OTHER_EVENTS", mpi_others),
+    [XFA_SQLITE_MPI_RANKS] = LAYOUT("MPI_RANKS", mpi_ranks),
 };
 /* clang-format on */
 

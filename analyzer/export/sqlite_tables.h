@@ -22,8 +22,16 @@ enum xfa_sqlite_table {
     XFA_SQLITE_RANGES,
     XFA_SQLITE_CPU_FAULTS, /* groups of faults, as they were recorded */
     XFA_SQLITE_GPU_FAULTS,
+    /* Of MPI: made when the first message comes, since scripts look whether they are there. */
+    XFA_SQLITE_SENT, /* one table with the next */
+    XFA_SQLITE_RECEIVED,
+    XFA_SQLITE_COLLECTIVES,
+    XFA_SQLITE_MPI_WAITS,
+    XFA_SQLITE_MPI_OTHERS,
+    XFA_SQLITE_MPI_RANKS, /* of a thread: as of its first message */
     XFA_SQLITE_TABLES
 };
+#define XFA_SQLITE_OF_MPI XFA_SQLITE_SENT /* the first of these */
 
 struct xfa_sqlite_column {
     const char *name, *type;

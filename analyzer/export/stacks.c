@@ -92,7 +92,6 @@ void xfa_stacks_begin(struct xfa_export *export)
 void xfa_stacks_process(struct xfa_export *export, struct xfa_process *process)
 {
     struct xfa_stacks *stacks = export->self;
-    (void)process;
     xfa_table_free(&stacks->known);
     xfa_table_init(&stacks->known, sizeof(uint32_t), sizeof(struct known));
 }
@@ -125,7 +124,7 @@ void xfa_stacks_free(struct xfa_export *export)
 
 /* ---- what is saved --------------------------------------------------------------------------- */
 
-/* What a share goes by: what was lost or, where nobody knows that, bytes. */
+/* Shares are in proportion to what was lost or, where that is not known, to bytes. */
 static double worth(const struct xfa_finding_site *site, bool lost)
 {
     if (!lost)

@@ -115,7 +115,6 @@ static void transfer(void *of, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct default_stream *self = of;
-    (void)process;
     self->most_turns = self->turns > self->most_turns ? self->turns : self->most_turns;
     self->turns = 0;
     self->legacy = self->begun = false;
@@ -181,7 +180,6 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    (void)sums;
     return xfw_change_own_streams(analysis, finding->remedy.kind == XFA_REMEDY_STREAM_PER_THREAD);
 }
 

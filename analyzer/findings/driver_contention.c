@@ -5,8 +5,8 @@
  * other thread had a call; where there are hardly any, what the quickest tenth took.
  *
  * That alone is no waste: threads that take turns in the driver may still do more together than one
- * (tests/pairs/39). So it is tried, and stays if the replayed run gains even where each call still
- * waits for the others as long as these take alone.
+ * (tests/pairs/39). So the finding is tried, and stays if the replayed run gains even where each
+ * call still waits for the others as long as these take alone.
  *
  * Where the other call is the first launch of a kernel, in which the driver loads it, that may go
  * by loading it before: a finding of its own, with a question, as the loading itself stays.
@@ -97,7 +97,7 @@ static double alone_of(const struct kind *kind)
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /* All of it is known: the thread makes its next call, or the process ends. */
-static void settle(struct contention *self, const struct last *last)
+static void add_last(struct contention *self, const struct last *last)
 {
     struct kind *kind = &self->kinds[last->kind];
     if (!last->submits)
@@ -142,7 +142,7 @@ static void called(struct contention *self, const struct xfa_event *event, bool 
     if (last == &self->last[self->count])
         self->count++;
     else
-        settle(self, last);
+        add_last(self, last);
     const struct xfw_caller *before = xfw_callers_add(&self->callers, &call);
     *last = (struct last){
         .tid = event->tid,
@@ -178,7 +178,7 @@ static void end(void *of, struct xfa_process *process)
     struct contention *self = of;
     double alone[XFW_KINDS];
     for (unsigned i = 0; i < self->count; i++)
-        settle(self, &self->last[i]);
+        add_last(self, &self->last[i]);
     for (unsigned i = 0; i < XFW_KINDS; i++)
         alone[i] = alone_of(&self->kinds[i]);
     xfw_alone_add(&self->alone, process->number, alone);

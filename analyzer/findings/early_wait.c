@@ -42,7 +42,6 @@ struct early {
 static uint64_t process(void *self, struct xfa_process *process)
 {
     struct early *early = self;
-    (void)process;
     xfa_table_free(&early->last);
     xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
     early->fetched = 0;
@@ -146,7 +145,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites = xfa_finding_sites(finding);
-    (void)sums;
     return xfw_change_later_wait(analysis, &sites);
 }
 

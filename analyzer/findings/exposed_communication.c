@@ -75,7 +75,7 @@ static void add_place(struct exposed_calls *self, const struct call *call)
     };
 }
 
-static void settle(struct exposed_calls *self, unsigned i)
+static void end_call(struct exposed_calls *self, unsigned i)
 {
     struct call *call = &self->calls[i];
     if (self->sites.count < MOST_SITES || xfa_table_get(&self->sites, &call->key)) {
@@ -104,7 +104,7 @@ static void reach(struct exposed_calls *self, uint64_t now_ns)
     for (unsigned i = self->count; i-- > 0;) {
         idle(&self->calls[i], now_ns);
         if (self->calls[i].end_ns <= now_ns)
-            settle(self, i);
+            end_call(self, i);
     }
 }
 
@@ -172,7 +172,6 @@ static void end(void *of, struct xfa_process *process)
 {
     struct exposed_calls *self = of;
     double all = 0;
-    (void)process;
     reach(self, UINT64_MAX);
     for (size_t i = self->first_place; i < self->place_count; i++)
         all += self->places[i].ns;

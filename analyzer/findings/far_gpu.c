@@ -122,7 +122,6 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct xfa_class *class = NULL;
     struct xfa_figures far = {0};
     int node = -1;
-    (void)sums;
     while ((class = xfa_row_class(&analysis->classes, what, class))) {
         struct choice choice = choose(analysis, class);
         const struct xfa_figures *figures = xfa_rows_class(&analysis->of_classes, class->number);
@@ -149,7 +148,6 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 static bool to_near_gpu(const struct xfa_analysis *analysis, const struct xfa_class *class,
                         const void *self, struct xfw_new_path *path)
 {
-    (void)self;
     struct choice choice = choose(analysis, class);
     path->to = choice.best;
     path->from = choice.here;
@@ -159,7 +157,6 @@ static bool to_near_gpu(const struct xfa_analysis *analysis, const struct xfa_cl
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    (void)sums;
     return xfa_other_path_change(analysis, finding, to_near_gpu, NULL,
                                  &(struct xfw_times_terms){0});
 }

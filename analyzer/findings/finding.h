@@ -163,7 +163,7 @@ char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_find
 char *xfa_finding_assumed(const struct xfa_finding *finding);
 
 struct xfa_findings *xfa_findings_new(void);
-/* Of the run at most so many bytes are kept for its replays: gather.h. */
+/* At most that many bytes of the run are kept for its replays: gather.h. */
 struct xfa_findings *xfa_findings_within(size_t memory);
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
 void xfa_findings_free(struct xfa_findings *findings);

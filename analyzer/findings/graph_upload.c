@@ -142,7 +142,6 @@ static void event(void *self, const struct xfa_event *event)
 static uint64_t process(void *self, struct xfa_process *process)
 {
     struct graph_uploads *sums = self;
-    (void)process;
     xfa_table_free(&sums->threads);
     xfa_table_init(&sums->threads, sizeof(int32_t), sizeof(struct thread));
     sums->upload_count = 0;

@@ -237,7 +237,7 @@ static void take_event(void *self, const struct xfa_event *event)
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct mapped *mapped = self;
-    const char *told = xfa_trace_meta(process->trace, "arguments");
+    const char *mode = xfa_trace_meta(process->trace, "arguments");
     xfw_memories_free(&mapped->memories);
     xfa_table_free(&mapped->launched);
     xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof(struct launched));
@@ -246,7 +246,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_free(&mapped->seen);
     xfa_table_init(&mapped->seen, sizeof(uint64_t), sizeof(struct seen));
     mapped->count = 0;
-    return process->minor >= 2 && (!told || strcmp(told, "on") == 0) ? XFA_ALL_KINDS : 0;
+    return process->minor >= 2 && (!mode || strcmp(mode, "on") == 0) ? XFA_ALL_KINDS : 0;
 }
 
 /* Stacks become sites. Without a stack there is no place to name. */
@@ -373,7 +373,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites, classes;
-    (void)sums;
     if (finding->remedy.kind == XFA_REMEDY_STOP_MAPPING) {
         sites = xfa_finding_sites(finding);
         return xfw_change_stop_mapping(analysis, &sites);

@@ -51,7 +51,7 @@ struct xfa_message_spot {
     enum xfw_cut_of of;
     uint64_t at_ns, began_ns;
     double message_ns;
-    bool of_two; /* the call does another message besides: half of its time may go */
+    bool of_two; /* the call does another message too: half of its time may go */
 };
 
 /* One more of that key; NULL: there are too many. */
@@ -70,8 +70,8 @@ static inline struct xfa_message_item *xfa_message_item(const struct xfa_message
     return xfa_table_at(&items->all, i);
 }
 
-/* What the network gives between the two ranks of an item; nothing where it is not known where
- * these are. */
+/* What the network achieves between the two ranks of an item; nothing where their hosts are not
+ * known. */
 struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysis,
                                               const struct xfa_message_item *item);
 

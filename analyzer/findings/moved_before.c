@@ -34,10 +34,10 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
 {
     if (same == XFA_SAME_CONSTANT)
         return NULL;
-    if (found->surely[XFA_PERHAPS])
+    if (found->by_evidence[XFA_PERHAPS])
         return "kernels only read what they were given of this memory, or there is room to keep a "
                "copy on the device";
-    if (found->surely[XFA_UNSEEN])
+    if (found->by_evidence[XFA_UNSEEN])
         return "no kernel changes this memory in between: what kernels were given was not recorded";
     return same == XFA_SAME_RETURNED && !to_host
                ? "the host does not look at what it fetches only to send it back"
@@ -47,7 +47,7 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
 /* What decides, where only that is not known; the sentence of a direction. */
 static const char *question(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
 {
-    if (found->surely[XFA_PERHAPS] == 0)
+    if (found->by_evidence[XFA_PERHAPS] == 0)
         return NULL;
     if (same == XFA_SAME_REPEATED)
         return to_host ? "nothing on the device changes what {site} fetches before it does so again"
@@ -72,7 +72,7 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     const struct terms *terms = &all_terms[same];
     gain->remedy = xfa_remedy_for(row, terms->remedy);
     gain->reckoning =
-        found->surely[XFA_SURE] == found->moved.sum.transfers ? terms->kept : terms->unseen;
+        found->by_evidence[XFA_SURE] == found->moved.sum.transfers ? terms->kept : terms->unseen;
     xfa_gain_of_all(gain, &found->moved);
     gain->probably = found->sampled > 0;
     gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);

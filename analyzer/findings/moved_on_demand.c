@@ -53,7 +53,6 @@ static void find_demand(const struct xfa_analysis *analysis, const void *sums,
         .remedy = {.kind = XFA_REMEDY_PREFETCH, .node = -1},
         .assumed = "the program knows beforehand which of this memory is needed next",
     };
-    (void)sums;
     find_moved(analysis, findings, &like, NULL);
 }
 
@@ -85,7 +84,6 @@ static void find_thrashing(const struct xfa_analysis *analysis, const void *sums
         .assumed = "kernels touch no more of this memory than they have time for beyond waiting "
                    "for it",
     };
-    (void)sums;
     find_moved(analysis, findings, &like, goes_to_and_fro);
 }
 

@@ -39,7 +39,6 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct xfa_class *class = NULL;
     struct xfa_figures narrow = {0};
     double pageable_ns = 0;
-    (void)sums;
     while ((class = xfa_row_class(&analysis->classes, what, class))) {
         const struct xfp_path *path = contiguous(analysis, class);
         const struct xfa_figures *figures = xfa_rows_class(&analysis->of_classes, class->number);
@@ -68,7 +67,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 {
     struct xfw_contiguous_path *paths = NULL;
     size_t count = 0, capacity = 0;
-    (void)sums;
     for (size_t i = 0; i < finding->site_count; i++) {
         const struct xfa_class *class = NULL;
         while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class))) {

@@ -137,13 +137,13 @@ static void wait_for_device(struct overbroad *self, const struct xfa_event *even
         struct xfa_stream *stream = &self->streams.at[i];
         if (event->gpu >= 0 && stream->gpu >= 0 && stream->gpu != event->gpu)
             continue;
-        if (stream->work > stream->settled) {
+        if (stream->work > stream->waited) {
             in_flight[i] = true;
             wait.streams++;
             wait.bytes = xfa_add(wait.bytes, stream->bytes);
             wait.fetched = xfa_add(wait.fetched, stream->fetched);
         }
-        xfa_stream_settle(stream, stream->at);
+        xfa_stream_waited(stream, stream->at);
     }
     if (wait.streams == 0 || !event->stack)
         return;
@@ -190,7 +190,7 @@ static struct xfa_stream *stream_of(struct overbroad *self, const struct xfa_eve
     return with_key(self, &key);
 }
 
-/* Made: the handle may have been another's. Gone: nobody will wait for it. */
+/* Made: the handle may have been another stream's. Gone: no wait for it will come. */
 static void renew(struct overbroad *self, const struct xfa_event *event)
 {
     const struct xfa_stream_key key = {.handle = event->stream};
@@ -264,7 +264,7 @@ static void reach(struct overbroad *self, struct xfa_stream *stream, uint64_t at
     for (unsigned i = 0; i < self->streams.count; i++) {
         struct xfa_stream *other = &self->streams.at[i];
         bool all = other->reached >= other->work;
-        xfa_stream_settle(other, other->reached);
+        xfa_stream_waited(other, other->reached);
         other->reached = 0;
         for (unsigned k = 0; waits && all && k < MOST_WAITS && other->marks >> k != 0; k++) {
             uint64_t bit = (uint64_t)1 << k;
@@ -299,7 +299,6 @@ static void waited(struct overbroad *self, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct overbroad *self = of;
-    (void)process;
     needed(self, self->open);
     xfa_streams_free(&self->streams);
     xfa_streams_init(&self->streams);
@@ -355,7 +354,7 @@ static void transfer(void *of, const struct xfa_event *event)
     work(self, stream, spans, 2);
     stream->bytes = xfa_add(stream->bytes, event->bytes);
     if (transfer->blocks && to_host)
-        xfa_stream_settle(stream, stream->at);
+        xfa_stream_waited(stream, stream->at);
     else if (to_host)
         stream->fetched = xfa_add(stream->fetched, event->bytes);
 }
@@ -417,7 +416,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites = xfa_finding_sites(finding);
-    (void)sums;
     return xfw_change_no_device_wait(analysis, &sites);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Copies that could overlap with something else. Nothing is lost in any one of them: the run is
- * replayed with copies that have left their stream's order and wait for their data alone
+ * Copies that could overlap with something else. No single copy has a loss: the run is replayed
+ * with copies that have left their stream's order and wait for their data alone
  * (whatif/changes/overlap.c). Two kinds:
  * - serial-transfer-and-compute: copies and kernels that wait for each other without need. Replayed
  *   with 2, 3, 4 and 8 parts in flight, where copies of page-locked memory and kernels both take a
@@ -248,7 +248,6 @@ static void try_one_way(const struct xfa_analysis *analysis, const void *sums,
     double least = XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run);
     double shorter =
         fmin(copies_ns(analysis, NULL, XFT_DIR_H2D), copies_ns(analysis, NULL, XFT_DIR_D2H));
-    (void)sums;
     if (!(shorter > least))
         return;
     for (unsigned streams = 1; streams <= 2; streams++) {
@@ -262,7 +261,6 @@ static void try_one_way(const struct xfa_analysis *analysis, const void *sums,
 static struct xfw_change *change_one_way(const struct xfa_analysis *analysis, const void *sums,
                                          const struct xfa_finding *finding)
 {
-    (void)sums;
     return xfw_change_dataflow(
         analysis, &(struct xfw_dataflow_terms){.buffers = (unsigned)finding->remedy.streams});
 }

@@ -154,7 +154,6 @@ static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_clas
 {
     const struct xfa_class_key *key = &class->key;
     bool pageable = is_lockable(key) || is_of_pageable(key, XFA_STRIDED);
-    (void)self;
     path->to = pageable ? pinned_path(analysis, key) : NULL;
     return path->to != NULL;
 }

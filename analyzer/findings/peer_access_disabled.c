@@ -59,7 +59,6 @@ static const struct xfp_path *path_without(const struct xfa_analysis *analysis,
 static bool with_access(const struct xfa_analysis *analysis, const struct xfa_class *class,
                         const void *self, struct xfw_new_path *path)
 {
-    (void)self;
     if (!is_without(class))
         return false;
     path->to = class->achievable.paths[0];
@@ -70,7 +69,6 @@ static bool with_access(const struct xfa_analysis *analysis, const struct xfa_cl
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    (void)sums;
     return xfa_other_path_change(analysis, finding, with_access, NULL,
                                  &(struct xfw_times_terms){0});
 }

@@ -124,12 +124,6 @@ const char *xfa_remedy_brief(const struct xfa_remedy *remedy, char text[XFA_REME
     return filled_in(remedy, remedies[remedy->kind].brief, text);
 }
 
-bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect)
-{
-    const char *const *own = remedies[kind].sentences[dialect];
-    return own[0] || own[1];
-}
-
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
 {
     for (size_t i = 0; i < XFA_REMEDY_NUMBERS; i++)

@@ -48,9 +48,6 @@ const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMED
 /* The same in a few words, no sentence. */
 const char *xfa_remedy_brief(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS]);
 
-/* Does remedies.def have the remedy in the terms of the dialect? Else its text is CUDA's. */
-bool xfa_remedy_has_words(enum xfa_remedy_kind kind, enum xfa_dialect dialect);
-
 /* The same text and numbers. Sites with equal remedies are one finding. */
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b);
 

@@ -131,8 +131,6 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 static bool from_near(const struct xfa_analysis *analysis, const struct xfa_class *class,
                       const void *self, struct xfw_new_path *path)
 {
-    (void)analysis;
-    (void)self;
     path->to = class->near.near;
     path->from = class->near.here;
     return class->near.node >= 0 && class->key.shape == XFA_LINEAR;
@@ -141,7 +139,6 @@ static bool from_near(const struct xfa_analysis *analysis, const struct xfa_clas
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    (void)sums;
     return xfa_other_path_change(analysis, finding, from_near, NULL, &(struct xfw_times_terms){0});
 }
 

@@ -59,7 +59,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites = xfa_finding_sites(finding);
-    (void)sums;
     return xfw_change_lock_by_hand(analysis, &sites);
 }
 

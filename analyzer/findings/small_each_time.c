@@ -81,7 +81,6 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct each_time *sums = self;
-    (void)process;
     xfa_table_free(&sums->lanes);
     xfw_memories_free(&sums->memories);
 }

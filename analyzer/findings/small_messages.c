@@ -1,10 +1,10 @@
 /*
  * small-messages: two or more messages that a thread sends from one call site to one rank, with
- * nothing between that could decide on them: it has received nothing, waited for nothing (a
- * request, a stream) and taken part in no collective. Lost: what messages of that size take one by
- * one, minus what one of all their bytes takes, by the profile's network; no more than the calls
- * but one took. Only where that is half of it at least: else the bytes take the time, and not their
- * number.
+ * nothing in between on which the next one could depend: it has received nothing, waited for
+ * nothing (a request, a stream) and taken part in no collective. Lost: what messages of that size
+ * take one by one, minus what one of all their bytes takes, by the profile's network; no more than
+ * the calls but one took. Only where that is half of it at least: else the bytes take the time, and
+ * not their number.
  */
 #include "analyzer/findings/finding.h"
 
@@ -100,7 +100,7 @@ static void sent(struct small_messages *self, const struct xfa_event *event)
 /* ---- the observer -----------------------------------------------------------------------------
  */
 
-/* A receive that has only begun decides nothing. */
+/* Nothing can depend yet on a receive that has only begun. */
 static bool ends_runs(const struct xfa_event *event)
 {
     if (event->kind != XFT_EVENT_MESSAGE)
@@ -133,7 +133,6 @@ static void transfer(void *of, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct small_messages *self = of;
-    (void)process;
     close_runs(self, 0, true);
     xfa_communicators_end(&self->communicators);
 }

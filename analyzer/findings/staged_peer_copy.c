@@ -50,7 +50,6 @@ struct staged {
 static uint64_t process(void *self, struct xfa_process *process)
 {
     struct staged *staged = self;
-    (void)process;
     xfa_table_free(&staged->places);
     xfa_table_init(&staged->places, sizeof(uint64_t), sizeof(struct place));
     staged->transfers = 0;
@@ -241,7 +240,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     const struct staged *staged = sums;
-    (void)finding;
     return xfw_change_peer_copy(analysis, &staged->down, &staged->up);
 }
 

@@ -55,7 +55,7 @@ static struct xfa_stream *free_place(struct xfa_streams *streams)
     if (streams->count < XFA_MOST_STREAMS)
         return &streams->at[streams->count++];
     for (unsigned i = 0; i < streams->count; i++)
-        if (!streams->at[i].marks && streams->at[i].work <= streams->at[i].settled)
+        if (!streams->at[i].marks && streams->at[i].work <= streams->at[i].waited)
             return &streams->at[i];
     return NULL;
 }
@@ -70,7 +70,7 @@ struct xfa_stream *xfa_streams_put(struct xfa_streams *streams, const struct xfa
         return NULL;
     uint64_t at = stream->at;
     *stream = (struct xfa_stream){
-        .key = *key, .gpu = key->handle ? -1 : key->gpu, .at = at, .work = at, .settled = at};
+        .key = *key, .gpu = key->handle ? -1 : key->gpu, .at = at, .work = at, .waited = at};
     return stream;
 }
 
@@ -111,7 +111,7 @@ static void keep_span(struct xfa_stream *stream, const struct xfa_span *span)
 
 void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, unsigned count)
 {
-    if (stream->settled >= stream->work)
+    if (stream->waited >= stream->work)
         stream->span_count = 0;
     for (unsigned i = 0; i < count; i++)
         keep_span(stream, &spans[i]);
@@ -161,11 +161,11 @@ bool xfa_stream_is_behind(const struct xfa_streams *streams, const struct xfa_st
 
 /* ---- waits of the host ----------------------------------------------------------------------- */
 
-void xfa_stream_settle(struct xfa_stream *stream, uint64_t at)
+void xfa_stream_waited(struct xfa_stream *stream, uint64_t at)
 {
-    if (at > stream->settled)
-        stream->settled = at;
-    if (stream->settled >= stream->work)
+    if (at > stream->waited)
+        stream->waited = at;
+    if (stream->waited >= stream->work)
         stream->bytes = stream->fetched = 0;
 }
 

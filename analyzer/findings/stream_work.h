@@ -14,7 +14,7 @@
 #include "analyzer/base/table.h"
 #include "analyzer/pass/event.h"
 
-#define XFA_MOST_STREAMS 64 /* of a process, with work that nobody has waited for */
+#define XFA_MOST_STREAMS 64 /* of a process, with work that was not waited for */
 #define XFA_MOST_BEHIND 8   /* waits of a stream for events */
 #define XFA_MOST_SPANS 32
 
@@ -35,10 +35,10 @@ struct xfa_stream {
     int32_t gpu;             /* -1: not known */
     uint64_t at;             /* the last position */
     uint64_t work;           /* the last one of work */
-    uint64_t settled;        /* the host has waited up to here, by whatever wait */
+    uint64_t waited;         /* the host has waited up to here, by whatever wait */
     uint64_t reached;        /* by xfa_streams_reach(); its caller sets it back to 0 */
     uint64_t marks;          /* its user's; a stream with marks keeps its place */
-    uint64_t bytes, fetched; /* its user's: by copies; 0 when all is settled */
+    uint64_t bytes, fetched; /* its user's: by copies; 0 when the host has waited for all */
     struct xfa_behind {      /* at `at` it waits for that position of another */
         uint64_t at, source_at;
         unsigned source;
@@ -78,7 +78,7 @@ bool xfa_stream_is_behind(const struct xfa_streams *streams, const struct xfa_st
                           const struct xfa_stream *other);
 
 /* The host has waited for the stream up to there. */
-void xfa_stream_settle(struct xfa_stream *stream, uint64_t at);
+void xfa_stream_waited(struct xfa_stream *stream, uint64_t at);
 /* What the host has waited for when the stream is at this position, of this and of those that it
  * waited for: sets `reached` of each. */
 void xfa_streams_reach(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t at);

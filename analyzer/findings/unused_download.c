@@ -162,7 +162,6 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
-    (void)process;
     xfa_given_free(&unused->given);
     xfa_table_free(&unused->places);
 }

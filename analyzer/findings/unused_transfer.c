@@ -162,7 +162,7 @@ static void take_transfer(void *self, const struct xfa_event *event)
     const struct xfa_transfer *transfer = &event->transfer;
     uint64_t number = unused->transfers++;
     bool linear = transfer->class->key.shape == XFA_LINEAR;
-    if (!unused->given.told)
+    if (!unused->given.recorded)
         return;
     if (transfer->class->key.shape == XFA_BATCH) {
         unused->count = 0;
@@ -202,7 +202,7 @@ static void take_free(struct unused *unused, const struct xfa_event *event)
 static void take_event(void *self, const struct xfa_event *event)
 {
     struct unused *unused = self;
-    if (!unused->given.told)
+    if (!unused->given.recorded)
         return;
     if (event->kind == XFT_EVENT_SET)
         take_set(unused, event);
@@ -219,7 +219,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     unused->process = process->number;
     unused->transfers = 0;
     unused->count = 0;
-    return unused->given.told ? XFA_ALL_KINDS : 0;
+    return unused->given.recorded ? XFA_ALL_KINDS : 0;
 }
 
 /* The memory goes with the process: what was sent there last is as unused as what others of its
@@ -227,7 +227,6 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
-    (void)process;
     for (size_t i = 0; i < unused->count; i++) {
         const struct sent *sent = &unused->sent[i];
         if (sent->row < unused->row_count && unused->rows[sent->row].sum.transfers > 0 &&

@@ -1,9 +1,9 @@
 /*
  * write-combined-readback: memory that the program allocates write-combined
  * (cudaHostAllocWriteCombined), and to which copies to the host, or kernels, bring results. The
- * host writes such memory around its caches, and reads it without them: many times slower. Lost:
- * not known, since the host's reads are not recorded; so it is tried, and stays if the replayed
- * run, whose threads read in their own time behind the wait, gains.
+ * host writes such memory around its caches and reads it uncached, which is many times slower.
+ * Lost: not known, since the host's reads are not recorded; so it is tried, and stays if the
+ * replayed run, whose threads read in their own time behind the wait, gains.
  *
  * Named are the call sites that allocate such memory: that is where the change is made.
  */
@@ -152,7 +152,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     struct xfw_set sites = xfa_finding_sites(finding);
-    (void)sums;
     return xfw_change_cached_reads(analysis, &sites);
 }
 

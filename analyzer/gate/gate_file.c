@@ -1,4 +1,4 @@
-/* The gate as a file, and as made of a run. */
+/* The gate as a file, and as it is made from a run. */
 #include "analyzer/gate/gate.h"
 
 #include <math.h>

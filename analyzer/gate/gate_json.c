@@ -149,7 +149,6 @@ void xfa_gate_write_sarif(const struct xfa_gate_verdict *verdict, const char *pa
 {
     json_t *json = json_object(), *runs = json_array(), *run = json_object();
     json_t *tool = json_object(), *driver = json_object(), *results = json_array();
-    (void)path;
     for (size_t i = 0; i < verdict->row_count; i++)
         for (int rule = 0; rule < XFA_GATE_RULE_COUNT; rule++)
             if (verdict->rows[i].broken[rule])

@@ -37,7 +37,7 @@ static char *new_site(const struct judged *j)
     return j->site ? NULL : xfa_text("the gate knows no such transfers here");
 }
 
-/* What the gate has staged itself may stay so. */
+/* A site that is staged in the gate may stay so. */
 static bool newly_staged(const struct judged *j)
 {
     return is_staged(&j->row->row->key) && !(j->site && is_staged(&j->site->key));

@@ -66,7 +66,6 @@ static volatile int stopped; /* by a signal */
 
 static void stop(int number)
 {
-    (void)number;
     stopped = 1;
 }
 
@@ -113,7 +112,7 @@ static int set_option(struct options *options, int option, const char *value)
         options->quiet = true;
         return 0;
     default:
-        return wrong("an option lacks its value", NULL);
+        return 0;
     }
 }
 
@@ -127,10 +126,8 @@ static int parse(struct options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, ":n:qh", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?') {
-            xfc_unknown_option("live", argv[optind > 0 ? optind - 1 : 0], longs);
-            return -1;
-        }
+        if (option == '?' || option == ':')
+            return xfc_refused_option("live", option, argv, longs);
         if (set_option(options, option, optarg) != 0)
             return -1;
     }

@@ -1,6 +1,7 @@
 /*
  * OpenMetrics text for others: a file that is replaced whole (for a node exporter's textfile
- * collector), or a Unix socket, where who connects gets the newest text and the end of it.
+ * collector), or a Unix socket: each client that connects gets the newest text, then the end of the
+ * stream.
  */
 #ifndef XFA_SERVE_H
 #define XFA_SERVE_H

@@ -122,14 +122,13 @@ static void add_host_paths(struct xfa_achievable_path *of, const struct xfa_achi
     }
 }
 
-/* NUMA node of one of the run's GPUs, by the profile; -1 = not known. */
-static int node_of(const struct xfa_achievable *achievable, int gpu)
+/* NUMA node of one of the profile's GPUs; -1 = not known. */
+static int node_of(const struct xfa_achievable *achievable, int like)
 {
-    if (!achievable->profile || gpu < 0)
+    if (!achievable->profile || like < 0)
         return -1;
     const struct xfp_machine *machine = &achievable->profile->machine;
-    int known = xfa_achievable_gpu(achievable, gpu);
-    return known >= 0 && (size_t)known < machine->gpu_count ? machine->gpus[known].numa : -1;
+    return (size_t)like < machine->gpu_count ? machine->gpus[like].numa : -1;
 }
 
 static const struct xfp_fit *fit_of(const struct xfa_achievable_path *of)
@@ -144,17 +143,18 @@ static const struct xfp_fit *fit_of(const struct xfa_achievable_path *of)
     return best;
 }
 
-void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achievable *achievable,
-                         enum xft_direction direction, int src_gpu, int dst_gpu)
+void xfa_achievable_path_like(struct xfa_achievable_path *of,
+                              const struct xfa_achievable *achievable, enum xft_direction direction,
+                              int src_like, int dst_like)
 {
     *of = (struct xfa_achievable_path){
-        .src_node = node_of(achievable, src_gpu),
-        .dst_node = node_of(achievable, dst_gpu),
+        .src_node = node_of(achievable, src_like),
+        .dst_node = node_of(achievable, dst_like),
     };
     if (!achievable->profile)
         return;
-    struct xfp_place src = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, src_gpu), -1};
-    struct xfp_place dst = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, dst_gpu), -1};
+    struct xfp_place src = {XFT_MEM_DEVICE, src_like, -1};
+    struct xfp_place dst = {XFT_MEM_DEVICE, dst_like, -1};
     if (direction == XFT_DIR_H2D)
         add_host_paths(of, achievable, true, dst.device);
     else if (direction == XFT_DIR_D2H)
@@ -165,6 +165,13 @@ void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achiev
     } else if (direction == XFT_DIR_P2P && src.device >= 0 && dst.device >= 0)
         add_path(of, achievable, src, dst);
     of->fit = fit_of(of);
+}
+
+void xfa_achievable_path(struct xfa_achievable_path *of, const struct xfa_achievable *achievable,
+                         enum xft_direction direction, int src_gpu, int dst_gpu)
+{
+    xfa_achievable_path_like(of, achievable, direction, xfa_achievable_gpu(achievable, src_gpu),
+                             xfa_achievable_gpu(achievable, dst_gpu));
 }
 
 double xfa_submit_time(const struct xfp_path *path, uint64_t bytes)

@@ -1,7 +1,7 @@
 /*
- * What the machine could have given: the profile asked about one kind of transfer.
+ * What the machine could have achieved, by the profile, for one kind of transfer.
  *
- * A host-device transfer is held against the best page-locked memory that was measured (pinned,
+ * A host-device transfer is compared with the best page-locked memory that was measured (pinned,
  * write-combined, mapped, registered) in the same direction on the same GPU, of each kind that on
  * the NUMA node that is best for the GPU (below); D2D and P2P against that copy. GPUs of run and
  * profile are matched by uuid, else by the ordinal in the process that named them first. Times are
@@ -16,7 +16,7 @@
 enum xfa_match { XFA_MATCH_UNKNOWN, XFA_MATCH_YES, XFA_MATCH_NO };
 
 struct xfa_achievable {
-    const struct xfp_profile *profile; /* borrowed; NULL: nothing is achievable that we know of */
+    const struct xfp_profile *profile; /* borrowed; NULL: what is achievable is not known */
     const struct xfa_run *run;
     enum xfa_match match; /* was the profile measured on the machine of all processes? */
     char *mismatch;       /* one line when not, with the first difference */
@@ -59,6 +59,10 @@ struct xfa_achievable_path {
 /* GPUs are the run's numbers, -1 = not known or not a GPU. */
 void xfa_achievable_path(struct xfa_achievable_path *path, const struct xfa_achievable *achievable,
                          enum xft_direction direction, int src_gpu, int dst_gpu);
+/* The same of the profile's ordinals. */
+void xfa_achievable_path_like(struct xfa_achievable_path *path,
+                              const struct xfa_achievable *achievable, enum xft_direction direction,
+                              int src_like, int dst_like);
 
 struct xfa_achieved xfa_achievable_ask(const struct xfa_achievable_path *path, uint64_t bytes);
 /* The same, kept for the next time: for one thread. */

@@ -31,7 +31,7 @@ static const struct xfp_net_path *fastest(const struct xfa_achievable *achievabl
     const struct xfp_net_path *best = NULL;
     for (size_t i = 0; i < network->path_count; i++) {
         const struct xfp_net_path *path = &network->paths[i];
-        if (path->shape != XFP_NET_PING || path->loaded ||
+        if (path->shape != XFP_NET_PING || path->loaded || path->bound ||
             !is_host(achievable, from_host, path->from) ||
             !is_host(achievable, to_host, path->to) || at_compared(path) < 0)
             continue;

@@ -1,5 +1,5 @@
 /*
- * What the network could have given a message: the profile's part `network` asked
+ * What the network could have achieved for a message, by the profile's part `network`
  * (profile_network.h). Ranks of the probe and of the run are matched by the names of their hosts;
  * of several measured pairs between the same two hosts the one that is fastest at 1 MiB counts.
  * Times are of one message alone: half a round trip.

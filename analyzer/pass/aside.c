@@ -13,7 +13,7 @@
 
 enum what { TRANSFER, EVENT, COPY, UNENDED };
 
-struct told {
+struct notice {
     uint8_t what;   /* enum above */
     uint8_t why;    /* UNENDED: enum xfa_unended */
     bool has_range; /* `range` is of use */
@@ -22,7 +22,7 @@ struct told {
 };
 
 struct batch {
-    struct told *told;
+    struct notice *notices;
     size_t count;
 };
 
@@ -46,22 +46,23 @@ static struct batch *batch_at(struct xfa_aside *aside, uint64_t number)
     return &aside->batches[number % BATCHES];
 }
 
-static void tell(const struct xfa_audience *audience, struct told *told)
+static void tell(const struct xfa_audience *audience, struct notice *notice)
 {
-    if (told->has_range)
-        told->event.range = &told->range;
-    switch ((enum what)told->what) {
+    if (notice->has_range)
+        notice->event.range = &notice->range;
+    switch ((enum what)notice->what) {
     case TRANSFER:
-        xfa_tell_transfer(audience, &told->event);
+        xfa_tell_transfer(audience, &notice->event);
         break;
     case EVENT:
-        xfa_tell_event(audience, &told->event);
+        xfa_tell_event(audience, &notice->event);
         break;
     case COPY:
-        xfa_tell_copy(audience, &told->event);
+        xfa_tell_copy(audience, &notice->event);
         break;
     case UNENDED:
-        xfa_tell_unended(audience, &told->range, (enum xfa_unended)told->why, told->event.end_ns);
+        xfa_tell_unended(audience, &notice->range, (enum xfa_unended)notice->why,
+                         notice->event.end_ns);
         break;
     }
 }
@@ -69,7 +70,7 @@ static void tell(const struct xfa_audience *audience, struct told *told)
 static void tell_all(struct xfa_aside *aside, struct batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        tell(&aside->audience, &batch->told[i]);
+        tell(&aside->audience, &batch->notices[i]);
     batch->count = 0;
 }
 
@@ -123,15 +124,15 @@ static void give_batch(struct xfa_aside *aside)
     wait_for(aside, BATCHES - 1);
 }
 
-static struct told *room(struct xfa_aside *aside, enum what what)
+static struct notice *room(struct xfa_aside *aside, enum what what)
 {
     struct batch *batch = batch_at(aside, aside->walked);
-    if (!batch->told)
-        batch->told = xfa_alloc(IN_BATCH * sizeof *batch->told);
-    struct told *told = &batch->told[batch->count];
-    told->what = (uint8_t)what;
-    told->has_range = false;
-    return told;
+    if (!batch->notices)
+        batch->notices = xfa_alloc(IN_BATCH * sizeof *batch->notices);
+    struct notice *notice = &batch->notices[batch->count];
+    notice->what = (uint8_t)what;
+    notice->has_range = false;
+    return notice;
 }
 
 static void fill(struct xfa_aside *aside)
@@ -142,11 +143,11 @@ static void fill(struct xfa_aside *aside)
 
 static void observe(struct xfa_aside *aside, const struct xfa_event *event, enum what what)
 {
-    struct told *told = room(aside, what);
-    told->event = *event;
-    told->has_range = event->range != NULL;
+    struct notice *notice = room(aside, what);
+    notice->event = *event;
+    notice->has_range = event->range != NULL;
     if (event->range)
-        told->range = *event->range;
+        notice->range = *event->range;
     fill(aside);
 }
 
@@ -173,10 +174,10 @@ void xfa_aside_unended(struct xfa_aside *aside, const struct xfa_range *range, e
 {
     if (!*aside->audience.unended.members)
         return;
-    struct told *told = room(aside, UNENDED);
-    told->why = (uint8_t)why;
-    told->event.end_ns = end_ns;
-    told->range = *range;
+    struct notice *notice = room(aside, UNENDED);
+    notice->why = (uint8_t)why;
+    notice->event.end_ns = end_ns;
+    notice->range = *range;
     fill(aside);
 }
 
@@ -213,7 +214,7 @@ void xfa_aside_free(struct xfa_aside *aside)
         pthread_join(aside->thread, NULL);
     }
     for (size_t i = 0; i < BATCHES; i++)
-        free(aside->batches[i].told);
+        free(aside->batches[i].notices);
     xfa_audience_free(&aside->audience);
     pthread_cond_destroy(&aside->emptied);
     pthread_cond_destroy(&aside->filled);

@@ -1,6 +1,6 @@
 /*
  * Observers that are called in a thread of their own, some thousand events behind the walk: those
- * that say so (observer.h). What they hear, and in which order, is the same. Private to pass/.
+ * that say so (observer.h). They get the same events in the same order. Private to pass/.
  *
  * Where the process may use one processor only, or no thread can be made, they are called in
  * the walk's own thread; so is a process's beginning, since short walks are over before a thread is
@@ -17,7 +17,7 @@ struct xfa_aside;
 struct xfa_aside *xfa_aside_new(size_t count);
 void xfa_aside_free(struct xfa_aside *aside); /* when it has caught up */
 
-/* Whom it tells: to be filled while it has caught up. */
+/* The observers that it calls: to be filled while it has caught up. */
 struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside);
 
 /* Events are copied. */

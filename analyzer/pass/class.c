@@ -9,7 +9,10 @@
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,
                       const struct xfa_achievable *achievable)
 {
-    *classes = (struct xfa_classes){.run = run, .achievable = achievable};
+    *classes = (struct xfa_classes){.run = run,
+                                    .achievable = achievable,
+                                    .most = XFA_MAX_CLASSES,
+                                    .most_folded = XFA_MAX_FOLDED};
     xfa_table_init(&classes->classes, sizeof(struct xfa_class_key), sizeof(struct xfa_kept_class));
     xfa_table_init(&classes->rows, sizeof(struct xfa_row_key), sizeof(struct xfa_row));
 }
@@ -36,10 +39,10 @@ static bool on_host(unsigned memory)
     return memory == XFT_MEM_PAGEABLE || xfa_is_page_locked(memory);
 }
 
-/* The call's word where it has one, else the device's own account of the copy. */
-static uint8_t known(unsigned told, unsigned seen, unsigned count)
+/* As the call says, if it does; else as the device recorded the copy. */
+static uint8_t known(unsigned by_call, unsigned by_device, unsigned count)
 {
-    unsigned number = told ? told : seen;
+    unsigned number = by_call ? by_call : by_device;
     return (uint8_t)(number < count ? number : 0);
 }
 
@@ -72,7 +75,8 @@ static uint8_t shape_of(const struct xfa_event *event)
 }
 
 /* Memory may have peer access that no call enabled (of pools, by cuMemSetAccess, IPC): the device
- * tells of a copy from one to the other then, without it of one to the host and one from it. */
+ * then records one copy from GPU to GPU, and without peer access one to the host and one from it.
+ */
 static uint8_t peer_of(const struct xfa_event *event)
 {
     bool direct = event->transfer.device.direction == XFT_DIR_P2P;
@@ -109,10 +113,30 @@ static struct xfa_class_key key_of(const struct xfa_event *event)
     key.stream = stream_of(event);
     key.peer = row->direction == XFT_DIR_P2P ? peer_of(event) : XFA_PEER_NONE;
     key.shape = shape_of(event);
+    key.src_like = key.dst_like = -1;
     return key;
 }
 
-/* What remains of a key when there are too many. */
+/* ---- when there are too many ----------------------------------------------------------------- */
+
+/* Without what grows with the machine. What stays of the GPUs is which ones the profile knows. */
+static struct xfa_class_key folded_key(const struct xfa_classes *classes,
+                                       const struct xfa_class_key *of)
+{
+    const struct xfa_achievable *achievable = classes->achievable;
+    struct xfa_class_key key;
+    memset(&key, 0, sizeof key);
+    key.row = of->row;
+    key.row.src_gpu = key.row.dst_gpu = key.src_node = key.dst_node = -1;
+    key.src_like = key.dst_like = -1;
+    key.fold = XFA_WITHOUT_GPU;
+    if (achievable->profile) {
+        key.src_like = (int16_t)xfa_achievable_gpu(achievable, of->row.src_gpu);
+        key.dst_like = (int16_t)xfa_achievable_gpu(achievable, of->row.dst_gpu);
+    }
+    return key;
+}
+
 static struct xfa_class_key common_key(struct xfa_process *process, const struct xfa_class_key *of)
 {
     struct xfa_class_key key;
@@ -124,7 +148,21 @@ static struct xfa_class_key common_key(struct xfa_process *process, const struct
     key.row.dst_mem = of->row.dst_mem;
     key.row.async = of->row.async;
     key.row.src_gpu = key.row.dst_gpu = key.src_node = key.dst_node = -1;
+    key.src_like = key.dst_like = -1;
+    key.fold = XFA_WITHOUT_SITE;
     return key;
+}
+
+/* The key that an event's is kept under. */
+static struct xfa_class_key kept_key(const struct xfa_classes *classes, struct xfa_process *process,
+                                     const struct xfa_class_key *key)
+{
+    size_t count = classes->classes.count;
+    if (count < classes->most)
+        return *key;
+    struct xfa_class_key folded = folded_key(classes, key);
+    bool fits = count < classes->most + classes->most_folded;
+    return fits || xfa_table_get(&classes->classes, &folded) ? folded : common_key(process, key);
 }
 
 static struct xfa_row *row_of(struct xfa_classes *classes, const struct xfa_row_key *key)
@@ -167,11 +205,23 @@ struct xfa_class *xfa_class_put(struct xfa_classes *classes, const struct xfa_cl
     return kept->class;
 }
 
-static struct xfa_class *make_class(struct xfa_classes *classes, const struct xfa_event *event,
-                                    struct xfa_class_key key)
+static void set_path(struct xfa_classes *classes, struct xfa_class *class)
 {
-    if (classes->classes.count >= XFA_MAX_CLASSES)
-        key = common_key(event->process, &key);
+    const struct xfa_class_key *key = &class->key;
+    const struct xfa_achievable *achievable = classes->achievable;
+    if (key->fold == XFA_WITHOUT_GPU)
+        xfa_achievable_path_like(&class->achievable, achievable, key->row.direction, key->src_like,
+                                 key->dst_like);
+    else
+        xfa_achievable_path(&class->achievable, achievable, key->row.direction, key->row.src_gpu,
+                            key->row.dst_gpu);
+    class->near = near_of(achievable, key);
+}
+
+static struct xfa_class *make_class(struct xfa_classes *classes, const struct xfa_event *event,
+                                    const struct xfa_class_key *of)
+{
+    struct xfa_class_key key = kept_key(classes, event->process, of);
     size_t before = classes->classes.count;
     struct xfa_class *class = xfa_class_put(classes, &key);
     if (classes->classes.count > before) {
@@ -179,9 +229,7 @@ static struct xfa_class *make_class(struct xfa_classes *classes, const struct xf
         class->row = row->number;
         class->before = row->last_class;
         row->last_class = class->number + 1;
-        xfa_achievable_path(&class->achievable, classes->achievable, key.row.direction,
-                            key.row.src_gpu, key.row.dst_gpu);
-        class->near = near_of(classes->achievable, &key);
+        set_path(classes, class);
     }
     return class;
 }
@@ -248,7 +296,7 @@ static struct xfa_class *look_for(struct xfa_classes *classes, const struct xfa_
 {
     struct xfa_class_key key = key_of(event);
     const struct xfa_kept_class *kept = xfa_table_get(&classes->classes, &key);
-    return kept ? kept->class : make_class(classes, event, key);
+    return kept ? kept->class : make_class(classes, event, &key);
 }
 
 struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event)

@@ -3,8 +3,14 @@
  * to a row, which is what is shown: call site, function, direction, kinds and places of memory.
  *
  * Both are of the run, not of a process, and numbered from 0 in the order they were met: what is
- * kept per class lies in arrays. At most XFA_MAX_CLASSES are kept; further transfers are in
- * classes without site, function and places.
+ * kept per class lies in arrays.
+ *
+ * Memory is bounded, since a run has as many classes as its sites and GPUs multiply to. The first
+ * XFA_MAX_CLASSES are distinguished by all of the key. Transfers of classes that are met later are
+ * folded: by site, function, direction and kinds of memory, no longer by GPU, NUMA node, stream,
+ * peer access and shape, except that GPUs which are different ones for the machine profile stay
+ * apart, so that what was achievable is still known. Of these there are XFA_MAX_FOLDED at most;
+ * what is beyond has no site either.
  */
 #ifndef XFA_CLASS_H
 #define XFA_CLASS_H
@@ -13,11 +19,13 @@
 #include "analyzer/pass/achievable.h"
 #include "analyzer/run/run.h"
 
-#define XFA_MAX_CLASSES 32768
+#define XFA_MAX_CLASSES (1u << 18)
+#define XFA_MAX_FOLDED (1u << 16)
 
 enum xfa_stream_kind { XFA_STREAM_DEFAULT, XFA_STREAM_PER_THREAD, XFA_STREAM_MADE };
-/* Of copies between GPUs: no call enabled it, and the device did not tell of a direct copy. */
+/* Of copies between GPUs: no call enabled peer access, and the device recorded no direct copy. */
 enum xfa_peer_access { XFA_PEER_NONE, XFA_PEER_OFF, XFA_PEER_ON };
+enum xfa_fold { XFA_NOT_FOLDED, XFA_WITHOUT_GPU, XFA_WITHOUT_SITE };
 enum xfa_shape { XFA_LINEAR, XFA_STRIDED, XFA_BATCH };
 
 struct xfa_row_key {
@@ -32,7 +40,8 @@ struct xfa_class_key {
     struct xfa_row_key row;
     int16_t src_node, dst_node;  /* NUMA nodes of host memory; -1 = not known, or not host memory */
     uint8_t stream, peer, shape; /* enums above */
-    uint8_t reserved;
+    uint8_t fold;                /* enum xfa_fold: what of the key is left out */
+    int16_t src_like, dst_like;  /* XFA_WITHOUT_GPU: the profile's GPUs; else -1 */
 };
 
 struct xfa_row {
@@ -81,6 +90,7 @@ struct xfa_classes {
     const struct xfa_achievable *achievable;
     struct xfa_table classes, rows; /* struct xfa_kept_class, xfa_row */
     struct xfa_class_asked *asked;  /* class.c: events that were asked for of late; NULL: none */
+    size_t most, most_folded;       /* XFA_MAX_CLASSES, XFA_MAX_FOLDED; a test sets less */
 };
 
 void xfa_classes_init(struct xfa_classes *classes, struct xfa_run *run,

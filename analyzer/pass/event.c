@@ -145,8 +145,11 @@ static void read_kind(struct xfa_event *restrict event, const struct xft_event *
         event->work = (struct xfa_work){.stream = row->aux, .name = row->src, .threads = row->dst};
         break;
     case XFT_EVENT_LAUNCH:
-        event->launch =
-            (struct xfa_launch){.name = row->src, .threads = row->dst, .arguments = row->aux};
+        event->launch = (struct xfa_launch){.name = row->src,
+                                            .threads = row->dst,
+                                            .arguments = row->aux,
+                                            .kept = (uint32_t)row->width,
+                                            .changed = (uint32_t)(row->width >> 32)};
         break;
     case XFT_EVENT_SYNC:
     case XFT_EVENT_QUERY:

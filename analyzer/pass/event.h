@@ -12,7 +12,7 @@
  * Ownership: an event lasts for the one call that it is passed to; so do its class and range.
  * Processes, sites, functions and the numbers of classes and rows outlive it.
  *
- * Errors: there are none. What the file does not tell is 0 or the enum's "unknown"; an event of a
+ * Errors: there are none. What the file does not say is 0 or the enum's "unknown"; an event of a
  * kind that this version does not know has only what all have.
  */
 #ifndef XFA_EVENT_H
@@ -23,7 +23,7 @@
 #include "analyzer/read/merge.h"
 #include "xferscope/message.h"
 
-/* Copies of the device, as one: what it tells of a call. */
+/* The device's copies of one call, added up: the device's record of the call. */
 struct xfa_device_copy {
     uint64_t start_ns, end_ns;           /* of the first and the last of them */
     uint64_t bytes;                      /* of all */
@@ -86,6 +86,8 @@ struct xfa_work {
 struct xfa_launch {
     uint64_t name, threads; /* as above */
     uint64_t arguments;     /* id in ARGUMENTS; 0 = not known */
+    uint32_t kept, changed; /* record --verify: bit k, all that copies had to do with and is reached
+                               from pointer k is as it was before; some of it is not */
 };
 
 /* SYNC, QUERY: of what; RECORD, WAIT: XFT_SYNC_EVENT. */
@@ -154,7 +156,7 @@ struct xfa_event {
     uint64_t stream;               /* handle; see XFT_STREAM_KNOWN */
     const struct xfa_range *range; /* of a range call its own, NULL: an end without a beginning, or
                                       one that is not followed; of a transfer the innermost that its
-                                      thread has open, NULL: none, or nobody wants ranges */
+                                      thread has open, NULL: none, or no observer wants ranges */
     uint32_t lane;
     int32_t tid;
     uint32_t stack, correlation; /* 0 = none */

@@ -22,7 +22,7 @@ static void read_asked(struct xfa_machine_profile *taken, const char *by)
 
 /* ---- one that was looked up ------------------------------------------------------------------ */
 
-/* The headers of the run's files. What cannot be read is the analysis's to tell. */
+/* The headers of the run's files. The analysis reports what cannot be read. */
 static struct xfa_run *headers_of(const struct xfa_profile_request *request)
 {
     char error[1024];
@@ -82,7 +82,7 @@ static bool try_path(struct xfa_machine_profile *taken, const struct xfa_run *ru
     read_asked(taken, "host-name");
     if (taken->profile)
         hold(taken, run);
-    if (taken->problem) /* nobody asked for this very file */
+    if (taken->problem) /* this file was not asked for by name */
         keep_unused(taken, xfa_print("%s: it is not used", taken->problem));
     free(taken->problem);
     taken->problem = NULL;

@@ -1,8 +1,8 @@
 /*
- * The machine profile that a run is held against: the one that was named; else the one of the
- * run's machine, where that is kept (xfp_look_up()): by the name of the host that recorded the run,
- * or else of this one. What was looked up is used only where what all traces tell of their machine
- * agrees with it.
+ * The machine profile that a run is compared with: the one that was named; else the one of the
+ * run's machine, where profiles are kept (xfp_look_up()): by the name of the host that recorded the
+ * run, or else of this one. A profile that was looked up is used only where it agrees with what all
+ * traces say about their machine.
  */
 #ifndef XFA_MACHINE_PROFILE_H
 #define XFA_MACHINE_PROFILE_H

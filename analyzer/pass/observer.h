@@ -40,7 +40,7 @@
 struct xfa_observer {
     const char *name;
     uint64_t kinds; /* XFA_KIND()s of the events it wants */
-    void *self;     /* handed to each function */
+    void *self;     /* the first argument of each function */
     /* It may be called in a thread of its own, behind the walk: of an event it looks at
      * what is in it, of its class at what does not change (key, number, paths), of the process at
      * what was known when it was opened; it looks for no sites and functions. process() and end()

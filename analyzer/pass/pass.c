@@ -19,7 +19,7 @@ struct xfa_pass {
     struct xfa_join *join;
     struct xfa_ranges *ranges;
     struct xfa_samples samples;
-    bool follows;          /* the process's ranges: somebody wants to hear of them */
+    bool follows;          /* the process's ranges, where an observer wants them */
     uint64_t last_call_ns; /* of the process at hand */
     struct xfa_counts counts;
     const struct xfa_watch *watch;
@@ -76,10 +76,10 @@ static bool blocks(const struct xfa_row_key *key, const struct xfa_event *call)
 }
 
 /*
- * The device moves pageable memory by way of the driver's own pinned buffer, and its timestamps
- * tell of that half alone. The transfer is what the program waits for: device to host, from the
- * start on the device until the call returns with the data; host to device, the call (which fills
- * the buffer, and may wait for earlier work first) and what the device still has to do afterwards.
+ * The device moves pageable memory by way of the driver's own pinned buffer, and its timestamps are
+ * of that half alone. The transfer is what the program waits for: device to host, from the start on
+ * the device until the call returns with the data; host to device, the call (which fills the
+ * buffer, and may wait for earlier work first) and what the device still has to do afterwards.
  */
 static double staged_ns(const struct xfa_event *call)
 {
@@ -264,7 +264,7 @@ static void count_idle(struct xfa_counts *counts, const struct xfa_event *event)
     else if (event->flags & XFT_CAPTURED)
         counts->captured++;
     else
-        counts->empty++; /* the device never hears of it */
+        counts->empty++; /* the device has no record of it */
 }
 
 static bool is_wanted(const struct xfa_pass *pass, unsigned kind)

@@ -1,6 +1,6 @@
 /*
- * One walk over a run: joins calls with the device's records of them, in a window (join.h), asks
- * what the machine could have given (achievable.h), and drives the observers.
+ * One walk over a run: joins calls with the device's records of them, in a window (join.h), looks
+ * up what the machine could have achieved (achievable.h), and drives the observers.
  *
  * Transfers that failed, were captured into a graph or moved nothing are counted here, and no
  * transfers to observers.
@@ -17,7 +17,7 @@ struct xfa_counts {
     struct xfa_range_counts ranges; /* zero where no observer wants them */
 };
 
-/* Who wants to know how far reading is; both get `self`. */
+/* Callbacks about how far reading is; both get `self`. */
 struct xfa_watch {
     void (*file)(void *self, const char *path); /* this file is opened; the one before is done */
     void (*read)(void *self, double part); /* so much of it has been walked over, from 0 to 1 */
@@ -30,7 +30,7 @@ struct xfa_pass;
 struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_observer *observers,
                               size_t count);
 
-/* Tells how far a walk is, once for some hundred events. NULL: nobody; borrowed. */
+/* Reports how far a walk is, once per some hundred events. NULL: no reports; borrowed. */
 void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch);
 
 /* Walks over all events of an open process, and closes it. Observers keep what belongs to one

@@ -14,9 +14,9 @@
  * - a beginning without an end lasts until the process's last call, and is counted.
  *
  * Memory: XFA_OPEN_RANGES at one time, about 100 bytes each (100 MiB); what has ended costs
- * nothing. Ranges over that are not followed, and are counted. Their ends are known for what they
- * are, so that no other range ends with them: of a thread and domain that has ranges which are not
- * followed, ends are theirs first, and nothing is followed before these are through.
+ * nothing. Further ranges are not followed, but counted. Their ends are recognised, so that they
+ * end no other range: in a thread and domain with ranges that are not followed, ends belong to
+ * these first, and no new range is followed until all of them have ended.
  *
  * Numbers are the same each time that a trace is read.
  */

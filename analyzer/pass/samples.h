@@ -1,7 +1,7 @@
 /*
  * Times of transfers whose device times were not recorded, from those of others: of their class and
- * size. Where recording gave way to its budget (META timing.sampled) the device tells of the first
- * transfers, or of a sample of all.
+ * size. Where recording gave way to its budget (META timing.sampled) the device has records of the
+ * first transfers, or of a sample of all.
  *
  * Transfers of a class are taken together when their bytes have the same length in binary. Of such
  * a set the mean and the standard deviation are kept, in one go (B. P. Welford, Note on a method

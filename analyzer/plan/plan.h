@@ -16,11 +16,12 @@
 #include "analyzer/findings/finding.h"
 #include "xferscope/plan.h"
 
-/* A return address in a module's file, or (build_id NULL) a line of Python or a place that cannot
- * be found again. */
+/* A return address in a module's file, by build_id; or a line of a Python file, by file_hash; or
+ * (both NULL) a place that cannot be found again. */
 struct xfa_apply_place {
     char *function, *file, *module; /* NULL: not known */
     char *build_id;                 /* of the module, hexadecimal; NULL: not known */
+    char *file_hash;                /* of the Python file's bytes, as xfa_apply_file_hash() */
     uint64_t offset;                /* with build_id */
     uint32_t line;                  /* 0: not known */
     bool python;
@@ -61,6 +62,15 @@ struct xfa_apply_plan {
     size_t step_count;
 };
 
+#define XFA_FILE_HASH_CHARS 33
+
+/* Of a file's bytes, hexadecimal; false: there is no such file, or it is too large for a program.
+ * changed_ns: when it was changed last; NULL: not asked for. */
+bool xfa_apply_file_hash(const char *path, char hash[XFA_FILE_HASH_CHARS], uint64_t *changed_ns);
+
+/* Can it be found again in the program as it is now? A Python file must be what it was. */
+bool xfa_apply_place_holds(const struct xfa_apply_place *place);
+
 /* Of findings that were weighed. */
 struct xfa_apply_plan *xfa_apply_plan_of(const struct xfa_analysis *analysis,
                                          const struct xfa_findings *findings);
@@ -77,7 +87,7 @@ struct xfa_apply_plan *xfa_apply_plan_read(const char *path, char *error, size_t
 
 /* As the library reads it (xferscope/plan.h): the chosen steps, for free(). NULL with one line in
  * error: it has too many sites. *unplaced: sites that no program can be asked about, as nothing
- * says where they are. */
+ * says where they are, or their Python file has changed. */
 struct xft_plan_header *xfa_apply_plan_pack(const struct xfa_apply_plan *plan, size_t *bytes,
                                             size_t *unplaced, char *error, size_t error_bytes);
 

@@ -27,6 +27,8 @@ static void set_place(json_t *json, const struct xfa_apply_place *place)
     json_object_set_new(json, "module", xfa_json_text(place->module));
     json_object_set_new(json, "build_id", xfa_json_text(place->build_id));
     json_object_set_new(json, "offset", place->build_id ? json_string(offset) : json_null());
+    if (place->python)
+        json_object_set_new(json, "file_hash", xfa_json_text(place->file_hash));
 }
 
 static bool has_place(const struct xfa_apply_place *place)
@@ -139,6 +141,7 @@ static struct xfa_apply_place read_place(struct xfa_json_reader *r, const json_t
         .file = xfa_json_text_of(r, object, "file"),
         .module = xfa_json_text_of(r, object, "module"),
         .build_id = xfa_json_text_of(r, object, "build_id"),
+        .file_hash = xfa_json_text_of(r, object, "file_hash"),
         .python = xfa_json_truth_of(r, object, "python"),
     };
     const json_t *line = json_object_get(object, "line");
@@ -150,6 +153,8 @@ static struct xfa_apply_place read_place(struct xfa_json_reader *r, const json_t
         xfa_json_fail(r, "build_id", "hexadecimal digits, or null");
     if (place.build_id)
         place.offset = offset_of(r, object);
+    if (place.file_hash && (!place.python || !place.file || !place.line))
+        xfa_json_fail(r, "file_hash", "null but of a line of a Python file");
     return place;
 }
 

@@ -22,6 +22,7 @@ static const struct carrier {
     {XFA_REMEDY_KEEP, true, XFT_PLAN_NOTHING,
      "a copy to the host is always made: the program may have written there"},
     {XFA_REMEDY_ALLOCATE_ONCE, false, XFT_PLAN_POOL, NULL},
+    {XFA_REMEDY_PREFETCH, false, XFT_PLAN_PREFETCH, NULL},
     {XFA_REMEDY_ALLOCATE_ONCE, true, XFT_PLAN_NOTHING,
      "apply keeps page-locked memory without a plan"},
     {XFA_REMEDY_PIN, false, XFT_PLAN_NOTHING, "apply copies pageable memory faster without a plan"},
@@ -30,6 +31,12 @@ static const struct carrier {
     {XFA_REMEDY_STAGE, true, XFT_PLAN_NOTHING, "apply does so without a plan"},
     {XFA_REMEDY_LOCK_BY_HAND, true, XFT_PLAN_NOTHING, "apply does so without a plan"},
     {XFA_REMEDY_PEER_ACCESS, false, XFT_PLAN_NOTHING, "apply does so without a plan"},
+    {XFA_REMEDY_NEAR_NODE, false, XFT_PLAN_NOTHING,
+     "page-locked memory stays where it is; apply places only its own"},
+    {XFA_REMEDY_NEAR_NODE, true, XFT_PLAN_NOTHING,
+     "page-locked memory stays where it is; apply places only its own"},
+    {XFA_REMEDY_STREAM_PER_THREAD, false, XFT_PLAN_NOTHING,
+     "no record shows that threads do not rely on each other's order"},
     {XFA_REMEDY_REGISTER_ONCE, true, XFT_PLAN_NOTHING,
      "memory that the program unlocks is never kept locked: it may be freed next"},
     {XFA_REMEDY_LEAVE_OUT, false, XFT_PLAN_NOTHING,
@@ -51,8 +58,18 @@ static char *text_or_null(const char *text)
     return text ? xfa_text(text) : NULL;
 }
 
-static struct xfa_apply_place place_of(const struct xfa_frame *frame)
+/* NULL: it is not there, or may have been changed since the run began. */
+static char *file_hash_of(const struct xfa_run *run, const char *path)
 {
+    char hash[XFA_FILE_HASH_CHARS];
+    uint64_t changed_ns = 0, begun_ns = xfa_run_start_real_ns(run);
+    bool known = path && begun_ns && xfa_apply_file_hash(path, hash, &changed_ns);
+    return known && changed_ns < begun_ns ? xfa_text(hash) : NULL;
+}
+
+static struct xfa_apply_place place_of(const struct xfa_run *run, const struct xfa_frame *frame)
+{
+    bool python = frame->address & XFT_PYTHON_FRAME;
     return (struct xfa_apply_place){
         .function = text_or_null(frame->function),
         .file = text_or_null(frame->file),
@@ -60,7 +77,8 @@ static struct xfa_apply_place place_of(const struct xfa_frame *frame)
         .build_id = text_or_null(frame->build_id),
         .offset = frame->offset,
         .line = frame->line,
-        .python = frame->address & XFT_PYTHON_FRAME,
+        .python = python,
+        .file_hash = python && frame->line ? file_hash_of(run, frame->file) : NULL,
     };
 }
 
@@ -70,7 +88,7 @@ static bool kernels_keep(const struct xfa_finding *finding, const struct xfa_fin
     return site->reckoning == XFA_RECKONED_REPEATED || finding->answer == XFA_ANSWER_YES;
 }
 
-static struct xfa_apply_site site_of(const struct xfa_finding *finding,
+static struct xfa_apply_site site_of(const struct xfa_run *run, const struct xfa_finding *finding,
                                      const struct xfa_finding_site *of, enum xft_plan_class by)
 {
     const struct xfa_site *site = of->site;
@@ -87,16 +105,16 @@ static struct xfa_apply_site site_of(const struct xfa_finding *finding,
     };
     int caller = xfa_site_caller(site);
     if (site->chosen >= 0)
-        result.place = place_of(&site->frames[site->chosen]);
+        result.place = place_of(run, &site->frames[site->chosen]);
     if (caller >= 0 && site->text == site->long_text) /* others have the same line */
-        result.caller = place_of(&site->frames[caller]);
+        result.caller = place_of(run, &site->frames[caller]);
     return result;
 }
 
 static bool is_placed(const struct xfa_apply_step *step)
 {
     for (size_t i = 0; i < step->site_count; i++)
-        if (step->sites[i].place.build_id)
+        if (step->sites[i].place.build_id || step->sites[i].place.file_hash)
             return true;
     return false;
 }
@@ -108,7 +126,9 @@ static void choose(struct xfa_apply_step *step)
 {
     const char *why_not = NULL;
     if (step->by != XFT_PLAN_NOTHING && !is_placed(step))
-        why_not = "its call sites are not places in a module with a build id";
+        why_not = "its call sites are neither places in a module with a build id nor lines of "
+                  "Python files "
+                  "that are as they were";
     else if (step->by != XFT_PLAN_NOTHING && step->order == 0)
         why_not = step->question ? "a question decides" : "it is not in the best set of fixes";
     step->carry_out = step->by != XFT_PLAN_NOTHING && !why_not;
@@ -139,7 +159,8 @@ static struct xfa_apply_step step_of(const struct xfa_analysis *analysis,
         .sites = xfa_alloc((finding->site_count + 1) * sizeof *step.sites),
     };
     for (size_t i = 0; i < finding->site_count; i++)
-        step.sites[step.site_count++] = site_of(finding, &finding->sites[i], carrier.by);
+        step.sites[step.site_count++] =
+            site_of(analysis->run, finding, &finding->sites[i], carrier.by);
     choose(&step);
     xfa_described_free(&described);
     return step;
@@ -190,6 +211,7 @@ static void free_place(struct xfa_apply_place *place)
     free(place->file);
     free(place->module);
     free(place->build_id);
+    free(place->file_hash);
 }
 
 static void free_step(struct xfa_apply_step *step)

@@ -19,20 +19,51 @@ static unsigned digit(char c)
 }
 
 /* Its place in the list; XFT_PLAN_NO_MODULE: the list is full. */
-static uint32_t module_of(struct packed *packed, const char *build_id)
+static uint32_t add_module(struct packed *packed, const struct xft_plan_module *module)
 {
-    struct xft_plan_module module = {.build_id_bytes = (uint32_t)strlen(build_id) / 2};
-    for (size_t i = 0; i < module.build_id_bytes; i++)
-        module.build_id[i] =
-            (unsigned char)(digit(build_id[2 * i]) << 4 | digit(build_id[2 * i + 1]));
     for (uint32_t i = 0; i < packed->module_count; i++)
-        if (memcmp(&packed->modules[i], &module, sizeof module) == 0)
+        if (memcmp(&packed->modules[i], module, sizeof *module) == 0)
             return i;
     packed->full = packed->full || packed->module_count == XFT_PLAN_MODULES_MOST;
     if (packed->full)
         return XFT_PLAN_NO_MODULE;
-    packed->modules[packed->module_count] = module;
+    packed->modules[packed->module_count] = *module;
     return packed->module_count++;
+}
+
+/* Of a place that holds. */
+static uint32_t module_of(struct packed *packed, const struct xfa_apply_place *place)
+{
+    struct xft_plan_module module = {0};
+    if (place->build_id) {
+        module.build_id_bytes = (uint32_t)strlen(place->build_id) / 2;
+        for (size_t i = 0; i < module.build_id_bytes; i++)
+            module.build_id[i] = (unsigned char)(digit(place->build_id[2 * i]) << 4 |
+                                                 digit(place->build_id[2 * i + 1]));
+    } else {
+        uint64_t hash = xft_plan_text_hash(place->file, strlen(place->file));
+        module.python = 1;
+        module.build_id_bytes = sizeof hash;
+        memcpy(module.build_id, &hash, sizeof hash);
+    }
+    return add_module(packed, &module);
+}
+
+static uint64_t offset_of(const struct xfa_apply_place *place)
+{
+    return place->build_id ? place->offset : place->line;
+}
+
+/* Sites are told apart by the functions that call a helper. */
+static uint64_t caller_offset_of(const struct xfa_apply_place *place)
+{
+    const char *function = place->function ? place->function : "";
+    return place->build_id ? place->offset : xft_plan_text_hash(function, strlen(function));
+}
+
+static bool is_named(const struct xfa_apply_place *place)
+{
+    return place->build_id || place->python;
 }
 
 static bool same_place(const struct xft_plan_site *a, const struct xft_plan_site *b)
@@ -66,14 +97,14 @@ static bool pack_site(struct packed *packed, const struct xfa_apply_step *step, 
         .step = number,
         .flags = site->kernels_keep ? XFT_PLAN_KERNELS_KEEP : 0,
     };
-    const struct xfa_apply_place *place = &site->place;
-    if (!place->build_id)
+    if (!xfa_apply_place_holds(&site->place) ||
+        (is_named(&site->caller) && !xfa_apply_place_holds(&site->caller)))
         return false;
-    out.module = module_of(packed, place->build_id);
-    out.offset = place->offset;
-    if (site->caller.build_id) {
-        out.caller_module = module_of(packed, site->caller.build_id);
-        out.caller_offset = site->caller.offset;
+    out.module = module_of(packed, &site->place);
+    out.offset = offset_of(&site->place);
+    if (is_named(&site->caller)) {
+        out.caller_module = module_of(packed, &site->caller);
+        out.caller_offset = caller_offset_of(&site->caller);
     }
     snprintf(out.text, sizeof out.text, "%s", site->text);
     if (!packed->full)

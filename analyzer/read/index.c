@@ -274,10 +274,10 @@ static void take_segment(struct xfa_index *index, struct xfa_seen *seen, uint32_
                               .rows = head.rows,
                               .offset = xfa_segment_offset(segment),
                               .segment = number};
-    chunk.told = word->given && fits(&word->entry, &head);
-    if (word->given && !chunk.told)
+    chunk.indexed = word->given && fits(&word->entry, &head);
+    if (word->given && !chunk.indexed)
         loss_of(index)->bad_entries++;
-    if (chunk.told) {
+    if (chunk.indexed) {
         chunk.first_ns = word->entry.first_ns;
         chunk.last_ns = word->entry.last_ns;
     } else {

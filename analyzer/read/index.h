@@ -3,10 +3,10 @@
  * the order of their times without keeping them all (merge.h).
  *
  * Times come from the INDEX segments where these have them; EVENTS segments that have none (older
- * traces, damage) and slabs are read once to know them. Of which rows there are the segments
- * themselves tell, of each its head: an INDEX can neither hide nor double an event. An entry of it
- * that does not fit its segment counts in loss.bad_entries; one that tells wrong times is found
- * when the segment is read, and its events may then come out of order, but all of them come.
+ * traces, damage) and slabs are read once to know them. The heads of the segments say which rows
+ * there are: an INDEX can neither hide nor double an event. An entry that does not fit its segment
+ * counts in loss.bad_entries; one with wrong times is found when the segment is read, and its
+ * events may then come out of order, but none is missing.
  *
  * Memory: some 80 bytes per segment or slab.
  */
@@ -26,7 +26,7 @@ struct xfa_chunk {
     uint32_t skip;    /* rows there before the first */
     uint32_t segment; /* its number in the trace; XFA_NO_SEGMENT: a slab */
     uint32_t rank;    /* among all, by lane and first_seq */
-    bool told;        /* the times are the INDEX's word */
+    bool indexed;     /* the times are from the INDEX */
 };
 #define XFA_NO_SEGMENT UINT32_MAX
 

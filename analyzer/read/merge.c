@@ -29,7 +29,6 @@ struct xfa_merge {
     uint64_t last_ns; /* of the event that was returned last */
     uint32_t ended;   /* slot whose events have all been returned; or NOBODY */
     struct xfa_merged batch[BATCH];
-    size_t count, taken; /* of the batch, for those who take them otherwise */
 };
 
 /* ---- the tournament --------------------------------------------------------------------- */
@@ -168,27 +167,6 @@ size_t xfa_merge_next_batch(struct xfa_merge *merge, const struct xfa_merged **e
         open_chunk(merge, &merge->index->chunks[merge->next++]);
     *events = merge->batch;
     return merge->open > 0 ? fill_batch(merge) : 0;
-}
-
-/* The first of the batch that has not been taken; NULL at the end. */
-static const struct xfa_merged *at_hand(struct xfa_merge *merge)
-{
-    const struct xfa_merged *batch;
-    if (merge->taken == merge->count) {
-        merge->count = xfa_merge_next_batch(merge, &batch);
-        merge->taken = 0;
-    }
-    return merge->count ? &merge->batch[merge->taken] : NULL;
-}
-
-bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged)
-{
-    const struct xfa_merged *first = at_hand(merge);
-    if (!first)
-        return false;
-    *merged = *first;
-    merge->taken++;
-    return true;
 }
 
 /* ---- the door --------------------------------------------------------------------------- */

@@ -30,14 +30,9 @@ struct xfa_merge *xfa_merge_new(struct xfa_trace *trace);
 /* The same with as many rows kept; for tests. */
 struct xfa_merge *xfa_merge_within(struct xfa_trace *trace, size_t rows);
 
-/*
- * Two ways to take the events, not to be mixed. The cheapest: as many at once as can be had
- * without reading on, of whatever lanes, in order. Returns how many there are, 0 at the end.
- */
+/* The next events, of whatever lanes, in order: as many as can be had without reading on. Returns
+ * how many there are, 0 at the end. They are valid until the next call. */
 size_t xfa_merge_next_batch(struct xfa_merge *merge, const struct xfa_merged **events);
-
-/* One by one. False at the end. */
-bool xfa_merge_next(struct xfa_merge *merge, struct xfa_merged *merged);
 
 /* How much of the trace has been opened so far, from 0 to 1. */
 double xfa_merge_part(const struct xfa_merge *merge);

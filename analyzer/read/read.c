@@ -49,8 +49,8 @@ static void damage(struct xfa_trace *trace, uint64_t bytes)
     trace->loss.damaged_bytes = xfa_add(trace->loss.damaged_bytes, bytes);
 }
 
-/* What lies behind the end that a recorder told was on its way when the process ended: the events
- * are still in their slab, and nothing refers to the rest. */
+/* Bytes behind the length that the header states were being written when the process ended: their
+ * events are still in their slab, and nothing refers to the rest. */
 static bool was_on_its_way(const struct xfa_trace *trace, uint64_t at)
 {
     const struct xft_file_header *header = &trace->header;
@@ -240,10 +240,10 @@ static uint64_t segment_take(struct xfa_trace *trace, uint64_t at, const struct 
 /* Where the next sound segment header after `at` starts, or the end of the file. */
 static uint64_t resync(struct xfa_trace *trace, uint64_t at)
 {
-    bool zero, settled = trace->header.state == XFT_STATE_CLOSED || trace->header.file_bytes;
+    bool zero, end_known = trace->header.state == XFT_STATE_CLOSED || trace->header.file_bytes;
     uint64_t end = trace->source.bytes, next = next_sound(trace, at, end, &zero);
     /* A process that still runs, or was killed, leaves room it never used behind. */
-    if (next < end || ((!zero || settled) && !was_on_its_way(trace, at)))
+    if (next < end || ((!zero || end_known) && !was_on_its_way(trace, at)))
         damage(trace, next - at);
     return next;
 }
@@ -416,11 +416,4 @@ char *xfa_trace_loss_line(const struct xfa_trace *trace)
         return line;
     free(line);
     return NULL;
-}
-
-bool xfa_trace_lossy(const struct xfa_trace *trace)
-{
-    char *line = xfa_trace_loss_line(trace);
-    free(line);
-    return line != NULL;
 }

@@ -35,8 +35,8 @@
 #define XFA_MAX_INLINED 64      /* symbols of one address */
 #define XFA_MAX_ROWS (1u << 12) /* rows of one EVENTS segment */
 
-/* What could not be read. Counted by the reader, on top of what who completed the file counted in
- * its header. */
+/* What could not be read, as counted by the reader, in addition to the counts in the file's header
+ * from the completion of the file. */
 struct xfa_loss {
     bool header_damaged;       /* the file header's sum is wrong; defaults were assumed */
     bool truncated;            /* the file ends inside a segment */
@@ -49,11 +49,9 @@ struct xfa_loss {
     bool cut_short;            /* what the recorder says it wrote is missing at the end */
 };
 
-/* One look at "was anything lost": by the reader or, as its header says, by the recorder. */
 struct xfa_trace;
-bool xfa_trace_lossy(const struct xfa_trace *trace);
-
-/* One line about all losses, NULL when there are none; the caller frees it. */
+/* One line about all losses, by the reader or, as the header says, by the recorder; NULL when there
+ * are none; the caller frees it. */
 char *xfa_trace_loss_line(const struct xfa_trace *trace);
 
 struct xfa_source {

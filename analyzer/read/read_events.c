@@ -8,8 +8,6 @@
 #include "analyzer/read/read_columns.h"
 #include "analyzer/read/seen.h"
 
-#define MAX_EVENT_BYTES 4096
-
 struct stream {
     struct xfa_trace *trace;
     struct xfa_seen seen;

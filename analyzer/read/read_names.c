@@ -267,7 +267,7 @@ static int by_address(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-/* No compiler inlines that deep, and who asks for an address looks at all it has. */
+/* No compiler inlines that deep, and a look-up of an address goes through all of them. */
 static void forget_beyond(struct xfa_names *names)
 {
     size_t kept = 0, alike = 0;

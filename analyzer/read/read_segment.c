@@ -50,7 +50,7 @@ uint64_t xfa_source_data(const struct xfa_source *source, uint64_t at, uint64_t 
         return at < end ? at : end;
     off_t data = lseek(source->fd, (off_t)at, SEEK_DATA);
     if (data < 0)
-        return errno == ENXIO ? end : at; /* no more; or nobody can tell */
+        return errno == ENXIO ? end : at; /* no more data; or the file system cannot say */
     return (uint64_t)data < end ? (uint64_t)data : end;
 }
 

@@ -193,7 +193,6 @@ static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *re
 static void begin_process(void *self, struct xfa_process *process)
 {
     struct xfa_play_script *script = self;
-    (void)process;
     if (script->processes++)
         script->account.why = "it has several processes, which are not played together";
 }
@@ -202,8 +201,6 @@ static void end_process(void *self, struct xfa_process *process,
                         const struct xfw_schedule *schedule, double total_ns)
 {
     struct xfa_play_script *script = self;
-    (void)process;
-    (void)schedule;
     for (size_t i = 0; i < script->thread_count; i++)
         pay_owed(script, &script->threads[i]);
     script->account.model_ns = script->model_ns;

@@ -378,7 +378,6 @@ struct xfa_compared_counts xfa_compared_counts(const struct xfa_comparison *comp
         counts.both += both;
         counts.moved += both && (row->moved & XFA_MOVED_LINE) && !(row->moved & XFA_MOVED_FILE);
         counts.other_file += both && (row->moved & XFA_MOVED_FILE);
-        counts.other_kind += both && (row->moved & (XFA_MOVED_KIND | XFA_MOVED_CALL));
         counts.gone += !row->after;
         counts.new += !row->before;
     }

@@ -56,9 +56,9 @@ const char *xfa_compared_row_word(const struct xfa_compared_row *row);
 
 /* All rows are of GPU 0. */
 bool xfa_compared_one_gpu(const struct xfa_comparison *comparison);
-/* Rows of both sides; of these, rows with another line, file or kind; rows of one side. */
+/* Rows of both sides; of these, on another line, in another file; rows of one side. */
 struct xfa_compared_counts {
-    size_t both, moved, other_file, other_kind, gone, new;
+    size_t both, moved, other_file, gone, new;
 };
 struct xfa_compared_counts xfa_compared_counts(const struct xfa_comparison *comparison);
 

@@ -24,6 +24,10 @@
 #define XFA_WATCHED_TEXT                                                                           \
     "Recorded with --host-access: the program was slower, and so are the times; a usual run has "  \
     "its own."
+/* Heads one of a run in which kernels were watched. */
+#define XFA_VERIFIED_TEXT                                                                          \
+    "Recorded with --verify: the program was much slower, and so are the times; a usual run has "  \
+    "its own."
 
 enum xfa_sort { XFA_SORT_LOST, XFA_SORT_BYTES, XFA_SORT_COUNT };
 

@@ -28,7 +28,7 @@ struct xfa_headline {
     struct xfw_saving saving; /* of the best set in the focus; NAN: there is none */
 };
 
-/* Of findings that were weighed. timeline: what the GPUs did in which phase; NULL: nobody looked.
+/* Of findings that were weighed. timeline: what the GPUs did in which phase; NULL: not computed.
  * phase: name of the phase that was asked for; NULL: none was. */
 struct xfa_headline xfa_headline_of(const struct xfa_analysis *analysis,
                                     const struct xfa_findings *findings,

@@ -228,8 +228,8 @@ bool xfa_summarize(const struct xfa_summary_request *request, FILE *out)
     fprintf(out, "%cwhat that cost is in the report\n", XFA_SUMMARY_SO_FAR);
     fflush(out);
     read_all(&summary);
-    bool told = summary.analysis->run->process_count > 0;
-    if (told && transfers_of(summary.analysis)) {
+    bool any = summary.analysis->run->process_count > 0;
+    if (any && transfers_of(summary.analysis)) {
         write_cost(&summary, out);
         fflush(out);
         xfa_findings_find(summary.findings, summary.analysis);
@@ -240,7 +240,7 @@ bool xfa_summarize(const struct xfa_summary_request *request, FILE *out)
     forget_run(&summary);
     if (summary.profile)
         xfp_free(summary.profile);
-    return told;
+    return any;
 }
 
 void xfa_summary_lines(char *text, const char *why, void (*say)(const char *line, const char *why))

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* The character before a line that stands for the next one, if the work ends before that is
- * written: a large run takes its time, and who waits for it has a limit. */
+ * written: a large run takes long, and the process that waits for it has a time limit. */
 #define XFA_SUMMARY_SO_FAR '\x01'
 
 struct xfa_summary_request {

@@ -1,5 +1,5 @@
 /*
- * What `record --apply` carried out in a process, as its trace tells it (docs/trace-format.md: META
+ * What `record --apply` carried out in a process, as its trace says (docs/trace-format.md: META
  * apply.N): by class and place.
  */
 #ifndef XFA_APPLIED_H
@@ -18,7 +18,8 @@ struct xfa_applied {
     uint64_t checked, different;  /* compared with what the program asked for */
 };
 
-/* For free(); NULL and 0: nothing was, or it is not told. */
+/* The caller frees it with free(). NULL and 0: nothing was carried out, or the trace does not say.
+ */
 struct xfa_applied *xfa_applied_of(const struct xfa_trace *trace, size_t *count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Whose code a native frame of a call stack is: what the choice of a call site goes by, and what
- * tells which function of the CUDA runtime a program called.
+ * Whose code a native frame of a call stack is. The choice of a call site depends on it, and it
+ * shows which function of the CUDA runtime a program called.
  */
 #ifndef XFA_LAYER_H
 #define XFA_LAYER_H

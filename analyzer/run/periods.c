@@ -99,7 +99,7 @@ static void extend(void *context, const struct xfa_batch *batch)
 }
 
 /* None reaches into the next, and how much is left out before each. */
-static void settle(struct xfa_periods *periods)
+static void divide(struct xfa_periods *periods)
 {
     uint64_t out = 0;
     for (size_t i = 0; i < periods->count; i++) {
@@ -143,7 +143,7 @@ static void take_times(struct xfa_periods *periods, struct xfa_trace *trace)
             periods->full_ns > periods->start_ns ? periods->full_ns - periods->start_ns : 1;
     if (!periods->none)
         xfa_trace_events(trace, extend, periods);
-    settle(periods);
+    divide(periods);
     free(turns.all);
 }
 

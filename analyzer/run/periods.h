@@ -2,10 +2,10 @@
  * Periods: recording of a process was limited to a part of its run (PERIOD events, META periods.*;
  * docs/trace-format.md).
  *
- * The rest of its time is left out: to everybody above, such a process began with its first period,
- * and one period follows upon the other at once. A period lasts until what the device did for its
- * calls was done. What was recorded between two (memory, streams, ranges) takes no time, and
- * happens where they meet. The shares of a run are so those of what was recorded of it.
+ * The rest of its time is left out: for all components above, such a process began with its first
+ * period, and each period follows the one before without a gap. A period lasts until what the
+ * device did for its calls was done. What was recorded between two (memory, streams, ranges) takes
+ * no time, and happens where they meet. So the shares of a run are those of its recorded part.
  */
 #ifndef XFA_PERIODS_H
 #define XFA_PERIODS_H

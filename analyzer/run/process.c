@@ -42,8 +42,8 @@ static const struct xfa_function *keep_function(struct xfa_run *run, const char 
 
 #define MOST_STACKS 65536 /* that are looked at for helpers; sites of others name no caller */
 
-/* Which lines have several sites, which then name their callers: known before any of them is
- * asked for, so that a site is written alike from the first time on. */
+/* Finds the lines that have several sites, which then name their callers. This is done before any
+ * site is looked up, so that the text of a site never changes. */
 static void find_helpers(struct xfa_process *process)
 {
     const struct xfa_table *stacks = &process->trace->names.stacks;
@@ -126,10 +126,10 @@ uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns)
 static bool meta_number(const struct xfa_trace *trace, const char *key, uint32_t *number)
 {
     const char *value = xfa_trace_meta(trace, key);
-    uint64_t told;
-    if (!value || !xfa_number(value, &told) || told > UINT32_MAX)
+    uint64_t parsed;
+    if (!value || !xfa_number(value, &parsed) || parsed > UINT32_MAX)
         return false;
-    *number = (uint32_t)told;
+    *number = (uint32_t)parsed;
     return true;
 }
 

@@ -1,14 +1,14 @@
 /*
- * How many runs the files of a run are of. Somebody may have put files of several into one
- * directory, or named directories of several: their figures are added up then, which has to be
- * said.
+ * How many runs the given files are of. A user may have put files of several runs into one
+ * directory, or named directories of several: the figures are added up then, and the report has to
+ * say so.
  *
  * Each `xferscope record` is one recording, known by META `run`. Recordings are of one run when a
  * launcher or a batch system says so (one world, one job's step), when their ranks are of launches
- * of one size and differ, or when nothing tells against it: they ran at the same time, on one host
+ * of one size and differ, or when nothing contradicts it: they ran at the same time, on one host
  * or, within what calendars are off, on several. So a run of many ranks, each recorded by itself,
- * is one however it was launched; two runs one after the other are two. Files that no
- * `record` made say nothing.
+ * is one however it was launched; two runs one after the other are two. Files that no `record` made
+ * are not counted.
  */
 #ifndef XFA_RECORDINGS_H
 #define XFA_RECORDINGS_H

@@ -15,8 +15,8 @@ struct lists {
     size_t address_count, address_room;
 };
 
-/* A path in a trace may name anything: only plain files are opened, and only those that can be
- * told to be the very ones. */
+/* A path in a trace may name anything: only plain files are opened, and only those whose
+ * build id shows that they are the recorded ones. */
 static bool usable(const struct xfa_module *module)
 {
     struct stat status;

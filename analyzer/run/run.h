@@ -1,9 +1,9 @@
 /*
  * A run: the traces of its processes, on one host or on several, as one.
  *
- * What differs from process to process is translated here, so that nobody above has to: GPUs are
- * known by host and uuid, never by a process's own ordinal; call sites and functions are one object
- * for all processes; times of a process's clock become the run's.
+ * What differs from process to process is translated here, so that no component above has to: GPUs
+ * are known by host and uuid, never by a process's own ordinal; call sites and functions are one
+ * object for all processes; times of a process's clock become the run's.
  *
  * Use: xfa_run_new(), per file xfa_run_open(), its events (read/merge.h), xfa_process_close(); what
  * was learnt of the process stays. Several may be open at once.
@@ -98,7 +98,7 @@ struct xfa_process {
     uint64_t calls_after_end;       /* which are no loss */
     uint64_t events; /* of all kinds in its file, by its heads of segments; 0: no walk has begun */
     bool has_ranges; /* once it was walked over: the program has NVTX ranges */
-    bool has_messages; /* likewise: calls of MPI or NCCL */
+    bool has_messages; /* the same for calls of MPI or NCCL */
     bool shared;       /* a walk has begun; from then on: */
     uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */
@@ -164,11 +164,12 @@ void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t 
 /* Closes the file of a process that was opened again and whose events were not read. */
 void xfa_process_let_go(struct xfa_process *process);
 
-/* Who of the run's team has it: whose processes have the fewest events so far. Once its `events`
- * are known, for one process after the other, so that all members come to the same. */
+/* Chooses the member of the run's team that has it: the one whose processes have the fewest events
+ * so far. Once its `events` are known, for one process after the other, so that all members come to
+ * the same. */
 void xfa_process_share(struct xfa_process *process);
 
-/* What is done of this process alone is done here. */
+/* Whether this member does the work on this process. */
 static inline bool xfa_process_is_mine(const struct xfa_process *process)
 {
     const struct xfa_team *team = process->run->team;

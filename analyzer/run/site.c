@@ -299,7 +299,7 @@ static uint64_t frame_hash(const struct xfa_frame *frame, uint64_t seed)
     return hash;
 }
 
-/* Could be a site, and somebody else's: of the program, by a name. */
+/* Whether the frame could be a call site of its own: it is the program's, and has a name. */
 static bool may_call(const struct xfa_frame *frame, bool python)
 {
     if (python != python_frame(frame) || !frame->function)
@@ -320,7 +320,7 @@ int xfa_site_caller(const struct xfa_site *site)
 }
 
 /* Every line of a Python program reaches CUDA through the same line of the interpreter: there,
- * without Python frames, the whole stack tells sites apart. */
+ * without Python frames, sites are distinguished by the whole stack. */
 static uint64_t identity_of_line(const struct xfa_site *site)
 {
     if (site->chosen < 0)
@@ -396,7 +396,7 @@ static char *site_text(const struct xfa_site *site)
     return longer;
 }
 
-/* NULL: nobody is to be named. */
+/* NULL: no caller is to be named. */
 static char *text_with_caller(const struct xfa_site *site)
 {
     int caller = xfa_site_caller(site);
@@ -412,7 +412,8 @@ void xfa_site_name_caller(struct xfa_site *site)
         site->text = site->long_text;
 }
 
-/* Room for everybody's chosen frame is worth more than for somebody's whole stack. */
+/* It is better to have room for the chosen frames of all sites than for the whole stacks of some.
+ */
 static void keep_frames(struct xfa_shelf *shelf, struct xfa_site *site)
 {
     if (shelf->frames + site->frame_count > XFA_MAX_FRAMES && site->chosen > 0) {

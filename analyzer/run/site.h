@@ -31,8 +31,8 @@ struct xfa_shelf {
 void xfa_shelf_init(struct xfa_shelf *shelf);
 void xfa_shelf_free(struct xfa_shelf *shelf);
 
-/* What a call site is written with, by the innermost frame of its stack that tells: advice speaks
- * in its terms. */
+/* What a call site is written with, by the innermost frame of its stack that shows it: advice uses
+ * its terms. */
 enum xfa_dialect {
     XFA_DIALECT_CUDA, /* also what is not known */
     XFA_DIALECT_PYTORCH,

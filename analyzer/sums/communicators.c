@@ -83,15 +83,16 @@ static void take_ranks(struct xfa_known_communicator *known, const struct xfa_ev
 
 void xfa_communicators_add(struct xfa_communicators *communicators, const struct xfa_event *event)
 {
-    const struct xfa_communicator *told = &event->communicator;
+    const struct xfa_communicator *event_says = &event->communicator;
     struct xfa_table *known = &communicators->known;
-    if (!xfa_table_get(known, &told->number) && known->count >= XFA_MAX_COMMUNICATORS)
+    if (!xfa_table_get(known, &event_says->number) && known->count >= XFA_MAX_COMMUNICATORS)
         return;
-    struct xfa_known_communicator *one = xfa_table_put(known, &told->number);
-    one->shared = told->id != 0;
-    one->id = told->id ? told->id : ~((uint64_t)event->process->number << 32 | told->number);
-    one->size = told->size <= UINT32_MAX ? (uint32_t)told->size : 0;
-    one->rank = told->rank < one->size ? (uint32_t)told->rank : XFT_RANK_ANY;
+    struct xfa_known_communicator *one = xfa_table_put(known, &event_says->number);
+    one->shared = event_says->id != 0;
+    one->id = event_says->id ? event_says->id
+                             : ~((uint64_t)event->process->number << 32 | event_says->number);
+    one->size = event_says->size <= UINT32_MAX ? (uint32_t)event_says->size : 0;
+    one->rank = event_says->rank < one->size ? (uint32_t)event_says->rank : XFT_RANK_ANY;
     take_ranks(one, event);
 }
 

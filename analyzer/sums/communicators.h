@@ -38,7 +38,7 @@ void xfa_communicators_add(struct xfa_communicators *communicators, const struct
 struct xfa_known_communicator *xfa_communicators_of(const struct xfa_communicators *communicators,
                                                     uint32_t number);
 
-/* The rank of the run; XFT_RANK_NONE and _ANY stay, what is not known is _ANY. */
+/* The rank of the run; XFT_RANK_NONE and _ANY stay, an unknown rank is _ANY. */
 uint32_t xfa_communicator_rank(const struct xfa_known_communicator *communicator, uint32_t rank);
 
 /* "0-3,7,5" as numbers, at most `most`: *count of them, the caller frees them. NULL: it is no such

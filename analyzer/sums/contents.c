@@ -1,7 +1,7 @@
 /*
- * A hash has the time of its transfer, so that both are met one behind the other, or with others of
- * that very time between them: what is of one time is gathered, then matched. What is kept longer
- * is what a later transfer may be found to repeat.
+ * A hash has the time of its transfer, so both come one behind the other, or with other items of
+ * the same time between them: all items of one time are gathered, then matched. Only what a later
+ * transfer may repeat is kept longer.
  */
 #include "analyzer/sums/contents_judge.h"
 
@@ -45,8 +45,9 @@ static bool same_place(const struct xfa_content *x, const struct xfa_content *y)
     return x->dst == y->dst && x->src == y->src && x->bytes == y->bytes;
 }
 
-/* Takes what was gathered: of those alike the first hash is the first transfer's. */
-static void settle(struct xfa_contents *contents)
+/* Judges the gathered items: of transfers with the same place and size, the first gets the first
+ * hash. */
+static void judge_gathered(struct xfa_contents *contents)
 {
     struct xfa_contents_process *now = contents->now;
     const struct xfa_content *items = now->items;
@@ -78,9 +79,9 @@ static struct xfa_content *add(struct xfa_contents *contents, const struct xfa_e
                                enum xfa_content_what what, uint64_t src, uint64_t dst)
 {
     struct xfa_contents_process *now = contents->now;
-    bool full = now->count >= XFA_MAX_CONTENTS; /* no machine does that much at one time */
+    bool full = now->count >= XFA_MAX_CONTENTS; /* no machine does that many in one ns */
     if (event->start_ns != now->time || full)
-        settle(contents);
+        judge_gathered(contents);
     now->time = event->start_ns;
     now->items = xfa_room(now->items, &now->capacity, now->count + 1, sizeof *now->items);
     struct xfa_content *item = &now->items[now->count];
@@ -112,9 +113,9 @@ static void take_hash(struct xfa_contents *contents, const struct xfa_event *eve
 static void take_access(struct xfa_contents *contents, const struct xfa_event *event)
 {
     const struct xfa_host_access *access = &event->access;
-    contents->host.told++;
+    contents->host.known++;
     if (event->start_ns > contents->now->time)
-        settle(contents);
+        judge_gathered(contents);
     if (access->what & XFT_HOST_READS_KNOWN && access->what & XFT_HOST_SENT &&
         !(access->what & XFT_HOST_READ) && contents->now->watched)
         xfa_contents_unread(contents, access->copied_ns, event->bytes);
@@ -152,7 +153,7 @@ static void take_event(void *self, const struct xfa_event *event)
         return;
     }
     if (event->start_ns > now->time) /* what comes now has not been before */
-        settle(contents);
+        judge_gathered(contents);
     if (event->kind == XFT_EVENT_SYNC || event->kind == XFT_EVENT_QUERY)
         xfa_contents_waited(now);
     if (now->watched && (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_SET))
@@ -205,7 +206,7 @@ static uint64_t start_process(void *self, struct xfa_process *process)
     const char *mode = mode_of(process);
     now->watched = !mode || strcmp(mode, "off") != 0;
     xfa_contents_begin(now, process);
-    now->given.told = now->given.told && now->watched;
+    now->given.recorded = now->given.recorded && now->watched;
     return now->watched ? ALL_KINDS : FEW_KINDS;
 }
 
@@ -229,17 +230,20 @@ static uint64_t skipped_of(const struct xfa_trace *trace)
     return skipped;
 }
 
-/* Large copies of which it is unknown what the host did: the same. */
-static uint64_t untold_of(const struct xfa_trace *trace)
+/* Large copies and launches of which it is unknown what the host, or kernels, did: the same. */
+static uint64_t unknown_of(const struct xfa_trace *trace, bool kernels)
 {
-    static const char *const reasons[] = {"budget", "memory", "refused", "unjudged"};
-    uint64_t untold = 0;
+    static const char *const reasons[] = {"budget", "memory", "refused", "unjudged", "busy"};
+    uint64_t unknown = 0;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char key[48];
-        snprintf(key, sizeof key, "host_access.skipped.%s", reasons[i]);
-        untold = xfa_add(untold, number_of(trace, key));
+        if (kernels)
+            snprintf(key, sizeof key, "verify.skipped.%s", reasons[i]);
+        else
+            snprintf(key, sizeof key, "host_access.skipped.%s", reasons[i]);
+        unknown = xfa_add(unknown, number_of(trace, key));
     }
-    return untold;
+    return unknown;
 }
 
 static void take_host_meta(struct xfa_host_sum *host, const struct xfa_trace *trace)
@@ -251,10 +255,24 @@ static void take_host_meta(struct xfa_host_sum *host, const struct xfa_trace *tr
     host->asked = true;
     ns = xfa_trace_meta(trace, "host_access.ns");
     host->ns += ns ? (double)strtoull(ns, NULL, 10) : 0;
-    host->skipped = xfa_add(host->skipped, untold_of(trace));
+    host->skipped = xfa_add(host->skipped, unknown_of(trace, false));
     host->skipped_unknown = host->skipped_unknown || (!ns && !why);
     if (!host->why && why && *why)
         host->why = xfa_kept(why, strlen(why));
+}
+
+static void take_verify_meta(struct xfa_verify_sum *verify, const struct xfa_trace *trace)
+{
+    const char *why = xfa_trace_meta(trace, "verify.why");
+    if (!xfa_trace_meta(trace, "verify"))
+        return;
+    verify->asked = true;
+    verify->ns += (double)number_of(trace, "verify.ns");
+    verify->launches = xfa_add(verify->launches, number_of(trace, "verify.launches"));
+    verify->kept = xfa_add(verify->kept, number_of(trace, "verify.kept"));
+    verify->skipped = xfa_add(verify->skipped, unknown_of(trace, true));
+    if (!verify->why && why && *why)
+        verify->why = xfa_kept(why, strlen(why));
 }
 
 static void take_meta(struct xfa_contents *contents, const struct xfa_process *process)
@@ -266,6 +284,7 @@ static void take_meta(struct xfa_contents *contents, const struct xfa_process *p
     contents->on_samples = contents->on_samples || (mode && strcmp(mode, "sampled") == 0);
     contents->skipped = xfa_add(contents->skipped, skipped_of(trace));
     take_host_meta(&contents->host, trace);
+    take_verify_meta(&contents->verify, trace);
     contents->skipped_unknown =
         contents->skipped_unknown || (on && !xfa_trace_meta(trace, "content.ns"));
     if (!contents->why && why && *why)
@@ -284,7 +303,7 @@ static void forget_process(struct xfa_contents *contents)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_contents *contents = self;
-    settle(contents);
+    judge_gathered(contents);
     take_meta(contents, process);
     forget_process(contents);
 }
@@ -306,14 +325,15 @@ void xfa_contents_free(struct xfa_contents *contents)
 {
     forget_process(contents);
     for (size_t same = 0; same < XFA_SAMES; same++)
-        for (size_t surely = 0; surely < XFA_SURELY; surely++)
-            xfw_marks_free(&contents->marks[same][surely]);
-    for (size_t surely = 0; surely < XFA_SURELY; surely++)
-        xfw_marks_free(&contents->fetched[surely]);
+        for (size_t evidence = 0; evidence < XFA_NEEDED; evidence++)
+            xfw_marks_free(&contents->marks[same][evidence]);
+    for (size_t evidence = 0; evidence < XFA_NEEDED; evidence++)
+        xfw_marks_free(&contents->fetched[evidence]);
     xfw_marks_free(&contents->copied);
     xfa_constants_free(&contents->constants);
     free(contents->rows);
     free(contents->why);
     free(contents->host.why);
+    free(contents->verify.why);
     *contents = (struct xfa_contents){0};
 }

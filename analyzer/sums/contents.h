@@ -8,7 +8,7 @@
  *                 have not moved since
  *     returned    the last time these bytes moved was the other way: fetched, and sent back as they
  *                 were; or sent, and fetched back as they were. Without a hash: what is sent was
- *                 on its way to that very place of the host, and nobody had waited for it
+ *                 on its way to that very place of the host, and no wait had covered it
  *     duplicate   to the device: the same bytes were sent to it before, to another place or one
  *                 that was written since
  *     constant    to the device: all bytes have one value, or all words of two or four bytes
@@ -43,21 +43,21 @@ enum xfa_same {
     XFA_SAMES
 };
 
-/* That such a transfer could go. */
-enum xfa_surely {
+/* How well it is known that such a transfer could be left out. */
+enum xfa_evidence {
     XFA_SURE,    /* no kernel was given the memory to write in between */
     XFA_UNSEEN,  /* what kernels were given was not recorded */
     XFA_PERHAPS, /* one was given it, whether to write is not known; or other copies wrote there */
-    XFA_SURELY
+    XFA_NEEDED   /* it was needed; the number of the others */
 };
 
 /* Transfers of one row whose bytes had moved before. */
 struct xfa_same_sum {
     struct xfa_timed_sum moved;
-    uint64_t sampled;            /* known by samples only */
-    uint64_t surely[XFA_SURELY]; /* how many are how sure */
-    uint32_t earlier;            /* number + 1 of the row where the first of them had moved
-                                    before */
+    uint64_t sampled; /* known by samples only */
+    uint64_t by_evidence[XFA_NEEDED];
+    uint32_t earlier; /* number + 1 of the row where the first of them had moved
+                         before */
 };
 struct xfa_same_row {
     struct xfa_same_sum same[XFA_SAMES]; /* by enum xfa_same; the first is not used */
@@ -66,10 +66,20 @@ struct xfa_same_row {
 /* What is known of the host's accesses (HOST_ACCESS events; META host_access). */
 struct xfa_host_sum {
     bool asked; /* in some process, which was slower then */
-    uint64_t told, skipped;
+    uint64_t known,
+        skipped; /* large copies: it is known what the host did with their memory, or not */
     bool skipped_unknown; /* a killed process has not counted them */
     double ns;            /* what it took, threads added up */
     char *why;            /* one line, when it was asked for and could not be had */
+};
+
+/* What is known of kernels (META verify): record --verify. */
+struct xfa_verify_sum {
+    bool asked;              /* in some process, which was much slower then */
+    uint64_t launches, kept; /* looked at; of these, that left something copied as it was */
+    uint64_t skipped;        /* copies and launches */
+    double ns;
+    char *why; /* as above */
 };
 
 struct xfa_contents {
@@ -84,10 +94,11 @@ struct xfa_contents {
     size_t row_count, row_capacity;
     /* Each of these transfers; those in whose stead the device would have to copy the bytes to
      * that place; and copies to the host that fetched what was then only sent back. */
-    struct xfw_marks marks[XFA_SAMES][XFA_SURELY];
+    struct xfw_marks marks[XFA_SAMES][XFA_NEEDED];
     struct xfw_marks copied;
-    struct xfw_marks fetched[XFA_SURELY];
+    struct xfw_marks fetched[XFA_NEEDED];
     struct xfa_host_sum host;
+    struct xfa_verify_sum verify;
     struct xfa_constants {
         struct xfa_table sizes; /* contents_constant.c */
         uint64_t hashed;

@@ -74,9 +74,9 @@ struct met {
 /* What was found of a transfer. */
 struct found {
     enum xfa_same same;
-    enum xfa_surely surely; /* XFA_SURELY: it was needed */
-    uint32_t earlier;       /* index */
-    bool copied;            /* the device has to copy it to that place */
+    enum xfa_evidence evidence;
+    uint32_t earlier; /* index */
+    bool copied;      /* the device has to copy it to that place */
 };
 
 void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process)
@@ -113,7 +113,7 @@ static void count(struct xfa_contents *contents, const struct found *found,
     struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
     xfa_timed_add(&sum->moved, item->bytes, item->achieved_ns, item->by_device);
     sum->sampled += sampled;
-    sum->surely[found->surely]++;
+    sum->by_evidence[found->evidence]++;
     if (sum->earlier == 0 && found->earlier != NEVER) /* the first time leads to where it began */
         sum->earlier = now->moved[found->earlier].row + 1;
 }
@@ -122,16 +122,16 @@ static void mark(struct xfa_contents *contents, const struct found *found,
                  const struct xfa_content *item)
 {
     const struct xfa_contents_process *now = contents->now;
-    xfw_mark(&contents->marks[found->same][found->surely], now->process, item->transfer);
+    xfw_mark(&contents->marks[found->same][found->evidence], now->process, item->transfer);
     if (found->copied)
         xfw_mark(&contents->copied, now->process, item->transfer);
     if (found->same != XFA_SAME_RETURNED || item->direction != XFT_DIR_H2D)
         return;
     /* Sent back to where it is: it was fetched for the host, as it seems. */
-    enum xfa_surely surely = found->copied ? found->surely : XFA_PERHAPS;
-    if (surely == XFA_SURE) /* whether the host looks at it, nobody knows */
-        surely = XFA_UNSEEN;
-    xfw_mark(&contents->fetched[surely], now->process, now->moved[found->earlier].transfer);
+    enum xfa_evidence evidence = found->copied ? found->evidence : XFA_PERHAPS;
+    if (evidence == XFA_SURE) /* whether the host reads it is not known */
+        evidence = XFA_UNSEEN;
+    xfw_mark(&contents->fetched[evidence], now->process, now->moved[found->earlier].transfer);
 }
 
 /* ---- what moved before ----------------------------------------------------------------------- */
@@ -187,8 +187,8 @@ static uint64_t far_end(const struct xfa_contents_process *now, const struct xfa
     return moved->linear ? end_of(moved) : block ? block->end : UINT64_MAX;
 }
 
-/* Did kernels leave it as it was? */
-static enum xfa_surely unchanged(const struct xfa_contents_process *now, uint32_t earlier)
+/* Whether kernels left it as it was. */
+static enum xfa_evidence unchanged(const struct xfa_contents_process *now, uint32_t earlier)
 {
     const struct xfa_moved *moved = &now->moved[earlier];
     switch (xfa_given_used(&now->given, moved->device_address, far_end(now, moved), moved->ns,
@@ -197,54 +197,54 @@ static enum xfa_surely unchanged(const struct xfa_contents_process *now, uint32_
     case XFA_USED_READ:
         if (moved->managed) /* the host may write there, too */
             return XFA_PERHAPS;
-        return now->given.told ? XFA_SURE : XFA_UNSEEN;
+        return now->given.recorded ? XFA_SURE : XFA_UNSEEN;
     case XFA_USED_PERHAPS:
     case XFA_USED_SOMEHOW:
-        return now->given.told ? XFA_PERHAPS : XFA_UNSEEN;
+        return now->given.recorded ? XFA_PERHAPS : XFA_UNSEEN;
     case XFA_USED_WRITTEN:
         break;
     }
-    return XFA_SURELY;
+    return XFA_NEEDED;
 }
 
 /* The device has the bytes where they were then; where copies have written since, it could have
  * kept them elsewhere, if it has the room. */
-static enum xfa_surely kept(const struct xfa_contents_process *now, const struct xfa_memory *memory,
-                            uint32_t earlier)
+static enum xfa_evidence kept(const struct xfa_contents_process *now,
+                              const struct xfa_memory *memory, uint32_t earlier)
 {
     const struct xfa_moved *moved = &now->moved[earlier];
-    enum xfa_surely surely = unchanged(now, earlier);
+    enum xfa_evidence evidence = unchanged(now, earlier);
     bool there = xfa_memory_find(memory, moved->device_address, end_of(moved)) == earlier;
-    return there || surely == XFA_SURELY ? surely : XFA_PERHAPS;
+    return there || evidence == XFA_NEEDED ? evidence : XFA_PERHAPS;
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* What stands at the place itself: as the last copy left it, or fetched it. */
+/* Compares with what the last copy wrote to this place, or fetched from it. */
 static struct found judge_place(const struct xfa_contents_process *now,
                                 const struct xfa_memory *memory, const struct xfa_moved *moved,
                                 enum xfa_same same)
 {
-    struct found found = {same, XFA_SURELY, NEVER, false};
+    struct found found = {same, XFA_NEEDED, NEVER, false};
     found.earlier = xfa_memory_find(memory, moved->device_address, end_of(moved));
     if (found.earlier != NEVER && alike(&now->moved[found.earlier], moved))
-        found.surely = unchanged(now, found.earlier);
+        found.evidence = unchanged(now, found.earlier);
     return found;
 }
 
 static struct found judge_elsewhere(const struct xfa_contents_process *now,
                                     const struct xfa_moved *moved, uint32_t earlier, bool fetched)
 {
-    struct found found = {fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE, XFA_SURELY, earlier,
+    struct found found = {fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE, XFA_NEEDED, earlier,
                           true};
     if (earlier != NEVER && now->moved[earlier].gpu == moved->gpu)
-        found.surely = kept(now, fetched ? &now->fetched : &now->sent, earlier);
+        found.evidence = kept(now, fetched ? &now->fetched : &now->sent, earlier);
     return found;
 }
 
 static struct found surer(struct found a, struct found b)
 {
-    return b.surely < a.surely ? b : a;
+    return b.evidence < a.evidence ? b : a;
 }
 
 #define LOOKED_BACK 256 /* copies, for the one since which a source is known to be unwritten */
@@ -282,7 +282,7 @@ static struct found judge_sent(struct xfa_contents *contents, const struct xfa_c
 {
     struct xfa_contents_process *now = contents->now;
     struct found found = judge_there(now, moved);
-    if (found.surely == XFA_SURE || found.surely == XFA_UNSEEN)
+    if (found.evidence == XFA_SURE || found.evidence == XFA_UNSEEN)
         return found;
     if (item->bytes >= XFA_LEAST_CONTENT &&
         xfa_is_constant(&contents->constants, moved->bytes, moved->width, moved->hash))
@@ -300,16 +300,16 @@ static struct found judge_fetched(const struct xfa_contents_process *now,
     uint32_t sent = last_met(now, moved, XFT_DIR_H2D, ANY_DEVICE);
     uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
     bool back = later(sent, fetched);
-    struct found found = {back ? XFA_SAME_RETURNED : XFA_SAME_REPEATED, XFA_SURELY,
+    struct found found = {back ? XFA_SAME_RETURNED : XFA_SAME_REPEATED, XFA_NEEDED,
                           back ? sent : fetched, false};
     if (found.earlier == NEVER)
         return found;
     bool place = now->moved[found.earlier].device_address == moved->device_address;
     const struct xfa_memory *memory = back ? &now->sent : &now->fetched;
     if (place && xfa_memory_find(memory, moved->device_address, end_of(moved)) == found.earlier)
-        found.surely = unchanged(now, found.earlier);
+        found.evidence = unchanged(now, found.earlier);
     else if (back) /* the device has brought it there by itself */
-        found.surely = XFA_PERHAPS;
+        found.evidence = XFA_PERHAPS;
     return found;
 }
 
@@ -372,7 +372,7 @@ static bool is_sampled(const struct xfa_contents_process *now, const struct xfa_
     return hash && hash->width < item->bytes && !is_proven(now, moved, found);
 }
 
-/* What is gone on the way back was fetched for nothing: that is known now. */
+/* A transfer back that could be left out makes the fetch before it needless: that is known now. */
 void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint64_t bytes)
 {
     const struct xfa_contents_process *now = contents->now;
@@ -382,9 +382,9 @@ void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint
         if (moved->ns != copied_ns || moved->bytes != bytes)
             continue;
         bool marked = false;
-        for (size_t surely = XFA_UNSEEN; surely < XFA_SURELY; surely++)
+        for (size_t evidence = XFA_UNSEEN; evidence < XFA_NEEDED; evidence++)
             marked =
-                marked || xfw_marked(&contents->fetched[surely], now->process, moved->transfer);
+                marked || xfw_marked(&contents->fetched[evidence], now->process, moved->transfer);
         if (marked)
             xfw_mark(&contents->fetched[XFA_SURE], now->process, moved->transfer);
         return;
@@ -403,7 +403,7 @@ static void judge_transfer(struct xfa_contents *contents, const struct xfa_conte
     struct found found = !hash  ? judge_on_its_way(now, item, &moved)
                          : sent ? judge_sent(contents, item, &moved)
                                 : judge_fetched(now, &moved);
-    if ((hash || sent) && found.surely != XFA_SURELY && item->bytes >= XFA_LEAST_CONTENT) {
+    if ((hash || sent) && found.evidence != XFA_NEEDED && item->bytes >= XFA_LEAST_CONTENT) {
         count(contents, &found, item, is_sampled(now, item, hash, &moved, &found));
         mark(contents, &found, item);
     }

@@ -57,7 +57,7 @@ struct xfa_contents_process {
     size_t moved_count, moved_capacity;
     struct xfa_table met;
     struct xfa_memory sent, fetched; /* items: indexes of `moved`; that wrote, that read there */
-    struct xfa_memory on_its_way;    /* host memory: to which it goes, and nobody has waited yet */
+    struct xfa_memory on_its_way; /* host memory that a copy writes which was not waited for yet */
     struct xfa_given given;
 };
 

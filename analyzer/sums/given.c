@@ -28,11 +28,11 @@ enum how { HOW_READ, HOW_SOMEHOW, HOW_WRITTEN, HOW_BITS = 2 };
 
 void xfa_given_begin(struct xfa_given *given, const struct xfa_process *process)
 {
-    const char *told = xfa_trace_meta(process->trace, "arguments");
+    const char *mode = xfa_trace_meta(process->trace, "arguments");
     bool launches = process->minor >= 2;
     xfa_given_free(given);
     xfa_table_init(&given->sets, sizeof(struct set_key), sizeof(struct set));
-    given->told = launches && (!told || strcmp(told, "on") == 0);
+    given->recorded = launches && (!mode || strcmp(mode, "on") == 0);
 }
 
 void xfa_given_free(struct xfa_given *given)
@@ -133,13 +133,24 @@ static bool resolve(struct xfa_given *given, const struct xfa_process *process, 
     return true;
 }
 
-static void use(struct xfa_given *given, const struct set *set, uint64_t ns)
+/* What the device's memory showed behind the launch (record --verify) goes before what the name
+ * says. */
+static enum how seen(const struct xfa_launch *launch, uint32_t k, enum how how)
+{
+    const uint32_t bits = 32;
+    if (k >= bits)
+        return how;
+    return launch->changed >> k & 1 ? HOW_WRITTEN : launch->kept >> k & 1 ? HOW_READ : how;
+}
+
+static void use(struct xfa_given *given, const struct set *set, const struct xfa_event *event)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         uint32_t use = given->uses[set->first + i];
         struct xfa_given_cell *cell = &given->cells[use >> HOW_BITS];
         uint64_t *times[] = {&cell->read_ns, &cell->somehow_ns, &cell->written_ns};
-        *times[use & ((1u << HOW_BITS) - 1)] = ns;
+        enum how how = (enum how)(use & ((1u << HOW_BITS) - 1));
+        *times[seen(&event->launch, i, how)] = event->start_ns;
     }
 }
 
@@ -159,7 +170,7 @@ static void launch(struct xfa_given *given, const struct xfa_process *process,
     if (!set || set->count == NO_USES)
         given->anything_ns = event->start_ns;
     else
-        use(given, set, event->start_ns);
+        use(given, set, event);
 }
 
 void xfa_given_event(struct xfa_given *given, const struct xfa_event *event)

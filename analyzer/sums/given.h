@@ -5,9 +5,9 @@
  * Part of an observer that asks: it passes the events of xfa_given_kinds in the order of their
  * times, and asks in between. A kernel that is given a pointer may use the memory from there to
  * the end of its allocation. Whether it writes stands in its name (base/signature.h), else it is
- * not known. Launches of which nobody knows what they were given may have used anything, and so may
- * launched graphs. What kernels reach by other ways (addresses in memory or in their code,
- * textures) is not seen.
+ * not known. Launches whose arguments are not known may have used any memory, and so may launched
+ * graphs. What kernels reach by other ways (addresses in memory or in their code, textures) is not
+ * seen.
  *
  * Pointers are distinguished as long as they are fewer than XFA_GIVEN_POINTERS.
  */
@@ -34,7 +34,7 @@ enum xfa_used {
 };
 
 struct xfa_given {
-    bool told; /* what launches were given was recorded in this process */
+    bool recorded; /* what launches were given was recorded in this process */
     struct xfa_blocks blocks;
     struct xfa_table sets;        /* given.c */
     struct xfa_given_cell *cells; /* by when they were met */

@@ -13,8 +13,8 @@
  *
  * Hosts are joined to the first one over the pairs whose error is least; errors add up. Where
  * messages went in one direction only, the clock is put right as far as they contradict it, and its
- * error is not known. Where bounds contradict each other, and where there are no messages, the
- * hosts' own wall clocks are all there is.
+ * error is not known. Where bounds contradict each other, and where there are no messages, only the
+ * hosts' own wall clocks are used.
  */
 #ifndef XFA_HOST_CLOCKS_H
 #define XFA_HOST_CLOCKS_H

@@ -245,7 +245,6 @@ static int by_time(const void *a, const void *b, void *managed)
 {
     const struct xfa_managed_kernel *x = *(struct xfa_managed_kernel *const *)a;
     const struct xfa_managed_kernel *y = *(struct xfa_managed_kernel *const *)b;
-    (void)managed;
     int order = xfa_descending(x->ns, y->ns);
     return order ? order : strcmp(x->name ? x->name : "", y->name ? y->name : "");
 }

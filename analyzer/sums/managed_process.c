@@ -165,7 +165,7 @@ static void device_fault(struct xfa_managed_process *p, uint32_t stack,
         p->beyond++;
         serve_fault(p);
     }
-    if (walk->first_fault > faults_left(walk)) { /* most of the room is for nothing */
+    if (walk->first_fault > faults_left(walk)) { /* most of the array is unused */
         walk->fault_count = faults_left(walk);
         memmove(walk->faults, walk->faults + walk->first_fault,
                 walk->fault_count * sizeof *walk->faults);

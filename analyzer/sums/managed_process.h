@@ -1,8 +1,8 @@
 /*
  * Managed memory of one process, in the process's own words: its events one by one, in the order of
- * their times. What belongs to what is settled when time has passed it: to a migration or a fault
- * the allocation that was there in that very ns; to a device's fault the kernel once CLOCK_SLACK
- * has passed as well; to a host's fault the call that comes next.
+ * their times. A migration or fault is joined, when a later event comes, with the allocation
+ * that existed in its ns; a fault of the device with a kernel, CLOCK_SLACK later; a fault of the
+ * host with the call that comes next.
  *
  * Between the files of sums/.
  */

@@ -95,7 +95,6 @@ static bool is_collective(const struct xfa_kept_message *all, size_t count)
 static void alone(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
-    (void)all;
     m->matched->alone += count;
 }
 
@@ -148,7 +147,6 @@ static void bound(struct matching *m, const struct xfa_kept_message *from,
 static void bound_pair(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
-    (void)count;
     bound(m, &all[0], &all[1]);
 }
 
@@ -211,7 +209,7 @@ static double divide_wait(struct matching *m, const struct xfa_kept_message *one
     if (!clocks_tell(m, one, other, to - from))
         return NAN;
     double before = fmin(fmax(other_ns - from, 0), to - from);
-    row->told++;
+    row->divided++;
     row->before_ns += before;
     row->since_ns += to - from - before;
     return before;
@@ -282,11 +280,10 @@ static void tell_pair(void *self, const struct xfa_kept_message *all, size_t cou
 {
     struct matching *m = self;
     const struct xfa_kept_message *sent = &all[0], *got = &all[1];
-    (void)count;
     m->matched->messages++;
     row_of(m, sent)->matched++;
     row_of(m, got)->matched += got->what != XFT_MESSAGE_SENDRECV;
-    if (!got->told)
+    if (!got->arrival_known)
         row_of(m, got)->arrived = xfa_add(row_of(m, got)->arrived, sent->bytes);
     if (sent->what != XFT_MESSAGE_SENDRECV)
         divide_wait(m, sent, got, common_ns(m, got, got->begin_ns));
@@ -312,17 +309,17 @@ static void tell_collective(void *self, const struct xfa_kept_message *all, size
     struct matching *m = self;
     const struct xfa_kept_message *last = last_of(m, all, count);
     double came = common_ns(m, last, last->begin_ns), others = 0;
-    bool told = true;
+    bool all_divided = true;
     m->matched->messages++;
     for (size_t i = 0; i < count; i++) {
         double before = divide_wait(m, &all[i], last, came);
         row_of(m, &all[i])->matched++;
-        told = told && !isnan(before);
+        all_divided = all_divided && !isnan(before);
         others += isnan(before) ? 0 : before;
     }
-    for (size_t i = 0; i < count && told; i++)
+    for (size_t i = 0; i < count && all_divided; i++)
         m->matched->processes[all[i].process].collectives++;
-    if (told) {
+    if (all_divided) {
         m->matched->processes[last->process].last++;
         m->matched->processes[last->process].others_ns += others;
     }

@@ -6,8 +6,8 @@
  *
  * Of what the host waited in a call, or in the call that waited for its request, the part before
  * the other side had begun is separated from the part since: a late sender, or a late receiver,
- * from the link. In a collective nobody is waited for once the last rank has come. Where the two
- * are on hosts whose clocks are not known to a tenth of the wait, neither is shown.
+ * from the link. In a collective no rank waits for another one once the last rank has come. Where
+ * the two are on hosts whose clocks are not known to a tenth of the wait, neither is shown.
  *
  * How long a message took, since both sides had begun, is known where the receive blocked, or where
  * at least half of that time was spent in the call that waited for it: else it may have arrived
@@ -15,9 +15,9 @@
  *
  * A rank is slow where its messages take longer, since both sides had begun, than the median of all
  * pairs of ranks takes for the same sizes (in powers of two), within a host or between hosts: with
- * every one of its peers, of which it has two at least, so that one slow link blames nobody. What
- * counts is how slow it is with the peer with which it is fastest; how much is slow is found by the
- * test of ranks.h.
+ * every one of its peers, of which it has two at least, so that one slow link makes no rank slow.
+ * What counts is how slow it is with the peer with which it is fastest; how much is slow is found
+ * by the test of ranks.h.
  */
 #ifndef XFA_MESSAGE_MATCH_H
 #define XFA_MESSAGE_MATCH_H
@@ -49,7 +49,7 @@ struct xfa_matched {
     struct xfa_host_clocks clocks;
 };
 
-/* Adds to the rows what matching tells. Once, when all processes were read. */
+/* Adds the results of matching to the rows. Once, when all processes were read. */
 void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
                         const struct xfa_achievable *achievable);
 void xfa_matched_free(struct xfa_matched *matched);

@@ -63,8 +63,8 @@ struct xfa_message_process {
     struct xfa_communicators communicators;
     struct xfa_table channels, requests, waits;
     struct nccl_call *nccl; /* NCCL_CALLS; NULL: none was made */
-    /* A call that is the first of its communicator begins before the trace tells of that: it and
-     * what follows it until then. */
+    /* A call that is the first of its communicator begins before the trace has the communicator:
+     * that call, and what follows it until then. */
     struct xfa_event early[MOST_EARLY];
     size_t early_count;
 };
@@ -172,6 +172,25 @@ static void set_ranks(struct xfa_message_key *key, const struct xfa_message *mes
         key->from = key->to = XFT_RANK_NONE;
 }
 
+/* Leaves out of a new row's key what there are too many of. */
+static void fold(struct xfa_messages *messages, const struct xfa_event *event,
+                 struct xfa_message_key *key)
+{
+    const struct xfa_table *rows = &messages->rows;
+    size_t most = messages->most ? messages->most : XFA_MAX_MESSAGE_ROWS;
+    size_t folded = messages->most_folded ? messages->most_folded : XFA_MAX_FOLDED_MESSAGE_ROWS;
+    if (rows->count < most || xfa_table_get(rows, key))
+        return;
+    key->communicator = 0;
+    key->from = key->to = XFT_RANK_ANY;
+    if (rows->count < most + folded || xfa_table_get(rows, key)) {
+        messages->without_ranks++;
+        return;
+    }
+    key->site = xfa_process_site(event->process, 0)->number;
+    messages->without_site++;
+}
+
 static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *event,
                        const struct xfa_known_communicator *communicator)
 {
@@ -183,11 +202,7 @@ static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *ev
     key.gpu = is_gpu(event);
     key.communicator = communicator ? communicator->id : 0;
     set_ranks(&key, &event->message, communicator);
-    if (!xfa_table_get(&messages->rows, &key) && messages->rows.count >= XFA_MAX_MESSAGE_ROWS) {
-        key.site = xfa_process_site(event->process, 0)->number;
-        key.communicator = 0;
-        key.from = key.to = XFT_RANK_ANY;
-    }
+    fold(messages, event, &key);
     struct xfa_message_row *row = xfa_table_put(&messages->rows, &key);
     row->size = communicator ? communicator->size : 0;
     return xfa_table_place(&messages->rows, row);
@@ -210,7 +225,7 @@ static struct xfa_kept_message kept_of(const struct xfa_event *event, uint32_t r
                                      .bytes = event->bytes,
                                      .what = event->message.what,
                                      .done = blocks,
-                                     .told = blocks,
+                                     .arrival_known = blocks,
                                      .blocks = blocks};
 }
 
@@ -321,7 +336,7 @@ static void complete(struct xfa_messages *messages, const struct xfa_event *even
     kept->done = !(event->flags & XFT_FAILED);
     kept->end_ns = event->end_ns;
     kept->wait_ns = event->start_ns;
-    kept->told = event->message_end.arrived > 0;
+    kept->arrival_known = event->message_end.arrived > 0;
 }
 
 static void take_end(struct xfa_messages *messages, const struct xfa_event *event)
@@ -524,7 +539,6 @@ static void count_channels(struct xfa_messages *messages)
 static void end(void *self, struct xfa_process *process)
 {
     struct xfa_messages *messages = self;
-    (void)process;
     take_early(messages, true);
     for (size_t i = 0; i < messages->now->waits.count; i++)
         share_out(messages, xfa_table_at(&messages->now->waits, i));

@@ -6,6 +6,11 @@
  * other row's time in calls. What its requests' rows have of it as time in waits is an equal part
  * for each request that the call found complete.
  *
+ * Rows are bounded, since a run has as many as its sites and pairs of ranks multiply to. The first
+ * XFA_MAX_MESSAGE_ROWS are by ranks; calls of rows that are met later are folded, by site, function
+ * and operation alone. Of these rows there are XFA_MAX_FOLDED_MESSAGE_ROWS at most; what is beyond
+ * has no site either.
+ *
  * Calls are kept to be matched across processes, which message_match.h does once all were read: at
  * most XFA_MAX_MESSAGES of the run. Where there are more a random part of them is kept, both sides
  * of a message or none (by a hash of the channel and of the number in it). NCCL's calls return
@@ -16,7 +21,8 @@
 
 #include "analyzer/sums/communicators.h"
 
-#define XFA_MAX_MESSAGE_ROWS 32768 /* further ones count to the site "no call stack" */
+#define XFA_MAX_MESSAGE_ROWS (1u << 17)
+#define XFA_MAX_FOLDED_MESSAGE_ROWS (1u << 15)
 #define XFA_MAX_MESSAGES (1u << 19)
 #define XFA_MAX_CHANNELS (1u << 18) /* of a process; messages of further ones are not matched */
 #define XFA_MAX_REQUESTS 65536      /* the same of requests */
@@ -44,13 +50,13 @@ struct xfa_message_row {
     double kernel_ns;
     /* Of those that were matched (message_match.h): */
     uint64_t matched;
-    uint64_t told;         /* those of which the next two are known */
+    uint64_t divided;      /* those of which the next two are known */
     double before_ns;      /* waited before the other side began, or the last of all */
     double since_ns;       /* waited since */
     uint64_t timed;        /* those of which is known when they had arrived */
     uint64_t timed_bytes;  /* of these */
     double timed_ns;       /* since both sides had begun */
-    uint64_t priced;       /* those of these of which is known what was achievable */
+    uint64_t priced;       /* of the timed ones: those whose achievable time is known */
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */
     double achievable_ns;  /* what they could have taken */
@@ -71,7 +77,7 @@ static inline bool xfa_message_receives(unsigned what)
 struct xfa_kept_message {
     uint64_t channel; /* hash of communicator, ranks and tag */
     uint32_t n, of; /* number in the channel, and how many the process has there; of 0: they cannot
-                       be told apart */
+                       be distinguished */
     uint32_t row, process;
     uint32_t rank, size; /* of the process in the communicator, and of that */
     uint64_t begin_ns, end_ns;
@@ -79,8 +85,8 @@ struct xfa_kept_message {
     uint64_t bytes;
     uint8_t side; /* enum xfa_message_side */
     uint8_t what;
-    bool done; /* end_ns is known */
-    bool told; /* bytes are known to have arrived, or counted as such */
+    bool done;          /* end_ns is known */
+    bool arrival_known; /* bytes are known to have arrived, or counted as such */
     bool blocks;
 };
 
@@ -93,7 +99,9 @@ struct xfa_messages {
     size_t kept_count, kept_capacity;
     uint64_t mask; /* of the hashes that are kept: these bits are 0 */
     uint64_t calls, all_sent;
-    double ns;         /* in all calls, waits as well */
+    double ns;                            /* in all calls, waits as well */
+    size_t most, most_folded;             /* rows, as above; 0: those limits (a test sets less) */
+    uint64_t without_ranks, without_site; /* calls that were folded */
     uint64_t not_kept; /* calls that no limit or order lets match; a part by chance not counted */
     struct xfa_table members; /* messages.c: which process has which rank */
     struct xfa_message_process *now;

@@ -148,7 +148,7 @@ static uint32_t phase_of(struct xfa_phases *phases, uint32_t parent, const struc
 
 /* ---- ranges that are open --------------------------------------------------------------- */
 
-/* Which ones are open is the walk's business (ranges.h). */
+/* The walk knows which ranges are open (ranges.h). */
 static struct open_phase *beside(struct xfa_phases_process *now, const struct xfa_range *range)
 {
     now->by_slot = xfa_grown(now->by_slot, &now->slot_capacity, &now->slot_count, range->slot,
@@ -248,7 +248,6 @@ static void take_range(void *self, const struct xfa_event *event)
 static void take_unended(void *self, const struct xfa_range *range, enum xfa_unended why,
                          uint64_t end_ns)
 {
-    (void)why;
     end(self, range, end_ns);
 }
 
@@ -278,7 +277,6 @@ static void forget_process(struct xfa_phases *phases)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_phases *phases = self;
-    (void)process;
     forget_process(phases);
 }
 

@@ -19,10 +19,9 @@ enum { FAILED = 1 };
 
 static void give_up(void *self, const char *why) __attribute__((noreturn));
 
-/* Others wait for this rank: MPI ends them. */
+/* Other ranks wait for this one: MPI ends them. */
 static void give_up(void *self, const char *why)
 {
-    (void)self;
     signal(SIGTERM, SIG_DFL); /* one line is enough */
     xfc_print(stderr, "xferscope analyze: %s\n", why);
     fflush(stderr);
@@ -54,7 +53,7 @@ static void wait_for(MPI_Request *request)
     }
 }
 
-/* Everybody's bytes one behind the other; MPI does that up and down a tree. */
+/* The bytes of all ranks, concatenated; MPI gathers and broadcasts them along a tree. */
 static unsigned char *gather(const struct xfa_team *team, const struct xfa_parcel *mine,
                              const int *sizes, int *places)
 {
@@ -107,7 +106,6 @@ static void end_by_signal(int number)
 
 static void leave(struct xfa_team *team)
 {
-    (void)team;
     MPI_Finalize();
     signal(SIGTERM, SIG_DFL);
 }
@@ -143,15 +141,15 @@ static bool is_one_version(const struct xfa_team *team, const char *version)
 static bool is_one_command(struct xfa_team *team, int argc, char **argv)
 {
     char folder[PATH_MAX] = "";
-    struct xfa_parcel told = {0};
+    struct xfa_parcel command = {0};
 
     if (!getcwd(folder, sizeof folder))
         *folder = '\0';
-    xfa_parcel_text(&told, folder);
+    xfa_parcel_text(&command, folder);
     for (int i = 1; i < argc; i++)
-        xfa_parcel_text(&told, argv[i]);
-    bool same = xfa_team_agrees(team, told.bytes, told.count);
-    xfa_parcel_free(&told);
+        xfa_parcel_text(&command, argv[i]);
+    bool same = xfa_team_agrees(team, command.bytes, command.count);
+    xfa_parcel_free(&command);
     return same;
 }
 
@@ -174,7 +172,7 @@ static void *pass_on(void *self)
     while ((count = read(outlet->from, bytes, sizeof bytes)) > 0)
         for (ssize_t done = 0, n; done < count; done += n)
             if ((n = write(outlet->to, bytes + done, (size_t)(count - done))) <= 0) {
-                close(outlet->from); /* whoever writes is told */
+                close(outlet->from); /* writes fail from here on */
                 return NULL;
             }
     return NULL;

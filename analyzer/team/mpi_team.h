@@ -3,8 +3,8 @@
  * it links to MPI. The command starts it in every rank (tools/xferscope/analyze.c); docs/analyze.md
  * ("Together") is its manual, base/team.h says what is shared out, and how it is merged.
  *
- * Ranks that were not told the same (arguments, working directory) are not a team: each analyzes by
- * itself. Those of different versions end with one line. In a team rank 0 alone writes.
+ * Ranks with other arguments or working directories are not a team: each analyzes by itself. Those
+ * of different versions end with one line. In a team rank 0 alone writes.
  *
  * A rank that is gone ends all: launchers send SIGTERM then, upon which rank 0 says one line.
  */

@@ -4,7 +4,7 @@
  * is one buffer for each kind of memory, of no site and no size.
  *
  * Call sites are looked up apart from the run's (run.h): those show the stack that came first, and
- * a report is to be the same whether somebody watches buffers or not.
+ * a report is to be the same whether buffers are watched or not.
  */
 #ifndef XFA_TIMELINE_BUFFERS_H
 #define XFA_TIMELINE_BUFFERS_H
@@ -49,7 +49,7 @@ void xfa_buffers_init(struct xfa_buffers *buffers);
 void xfa_buffers_free(struct xfa_buffers *buffers);
 void xfa_buffers_begin(struct xfa_buffers *buffers, struct xfa_process *process);
 
-/* ALLOC, FREE, REGISTER, UNREGISTER; others are no business of buffers. */
+/* ALLOC, FREE, REGISTER, UNREGISTER; other events do not concern buffers. */
 void xfa_buffers_event(struct xfa_buffers *buffers, const struct xfa_event *event);
 void xfa_buffers_transfer(struct xfa_buffers *buffers, const struct xfa_event *event);
 void xfa_buffers_migration(struct xfa_buffers *buffers, const struct xfa_event *event);

@@ -67,7 +67,7 @@ static struct xfa_order_row *row_for(struct xfa_order *order, uint64_t start)
     return best;
 }
 
-/* What has gone from the front is for nothing. */
+/* Removes the space of entries that have left from the front. */
 static void make_room(struct xfa_order_row *row)
 {
     if (row->first > row->end - row->first) {

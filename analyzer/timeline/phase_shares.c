@@ -10,8 +10,8 @@
 struct phase {
     uint64_t name;
     uint32_t open;
-    /* What was had when it opened is taken off, and what is had when it closes is added: the
-     * difference counts, however the sums wrap. */
+    /* The shares at its opening are subtracted, and those at its closing are added: the difference
+     * is right even where the sums wrap. */
     uint64_t shares[PLACES][XFA_SHARES];
 };
 

@@ -1,7 +1,7 @@
 /*
- * Whose time it was (shares.h) while ranges (NVTX) of a name were open, in any thread of a process,
- * also within others: the first XFA_PHASES names of each process. Sums are over all processes, by
- * the name's text, and over the GPUs that they used.
+ * The shares of time (shares.h) while ranges (NVTX) of a name were open, in any thread of a
+ * process, also within others: the first XFA_PHASES names of each process. Sums are over all
+ * processes, by the name's text, and over the GPUs that they used.
  *
  * Use: xfa_phase_number() for a range that begins or ends, and a span of that number in the order
  * of the others (xfa_version_mark()). Private to timeline/, but for xfa_phase_shares_named().

@@ -60,7 +60,7 @@ struct xfa_timeline {
     double *begun;   /* by process number: ns since the run's start */
     struct xfa_buffers buffers;
     struct xfa_traffic traffic;
-    uint64_t untimed; /* transfers of which nobody knows when they ran: in no track */
+    uint64_t untimed;                    /* transfers whose time is not known: in no track */
     const struct xfa_analysis *analysis; /* that the observer was given to: for the caller to set */
     bool shares_alone; /* the same, before the observer is asked for: no tracks, traffic, buffers */
     /* Private. */

@@ -94,7 +94,10 @@ const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player);
  * xfw_op_like(). */
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
 
-/* The same, but the changes behind this one in the set see it, as if the program had made it: for a
+/* The same of device work that the program is taken to have submitted before (schedule.h). */
+void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready);
+
+/* As xfw_player_play(), but the changes behind this one in the set see it, as if the program had made it: for a
  * change that is `first`. Of a copy without a class they know that its memory is page-locked. */
 void xfw_player_insert(struct xfw_player *player, const struct xfw_op *op);
 

@@ -138,10 +138,16 @@ static void add_group(struct linking *l)
     links->groups[links->count++] = (struct xfw_link_group){0, 0};
 }
 
+static bool is_side_there(const struct linking *l, const struct xfa_kept_message *one,
+                          uint32_t side)
+{
+    const struct xfw_link_key key = {one->begin_ns, one->process, side};
+    return xfa_table_get(&l->links->all, &key) != NULL;
+}
+
 static bool is_there(const struct linking *l, const struct xfa_kept_message *one)
 {
-    const struct xfw_link_key key = {one->begin_ns, one->process, one->side};
-    return xfa_table_get(&l->links->all, &key) != NULL;
+    return is_side_there(l, one, one->side);
 }
 
 static void link_pair(void *self, const struct xfa_kept_message *all, size_t count)
@@ -156,6 +162,7 @@ static void link_pair(void *self, const struct xfa_kept_message *all, size_t cou
     if (both)
         ready = fmax(ready, common_ns(l, got, got->begin_ns));
     add_group(l);
+    l->links->messages++;
     uint8_t awaits = both ? XFW_OF_SENT | XFW_OF_GOT : XFW_OF_SENT;
     struct item *item = add_item(l, sent, XFW_OF_SENT, both ? awaits : 0, ready);
     item->other = got;
@@ -183,6 +190,47 @@ static bool takes(unsigned what, bool root)
     return from_root ? !root : to_root ? root : xfa_message_is_of_all(what);
 }
 
+/* What a rank waits for, or gives, within its scan. */
+static void add_part(struct linking *l, const struct xfa_kept_message *one, uint32_t side,
+                     uint32_t group, double ready_ns)
+{
+    const struct xfw_link_key key = {one->begin_ns, one->process, side};
+    struct xfw_link *link = xfa_table_put(&l->links->all, &key);
+    bool gives = side == XFA_SENDS;
+    link->group = group;
+    link->posts = gives ? XFW_OF_SENT : 0;
+    link->awaits = gives ? 0 : XFW_OF_SENT;
+    link->own_ns = NAN;
+    link->ready_ns = ready_ns;
+    l->links->groups[group].posts += gives;
+    l->links->groups[group].awaits += !gives;
+}
+
+static bool is_chain(const struct linking *l, const struct xfa_kept_message *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!all[i].blocks || is_side_there(l, &all[i], XFA_SENDS) ||
+            is_side_there(l, &all[i], XFA_RECEIVES))
+            return false;
+    return true;
+}
+
+/* By rank. */
+static void link_scan(struct linking *l, const struct xfa_kept_message *all, size_t count)
+{
+    double ready = 0;
+    for (size_t i = 0; i < count; i++) {
+        double before = ready;
+        ready = fmax(ready, common_ns(l, &all[i], all[i].begin_ns));
+        add_group(l);
+        uint32_t group = (uint32_t)l->links->count - 1;
+        add_item(l, &all[i], 0, i > 0 ? XFW_OF_SENT : 0, ready);
+        add_part(l, &all[i], XFA_SENDS, group, ready);
+        if (i > 0)
+            add_part(l, &all[i], XFA_RECEIVES, group - 1, before);
+    }
+}
+
 static void link_collective(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct linking *l = self;
@@ -192,6 +240,11 @@ static void link_collective(void *self, const struct xfa_kept_message *all, size
             return;
         if (gives(all->what, is_root(l, &all[i])))
             ready = fmax(ready, common_ns(l, &all[i], all[i].begin_ns));
+    }
+    l->links->messages++;
+    if (all->what == XFT_MESSAGE_SCAN && is_chain(l, all, count)) {
+        link_scan(l, all, count);
+        return;
     }
     add_group(l);
     for (size_t i = 0; i < count; i++) {

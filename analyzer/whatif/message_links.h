@@ -8,8 +8,11 @@
  *   the receive lies in shows that from its size on they wait. Sizes of which neither is shown
  *   wait from XFW_RENDEZVOUS_BYTES on (MPICH's and Open MPI's limits are from 4 KiB to 64 KiB).
  * - In a collective each rank waits for all, where each needs what all gave; for the root, where
- *   that gives (broadcast, scatter); the root for all, where it receives (reduce, gather). Of a
- *   scan none is known to wait.
+ *   that gives (broadcast, scatter); the root for all, where it receives (reduce, gather).
+ * - In a scan each rank waits for all of lower rank. It is a chain: a rank that has begun waits for
+ *   the part of the one before it (its side RECEIVES) and then gives its own (SENDS), so that what
+ *   it gives has been there no sooner than what any rank below gave; its end waits for that. Of a
+ *   scan that does not block none is known to wait: when it is passed on is not.
  *
  * Of a call that waited for several messages the one whose other side began last held it up. How
  * long the others were under way is what others of their size took, at most until it returned; so
@@ -45,6 +48,7 @@ struct xfw_links {
     struct xfa_table all;          /* struct xfw_link */
     struct xfw_link_group *groups; /* by number */
     size_t count, capacity;
+    uint64_t messages; /* pairs and collectives that they are of */
 };
 
 /* NULL: nothing was matched. */

@@ -175,6 +175,7 @@ struct xfw_op {
         double stalled_ns; /* demanded: of duration_ns, while pages moved or a fault was served;
                               fetched: of gap_ns, while pages moved (the rest of a fault is not
                               recorded) */
+        uint64_t allocations; /* which: xfw_allocation_bit() of each */
         uint32_t records;
         int16_t gpu;       /* to which, from which */
         double records_ns; /* what recording them added to duration_ns, or gap_ns */
@@ -190,6 +191,12 @@ struct xfw_op {
     double paced_ns; /* of copies that queue: from start to start without records (the profile's
                         g + k G, van Werkhoven et al., section V); 0: not known */
 };
+
+/* A bit for an allocation by its address: two may have the same one. */
+static inline uint64_t xfw_allocation_bit(uint64_t first)
+{
+    return (uint64_t)1 << (first * 0x9e3779b97f4a7c15u >> 58);
+}
 
 static inline bool xfw_has_moved(const struct xfw_moved *moved)
 {

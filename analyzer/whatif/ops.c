@@ -5,11 +5,10 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op_numbers.h"
+#include "analyzer/whatif/ops_managed.h"
 #include "analyzer/whatif/ops_messages.h"
 #include "analyzer/whatif/ops_queue.h"
 #include "analyzer/whatif/recording_cost.h"
-
-#define MOST_LOOKED_AT 64 /* threads, for the one that touched managed memory */
 
 struct xfw_ops {
     struct xfw_sink sink;
@@ -24,6 +23,7 @@ struct xfw_ops {
     bool stopped, messages; /* these are ops, too */
     bool skips;             /* the process at hand is another's */
     struct xfw_held held;
+    struct xfw_moves moves;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -40,6 +40,7 @@ void xfw_ops_free(struct xfw_ops *ops)
     if (!ops)
         return;
     xfw_numbers_free(&ops->numbers);
+    xfw_moves_end(&ops->moves);
     xfw_ops_queue_free(ops->queue);
     free(ops);
 }
@@ -214,8 +215,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_op op = begin_op(ops, event, XFW_CALL);
     bool in_order = event->flags & XFT_ASYNC; /* of a pool, in a stream's order */
-    if (event->kind == XFT_EVENT_ALLOC && event->dst_mem == XFT_MEM_MANAGED)
-        xfw_ops_queue_keep_running(ops->queue);
+    xfw_moves_call(&ops->moves, event);
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
     op.pooled = frees && in_order;
@@ -271,78 +271,6 @@ static void range_unended(void *self, const struct xfa_range *range, enum xfa_un
     xfw_ops_queue_push(ops->queue, &op);
 }
 
-/* ---- managed memory -------------------------------------------------------------------------- */
-
-/* How much of from..to, up to `last`, comes after all that was counted before (until). */
-static double more_of(double *until, double from, double to, double last)
-{
-    from = xfw_max(from, *until);
-    to = xfw_min(to, last);
-    *until = xfw_max(*until, to);
-    return xfw_max(0, to - from);
-}
-
-static int gpu_of(const struct xfw_ops *ops, const struct xfa_event *event)
-{
-    return event->gpu < 0 ? xfa_process_gpu(ops->process, 0) : event->gpu;
-}
-
-static void count_move(struct xfw_moved *moved, const struct xfa_event *event, int gpu)
-{
-    moved->gpu = (int16_t)gpu;
-    if (event->kind != XFT_EVENT_MIGRATION)
-        return;
-    moved->bytes = xfa_add(moved->bytes, event->bytes);
-    moved->records++;
-}
-
-/* A page that came, or a fault that was served: the kernel that runs waited for it. */
-static void demanded(struct xfw_ops *ops, const struct xfa_event *event)
-{
-    int gpu = gpu_of(ops, event);
-    struct xfw_pending *pending = xfw_ops_queue_running(ops->queue, gpu);
-    double start = xfw_ops_queue_time(ops->queue, event->start_ns);
-    double end = xfw_ops_queue_time(ops->queue, event->end_ns);
-    if (!pending || start > pending->op.device_end_ns)
-        return;
-    struct xfw_moved *moved = &pending->op.demanded;
-    pending->stalled_until_ns = xfw_max(pending->stalled_until_ns, pending->op.device_start_ns);
-    moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
-    count_move(moved, event, gpu);
-}
-
-/* It moved in the own time of the thread whose last call ended last. */
-static void fetched(struct xfw_ops *ops, const struct xfa_event *event)
-{
-    struct xfw_thread *thread = NULL;
-    for (size_t i = 0; i < ops->numbers.threads.count && i < MOST_LOOKED_AT; i++) {
-        struct xfw_thread *one = xfa_table_at(&ops->numbers.threads, i);
-        if (one->end_ns <= event->start_ns && (!thread || one->end_ns > thread->end_ns))
-            thread = one;
-    }
-    if (!thread)
-        return;
-    double start = xfw_ops_queue_time(ops->queue, event->start_ns);
-    double end = xfw_ops_queue_time(ops->queue, event->end_ns);
-    thread->fetched.stalled_ns += more_of(&thread->fetched_until_ns, start, end, end);
-    count_move(&thread->fetched, event, gpu_of(ops, event));
-}
-
-static void moved(struct xfw_ops *ops, const struct xfa_event *event)
-{
-    xfw_ops_queue_keep_running(ops->queue);
-    if (event->kind == XFT_EVENT_FAULT) {
-        if (event->gpu >= 0 && event->end_ns)
-            demanded(ops, event);
-    } else if (event->managed.cause == XFT_CAUSE_USER) {
-        xfw_ops_queue_record_move(ops->queue, event);
-    } else if (event->direction == XFT_DIR_D2H) {
-        fetched(ops, event);
-    } else {
-        demanded(ops, event);
-    }
-}
-
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* The recorder was at work in the thread since its last call: adds what is beyond the usual cost of
@@ -372,7 +300,7 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
         return true;
     case XFT_EVENT_MIGRATION:
     case XFT_EVENT_FAULT:
-        moved(ops, event);
+        xfw_moves_event(&ops->moves, event);
         return true;
     case XFT_EVENT_RECORDS:
         ops->records = event->records;
@@ -551,6 +479,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
     ops->held.count = 0;
+    xfw_moves_begin(&ops->moves, ops->queue, &ops->numbers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
     if (ops->stopped)

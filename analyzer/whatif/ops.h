@@ -15,7 +15,8 @@
  *   the one that the trace does not show is taken from the engine's work before.
  * - wake_ns: of a call that returned after what it waits for was done, how long after that.
  * - own_ns: of a call that had nothing to wait for, all of it.
- * - Managed memory that moved on demand to a GPU is charged to the kernel that began there last;
+ * - Managed memory that moved on demand to a GPU is charged to the kernel that ran there and was
+ *   given it, else to the one that began last;
  *   what moved to the host to the thread in whose own time that was (of several: whose call ended
  *   last).
  * - Work that overlapped other work of its engine is not exclusive.

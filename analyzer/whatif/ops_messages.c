@@ -55,6 +55,18 @@ static unsigned blocking_ops(const struct xfw_op *like, double began_ns, const u
     return 2 * count;
 }
 
+/* What it takes of the rank before, and gives to the next: where it begins, in no time. */
+static void pass_on(struct xfw_ops_queue *queue, const struct xfw_op *begun)
+{
+    static const uint8_t sides[] = {XFA_RECEIVES, XFA_SENDS};
+    const struct xfw_op next = next_of(begun);
+    for (unsigned i = 0; i < 2; i++) {
+        struct xfw_op op = op_of(&next, sides[i], sides[i] == XFA_SENDS, begun->began_ns);
+        op.in_one_call = false;
+        xfw_ops_queue_push(queue, &op);
+    }
+}
+
 /* The sides of a call; how many it has. */
 static unsigned sides_of(unsigned what, unsigned sides[2])
 {
@@ -102,6 +114,12 @@ static bool hold(struct xfw_held *held, const struct xfw_op *op)
     return true;
 }
 
+static bool is_scan(const struct xfa_event *event)
+{
+    return event->kind == XFT_EVENT_MESSAGE && event->message.what == XFT_MESSAGE_SCAN &&
+           !(event->flags & XFT_ASYNC);
+}
+
 void xfw_message_take(struct xfw_held *held, struct xfw_ops_queue *queue,
                       const struct xfa_event *event, const struct xfw_op *like)
 {
@@ -114,6 +132,8 @@ void xfw_message_take(struct xfw_held *held, struct xfw_ops_queue *queue,
             set_memory(&ops[i], event);
         if (ops[i].begins || !hold(held, &ops[i]))
             xfw_ops_queue_push(queue, &ops[i]);
+        if (ops[i].begins && is_scan(event))
+            pass_on(queue, &ops[i]);
     }
 }
 

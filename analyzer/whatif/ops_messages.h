@@ -3,7 +3,8 @@
  * op that begins, in no time, and one that ends, which has the call's time; one that sends and
  * receives two of each. Of a request the call that begins it is one op, and the call that found it
  * complete another: MESSAGE_END has its times. Calls of CUDA that MPI makes meanwhile come between:
- * ops that end are held until then.
+ * ops that end are held until then. A scan that blocks has two ops more where it begins, one that
+ * receives from the rank before and one that sends to the next (message_links.h).
  *
  * What moves bytes of other ranks without a call there (put, get) and what failed is no op: it
  * stays in the thread's own time, and so do NCCL's calls. Private to ops*.c.

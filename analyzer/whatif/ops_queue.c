@@ -317,9 +317,13 @@ void xfw_ops_queue_record_move(struct xfw_ops_queue *queue, const struct xfa_eve
         return;
     for (uint64_t i = queue->head; i < queue->tail; i++) {
         struct xfw_pending *pending = at(queue, i);
+        bool to_host = pending->op.engine == XFW_TO_HOST;
         if (pending->open && pending->op.what == XFW_PREFETCH &&
+            to_host == (record->direction == XFT_DIR_D2H) &&
             record->managed.address - pending->first < pending->bytes) {
             add_device(queue, pending, record);
+            pending->moved = xfa_add(pending->moved, record->bytes);
+            pending->open = pending->moved < pending->bytes;
             return;
         }
     }
@@ -332,8 +336,19 @@ void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue)
     queue->keeps_running = true;
 }
 
-struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu)
+struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu, double ns,
+                                          xfw_is_op_fn *is, const void *self)
 {
     uint64_t running = queue->running[xfw_place_of_gpu(gpu)];
+    uint64_t least = queue->head;
+    if (queue->tail - least > MOST_AHEAD)
+        least = queue->tail - MOST_AHEAD;
+    for (uint64_t i = queue->tail; i-- > least;) {
+        struct xfw_pending *pending = at(queue, i);
+        const struct xfw_op *op = &pending->op;
+        if (op->what == XFW_KERNEL && xfw_place_of_gpu(op->gpu) == xfw_place_of_gpu(gpu) &&
+            op->device_start_ns <= ns && ns <= op->device_end_ns && is(self, op))
+            return pending;
+    }
     return running > queue->head ? at(queue, running - 1) : NULL;
 }

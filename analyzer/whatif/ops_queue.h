@@ -23,6 +23,7 @@ struct xfw_pending {
     uint32_t parts;          /* of a graph: records that came */
     uint64_t place_next;     /* the op before it in the same place of the hash table; number + 1 */
     uint64_t first, bytes;   /* of a prefetch: the memory */
+    uint64_t moved;          /* of it, so far */
     double stalled_until_ns; /* of what was demanded so far */
 };
 
@@ -71,7 +72,10 @@ void xfw_ops_queue_wait(struct xfw_ops_queue *queue, const struct xfw_op *op, ui
 
 /* There is memory that moves on demand: kernels stay in the queue while they run. */
 void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue);
-/* The kernel that began last on this GPU; NULL: the sink has it. */
-struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu);
+/* The kernel that runs on this GPU at that time and of which is() says so; where it says so of none,
+ * the one that began last. NULL: the sink has it. */
+typedef bool xfw_is_op_fn(const void *self, const struct xfw_op *op);
+struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu, double ns,
+                                          xfw_is_op_fn *is, const void *self);
 
 #endif

@@ -180,6 +180,13 @@ void xfw_player_play(struct xfw_player *player, const struct xfw_op *op)
     schedule(player, op, NULL);
 }
 
+void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready)
+{
+    xfw_schedule_earlier(player->schedule, op, ready);
+    if (player->tap)
+        player->tap->op(player->tap->self, op, NULL, player->schedule);
+}
+
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
 {
     if (player->behind_count < MOST_BEHIND)

@@ -57,6 +57,11 @@ bool xfw_schedule_is_joined(const struct xfw_schedule *schedule);
 /* The next op of the process. */
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op);
 
+/* Work with an engine that the program is taken to have submitted before, while the host did
+ * something else: its engine takes it from `ready` on, before what is there already if it fits.
+ * The host's clock stays; later work of its stream comes behind it. */
+void xfw_schedule_earlier(struct xfw_schedule *schedule, const struct xfw_op *op, double ready);
+
 /* Later work of the stream waits until `ns` at least: for changes that know of a dependency. */
 void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, double ns);
 

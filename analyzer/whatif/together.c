@@ -100,7 +100,7 @@ bool xfw_together_has(const struct xfw_together *t, uint32_t process)
 
 uint64_t xfw_together_count(const struct xfw_together *t)
 {
-    return t->links->count;
+    return t->links->messages;
 }
 
 uint64_t xfw_together_apart(const struct xfw_together *t)

@@ -17,8 +17,8 @@
     X("machine_id", "XFT_MACHINE_ID_SEED")                                                         \
     X("boot_id", "of the host's kernel since it was started: tells hosts of one name apart")       \
     X("clock", "files with the same text share the clock of their times")                          \
-    X("rank", "of the process in the launch, from 0 on; absent: no launcher told one")             \
-    X("rank.launcher", "torchrun | env | openmpi | mvapich | pmi | pmix | slurm: who told")        \
+    X("rank", "of the process in the launch, from 0 on; absent: no launcher set one")              \
+    X("rank.launcher", "torchrun | env | openmpi | mvapich | pmi | pmix | slurm: which set it")    \
     X("rank.size", "ranks of the launch")                                                          \
     X("rank.local", "number among those of its node")                                              \
     X("rank.local_size", "ranks on its node")                                                      \
@@ -62,14 +62,20 @@
     X("host_access.why", "one line, when they could not be had")                                   \
     X("host_access.ns", "what asking took in all")                                                 \
     X("host_access.told", "HOST_ACCESS events")                                                    \
-    X("host_access.skipped.WHY", "large copies of which nothing is told")                          \
+    X("host_access.skipped.WHY", "large copies whose use by the host is not known")                \
+    X("verify", "on: whether kernels change what was copied was asked for; absent: it was not")    \
+    X("verify.why", "one line, when it could not be had")                                          \
+    X("verify.ns", "what looking at the device's memory took in all")                              \
+    X("verify.launches", "launches that were looked at")                                           \
+    X("verify.kept", "of these, how many left something that had been copied as it was")           \
+    X("verify.skipped.WHY", "copies and launches of which nothing is known")                       \
     X("cost.KIND.ns", "what recording added to a call of this kind: the median of those timed")    \
     X("cost.KIND.n", "how many were timed")                                                        \
     X("python.version", "e.g. 3.12, when an interpreter was loaded as recording began")            \
     X("periods.delay_ns", "a limit that is set, with what is recorded of the run (PERIOD events)") \
-    X("periods.duration_ns", "likewise")                                                           \
-    X("periods.max_bytes", "likewise: of the run's files")                                         \
-    X("periods.phase", "likewise: the name of NVTX ranges")                                        \
+    X("periods.duration_ns", "the same")                                                           \
+    X("periods.max_bytes", "the same, of the run's files")                                         \
+    X("periods.phase", "the same, the name of NVTX ranges")                                        \
     X("python.frames", "on | off: whether stacks have Python frames; absent: none was met")        \
     X("python.frames.why", "one line, when off")                                                   \
     X("checks.failed", "of the recorder's own code: how many, and the first; absent: none")        \

@@ -10,8 +10,10 @@
  *     struct xft_plan_site    [sites]
  *
  * A site is a return address in a call stack: module (by build id) and offset of the address in the
- * module's ELF file, as in the trace. `caller` is a second one further up the stack, where the same
- * helper is called for several purposes.
+ * module's ELF file, as in the trace; or a line of a Python program, whose file stands in place of
+ * the module, by a hash of its path as the interpreter has it, and whose number in place of the
+ * offset. `caller` is a second one further up the stack, where the same helper is called for
+ * several purposes.
  */
 #ifndef XFERSCOPE_PLAN_H
 #define XFERSCOPE_PLAN_H
@@ -24,7 +26,8 @@
 /* What is done at a site: enumerator, number, word in plans, messages and settings. */
 #define XFT_PLAN_CLASS_LIST(X)                                                                     \
     X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
-    X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */
+    X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
+    X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
 enum xft_plan_class { XFT_PLAN_NOTHING, XFT_PLAN_CLASS_LIST(XFT_ENUM_ROW) XFT_PLAN_CLASSES };
@@ -45,7 +48,7 @@ static inline const char *xft_plan_class_word(unsigned number)
 }
 
 #define XFT_PLAN_MAGIC "XFERPLAN"
-#define XFT_PLAN_VERSION 1
+#define XFT_PLAN_VERSION 2
 
 #define XFT_PLAN_MODULES_MOST 64
 #define XFT_PLAN_SITES_MOST 256
@@ -63,16 +66,25 @@ struct xft_plan_header {
 
 struct xft_plan_module {
     uint32_t build_id_bytes; /* 1 to XFT_PLAN_BUILD_ID_MOST */
-    uint32_t reserved;
+    uint32_t python;         /* 1: a Python file, and the build id is xft_plan_text_hash() */
     unsigned char build_id[XFT_PLAN_BUILD_ID_MOST];
 };
+
+/* FNV-1a. */
+static inline uint64_t xft_plan_text_hash(const char *text, size_t bytes)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+    return hash;
+}
 
 /* Flags of a site. */
 #define XFT_PLAN_KERNELS_KEEP 1u /* granted: no kernel writes the device memory of its copies */
 
 struct xft_plan_site {
-    uint64_t offset;        /* of the return address in the module's file */
-    uint64_t caller_offset; /* of the caller's, with caller_module */
+    uint64_t offset;        /* of the return address in the module's file, or a number of a line */
+    uint64_t caller_offset; /* of the caller's, with caller_module; or xft_plan_text_hash() */
     uint32_t module;
     uint32_t caller_module;         /* XFT_PLAN_NO_MODULE: any caller */
     uint16_t what;                  /* enum xft_plan_class, not XFT_PLAN_NOTHING */
@@ -119,8 +131,10 @@ static inline bool xft_plan_holds(const void *data, size_t bytes)
         plan->sites > XFT_PLAN_SITES_MOST || bytes != xft_plan_bytes(plan->modules, plan->sites))
         return false;
     for (uint32_t i = 0; i < plan->modules; i++) {
-        uint32_t length = xft_plan_modules(plan)[i].build_id_bytes;
-        if (length == 0 || length > XFT_PLAN_BUILD_ID_MOST)
+        const struct xft_plan_module *module = &xft_plan_modules(plan)[i];
+        uint32_t length = module->build_id_bytes;
+        if (length == 0 || length > XFT_PLAN_BUILD_ID_MOST || module->python > 1 ||
+            (module->python && length != sizeof(uint64_t)))
             return false;
     }
     for (uint32_t i = 0; i < plan->sites; i++)

@@ -59,8 +59,10 @@ struct xfp_net_windows {
 struct xfp_net_path {
     char *name; /* e.g. "net/stream/rank0-rank1" */
     enum xfp_net_shape shape;
-    int from, to;    /* ranks */
-    bool loaded;     /* other pairs of ranks used the same hosts at the same time */
+    int from, to;           /* ranks */
+    bool loaded;            /* other pairs of ranks used the same hosts at the same time */
+    bool bound;             /* both ranks were bound to a NUMA node, thread and memory: */
+    int from_node, to_node; /* these; -1 = that rank's machine has but one, or not bound */
     char *interface; /* of the sender: the one whose counter rose by these bytes; "" = none did */
     struct xfp_fit fit; /* of XFP_NET_PING: L+o, g and G of a message */
     size_t point_count;
@@ -106,7 +108,7 @@ struct xfp_net_collective {
 
 /* By which protocol UCX sent messages of a size, as it says itself (UCX_PROTO_INFO). */
 struct xfp_net_protocol {
-    char *messages;       /* which: "tagged message by ucp_tag_send*() from host memory" */
+    char *messages;       /* which kind: "tagged message by ucp_tag_send*() from host memory" */
     uint64_t first_bytes; /* of the messages' sizes */
     uint64_t last_bytes;  /* UINT64_MAX = all above */
     char *protocol;       /* "eager copy-in copy-out" */
@@ -131,7 +133,8 @@ struct xfp_network {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Between two ranks, measured with the hosts to themselves; NULL when it was not measured. */
+/* Between two ranks, measured with the hosts to themselves and not bound to nodes; NULL when it was
+ * not measured. */
 const struct xfp_net_path *xfp_net_find(const struct xfp_profile *profile, enum xfp_net_shape shape,
                                         int from, int to);
 const struct xfp_net_staged *xfp_net_find_staged(const struct xfp_profile *profile, int from,

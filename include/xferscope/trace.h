@@ -19,8 +19,8 @@
  *
  * Damage: a segment whose payload_sum is wrong is skipped; where no header with the right
  * header_sum stands, the reader looks for the next XFT_SEGMENT_MAGIC at a multiple of 8 whose
- * header_sum is right. Who rewrites a file leaves the damage out, and adds what was found to the
- * damaged_ counts of the header: a reader adds these to what it finds itself.
+ * header_sum is right. A program that rewrites a file leaves the damage out, and adds what it found
+ * to the damaged_ counts of the header; a reader adds these to what it finds itself.
  */
 #ifndef XFERSCOPE_TRACE_H
 #define XFERSCOPE_TRACE_H
@@ -201,7 +201,9 @@ enum xft_event_kind {
      * else XFT_PLACE_UNKNOWN. No stacks, except for SET, HOST_FUNCTION and streams.
      */
     XFT_EVENT_LAUNCH = 19, /* a kernel was launched: src = its name in NAMES, dst = threads in all,
-                              aux = id in ARGUMENTS; each 0 = not known */
+                              aux = id in ARGUMENTS; each 0 = not known. width, of record --verify:
+                              bit k, what was copied and is reached from pointer k of ARGUMENTS is
+                              as it was before; bit 32 + k: it is not; neither: not known */
     XFT_EVENT_SET = 20,    /* a memset was called: dst, dst_mem, bytes; width = bytes of a row */
     XFT_EVENT_RECORD = 21, /* an event was recorded on a stream: src = the event */
     XFT_EVENT_WAIT = 22,   /* a stream was made to wait for an event: src = the event */
@@ -345,6 +347,7 @@ enum xft_overhead {
     XFT_OVERHEAD_ARGUMENTS = 64, /* arguments of a launch that the file did not have yet */
     XFT_OVERHEAD_GRAPH = 128,  /* a graph was made ready for launches: its copies were looked up */
     XFT_OVERHEAD_ACCESS = 256, /* what the host did with memory was asked (HOST_ACCESS) */
+    XFT_OVERHEAD_VERIFY = 512, /* what a kernel or a copy left on the device was looked at */
 };
 
 /* aux of a PERIOD. */

@@ -8,11 +8,15 @@
 #include <stdbool.h>
 
 #include "preload/apply/pieces.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 
 /* Counts the comparison in `site` (may be NULL). False: it is different, which is said in a line,
  * and the copy is made again as asked. What cannot be compared, for lack of memory, is not counted.
  */
-bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_told_site *site);
+bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_report_site *site);
+
+/* The same of a copy between two devices, both of whose ends are read through the host. */
+bool xfs_check_peer(uint64_t dst, uint64_t src, uint64_t bytes, xcu_stream stream,
+                    struct xfs_report_site *site);
 
 #endif

@@ -24,7 +24,10 @@ static inline const char *xfs_class_word(unsigned class)
     return class < XFS_CLASS_COUNT ? words[class] : (const char *)0;
 }
 
-/* Whether XFERSCOPE_APPLY has it: `on` has all of them, else the words between commas. */
+/* Turns on the classes of XFERSCOPE_APPLY: `on` has all of them, else the words between commas.
+ * False: none. Once, before other threads. */
+bool xfs_classes_choose(const char *words);
+
 bool xfs_class_on(enum xfs_apply_class class);
 
 #endif

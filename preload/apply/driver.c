@@ -47,3 +47,19 @@ uint64_t xfs_apply_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+/* Retaining a context that exists returns its handle. */
+xcu_context xfs_apply_primary(xcu_device device)
+{
+    const struct xfs_apply_driver *real = xfs_apply_driver();
+    xcu_context context = NULL;
+    unsigned flags;
+    int active = 0, mode = XCU_CAPTURE_MODE_RELAXED;
+    if (real == NULL || real->primary_state(device, &flags, &active) != XCU_SUCCESS || !active)
+        return NULL;
+    real->exchange(&mode);
+    if (real->primary_retain(&context, device) == XCU_SUCCESS)
+        real->primary_release(device);
+    real->exchange(&mode);
+    return context;
+}

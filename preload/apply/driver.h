@@ -1,5 +1,5 @@
 /*
- * The functions of the driver that the room calls itself: real ones, past the hooks.
+ * The functions of the driver that apply calls itself: real ones, past the hooks.
  */
 #ifndef XFS_APPLY_DRIVER_H
 #define XFS_APPLY_DRIVER_H
@@ -40,8 +40,19 @@
     X(unlock_pages, "cuMemHostUnregister", xcu_result (*)(void *), true)                           \
     X(context_wait, "cuCtxSynchronize", xcu_result (*)(void), false)                               \
     X(total, "cuDeviceTotalMem_v2", xcu_result (*)(size_t *, xcu_device), false)                   \
+    X(left, "cuMemGetInfo_v2", xcu_result (*)(size_t *, size_t *), false)                          \
+    X(device_attribute, "cuDeviceGetAttribute", xcu_result (*)(int *, int, xcu_device), false)     \
+    X(prefetch, "cuMemPrefetchAsync_v2",                                                           \
+      xcu_result (*)(xcu_deviceptr, size_t, struct xcu_location, unsigned, xcu_stream), false)     \
+    X(event_elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event), false)   \
     X(alloc, "cuMemAlloc_v2", xcu_result (*)(xcu_deviceptr *, size_t), true)                       \
     X(free, "cuMemFree_v2", xcu_result (*)(xcu_deviceptr), true)                                   \
+    X(enable_peer, "cuCtxEnablePeerAccess", xcu_result (*)(xcu_context, unsigned), false)          \
+    X(disable_peer, "cuCtxDisablePeerAccess", xcu_result (*)(xcu_context), false)                  \
+    X(can_access, "cuDeviceCanAccessPeer", xcu_result (*)(int *, xcu_device, xcu_device), false)   \
+    X(between, "cuMemcpyDtoDAsync_v2",                                                             \
+      xcu_result (*)(xcu_deviceptr, xcu_deviceptr, size_t, xcu_stream), false)                     \
+    X(elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event), false)         \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)
 
 struct xfs_apply_driver {
@@ -53,7 +64,10 @@ struct xfs_apply_driver {
 /* NULL: the driver is not loaded yet, or lacks a function that is needed. */
 const struct xfs_apply_driver *xfs_apply_driver(void);
 
-/* The clock of what the room measures: CLOCK_MONOTONIC in ns, or the simulated GPU's. */
+/* The clock of what apply measures: CLOCK_MONOTONIC in ns, or the simulated GPU's. */
 uint64_t xfs_apply_now_ns(void);
+
+/* A device's primary context; NULL: there is none. Makes none. */
+xcu_context xfs_apply_primary(xcu_device device);
 
 #endif

@@ -1,4 +1,4 @@
-/* The functions of functions.def, and the room's own settings. */
+/* The functions of functions.def, and which of them are on. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,55 +6,41 @@
 
 #include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
+#include "preload/apply/driver.h"
+#include "preload/apply/kernels.h"
 #include "preload/apply/leave_out.h"
+#include "preload/apply/lines.h"
 #include "preload/apply/locking.h"
+#include "preload/apply/managed.h"
+#include "preload/apply/memory.h"
 #include "preload/apply/move.h"
 #include "preload/apply/noted.h"
+#include "preload/apply/offer.h"
+#include "preload/apply/peers.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
+#include "preload/apply/prefetch.h"
 #include "preload/apply/ring.h"
+#include "preload/apply/site.h"
+#include "preload/apply/state.h"
 #include "preload/apply/sum.h"
+#include "preload/apply/team.h"
 #include "preload/apply/uploads.h"
 #include "preload/apply/writes.h"
 #include "preload/base/command_memory.h"
 #include "preload/base/settings.h"
 #include "preload/lookup/resolve.h"
 
-int (*xfs_apply_capturing)(void);
-uint64_t xfs_move_least;
-
-/* ---- which classes are on ------------------------------------------------------------------- */
-
-static bool is_on[XFS_CLASS_COUNT];
-
-static bool has_word(const char *text, const char *word)
+void xfs_apply_follow_captures(int (*now)(void))
 {
-    size_t length = strlen(word);
-    for (const char *at = text; *at;) {
-        size_t n = strcspn(at, ",");
-        if (n == length && strncmp(at, word, n) == 0)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
-}
-
-bool xfs_class_on(enum xfs_apply_class class)
-{
-    return is_on[class];
-}
-
-bool xfs_apply_on(void)
-{
-    bool any = false;
-    for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
-        any |= is_on[i];
-    return any;
+    xfs_apply_watch_captures(now);
 }
 
 /* ---- the functions ----------------------------------------------------------------------------
  */
 
+#define XFS_IN_PLACE_IF(on, symbol, params, args, carried)                                         \
+    XFS_IN_PLACE(symbol, params, args, carried)
 enum {
 #define XFS_IN_PLACE(symbol, params, args, carried) ID_##symbol,
 #include "preload/apply/functions.def"
@@ -65,15 +51,15 @@ static xfs_function real_of[FUNCTIONS]; /* written before the function in its pl
 
 #define XFS_MOVED(form_, per_thread, stream_, blocking_)                                           \
     ((bytes >= xfs_move_least || xfs_leave_out_on()) &&                                            \
-     xfs_move_carried_out(&(struct xfs_move){.form = (form_),                                      \
-                                             .real = (xfs_function)real,                           \
-                                             .dst = (uint64_t)(uintptr_t)dst,                      \
-                                             .src = (uint64_t)(uintptr_t)src,                      \
-                                             .bytes = bytes,                                       \
-                                             .given = (stream_),                                   \
-                                             .stream = xfs_move_stream(stream_, per_thread),       \
-                                             .blocking = (blocking_)},                             \
-                          &status))
+     xfs_offer_copy(&(struct xfs_move){.form = (form_),                                            \
+                                       .real = (xfs_function)real,                                 \
+                                       .dst = (uint64_t)(uintptr_t)dst,                            \
+                                       .src = (uint64_t)(uintptr_t)src,                            \
+                                       .bytes = bytes,                                             \
+                                       .given = (stream_),                                         \
+                                       .stream = xfs_move_stream(stream_, per_thread),             \
+                                       .blocking = (blocking_)},                                   \
+                    &status))
 
 /* A context ends; NULL: it is not known which. */
 static void leave(xcu_context context)
@@ -81,7 +67,13 @@ static void leave(xcu_context context)
     xfs_locking_leave(context);
     xfs_rings_leave(context);
     xfs_pool_leave(context);
+    xfs_peer_access_leave(context);
     xfs_uploads_forget();
+    xfs_prefetch_leave();
+}
+static xcu_context primary(xcu_device device)
+{
+    return xfs_apply_started() ? xfs_apply_primary(device) : NULL;
 }
 #define XFS_LEAVES(context) leave(context)
 
@@ -89,16 +81,47 @@ static void leave(xcu_context context)
 #define XFS_WRITES(p, bytes)                                                                       \
     (xfs_leave_out_on() && (xfs_uploads_written((uint64_t)(p), bytes), false))
 
+/* A copy that may be between two GPUs: made by `call`, once more where it brought other bytes. */
+#define XFS_BETWEEN(per_thread, stream_, waits_, call)                                             \
+    (bytes >= xfs_move_least && xfs_peers_on() &&                                                  \
+     (between = &(struct xfs_peer_copy){.dst = dst,                                                \
+                                        .src = src,                                                \
+                                        .bytes = bytes,                                            \
+                                        .stream = xfs_move_stream(stream_, per_thread),            \
+                                        .waits = (waits_)},                                        \
+      xfs_peers_begin(between), status = (call), true) &&                                          \
+     (xfs_peers_end(between, status) || (status = (call), true)))
+
+/* All work of a context is over. */
+#define XFS_WAITED(context, call)                                                                  \
+    (xfs_peers_on() && (status = (call), true) &&                                                  \
+     (status != XCU_SUCCESS || (xfs_peers_waited(context), true)))
+
 /* An allocation that may need what the pool keeps. */
 #define XFS_NEEDS(call)                                                                            \
     (xfs_pool_on() && (status = (call), true) &&                                                   \
      (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_pool_drain() || (status = (call), true)))
+
+/* Managed memory. */
+#define XFS_MANAGES                                                                                \
+    (xfs_prefetch_on() && xfs_prefetch_alloc((xfs_function)real, p, bytes, flags, &status))
+#define XFS_FREES(p) (xfs_prefetch_on() && (xfs_managed_forget(p), false))
+#define XFS_LAUNCHED(per_thread_, ...)                                                             \
+    xfs_prefetch_launch(&(struct xfs_launch){.real = (xfs_function)real,                           \
+                                             .function = function,                                 \
+                                             .values = values,                                     \
+                                             .extra = extra,                                       \
+                                             .per_thread = (per_thread_),                          \
+                                             __VA_ARGS__},                                         \
+                        &status)
 
 #define XFS_IN_PLACE(symbol, params, args, carried)                                                \
     static int in_##symbol params                                                                  \
     {                                                                                              \
         int(*const real) params = (int(*) params)real_of[ID_##symbol];                             \
         int status = 0;                                                                            \
+        struct xfs_peer_copy *between = NULL;                                                      \
+        (void)between;                                                                             \
         if (carried)                                                                               \
             return status;                                                                         \
         return real args;                                                                          \
@@ -106,44 +129,70 @@ static void leave(xcu_context context)
 #include "preload/apply/functions.def"
 #undef XFS_IN_PLACE
 
+#undef XFS_IN_PLACE_IF
+static bool always(void)
+{
+    return true;
+}
+
 static const struct {
     const char *symbol;
     xfs_function function;
+    bool (*on)(void);
 } rows[] = {
-#define XFS_IN_PLACE(symbol, params, args, carried) {#symbol, (xfs_function)in_##symbol},
+#define XFS_IN_PLACE(symbol, params, args, carried) {#symbol, (xfs_function)in_##symbol, always},
+#define XFS_IN_PLACE_IF(on, symbol, params, args, carried) {#symbol, (xfs_function)in_##symbol, on},
 #include "preload/apply/functions.def"
+#undef XFS_IN_PLACE_IF
 #undef XFS_IN_PLACE
 };
+
+/* A function that may write device memory in ways that are not followed. */
+static xfs_function counted(const char *symbol, xfs_function real)
+{
+    xfs_function found = xfs_leave_out_on() ? xfs_writes_counted(symbol, real) : real;
+    if (found == NULL)
+        xfs_leave_out_give_up();
+    return found ? found : real;
+}
 
 static xfs_function in_place(const char *symbol, xfs_function real)
 {
     for (unsigned i = 0; i < FUNCTIONS; i++) {
-        if (strcmp(symbol, rows[i].symbol) != 0)
+        if (strcmp(symbol, rows[i].symbol) != 0 || !rows[i].on())
             continue;
-        real_of[i] = real;
+        real_of[i] = rows[i].on == always ? real : counted(symbol, real);
         return rows[i].function;
     }
-    if (!xfs_leave_out_on())
-        return real;
-    xfs_function counted = xfs_writes_counted(symbol, real);
-    if (counted == NULL)
-        xfs_leave_out_give_up();
-    return counted ? counted : real;
+    return counted(symbol, real);
 }
 
-/* In a forked child, in which the parent's CUDA is gone. */
+static bool has_plan;
+
+/* In a forked child, in which the parent's CUDA is gone, and its threads. */
 static void after_fork(void)
 {
+    if (xfs_apply_after_fork()) {
+        xfs_team_after_fork();
+        xfs_locked_after_fork();
+        xfs_rings_after_fork();
+        xfs_sites_after_fork();
+        xfs_locking_after_fork();
+        xfs_peer_access_after_fork();
+    }
+    if (!has_plan)
+        return;
     xfs_uploads_after_fork();
     xfs_pool_after_fork();
     xfs_sums_after_fork();
+    xfs_prefetch_after_fork();
+    xfs_lines_after_fork();
 }
 
 static void read_plan(const char *which)
 {
     const unsigned char *memory = xfs_command_memory(XFS_PLAN_NAME, which, XFT_PLAN_BYTES_MOST);
-    if (memory && xfs_plan_take(memory, XFT_PLAN_BYTES_MOST))
-        pthread_atfork(NULL, NULL, after_fork);
+    has_plan = memory && xfs_plan_take(memory, XFT_PLAN_BYTES_MOST);
 }
 
 static const char *from_environment(const char *name)
@@ -167,12 +216,12 @@ __attribute__((constructor)) static void begin(void)
     if (text == NULL || strcmp(text, "off") == 0 || getauxval(AT_SECURE))
         return;
     xfs_move_least = least_bytes();
-    for (unsigned i = 0; i < XFS_CLASS_COUNT; i++)
-        is_on[i] = strcmp(text, "on") == 0 || has_word(text, xfs_class_word(i));
+    bool any = xfs_classes_choose(text);
     if (getenv("XFERSCOPE_APPLY_PLAN"))
         read_plan(getenv("XFERSCOPE_APPLY_PLAN"));
-    if (!xfs_apply_on())
+    if (!any)
         return;
+    pthread_atfork(NULL, NULL, after_fork);
     xfs_in_place = in_place;
     xfs_noted_watch();
 }

@@ -7,7 +7,7 @@
 
 #include "preload/apply/driver.h"
 #include "preload/apply/plan.h"
-#include "preload/apply/room.h"
+#include "preload/apply/state.h"
 #include "preload/apply/site.h"
 #include "preload/apply/staging.h"
 #include "preload/apply/sum.h"
@@ -207,23 +207,23 @@ static void look(void *argument)
 
 static void tell(const struct turn *turn, bool left_out, bool loses, uint64_t took_ns)
 {
-    struct xfs_told_site *told = turn->site->told;
+    struct xfs_report_site *line = turn->site->report;
     uint64_t bytes = turn->move->bytes;
-    if (told == NULL)
+    if (line == NULL)
         return;
-    __atomic_fetch_add(&told->asked, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, loses ? XFS_LOSES : XFS_GAINS, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->verdict, loses ? XFS_LOSES : XFS_GAINS, __ATOMIC_RELAXED);
     if (left_out) {
-        __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&line->done, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&line->done_bytes, bytes, __ATOMIC_RELAXED);
     }
     if (!turn->looked)
         return;
     /* What was hashed for nothing counts, too. */
-    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, took_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, takes(asked_ns(&turn->site->leave_out), 0, bytes),
+    __atomic_fetch_add(&line->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_ns, took_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->instead_ns, takes(asked_ns(&turn->site->leave_out), 0, bytes),
                        __ATOMIC_RELAXED);
 }
 
@@ -280,13 +280,14 @@ static void hash(struct turn *turn)
 }
 
 /* Copies to pageable memory have their data when they return. */
-static bool is_same_there(const struct xfs_move *move, char *room)
+static bool is_same_there(const struct xfs_move *move, char *there)
 {
     for (uint64_t at = 0; at < move->bytes; at += VERIFIED_STEP) {
         uint64_t left = move->bytes - at;
         size_t bytes = left < VERIFIED_STEP ? left : VERIFIED_STEP;
-        if (xfs_apply_driver()->to_host(room, move->dst + at, bytes, move->stream) != XCU_SUCCESS ||
-            memcmp(room, (const char *)(uintptr_t)move->src + at, bytes) != 0)
+        if (xfs_apply_driver()->to_host(there, move->dst + at, bytes, move->stream) !=
+                XCU_SUCCESS ||
+            memcmp(there, (const char *)(uintptr_t)move->src + at, bytes) != 0)
             return false;
     }
     return true;
@@ -296,30 +297,30 @@ static void verify(void *argument)
 {
     struct turn *turn = argument;
     int mode = XCU_CAPTURE_MODE_RELAXED;
-    char *room =
+    char *there =
         mmap(NULL, VERIFIED_STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED)
+    if (there == MAP_FAILED)
         return;
     xfs_apply_driver()->exchange(&mode);
-    turn->same = is_same_there(turn->move, room);
+    turn->same = is_same_there(turn->move, there);
     xfs_apply_driver()->exchange(&mode);
-    munmap(room, VERIFIED_STEP);
+    munmap(there, VERIFIED_STEP);
 }
 
 /* False: the device has something else, and the site is left alone from here on. */
 static bool is_verified(struct turn *turn)
 {
-    struct xfs_told_site *told = turn->site->told;
+    struct xfs_report_site *line = turn->site->report;
     uint64_t begun = xfs_apply_now_ns();
     if (!xfs_on_own_stack(verify, turn))
         return false;
     turn->verify_ns = xfs_apply_now_ns() - begun;
-    if (told)
-        __atomic_fetch_add(&told->checked, 1, __ATOMIC_RELAXED);
+    if (line)
+        __atomic_fetch_add(&line->checked, 1, __ATOMIC_RELAXED);
     if (turn->same)
         return true;
-    if (told)
-        __atomic_fetch_add(&told->different, 1, __ATOMIC_RELAXED);
+    if (line)
+        __atomic_fetch_add(&line->different, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&turn->site->off, true, __ATOMIC_RELAXED);
     xfs_log("apply: %s: something changes what this copies; nothing is left out there any more",
             turn->site->planned->text);
@@ -388,7 +389,7 @@ bool xfs_leave_out_move(const struct xfs_move *move, int *status)
     struct turn turn = {.move = move};
     if (!xfs_leave_out_on() || xfs_move_direction(move) == XFT_DIR_D2H)
         return false;
-    if (move->bytes < XFS_LEAVE_OUT_LEAST || !xfs_room_begin() || !xfs_on_own_stack(look, &turn) ||
+    if (move->bytes < XFS_LEAVE_OUT_LEAST || !xfs_apply_begin() || !xfs_on_own_stack(look, &turn) ||
         !turn.may) {
         xfs_uploads_written(move->dst, move->bytes);
         return false;

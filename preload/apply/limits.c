@@ -26,9 +26,9 @@ static void read_text(const char *path, char *text, size_t bytes)
 
 static void keep_least(uint64_t *memory, uint64_t limit, uint64_t used)
 {
-    uint64_t room = limit > used ? limit - used : 0;
-    if (room < *memory)
-        *memory = room;
+    uint64_t left = limit > used ? limit - used : 0;
+    if (left < *memory)
+        *memory = left;
 }
 
 void xfs_limits_of_group(struct xfs_limits *limits, const char *cpu_max, const char *memory_max,

@@ -5,12 +5,11 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "preload/apply/apply.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/job.h"
-#include "preload/apply/ring.h"
-#include "preload/apply/room.h"
+#include "preload/apply/memory.h"
+#include "preload/apply/state.h"
 #include "preload/apply/site.h"
 #include "preload/apply/team.h"
 #include "preload/base/own_stack.h"
@@ -149,7 +148,7 @@ static bool has_one_device(void)
 static void start(void *argument)
 {
     struct making *making = argument;
-    making->done = xfs_room_started() || xfs_room_start();
+    making->done = xfs_apply_started() || xfs_apply_start();
 }
 
 static void find_site(void *argument)
@@ -184,9 +183,9 @@ static void note(struct making *making, enum xfs_way way, bool failed)
         xfs_proof_give_up(proof);
     else
         xfs_proof_took(proof, way, making->call->bytes, making->took_ns);
-    if (making->site->told)
-        __atomic_fetch_add(&making->site->told->asked, 1, __ATOMIC_RELAXED);
-    xfs_site_tell(making->site, proof, way, making->call->bytes, making->took_ns);
+    if (making->site->report)
+        __atomic_fetch_add(&making->site->report->asked, 1, __ATOMIC_RELAXED);
+    xfs_site_report(making->site, proof, way, making->call->bytes, making->took_ns);
     xfs_site_release(making->site);
 }
 
@@ -201,15 +200,15 @@ static int as_asked(const struct xfs_locking *call)
 static bool may(const struct xfs_locking *call)
 {
     return xfs_class_on(XFS_CLASS_LOCKING) && call->bytes >= LOCKED_LEAST && call->flags == 0 &&
-           call->out && xfs_may_call_kernel() && xfs_apply_capturing &&
-           xfs_apply_capturing() == 0 && xfs_apply_driver() && has_one_device();
+           call->out && xfs_may_call_kernel() && !xfs_apply_captures() && xfs_apply_driver() &&
+           has_one_device();
 }
 
 static bool make_ours(struct making *making)
 {
     bool taken = false;
     making->done = false;
-    making->threads = xfs_room_threads();
+    making->threads = xfs_apply_threads();
     if (making->threads == 0 || !atomic_compare_exchange_strong(&filling_taken, &taken, true))
         return false;
     xfs_on_own_stack(make, making);
@@ -219,13 +218,13 @@ static bool make_ours(struct making *making)
 
 static void alloc(struct making *making, int *status)
 {
-    xfs_room_enter();
+    xfs_apply_enter();
     enum xfs_way way = choose(making);
     uint64_t begun = xfs_apply_now_ns();
     bool ours = way == XFS_WAY_OURS && make_ours(making);
     if (ours) {
         *making->call->out = making->memory;
-        xfs_told_started(making->threads, xfs_rings_bytes());
+        xfs_report_started(making->threads, xfs_locked_bytes());
     } else {
         *status = as_asked(making->call);
     }

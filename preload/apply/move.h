@@ -39,9 +39,6 @@ enum xft_direction xfs_move_direction(const struct xfs_move *move);
 /* Makes the program's call, for a part of the copy. Returns what the driver returns. */
 int xfs_move_as_asked(const struct xfs_move *move, uint64_t offset, uint64_t bytes);
 
-/* Offers the copy to the classes. True: it was carried out, *status is what the call returns. */
-bool xfs_move_carried_out(const struct xfs_move *move, int *status);
-
 /* The stream that a default stream's NULL means. */
 static inline xcu_stream xfs_move_stream(xcu_stream given, bool per_thread)
 {

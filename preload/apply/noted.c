@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "preload/apply/classes.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 #include "preload/record/events.h"
 #include "preload/record/life.h"
 
-static void note(unsigned number, const struct xfs_told_site *site)
+static void note(unsigned number, const struct xfs_report_site *site)
 {
     char key[32], value[256];
     const char *class = xfs_class_word(site->class);
@@ -24,11 +24,11 @@ static void note(unsigned number, const struct xfs_told_site *site)
 
 static void note_all(void)
 {
-    const struct xfs_told *told = xfs_told();
+    const struct xfs_report *report = xfs_report();
     unsigned number = 0;
-    for (uint32_t i = 0; told && i < told->sites_used && i < XFS_TOLD_SITES; i++) {
-        const struct xfs_told_site *site = &told->sites[i];
-        if (__atomic_load_n(&site->state, __ATOMIC_ACQUIRE) == XFS_TOLD_THERE &&
+    for (uint32_t i = 0; report && i < report->sites_used && i < XFS_REPORT_SITES; i++) {
+        const struct xfs_report_site *site = &report->sites[i];
+        if (__atomic_load_n(&site->state, __ATOMIC_ACQUIRE) == XFS_REPORT_THERE &&
             site->pid == getpid() && site->asked > 0)
             note(++number, site);
     }

@@ -1,5 +1,5 @@
 /*
- * What came of the room's sites, in the trace: META pairs, as recording ends
+ * What came of apply's sites, in the trace: META pairs, as recording ends
  * (docs/trace-format.md).
  */
 #ifndef XFS_APPLY_NOTED_H

@@ -202,7 +202,7 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
 /* ---- both
  * ----------------------------------------------------------------------------------------- */
 
-/* What was queued is let run: the slots are this room's again. */
+/* What was queued is let run: the slots are free again. */
 static void settle(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
 {
     for (uint32_t slot = 0; slot < XFS_JOB_SLOTS; slot++)

@@ -8,10 +8,15 @@
 
 static _Alignas(uint64_t) unsigned char kept[XFT_PLAN_BYTES_MOST];
 static const struct xft_plan_header *plan; /* NULL: there is none */
-static bool has[XFT_PLAN_CLASSES];
+static bool has[XFT_PLAN_CLASSES], has_lines[XFT_PLAN_CLASSES];
 
 /* ---- reading ----------------------------------------------------------------------------------
  */
+
+static bool is_python(uint32_t module)
+{
+    return module != XFT_PLAN_NO_MODULE && xft_plan_modules(plan)[module].python;
+}
 
 /* By its own numbers, if these are in their bounds. */
 static size_t length_of(const struct xft_plan_header *read, size_t most)
@@ -28,6 +33,7 @@ bool xfs_plan_take(const void *bytes, size_t count)
     const struct xft_plan_header *read = (const struct xft_plan_header *)(const void *)kept;
     plan = NULL;
     memset(has, 0, sizeof has);
+    memset(has_lines, 0, sizeof has_lines);
     if (count > sizeof kept)
         return false;
     memcpy(kept, bytes, count);
@@ -36,14 +42,22 @@ bool xfs_plan_take(const void *bytes, size_t count)
         return false;
     }
     plan = read;
-    for (uint32_t i = 0; i < plan->sites; i++)
-        has[xft_plan_sites(plan)[i].what] = true;
+    for (uint32_t i = 0; i < plan->sites; i++) {
+        const struct xft_plan_site *site = &xft_plan_sites(plan)[i];
+        has[site->what] = true;
+        has_lines[site->what] |= is_python(site->module) || is_python(site->caller_module);
+    }
     return true;
 }
 
 bool xfs_plan_has(enum xft_plan_class what)
 {
     return has[what];
+}
+
+bool xfs_plan_has_lines(enum xft_plan_class what)
+{
+    return has_lines[what];
 }
 
 /* ---- modules ----------------------------------------------------------------------------------
@@ -98,37 +112,81 @@ static void look_at(struct place *place, uintptr_t address)
 
 static bool is_at(const struct place *place, uint32_t module, uint64_t offset)
 {
-    return place->known && place->address - place->module.bias == offset &&
-           module_is(&place->module, &xft_plan_modules(plan)[module]);
+    const struct xft_plan_module *wanted = &xft_plan_modules(plan)[module];
+    return !wanted->python && place->known && place->address - place->module.bias == offset &&
+           module_is(&place->module, wanted);
 }
 
-/* Further up than the site itself. */
-static bool is_called_by(const struct xft_plan_site *site, const uintptr_t *addresses,
-                         unsigned depth)
+static bool is_line(const struct xfs_line *line, uint32_t module, uint64_t offset)
+{
+    const struct xft_plan_module *wanted = &xft_plan_modules(plan)[module];
+    return wanted->python && line->line == offset &&
+           memcmp(wanted->build_id, &line->file, sizeof line->file) == 0;
+}
+
+static bool is_function(const struct xfs_line *line, uint32_t module, uint64_t name)
+{
+    const struct xft_plan_module *wanted = &xft_plan_modules(plan)[module];
+    return wanted->python && line->function == name &&
+           memcmp(wanted->build_id, &line->file, sizeof line->file) == 0;
+}
+
+/* From this part of the stack on: addresses, then lines. */
+static bool is_called_by(const struct xft_plan_site *site, const struct xfs_plan_stack *stack,
+                         unsigned from)
 {
     struct place place;
     if (site->caller_module == XFT_PLAN_NO_MODULE)
         return true;
-    for (unsigned i = 0; i < depth; i++) {
-        look_at(&place, addresses[i]);
+    for (unsigned i = from; i < stack->depth; i++) {
+        look_at(&place, stack->addresses[i]);
         if (is_at(&place, site->caller_module, site->caller_offset))
             return true;
     }
+    for (unsigned i = from > stack->depth ? from - stack->depth : 0; i < stack->line_count; i++)
+        if (is_function(&stack->lines[i], site->caller_module, site->caller_offset))
+            return true;
     return false;
 }
 
-const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what, const uintptr_t *addresses,
-                                           unsigned depth)
+static bool is_of(const struct xft_plan_site *site, enum xft_plan_class what,
+                  const struct xfs_plan_stack *stack, unsigned at, const struct place *place)
+{
+    bool here = place ? is_at(place, site->module, site->offset)
+                      : is_line(&stack->lines[at - stack->depth], site->module, site->offset);
+    return site->what == what && here && is_called_by(site, stack, at + 1);
+}
+
+const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what,
+                                           const struct xfs_plan_stack *stack)
 {
     struct place place;
-    for (unsigned i = 0; i < depth && has[what]; i++) {
-        look_at(&place, addresses[i]);
+    for (unsigned i = 0; i < stack->depth + stack->line_count && has[what]; i++) {
+        bool native = i < stack->depth;
+        if (native)
+            look_at(&place, stack->addresses[i]);
         for (uint32_t k = 0; k < plan->sites; k++) {
             const struct xft_plan_site *site = &xft_plan_sites(plan)[k];
-            if (site->what == what && is_at(&place, site->module, site->offset) &&
-                is_called_by(site, addresses + i + 1, depth - i - 1))
+            if (is_of(site, what, stack, i, native ? &place : NULL))
                 return site;
         }
     }
     return NULL;
+}
+
+bool xfs_plan_is_at(const struct xft_plan_site *site, const struct xfs_line *line)
+{
+    return is_line(line, site->module, site->offset);
+}
+
+bool xfs_plan_names(const struct xfs_line *line)
+{
+    for (uint32_t k = 0; plan && k < plan->sites; k++) {
+        const struct xft_plan_site *site = &xft_plan_sites(plan)[k];
+        if (is_line(line, site->module, site->offset) ||
+            (site->caller_module != XFT_PLAN_NO_MODULE &&
+             is_function(line, site->caller_module, site->caller_offset)))
+            return true;
+    }
+    return false;
 }

@@ -26,8 +26,29 @@ bool xfs_plan_take(const void *bytes, size_t count);
 /* Does the plan have sites of the class? */
 bool xfs_plan_has(enum xft_plan_class what);
 
-/* The site of the class that this stack is of: return addresses, innermost first. NULL: none. */
-const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what, const uintptr_t *addresses,
-                                           unsigned depth);
+/* A line of a Python program. */
+struct xfs_line {
+    uint64_t file, function; /* xft_plan_text_hash() of its path, and of the function's name */
+    uint32_t line;
+};
+
+/* A call stack: return addresses from the call on, then lines; innermost first. */
+struct xfs_plan_stack {
+    const uintptr_t *addresses;
+    const struct xfs_line *lines;
+    unsigned depth, line_count;
+};
+
+/* The site of the class that this stack is of. NULL: none. */
+const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what,
+                                           const struct xfs_plan_stack *stack);
+
+/* Does the plan have sites of the class that are lines, or have one as their caller? */
+bool xfs_plan_has_lines(enum xft_plan_class what);
+
+bool xfs_plan_is_at(const struct xft_plan_site *site, const struct xfs_line *line);
+
+/* Does a site name this line, or its function as a caller? */
+bool xfs_plan_names(const struct xfs_line *line);
 
 #endif

@@ -4,10 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "preload/apply/apply.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/plan.h"
-#include "preload/apply/room.h"
+#include "preload/apply/state.h"
 #include "preload/apply/site.h"
 #include "preload/base/brief_lock.h"
 #include "preload/base/own_stack.h"
@@ -174,14 +173,9 @@ bool xfs_pool_drain(void)
     return xfs_pool_on() && current() && give_to_driver(false);
 }
 
-static bool is_capturing(void)
-{
-    return xfs_apply_capturing == NULL || xfs_apply_capturing() > 0;
-}
-
 static void tell(struct xfs_site *site, size_t bytes, uint64_t asked_ns, uint64_t done_ns)
 {
-    struct xfs_told_site *told = site->told;
+    struct xfs_report_site *line = site->report;
     struct xfs_proof *proof = &site->proofs[0];
     bool held = xfs_site_hold(site);
     if (held && asked_ns)
@@ -189,18 +183,18 @@ static void tell(struct xfs_site *site, size_t bytes, uint64_t asked_ns, uint64_
     uint64_t instead = held ? xfs_proof_expects(proof, XFS_WAY_AS_ASKED, 1 << 20) : 0;
     if (held)
         xfs_site_release(site);
-    if (told == NULL)
+    if (line == NULL)
         return;
-    __atomic_fetch_add(&told->asked, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked_bytes, bytes, __ATOMIC_RELAXED);
     if (asked_ns)
         return;
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, done_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, XFS_GAINS, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_ns, done_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->instead_ns, instead, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->verdict, XFS_GAINS, __ATOMIC_RELAXED);
 }
 
 /* ---- allocating -------------------------------------------------------------------------------
@@ -268,8 +262,8 @@ bool xfs_pool_alloc(xfs_function real, xcu_deviceptr *p, size_t bytes, int *stat
 {
     struct ask ask = {0};
     uint64_t begun = xfs_apply_now_ns();
-    if (p == NULL || bytes == 0 || !xfs_may_call_kernel() || is_capturing() || !xfs_room_begin() ||
-        !xfs_on_own_stack(look, &ask))
+    if (p == NULL || bytes == 0 || !xfs_may_call_kernel() || xfs_apply_captures() ||
+        !xfs_apply_begin() || !xfs_on_own_stack(look, &ask))
         return false;
     *status = XCU_SUCCESS;
     if (ask.site && reuse(&ask, p, bytes)) {
@@ -335,7 +329,7 @@ bool xfs_pool_free(xcu_deviceptr p, int *status)
         *status = XCU_ERROR_INVALID_VALUE;
         return true;
     }
-    bool kept = context && xfs_may_call_kernel() && !is_capturing() && is_ours(p, context);
+    bool kept = context && xfs_may_call_kernel() && !xfs_apply_captures() && is_ours(p, context);
     if (kept) {
         *status = xfs_apply_driver()->context_wait();
         kept = *status == XCU_SUCCESS && keep(p);

@@ -1,5 +1,5 @@
 /*
- * Whether the room's way gains at a site: both ways are tried in turn, timed by the same clock, and
+ * Whether our way gains at a site: both ways are tried in turn, timed by the same clock, and
  * the medians decide; what is far slower is given up after two. What does not gain is left as the
  * program has it, and looked at again after ever longer whiles; what gains is compared again now
  * and then.

@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 
 #include "preload/apply/driver.h"
+#include "preload/apply/memory.h"
+#include "preload/apply/near.h"
+#include "preload/apply/state.h"
 #include "preload/apply/team.h"
-#include "preload/apply/room.h"
 
 #define MOST_RINGS 16
 #define MOST_SLOT ((size_t)4 << 20)
@@ -16,13 +18,7 @@
 
 static struct xfs_ring rings[MOST_RINGS];
 static atomic_uint ring_count; /* those of contexts that are gone stay */
-static atomic_ullong locked_bytes;
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-
-uint64_t xfs_rings_bytes(void)
-{
-    return atomic_load(&locked_bytes);
-}
 
 static unsigned long long id_of(const struct xfs_apply_driver *driver, xcu_context context)
 {
@@ -41,7 +37,7 @@ static bool take(struct xfs_ring *ring)
 
 static size_t slot_bytes_now(void)
 {
-    uint64_t most = xfs_room_memory(), used = xfs_rings_bytes();
+    uint64_t most = xfs_apply_memory(), used = xfs_locked_bytes();
     uint64_t left = most > used ? most - used : 0;
     uint64_t slot = left / XFS_JOB_SLOTS & ~((uint64_t)LEAST_SLOT - 1);
     return slot < MOST_SLOT ? (size_t)slot : MOST_SLOT;
@@ -74,21 +70,8 @@ static void destroy(const struct xfs_apply_driver *driver, struct xfs_ring *ring
     if (ring->memory && driver->unlock_pages(ring->memory) == XCU_SUCCESS)
         munmap(ring->memory, bytes); /* else the driver may still use it */
     if (ring->memory)
-        atomic_fetch_sub(&locked_bytes, bytes);
+        xfs_locked_less(bytes);
     ring->memory = NULL;
-}
-
-char *xfs_map_aligned(size_t bytes, int sharing)
-{
-    size_t all = bytes + XFS_LARGE_PAGE;
-    char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
-        return NULL;
-    size_t before = (XFS_LARGE_PAGE - (uintptr_t)map % XFS_LARGE_PAGE) % XFS_LARGE_PAGE;
-    if (before)
-        munmap(map, before);
-    munmap(map + before + bytes, all - before - bytes);
-    return map + before;
 }
 
 /* In large pages where the kernel has some: making the pages is most of what a ring takes. A child
@@ -109,13 +92,14 @@ static bool make_memory(const struct xfs_apply_driver *driver, struct xfs_ring *
     char *memory = bytes ? map_slots(bytes) : NULL;
     if (memory == NULL)
         return false;
+    xfs_near_place(memory, bytes, ring->device);
     ring->asks = xfs_job_can_ask(memory);
     if (driver->lock_pages(memory, bytes, REGISTER_PORTABLE) != XCU_SUCCESS) {
         munmap(memory, bytes);
         return false;
     }
     ring->memory = memory;
-    atomic_fetch_add(&locked_bytes, bytes);
+    xfs_locked_more(bytes);
     return true;
 }
 
@@ -248,29 +232,11 @@ void xfs_rings_leave(xcu_context context)
             leave(xfs_apply_driver(), &rings[i]);
 }
 
-/* Retaining a context that exists returns its handle. */
-xcu_context xfs_ring_primary(xcu_device device)
-{
-    const struct xfs_apply_driver *driver = xfs_apply_driver();
-    xcu_context context = NULL;
-    unsigned flags;
-    int active = 0, mode = XCU_CAPTURE_MODE_RELAXED;
-    if (!xfs_room_started() || driver->primary_state(device, &flags, &active) != XCU_SUCCESS ||
-        !active)
-        return NULL;
-    driver->exchange(&mode);
-    if (driver->primary_retain(&context, device) == XCU_SUCCESS)
-        driver->primary_release(device);
-    driver->exchange(&mode);
-    return context;
-}
-
 void xfs_rings_after_fork(void)
 {
     for (unsigned i = 0; i < MOST_RINGS; i++)
         rings[i] = (struct xfs_ring){.context = NULL};
     atomic_store(&ring_count, 0);
-    atomic_store(&locked_bytes, 0);
     refused = until_next = 0;
     pthread_mutex_init(&making, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * Page-locked memory of the room's own: for each context one ring of slots that copies go through.
+ * Page-locked memory of our own: for each context one ring of slots that copies go through.
  *
- * The memory is mapped by the room and registered with the context, so that it stays readable and
+ * The memory is mapped by ourselves and registered with the context, so that it stays readable and
  * writable whatever becomes of the context; its events go with the context, which is known by its
  * handle and its number. A ring belongs to one operation at a time;
  * another copy of the same context meanwhile is made as the program asked.
@@ -37,19 +37,8 @@ struct xfs_ring {
 struct xfs_ring *xfs_ring_take(xcu_context context, bool make, bool *missing);
 void xfs_ring_give_back(struct xfs_ring *ring);
 
-/* Before a context ends: what the room has in it is taken out. NULL: nothing. */
+/* Before a context ends: what we have in it is taken out. NULL: nothing. */
 void xfs_rings_leave(xcu_context context);
-
-/* How large pages lie, and page-locked memory of the driver's. */
-#define XFS_LARGE_PAGE ((size_t)2 << 20)
-/* Zeroed memory that lies so, as many bytes, for munmap(). sharing: MAP_PRIVATE or MAP_SHARED. */
-char *xfs_map_aligned(size_t bytes, int sharing);
-
-/* A device's primary context; NULL: there is none, or the room has not started. Makes none. */
-xcu_context xfs_ring_primary(xcu_device device);
-
-/* Bytes of page-locked memory that all rings have. */
-uint64_t xfs_rings_bytes(void);
 
 /* In a forked child: the memory is its parent's. */
 void xfs_rings_after_fork(void);

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "preload/apply/lines.h"
 #include "preload/apply/plan.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/base/settings.h"
@@ -23,8 +24,9 @@ static atomic_uint site_count;
  */
 
 struct stack {
-    uintptr_t addresses[XFS_TOLD_FRAMES];
-    uint32_t count;
+    uintptr_t addresses[XFS_REPORT_FRAMES];
+    struct xfs_line lines[XFS_LINES]; /* that the plan names */
+    uint32_t count, line_count;
 };
 
 /* This library, by the linker. */
@@ -36,16 +38,17 @@ static bool is_own(uintptr_t address)
     return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_end;
 }
 
-static void take_stack(struct stack *stack)
+static void take_stack(struct stack *stack, enum xft_plan_class what)
 {
     struct xfs_registers here = xfs_registers_here();
     struct xfs_walk walk;
     uintptr_t address;
     stack->count = 0;
     xfs_unwind_begin(&walk, &here, NULL);
-    while (stack->count < XFS_TOLD_FRAMES && (address = xfs_unwind_next(&walk)) != 0)
+    while (stack->count < XFS_REPORT_FRAMES && (address = xfs_unwind_next(&walk)) != 0)
         if (!is_own(address))
             stack->addresses[stack->count++] = address;
+    stack->line_count = xfs_plan_has_lines(what) ? xfs_lines_here(stack->lines) : 0;
 }
 
 static uint64_t mix(uint64_t sum, uint64_t value)
@@ -59,6 +62,9 @@ static uint64_t key_of(const struct stack *stack, unsigned class, unsigned direc
     uint64_t key = mix(class + 1, direction);
     for (uint32_t i = 0; i < stack->count; i++)
         key = mix(key, stack->addresses[i]);
+    for (uint32_t i = 0; i < stack->line_count; i++)
+        key = mix(mix(mix(key, stack->lines[i].file), stack->lines[i].function),
+                  stack->lines[i].line);
     return key ? key : 1;
 }
 
@@ -66,7 +72,7 @@ static uint64_t key_of(const struct stack *stack, unsigned class, unsigned direc
  * --------------------------------------------------------------- */
 
 struct place {
-    char path[XFS_TOLD_PATH];
+    char path[XFS_REPORT_PATH];
     uint64_t offset;
 };
 
@@ -98,13 +104,13 @@ static bool find_place(uintptr_t address, struct place *place)
 #endif
 }
 
-/* NAME+0xOFFSET is in the list of XFERSCOPE_APPLY_OFF. */
-static bool is_off(const struct place *place)
+/* NAME+0xOFFSET, or NAME:LINE, is in the list of XFERSCOPE_APPLY_OFF. */
+static bool is_off(const char *path, const char *format, uint64_t offset)
 {
-    const char *slash = strrchr(place->path, '/');
-    char id[XFS_TOLD_PATH + 24];
-    int length = snprintf(id, sizeof id, "%s+0x%llx", slash ? slash + 1 : place->path,
-                          (unsigned long long)place->offset);
+    const char *slash = strrchr(path, '/');
+    char id[XFS_REPORT_PATH + 24];
+    int length = snprintf(id, sizeof id, "%s", slash ? slash + 1 : path);
+    length += snprintf(id + length, sizeof id - (size_t)length, format, (unsigned long long)offset);
     for (const char *at = xfs_settings()->apply_off; *at;) {
         size_t n = strcspn(at, ",");
         if (n == (size_t)length && strncmp(at, id, n) == 0)
@@ -123,35 +129,61 @@ static enum xft_plan_class plan_class(unsigned class)
     return XFT_PLAN_NOTHING;
 }
 
-static void describe(struct xfs_site *site, const struct stack *stack, unsigned class,
-                     unsigned direction)
+/* A line that the plan names as this site; its caller is not it. */
+static const struct xfs_line *line_of(const struct xfs_site *site, const struct stack *stack)
 {
-    enum xft_plan_class what = plan_class(class);
-    if (what != XFT_PLAN_NOTHING) {
-        site->planned = xfs_plan_match(what, stack->addresses, stack->count);
-        if (site->planned == NULL)
-            return;
+    for (uint32_t i = 0; i < stack->line_count && site->planned; i++)
+        if (xfs_plan_is_at(site->planned, &stack->lines[i]))
+            return &stack->lines[i];
+    return NULL;
+}
+
+/* Into the report, where it has room; and whether the user switched the site off. */
+static void describe_frames(struct xfs_site *site, const struct stack *stack,
+                            struct xfs_report *report, struct xfs_report_site *to)
+{
+    const struct xfs_line *line = line_of(site, stack);
+    uint32_t count = 0;
+    if (line) {
+        site->off |= is_off(xfs_line_path(line), ":%llu", line->line);
+        if (to)
+            to->frame[count++] = (struct xfs_report_frame){
+                xfs_report_module(report, xfs_line_path(line)), true, line->line};
     }
-    struct xfs_told *told = xfs_told();
-    struct xfs_told_site *line = told ? xfs_told_add_site(told) : NULL;
     for (uint32_t i = 0; i < stack->count; i++) {
         struct place place;
         if (!find_place(stack->addresses[i], &place))
             continue;
-        site->off |= is_off(&place);
-        if (line)
-            line->frame[i] = (struct xfs_told_frame){.module = xfs_told_module(told, place.path),
-                                                     .offset = place.offset};
+        site->off |= is_off(place.path, "+0x%llx", place.offset);
+        if (to && count < XFS_REPORT_FRAMES)
+            to->frame[count++] = (struct xfs_report_frame){
+                .module = xfs_report_module(report, place.path), .offset = place.offset};
     }
-    site->told = line;
+    if (to)
+        to->frames = (uint8_t)count;
+}
+
+static void describe(struct xfs_site *site, const struct stack *stack, unsigned class,
+                     enum xft_plan_class what, unsigned direction)
+{
+    if (what != XFT_PLAN_NOTHING) {
+        site->planned =
+            xfs_plan_match(what, &(struct xfs_plan_stack){stack->addresses, stack->lines,
+                                                          stack->count, stack->line_count});
+        if (site->planned == NULL)
+            return;
+    }
+    struct xfs_report *report = xfs_report();
+    struct xfs_report_site *line = report ? xfs_report_add_site(report) : NULL;
+    describe_frames(site, stack, report, line);
+    site->report = line;
     if (line == NULL)
         return;
     line->step = site->planned ? site->planned->step : 0;
     line->pid = getpid();
     line->class = (uint8_t) class;
     line->direction = (uint8_t)direction;
-    line->frames = (uint8_t)stack->count;
-    __atomic_store_n(&line->state, XFS_TOLD_THERE, __ATOMIC_RELEASE);
+    __atomic_store_n(&line->state, XFS_REPORT_THERE, __ATOMIC_RELEASE);
 }
 
 /* ---- the table
@@ -190,7 +222,8 @@ struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction di
 {
     struct stack stack;
     bool is_new = false;
-    take_stack(&stack);
+    enum xft_plan_class what = plan_class(class);
+    take_stack(&stack, what);
     uint64_t key = key_of(&stack, class, direction);
     for (unsigned i = 0; i < SLOTS; i++) {
         struct xfs_site *site = &sites[(key + i) % SLOTS];
@@ -199,7 +232,7 @@ struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction di
             continue;
         site = claim(site, key, &is_new);
         if (is_new)
-            describe(site, &stack, class, direction);
+            describe(site, &stack, class, what, direction);
         return site;
     }
     return NULL;
@@ -211,26 +244,26 @@ struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes)
     return &site->proofs[size < XFS_SITE_SIZES ? size : XFS_SITE_SIZES - 1];
 }
 
-void xfs_site_tell(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
-                   uint64_t bytes, uint64_t took_ns)
+void xfs_site_report(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
+                     uint64_t bytes, uint64_t took_ns)
 {
-    struct xfs_told_site *told = site->told;
-    if (told == NULL)
+    struct xfs_report_site *line = site->report;
+    if (line == NULL)
         return;
-    __atomic_fetch_add(&told->asked_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&told->verdict, proof->verdict, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->asked_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->verdict, proof->verdict, __ATOMIC_RELAXED);
     if (way != XFS_WAY_OURS)
         return;
     uint64_t instead = xfs_proof_expects(proof, XFS_WAY_AS_ASKED, bytes);
     if (took_ns == 0)
         took_ns = xfs_proof_expects(proof, XFS_WAY_OURS, bytes);
-    __atomic_fetch_add(&told->done, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_bytes, bytes, __ATOMIC_RELAXED);
     if (instead == 0)
         return;
-    __atomic_fetch_add(&told->compared_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->done_ns, took_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&told->instead_ns, instead, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->compared_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->done_ns, took_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->instead_ns, instead, __ATOMIC_RELAXED);
 }
 
 void xfs_sites_after_fork(void)

@@ -11,7 +11,7 @@
 
 #include "preload/apply/classes.h"
 #include "preload/apply/proof.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 #include "xferscope/plan.h"
 #include "xferscope/terms.h"
 
@@ -37,7 +37,7 @@ struct xfs_site {
     atomic_bool held;     /* by the thread that uses what follows */
     bool off;             /* by XFERSCOPE_APPLY_OFF, or since a copy of it was different */
     struct xfs_proof proofs[XFS_SITE_SIZES];
-    struct xfs_told_site *told;          /* NULL: it finds no place there */
+    struct xfs_report_site *report;      /* NULL: it finds no place there */
     const struct xft_plan_site *planned; /* NULL: the plan has none of this class here */
     struct xfs_leave_out_site leave_out;
 };
@@ -52,8 +52,8 @@ struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes);
 
 /* Tells the command of one operation of a held site, whose call it has counted (`asked`) or will.
  * took_ns 0: it was not timed, and took the median of its way. */
-void xfs_site_tell(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
-                   uint64_t bytes, uint64_t took_ns);
+void xfs_site_report(struct xfs_site *site, const struct xfs_proof *proof, enum xfs_way way,
+                     uint64_t bytes, uint64_t took_ns);
 
 void xfs_sites_after_fork(void);
 

@@ -5,8 +5,9 @@
 
 #include "preload/apply/check.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/memory.h"
 #include "preload/apply/pieces.h"
-#include "preload/apply/room.h"
+#include "preload/apply/state.h"
 #include "preload/apply/site.h"
 #include "preload/apply/team.h"
 #include "preload/base/own_stack.h"
@@ -117,7 +118,7 @@ static void look(struct turn *turn)
     if (driver == NULL)
         return;
     if (!find_direction(turn)) {
-        xfs_told_left(XFS_LEFT_NOT_PAGEABLE);
+        xfs_report_left(XFS_LEFT_NOT_PAGEABLE);
         return;
     }
     turn->waits = !turn->up || move->blocking || move->bytes >= WAITED_FOR;
@@ -126,7 +127,7 @@ static void look(struct turn *turn)
                 is_of_device(turn->up ? move->dst : move->src, move->bytes, device) &&
                 is_plain_stream(turn);
     if (!turn->may)
-        xfs_told_left(XFS_LEFT_CONTEXT);
+        xfs_report_left(XFS_LEFT_CONTEXT);
 }
 
 /* ---- the start
@@ -134,13 +135,13 @@ static void look(struct turn *turn)
 
 static void start(void *argument)
 {
-    *(bool *)argument = xfs_room_start();
+    *(bool *)argument = xfs_apply_start();
 }
 
 /* What is left of this copy, at the pace of what was copied, counts as well. */
 static bool is_started(const struct turn *turn, uint64_t ns_so_far)
 {
-    bool started = xfs_room_started();
+    bool started = xfs_apply_started();
     uint64_t left = turn->move->bytes - turn->offset;
     uint64_t ahead =
         turn->offset ? (uint64_t)((double)ns_so_far * (double)left / (double)turn->offset) : 0;
@@ -174,7 +175,7 @@ static bool has_ring(struct turn *turn)
     if (turn->ring && turn->missing) /* just made, which is not what a copy takes */
         turn->timed = false;
     if (turn->ring == NULL)
-        xfs_told_left(turn->missing ? XFS_LEFT_NO_MEMORY : XFS_LEFT_BUSY);
+        xfs_report_left(turn->missing ? XFS_LEFT_NO_MEMORY : XFS_LEFT_BUSY);
     return turn->ring != NULL;
 }
 
@@ -227,11 +228,11 @@ static void copy_part(void *argument)
     };
     int mode = XCU_CAPTURE_MODE_RELAXED;
     xfs_team_call(turn->threads);
-    xfs_told_started(turn->threads, xfs_rings_bytes());
+    xfs_report_started(turn->threads, xfs_locked_bytes());
     xfs_apply_driver()->exchange(&mode);
     turn->done = copy_in_order(turn, &pieces);
     if (turn->done && xfs_settings()->apply_check)
-        turn->done = xfs_check_copy(&pieces, turn->site->told);
+        turn->done = xfs_check_copy(&pieces, turn->site->report);
     xfs_apply_driver()->exchange(&mode);
 }
 
@@ -239,10 +240,10 @@ enum attempt { DONE, NOT_NOW, FAILED };
 
 static enum attempt ours(struct turn *turn)
 {
-    turn->threads = xfs_room_threads();
+    turn->threads = xfs_apply_threads();
     turn->done = false;
     if (turn->threads == 0) {
-        xfs_told_left(XFS_LEFT_NO_CORES);
+        xfs_report_left(XFS_LEFT_NO_CORES);
         return NOT_NOW;
     }
     if (!has_ring(turn))
@@ -250,7 +251,7 @@ static enum attempt ours(struct turn *turn)
     bool run = xfs_on_own_stack(copy_part, turn);
     xfs_ring_give_back(turn->ring);
     if (run && !turn->done)
-        xfs_told_left(XFS_LEFT_FAILED);
+        xfs_report_left(XFS_LEFT_FAILED);
     if (turn->done)
         return DONE;
     return run ? FAILED : NOT_NOW;
@@ -318,9 +319,9 @@ static void note_part(struct turn *turn, bool failed)
         xfs_proof_give_up(proof);
     else if (turn->timed)
         xfs_proof_took(proof, turn->way, turn->bytes, turn->took_ns);
-    xfs_site_tell(turn->site, proof, turn->way, turn->bytes, turn->timed ? turn->took_ns : 0);
-    if (turn->site->told)
-        __atomic_fetch_add(&turn->site->told->asked, !turn->counted, __ATOMIC_RELAXED);
+    xfs_site_report(turn->site, proof, turn->way, turn->bytes, turn->timed ? turn->took_ns : 0);
+    if (turn->site->report)
+        __atomic_fetch_add(&turn->site->report->asked, !turn->counted, __ATOMIC_RELAXED);
     turn->counted = true;
     xfs_site_release(turn->site);
 }
@@ -352,13 +353,13 @@ static int run_unstarted(struct turn *turn)
     int status = as_asked(turn);
     atomic_fetch_add(&spent_ns, turn->took_ns);
     if (turn->offset == 0)
-        xfs_told_left(XFS_LEFT_TOO_LITTLE);
+        xfs_report_left(XFS_LEFT_TOO_LITTLE);
     return status;
 }
 
 static bool has_site(struct turn *turn)
 {
-    xfs_room_enter();
+    xfs_apply_enter();
     return turn->site || xfs_on_own_stack(find_site, turn);
 }
 

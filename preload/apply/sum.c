@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "preload/apply/ring.h"
-#include "preload/apply/room.h"
+#include "preload/apply/memory.h"
+#include "preload/apply/state.h"
 #include "preload/apply/team.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 
 #define MOST_CHUNKS 4096 /* at a time: 1 GiB */
 #define WORTH_CHUNKS 8   /* fewer are hashed before anybody is awake */
@@ -70,10 +70,10 @@ static struct xfs_sum sum_alone(const char *memory, size_t bytes, struct xfs_sum
 static struct xfs_sum sum_part(const char *memory, size_t bytes, struct xfs_sum sum)
 {
     size_t chunks = (bytes + XFS_SUM_CHUNK - 1) / XFS_SUM_CHUNK;
-    unsigned threads = chunks >= WORTH_CHUNKS ? xfs_room_threads() : 0;
+    unsigned threads = chunks >= WORTH_CHUNKS ? xfs_apply_threads() : 0;
     if (threads < 2 || !hash_together(memory, bytes, threads))
         return sum_alone(memory, bytes, sum);
-    xfs_told_started(threads, xfs_rings_bytes());
+    xfs_report_started(threads, xfs_locked_bytes());
     for (size_t i = 0; i < chunks; i++)
         sum = mix(sum, &sums[i]);
     return sum;

@@ -14,7 +14,7 @@
 
 #define XFS_SUM_CHUNK ((size_t)256 << 10)
 
-/* The same for the same bytes, whoever hashes them. Once the room has started. */
+/* The same for the same bytes, whoever hashes them. Once apply has started (state.h). */
 struct xfs_sum xfs_sum_of_program(const void *memory, size_t bytes);
 
 void xfs_sums_after_fork(void);

@@ -6,7 +6,7 @@
  * other threads have ended. It makes no CUDA call, holds no lock, and blocks all signals but those
  * of a fault, so that a crash handler of the program's sees one as always.
  *
- * How many: room.h.
+ * How many: state.h.
  */
 #ifndef XFS_APPLY_TEAM_H
 #define XFS_APPLY_TEAM_H

@@ -1,5 +1,5 @@
 /*
- * Calls of the driver that may write device memory in ways that this room does not follow: each is
+ * Calls of the driver that may write device memory in ways that apply does not follow: each is
  * counted as it begins (uploads.h), whatever its parameters are. So a function that nobody thought
  * of is one that may write anything.
  *

@@ -1,6 +1,6 @@
 /*
- * A lock that is held for a few instructions. Who does not get it soon goes on without, since the
- * thread that has it may have been stopped by the program, for ever.
+ * A lock that is held for a few instructions. A thread that does not get it soon goes on without
+ * it, since the program may have stopped the holder for ever.
  */
 #ifndef XFS_BRIEF_LOCK_H
 #define XFS_BRIEF_LOCK_H
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* False: another one still has it after so many tries. */
+/* False: another thread still holds it after that many tries. */
 static inline bool xfs_brief_take(atomic_flag *taken, unsigned tries)
 {
     for (unsigned i = 0; i < tries; i++) {

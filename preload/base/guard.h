@@ -1,7 +1,7 @@
 /*
- * Enclose whatever the recorder does in a thread of the program beyond plain memory accesses: they
- * keep errno and disable thread cancellation, since a thread that is cancelled in one of our writes
- * would never release our locks.
+ * These two enclose whatever the recorder does in a thread of the program beyond plain memory
+ * accesses: they keep errno and disable thread cancellation, since a thread that is cancelled in
+ * one of our writes would never release our locks.
  */
 #ifndef XFS_GUARD_H
 #define XFS_GUARD_H

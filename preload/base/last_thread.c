@@ -59,7 +59,6 @@ static bool is_own(int number)
 
 static void *keep(void *unused)
 {
-    (void)unused;
     pthread_setname_np(pthread_self(), "xferscope-last");
     if (!xfs_last_thread_own())
         return NULL;

@@ -10,7 +10,7 @@
 #ifndef XFS_LOADING_H
 #define XFS_LOADING_H
 
-/* Enclose everything that may load a library. May be nested. */
+/* These two enclose everything that may load a library. They may be nested. */
 void xfs_loading_begin(void);
 void xfs_loading_end(void);
 

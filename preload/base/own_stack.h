@@ -1,5 +1,5 @@
 /*
- * Stacks of our own for what needs room.
+ * Stacks of our own for work that needs much stack.
  *
  * Threads of the program may have 16 KiB of stack, its signal handlers less, and most of it is
  * spoken for. So what this library does on them beyond a few small frames runs on memory of its
@@ -19,8 +19,8 @@
  * the kernel takes a thread whose stack pointer is elsewhere to have left the alternate stack, and
  * would start the next handler over this one's frames.
  *
- * No exception leaves `work`, and AddressSanitizer needs no word of the switch: the frames on the
- * new stack poison and heal its own shadow, and are gone when xfs_stack_switch returns.
+ * No exception leaves `work`, and AddressSanitizer need not be notified of the switch: the frames
+ * on the new stack poison and heal its own shadow, and are gone when xfs_stack_switch returns.
  */
 #ifndef XFS_OWN_STACK_H
 #define XFS_OWN_STACK_H

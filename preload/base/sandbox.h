@@ -16,8 +16,8 @@
 
 extern atomic_bool xfs_sandbox_seen;
 
-/* Called in prctl, before the process restricts itself for the first time: who has threads that
- * would still make system calls ends them. NULL: nobody has. */
+/* Called in prctl, before the process restricts itself for the first time: the callback ends
+ * threads that would still make system calls. NULL: there are none. */
 extern void (*_Atomic xfs_sandbox_begins)(void);
 
 /* This thread may not read the processor's time stamp counter (SECCOMP_MODE_STRICT, PR_SET_TSC): it

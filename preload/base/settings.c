@@ -24,7 +24,6 @@ static bool parse_digits(const char *text, const char **end, uint64_t *value)
 
 static bool parse_BOOL(const char *text, const char *unused, bool *value)
 {
-    (void)unused;
     *value = text[0] == '1';
     return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
 }
@@ -40,25 +39,21 @@ static bool copy_text(const char *text, char *value, size_t room)
 
 static bool parse_TEXT(const char *text, const char *unused, char (*value)[XFS_TEXT_BYTES])
 {
-    (void)unused;
     return copy_text(text, *value, sizeof *value);
 }
 
 static bool parse_WORD(const char *text, const char *unused, char (*value)[XFS_WORD_BYTES])
 {
-    (void)unused;
     return copy_text(text, *value, sizeof *value);
 }
 
 static bool parse_NAME(const char *text, const char *unused, char (*value)[XFS_NAME_BYTES])
 {
-    (void)unused;
     return copy_text(text, *value, sizeof *value);
 }
 
 static bool parse_BYTES(const char *text, const char *unused, uint64_t *value)
 {
-    (void)unused;
     static const char suffixes[] = "KMG";
     const char *end;
     if (!parse_digits(text, &end, value))
@@ -76,7 +71,6 @@ static bool parse_BYTES(const char *text, const char *unused, uint64_t *value)
 /* Digits, and at most nine more behind a full stop. */
 static bool parse_SECONDS(const char *text, const char *unused, uint64_t *value)
 {
-    (void)unused;
     const char *end;
     uint64_t whole, unit = 1000000000u;
     if (!parse_digits(text, &end, &whole) || whole > UINT32_MAX)
@@ -91,7 +85,6 @@ static bool parse_SECONDS(const char *text, const char *unused, uint64_t *value)
 
 static bool parse_COUNT(const char *text, const char *unused, uint32_t *value)
 {
-    (void)unused;
     const char *end;
     uint64_t n;
     if (!parse_digits(text, &end, &n) || *end != '\0' || n > UINT32_MAX)

@@ -35,8 +35,8 @@ struct xfs_settings {
  * xfs_record_ready() makes it. */
 const struct xfs_settings *xfs_settings(void);
 
-/* What a variable is set to, as it counts; NULL: it is not. For what is decided before recording
- * begins. */
+/* The value of a variable that is in effect; NULL: it is not set. For what is decided before
+ * recording begins. */
 const char *xfs_settings_text(const char *name);
 
 /* Reads all settings through `get`, which is like getenv; false when one was bad. For tests. */

@@ -30,21 +30,20 @@ static BEFORE_SANITIZERS dlclose_function *real_dlclose(void)
 /* The loader's count of unloaded modules, from the first entry of its list. */
 static int take_count(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     *(unsigned long long *)out = info->dlpi_subs;
     return 1;
 }
 
 BEFORE_SANITIZERS int xfs_unload(void *handle, bool *gone)
 {
-    static _Atomic unsigned long long told;
+    static _Atomic unsigned long long counted;
     unsigned long long now = 0;
     own++;
     atomic_fetch_add(&xfs_unload_calls, 1);
     int result = real_dlclose()(handle);
     if (gone) {
         dl_iterate_phdr(take_count, &now);
-        *gone = atomic_exchange(&told, now) != now;
+        *gone = atomic_exchange(&counted, now) != now;
     }
     atomic_fetch_add(&xfs_unload_calls, (UINT64_C(1) << XFS_UNLOADS_ENDED) - 1);
     own--;

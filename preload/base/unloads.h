@@ -3,8 +3,8 @@
  * counted, the program's (lookup/resolve.c) and our own. A check costs a load and a comparison.
  * What was learned about the code at an address is valid until something is unloaded.
  *
- * Not counted is what is unloaded without dlclose(): a library that libc itself unloads, or one in
- * another namespace (dlmopen).
+ * Libraries that are unloaded without dlclose() are not counted: those that libc itself unloads,
+ * and those in another namespace (dlmopen).
  */
 #ifndef XFS_UNLOADS_H
 #define XFS_UNLOADS_H

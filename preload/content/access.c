@@ -48,7 +48,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static XFS_TLS bool holding; /* a signal handler must not wait for its own thread */
 static struct watch watches[XFS_ACCESS_MOST];
 static unsigned count;
-static uint64_t turns, started_ns, spent_ns, told, skipped[SKIP_COUNT];
+static uint64_t turns, started_ns, spent_ns, judged, skipped[SKIP_COUNT];
 static unsigned share_percent;
 
 /* The machine's: under the simulated GPU the trace's clock does not advance while we work. */
@@ -149,7 +149,7 @@ static void tell(const struct xft_event *copy, uint64_t now, uint64_t since, uns
         .device = XFT_PLACE_UNKNOWN,
         .kind = XFT_EVENT_HOST_ACCESS,
     };
-    told++;
+    judged++;
     xfs_event_write(&event);
 }
 
@@ -292,7 +292,8 @@ static void protect(struct watch *watch, uint64_t since)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* The source of a copy to the device, as it is now; nobody may change it while it is copied. */
+/* The source of a copy to the device, as it is now; the program may not change it while it is
+ * copied. */
 static void look_at_source(struct xft_event *event, struct watch *watch)
 {
     struct xfs_pages_seen seen = ask(ASK_WRITTEN, &watch->pages).seen;
@@ -428,7 +429,7 @@ void xfs_access_finish(void)
         judge(&watches[i]);
     leave(guard);
     note("host_access.ns", spent_ns);
-    note("host_access.told", told);
+    note("host_access.told", judged);
     for (size_t i = 0; i < SKIP_COUNT; i++) {
         char key[48];
         snprintf(key, sizeof key, "host_access.skipped.%s", words[i]);
@@ -443,6 +444,6 @@ void xfs_access_after_fork(void)
     atomic_store(&xfs_access_watching, false);
     holding = false;
     count = 0;
-    turns = spent_ns = told = 0;
+    turns = spent_ns = judged = 0;
     memset(skipped, 0, sizeof skipped);
 }

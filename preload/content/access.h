@@ -7,17 +7,16 @@
  *     of a copy to the device   whether the host wrote its source since the copy before, either
  *                               way, of just this memory
  *
- * The kernel's page bits tell (pages.h), so that nothing is missed that any thread of the process
- * does, and what a system call does to the memory counts as well. Pages that are shared with
- * neighbours count as read and written when the neighbours are: what is said to be unread or
- * unwritten is. Devices leave no trace in pages: copies to the host are seen by their calls; after
- * graphs and batches that copy, nothing is known of what was watched; what kernels do with
- * page-locked memory the analyzer knows by their arguments, and what other devices do (a network's,
- * a disk's) nobody.
+ * The kernel's page bits show it (pages.h): they include accesses by any thread of the process, and
+ * by system calls. Pages that are shared with neighbours count as read and written when the
+ * neighbours are: memory that is reported as unread or unwritten was not accessed. Devices leave no
+ * trace in pages: copies to the host are seen by their calls; after graphs and batches that copy,
+ * nothing is known of the watched memory. The analyzer knows from the arguments of kernels what
+ * they do with page-locked memory; accesses by other devices (network, disk) are not known.
  *
- * Watched are copies of one contiguous piece of XFS_ACCESS_LEAST bytes and more, of host memory
- * that is not managed nor write-combined; at most XFS_ACCESS_MOST pieces at a time, the one that
- * was copied longest ago gives way, as do pieces that overlap with a new one.
+ * Copies of one contiguous piece of at least XFS_ACCESS_LEAST bytes of host memory that is neither
+ * managed nor write-combined are watched, at most XFS_ACCESS_MOST pieces at a time. A new piece
+ * replaces those that overlap with it, or the one that was copied longest ago.
  *
  * Cost is bounded: own work, and 2 us for each page that the program wrote while it was watched,
  * take at most XFERSCOPE_HOST_ACCESS_SHARE percent of the time since recording began, and 50 ms.
@@ -51,7 +50,7 @@ void xfs_access_before(struct xft_event *event);
 /* It was made: to the device, when the call has returned; to the host, when the bytes are there. */
 void xfs_access_sent(const struct xft_event *event, const struct xfs_rows *src);
 void xfs_access_arrived(const struct xft_event *event, const struct xfs_rows *dst);
-/* Something copied that is not described well enough. */
+/* A copy that is not described well enough was made. */
 void xfs_access_unseen(void);
 /* The memory is about to be freed or unregistered. */
 void xfs_access_forget(uint64_t start, uint64_t end);

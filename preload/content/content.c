@@ -1,6 +1,7 @@
 #include "preload/content/parts.h"
 
 #include "preload/content/access.h"
+#include "preload/content/verify.h"
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
@@ -73,6 +74,9 @@ void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *ds
         xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
     busy = false;
     xfs_guard_leave(guard);
+    if (xfs_verify_on())
+        xfs_verify_copied(event, xfs_rows_bytes(src) == xfs_rows_end(src) - src->address &&
+                                     xfs_rows_bytes(dst) == xfs_rows_end(dst) - dst->address);
 }
 
 void xfs_content_not_copied(void)
@@ -80,6 +84,8 @@ void xfs_content_not_copied(void)
     xfs_content_skip(XFS_SKIP_SHAPE, 1);
     if (xfs_access_on())
         xfs_access_unseen();
+    if (xfs_verify_on())
+        xfs_verify_unseen();
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -90,7 +96,7 @@ void xfs_content_session_start(void)
 {
     const struct xfs_settings *settings = xfs_settings();
     int mode = settings->content;
-    if (settings->host_access && mode == XFS_CONTENT_OFF)
+    if ((settings->host_access || settings->verify) && mode == XFS_CONTENT_OFF)
         mode = XFS_CONTENT_SAMPLED;
     xfs_budget_start(settings->content_share);
     if (mode != XFS_CONTENT_OFF && !(xfs_hash_works() && xfs_waiting_start())) {
@@ -100,6 +106,7 @@ void xfs_content_session_start(void)
     xfs_meta_set("content", mode_words[mode]);
     atomic_store(&xfs_content_mode, mode);
     xfs_access_session_start(mode != XFS_CONTENT_OFF);
+    xfs_verify_session_start(mode != XFS_CONTENT_OFF);
 }
 
 void xfs_content_finish(void)
@@ -109,6 +116,7 @@ void xfs_content_finish(void)
     xfs_waiting_drop_all();
     xfs_budget_note();
     xfs_access_finish();
+    xfs_verify_finish();
 }
 
 void xfs_content_after_fork(void)
@@ -118,4 +126,5 @@ void xfs_content_after_fork(void)
     busy = false;
     xfs_waiting_after_fork();
     xfs_access_after_fork();
+    xfs_verify_after_fork();
 }

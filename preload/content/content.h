@@ -6,7 +6,7 @@
  * destination of a copy to the host once it is known to have arrived: on return of a blocking call,
  * else at the first wait for its stream, its device, or an event recorded after it. Not hashed:
  * copies between devices, within the host, of arrays with more than one row, batches, copies in
- * graphs; and host memory that the GPU shares (managed) or that nobody knows, since reading it
+ * graphs; and host memory that the GPU shares (managed) or that is unknown, since reading it
  * could move it.
  *
  * A destination that the program did not wait for, or that was written again or freed meanwhile, is

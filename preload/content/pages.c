@@ -244,7 +244,7 @@ static bool tells(const struct xfs_pages *pages, struct mapping *mapping)
         return false;
     if (mapping->is_private_anonymous)
         return mapping->there == pages->end - pages->start;
-    return pages->of_driver; /* its pages stay; those that nobody has touched are not mapped yet */
+    return pages->of_driver; /* its pages stay; those that were never touched are not mapped yet */
 }
 
 void xfs_pages_unread(struct xfs_pages *pages)

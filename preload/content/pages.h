@@ -5,12 +5,12 @@
  *
  *     written   asynchronous write protection by userfaultfd (UFFD_FEATURE_WP_ASYNC), read and set
  *               again at once by PAGEMAP_SCAN: both of Linux 6.7. Faults are resolved in the
- *               kernel; nobody waits for anybody
+ *               kernel; no thread waits for another
  *     read      MADV_COLD takes the accessed bits of the range away and flushes the TLB (by
  *               /proc/self/clear_refs they would go without a flush, so that reads through entries
  *               that are still in the TLB left no trace); later `Referenced` of the mapping in
- *               /proc/self/smaps tells. It is that of the range because a range that is registered
- *               with a userfaultfd is a mapping of its own; neighbours get other userfaultfds
+ * /proc/self/smaps shows them. It is the range's own value, because a range that is registered with
+ * a userfaultfd is a mapping of its own; neighbours get other userfaultfds
  *
  * Reads are known only of private anonymous memory, or what CUDA page-locked as it allocated it
  * (a shared mapping, of which a forked child has another); of the former, when all pages are there,
@@ -33,7 +33,7 @@
 struct xfs_pages {
     uint64_t start, end; /* of whole pages */
     int context;         /* the userfaultfd with which they are registered */
-    bool of_driver;      /* CUDA allocated it: its mapping is shared, but with nobody */
+    bool of_driver;      /* CUDA allocated it: its mapping is shared, but has no other user */
     bool reads_known;    /* armed for reads, and none stayed accessed */
     uint64_t scanned;    /* pages that the kernel had looked at for reclaim by then */
 };
@@ -44,7 +44,7 @@ struct xfs_pages_seen {
     uint64_t pages_written;
 };
 
-/* NULL, or why this kernel does not tell; static. */
+/* NULL, or why this kernel cannot answer; static. */
 const char *xfs_pages_start(void);
 
 /* Begins to watch the range with this context. False: it cannot be. */

@@ -51,7 +51,7 @@ void xfs_budget_after_fork(void);
 /* ---- waiting.c: copies to the host in flight ------------------------------------- */
 
 #define XFS_WAITING_MOST 1024
-/* What a copy to the host brought is there. */
+/* The bytes of a copy to the host have arrived. */
 void xfs_content_arrived(const struct xft_event *event, const struct xfs_rows *dst);
 bool xfs_waiting_start(void);
 void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows);

@@ -237,8 +237,7 @@ static int try_to_finish(const char *path, struct xfs_known *known, char *error,
     return f.status;
 }
 
-int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
-                          size_t error_bytes)
+int xfs_finish_file(const char *path, struct xfs_known *known, char *error, size_t error_bytes)
 {
     int status = -1;
     bool changed = true;
@@ -246,17 +245,5 @@ int xfs_finish_file_known(const char *path, struct xfs_known *known, char *error
         changed = false;
         status = try_to_finish(path, known, error, error_bytes, &changed);
     }
-    return status;
-}
-
-int xfs_finish_file(const char *path, bool symbols, char *error, size_t error_bytes)
-{
-    struct xfs_known *known = symbols ? xfs_known_new() : NULL;
-    if (symbols && known == NULL) {
-        snprintf(error, error_bytes, "%s: out of memory", path);
-        return -1;
-    }
-    int status = xfs_finish_file_known(path, known, error, error_bytes);
-    xfs_known_free(known);
     return status;
 }

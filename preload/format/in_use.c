@@ -74,7 +74,6 @@ static struct {
 static void gone(int number, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;
-    (void)context;
     if (info->si_code == BUS_ADRERR && at >= reading.start && at < reading.end)
         siglongjmp(reading.back, 1);
     sigaction(number, &reading.before, NULL); /* retried, it reaches that handler */

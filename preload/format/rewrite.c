@@ -17,13 +17,13 @@
 static void take_header(struct xft_job *job)
 {
     const struct xft_rewrite *want = job->want;
-    const size_t settled = offsetof(struct xft_file_header, state);
+    const size_t fixed_bytes = offsetof(struct xft_file_header, state);
     if (want->header == NULL) {
         memcpy(&job->header, want->file, sizeof job->header);
         return;
     }
     job->header = *want->header;
-    if (want->size < settled || memcmp(want->file, want->header, settled) != 0)
+    if (want->size < fixed_bytes || memcmp(want->file, want->header, fixed_bytes) != 0)
         xft_damage_add(&job->want->damage, 1,
                        want->size < XFT_HEADER_BYTES ? want->size : XFT_HEADER_BYTES);
 }

@@ -135,8 +135,8 @@ static const void *unpack(const struct xft_job *job, const struct xft_view *view
     return *bytes == head->raw_bytes ? buffer : NULL;
 }
 
-/* Whether the chunk has these rows, byte for byte as they would be written. A head that says so is
- * not enough: columns that no reader takes would cost the rows, which the slab still has. */
+/* Whether the chunk has these rows, byte for byte as they would be written. Its head alone is no
+ * proof: if its columns were unreadable, the rows, which the slab still has, would be lost. */
 static bool is_written(const struct xft_job *job, const struct xft_slab_place *place,
                        const void *raw, size_t bytes)
 {
@@ -164,29 +164,29 @@ static void note_written(struct xft_job *job, const void *raw, size_t bytes)
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-/* What slabs have of it need not be written. Whether its entry, if the file does not tell it, could
- * be made. */
-static bool look_into(struct xft_job *job, const struct xft_view *view, void *buffer, bool told,
+/* Notes the rows, which need not be written from slabs. Returns whether there is an index entry:
+ * the file's, or one made here. */
+static bool look_into(struct xft_job *job, const struct xft_view *view, void *buffer, bool indexed,
                       struct xft_index_entry *entry)
 {
     size_t bytes;
     const void *raw = unpack(job, view, buffer, &bytes);
     if (raw == NULL || bytes < sizeof(struct xft_chunk))
-        return told;
+        return indexed;
     note_written(job, raw, bytes);
-    return told || xft_index_read(raw, bytes, entry);
+    return indexed || xft_index_read(raw, bytes, entry);
 }
 
 static void copy_chunk(struct xft_job *job, const struct xft_view *view, void *buffer)
 {
     struct xft_index_entry entry;
-    bool told = xft_job_index_find(job, view->offset, &entry);
-    if (buffer && (job->slab_count > 0 || !told))
-        told = look_into(job, view, buffer, told, &entry);
+    bool indexed = xft_job_index_find(job, view->offset, &entry);
+    if (buffer && (job->slab_count > 0 || !indexed))
+        indexed = look_into(job, view, buffer, indexed, &entry);
     entry.offset = job->at;
     xft_job_copy(job, view);
     job->want->chunks++;
-    if (told)
+    if (indexed)
         xft_job_index_add(job, &entry);
 }
 

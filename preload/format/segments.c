@@ -96,13 +96,13 @@ struct xft_walk xft_walk_begin(const void *file, size_t size, const struct xft_f
                              .at = XFT_ALIGN(header->header_bytes, 8),
                              .wanted = wanted,
                              .closed = closed,
-                             .told = closed ? 0 : header->file_bytes};
+                             .stated_bytes = closed ? 0 : header->file_bytes};
 }
 
-/* Zeros or a part of a segment at the end: beyond `told` it was still being written. */
+/* Zeros or a part of a segment at the end: beyond `stated_bytes` it was still being written. */
 static void note_end(struct xft_walk *walk, size_t from, uint64_t bytes)
 {
-    if (walk->told == 0 || from < walk->told)
+    if (walk->stated_bytes == 0 || from < walk->stated_bytes)
         xft_damage_add(&walk->damage, 1, bytes);
 }
 
@@ -139,7 +139,7 @@ static void resync(struct xft_walk *walk)
     walk->at = walk->size;
     if (walk->outer_size) /* what counts in a room was written whole */
         xft_damage_add(&walk->damage, 1, walk->size - from);
-    else if (!zero || walk->closed || walk->told)
+    else if (!zero || walk->closed || walk->stated_bytes)
         note_end(walk, from, walk->size - from);
 }
 

@@ -48,9 +48,9 @@ struct xft_walk {
     size_t size;
     size_t at;
     uint32_t wanted;
-    bool closed;   /* the file is: zeros at its end do not belong there */
-    uint64_t told; /* bytes known to have been written; 0: not known */
-    bool cut;      /* out: the file ends inside a segment */
+    bool closed;           /* the file is: zeros at its end do not belong there */
+    uint64_t stated_bytes; /* the header says that they were written; 0: it does not say */
+    bool cut;              /* out: the file ends inside a segment */
     struct xft_damage damage;
     const int *holes; /* descriptor of the file, to step over its holes; NULL: there are none */
     size_t outer_size, outer_at; /* within a ROOM: of the file, and where it goes on behind it */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "preload/format/lists.h"
 #include "preload/format/segments.h"
 #include "symbols/debug_files.h"
@@ -68,16 +69,9 @@ static void read_symbol(struct job *job, const unsigned char *at)
     struct xft_symbol symbol;
     memcpy(&symbol, at, sizeof symbol);
     if (symbol.line == 0 || symbol.file_bytes == 0 || symbol.file_bytes >= PATH_MAX ||
-        symbol.module_bytes >= PATH_MAX || job->count == MOST_PLACES)
+        symbol.module_bytes >= PATH_MAX || job->count == MOST_PLACES ||
+        !xfc_grow(&job->places, &job->room, job->count, sizeof *job->places))
         return;
-    if (job->count == job->room) {
-        size_t room = job->room ? 2 * job->room : 256;
-        struct place *more = realloc(job->places, room * sizeof *more);
-        if (more == NULL)
-            return;
-        job->places = more;
-        job->room = room;
-    }
     const char *file = (const char *)at + sizeof symbol + symbol.function_bytes;
     job->places[job->count++] = (struct place){
         .file = file,
@@ -151,7 +145,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* The program is made of this very file, as far as times tell. */
+/* By its times, the program was made of this file. */
 static bool is_as_used(const struct job *job, const struct place *place, const struct stat *source)
 {
     char module[PATH_MAX];

@@ -28,7 +28,7 @@ struct xfs_sources_of {
 };
 
 /* *payload, which the caller frees with free(), of *bytes. False, with nothing to free, when there
- * is nothing to keep: the recorder was told not to (META "sources"), or nothing could be read. */
+ * is nothing to keep: the user switched it off (META "sources"), or nothing could be read. */
 bool xfs_sources_read(const struct xfs_sources_of *of, void **payload, size_t *bytes);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
+#include "preload/content/verify.h"
 #include "preload/intercept/parameters.h"
 #include "preload/intercept/ranges.h"
 #include "preload/record/hot.h"
@@ -122,7 +123,7 @@ struct work {
 
 static void decide(void)
 {
-    bool wanted = xfs_settings()->arguments, can = wanted && xfs_parameters_can();
+    bool wanted = xfs_settings()->arguments, can = wanted && xfs_layout_can();
     xfs_meta_set("arguments", can ? "on" : "off");
     if (wanted && !can)
         xfs_meta_set("arguments.why",
@@ -151,11 +152,11 @@ static XFS_COLD const struct xfs_parameters *find_parameters(struct xfs_function
 }
 
 /* On a stack of our own: too many words for the caller's. */
-static void settle_many(void *arguments)
+static void look_at_many(void *arguments)
 {
     struct work *work = arguments;
-    uint64_t words[XFS_ARGUMENT_WORDS];
-    struct found found = {.words = words, .room = XFS_ARGUMENT_WORDS};
+    uint64_t words[XFS_LAYOUT_WORDS];
+    struct found found = {.words = words, .room = XFS_LAYOUT_WORDS};
     find_words(work->launch, &found);
     work->id = xfs_arguments_id(words, keep_pointers(words, found.count));
 }
@@ -164,7 +165,7 @@ static XFS_COLD uint32_t id_of_many(const struct launch *launch)
 {
     struct work work = {.launch = launch};
     int saved = errno;
-    xfs_on_any_stack(settle_many, &work);
+    xfs_on_any_stack(look_at_many, &work);
     errno = saved;
     return work.id;
 }
@@ -233,6 +234,33 @@ uint32_t xfs_arguments_take(struct xfs_function *function, void **values, void *
     }
     launch.recorder = lane->recorder;
     return id_of(&launch);
+}
+
+XFS_COLD uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values,
+                                       void **extra, xcu_stream stream, bool per_thread)
+{
+    uint64_t words[XFS_VERIFY_POINTERS];
+    struct xfs_verify_pointer pointers[XFS_VERIFY_POINTERS];
+    struct found found = {.words = words, .room = XFS_VERIFY_POINTERS};
+    struct launch launch = {.parameters = atomic_load(&function->parameters), .values = values};
+    uint32_t count;
+    if (launch.parameters->runs == 0)
+        return 0;
+    if (!values)
+        launch.buffer = extra ? buffer_of(extra, launch.parameters) : NULL;
+    if (!values && !launch.buffer)
+        return 0;
+    find_words(&launch, &found);
+    if (found.count > XFS_VERIFY_POINTERS)
+        return 0;
+    count = keep_pointers(words, found.count);
+    for (uint32_t k = 0; k < count; k++) {
+        struct xfs_range range;
+        if (!xfs_ranges_find(words[k], &range))
+            return 0;
+        pointers[k] = (struct xfs_verify_pointer){words[k], range.end};
+    }
+    return xfs_verify_launched(pointers, count, stream, per_thread);
 }
 
 void xfs_arguments_after_fork(void)

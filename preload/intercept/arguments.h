@@ -6,7 +6,7 @@
  * on). At a launch the 8-byte words of the parameters are compared with the lowest and the highest
  * known address; those in between are looked up. Only memory that the driver has just read is read:
  * after a launch that succeeded, each parameter with the driver's size of it. At most
- * XFS_ARGUMENT_WORDS words of a launch are read; the arguments of a function with more are not
+ * XFS_LAYOUT_WORDS words of a launch are read; the arguments of a function with more are not
  * known.
  *
  * The result is cached by a hash of the words that looked like pointers, until memory is allocated
@@ -16,12 +16,13 @@
 #define XFS_ARGUMENTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "preload/intercept/functions.h"
-
-#define XFS_ARGUMENT_WORDS 512 /* 4 KiB, the most that kernels took before CUDA 12.1 */
+#include "preload/lookup/layout.h"
+#include "xferscope/cuda_abi.h"
 
 enum xfs_arguments_state {
     XFS_ARGUMENTS_UNDECIDED, /* until the first launch */
@@ -42,6 +43,11 @@ static inline uint32_t xfs_arguments_of(struct xfs_function *function, void **va
         return 0;
     return xfs_arguments_take(function, values, extra);
 }
+
+/* Of a launch that is not captured, whose arguments are known: waits for it, and finds out what it
+ * left unchanged of them, in the order of ARGUMENTS (content/verify.h). */
+uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values, void **extra,
+                              xcu_stream stream, bool per_thread);
 
 /* In a forked child, whose file has no META about arguments yet. */
 void xfs_arguments_after_fork(void);

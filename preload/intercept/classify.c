@@ -266,7 +266,6 @@ static void find_node(void *unused)
     char text[32];
     int fd = open("/sys/devices/system/node/online", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
-    (void)unused;
     if (fd >= 0)
         close(fd);
     if (n == 2 && text[0] >= '0' && text[0] <= '9') /* "0\n" */

@@ -50,8 +50,9 @@ struct xfs_frame {
 #define XFS_NO_ARRAY ((xcu_array)0)
 
 /*
- * What a copy is going to do, before it does it, for who watches its memory (content/access.h):
- * between the two the verbs of its row describe it; then the frame is again as it was entered.
+ * Describe a copy before it is made, for the watching of its memory (content/access.h): between
+ * xfs_ahead_begins() and xfs_ahead_ends() the verbs of its row fill the event; then the frame is
+ * reset to its state at entry.
  */
 static inline bool xfs_ahead_wanted(const struct xfs_frame *f)
 {

@@ -74,7 +74,7 @@ static enum xft_direction direction_of(bool from_host, bool to_host, struct xfs_
 
 /* Where the kinds of memory do not determine the direction. */
 static __attribute__((cold, noinline)) enum xft_direction
-settle_direction(struct xft_event *e, const struct end *dst, const struct end *src, int kind)
+guess_direction(struct xft_event *e, const struct end *dst, const struct end *src, int kind)
 {
     static const enum side said[][2] = {
         [XRT_COPY_H2H] = {SIDE_HOST, SIDE_HOST},
@@ -103,7 +103,7 @@ static inline enum xft_direction find_direction(struct xft_event *e, const struc
     uint32_t from = 1u << src->place.memory, to = 1u << dst->place.memory;
     if (__builtin_expect((from & TELLING) != 0 && (to & TELLING) != 0, 1))
         return direction_of(!(from & DEVICE), !(to & DEVICE), src->place, dst->place);
-    return settle_direction(e, dst, src, kind);
+    return guess_direction(e, dst, src, kind);
 }
 
 /* ---- every transfer ends here ---------------------------------------------------------------- */

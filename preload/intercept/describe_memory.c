@@ -4,6 +4,7 @@
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 #include "preload/content/content.h"
+#include "preload/content/verify.h"
 #include "preload/intercept/captures.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
@@ -111,6 +112,8 @@ void xfs_free_begin(struct xfs_frame *f, uint64_t address)
         xfs_content_forget(f->freed.start, f->freed.end);
     if (xfs_access_on() && f->freed.start)
         xfs_access_forget(f->freed.start, f->freed.end);
+    if (xfs_verify_on() && f->freed.start)
+        xfs_verify_forget(f->freed.start, f->freed.end);
 }
 
 static void released(struct xfs_frame *f, int status, enum xft_event_kind kind)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/lookup/resolve.h"
@@ -92,15 +93,8 @@ static void disown(xcu_graph_exec exec)
 static void remember(struct graph *graph, xcu_graph_node node, xcu_graph_node parent,
                      const struct xcu_memcpy3d *copy)
 {
-    if (graph->count == graph->capacity) {
-        size_t capacity = graph->capacity ? graph->capacity * 2 : 8;
-        struct copy *copies = realloc(graph->copies, capacity * sizeof *copies);
-        if (copies == NULL)
-            return;
-        graph->copies = copies;
-        graph->capacity = capacity;
-    }
-    graph->copies[graph->count++] = (struct copy){node, parent, true, event_of(copy)};
+    if (xfc_grow(&graph->copies, &graph->capacity, graph->count, sizeof *graph->copies))
+        graph->copies[graph->count++] = (struct copy){node, parent, true, event_of(copy)};
 }
 
 /* The driver functions that describe a graph. */
@@ -350,7 +344,7 @@ void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
 void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const struct xft_event *))
 {
     const struct xft_event *call = &launch->event;
-    uint32_t told = 0;
+    uint32_t written = 0;
     pthread_mutex_lock(&lock);
     const struct graph *graph = *find(launch->launched);
     for (size_t i = 0; graph && i < graph->count; i++) {
@@ -365,8 +359,8 @@ void xfs_graph_transfers(const struct xfs_frame *launch, void (*publish)(const s
         event.call = call->call;
         event.flags |= call->flags | XFT_GRAPH;
         publish(&event);
-        told++;
+        written++;
     }
     pthread_mutex_unlock(&lock);
-    XFS_EXPECT(told == call->count, "a launched graph has other copies than its launch says");
+    XFS_EXPECT(written == call->count, "a launched graph has other copies than its launch says");
 }

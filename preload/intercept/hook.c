@@ -106,7 +106,7 @@ static XFS_COLD void publish_slowly(struct xfs_frame *f)
     if (f->early == XFS_FIRST)
         first_call(f);
     if ((!f->early || xfs_record_ready()) && is_kept(f)) {
-        xfs_nvtx_settle();
+        xfs_nvtx_catch_up();
         f->event.stack = xfs_stack_capture(called_from());
         xfs_event_write(&f->event);
         if (f->event.kind == XFT_EVENT_GRAPH_LAUNCH && f->event.count > 0)
@@ -134,7 +134,7 @@ void xfs_publish(struct xfs_frame *f)
         if (__builtin_expect(f->early || may_be_several(&f->event), 0)) {
             publish_slowly(f);
         } else {
-            xfs_nvtx_settle();
+            xfs_nvtx_catch_up();
             if (xfs_stacks_wanted())
                 f->event.stack = xfs_stack_capture(called_from());
             struct xfs_lane *lane = xfs_event_write_now(&f->event);

@@ -70,7 +70,6 @@ static void period_changed(void)
 
 static void attach(void *unused)
 {
-    (void)unused;
     if (attached_later)
         xfs_timing_attach();
     set_moving();
@@ -284,6 +283,6 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_fork(void)
 {
-    xfs_apply_capturing = xfs_captures_now;
+    xfs_apply_follow_captures(xfs_captures_now);
     pthread_atfork(NULL, NULL, in_child);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "preload/content/verify.h"
 #include "preload/nvtx/nvtx.h"
 #include "preload/intercept/arguments.h"
 #include "preload/intercept/classify.h"
@@ -13,6 +14,7 @@
 /* The fields of a step's event other than its call and times. */
 struct short_event {
     uint64_t src, dst, aux, stream;
+    uint64_t kept; /* of a launch */
     uint32_t correlation;
     uint16_t flags;
     uint8_t kind;
@@ -22,7 +24,7 @@ struct short_event {
 /* Keeps errno. */
 static inline void record(const struct xfs_step *s, uint64_t end_ns, const struct short_event *v)
 {
-    xfs_nvtx_settle();
+    xfs_nvtx_catch_up();
     struct xfs_lane *lane = xfs_row_open();
     if (lane == NULL)
         return;
@@ -38,6 +40,8 @@ static inline void record(const struct xfs_step *s, uint64_t end_ns, const struc
     e->flags = s->flags | v->flags;
     e->kind = v->kind;
     e->device = v->device;
+    if (__builtin_expect(v->kept != 0, 0))
+        e->width = v->kept;
     xfs_row_close(lane);
     if (xfs_call_is_timed(lane))
         xfs_cost_ends(lane, v->kind, s->start_ns, end_ns);
@@ -80,6 +84,8 @@ static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t 
                             .aux = xfs_arguments_of(f, values, extra),
                             .correlation = correlation};
     set_stream(&v, s, stream);
+    if (xfs_verify_on() && v.aux && !(v.flags & XFT_CAPTURED))
+        v.kept = xfs_arguments_verify(f, values, extra, stream, s->flags & XFT_PER_THREAD);
     record(s, end_ns, &v);
 }
 

@@ -42,7 +42,6 @@ static void *_Atomic driver_handle;
 
 static void find_driver(void *unused)
 {
-    (void)unused;
     void *handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
     if (handle == NULL)
         dlerror();
@@ -117,7 +116,6 @@ static xfs_function called_for(const char *symbol, void *real)
 
 static void resolve_driver(void *unused)
 {
-    (void)unused;
     for (unsigned i = 0; i < xfs_row_count; i++) {
         if (xfs_rows[i].level != XFT_LEVEL_DRIVER)
             continue;
@@ -238,7 +236,6 @@ struct nth {
 
 static int visit_nth(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     struct nth *nth = out;
     if (nth->left-- > 0)
         return 0;

@@ -7,6 +7,7 @@
 #include "preload/messages/communicators.h"
 #include "preload/messages/groups.h"
 #include "preload/messages/requests.h"
+#include "preload/nvtx/nvtx.h"
 #include "preload/record/hot.h"
 #include "preload/record/periods.h"
 
@@ -30,6 +31,37 @@ static bool is_inner(uintptr_t called_at)
 {
     return xfs_message_outermost != 0 &&
            (called_at < xfs_message_outermost || xfs_is_on_alternate_stack(called_at));
+}
+
+/* ---- its event --------------------------------------------------------------------------------
+ */
+
+static inline uint32_t stack_of(const struct xfs_message *m)
+{
+    return xfs_stacks_wanted() ? xfs_stack_capture((uintptr_t)m->called_from) : 0;
+}
+
+void xfs_message_stack(struct xfs_message *m)
+{
+    m->event.stack = stack_of(m);
+}
+
+static inline __attribute__((always_inline)) void write_now(struct xfs_message *m)
+{
+    m->written = true;
+    if (m->event.kind == XFT_EVENT_NONE)
+        return;
+    xfs_nvtx_catch_up();
+    uint32_t stack = m->event.stack ? m->event.stack : stack_of(m);
+    struct xfs_lane *lane = xfs_event_write_with_stack(&m->event, stack);
+    m->event.stack = stack;
+    if (lane && xfs_call_is_timed(lane))
+        xfs_cost_ends(lane, m->event.kind, m->event.start_ns, m->event.end_ns);
+}
+
+void xfs_message_write(struct xfs_message *m)
+{
+    write_now(m);
 }
 
 /* ---- around the real call ---------------------------------------------------------------------
@@ -84,8 +116,8 @@ bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call, unsi
 
 void xfs_message_over(struct xfs_message *m)
 {
-    if (!m->written)
-        xfs_message_write(m);
+    if (__builtin_expect(!m->written, 1))
+        write_now(m);
     if (xfs_self)
         xfs_call_over(xfs_self);
     if (m->taken > XFS_REQUESTS_FEW)

@@ -182,8 +182,6 @@ static void list_rank(struct list *list, int rank)
 unsigned xfs_all_ranks(const void *unused, uintptr_t handle, int size, char *text, unsigned room)
 {
     struct list list = {.text = text, .room = room, .first = 0, .last = size - 1};
-    (void)unused;
-    (void)handle;
     list_put(&list);
     return list.bytes;
 }
@@ -243,7 +241,7 @@ static struct {
     uint32_t made;
 } lists[LISTS];
 
-/* 0 when there is no room. */
+/* 0 when the table is full. */
 static uint64_t turn_of(uint64_t list_id)
 {
     uint64_t turn = 0;

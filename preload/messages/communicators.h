@@ -6,7 +6,7 @@
  * Their number in the file, and the COMMUNICATOR event, come with the first message. What tells two
  * communicators apart in all processes (aux of the event) is found where one is made: the ranks in
  * it, and how many with the same ranks were made before; all of its processes make them in the same
- * order. Of one that was made in a way that is not watched it is not known.
+ * order. It is not known of a communicator that was made by a call that is not watched.
  */
 #ifndef XFS_COMMUNICATORS_H
 #define XFS_COMMUNICATORS_H

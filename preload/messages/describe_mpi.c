@@ -5,7 +5,7 @@
 /* ---- what is asked of MPI ---------------------------------------------------------------------
  */
 
-/* Bytes of so many of a type; 0 when it does not say. */
+/* Bytes of `count` elements of a type; 0 when MPI does not say. */
 static uint64_t bytes_of(const struct xfs_message *m, int64_t count, xfs_word type)
 {
     int64_t each = 0;
@@ -32,8 +32,10 @@ static bool is_in_place(const struct xfs_message *m, const void *buffer)
 /* MPI_COMM_WORLD's and others' sizes and ranks where they are not known. */
 static const struct xfs_communicator nobody = {.size = 0, .rank = -1};
 
-/* The communicator, whose number it adds to the event. */
-static const struct xfs_communicator *set_comm(struct xfs_message *m, xfs_word comm)
+/* The communicator, whose number it adds to the event. In line where messages are short and many.
+ */
+static inline __attribute__((always_inline)) const struct xfs_communicator *
+set_comm_here(struct xfs_message *m, xfs_word comm)
 {
     struct xfs_communicator *known = xfs_mpi_communicator(m->mpi, xfs_mpi_handle(m->mpi, comm));
     if (known == NULL)
@@ -41,6 +43,11 @@ static const struct xfs_communicator *set_comm(struct xfs_message *m, xfs_word c
     uint32_t number = xfs_communicator_number(known, m->event.call, xfs_mpi_ranks, m->mpi);
     m->event.count = xft_message_count(xft_message_of(m->event.count), number);
     return known;
+}
+
+static const struct xfs_communicator *set_comm(struct xfs_message *m, xfs_word comm)
+{
+    return set_comm_here(m, comm);
 }
 
 static uint32_t rank_of(const struct xfs_message *m, int rank)
@@ -64,7 +71,7 @@ void xfs_mpi_send(struct xfs_message *m, const void *buffer, int count, xfs_word
 {
     bool also_receives = xft_message_of(m->event.count) == XFT_MESSAGE_SENDRECV;
     uint32_t from = also_receives ? xft_message_from(m->event.aux) : XFT_RANK_NONE;
-    set_comm(m, comm);
+    set_comm_here(m, comm);
     set_peers(m, rank_of(m, dest), from);
     m->event.correlation = (uint32_t)tag;
     if (dest != m->mpi->proc_null)
@@ -74,7 +81,7 @@ void xfs_mpi_send(struct xfs_message *m, const void *buffer, int count, xfs_word
 void xfs_mpi_recv(struct xfs_message *m, const void *buffer, int count, xfs_word type, int source,
                   int tag, xfs_word comm)
 {
-    set_comm(m, comm);
+    set_comm_here(m, comm);
     set_peers(m, XFT_RANK_NONE, rank_of(m, source));
     m->event.correlation = (uint32_t)tag;
     if (source != m->mpi->proc_null)
@@ -176,7 +183,7 @@ void xfs_mpi_started(struct xfs_message *m)
     m->written = true;
 }
 
-/* What goes on behind a request that was freed is not seen to end. */
+/* The end of an operation whose request was freed is not seen. */
 void xfs_mpi_freed(struct xfs_message *m)
 {
     struct xfs_request what;
@@ -261,7 +268,7 @@ void xfs_mpi_equal(struct xfs_message *m, const void *sent, const void *received
     xfs_message_received(m, received, bytes);
 }
 
-/* What a rank contributes that has it in place: its part of what arrives. */
+/* What a rank sends whose data is in place: its part of what arrives. */
 static uint64_t own_part(const struct xfs_message *m, const struct xfs_communicator *all,
                          const int *counts, int count, xfs_word type)
 {

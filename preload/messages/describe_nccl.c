@@ -62,7 +62,7 @@ static bool ask(void *comm, const void *caller, struct xfs_communicator *made)
     return count && rank && count(comm, &made->size) == 0 && rank(comm, &made->rank) == 0;
 }
 
-/* All ranks split in the same order, also those that are then in no part. */
+/* All ranks count splits in the same order, also those that are then in no part. */
 void xfs_nccl_split(int status, void *from, int color, void *const *made, const void *caller)
 {
     int saved = errno;

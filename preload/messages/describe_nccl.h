@@ -29,7 +29,7 @@ void xfs_nccl_send(struct xfs_message *m, const void *sent, size_t count, int ty
 void xfs_nccl_recv(struct xfs_message *m, const void *received, size_t count, int type, int peer,
                    void *comm, void *stream);
 
-/* Communicators that a call made, or one is about to end. Keep errno. */
+/* A call made communicators, or is about to end one. Keep errno. */
 void xfs_nccl_made(int status, void *const *comm, int ranks, int rank,
                    const struct xfs_nccl_id *id);
 void xfs_nccl_all_made(int status, void *const *comms, int count);

@@ -75,7 +75,7 @@ uint32_t xfs_launched_since(uint32_t first_row, uint64_t stream)
     return last;
 }
 
-/* Messages that NCCL refused as it came to do them have no other status. */
+/* A message that NCCL refused when the group ended has no other status. */
 static void write_group(struct group *group, int status)
 {
     if (!xfs_call_ready_now())

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "preload/base/attributes.h"
+#include "preload/intercept/classify.h"
 #include "preload/messages/mpi_abi.h"
 #include "xferscope/message.h"
 #include "xferscope/trace.h"
@@ -41,8 +42,30 @@ void xfs_message_write(struct xfs_message *m);
 /* The calls are recorded, as the environment says: also before a session. */
 bool xfs_messages_wanted(void);
 
+/* ---- its two ends -----------------------------------------------------------------------------
+ */
+
 /* The kind of memory at an end, where there is one. */
-void xfs_message_sent(struct xfs_message *m, const void *from, uint64_t bytes);
-void xfs_message_received(struct xfs_message *m, const void *at, uint64_t most);
+static inline void xfs_message_sent(struct xfs_message *m, const void *from, uint64_t bytes)
+{
+    m->event.src = (uintptr_t)from;
+    m->event.bytes = bytes;
+    if (from == NULL || bytes == 0)
+        return;
+    struct xfs_place place = xfs_classify((uintptr_t)from);
+    m->event.src_mem = place.memory;
+    m->event.src_place = place.place;
+}
+
+static inline void xfs_message_received(struct xfs_message *m, const void *at, uint64_t most)
+{
+    m->event.dst = (uintptr_t)at;
+    m->event.width = most;
+    if (at == NULL || most == 0)
+        return;
+    struct xfs_place place = xfs_classify((uintptr_t)at);
+    m->event.dst_mem = place.memory;
+    m->event.dst_place = place.place;
+}
 
 #endif

@@ -99,7 +99,8 @@ static void look(void *caller)
     atomic_store(&looking, LOOKED);
 }
 
-/* A thread that finds another one looking waits for it, awake: that takes less than a millisecond.
+/* A thread that finds another one looking spins until it is done: that takes less than a
+ * millisecond.
  */
 static const struct xfs_mpi *await_other(void)
 {

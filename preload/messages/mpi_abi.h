@@ -15,8 +15,6 @@
 
 #include "preload/messages/table.h"
 
-#define XFS_MPI_UNDEFINED (-32766)
-
 /* X(field, function without PMPI_, parameters). MPI_Count is an int64_t in both interfaces. */
 #define XFS_MPI_ASKED(X)                                                                           \
     X(type_size, Type_size_x, (xfs_word type, int64_t * bytes))                                    \

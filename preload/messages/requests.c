@@ -122,7 +122,8 @@ static bool end_own(xfs_word request, uint64_t before_ns, struct xfs_request *wh
     return same.last && take_out(same.last, request, what);
 }
 
-/* Any will do: they all are over. One that other threads' ends hid is found in the second round. */
+/* Any of them is right, since all are complete. One that was hidden while another thread removed
+ * its own is found in the second round. */
 static bool end_shared(xfs_word request, struct xfs_request *what)
 {
     enum { ROUNDS = 2 };
@@ -197,7 +198,7 @@ void xfs_request_forget(xfs_word request)
 /* ---- those of a call --------------------------------------------------------------------------
  */
 
-/* Room for calls with many: as many calls at once have it. */
+/* Memory for calls with many requests; as many calls as it has rows may use it at once. */
 #define ROOMS 8
 static xfs_word rooms[ROOMS][XFS_REQUESTS_MOST];
 static atomic_bool in_use[ROOMS];

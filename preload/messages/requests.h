@@ -1,7 +1,7 @@
 /*
  * Requests that are under way: from their handle to the MESSAGE that began them. A bounded table
  * without locks, and one of the persistent requests, with the MESSAGE that each start makes. A
- * request that finds no room is counted as a lost event (its MESSAGE_END), and nobody waits.
+ * request that finds no room is counted as a lost event (its MESSAGE_END), and no thread waits.
  *
  * Calls that complete requests overwrite them: they are copied before (xfs_requests_take()).
  */
@@ -39,7 +39,7 @@ void xfs_request_forget(xfs_word request);
 void xfs_requests_take(struct xfs_message *m, int count, const void *requests);
 void xfs_requests_give_back(struct xfs_message *m);
 
-/* The call failed: those that it ended nevertheless did. */
+/* The call failed: ends the requests that it completed nevertheless. */
 void xfs_requests_failed(struct xfs_message *m);
 
 /* The i-th of those taken is complete: writes its MESSAGE_END. `status`: NULL when there is none.

@@ -190,7 +190,7 @@ uint64_t xfs_range_first_ns(void)
 void xfs_ranges_begin_recording(void)
 {
     atomic_store(&first_ns, xfs_now_ns());
-    xfs_nvtx_settle();
+    xfs_nvtx_catch_up();
 }
 
 static void write_all(const struct open_ranges *open)

@@ -12,7 +12,7 @@ extern atomic_int xfs_nvtx_waiting;
 void xfs_nvtx_write_early(void);
 
 /* Before an event of the calling thread is written. */
-static inline void xfs_nvtx_settle(void)
+static inline void xfs_nvtx_catch_up(void)
 {
     if (__builtin_expect(atomic_load_explicit(&xfs_nvtx_waiting, memory_order_relaxed) > 0, 0))
         xfs_nvtx_write_early();

@@ -49,7 +49,7 @@ static void begin(struct xfs_text *domain, const struct xfs_message *message, ui
         xfs_early_begin(domain, message, id);
     } else if (is_recorded()) {
         count_range();
-        xfs_nvtx_settle();
+        xfs_nvtx_catch_up();
         if (some_beyond(id))
             xfs_early_begun(domain);
         write_counted(XFT_EVENT_RANGE_BEGIN, domain ? xfs_text_id(domain) : 0,
@@ -65,7 +65,7 @@ static void end(struct xfs_text *domain, uint64_t id)
         xfs_early_end(domain, id);
     } else if (is_recorded()) {
         count_range();
-        xfs_nvtx_settle();
+        xfs_nvtx_catch_up();
         if (!some_beyond(id) || !xfs_early_ended(domain))
             write_counted(XFT_EVENT_RANGE_END, domain ? xfs_text_id(domain) : 0, 0, id,
                           xfs_now_ns());
@@ -184,13 +184,11 @@ static struct xfs_text *keep_wide(const void *text)
 
 static struct xfs_text *register_plain(struct xfs_text *domain, const char *text)
 {
-    (void)domain;
     return keep_plain(text);
 }
 
 static struct xfs_text *register_wide(struct xfs_text *domain, const void *text)
 {
-    (void)domain;
     return keep_wide(text);
 }
 

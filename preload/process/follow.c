@@ -144,7 +144,8 @@ static void note_setting(struct plan *plan, const char *entry)
             plan->missing &= ~(UINT32_C(1) << i);
 }
 
-/* Under `apply` recording is off from the start, which refuses nothing. */
+/* Under `apply` recording is off from the start: that does not stop children from being followed.
+ */
 static bool is_refusal(const char *entry)
 {
     return (start.records && strcmp(entry, PREFIX "ENABLE=0") == 0) ||

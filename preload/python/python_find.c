@@ -20,7 +20,6 @@ struct search {
 
 static int visit(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     struct search *search = out;
     uintptr_t start = UINTPTR_MAX, end = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -102,27 +102,11 @@ XFS_COLD struct xfs_lane *xfs_take_lane_slowly(void)
     return xfs_self;
 }
 
-struct xft_event *xfs_event_begin(void)
-{
-    struct xfs_lane *lane = xfs_take_lane();
-    if (lane == NULL)
-        return NULL;
-    lane->event = (struct xft_event){0};
-    return &lane->event;
-}
-
 /* Recording has ended meanwhile, or a signal handler forked and this is the child. */
 XFS_COLD void xfs_not_appended(void)
 {
     if (xfs_recorder_current() == NULL)
         xfs_lose(XFT_LOSS_EVENTS, 1);
-}
-
-void xfs_event_commit(struct xft_event *event)
-{
-    struct xfs_lane *lane = xfs_self;
-    if (lane && event == &lane->event)
-        xfs_lane_append(lane, event);
 }
 
 void xfs_event_write(const struct xft_event *event)

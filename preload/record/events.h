@@ -14,15 +14,8 @@
 #include "preload/record/lanes.h"
 #include "xferscope/trace.h"
 
-/*
- * The next event of the calling thread, zeroed, to be filled in and committed; NULL when there is
- * none (off, or a signal handler interrupted this thread between begin and commit): the loss has
- * been counted. Nothing between begin and commit may call CUDA or fork.
- */
-struct xft_event *xfs_event_begin(void);
-void xfs_event_commit(struct xft_event *event);
-
-/* The same in one step, for an event that is complete. */
+/* Writes an event of the calling thread. It is lost, and counted, when recording is off or a signal
+ * handler interrupted this thread while it wrote another one. */
 void xfs_event_write(const struct xft_event *event);
 
 /* Id of the calling thread's stack, 0 when stacks are off or could not be kept. New stacks are in
@@ -83,13 +76,17 @@ static inline struct xfs_lane *xfs_take_lane(void)
 }
 
 /* The event goes to the mapping only here, and only while it is this process's: a handler that
- * forked between begin and commit must not make the child write to the parent's file. */
-static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event *event)
+ * forked after the lane was taken must not make the child write to the parent's file. */
+static inline void xfs_lane_append(struct xfs_lane *lane, const struct xft_event *event,
+                                   uint32_t stack)
 {
     xfs_lane_claim(lane);
     bool current = xfs_lane_current(lane);
     if (__builtin_expect(current, 1)) {
-        lane->rows[lane->next] = *event;
+        struct xft_event *row = &lane->rows[lane->next];
+        *row = *event;
+        if (stack)
+            row->stack = stack;
         lane->next++;
         __atomic_store_n(lane->committed, lane->next, __ATOMIC_RELEASE);
     }
@@ -129,12 +126,23 @@ static inline void xfs_row_close(struct xfs_lane *lane)
     lane->busy = false;
 }
 
+/* As xfs_event_write_now(), of an event without a stack that is to have this one. Whole words are
+ * copied that were written before: one that has just been written in part would be waited for. */
+static inline struct xfs_lane *xfs_event_write_with_stack(const struct xft_event *event,
+                                                          uint32_t stack)
+{
+    struct xfs_lane *lane = xfs_take_lane();
+    if (lane)
+        xfs_lane_append(lane, event, stack);
+    return lane;
+}
+
 /* As xfs_event_write(). The lane that has the event; NULL: none, which was counted. */
 static inline struct xfs_lane *xfs_event_write_now(const struct xft_event *event)
 {
     struct xfs_lane *lane = xfs_take_lane();
     if (lane)
-        xfs_lane_append(lane, event);
+        xfs_lane_append(lane, event, 0);
     return lane;
 }
 

@@ -185,7 +185,8 @@ bool xfs_file_create(struct xfs_file *file, const char *directory, bool must_mak
 {
     struct stat made;
     *file = (struct xfs_file){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .end = XFT_HEADER_BYTES};
-    for (int tries = 0; file->fd < 0; tries++) { /* somebody may remove it while it is empty */
+    for (int tries = 0; file->fd < 0;
+         tries++) { /* another process may remove it while it is empty */
         file->fd = create_in(file, directory, must_make, named, prefix, header);
         if (file->fd < 0 && (errno != ENOENT || tries == 3)) {
             remove_directory(file, directory);

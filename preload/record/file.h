@@ -31,7 +31,7 @@ struct xfs_file {
     uint64_t end;                   /* where the next segment goes; a multiple of 8 */
     struct xft_file_header *header; /* mapped, shared; its file_bytes follow `end` */
     struct xft_file_header made;    /* as it was when the file was created, and the damage since */
-    bool cut;                       /* truncated by somebody, and not mended yet */
+    bool cut;                       /* truncated by another process, and not mended yet */
     char path[PATH_MAX];
     bool made_directory;
     bool foreign; /* xfs_file_create() failed: the directory belongs to another user */
@@ -69,7 +69,7 @@ struct xft_slab *xfs_file_append_lanes(struct xfs_file *file, size_t slabs);
  * failure. */
 unsigned char *xfs_file_append_rooms(struct xfs_file *file, size_t rooms);
 
-/* True when somebody has truncated the file or emptied its first page, or when slabs show it
+/* True when another process has truncated the file or emptied its first page, or when slabs show it
  * (torn). */
 bool xfs_file_was_cut(struct xfs_file *file, bool torn);
 

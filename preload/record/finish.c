@@ -27,7 +27,7 @@ static bool is_in_place(const struct xfs_file *file)
     return false;
 }
 
-/* Losses from here on are counted in the new file. Threads that were between begin and commit when
+/* Losses from here on are counted in the new file. Threads that were writing an event when
  * the slabs were read have added events that it does not hold: these too. Of a file that was cut
  * nothing is touched any more: its old pages may be gone. */
 static void move_header(struct xfs_recorder *recorder, const struct xft_rewrite *rewrite)

@@ -1,6 +1,6 @@
 /*
- * The part of recording that every call passes, to be compiled into the hooks: between two calls
- * of a driver that fills the caches, what counts is how many lines of code and data are touched.
+ * The part of recording that every call runs, compiled into the hooks: the driver fills the caches
+ * between two calls, so the cost is the number of cache lines of code and data that are touched.
  *
  * What cannot be decided here is left to the slow paths in record.c.
  */

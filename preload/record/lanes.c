@@ -24,8 +24,8 @@
 #define RETRY_EVERY 1024          /* refused events, when the disk is full */
 #define GROW_AGAIN_NS 1000000000u /* after the file could not grow */
 #define CALLS_ROUNDS 1000         /* of xfs_pause(): a thread may never return from its call */
-#define SETTLE_ROUNDS 5000
-#define SETTLE_ROUND_NS 100000
+#define WRITERS_ROUNDS 5000
+#define WRITERS_ROUND_NS 100000
 
 static void *map_memory(size_t bytes)
 {
@@ -259,12 +259,12 @@ bool xfs_lanes_await_calls(struct xfs_recorder *recorder, int *rounds)
 }
 
 /* After the barrier each thread has either seen the end, or its claim is visible here. */
-void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own)
+void xfs_lanes_await_writers(struct xfs_lanes *lanes, const struct xfs_lane *own)
 {
     if (lanes->lane_count > 1)
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-    for (int i = 0; i < SETTLE_ROUNDS && is_any(lanes, own, is_writing); i++)
-        nanosleep(&(struct timespec){0, SETTLE_ROUND_NS}, NULL);
+    for (int i = 0; i < WRITERS_ROUNDS && is_any(lanes, own, is_writing); i++)
+        nanosleep(&(struct timespec){0, WRITERS_ROUND_NS}, NULL);
 }
 
 bool xfs_lanes_init(struct xfs_recorder *recorder)

@@ -43,7 +43,7 @@ struct xfs_lane {
     uint32_t next;          /* row to write */
     uint32_t room;          /* rows in the current slab; 0 = no slab */
     uint32_t until_timed;   /* calls, until one is timed whole (cost.h) */
-    bool busy;              /* between begin and commit */
+    bool busy;              /* its thread writes an event */
     bool writing;           /* this thread is about to change its slab (xfs_lane_claim) */
     bool in_stack;
     bool stacks;  /* are recorded */
@@ -51,9 +51,8 @@ struct xfs_lane {
     uint32_t id;
     struct xfs_slab *slab;
     pid_t tid;
-    uint32_t refused;       /* events in a row that found no room */
-    uint64_t next_seq;      /* of the slab's first row */
-    struct xft_event event; /* being filled, between begin and commit */
+    uint32_t refused;  /* events in a row that found no room */
+    uint64_t next_seq; /* of the slab's first row */
     uint64_t attached_from_ns,
         attached_until_ns; /* to be written with the next event; 0: nothing */
     uint32_t counted;      /* until_timed, while a call is timed only for what is unusual in it */
@@ -141,7 +140,7 @@ bool xfs_lanes_are_calling(struct xfs_lanes *lanes);
 
 /* Recording has ended for all threads: waits a bounded time for threads other than `own` that are
  * changing their slabs. */
-void xfs_lanes_settle(struct xfs_lanes *lanes, const struct xfs_lane *own);
+void xfs_lanes_await_writers(struct xfs_lanes *lanes, const struct xfs_lane *own);
 
 /* The background thread keeps ready what threads may need until the next time: several times what
  * they took since the last time, within the buffer size. False when a thread waits for a slab that

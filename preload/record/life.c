@@ -32,9 +32,9 @@ void xfs_record_stop(struct xfs_recorder *recorder)
 static void tell_count(uint64_t *field, atomic_ullong *count)
 {
     uint64_t counted = atomic_load(count);
-    uint64_t told = __atomic_load_n(field, __ATOMIC_SEQ_CST);
-    while (told < counted && !__atomic_compare_exchange_n(field, &told, counted, false,
-                                                          __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    uint64_t stated = __atomic_load_n(field, __ATOMIC_SEQ_CST);
+    while (stated < counted && !__atomic_compare_exchange_n(field, &stated, counted, false,
+                                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         ;
 }
 

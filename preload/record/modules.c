@@ -232,7 +232,6 @@ static void meet(struct walk *walk, const struct dl_phdr_info *info)
  * ends. */
 static int visit(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     struct walk *walk = out;
     if (walk->is_first) {
         walk->is_first = false;
@@ -415,15 +414,15 @@ static bool is_current(struct xfs_recorder *recorder, struct xfs_modules *module
     if (!walk_alone(recorder, modules))
         return false;
     if (quiet)
-        atomic_store_explicit(&modules->settled, number, memory_order_release);
+        atomic_store_explicit(&modules->walked_at, number, memory_order_release);
     return true;
 }
 
 XFS_COLD bool xfs_modules_place_slowly(struct xfs_recorder *recorder, struct xfs_modules *modules,
                                        uint64_t *addresses, uint32_t depth)
 {
-    uint64_t settled = atomic_load_explicit(&modules->settled, memory_order_acquire);
-    if (xfs_unloads_since(settled) && !is_current(recorder, modules, addresses, depth))
+    uint64_t walked_at = atomic_load_explicit(&modules->walked_at, memory_order_acquire);
+    if (xfs_unloads_since(walked_at) && !is_current(recorder, modules, addresses, depth))
         return false;
     for (uint32_t i = 0; i < depth; i++)
         addresses[i] = recorded(modules, addresses[i]);
@@ -444,10 +443,10 @@ bool xfs_modules_init(struct xfs_recorder *recorder, struct xfs_modules *modules
     modules->again = (_Atomic uint32_t *)(map + PIECE_BYTES + bytes);
     modules->find = (xfs_find_object *)xfs_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
     if (modules->find == NULL)
-        dlerror();                 /* not the program's message */
-    modules->settled = UINT64_MAX; /* unknown */
+        dlerror();                   /* not the program's message */
+    modules->walked_at = UINT64_MAX; /* unknown */
     bool quiet = xfs_unloads_quiet(&number);
     if (walk_all(recorder, modules) && quiet)
-        modules->settled = number;
+        modules->walked_at = number;
     return true;
 }

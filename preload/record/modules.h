@@ -44,7 +44,7 @@ struct xfs_modules {
     uint64_t walks;
     unsigned char *piece; /* where a segment is put together */
 
-    _Atomic uint64_t settled; /* unloads as of the last walk */
+    _Atomic uint64_t walked_at; /* unloads as of the last walk */
     /* Modules that are loaded and whose turn is not 0: index in known + 1; 0: free. */
     _Atomic uint32_t *again;
     _Atomic uint32_t again_most; /* none is used from here on */
@@ -67,8 +67,8 @@ bool xfs_modules_place_slowly(struct xfs_recorder *recorder, struct xfs_modules 
 static inline bool xfs_modules_place(struct xfs_recorder *recorder, struct xfs_modules *modules,
                                      uint64_t *addresses, uint32_t depth)
 {
-    uint64_t settled = atomic_load_explicit(&modules->settled, memory_order_relaxed);
-    bool plain = !xfs_unloads_since(settled) &&
+    uint64_t walked_at = atomic_load_explicit(&modules->walked_at, memory_order_relaxed);
+    bool plain = !xfs_unloads_since(walked_at) &&
                  atomic_load_explicit(&modules->again_most, memory_order_acquire) == 0;
     return __builtin_expect(plain, 1) ||
            xfs_modules_place_slowly(recorder, modules, addresses, depth);

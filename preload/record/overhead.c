@@ -10,7 +10,7 @@
 #define NONSENSE_NS UINT64_C(1000000000) /* longer than that: the clock was exchanged meanwhile */
 
 /* Long enough to be an event, and not across an exchange of the clock. */
-static bool is_told(uint64_t from_ns, uint64_t until_ns)
+static bool is_worth_an_event(uint64_t from_ns, uint64_t until_ns)
 {
     return until_ns >= from_ns + XFS_OVERHEAD_LEAST_NS && until_ns - from_ns < 10 * NONSENSE_NS;
 }
@@ -18,7 +18,7 @@ static bool is_told(uint64_t from_ns, uint64_t until_ns)
 /* Writes an OVERHEAD event. Also where the clock is coarse: there are few of these. */
 static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
 {
-    if (!is_told(from_ns, until_ns))
+    if (!is_worth_an_event(from_ns, until_ns))
         return;
     struct xft_event event = {.kind = XFT_EVENT_OVERHEAD,
                               .start_ns = from_ns,
@@ -36,7 +36,7 @@ void xfs_cost_took(unsigned why, uint64_t from_ns)
     int saved = errno;
     uint64_t until_ns = xfs_now_apart_ns();
     bool in_call = xfs_self && xfs_call_is_timed(xfs_self), calling = xfs_self && xfs_self->calling;
-    if (is_told(from_ns, until_ns) && xfs_aside_begins())
+    if (is_worth_an_event(from_ns, until_ns) && xfs_aside_begins())
         tell(why, 0, from_ns, until_ns);
     if (!calling && xfs_self)
         xfs_call_over(xfs_self);

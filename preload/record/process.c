@@ -89,7 +89,7 @@ static void write_host(struct xfs_recorder *recorder)
 void xfs_process_look(struct xfs_process *process)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    process->visible_told = visible != NULL;
+    process->visible_set = visible != NULL;
     if (visible)
         snprintf(process->visible, sizeof process->visible, "%s", visible);
     xfs_rank_find(&process->rank);
@@ -164,7 +164,7 @@ void xfs_process_note(struct xfs_recorder *recorder)
     write_rank(recorder, &recorder->process.rank);
     if (recorder->shares_descriptors)
         xfs_write_meta(recorder, "descriptors", "shared");
-    if (recorder->process.visible_told)
+    if (recorder->process.visible_set)
         xfs_write_meta(recorder, "env.CUDA_VISIBLE_DEVICES", recorder->process.visible);
 }
 

@@ -17,7 +17,7 @@ struct xfs_recorder;
 /* From the environment when recording began, which is when the driver reads it too. */
 struct xfs_process {
     struct xfs_rank rank;
-    bool visible_told; /* CUDA_VISIBLE_DEVICES was set */
+    bool visible_set; /* CUDA_VISIBLE_DEVICES was set */
     char visible[XFS_VISIBLE_BYTES];
 };
 

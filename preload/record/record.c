@@ -208,7 +208,6 @@ void (*xfs_before_the_end)(void);
 
 static void tell_last(void *unused)
 {
-    (void)unused;
     xfs_before_the_end();
 }
 

@@ -5,7 +5,7 @@
  * starts the recorder's background thread, which leaves the program's table of descriptors and
  * creates the run directory and the process's file, once; it alone opens files from then on. Each
  * thread gets a lane and writes events into its current slab (include/xferscope/trace.h); a full
- * slab is handed to the background thread, which writes it as compressed columns and gives it back.
+ * slab is passed to the background thread, which writes it as compressed columns and gives it back.
  * At exit all events are written, symbols are resolved and the file is rewritten without its slabs;
  * after SIGKILL the slabs are still in the file.
  *
@@ -16,7 +16,7 @@
  * fork: the child starts afresh with a file of its own, at its first CUDA call. vfork and exec:
  * nothing to do.
  *
- * Cost. xfs_event_begin + xfs_event_commit: no lock, no allocation, no system call, except once
+ * Cost. xfs_event_write: no lock, no allocation, no system call, except once
  * per slab (a free slab is taken) and once per thread (a lane).
  *
  * Errors never reach the program: what cannot be recorded is counted in the file header, and

@@ -191,8 +191,8 @@ bool xfs_thread_prepare(void);
 
 /* ---- finish.c ---------------------------------------------------------------------------- */
 
-/* If somebody has truncated the file: makes it a trace again, so that what is recorded from here on
- * can be read. */
+/* If another process has truncated the file: makes it a trace again, so that what is recorded from
+ * here on can be read. */
 void xfs_recorder_mend(struct xfs_recorder *recorder);
 
 /* The file in its final form. */

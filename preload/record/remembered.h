@@ -4,8 +4,8 @@
  * A program that calls from one place again and again has the same stack each time, and to walk it
  * takes several times as long as all the rest of a hook. So each thread remembers some of its
  * stacks, with the words that led the walk from frame to frame (struct xfs_reads): where these are
- * still the same, so is the stack, and its id is known. The same return address and stack pointer
- * alone would not do: a caller further up may be another one.
+ * unchanged, the stack is the same, and its id is known. The same return address and stack pointer
+ * are not enough: a caller further up may differ.
  *
  * What was remembered is forgotten when code may have been unloaded, or the thread's lane goes to
  * another thread. Not remembered: Python's frames, which change without their stack, and stacks
@@ -41,8 +41,8 @@ static inline void xfs_remembered_forget(struct xfs_remembered *remembered)
     remembered->owners++;
 }
 
-/* What is valid now has this stamp; 0: nothing is, nor will be. Those of two owners are not one
- * unload apart. */
+/* The stamp of entries that are valid now; 0: none is, nor will be. The stamps of two owners are
+ * never one unload apart. */
 static inline uint64_t xfs_remembered_stamp(const struct xfs_remembered *remembered)
 {
     uint64_t unloads = xfs_unloads();
@@ -70,7 +70,15 @@ static inline uint32_t xfs_remembered_find(struct xfs_remembered *remembered, ui
 }
 
 /* The walk that has just filled in the place's reads led to this stack. */
-void xfs_remember(struct xfs_remembered_stack *place, const struct xfs_registers *from, uint32_t id,
-                  uint64_t stamp);
+static inline void xfs_remember(struct xfs_remembered_stack *place,
+                                const struct xfs_registers *from, uint32_t id, uint64_t stamp)
+{
+    if (!place->reads.whole)
+        return;
+    place->sp = from->sp;
+    place->fp = from->fp;
+    place->id = id;
+    place->stamp = stamp;
+}
 
 #endif

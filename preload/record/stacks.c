@@ -100,7 +100,6 @@ static const struct xfs_python_host python_host = {
 
 static int find_own(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     struct xfs_stacks *stacks = out;
     uintptr_t here = (uintptr_t)find_own;
     for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -133,7 +133,7 @@ static void end(struct xfs_recorder *recorder)
     if (!atomic_compare_exchange_strong(&recorder->ending, &calls, XFS_ENDING_ASKED))
         return;
     xfs_record_stop(recorder);
-    xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
+    xfs_lanes_await_writers(&recorder->lanes, recorder->last_lane);
     resolve_symbols(recorder);
     if (atomic_compare_exchange_strong(&recorder->ending, &asked, XFS_ENDING_TAKEN)) {
         xfs_recorder_complete(recorder);
@@ -215,7 +215,7 @@ static void end_alone(struct xfs_recorder *recorder)
         ;
     atomic_store(&recorder->ending, XFS_ENDING_ASKED);
     xfs_record_stop(recorder);
-    xfs_lanes_settle(&recorder->lanes, recorder->last_lane);
+    xfs_lanes_await_writers(&recorder->lanes, recorder->last_lane);
     xfs_recorder_complete(recorder);
 }
 

@@ -43,10 +43,10 @@ static bool parse_numbers(uint32_t numbers[XFS_RECORD_COSTS], const char *text)
 
 bool xfs_allowance_costs(uint32_t costs[XFS_RECORD_COSTS], const char *text, bool simulated)
 {
-    uint32_t told[XFS_RECORD_COSTS];
-    bool good = *text == '\0' || parse_numbers(told, text);
+    uint32_t given[XFS_RECORD_COSTS];
+    bool good = *text == '\0' || parse_numbers(given, text);
     if (good && *text)
-        memcpy(costs, told, sizeof told);
+        memcpy(costs, given, sizeof given);
     else if (simulated)
         memset(costs, 0, sizeof measured);
     else

@@ -1,5 +1,5 @@
 /*
- * What recording costs the program while it runs, held against what it may cost
+ * What recording costs the program while it runs, compared with what it may cost
  * (XFERSCOPE_BUDGET, percent of the program's time), and which part is to give way.
  *
  * Cost. The hooks: calls of each kind times the median that some of them were timed at
@@ -59,12 +59,12 @@ struct xfs_allowance {
  * GPU 0. False: the text is something else, and these count. */
 bool xfs_allowance_costs(uint32_t costs[XFS_RECORD_COSTS], const char *text, bool simulated);
 
-/* There is something to hold against a bound: records cost something. */
+/* Records cost something, so there is a cost to compare with the bound. */
 bool xfs_allowance_matters(const struct xfs_allowance *allowance, unsigned percent);
 
-/* Before records are on: would those of these parts have fitted into the share of passed_ns, in
- * which there were so many calls of each part, and the hooks have cost hooks_ns? Of copies it is
- * not known which way they went: they count with the mean of both. */
+/* Before records are on: would the records of these parts have fitted into the share of passed_ns,
+ * in which the hooks cost hooks_ns and each part had `calls` calls? The direction of copies is not
+ * known: each counts with the mean of both directions. */
 bool xfs_allowance_fits(const struct xfs_allowance *allowance, unsigned percent, uint64_t passed_ns,
                         uint64_t hooks_ns, const uint64_t calls[XFS_PARTS], unsigned parts);
 

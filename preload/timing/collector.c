@@ -44,7 +44,7 @@ static struct {
     atomic_int order;
     atomic_bool queued;  /* a buffer came */
     atomic_bool on;      /* records were switched on */
-    atomic_bool settled; /* xfs_collector_settle() */
+    atomic_bool decided; /* xfs_collector_decide() */
     unsigned soon;       /* short rests that are left; of the thread */
     bool finish;         /* collect the rest and end */
     bool done;
@@ -77,7 +77,7 @@ static void on_queued(void)
  * records are to be switched on or off or arrive, rarely otherwise. */
 static int rest_ms(void)
 {
-    if (!atomic_load(&collector.settled) || collector.soon > 0 || xfs_give_way_is_due() ||
+    if (!atomic_load(&collector.decided) || collector.soon > 0 || xfs_give_way_is_due() ||
         xfs_trial_goes_on())
         return REST_WAITING_MS;
     return xfs_records_outstanding() > 0 ? REST_BUSY_MS : REST_IDLE_MS;
@@ -107,7 +107,7 @@ static void obey(enum xfs_order order)
     collector.carry_out(order);
     if (order == XFS_ORDER_RECORDS) {
         collector.soon = SOON_RESTS;
-        atomic_store(&collector.settled, true);
+        atomic_store(&collector.decided, true);
     }
     atomic_store(&collector.order, XFS_ORDER_NONE);
 }
@@ -128,7 +128,7 @@ static void *collect(void *unused)
             collector.cupti->ActivityFlushAll(0);
         if (atomic_load(&collector.on))
             xfs_records_drain(&collector.give_up);
-        if (atomic_load(&collector.settled))
+        if (atomic_load(&collector.decided))
             collector.carry_out(XFS_ORDER_LOOK);
         pthread_mutex_lock(&collector.lock);
     }
@@ -246,12 +246,12 @@ bool xfs_collector_cramped(void)
     return collector.cramped;
 }
 
-void xfs_collector_settle(void)
+void xfs_collector_decide(void)
 {
-    atomic_store(&collector.settled, true);
+    atomic_store(&collector.decided, true);
 }
 
-bool xfs_collector_settled(void)
+bool xfs_collector_is_decided(void)
 {
-    return atomic_load(&collector.settled);
+    return atomic_load(&collector.decided);
 }

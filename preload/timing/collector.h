@@ -39,8 +39,8 @@ bool xfs_collector_has_records(void);
 bool xfs_collector_cramped(void);
 
 /* Records are on, or will never be: no further request is needed. */
-void xfs_collector_settle(void);
-bool xfs_collector_settled(void);
+void xfs_collector_decide(void);
+bool xfs_collector_is_decided(void);
 
 /* Collects what CUPTI still holds and ends the thread; true also when there is none. False when it
  * hangs in CUPTI for XFS_TIMING_FINISH_MS: then it is not joined, and records nothing more. */

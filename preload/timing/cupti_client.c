@@ -31,13 +31,11 @@ static xcp_result disable(int kind)
 
 static void requested(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
 {
-    (void)info;
     client.requested(buffer, size, max_records);
 }
 
 static void completed(uint8_t *buffer, size_t size, size_t valid, void *info)
 {
-    (void)info;
     client.completed(NULL, 0, buffer, size, valid);
 }
 
@@ -113,7 +111,8 @@ static bool serves_several(const struct xcp_library *library)
 /* ---- kernel times from hardware ----------------------------------------------------------------
  */
 
-/* Every client of the process has them then, to its end: only where there is none yet. */
+/* They then hold for every client of the process until its end: only where there is no other client
+ * yet. */
 static bool may_ask_for_hardware(const struct xcp_library *library)
 {
     uint8_t state = XCP_CLIENTS_ONE;
@@ -124,7 +123,7 @@ static bool may_ask_for_hardware(const struct xcp_library *library)
            state == XCP_CLIENTS_UNDECIDED;
 }
 
-/* Before the subscription. What cannot have them goes on as ever. */
+/* Before the subscription. Where they are not available, nothing changes. */
 static void ask_for_hardware(const struct xcp_library *library)
 {
     uint8_t yes = 1;

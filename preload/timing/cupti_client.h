@@ -1,5 +1,5 @@
 /*
- * How a copy of CUPTI is spoken to.
+ * The two ways to subscribe to CUPTI.
  *
  * CUPTI has one client per process, or several: then all of them subscribe by cuptiSubscribe_v2,
  * all say that others are welcome, and make the calls that have a second version by it. The two

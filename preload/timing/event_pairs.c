@@ -396,7 +396,6 @@ void xfs_pairs_end(const struct xft_event *copy)
 
 static void collect_all(void *unused)
 {
-    (void)unused;
     pthread_mutex_lock(&lock);
     int mode = relax();
     for (unsigned i = 0; i < place_count; i++)

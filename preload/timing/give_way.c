@@ -76,7 +76,7 @@ static void say_number(const char *key, uint64_t number)
     xfs_meta_set(key, text);
 }
 
-/* One line for the report: from when on which times are missing, and why. */
+/* One line for the report: which times are missing, from which moment on, and why. */
 static void say_why(void)
 {
     char line[400];

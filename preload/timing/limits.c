@@ -1,6 +1,6 @@
 /*
  * A program that limits its own memory (setrlimit and prlimit are wrapped). CUPTI allocates while
- * the program copies, and throws where it gets nothing; the exception ends the program
+ * the program copies, and throws where an allocation fails; the exception ends the program
  * (docs/timing.md, "Little room"). So where little is left below a new limit of the address space
  * or of the data, device times end before it is set.
  *
@@ -40,8 +40,8 @@ static rlim_t size_now(int place)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Does such a limit of memory, which is no RLIM_INFINITY, leave the process less than that, as
- * large as it is now? Of the process of this number; 0: of this one. Opens a file for a moment. */
+/* Whether this limit of memory (not RLIM_INFINITY) leaves the process, at its present size, less
+ * than that. pid 0: this process. Opens a file for a moment. */
 static bool is_tight(int process, int resource, const struct rlimit *limit)
 {
     if (process != 0 && process != getpid())

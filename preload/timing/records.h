@@ -21,7 +21,7 @@
  */
 void xfs_records_setup(const struct xcp_library *library, bool own_clock);
 
-/* CUPTI's callbacks. CUPTI must have been told that buffers are zeroed. */
+/* CUPTI's callbacks. CUPTI's attribute for zeroed buffers must be set. */
 void xfs_records_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 void xfs_records_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                            size_t valid);

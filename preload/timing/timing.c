@@ -460,18 +460,18 @@ bool xfs_timing_start(const char *too_late)
 void xfs_timing_attach(void)
 {
     int saved = errno;
-    if (atomic_load(&owner) != (int)getpid() || xfs_collector_settled()) {
+    if (atomic_load(&owner) != (int)getpid() || xfs_collector_is_decided()) {
         errno = saved;
         return;
     }
     if (xfs_settings()->timing == ASKED_EVENT) {
         pthread_mutex_lock(&state_lock);
-        if (!xfs_collector_settled()) {
+        if (!xfs_collector_is_decided()) {
             bool sampled = xfs_settings()->budget > 0, on = xfs_pairs_start(sampled);
             say_timing(on ? "event" : "host", on ? "" : "the driver lacks CUDA's events");
             if (on && sampled)
                 xfs_meta_set("timing.sampled", "1");
-            xfs_collector_settle(); /* other threads need not wait from here on */
+            xfs_collector_decide(); /* other threads need not wait from here on */
         }
         pthread_mutex_unlock(&state_lock);
     } else {
@@ -522,7 +522,7 @@ static void leave(const char *before_records, const char *why, const char *lost)
     atomic_store(&managed, MANAGED_DONE);
     bool collected = xfs_collector_stop();
     let_go();
-    xfs_collector_settle();
+    xfs_collector_decide();
     if (!recorded) {
         say_timing("host", before_records);
         return;
@@ -582,7 +582,7 @@ void xfs_timing_finish(void)
     if (atomic_load(&owner) != (int)getpid())
         return;
     pthread_mutex_lock(&state_lock);
-    xfs_collector_settle();
+    xfs_collector_decide();
     xfs_pairs_finish(XFS_PAIRS_FINISH_MS);
     if (!xfs_collector_stop())
         xfs_meta_set("timing.why", "CUPTI did not hand over its last records in time");

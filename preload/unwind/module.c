@@ -71,7 +71,6 @@ struct search {
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *out)
 {
-    (void)size;
     const struct search *search = out;
     struct xfs_module module = {
         .start = UINTPTR_MAX,

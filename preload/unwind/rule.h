@@ -69,7 +69,7 @@ static inline enum xfs_base xfs_rule_base(uint64_t rule, unsigned at)
 /* The usual form: the CFA is a register plus an offset, the return address lies below it, and the
  * caller's rbp lies there too or is unchanged. */
 _Static_assert((XFS_OF_CFA & XFS_UNCHANGED) == 2 && !((XFS_OF_SP | XFS_OF_FP) & 2),
-               "told by one bit");
+               "one bit tells them apart");
 #define XFS_RULE_PLAIN_MASK                                                                        \
     (0xfull | 3ull << XFS_RULE_RA_BASE | 2ull << XFS_RULE_FP_BASE |                                \
      ((1ull << XFS_RULE_FP_AT) - (1ull << XFS_RULE_RA_AT)))

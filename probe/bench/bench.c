@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "probe/device/launch.h"
 #include "probe/measure/measure.h"
 #include "probe/measure/sizes.h"
@@ -19,16 +20,8 @@ const struct xfp_family *const xfp_families[] = {
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 64;
-        struct xfp_bench *items = realloc(list->items, room * sizeof(*items));
-
-        if (!items)
-            return;
-        list->items = items;
-        list->room = room;
-    }
-    list->items[list->count++] = *bench;
+    if (xfc_grow(&list->items, &list->room, list->count, sizeof(*list->items)))
+        list->items[list->count++] = *bench;
 }
 
 static bool concerns_device(const struct xfp_bench *bench, int device)
@@ -180,13 +173,10 @@ int xfp_sweep_copy(struct xfp_session *s, const struct xfp_copy *c, struct xfp_p
 static int append_path(struct xfp_session *s, const struct xfp_path *path)
 {
     struct xfp_profile *profile = s->profile;
-    struct xfp_path *paths =
-        realloc(profile->paths, (profile->path_count + 1) * sizeof(*profile->paths));
 
-    if (!paths)
+    if (!xfc_resize(&profile->paths, profile->path_count + 1, sizeof(*path)))
         return xfp_fail(&s->sys, "out of memory");
-    profile->paths = paths;
-    paths[profile->path_count++] = *path;
+    profile->paths[profile->path_count++] = *path;
     s->results++;
     return 0;
 }

@@ -44,7 +44,6 @@ static xcu_result take_device(struct xfp_session *s, const struct allocation *a,
 
 static xcu_result give_device(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
-    (void)a;
     return s->sys.cu->cuMemFree((xcu_deviceptr)held);
 }
 
@@ -101,7 +100,6 @@ static xcu_result take_combined(struct xfp_session *s, const struct allocation *
 
 static xcu_result give_host(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
-    (void)a;
     return s->sys.cu->cuMemFreeHost((void *)held);
 }
 
@@ -114,7 +112,6 @@ static xcu_result take_registered(struct xfp_session *s, const struct allocation
 
 static xcu_result give_registered(struct xfp_session *s, const struct allocation *a, uintptr_t held)
 {
-    (void)a;
     return s->sys.cu->cuMemHostUnregister((void *)held);
 }
 

@@ -64,6 +64,16 @@ static xcu_result queue_back(struct xfp_session *s, void *state, xcu_stream stre
     return s->sys.cu->cuMemPrefetchAsync(m->back.address, m->bytes, m->from, stream);
 }
 
+/* The device's time, and that of the call, which may move pages itself. */
+static int once_prefetch(struct xfp_session *s, void *timed, double *ns)
+{
+    struct xfp_timed *t = timed;
+    int bad = xfp_once_timed(s, t, ns);
+
+    ns[1] = t->call_ns;
+    return bad;
+}
+
 /* One host thread touches every page: host clock. */
 static int once_host_touch(struct xfp_session *s, void *state, double *ns)
 {
@@ -157,7 +167,17 @@ struct way {
     xfp_once *once;
     void *state;
     bool kernel;
+    bool call; /* the second figure is the call's host time */
 };
+
+static void add_point(struct xfp_path *path, uint64_t bytes, const struct xfp_stats stats[2])
+{
+    size_t before = path->point_count;
+
+    xfp_add_point(path, bytes, &stats[0]);
+    if (path->point_count > before && stats[1].n)
+        path->points[before].host_ns = stats[1].median;
+}
 
 static int sweep(struct xfp_session *s, struct migration *m, const struct way *way,
                  struct xfp_path *path, struct xfp_rows *rows)
@@ -169,17 +189,18 @@ static int sweep(struct xfp_session *s, struct migration *m, const struct way *w
         return xfp_fail(&s->sys, "too little free memory on GPU %d for managed memory",
                         m->device->ordinal);
     for (size_t i = 0; i < count && !xfp_interrupted(); i++) {
-        struct xfp_stats stats;
+        struct xfp_stats stats[2] = {0};
 
         xfp_progress(s, m->name, sizes[i]);
         m->bytes = sizes[i];
-        if (xfp_sample(s, way->once, way->state, xfp_share_ns(s, count - i), &stats, 1) ||
+        if (xfp_sample(s, way->once, way->state, xfp_share_ns(s, count - i), stats,
+                       way->call ? 2 : 1) ||
             verify(s, m, way->once, way->state, way->kernel))
             return -1;
         if (path)
-            xfp_add_point(path, m->bytes, &stats);
+            add_point(path, m->bytes, stats);
         else
-            xfp_add_row(rows, m->bytes, &stats);
+            xfp_add_row(rows, m->bytes, stats);
     }
     return 0;
 }
@@ -234,11 +255,11 @@ static int run_one_way(struct xfp_session *s, const struct xfp_bench *bench, str
                           .first = demand ? queue_touch : queue_prefetch,
                           .state = &m,
                           .gated = demand}; /* prefetching may wait for work queued before it */
-    struct way way = {xfp_once_timed, &t, demand && !to_host};
+    struct way way = {demand ? xfp_once_timed : once_prefetch, &t, demand && !to_host, !demand};
     int bad = set_up(s, &m, false);
 
     if (demand && to_host)
-        way = (struct way){once_host_touch, &m, false};
+        way = (struct way){.once = once_host_touch, .state = &m};
     path->points = calloc(XFP_COARSE_ROOM, sizeof(*path->points));
     path->device_timed = !(demand && to_host);
     if (!bad && !path->points)
@@ -264,12 +285,12 @@ static int run_both(struct xfp_session *s, const struct xfp_bench *bench, struct
                           .first = queue_prefetch,
                           .second = queue_back,
                           .state = &m};
-    struct way way = {xfp_once_timed, &t, false};
+    struct way way = {.once = xfp_once_timed, .state = &t};
     struct xfp_rows rows = {0};
     int bad = set_up(s, &m, true);
 
     if (demand)
-        way = (struct way){once_both_touch, &m, true};
+        way = (struct way){.once = once_both_touch, .state = &m, .kernel = true};
     if (!bad)
         bad = xfp_check(&s->sys, s->sys.cu->cuStreamCreate(&t.other, 1), "cuStreamCreate");
     if (!bad)

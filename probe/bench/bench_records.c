@@ -119,7 +119,7 @@ static int take_reply(struct xfp_session *s, const struct started *child, uint64
 
 enum { PAIRS = XFP_FEWEST_SAMPLES, PAIRS_S = 30 /* at most, all of them */ };
 
-/* One process; false: it did not tell. */
+/* One process; false: it gave no figures. */
 static bool tells(struct xfp_session *s, int gpu, bool with, struct xfp_records_reply *reply)
 {
     struct started child;
@@ -128,14 +128,14 @@ static bool tells(struct xfp_session *s, int gpu, bool with, struct xfp_records_
            !take_reply(s, &child, 0, reply) && reply->state == XFP_RECORDS_MEASURED;
 }
 
-/* Where one of them does not tell, or all take too long, their figures stay unknown. alone: what a
- * launch took in those without records. */
+/* Where one of them gives no figures, or all take too long, their figures stay unknown. alone: what
+ * a launch took in those without records. */
 static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_reply *reply,
                           struct xfp_stats *alone)
 {
     uint64_t until = xfp_wall_ns() + PAIRS_S * 1000000000ull;
     double added[XFP_RECORDS_COUNT][PAIRS], bare[PAIRS];
-    size_t told[XFP_RECORDS_COUNT] = {0};
+    size_t pairs[XFP_RECORDS_COUNT] = {0};
 
     for (size_t i = 0; i < PAIRS; i++) {
         static struct xfp_records_reply replies[2];
@@ -149,16 +149,16 @@ static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_rep
         bare[i] = replies[0].figures[XFP_RECORDS_LAUNCH].median;
         for (int f = 0; f < XFP_RECORDS_COUNT; f++)
             if (replies[0].figures[f].n && replies[1].figures[f].n)
-                added[f][told[f]++] = replies[1].figures[f].median - replies[0].figures[f].median;
+                added[f][pairs[f]++] = replies[1].figures[f].median - replies[0].figures[f].median;
     }
     for (int f = 0; f < XFP_RECORDS_COUNT; f++)
-        if (told[f] == PAIRS)
+        if (pairs[f] == PAIRS)
             reply->figures[f] = xfp_stats_of(added[f], PAIRS);
-    if (told[XFP_RECORDS_LAUNCH] == PAIRS)
+    if (pairs[XFP_RECORDS_LAUNCH] == PAIRS)
         *alone = xfp_stats_of(bare, PAIRS);
 }
 
-/* Who reads a figure of this machine should know. */
+/* A warning for readers of this machine's figures. */
 static void warn_of_speeds(struct xfp_session *s, const struct xfp_stats *alone)
 {
     const double much = 1.2;

@@ -27,7 +27,6 @@ static xcu_result sync_stream(struct xfp_session *s, const struct sync_go *go)
 
 static xcu_result sync_context(struct xfp_session *s, const struct sync_go *go)
 {
-    (void)go;
     return s->sys.cu->cuCtxSynchronize();
 }
 

@@ -38,7 +38,7 @@ static bool set_policy(int mode, int node)
  * touch; the driver allocates pinned memory by the caller's policy. */
 int xfp_bind(const struct xfp_system *sys, int node)
 {
-    if (sys->cu->simulated_bind_numa) { /* the simulated machine has its own nodes */
+    if (sys->cu && sys->cu->simulated_bind_numa) { /* the simulated machine has its own nodes */
         sys->cu->simulated_bind_numa(node);
         return 0;
     }
@@ -51,7 +51,7 @@ int xfp_bind(const struct xfp_system *sys, int node)
 
 void xfp_unbind(const struct xfp_system *sys)
 {
-    if (sys->cu->simulated_bind_numa) {
+    if (sys->cu && sys->cu->simulated_bind_numa) {
         sys->cu->simulated_bind_numa(-1);
         return;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "probe/measure/sample.h"
 #include "probe/measure/sizes.h"
 
@@ -28,13 +29,11 @@ static int add_scalar(struct xfp_session *s, const struct xfp_stats *stats, cons
                       va_list args)
 {
     struct xfp_profile *p = s->profile;
-    struct xfp_scalar *scalars, *new;
+    struct xfp_scalar *new;
 
-    scalars = realloc(p->scalars, (p->scalar_count + 1) * sizeof(*scalars));
-    if (!scalars)
+    if (!xfc_resize(&p->scalars, p->scalar_count + 1, sizeof(*new)))
         return xfp_fail(&s->sys, "out of memory");
-    p->scalars = scalars;
-    new = &scalars[p->scalar_count++];
+    new = &p->scalars[p->scalar_count++];
     *new = (struct xfp_scalar){name_of(format, args), strdup(UNIT), cost_of(stats)};
     s->results++;
     return new->name &&new->unit ? 0 : xfp_fail(&s->sys, "out of memory");
@@ -89,16 +88,14 @@ int xfp_add_table(struct xfp_session *s, const struct xfp_rows *rows, enum xfp_b
                   uint64_t bytes, const char *format, ...)
 {
     struct xfp_profile *p = s->profile;
-    struct xfp_table *tables, *new;
+    struct xfp_table *new;
     va_list args;
 
     if (!rows->count)
         return 0;
-    tables = realloc(p->tables, (p->table_count + 1) * sizeof(*tables));
-    if (!tables)
+    if (!xfc_resize(&p->tables, p->table_count + 1, sizeof(*new)))
         return xfp_fail(&s->sys, "out of memory");
-    p->tables = tables;
-    new = &tables[p->table_count++];
+    new = &p->tables[p->table_count++];
     va_start(args, format);
     *new = (struct xfp_table){.name = name_of(format, args),
                               .by = strdup(xfp_by_word(by)),

@@ -43,17 +43,20 @@ int xfp_elapsed(struct xfp_session *s, xcu_event from, xcu_event to, double *ns)
 /* Events: 0 start, 1 end of the first, 2 end of the second. */
 static xcu_result queue_timed(struct xfp_session *s, void *timed)
 {
-    const struct xfp_timed *t = timed;
+    struct xfp_timed *t = timed;
     const struct xfp_driver *cu = s->sys.cu;
     struct xfp_device *d = t->device;
+    uint64_t before;
     xcu_result result = t->lead ? t->lead(s, t->state, d->stream) : XCU_SUCCESS;
 
     if (!result)
         result = cu->cuEventRecord(d->events[0], d->stream);
     if (!result && t->second)
         result = cu->cuStreamWaitEvent(t->other, d->events[0], 0);
+    before = xfp_driver_now_ns(cu);
     if (!result)
         result = t->first(s, t->state, d->stream);
+    t->call_ns = (double)(xfp_driver_now_ns(cu) - before);
     if (!result && t->second)
         result = t->second(s, t->state, t->other);
     if (!result)

@@ -45,6 +45,7 @@ struct xfp_timed {
     xfp_queue *first, *second;
     void *state;
     bool gated;
+    double call_ns; /* out: host time of the first thing's call, of the last repetition */
 };
 
 /* An xfp_once (sample.h) whose state is a struct xfp_timed; one figure, ns. */

@@ -52,7 +52,7 @@ static char **own_environment(void)
     return list;
 }
 
-static bool start(char **argv, int told, pid_t *child)
+static bool start(char **argv, int pipe_ends, pid_t *child)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -64,7 +64,7 @@ static bool start(char **argv, int told, pid_t *child)
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, told, STARTED);
+    posix_spawn_file_actions_adddup2(&files, pipe_ends, STARTED);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -102,17 +102,17 @@ enum xfp_net_direct xfp_net_try_device(int ordinal)
     char *argv[] = {name, word, number, NULL};
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     time_t until = time(NULL) + TRY_S;
-    int status = 0, told[2];
+    int status = 0, pipe_ends[2];
     pid_t child;
     bool started;
     char byte;
 
     snprintf(number, sizeof(number), "%d", ordinal);
-    if (pipe2(told, O_CLOEXEC | O_NONBLOCK))
+    if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK))
         return XFP_NET_NOT_TRIED;
-    if (!start(argv, told[1], &child)) {
-        close(told[0]);
-        close(told[1]);
+    if (!start(argv, pipe_ends[1], &child)) {
+        close(pipe_ends[0]);
+        close(pipe_ends[1]);
         return XFP_NET_NOT_TRIED;
     }
     while (!waitpid(child, &status, WNOHANG)) {
@@ -120,9 +120,9 @@ enum xfp_net_direct xfp_net_try_device(int ordinal)
             kill(child, SIGKILL);
         nanosleep(&pause, NULL);
     }
-    started = read(told[0], &byte, 1) == 1;
-    close(told[0]);
-    close(told[1]);
+    started = read(pipe_ends[0], &byte, 1) == 1;
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
     return xfp_net_direct_of(status, started);
 }
 
@@ -174,5 +174,5 @@ int xfp_net_try_child(int argc, char **argv)
 
     if (argc == 3 && !xfp_session_open(&s, &options))
         status = try_device(&s, atoi(argv[2]));
-    _exit(status); /* without MPI's end: nobody is there to report to */
+    _exit(status); /* without MPI_Finalize(): there is no run to report to */
 }

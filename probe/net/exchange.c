@@ -5,6 +5,7 @@
 #include "probe/device/buffer.h"
 #include "probe/measure/budget.h"
 #include "probe/net/collect.h"
+#include "probe/net/nodes.h"
 
 enum { TAG_ORDER = 1, TAG_READY, TAG_ANSWER, TAG_DATA };
 
@@ -12,6 +13,14 @@ struct answer {
     int bad;
     char why[200];
 };
+
+struct xfp_net_link xfp_net_link_to(struct xfp_net_run *run, int peer)
+{
+    return (struct xfp_net_link){.run = run,
+                                 .peer = peer,
+                                 .sent = run->session.sys.pattern,
+                                 .received = run->session.sys.check};
+}
 
 static void send_bytes(struct xfp_net_link *l, const void *bytes, size_t count, int tag)
 {
@@ -39,17 +48,15 @@ static unsigned char *place_of(unsigned char *memory, size_t room, uint64_t byte
 
 static void send_one(struct xfp_net_link *l, uint64_t bytes)
 {
-    xfp_net_mpi(l->run,
-                MPI_Send(l->run->session.sys.pattern, (int)bytes, MPI_BYTE, l->peer, TAG_DATA,
-                         l->run->data),
+    xfp_net_mpi(l->run, MPI_Send(l->sent, (int)bytes, MPI_BYTE, l->peer, TAG_DATA, l->run->data),
                 "sending");
 }
 
 static void receive_one(struct xfp_net_link *l, uint64_t bytes)
 {
     xfp_net_mpi(l->run,
-                MPI_Recv(l->run->session.sys.check, (int)bytes, MPI_BYTE, l->peer, TAG_DATA,
-                         l->run->data, MPI_STATUS_IGNORE),
+                MPI_Recv(l->received, (int)bytes, MPI_BYTE, l->peer, TAG_DATA, l->run->data,
+                         MPI_STATUS_IGNORE),
                 "receiving");
 }
 
@@ -70,15 +77,15 @@ static double ping(struct xfp_net_link *l, const struct xfp_net_order *o, bool l
 /* A window: receives are posted before sends; the follower replies when it has all. */
 static void window(struct xfp_net_link *l, const struct xfp_net_order *o, bool sends, bool receives)
 {
-    struct xfp_system *sys = &l->run->session.sys;
+    size_t room = l->run->session.sys.most_bytes;
     int count = 0, result = MPI_SUCCESS;
 
     for (uint32_t i = 0; receives && i < o->window && !result; i++)
-        result = MPI_Irecv(place_of(sys->check, sys->most_bytes, o->bytes, i), (int)o->bytes,
-                           MPI_BYTE, l->peer, TAG_DATA, l->run->data, &l->requests[count++]);
+        result = MPI_Irecv(place_of(l->received, room, o->bytes, i), (int)o->bytes, MPI_BYTE,
+                           l->peer, TAG_DATA, l->run->data, &l->requests[count++]);
     for (uint32_t i = 0; sends && i < o->window && !result; i++)
-        result = MPI_Isend(place_of(sys->pattern, sys->most_bytes, o->bytes, i), (int)o->bytes,
-                           MPI_BYTE, l->peer, TAG_DATA, l->run->data, &l->requests[count++]);
+        result = MPI_Isend(place_of(l->sent, room, o->bytes, i), (int)o->bytes, MPI_BYTE, l->peer,
+                           TAG_DATA, l->run->data, &l->requests[count++]);
     if (!result)
         result = MPI_Waitall(count, l->requests, MPI_STATUSES_IGNORE);
     xfp_net_mpi(l->run, result, "exchanging a window of messages");
@@ -149,11 +156,13 @@ static int prepare(struct xfp_net_link *l, const struct xfp_net_order *o, bool l
         return xfp_net_stage_open(l->run, &l->stage, o->bytes);
     if (o->what == XFP_NET_CLOSE)
         xfp_net_stage_close(l->run, &l->stage);
+    if (o->what == XFP_NET_PLACE)
+        return xfp_net_place(l, leads ? o->leader_node : o->follower_node);
     if (!is_checked(o, leads))
         return 0;
     if (between_gpus(o))
         return xfp_buffer_clear(sys, &l->stage.memory, o->bytes);
-    memset(sys->check, 0, o->bytes);
+    memset(l->received, 0, o->bytes);
     return 0;
 }
 
@@ -166,12 +175,12 @@ static int compare(struct xfp_net_link *l, const struct xfp_net_order *o, bool l
         return 0;
     if (between_gpus(o))
         return xfp_buffer_verify(sys, &l->stage.memory, &l->stage.memory, o->bytes);
-    while (at < o->bytes && sys->check[at] == sys->pattern[at])
+    while (at < o->bytes && l->received[at] == l->sent[at])
         at++;
     if (at == o->bytes)
         return 0;
     return xfp_fail(sys, "wrong data in a message of %llu bytes: byte %zu is 0x%02x, not 0x%02x",
-                    (unsigned long long)o->bytes, at, sys->check[at], sys->pattern[at]);
+                    (unsigned long long)o->bytes, at, l->received[at], l->sent[at]);
 }
 
 int xfp_net_lead(struct xfp_net_link *l, const struct xfp_net_order *order, double *times)
@@ -184,7 +193,7 @@ int xfp_net_lead(struct xfp_net_link *l, const struct xfp_net_order *order, doub
     receive_bytes(l, &ready, sizeof(ready), TAG_READY);
     if (ready.bad)
         return bad ? -1 : xfp_fail(&l->run->session.sys, "%s", ready.why);
-    carry_out(l, order, true, times); /* of what the leader could not prepare there is nothing */
+    carry_out(l, order, true, times); /* what the leader could not prepare need not be released */
     receive_bytes(l, &answer, sizeof(answer), TAG_ANSWER);
     if (bad || compare(l, order, true))
         return -1;

@@ -1,4 +1,4 @@
-#include "probe/net/introduce.h"
+#include "probe/net/net.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +67,10 @@ static int open_session(struct xfp_net_run *run, struct xfp_net_hello *own)
     own->driver_version = m->driver_version;
     snprintf(own->hostname, sizeof(own->hostname), "%.127s", m->hostname);
     snprintf(own->machine_id, sizeof(own->machine_id), "%.23s", m->machine_id);
+    for (int i = 0; i < s->sys.numa_count && i < XFP_NET_MOST_NODES; i++)
+        own->nodes.all[own->nodes.count++] = s->sys.numa_nodes[i];
+    if (own->nodes.count < 2)
+        own->nodes = (struct xfp_net_nodes){.count = 1, .all = {-1}};
     if (!s->sys.device_count)
         snprintf(own->no_gpu, sizeof(own->no_gpu), "%.199s", s->sys.error);
     return 0;

@@ -12,8 +12,6 @@
 #include "probe/measure/sizes.h"
 #include "probe/net/collect.h"
 #include "probe/net/direct.h"
-#include "probe/net/introduce.h"
-#include "probe/net/nccl.h"
 #include "probe/net/ucx.h"
 #include "probe/net/watch.h"
 

@@ -14,6 +14,7 @@
 enum {
     MOST_REPEATS = 16,     /* windows of one order */
     SHORT_BYTES = 4 << 10, /* of messages of which 64 are never too many */
+    BOUND_STEP = 4,        /* by node: one size of so many */
 };
 #define ORDER_NS 2e6 /* of one order: many short messages, few long ones */
 
@@ -219,7 +220,7 @@ static struct xfp_net_path *own_path(const struct xfp_net_run *run, enum xfp_net
 
     for (size_t i = 0; network && i < network->path_count; i++)
         if (network->paths[i].shape == shape && network->paths[i].from == run->rank &&
-            network->paths[i].to == peer)
+            network->paths[i].to == peer && !network->paths[i].bound)
             return &network->paths[i];
     return NULL;
 }
@@ -238,15 +239,30 @@ static double gap_of(const struct xfp_net_run *run, int peer, const struct xfp_n
            (w->messages - 1);
 }
 
+/* By node the shortest one, and those that are a step apart up to the longest. */
+static size_t sizes_of(const struct xfp_net_link *link, uint64_t *sizes)
+{
+    const struct xfp_probe_options *options = link->run->session.options;
+    size_t count = xfp_sweep_sizes(options, sizes, XFP_NET_MOST_SIZES), kept = 0;
+    size_t step = options->quick ? BOUND_STEP / 2 : BOUND_STEP;
+
+    if (!link->bound)
+        return count;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || (count - 1 - i) % step == 0)
+            sizes[kept++] = sizes[i];
+    return kept;
+}
+
 int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
-                           enum xfp_net_part part)
+                           enum xfp_net_part part, double share)
 {
     struct xfp_net_run *run = link->run;
     struct xfp_net_port before[XFP_NET_MOST_INTERFACES], after[XFP_NET_MOST_INTERFACES];
     size_t ports = xfp_net_read_ports(before);
     uint64_t sizes[XFP_NET_MOST_SIZES];
     struct sweep so_far = {0};
-    size_t count = xfp_sweep_sizes(run->session.options, sizes, XFP_NET_MOST_SIZES), i;
+    size_t count = sizes_of(link, sizes), i;
     struct xfp_point points[XFP_NET_MOST_SIZES];
     struct xfp_net_windows windows[XFP_NET_MOST_SIZES] = {0};
     char name[XFP_NAME_TEXT], interface[XFP_NET_NAME_BYTES];
@@ -255,12 +271,15 @@ int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
                                 .from = run->rank,
                                 .to = link->peer,
                                 .loaded = run->loaded,
+                                .bound = link->bound,
+                                .from_node = link->bound ? link->nodes.own : -1,
+                                .to_node = link->bound ? link->nodes.peers : -1,
                                 .points = points,
                                 .windows = windows};
     int bad = 0;
 
-    xfp_net_name(run, xfp_net_shape_word(shape), link->peer, name);
-    xfp_net_begin_part(run, part);
+    xfp_net_name(link, xfp_net_shape_word(shape), name);
+    xfp_net_begin_part(run, part, share);
     for (i = 0; i < count && !bad; i++) {
         bad = measure_size(link, &path, sizes[i], count - i, &so_far);
         if (!bad)

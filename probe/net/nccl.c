@@ -1,4 +1,4 @@
-#include "probe/net/nccl.h"
+#include "probe/net/net.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -22,6 +22,14 @@
 #include "probe/session.h"
 #include "xferscope/profile_network.h"
 
+#define XFP_NET_MOST_NODES 64
+
+/* NUMA nodes that a rank can be bound to. */
+struct xfp_net_nodes {
+    int count; /* 1, all[0] = -1: there is but one */
+    int all[XFP_NET_MOST_NODES];
+};
+
 /* What each rank tells all others of itself. */
 struct xfp_net_hello {
     char mpi[96], ucx[32], hostname[128], machine_id[24], gpu_name[96], gpu_uuid[64];
@@ -29,6 +37,7 @@ struct xfp_net_hello {
     int gpu, driver_version, simulated;
     int direct; /* enum xfp_net_direct */
     int host;   /* number of the first rank on the same host */
+    struct xfp_net_nodes nodes;
     int port_count;
     struct xfp_net_port ports[XFP_NET_MOST_INTERFACES];
 };
@@ -73,7 +82,20 @@ void xfp_net_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Seconds that a pair may take. */
 double xfp_net_pair_s(const struct xfp_net_run *run);
 
+/* The ranks get to know each other: all of one version, which machine and GPU each has, what MPI
+ * each runs, whether that takes device memory. Opens the session, chooses the GPU, fills hellos and
+ * the profile's list of ranks. 0, or the exit status, the same for all, after rank 0's line. */
+int xfp_net_introduce(struct xfp_net_run *run);
+
 /* Measures one pair; called by both of its ranks. */
 void xfp_net_measure_pair(struct xfp_net_run *run, const struct xfp_net_pair *pair);
+
+/* NCCL over the GPUs of all ranks, where each rank can load it and has a GPU of its own:
+ * all-reduce, all-gather, reduce-scatter, and sending to the next rank while receiving from the one
+ * before, as nccl-tests measure them. Loaded at run time: libnccl.so.2, or what XFERSCOPE_NCCL
+ * names (with a simulated GPU only that). Called by all ranks, after everything else; adds to rank
+ * 0's profile. What cannot be measured is a warning there. 0, or -1 when rank 0 found wrong data.
+ */
+int xfp_net_measure_nccl(struct xfp_net_run *run);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "probe/net/collect.h"
+#include "probe/net/nodes.h"
 #include "probe/net/parts.h"
 
 static bool have_gpus(const struct xfp_net_link *link)
@@ -48,13 +49,15 @@ static void judge(struct xfp_net_run *run, int peer, int bad)
 static void lead(struct xfp_net_link *link, bool first)
 {
     struct xfp_net_run *run = link->run;
-    int bad = xfp_net_sweep_messages(link, XFP_NET_PING, XFP_NET_PINGS) ||
-              xfp_net_sweep_messages(link, XFP_NET_STREAM, XFP_NET_STREAMS);
+    int bad = xfp_net_sweep_messages(link, XFP_NET_PING, XFP_NET_PINGS, 1) ||
+              xfp_net_sweep_messages(link, XFP_NET_STREAM, XFP_NET_STREAMS, 1);
 
     xfp_net_fit(run, link->peer);
     if (!bad && first) /* the same from either end */
-        bad = xfp_net_sweep_messages(link, XFP_NET_BOTH, XFP_NET_BOTHS);
+        bad = xfp_net_sweep_messages(link, XFP_NET_BOTH, XFP_NET_BOTHS, 1);
     judge(run, link->peer, bad);
+    if (!bad)
+        judge(run, link->peer, xfp_net_sweep_nodes(link));
     judge(run, link->peer, lead_gpus(link));
     xfp_net_end_orders(link);
     xfp_net_end_lead(run);
@@ -63,7 +66,7 @@ static void lead(struct xfp_net_link *link, bool first)
 void xfp_net_measure_pair(struct xfp_net_run *run, const struct xfp_net_pair *pair)
 {
     bool first = run->rank == pair->a;
-    struct xfp_net_link link = {.run = run, .peer = first ? pair->b : pair->a};
+    struct xfp_net_link link = xfp_net_link_to(run, first ? pair->b : pair->a);
 
     if (first)
         lead(&link, true);

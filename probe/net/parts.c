@@ -4,15 +4,14 @@
 #include <stdio.h>
 
 #include "probe/measure/budget.h"
+#include "probe/net/nodes.h"
 
 /* Seconds for a leader's parts, by default and with --quick. */
 static const struct {
     double usual, quick;
 } seconds[] = {
-    [XFP_NET_PINGS] = {2, 0.4},
-    [XFP_NET_STREAMS] = {4, 0.8},
-    [XFP_NET_BOTHS] = {3, 0.6},
-    [XFP_NET_STAGED_COPIES] = {11, 2.7},
+    [XFP_NET_PINGS] = {2, 0.4}, [XFP_NET_STREAMS] = {4, 0.8},        [XFP_NET_BOTHS] = {3, 0.6},
+    [XFP_NET_NODES] = {8, 1.6}, [XFP_NET_STAGED_COPIES] = {11, 2.7},
 };
 
 static double seconds_of(const struct xfp_net_run *run, enum xfp_net_part part)
@@ -23,7 +22,9 @@ static double seconds_of(const struct xfp_net_run *run, enum xfp_net_part part)
 /* Both ranks lead, and one of them measures both directions at once. */
 static double usual_s(const struct xfp_net_run *run)
 {
-    return 2 * (seconds_of(run, XFP_NET_PINGS) + seconds_of(run, XFP_NET_STREAMS) +
+    double nodes = xfp_net_has_nodes(run) ? seconds_of(run, XFP_NET_NODES) : 0;
+
+    return 2 * (seconds_of(run, XFP_NET_PINGS) + seconds_of(run, XFP_NET_STREAMS) + nodes +
                 seconds_of(run, XFP_NET_STAGED_COPIES)) +
            seconds_of(run, XFP_NET_BOTHS);
 }
@@ -35,9 +36,9 @@ double xfp_net_pair_s(const struct xfp_net_run *run)
     return limit > 0 ? limit : usual_s(run);
 }
 
-void xfp_net_begin_part(struct xfp_net_run *run, enum xfp_net_part part)
+void xfp_net_begin_part(struct xfp_net_run *run, enum xfp_net_part part, double share)
 {
-    double s = seconds_of(run, part) * xfp_net_pair_s(run) / usual_s(run);
+    double s = share * seconds_of(run, part) * xfp_net_pair_s(run) / usual_s(run);
 
     run->session.bench_deadline_ns = xfp_wall_ns() + (uint64_t)(s * 1e9);
 }
@@ -62,9 +63,13 @@ void xfp_net_warn_of_end(struct xfp_net_run *run, const char *name, uint64_t byt
              name, (unsigned long long)bytes);
 }
 
-void xfp_net_name(const struct xfp_net_run *run, const char *what, int peer,
-                  char name[XFP_NAME_TEXT])
+void xfp_net_name(const struct xfp_net_link *link, const char *what, char name[XFP_NAME_TEXT])
 {
-    snprintf(name, XFP_NAME_TEXT, "%s/%s/rank%d-rank%d", run->loaded ? "net-loaded" : "net", what,
-             run->rank, peer);
+    const struct xfp_net_run *run = link->run;
+    char nodes[32] = "";
+
+    if (link->bound)
+        snprintf(nodes, sizeof(nodes), "/node%d-node%d", link->nodes.own, link->nodes.peers);
+    snprintf(name, XFP_NAME_TEXT, "%s/%s/rank%d-rank%d%s", run->loaded ? "net-loaded" : "net", what,
+             run->rank, link->peer, nodes);
 }

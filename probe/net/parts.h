@@ -17,10 +17,16 @@ enum {
 /* What a size may take in any case: a busy machine may have used up the part's time. */
 #define XFP_NET_ALWAYS_NS 3e8
 
-enum xfp_net_part { XFP_NET_PINGS, XFP_NET_STREAMS, XFP_NET_BOTHS, XFP_NET_STAGED_COPIES };
+enum xfp_net_part {
+    XFP_NET_PINGS,
+    XFP_NET_STREAMS,
+    XFP_NET_BOTHS,
+    XFP_NET_NODES,
+    XFP_NET_STAGED_COPIES
+};
 
-/* The part's time counts from now on. */
-void xfp_net_begin_part(struct xfp_net_run *run, enum xfp_net_part part);
+/* That share of the part's time counts from now on. */
+void xfp_net_begin_part(struct xfp_net_run *run, enum xfp_net_part part, double share);
 
 /* What is left of it, in ns. */
 double xfp_net_left_ns(const struct xfp_net_run *run);
@@ -32,14 +38,14 @@ bool xfp_net_too_long(const struct xfp_net_run *run, double ns);
 /* A part that ends before its largest size says so. */
 void xfp_net_warn_of_end(struct xfp_net_run *run, const char *name, uint64_t bytes);
 
-/* "net/stream/rank0-rank1". */
-void xfp_net_name(const struct xfp_net_run *run, const char *what, int peer,
-                  char name[XFP_NAME_TEXT]);
+/* "net/stream/rank0-rank1", of a link whose ranks are bound "net/stream/rank0-rank1/node0-node1".
+ */
+void xfp_net_name(const struct xfp_net_link *link, const char *what, char name[XFP_NAME_TEXT]);
 
 /* The leader's parts. Each adds to the session's profile after every size. 0, or -1 with the
  * session's error. */
 int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
-                           enum xfp_net_part part);
+                           enum xfp_net_part part, double share);
 int xfp_net_sweep_staged(struct xfp_net_link *link, const uint64_t *sizes, size_t count);
 
 /* L+o, g and G of a message, when both shapes that they come from are there. */

@@ -171,8 +171,8 @@ int xfp_net_sweep_staged(struct xfp_net_link *link, const uint64_t *sizes, size_
 
     if (!grid)
         xfp_net_give_up(run, "out of memory");
-    xfp_net_name(run, "staged", link->peer, name);
-    xfp_net_begin_part(run, XFP_NET_STAGED_COPIES);
+    xfp_net_name(link, "staged", name);
+    xfp_net_begin_part(run, XFP_NET_STAGED_COPIES, 1);
     for (size_t i = 0; i < count && !bad; i++) {
         struct xfp_net_staged_point *p = &points[staged.point_count];
         double left = xfp_net_left_ns(run);

@@ -2,7 +2,7 @@
  * What UCX says of the protocols that it chose, where the MPI at hand uses UCX: with
  * UCX_PROTO_INFO=y it writes a table for each kind of message as it meets the first of them. They
  * go to a file in memory, and into the profile. UCX before 1.16 writes none unless
- * UCX_PROTO_ENABLE=y makes it use the protocols that it tells of; that would change what is
+ * UCX_PROTO_ENABLE=y makes it use the protocols that the tables describe; that would change what is
  * measured, and is left to the user.
  */
 #ifndef XFP_NET_UCX_H
@@ -17,8 +17,8 @@ void xfp_net_ucx_version(char *text, size_t bytes);
 void xfp_net_ucx_listen(void);
 
 /*
- * All ranks, once, after the measurement: what they heard is in the profile of rank 0. What else
- * UCX wrote to the file goes to stderr, as without us.
+ * All ranks, once, after the measurement: the tables of all ranks go into the profile of rank 0.
+ * What else UCX wrote to the file goes to stderr, as without us.
  */
 void xfp_net_ucx_collect(struct xfp_net_run *run);
 

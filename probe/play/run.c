@@ -1,7 +1,7 @@
 /*
  * Plays a list once: its threads begin together, and what they leave allocated is freed afterwards.
  */
-#include "probe/play/run.h"
+#include "probe/play/stage.h"
 
 #include <pthread.h>
 #include <sched.h>

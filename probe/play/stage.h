@@ -80,4 +80,9 @@ enum xfp_play_way xfp_way_of(int from, int to);
  * with the system's error. */
 int xfp_stage_calibrate(struct xfp_made_stage *made);
 
+/* Plays a list once: implements xfp_play_run() (probe/play.h). In run.c. 0, or -1 with played->why.
+ */
+int xfp_stage_play(struct xfp_made_stage *made, const struct xfp_play_list *list,
+                   struct xfp_played *played);
+
 #endif

@@ -5,6 +5,8 @@
 #ifndef XFP_NAMED_LIST_H
 #define XFP_NAMED_LIST_H
 
+#include "common/grow.h"
+
 /*
  * Defines int add(owner *, item *): takes over what the item points to; one of the same name is
  * replaced; 0, or -1 (out of memory: the item is freed). And static void free_all_##kind(owner *),
@@ -13,21 +15,17 @@
 #define XFP_NAMED_LIST(add, owner, item_type, kind, list, count)                                   \
     int add(owner *in, item_type *item)                                                            \
     {                                                                                              \
-        item_type *items;                                                                          \
-                                                                                                   \
         for (size_t i = 0; i < in->count; i++)                                                     \
             if (!strcmp(in->list[i].name, item->name)) {                                           \
                 free_##kind(&in->list[i]);                                                         \
                 in->list[i] = *item;                                                               \
                 return 0;                                                                          \
             }                                                                                      \
-        items = realloc(in->list, (in->count + 1) * sizeof(*items));                               \
-        if (!items) {                                                                              \
+        if (!xfc_resize(&in->list, in->count + 1, sizeof(*item))) {                                \
             free_##kind(item);                                                                     \
             return -1;                                                                             \
         }                                                                                          \
-        in->list = items;                                                                          \
-        items[in->count++] = *item;                                                                \
+        in->list[in->count++] = *item;                                                             \
         return 0;                                                                                  \
     }                                                                                              \
                                                                                                    \

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
+
 /* Readers limit the number of values in a file (json_text.h): this many points leave room for the
  * rest.
  */
@@ -55,19 +57,15 @@ static size_t place_in(const struct xfp_profile *profile, const struct xfp_path 
 static struct xfp_path *add_path(struct xfp_profile *profile, const struct xfp_path *like)
 {
     size_t at = place_in(profile, like), count = profile->path_count;
-    struct xfp_path *paths, *path;
+    struct xfp_path *path;
     char *name;
 
-    if (count >= XFP_MAX_PATHS)
+    if (count >= XFP_MAX_PATHS || !xfc_resize(&profile->paths, count + 1, sizeof(*path)))
         return NULL;
-    paths = realloc(profile->paths, (count + 1) * sizeof(*paths));
-    if (!paths)
-        return NULL;
-    profile->paths = paths;
     name = strdup(like->name);
     if (!name)
         return NULL;
-    path = &paths[at];
+    path = &profile->paths[at];
     memmove(path + 1, path, (count - at) * sizeof(*path));
     *path = *like;
     path->name = name;
@@ -99,12 +97,10 @@ int xfp_keep_point(struct xfp_profile *profile, const struct xfp_path *like,
         path->points[at].chosen = chosen;
         return 0;
     }
-    if (path->point_count >= XFP_MAX_POINTS || all_points(profile) >= MOST_POINTS)
+    if (path->point_count >= XFP_MAX_POINTS || all_points(profile) >= MOST_POINTS ||
+        !xfc_resize(&path->points, path->point_count + 1, sizeof(*points)))
         return -1;
-    points = realloc(path->points, (path->point_count + 1) * sizeof(*points));
-    if (!points)
-        return -1;
-    path->points = points;
+    points = path->points;
     memmove(points + at + 1, points + at, (path->point_count - at) * sizeof(*points));
     points[at] = *point;
     points[at].chosen = true;

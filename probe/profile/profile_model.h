@@ -1,6 +1,7 @@
 /*
  * The transfer model of van Werkhoven et al., section V, over a profile's points: struct xfp_fit
- * and xfp_fit_points() of the profile's own header, and what only profiles and their makers need.
+ * and xfp_fit_points() of the profile's own header, and what only profiles and the code that makes
+ * them need.
  */
 #ifndef XFP_PROFILE_MODEL_H
 #define XFP_PROFILE_MODEL_H

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "probe/profile/named_list.h"
 
 #define WORD_ROW(symbol, number, word)                                                             \
@@ -119,13 +120,10 @@ int xfp_net_add_protocol(struct xfp_network *network, struct xfp_net_protocol *i
 {
     bool bad = !item->messages || !item->protocol || !item->transport;
     bool known = !bad && has_protocol(network, item);
-    struct xfp_net_protocol *larger = NULL;
 
-    if (!bad && !known)
-        larger = realloc(network->protocols, (network->protocol_count + 1) * sizeof(*larger));
-    if (larger) {
-        network->protocols = larger;
-        larger[network->protocol_count++] = *item;
+    if (!bad && !known &&
+        xfc_resize(&network->protocols, network->protocol_count + 1, sizeof(*item))) {
+        network->protocols[network->protocol_count++] = *item;
         return 0;
     }
     free_protocol(item);
@@ -169,7 +167,7 @@ const struct xfp_net_path *xfp_net_find(const struct xfp_profile *profile, enum 
     for (size_t i = 0; network && i < network->path_count; i++) {
         const struct xfp_net_path *p = &network->paths[i];
 
-        if (p->shape == shape && p->from == from && p->to == to && !p->loaded)
+        if (p->shape == shape && p->from == from && p->to == to && !p->loaded && !p->bound)
             return p;
     }
     return NULL;

@@ -168,6 +168,8 @@ static void take_windows(struct xfp_reader *r, const json_t *object, void *item)
     }
 }
 
+enum { MOST_NODE = 4095 };
+
 static void take_path(struct xfp_reader *r, const json_t *object, void *item)
 {
     struct xfp_net_path *path = item;
@@ -179,6 +181,9 @@ static void take_path(struct xfp_reader *r, const json_t *object, void *item)
     path->from = read_rank(r, object, "from");
     path->to = read_rank(r, object, "to");
     path->loaded = xfp_read_bool(r, object, "loaded", false);
+    path->bound = json_object_get(object, "from_node") || json_object_get(object, "to_node");
+    path->from_node = (int)xfp_read_integer(r, object, "from_node", -1, MOST_NODE, -1);
+    path->to_node = (int)xfp_read_integer(r, object, "to_node", -1, MOST_NODE, -1);
     path->interface = xfp_read_text(r, object, "interface");
     xfp_read_fit(r, object, &path->fit);
     path->points = read_list(r, object, "points", XFP_MAX_POINTS, sizeof(*path->points),

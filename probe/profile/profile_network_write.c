@@ -86,7 +86,7 @@ static json_t *pack_fit(const struct xfp_fit *fit)
 
 static json_t *pack_path(const struct xfp_net_path *path)
 {
-    json_t *points = json_array();
+    json_t *points = json_array(), *object;
 
     for (size_t i = 0; i < path->point_count; i++) {
         json_t *point = pack_point(&path->points[i]);
@@ -95,10 +95,15 @@ static json_t *pack_path(const struct xfp_net_path *path)
             point = with_windows(point, &path->windows[i]);
         points = append(points, point);
     }
-    return json_pack("{ss ss si si sb ss so so}", "name", path->name, "shape",
-                     xfp_net_shape_word(path->shape), "from", path->from, "to", path->to, "loaded",
-                     path->loaded, "interface", text(path->interface), "fit", pack_fit(&path->fit),
-                     "points", points);
+    object =
+        json_pack("{ss ss si si sb ss so}", "name", path->name, "shape",
+                  xfp_net_shape_word(path->shape), "from", path->from, "to", path->to, "loaded",
+                  path->loaded, "interface", text(path->interface), "fit", pack_fit(&path->fit));
+    if (path->bound) {
+        object = set(object, "from_node", json_integer(path->from_node));
+        object = set(object, "to_node", json_integer(path->to_node));
+    }
+    return set(object, "points", points);
 }
 
 static json_t *pack_staged_point(const struct xfp_net_staged_point *p)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "probe/profile/profile_json.h"
 #include "common/text.h"
 #include "probe/progress.h"
@@ -35,15 +36,8 @@ static struct series *add_series(struct all *all, const char *name, bool sized, 
 {
     struct series *s;
 
-    if (all->count == all->room) {
-        size_t room = all->room ? 2 * all->room : 256;
-        struct series *items = realloc(all->items, room * sizeof(*items));
-
-        if (!items)
-            return NULL;
-        all->items = items;
-        all->room = room;
-    }
+    if (!xfc_grow(&all->items, &all->room, all->count, sizeof(*s)))
+        return NULL;
     s = &all->items[all->count];
     *s = (struct series){.name = name, .sized = sized};
     s->figures = calloc(figures ? figures : 1, sizeof(*s->figures));

@@ -17,10 +17,10 @@ struct xfp_comparison {
 
 /*
  * A figure differs beyond noise when the 95 % confidence intervals of its medians, the later one's
- * widened by tolerance (0.05 = 5 %), do not meet: what one run's samples tell, and what runs are
- * allowed to differ by. Looks at every path, group, cost, way of a staged copy ("NAME 4B") and copy
- * of an overlap ("NAME both") that both have under one name; filter is an extended regular
- * expression on these names, or NULL.
+ * widened by tolerance (0.05 = 5 %), do not meet: the first is the uncertainty within one run, the
+ * second what runs may differ by. Looks at every path, group, cost, way of a staged copy ("NAME
+ * 4B") and copy of an overlap ("NAME both") that both have under one name; filter is an extended
+ * regular expression on these names, or NULL.
  *
  * Prints a table of what differs and what only one of them has. 0; -1 with one line in error.
  */

@@ -292,7 +292,7 @@ static const struct xfp_net_path *find(const struct xfp_network *n, enum xfp_net
         const struct xfp_net_path *p = &n->paths[i];
 
         if (p->shape == shape && p->from == from && p->to == to && p->loaded == loaded &&
-            p->point_count)
+            !p->bound && p->point_count)
             return p;
     }
     return NULL;
@@ -323,6 +323,63 @@ static void print_slow_way(const struct xfp_net_path *a, const struct xfp_net_pa
         xfc_print(out, "; slower than the way back: %.3g GB/s", gbps_of(back));
 }
 
+/* ---- by NUMA node ---------------------------------------------------------------------------- */
+
+static void print_node(int node, FILE *out)
+{
+    if (node >= 0)
+        xfc_print(out, "node %d", node);
+    else
+        fputs("the only node", out);
+}
+
+static void print_bound(const struct xfp_network *n, const struct xfp_net_path *s, FILE *out)
+{
+    fputs("from ", out);
+    print_node(s->from_node, out);
+    fputs(" to ", out);
+    print_node(s->to_node, out);
+    xfc_print(out, " %.3g GB/s", gbps_of(xfp_net_best(s)));
+    for (size_t i = 0; i < n->path_count; i++) {
+        const struct xfp_net_path *p = &n->paths[i];
+
+        if (p->shape == XFP_NET_PING && p->bound && p->from == s->from && p->to == s->to &&
+            p->loaded == s->loaded && p->from_node == s->from_node && p->to_node == s->to_node &&
+            p->point_count)
+            xfc_print(out, " (%.1f us)", p->points[0].median_ns / 1e3);
+    }
+}
+
+/* Of the pairs of nodes that a path's ranks were bound to the fastest and the slowest. */
+static void print_nodes(const struct xfp_network *n, const struct xfp_net_path *of, FILE *out)
+{
+    const struct xfp_net_path *best = NULL, *worst = NULL;
+
+    for (size_t i = 0; i < n->path_count; i++) {
+        const struct xfp_net_path *p = &n->paths[i];
+
+        if (p->shape != of->shape || p->from != of->from || p->to != of->to ||
+            p->loaded != of->loaded || !p->bound || !p->point_count)
+            continue;
+        if (!best || gbps_of(xfp_net_best(p)) > gbps_of(xfp_net_best(best)))
+            best = p;
+        if (!worst || gbps_of(xfp_net_best(p)) < gbps_of(xfp_net_best(worst)))
+            worst = p;
+    }
+    if (!best)
+        return;
+    fputs("  by NUMA node: ", out);
+    if (is_faster(xfp_net_best(best), xfp_net_best(worst))) {
+        print_bound(n, best, out);
+        fputs(", the slowest ", out);
+        print_bound(n, worst, out);
+    } else {
+        fputs("no difference that is beyond noise, ", out);
+        print_bound(n, best, out);
+    }
+    fputc('\n', out);
+}
+
 static void print_stream(const struct xfp_network *n, const struct xfp_net_path *s, FILE *out)
 {
     const struct xfp_net_path *ping = find(n, XFP_NET_PING, s->from, s->to, s->loaded);
@@ -349,6 +406,7 @@ static void print_stream(const struct xfp_network *n, const struct xfp_net_path 
     if (back)
         print_slow_way(s, back, out);
     fputc('\n', out);
+    print_nodes(n, s, out);
 }
 
 static void print_direct(const struct xfp_net_staged *s, const struct xfp_net_staged_point *p,
@@ -428,7 +486,7 @@ void xfp_print_network_words(const struct xfp_profile *profile, FILE *out)
         return;
     fputc('\n', out);
     for (size_t i = 0; i < n->path_count; i++)
-        if (n->paths[i].shape == XFP_NET_STREAM && n->paths[i].point_count)
+        if (n->paths[i].shape == XFP_NET_STREAM && !n->paths[i].bound && n->paths[i].point_count)
             print_stream(n, &n->paths[i], out);
     print_protocol_words(n, out);
     for (size_t i = 0; i < n->staged_count; i++)

@@ -1,4 +1,4 @@
-/* Observers that are told in a thread of their own hear the same as those that are told at once
+/* Observers in a thread of their own see the same events as those that the walk calls at once
  * (analyzer/pass/aside.h). */
 #include <pthread.h>
 #include <sched.h>
@@ -77,7 +77,7 @@ static struct xfa_observer observer_of(struct log *log)
     };
 }
 
-/* What is handed over is gone when the call returns. */
+/* The event that is passed is gone when the call returns. */
 static void walk(struct xfa_aside *aside, const struct xfa_audience *audience)
 {
     for (uint64_t i = 0; i < EVENTS; i++) {
@@ -114,20 +114,20 @@ static size_t same_as_at_once(void)
 {
     struct log at_once = {0}, aside = {0};
     const struct xfa_observer one = observer_of(&at_once), other = observer_of(&aside);
-    struct xfa_aside *told = xfa_aside_new(1);
+    struct xfa_aside *thread = xfa_aside_new(1);
     struct xfa_audience audience;
     xfa_audience_init(&audience, 1);
     for (size_t p = 0; p < PROCESSES; p++) {
         hear_all(&audience, &one);
-        hear_all(xfa_aside_audience(told), &other);
+        hear_all(xfa_aside_audience(thread), &other);
         walk(NULL, &audience);
-        walk(told, NULL);
-        xfa_aside_catch_up(told);
+        walk(thread, NULL);
+        xfa_aside_catch_up(thread);
         assert_int_equal(at_once.count, (p + 1) * EVENTS);
         assert_int_equal(aside.count, at_once.count);
     }
     assert_memory_equal(aside.heard, at_once.heard, aside.count * sizeof *aside.heard);
-    xfa_aside_free(told);
+    xfa_aside_free(thread);
     xfa_audience_free(&audience);
     free(at_once.heard);
     free(aside.heard);

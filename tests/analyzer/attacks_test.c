@@ -19,6 +19,8 @@
 #include "analyzer/base/table.h"
 #include "analyzer/read/merge.h"
 #include "analyzer/read/seen.h"
+#include "tests/analyzer/lossy.h"
+#include "tests/analyzer/one_by_one.h"
 #include "tests/analyzer/attacks.h"
 #include "tests/analyzer/gather.h"
 #include "tests/analyzer/memory.h"
@@ -68,7 +70,7 @@ static void lost(const char *attack, bool limited)
     assert_true(build_attack(&b, attack, SIZE));
     struct xfa_trace *trace = open_built(&b);
     rows_of(trace);
-    assert_true(xfa_trace_lossy(trace));
+    assert_true(is_lossy(trace));
     assert_int_equal(trace->loss.limited_segments > 0, limited);
     assert_int_equal(trace->loss.bad_entries > 0, !limited);
     xfa_trace_close(trace);
@@ -152,7 +154,7 @@ static void test_the_most_regular_run(void **state)
     build_close(&b, XFT_STATE_CLOSED, 1);
     struct xfa_trace *trace = open_built(&b);
     assert_int_equal(rows_of(trace), COUNT);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     assert_int_equal(trace->names.texts.count, 2000);
     const struct xfa_segment *names = &trace->segments[1], *chunk = &trace->segments[2];
     print_message("2730 events in %" PRIu64 " bytes, names 1:%" PRIu64 "\n", chunk->stored,
@@ -177,7 +179,7 @@ static void test_writers_keep_to_it(void **state)
     build_segment(&b, XFT_SEG_STACKS, zeros, RAW / 16);
     build_close(&b, XFT_STATE_CLOSED, 1);
     struct xfa_trace *trace = open_built(&b);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     assert_int_equal(trace->segment_count, 3);
     assert_int_equal(trace->segments[1].flags, 0);
     assert_int_equal(trace->segments[2].flags, XFT_SEG_ZSTD);
@@ -228,7 +230,8 @@ static void test_more_lanes_than_are_open(void **state)
         build_close(&b, XFT_STATE_CLOSED, 1);
         struct xfa_trace *trace = open_built(&b);
         struct xfa_merge *merge = xfa_merge_new(trace);
-        for (; xfa_merge_next(merge, &event); last = event.event->start_ns, count++)
+        struct one_by_one events = {.merge = merge};
+        for (; one_next(&events, &event); last = event.event->start_ns, count++)
             late += event.event->start_ns < last;
         xfa_merge_free(merge);
         assert_int_equal(count, 2 * (XFA_MERGE_OPEN + (uint64_t)extra));
@@ -282,7 +285,7 @@ static void test_holes_of_files(void **state)
         assert_string_equal(xfa_trace_meta(trace, "exe"), "x");
         assert_int_equal(rows_of(trace), 0);
         bool ill = how == SPARSE_PLAIN || how == SPARSE_ROOM;
-        assert_int_equal(xfa_trace_lossy(trace), ill);
+        assert_int_equal(is_lossy(trace), ill);
         xfa_trace_close(trace);
     }
     setrlimit(RLIMIT_CPU, &before);
@@ -302,10 +305,10 @@ static void test_file_that_shrinks(void **state)
     struct xfa_trace *trace = xfa_trace_open(path, error, sizeof error);
     assert_non_null(trace);
     uint64_t whole = rows_of(trace);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     assert_int_equal(ftruncate(fd, XFT_HEADER_BYTES), 0);
     assert_true(rows_of(trace) < whole);
-    assert_true(xfa_trace_lossy(trace));
+    assert_true(is_lossy(trace));
     xfa_trace_close(trace);
     build_free(&b);
     close(fd);

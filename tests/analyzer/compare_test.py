@@ -256,7 +256,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(status, 4)
 
     def test_losses_and_the_limit(self):
-        """What is slower is told by the status, whatever was lost."""
+        """The exit status says that it is slower, whatever was lost."""
         self.make("lossy", "lossy.trace", "times")
         self.assertEqual(self.analyze("--compare", "lossy.trace", "lossy.trace")[0], 3)
         status, _, _ = self.analyze("--compare", "before0.trace", "nowhere.xft", "--to", "slow0.trace", "--fail-on", "5")

@@ -1,4 +1,5 @@
 /* Completing a trace that asks for much more than it holds, has very much, or shrinks meanwhile. */
+#include "tests/analyzer/lossy.h"
 #include "tests/analyzer/completed.h"
 
 #include <signal.h>
@@ -31,7 +32,7 @@ static void test_bombs_stay_small(void **state)
     build_free(&b);
     free(packed);
     long before = peak_kib();
-    assert_int_equal(xfs_finish_file(path, true, error, sizeof error), 0);
+    assert_int_equal(finish_file(path, true, error, sizeof error), 0);
     assert_true(peak_kib() - before < MOST_KIB);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
@@ -51,7 +52,7 @@ static void test_holes_of_files(void **state)
         getrusage(RUSAGE_SELF, &used);
         rlim_t most = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 60;
         assert_int_equal(setrlimit(RLIMIT_CPU, &(struct rlimit){most, RLIM_INFINITY}), 0);
-        assert_int_equal(xfs_finish_file(path, true, error, sizeof error), 0);
+        assert_int_equal(finish_file(path, true, error, sizeof error), 0);
         struct found found = read_file();
         assert_true(found.closed);
         assert_int_equal(found.events, 0);
@@ -124,7 +125,7 @@ static void check_lists(size_t stacks, size_t symbols)
     assert_int_equal(trace->names.symbol_count, symbols);
     for (size_t i = 0; i < trace->segment_count; i++)
         assert_true(trace->segments[i].raw <= XFT_SEGMENT_MOST);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
 }
 
@@ -165,7 +166,7 @@ static void test_file_that_shrinks(void **state)
     build_save(&b, path);
     sigaction(SIGBUS, NULL, &before);
     cut_now = true;
-    assert_int_equal(xfs_finish_file(path, true, error, sizeof error), -1);
+    assert_int_equal(finish_file(path, true, error, sizeof error), -1);
     cut_now = false;
     sigaction(SIGBUS, NULL, &after);
     assert_true(before.sa_handler == after.sa_handler);

@@ -114,7 +114,7 @@ static void test_cut_in_slab(void **state)
     assert_true(found.loss.truncated);
 }
 
-/* At a segment's end, where nothing but the told length shows it; down to the header alone. */
+/* At a segment's end, where only the stated length shows it; down to the header alone. */
 static void test_cut_between_segments(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void test_cut_between_segments(void **state)
     }
 }
 
-/* What a killed process was writing is behind the told length, and no loss. */
+/* What a killed process was writing is behind the stated length, and no loss. */
 static void test_torn_end(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_order_of_slabs(void **state)
 }
 
 /* A segment with the numbers of a slab's rows, and columns that no reader takes; or with more bytes
- * told than it has. */
+ * stated than it has. */
 static void build_unreadable(struct trace_builder *b, bool columns)
 {
     static unsigned char raw[1 << 20];

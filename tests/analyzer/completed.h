@@ -22,8 +22,9 @@
 #include "analyzer/read/index.h"
 #include "analyzer/read/read.h"
 #include "preload/format/rewrite.h"
+#include "tests/analyzer/lossy.h"
 #include "tests/analyzer/scenario.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 
 static char place[] = "/tmp/xferscope-complete-XXXXXX";
 static char path[64];
@@ -67,7 +68,7 @@ static inline struct found read_file(void)
     xfa_trace_events(trace, add_batch, &found);
     find_names(&found, trace);
     found.loss = trace->loss;
-    found.lossy = xfa_trace_lossy(trace);
+    found.lossy = is_lossy(trace);
     found.closed = trace->header.state == XFT_STATE_CLOSED;
     xfa_trace_close(trace);
     return found;
@@ -76,7 +77,7 @@ static inline struct found read_file(void)
 static inline void complete(void)
 {
     char error[256] = "";
-    if (xfs_finish_file(path, true, error, sizeof error) != 0)
+    if (finish_file(path, true, error, sizeof error) != 0)
         fail_msg("%s", error);
 }
 
@@ -128,7 +129,7 @@ static inline void assert_indexed(void)
     for (size_t i = 0; i < index->count; i++) {
         const struct xfa_chunk *chunk = &index->chunks[i];
         uint64_t first_ns = UINT64_MAX, last_ns = 0;
-        assert_true(chunk->told && chunk->rows <= XFT_SLAB_EVENTS);
+        assert_true(chunk->indexed && chunk->rows <= XFT_SLAB_EVENTS);
         assert_int_equal(xfa_index_read(index, chunk, rows), chunk->rows);
         for (uint32_t row = 0; row < chunk->rows; row++) {
             first_ns = rows[row].start_ns < first_ns ? rows[row].start_ns : first_ns;

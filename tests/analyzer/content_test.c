@@ -12,7 +12,7 @@
 
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
-#include "tests/analyzer/told.h"
+#include "tests/analyzer/observed.h"
 
 #define KIB64 65536
 
@@ -26,19 +26,20 @@ struct play {
     const char *mode; /* META content; NULL: the trace does not say */
 };
 
-static void told_start(struct told *told, struct xfa_contents *contents, const char *mode)
+static void observed_start(struct observed *observed, struct xfa_contents *contents,
+                           const char *mode)
 {
-    build_start(&told->b, 1);
+    build_start(&observed->b, 1);
     if (mode)
-        build_meta(&told->b, "content", mode);
+        build_meta(&observed->b, "content", mode);
     *contents = (struct xfa_contents){0};
-    told_open(told, xfa_contents_observer(contents));
+    observed_open(observed, xfa_contents_observer(contents));
 }
 
-static void told_stop(struct told *told, struct xfa_contents *contents)
+static void observed_stop(struct observed *observed, struct xfa_contents *contents)
 {
     xfa_contents_free(contents);
-    told_free(told);
+    observed_free(observed);
 }
 
 static void hash_of(struct play *play, size_t i, uint64_t hash, uint64_t width)
@@ -85,7 +86,7 @@ static size_t fetch(struct play *play, uint64_t src, uint64_t hash, enum xfa_sam
 
 /* Calls of one time come as a walk gives them: the hash before the transfer, behind it, or behind
  * all of that time. */
-static void tell_play(struct told *told, const struct play *play, unsigned order)
+static void observe_play(struct observed *observed, const struct play *play, unsigned order)
 {
     size_t next = 0;
     for (size_t i = 0; i < play->count; i = next) {
@@ -93,18 +94,19 @@ static void tell_play(struct told *told, const struct play *play, unsigned order
              next++) {
             const struct xft_event *call = &play->calls[next], *hash = &play->hashes[next];
             if (hash->kind && order == 0)
-                tell(told, hash, 0);
+                observe(observed, hash, 0);
             if (call->kind == XFT_EVENT_FREE)
-                tell(told, call, 0);
+                observe(observed, call, 0);
             else
-                tell_transfer(told, call, 0, (uint32_t)next,
-                              next % 2 ? XFA_TIMED_DEVICE : XFA_TIMED_HOST, 100.0 + (double)next);
+                observe_transfer(observed, call, 0, (uint32_t)next,
+                                 next % 2 ? XFA_TIMED_DEVICE : XFA_TIMED_HOST,
+                                 100.0 + (double)next);
             if (hash->kind && order == 1)
-                tell(told, hash, 0);
+                observe(observed, hash, 0);
         }
         for (size_t k = i; order == 2 && k < next; k++)
             if (play->hashes[k].kind)
-                tell(told, &play->hashes[k], 0);
+                observe(observed, &play->hashes[k], 0);
     }
 }
 
@@ -137,15 +139,15 @@ static size_t judge(const struct play *play)
 {
     size_t found = 0;
     for (unsigned order = 0; order < 3; order++) {
-        struct told told;
+        struct observed observed;
         struct xfa_contents contents;
-        told_start(&told, &contents, play->mode);
-        tell_play(&told, play, order);
-        tell_end(&told);
+        observed_start(&observed, &contents, play->mode);
+        observe_play(&observed, play, order);
+        observe_end(&observed);
         found = 0;
         for (size_t i = 0; i < play->count; i++)
             found += check_call(&contents, play, i);
-        told_stop(&told, &contents);
+        observed_stop(&observed, &contents);
     }
     return found;
 }
@@ -253,14 +255,14 @@ static void test_not_announced(void **state)
     size_t first = send(&play, 0xd0000, 11, NONE, 0);
     send(&play, 0xd0000, 11, AGAIN, first);
     assert_int_equal(judge(&play), 1);
-    struct told told;
+    struct observed observed;
     struct xfa_contents contents;
-    told_start(&told, &contents, "off");
-    tell_play(&told, &play, 0);
-    tell_end(&told);
+    observed_start(&observed, &contents, "off");
+    observe_play(&observed, &play, 0);
+    observe_end(&observed);
     assert_non_null(xfa_contents_row(&contents, 2));
     assert_false(contents.whole || contents.on_samples || contents.skipped_unknown);
-    told_stop(&told, &contents);
+    observed_stop(&observed, &contents);
 }
 
 static size_t memory_used(void)
@@ -275,9 +277,9 @@ static void test_nothing_kept(void **state)
     (void)state;
     static const char *const modes[] = {NULL, "off", "whole"};
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
-        struct told told;
+        struct observed observed;
         struct xfa_contents contents;
-        told_start(&told, &contents, modes[m]);
+        observed_start(&observed, &contents, modes[m]);
         size_t before = memory_used();
         for (uint64_t i = 0; i < 100000; i++) {
             struct xft_event call = {.kind = XFT_EVENT_TRANSFER,
@@ -285,13 +287,13 @@ static void test_nothing_kept(void **state)
                                      .bytes = 4096,
                                      .dst = 0xd0000 + 4096 * i,
                                      .direction = XFT_DIR_H2D};
-            tell_transfer(&told, &call, 0, 0, XFA_TIMED_HOST, 1);
+            observe_transfer(&observed, &call, 0, 0, XFA_TIMED_HOST, 1);
         }
         assert_true(memory_used() < before + 4096);
-        tell_end(&told);
+        observe_end(&observed);
         assert_int_equal(contents.row_count, 0);
         assert_int_equal(contents.skipped_unknown, modes[m] && strcmp(modes[m], "off") != 0);
-        told_stop(&told, &contents);
+        observed_stop(&observed, &contents);
     }
 }
 
@@ -301,9 +303,9 @@ static void test_hostile(void **state)
     (void)state;
     enum { ALL = 3000000 };
     for (unsigned at_once = 0; at_once < 2; at_once++) {
-        struct told told;
+        struct observed observed;
         struct xfa_contents contents;
-        told_start(&told, &contents, "whole");
+        observed_start(&observed, &contents, "whole");
         struct xft_event call = {.kind = XFT_EVENT_TRANSFER,
                                  .start_ns = 5,
                                  .bytes = UINT64_MAX,
@@ -315,15 +317,15 @@ static void test_hostile(void **state)
                                         .bytes = UINT64_MAX - i,
                                         .dst = UINT64_MAX - 5,
                                         .aux = 1};
-            tell(&told, &content, 0);
+            observe(&observed, &content, 0);
             if (i < 10 || i > ALL - 10)
-                tell_transfer(&told, &call, 0, 0, XFA_TIMED_HOST, 1);
+                observe_transfer(&observed, &call, 0, 0, XFA_TIMED_HOST, 1);
         }
-        tell_end(&told);
+        observe_end(&observed);
         assert_int_equal(contents.hashes, ALL);
         assert_int_equal(contents.not_compared, ALL - XFA_MAX_CONTENTS);
         assert_int_equal(contents.row_count, 0);
-        told_stop(&told, &contents);
+        observed_stop(&observed, &contents);
     }
 }
 
@@ -331,9 +333,9 @@ static void test_hostile(void **state)
 static void test_limit(void **state)
 {
     (void)state;
-    struct told told;
+    struct observed observed;
     struct xfa_contents contents;
-    told_start(&told, &contents, "whole");
+    observed_start(&observed, &contents, "whole");
     for (uint64_t i = 0; i < XFA_MAX_CONTENTS + 2; i++) {
         bool same = i < 2 || i >= XFA_MAX_CONTENTS - 1;
         struct xft_event call = {.kind = XFT_EVENT_TRANSFER,
@@ -345,17 +347,17 @@ static void test_limit(void **state)
         content.kind = XFT_EVENT_CONTENT;
         content.aux = same ? 7 : 100 + i;
         content.width = 4096;
-        tell_transfer(&told, &call, 0, same, XFA_TIMED_HOST, 1);
-        tell(&told, &content, 0);
+        observe_transfer(&observed, &call, 0, same, XFA_TIMED_HOST, 1);
+        observe(&observed, &content, 0);
     }
-    tell_end(&told);
+    observe_end(&observed);
     assert_null(xfa_contents_row(&contents, 0));
     const struct xfa_same_row *row = xfa_contents_row(&contents, 1);
     assert_int_equal(row->same[XFA_SAME_REPEATED].moved.sum.transfers,
                      2); /* the last one compared too */
     assert_int_equal(row->same[XFA_SAME_DUPLICATE].moved.sum.transfers, 0);
     assert_int_equal(contents.not_compared, 2);
-    told_stop(&told, &contents);
+    observed_stop(&observed, &contents);
 }
 
 /* Ranges of memory that are written in any way: the same as a plain array of owners. */

@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
+#include "tests/analyzer/lossy.h"
 #include "tests/analyzer/gather.h"
 #include "tests/analyzer/memory.h"
 #include "tests/analyzer/scenario.h"
@@ -27,7 +28,7 @@ static size_t count_events(const unsigned char *bytes, size_t size, bool *opened
         return 0;
     }
     xfa_trace_events(trace, gather, &all);
-    *lossy = xfa_trace_lossy(trace);
+    *lossy = is_lossy(trace);
     xfa_trace_close(trace);
     size_t count = all.count;
     forget(&all);

@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
+#include "tests/analyzer/lossy.h"
 #include "tests/analyzer/gather.h"
 #include "tests/analyzer/scenario.h"
 
@@ -79,7 +80,7 @@ static void test_encodings(void **state)
         assert_int_equal(all.events[i].bytes, bytes[i]);
         assert_int_equal(all.events[i].status, -1);
     }
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
     forget(&all);
     build_free(&b);
@@ -118,7 +119,7 @@ static void test_newer_encodings(void **state)
         assert_int_equal(all.events[i].src, src[i]);
         assert_int_equal(all.events[i].aux, 2 + i);
     }
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
     forget(&all);
     build_free(&b);
@@ -165,7 +166,7 @@ static void check_followers(bool twice)
         assert_int_equal(e->aux, i % 2 ? 50 : 51);
         assert_int_equal(e->start_ns, 0);
     }
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
     forget(&all);
     build_free(&b);
@@ -188,7 +189,7 @@ static void expect_bad(const struct hand *hand, size_t events, uint64_t bad_entr
     assert_int_equal(all.count, events);
     assert_int_equal(trace->loss.bad_entries, bad_entries);
     assert_int_equal(trace->loss.bad_rows, bad_rows);
-    assert_true(xfa_trace_lossy(trace));
+    assert_true(is_lossy(trace));
     xfa_trace_events(trace, gather, &all); /* a second pass does not count twice */
     assert_int_equal(trace->loss.bad_entries, bad_entries);
     assert_int_equal(trace->loss.bad_rows, bad_rows);
@@ -300,7 +301,7 @@ static void test_newer_column(void **state)
     xfa_trace_events(trace, gather, &all);
     assert_int_equal(all.count, 2);
     assert_int_equal(all.events[1].bytes, 42);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
     forget(&all);
     build_free(&b);
@@ -328,7 +329,7 @@ static void expect_meta(const unsigned char *packed, size_t stored, size_t raw, 
     struct xfa_trace *trace = open_built(&b);
     const char *value = xfa_trace_meta(trace, "exe");
     assert_int_equal(value && strcmp(value, "first") == 0, good);
-    assert_int_equal(xfa_trace_lossy(trace), !good);
+    assert_int_equal(is_lossy(trace), !good);
     xfa_trace_close(trace);
     build_free(&b);
 }

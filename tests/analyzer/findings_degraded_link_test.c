@@ -180,14 +180,14 @@ static void test_slower_than_measured(void **state)
     assert_non_null(f);
     assert_int_equal(f->remedy.kind, XFA_REMEDY_CHECK_LINK);
     assert_int_equal(f->transfers, COPIES);
-    assert_true(fabs(f->saving.likely / (COPIES * COPY_NS) - 1) < 0.03); /* told in steps of 2 % */
+    assert_true(fabs(f->saving.likely / (COPIES * COPY_NS) - 1) < 0.03); /* shown in steps of 2 % */
     assert_true(f->saving.low <= 0);
     assert_non_null(f->assumed);
     analyzed_free(&a);
 }
 
 /* Too few, too small; some are as fast as ever; pageable; not by enough; beside another GPU. */
-static void test_not_surely_slower(void **state)
+static void test_not_clearly_slower(void **state)
 {
     static const struct copies all[] = {
         {XFT_MEM_PINNED, COPIES - 1, 2 * COPY_NS, 16 * MIB, 0, 0},
@@ -214,7 +214,7 @@ int main(void)
         cmocka_unit_test(test_slower_than_its_equal),
         cmocka_unit_test(test_no_equal),
         cmocka_unit_test(test_slower_than_measured),
-        cmocka_unit_test(test_not_surely_slower),
+        cmocka_unit_test(test_not_clearly_slower),
     };
     return cmocka_run_group_tests_name("findings: degraded links", tests, NULL, NULL);
 }

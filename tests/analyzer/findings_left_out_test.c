@@ -31,7 +31,7 @@ enum { GIVEN_A = 1, GIVEN_B, GIVEN_NONE, GIVEN_BEHIND, GIVEN_A_AND_B };
  *
  *     uA1 uAzero  sends content 1 (or zeros, ...) from the host's memory A to the device's buffer
  * A, of 1 MiB at the begin of an allocation of 4; uAfresh: another content each time UA the same,
- * not waited for and not hashed dA1 DA      fetches likewise rA wA xA    launches a kernel that is
+ * not waited for and not hashed dA1 DA      fetches the same rA wA xA    launches a kernel that is
  * given A to read, to write, or not known what for bA          one that is given A to read and B to
  * write tA          one that is given a table of pointers, which is A w-          one that is given
  * what lies behind buffer A in its allocation; w<: before buffer Z r.          one that is given
@@ -277,7 +277,7 @@ static const struct xfa_finding *only_finding(const struct analyzed *a, const ch
         if (!of_this_test(finding->id))
             continue;
         if (found)
-            fail_msg("%s: %s besides %s", round, xfa_finding_word(finding->id),
+            fail_msg("%s: %s in addition to %s", round, xfa_finding_word(finding->id),
                      xfa_finding_word(found->id));
         found = finding;
     }

@@ -23,9 +23,9 @@ enum { SITE = 10, STEPS = 20, MEMORY = 0x7000000, BYTES_MIB = 8, STALLED = 10000
 
 /* Each step the host touches all of the memory, then a kernel does. */
 struct steps {
-    uint64_t kernel_ns; /* besides waiting for pages */
+    uint64_t kernel_ns; /* without waiting for pages */
     enum xft_migration_cause cause;
-    uint64_t busy_ns; /* of the host, likewise */
+    uint64_t busy_ns; /* of the host, without waiting for pages */
 };
 
 static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,

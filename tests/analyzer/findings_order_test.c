@@ -18,16 +18,16 @@ enum { NS = 100000, CALL_NS = 1000, BYTES = 200000, SITE_UP = 20, SITE_DOWN, PAR
 #define DEVICE 0x700000000000u
 #define HOST 0x7f0000000000u
 
-struct told {
+struct world {
     struct play play;
     struct trace_builder b;
     uint64_t idle_at; /* the device: of one stream */
     unsigned arguments;
 };
 
-static void start(struct told *t)
+static void start(struct world *t)
 {
-    *t = (struct told){.idle_at = 0};
+    *t = (struct world){.idle_at = 0};
     play_start(&t->play, &t->b, 50);
     play_site(&t->play, SITE_UP, "bring", 30);
     play_site(&t->play, SITE_DOWN, "fetch", 40);
@@ -51,7 +51,7 @@ static void start(struct told *t)
 }
 
 /* In the stream: when what it was given before is done. */
-static void run_on_device(struct told *t, struct xft_event *call, enum xft_event_kind kind)
+static void run_on_device(struct world *t, struct xft_event *call, enum xft_event_kind kind)
 {
     call->stream = STREAM;
     call->flags |= XFT_STREAM_KNOWN;
@@ -63,7 +63,7 @@ static void run_on_device(struct told *t, struct xft_event *call, enum xft_event
     ran->end_ns = t->idle_at = ran->start_ns + NS;
 }
 
-static void copy(struct told *t, enum xft_direction direction, uint64_t host, uint64_t device)
+static void copy(struct world *t, enum xft_direction direction, uint64_t host, uint64_t device)
 {
     bool up = direction == XFT_DIR_H2D;
     struct xft_event event =
@@ -75,21 +75,21 @@ static void copy(struct told *t, enum xft_direction direction, uint64_t host, ui
     run_on_device(t, play_event(&t->play, event, CALL_NS), XFT_EVENT_DEVICE_COPY);
 }
 
-static void kernel(struct told *t, uint64_t pointer)
+static void kernel(struct world *t, uint64_t pointer)
 {
     build_arguments(&t->b, ++t->arguments, &pointer, 1);
     struct xft_event event = {.kind = XFT_EVENT_LAUNCH, .aux = t->arguments};
     run_on_device(t, play_event(&t->play, event, CALL_NS), XFT_EVENT_KERNEL);
 }
 
-static void wait(struct told *t)
+static void wait(struct world *t)
 {
     struct xft_event event = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
     uint64_t until = t->idle_at > t->play.now ? t->idle_at : t->play.now;
     play_event(&t->play, event, until + CALL_NS - t->play.now);
 }
 
-static struct analyzed weighed(struct told *t)
+static struct analyzed weighed(struct world *t)
 {
     play_end(&t->play, XFT_STATE_CLOSED);
     struct analyzed a = analyzed_trace(&t->b, NULL);
@@ -99,7 +99,7 @@ static struct analyzed weighed(struct told *t)
     return a;
 }
 
-static void finish(struct told *t, struct analyzed *a)
+static void finish(struct world *t, struct analyzed *a)
 {
     analyzed_free(a);
     build_free(&t->b);
@@ -122,7 +122,7 @@ static size_t of_order(const struct analyzed *a)
 
 static void test_parts(void **state)
 {
-    struct told t;
+    struct world t;
     start(&t);
     for (unsigned i = 0; i < PARTS; i++) {
         copy(&t, XFT_DIR_H2D, HOST + i * BYTES, DEVICE + i * BYTES);
@@ -160,7 +160,7 @@ static void test_parts(void **state)
 
 static void test_directions(void **state)
 {
-    struct told t;
+    struct world t;
     start(&t);
     for (unsigned i = 0; i < PARTS; i++) {
         copy(&t, XFT_DIR_H2D, HOST, DEVICE);
@@ -180,7 +180,7 @@ static void test_directions(void **state)
 
 /* Pageable memory, each copy of it waited for: page-locked it can be copied beside kernels and
  * copies the other way. What page-locking saves by itself is no matter of streams. */
-static void blocking(struct told *t, enum xft_direction direction, uint64_t host, uint64_t device)
+static void blocking(struct world *t, enum xft_direction direction, uint64_t host, uint64_t device)
 {
     enum { LARGE = 20000000, TOOK = 900000, ON_DEVICE = 880000 };
     bool up = direction == XFT_DIR_H2D;
@@ -198,7 +198,7 @@ static void blocking(struct told *t, enum xft_direction direction, uint64_t host
     ran->end_ns = t->idle_at = call->end_ns - 1000;
 }
 
-static struct analyzed sweeps(struct told *t, struct xfp_profile *profile, bool kernels)
+static struct analyzed sweeps(struct world *t, struct xfp_profile *profile, bool kernels)
 {
     enum { SWEEPS = 3, APART = 20000000 };
     start(t);
@@ -219,7 +219,7 @@ static struct analyzed sweeps(struct told *t, struct xfp_profile *profile, bool 
 static void test_pageable(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
-    struct told t;
+    struct world t;
     struct analyzed a = sweeps(&t, profile, true);
     const struct xfa_finding *finding = analyzed_finding(&a, XFA_FINDING_SERIAL, NULL);
     assert_non_null(finding);
@@ -239,7 +239,7 @@ static void test_pageable(void **state)
     xfp_free(profile);
 }
 
-static struct xft_event *last_of(struct told *t, unsigned lane)
+static struct xft_event *last_of(struct world *t, unsigned lane)
 {
     return &t->play.lanes[lane].events[t->play.lanes[lane].count - 1];
 }
@@ -250,7 +250,7 @@ static void test_cut(void **state)
 {
     enum { STEPS = 1, LARGE = 64 << 20 };
     for (int many = 0; many < 2; many++) {
-        struct told t;
+        struct world t;
         start(&t);
         for (unsigned i = 0; i < STEPS; i++) {
             copy(&t, XFT_DIR_H2D, HOST, DEVICE);
@@ -279,7 +279,7 @@ static void test_cut(void **state)
 /* Each part needs the one before: the host's memory that it takes was fetched from the device. */
 static void test_chain(void **state)
 {
-    struct told t;
+    struct world t;
     start(&t);
     for (unsigned i = 0; i < PARTS; i++) {
         copy(&t, XFT_DIR_H2D, HOST, DEVICE);
@@ -297,7 +297,7 @@ static void test_chain(void **state)
 static void test_waits(void **state)
 {
     for (int looks = 0; looks < 2; looks++) {
-        struct told t;
+        struct world t;
         start(&t);
         for (unsigned i = 0; i < PARTS; i++) {
             copy(&t, XFT_DIR_H2D, HOST + i * BYTES, DEVICE);
@@ -319,7 +319,7 @@ static void test_waits(void **state)
 /* Copies alone, or of one direction alone: nothing to do at the same time. */
 static void test_nothing_to_overlap(void **state)
 {
-    struct told t;
+    struct world t;
     start(&t);
     for (unsigned i = 0; i < PARTS; i++)
         copy(&t, XFT_DIR_H2D, HOST + i * BYTES, DEVICE + i * BYTES);
@@ -332,7 +332,7 @@ static void test_nothing_to_overlap(void **state)
 /* What is tried is no finding before the run was replayed. */
 static void test_not_weighed(void **state)
 {
-    struct told t;
+    struct world t;
     start(&t);
     for (unsigned i = 0; i < PARTS; i++) {
         copy(&t, XFT_DIR_H2D, HOST, DEVICE);

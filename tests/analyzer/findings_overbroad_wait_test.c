@@ -160,17 +160,17 @@ struct step {
     const char *step, *why;
 };
 
-static void assert_told(const struct step *steps, size_t count, bool told)
+static void assert_found(const struct step *steps, size_t count, bool found)
 {
     for (size_t i = 0; i < count; i++) {
         struct analyzed a = played(steps[i].step);
-        if ((analyzed_finding(&a, XFA_FINDING_OVERBROAD_WAIT, NULL) != NULL) != told)
+        if ((analyzed_finding(&a, XFA_FINDING_OVERBROAD_WAIT, NULL) != NULL) != found)
             fail_msg("%s: %s", steps[i].step, steps[i].why);
         analyzed_free(&a);
     }
 }
 
-static void test_told(void **state)
+static void test_found(void **state)
 {
     const struct step steps[] = {
         {"WcD", "each stream is waited for before it is given more"},
@@ -181,7 +181,7 @@ static void test_told(void **state)
         {"WofD", "there is no time to read what was fetched"},
     };
     (void)state;
-    assert_told(steps, sizeof steps / sizeof *steps, true);
+    assert_found(steps, sizeof steps / sizeof *steps, true);
 }
 
 static void test_left(void **state)
@@ -198,14 +198,14 @@ static void test_left(void **state)
         {"WfDo", "there is time to read what was fetched"},
     };
     (void)state;
-    assert_told(steps, sizeof steps / sizeof *steps, false);
+    assert_found(steps, sizeof steps / sizeof *steps, false);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saved),
-        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_found),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: overbroad waits", tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void test_once(void **state)
     assert_true(fabs(f->saving.low + unsure - saved) < 1);
     assert_true(fabs(f->saving.high - unsure - saved) < 1);
     assert_false(f->idle);
-    assert_true(f == &a.findings->items[0]); /* what makes it asynchronous besides saves no more */
+    assert_true(f == &a.findings->items[0]); /* making it asynchronous too saves no more */
     const struct xfa_finding *both = analyzed_finding(&a, XFA_FINDING_SYNCHRONOUS, "feed");
     assert_true(both && both->idle);
     analyzed_free(&a);

@@ -45,7 +45,7 @@ struct copies {
     int from, to;
     unsigned count;
     unsigned rows;  /* of each copy; 0: one run of bytes */
-    uint16_t flags; /* besides XFT_ASYNC */
+    uint16_t flags; /* in addition to XFT_ASYNC */
     uint64_t ns;    /* by the device; 0: nobody knows */
     bool direct;    /* else to the host and from it */
 };
@@ -87,7 +87,7 @@ static struct analyzed analysis_of(const struct xfp_profile *profile, const stru
     return a;
 }
 
-/* Of a row, only the copies without peer access; held against the path with it. */
+/* Of a row, only the copies without peer access; compared with the path with it. */
 static void test_lost(void **state)
 {
     static const struct copies copies[] = {
@@ -118,7 +118,7 @@ static void test_lost(void **state)
     xfp_free(profile);
 }
 
-/* A copy by way of the host that is waited for; of its pieces the device told of the last. */
+/* A copy through the host that is waited for; of its pieces only the last has a device time. */
 static void play_step(struct play *play)
 {
     struct xft_event *call = play_async(play, SITE, XFT_DIR_P2P, XFT_MEM_DEVICE, MIB, 0);

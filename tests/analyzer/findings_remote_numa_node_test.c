@@ -115,7 +115,7 @@ static struct analyzed analysis_of(const struct xfp_profile *profile, const stru
     return a;
 }
 
-/* Of a row, only the copies of the far node; held against the near one's, size by size. */
+/* Of a row, only the copies of the far node; compared with the near one's, size by size. */
 static void test_lost(void **state)
 {
     static const struct copies copies[] = {

@@ -195,7 +195,7 @@ static void test_parameters(void **state)
     analyzed_free(&a);
 }
 
-/* A long run repeats itself: what it would save is told from a part of its calls. */
+/* A long run repeats itself: a part of its calls shows what it would save. */
 static void test_long_run(void **state)
 {
     (void)state;

@@ -63,7 +63,7 @@ static struct analyzed analysis_of(struct between between)
     return analyzed_answered(&b, profile, NULL);
 }
 
-/* Of the runs that were found: transfers, and what they were told to take. */
+/* Of the runs that were found: transfers, and the time that the test gave them. */
 static void check(struct between between, uint64_t transfers, uint64_t runs)
 {
     struct analyzed a = analysis_of(between);

@@ -61,7 +61,7 @@ static bool is_of_the_machine(int kind)
     return kind == XFA_REMEDY_MEND_LINK || kind == XFA_REMEDY_CHECK_LINK;
 }
 
-/* Who uses a framework is told what to do in it, in both directions: no sentence is CUDA's. */
+/* A user of a framework gets advice in its terms, in both directions: no sentence is CUDA's. */
 static void test_words_of_frameworks(void **state)
 {
     char text[2][XFA_REMEDY_CHARS];
@@ -72,7 +72,6 @@ static void test_words_of_frameworks(void **state)
             own.dialect = (enum xfa_dialect)(k / 2);
             if (own.dialect == XFA_DIALECT_CUDA || is_of_the_machine(i))
                 continue;
-            assert_true(xfa_remedy_has_words(own.kind, own.dialect));
             const char *said = xfa_remedy_text(&own, text[0]);
             if (strcmp(said, xfa_remedy_text(&cuda, text[1])) == 0)
                 fail_msg("%s has no words of its own for dialect %d: %s", xfa_remedy_word(own.kind),

@@ -104,8 +104,8 @@ static struct analyzed run(const struct program *program)
     return weighed(&b);
 }
 
-/* transfers 0: none; `surely`: so many at worst. */
-static void expect_of(struct program program, unsigned transfers, unsigned surely)
+/* transfers 0: none; `at_worst`: so many at worst. */
+static void expect_of(struct program program, unsigned transfers, unsigned at_worst)
 {
     if (program.host_memory == 0)
         program.host_memory = XFT_MEM_PAGEABLE;
@@ -120,9 +120,9 @@ static void expect_of(struct program program, unsigned transfers, unsigned surel
                     0.05 * transfers * COPY_NS);
         /* That it is unread is no guess; of some copies it is not known. */
         double unsure = xfw_unsure_ns(a.findings->whatif, found->saving.likely);
-        assert_true(fabs(found->saving.low + unsure - surely * (double)COPY_NS) < 0.3 * COPY_NS);
+        assert_true(fabs(found->saving.low + unsure - at_worst * (double)COPY_NS) < 0.3 * COPY_NS);
         assert_int_equal(found->assumed == NULL,
-                         program.host_memory == XFT_MEM_PAGEABLE && surely == transfers);
+                         program.host_memory == XFT_MEM_PAGEABLE && at_worst == transfers);
     }
     analyzed_free(&a);
 }

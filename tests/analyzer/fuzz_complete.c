@@ -14,10 +14,11 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
+#include "tests/analyzer/lossy.h"
 #include "tests/analyzer/fuzz_damage.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "preload/format/rewrite.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 
 static char folder[256], path[300];
 
@@ -82,7 +83,7 @@ static struct found read_trace(void)
     found.readable = true;
     xfa_trace_events(trace, add_batch, &found);
     found.loss = trace->loss;
-    found.lossy = xfa_trace_lossy(trace);
+    found.lossy = is_lossy(trace);
     found.closed = trace->header.state == XFT_STATE_CLOSED;
     found.ends_early = trace->loss.truncated || trace->header.file_bytes > trace->source.bytes;
     found.duplicates = trace->duplicate_events;
@@ -159,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *file = make_folder() ? fuzz_trace(data, size, &bytes) : NULL;
     if (file && write_trace(file, bytes)) {
         struct found before = read_trace();
-        int status = xfs_finish_file(path, true, error, sizeof error);
+        int status = finish_file(path, true, error, sizeof error);
         if (status == 0 && before.readable)
             check(&before);
         if (status != 0 && (error[0] == '\0' || strchr(error, '\n')))

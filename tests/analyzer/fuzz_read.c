@@ -11,6 +11,7 @@
 #include "analyzer/dump/dump.h"
 #include "analyzer/read/merge.h"
 #include "analyzer/report/format.h"
+#include "tests/analyzer/one_by_one.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "tests/analyzer/scenario.h"
 
@@ -47,7 +48,8 @@ static void merge_within(struct xfa_trace *trace, size_t rows, const struct tall
     uint64_t before = 0;
     bool ordered = true;
     struct xfa_merge *merge = xfa_merge_within(trace, rows);
-    while (xfa_merge_next(merge, &event)) {
+    struct one_by_one events = {.merge = merge};
+    while (one_next(&events, &event)) {
         add_event(&merged, event.lane, event.seq, event.event);
         ordered = ordered && before <= event.event->start_ns;
         before = event.event->start_ns;

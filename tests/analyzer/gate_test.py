@@ -230,7 +230,7 @@ class Gate(Lab):
         self.analyze("before.trace", "--gate-write", "/nowhere/gate.json", status=OUTPUT)
         self.analyze("before.trace", "--gate", "gate.json", "-o", "/dev/full", status=OUTPUT)
 
-    def test_another_program_is_told(self):
+    def test_another_program_is_named(self):
         gate = self.gate_of("before.trace")
         gate["program"] = "other"
         self.write(gate)

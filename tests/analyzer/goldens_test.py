@@ -1,4 +1,4 @@
-"""Reports held against golden files, byte for byte, in text and JSON: of the runs recorded on a GPU,
+"""Reports compared with golden files, byte for byte, in text and JSON: of the runs recorded on a GPU,
 and of made traces that reach what the recorded ones do not.
 
 goldens_test.py DRIVER MAKE_TRACE DATA_DIR GOLDEN_DIR. UPDATE_GOLDEN=1 in the environment writes the

@@ -16,7 +16,7 @@ struct ill_room {
     const char *what;
     const char *names; /* initials of the pairs that can be read */
     unsigned damaged;  /* places */
-    bool truncated;    /* besides */
+    bool truncated;    /* in addition */
 };
 extern const struct ill_room ill_rooms[ILL_ROOMS];
 

@@ -150,7 +150,7 @@ class MachineProfile(unittest.TestCase):
         self.assertEqual((machine["profile"], machine["matches"]), ("testhost.json", False))
 
     def test_a_later_trace_of_another_machine(self):
-        """All of the run, or nothing: two hosts' transfers are not held against one's figures."""
+        """All of the run, or nothing: two hosts' transfers are not compared with one's figures."""
         self.make("profile", "testhost.json")
         other = self.make("rank", "second.trace", "2")
         self.unused("another machine", self.trace, other)

@@ -1,4 +1,4 @@
-/* Managed memory of one process, event by event: held against rules that look at everything at
+/* Managed memory of one process, event by event: compared with rules that look at everything at
  * once, and what is kept meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>

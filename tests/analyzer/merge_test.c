@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analyzer/read/merge.h"
+#include "tests/analyzer/one_by_one.h"
 #include "tests/analyzer/build_trace.h"
 
 /* ---- counted memory (the linker puts these between) -------------------------------------- */
@@ -117,7 +118,8 @@ static struct list merged(struct xfa_trace *trace, size_t rows)
     struct list list = {0};
     struct xfa_merged m;
     struct xfa_merge *merge = xfa_merge_within(trace, rows);
-    while (xfa_merge_next(merge, &m))
+    struct one_by_one events = {.merge = merge};
+    while (one_next(&events, &m))
         add(&list, (struct seen){m.event->start_ns, m.lane, m.seq, m.event->bytes, m.tid});
     xfa_merge_free(merge);
     return list;
@@ -283,8 +285,8 @@ static void test_index_is_used(void **state)
         assert_int_equal(index->count, 2);
         assert_int_equal(index->chunks[0].lane, 1); /* by time */
         assert_int_equal(index->chunks[1].lane, 0);
-        assert_true(index->chunks[0].told);
-        assert_int_equal(index->chunks[1].told, !part);
+        assert_true(index->chunks[0].indexed);
+        assert_int_equal(index->chunks[1].indexed, !part);
         assert_int_equal(index->chunks[1].first_ns, 5000);
         assert_int_equal(index->chunks[1].last_ns, 5297);
         static struct xft_event events[100];
@@ -423,9 +425,10 @@ static size_t peak_of(unsigned lanes, unsigned chunks, size_t rows, size_t kept)
     build(&b, &(struct shape){lanes, chunks, rows, true, false});
     struct xfa_trace *trace = open_built(&b);
     struct xfa_merge *merge = xfa_merge_within(trace, kept);
+    struct one_by_one events = {.merge = merge};
     size_t before = live;
     peak = live;
-    while (xfa_merge_next(merge, &m))
+    while (one_next(&events, &m))
         ;
     size_t most = peak - before;
     xfa_merge_free(merge);

@@ -145,7 +145,7 @@ static void test_one_direction(void **state)
         assert_true(i == 0 ? fabs(clock_of(&a, 1)->offset_ns - set[i]) <= 3001
                            : clock_of(&a, 1)->offset_ns == 0);
         for (size_t k = 0; k < a.analysis->messages.rows.count; k++)
-            assert_int_equal(xfa_message_row(&a.analysis->messages, k)->told, 0);
+            assert_int_equal(xfa_message_row(&a.analysis->messages, k)->divided, 0);
         analyzed_free(&a);
     }
 }

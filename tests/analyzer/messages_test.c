@@ -20,10 +20,12 @@ static void start_all(struct ranked *ranks, uint32_t count, const char *const *h
         ranked_start(&ranks[i], i, count, hosts ? hosts[i] : "node1");
 }
 
-static struct analyzed analyse(struct ranked *ranks, uint32_t count,
-                               const struct xfp_profile *profile)
+/* most: rows of either kind that are kept; 0: the usual. */
+static struct analyzed analyse_within(struct ranked *ranks, uint32_t count,
+                                      const struct xfp_profile *profile, size_t most)
 {
     struct analyzed a = analyzed_start(profile);
+    a.analysis->messages.most = a.analysis->messages.most_folded = most;
     for (uint32_t i = 0; i < count; i++)
         ranked_end(&ranks[i]);
     for (uint32_t i = 0; i < count; i++)
@@ -32,6 +34,12 @@ static struct analyzed analyse(struct ranked *ranks, uint32_t count,
     for (uint32_t i = 0; i < count; i++)
         build_free(&ranks[i].b);
     return a;
+}
+
+static struct analyzed analyse(struct ranked *ranks, uint32_t count,
+                               const struct xfp_profile *profile)
+{
+    return analyse_within(ranks, count, profile, 0);
 }
 
 /* NULL: there is none. */
@@ -91,6 +99,36 @@ static void test_rows(void **state)
     analyzed_free(&a);
 }
 
+/* More pairs of ranks than rows are kept for: calls lose their ranks, and their site last. */
+static void test_folded(void **state)
+{
+    struct ranked ranks[4];
+    (void)state;
+    start_all(ranks, 4, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        ranked_send(&ranks[0], 1 + i, 5, 1000, 10000 + 10000 * i, 12000 + 10000 * i);
+        ranked_send(&ranks[0], 1 + i, 5, 1000, 50000 + 10000 * i, 52000 + 10000 * i);
+    }
+    ranked_recv(&ranks[1], 2, 5, 1000, 10000, 12000);
+    struct analyzed a = analyse_within(ranks, 4, NULL, 1);
+    const struct xfa_messages *messages = &a.analysis->messages;
+    assert_int_equal(messages->rows.count, 3);
+    assert_int_equal(xfa_message_row(messages, 0)->calls, 2);
+    const struct xfa_message_row *folded = xfa_message_row(messages, 1);
+    assert_int_equal(folded->key.what, XFT_MESSAGE_SEND);
+    assert_int_equal(folded->calls, 4);
+    assert_int_equal(folded->sent, 4000);
+    assert_int_equal(folded->key.site, xfa_message_row(messages, 0)->key.site);
+    assert_int_equal(folded->key.to, XFT_RANK_ANY);
+    assert_int_equal(messages->without_ranks, 4);
+    assert_int_equal(messages->without_site, 1);
+    char *text = analyzed_report(&a, &xfa_format_text);
+    assert_non_null(strstr(text, "4 calls are shown without their ranks"));
+    assert_non_null(strstr(text, "1 calls are shown without their call site"));
+    free(text);
+    analyzed_free(&a);
+}
+
 /* A late sender, a late receiver, and the link; a second message goes the other way. */
 static void test_who_was_late(void **state)
 {
@@ -105,7 +143,7 @@ static void test_who_was_late(void **state)
     const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_RECV, 0, 1);
     assert_int_equal(matched(&a)->messages, 2);
     assert_int_equal(matched(&a)->alone, 0);
-    assert_int_equal(row->told, 1);
+    assert_int_equal(row->divided, 1);
     assert_true(near(row->before_ns, 40000));
     assert_true(near(row->since_ns, 100000));
     assert_int_equal(row->timed_bytes, MIB);
@@ -382,12 +420,19 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_who_was_late),
-        cmocka_unit_test(test_not_waited_for), cmocka_unit_test(test_first_call),
-        cmocka_unit_test(test_matching),       cmocka_unit_test(test_any),
-        cmocka_unit_test(test_collectives),    cmocka_unit_test(test_incomplete_collective),
-        cmocka_unit_test(test_slow_rank),      cmocka_unit_test(test_achievable),
-        cmocka_unit_test(test_nccl),           cmocka_unit_test(test_more_than_kept),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_who_was_late),
+        cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_first_call),
+        cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_any),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_incomplete_collective),
+        cmocka_unit_test(test_slow_rank),
+        cmocka_unit_test(test_achievable),
+        cmocka_unit_test(test_nccl),
+        cmocka_unit_test(test_more_than_kept),
         cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

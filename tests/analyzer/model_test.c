@@ -323,7 +323,7 @@ static struct xft_event small(size_t i, unsigned stack)
     return event;
 }
 
-/* Findings of a run that lasts as long as its events: nothing is too little to be told. */
+/* Findings of a run that lasts as long as its events: no saving is too small to be shown. */
 static struct analyzed small_report(const struct xft_event *events, size_t count)
 {
     struct trace_builder b;

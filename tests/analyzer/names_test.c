@@ -18,7 +18,7 @@
 #include "analyzer/read/read.h"
 #include "symbols/debug_files.h"
 #include "tests/analyzer/scenario.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 #include "symbols/symbols.h"
 
 static char place[] = "/tmp/xferscope-names-XXXXXX";
@@ -44,8 +44,8 @@ static void complete(struct xfs_known *known)
 {
     char error[256] = "";
     alarm(PATIENCE_S);
-    int status = known ? xfs_finish_file_known(trace_path, known, error, sizeof error)
-                       : xfs_finish_file(trace_path, true, error, sizeof error);
+    int status = known ? xfs_finish_file(trace_path, known, error, sizeof error)
+                       : finish_file(trace_path, true, error, sizeof error);
     alarm(0);
     if (status != 0)
         fail_msg("%s", error);
@@ -175,7 +175,7 @@ static void test_debug_file(void **state)
     assert_string_equal(name_inside(), "scenario_profile scenario.c");
 }
 
-/* Told by its sum, where there is no build id; by one that is wrong it is not taken. */
+/* Known by its sum, where there is no build id; by one that is wrong it is not taken. */
 static void test_debug_file_by_sum(void **state)
 {
     (void)state;

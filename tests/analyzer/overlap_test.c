@@ -433,7 +433,8 @@ static void engines_are_those_that_were_seen(void **state)
     assert_true(xfw_ops_one_engine(&profile, 2));
 }
 
-/* Mapped memory that one kernel reads and writes, and not two; of the node, where that is told. */
+/* Mapped memory that one kernel reads and writes, and not two; with the node's figure, where the
+ * profile has one. */
 static void a_kernel_reads_and_writes(void **state)
 {
 #define ROWS(ns) "[{\"at\": 1000, \"median\": 500}, {\"at\": 2000, \"median\": " ns "}]"

@@ -148,8 +148,8 @@ class PerTransfer(Lab):
         _, text, _ = self.list("gpus.trace", "-p", "machine.json")
         *lines, why = text.splitlines()
         dashes = sum(re.search(r" (device|host|-)/-", line) is not None for line in lines[1:])
-        told = re.match(r"ACHIEVABLE is not known \(-\) of (\d+) of (\d+) transfers: ", why)
-        self.assertEqual((int(told[1]), int(told[2])), (dashes, len(lines) - 1))
+        counts = re.match(r"ACHIEVABLE is not known \(-\) of (\d+) of (\d+) transfers: ", why)
+        self.assertEqual((int(counts[1]), int(counts[2])), (dashes, len(lines) - 1))
         self.assertEqual(sum(map(int, re.findall(r" \((\d+)\)(?:;|$)", why))), dashes)
         for words in ("their GPU is not in the profile", "they are within the host", "where they went is not known"):
             self.assertIn(words, why)

@@ -12,7 +12,7 @@
 #include "analyzer/sums/phases.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
-#include "tests/analyzer/told.h"
+#include "tests/analyzer/observed.h"
 
 enum { TRAIN = 1, STEP, LOAD, SOLVER, SOLVE, REQUEST };
 
@@ -317,35 +317,36 @@ static void test_unended_in_two_processes(void **state)
 
 /* ---- past what a trace of a program has ------------------------------------------------------ */
 
-static void told_start(struct told *told, struct xfa_phases *phases, unsigned texts)
+static void observed_start(struct observed *observed, struct xfa_phases *phases, unsigned texts)
 {
     char text[32];
-    build_start(&told->b, 1);
+    build_start(&observed->b, 1);
     for (unsigned i = 1; i <= texts; i++) {
         snprintf(text, sizeof text, "name %u", i);
-        build_text(&told->b, i, text);
+        build_text(&observed->b, i, text);
     }
     *phases = (struct xfa_phases){0};
-    told_open(told, xfa_phases_observer(phases));
+    observed_open(observed, xfa_phases_observer(phases));
 }
 
-static void told_stop(struct told *told, struct xfa_phases *phases)
+static void observed_stop(struct observed *observed, struct xfa_phases *phases)
 {
     xfa_phases_free(phases);
-    told_free(told);
+    observed_free(observed);
 }
 
-static void tell_range(struct told *told, unsigned kind, uint64_t name, uint64_t id, uint64_t at)
+static void observe_range(struct observed *observed, unsigned kind, uint64_t name, uint64_t id,
+                          uint64_t at)
 {
     struct xft_event event = {.kind = (uint8_t)kind, .start_ns = at, .aux = name, .dst = id};
-    tell(told, &event, 10);
+    observe(observed, &event, 10);
 }
 
-static void tell_copy(struct told *told, int32_t tid, uint64_t at)
+static void observe_copy(struct observed *observed, int32_t tid, uint64_t at)
 {
     struct xft_event call = {.start_ns = at, .end_ns = at + 10, .bytes = 8};
     call.direction = XFT_DIR_H2D;
-    tell_transfer(told, &call, tid, 0, XFA_TIMED_HOST, 10);
+    observe_transfer(observed, &call, tid, 0, XFA_TIMED_HOST, 10);
 }
 
 static const struct xfa_phase_figures *figures_at(const struct xfa_phases *phases, size_t i)
@@ -357,40 +358,40 @@ static const struct xfa_phase_figures *figures_at(const struct xfa_phases *phase
 static void test_threads_of_a_lane(void **state)
 {
     (void)state;
-    struct told told;
+    struct observed observed;
     struct xfa_phases phases;
-    told_start(&told, &phases, 1);
-    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 0, 1000);
-    tell_copy(&told, 10, 1500);
-    tell_copy(&told, 11, 9000);
-    tell_end(&told);
+    observed_start(&observed, &phases, 1);
+    observe_range(&observed, XFT_EVENT_RANGE_BEGIN, 1, 0, 1000);
+    observe_copy(&observed, 10, 1500);
+    observe_copy(&observed, 11, 9000);
+    observe_end(&observed);
     assert_int_equal(phases.all.count, 2);
     assert_int_equal(figures_at(&phases, 0)->transfers, 1);
     assert_int_equal(figures_at(&phases, 1)->transfers, 1);
     assert_true(figures_at(&phases, 1)->ns == 510); /* to the first one's last event */
-    told_stop(&told, &phases);
+    observed_stop(&observed, &phases);
 }
 
 /* More ranges of the process open than a transfer is counted to; some end, others move up. */
 static void test_many_open(void **state)
 {
     (void)state;
-    struct told told;
+    struct observed observed;
     struct xfa_phases phases;
     uint64_t counted = 0;
-    told_start(&told, &phases, XFA_MAX_OPEN + 6);
+    observed_start(&observed, &phases, XFA_MAX_OPEN + 6);
     for (uint64_t i = 1; i <= XFA_MAX_OPEN + 6; i++)
-        tell_range(&told, XFT_EVENT_RANGE_BEGIN, i, i, i);
-    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 1000,
-               100); /* of a name that is open: no place more */
+        observe_range(&observed, XFT_EVENT_RANGE_BEGIN, i, i, i);
+    observe_range(&observed, XFT_EVENT_RANGE_BEGIN, 1, 1000,
+                  100); /* of a name that is open: no place more */
     assert_int_equal(phases.beyond, 6);
-    tell_copy(&told, 10, 200);
+    observe_copy(&observed, 10, 200);
     for (size_t i = 1; i < phases.all.count; i++)
         counted += figures_at(&phases, i)->transfers;
     assert_int_equal(counted, XFA_MAX_OPEN);
     for (uint64_t i = 1; i <= 10; i++)
-        tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 300);
-    tell_copy(&told, 10, 400);
+        observe_range(&observed, XFT_EVENT_RANGE_END, 0, i, 300);
+    observe_copy(&observed, 10, 400);
     counted = 0;
     for (size_t i = 1; i < phases.all.count; i++) {
         bool ended = i > 1 && i <= 10; /* the first name has one left */
@@ -399,69 +400,69 @@ static void test_many_open(void **state)
         assert_true(!ended || figures_at(&phases, i)->transfers == 1);
     }
     assert_int_equal(counted, XFA_MAX_OPEN + (XFA_MAX_OPEN + 6 - 9));
-    tell_end(&told);
+    observe_end(&observed);
     assert_int_equal(figures_at(&phases, 1)->times, 2);
     assert_true(figures_at(&phases, 1)->ns == 299 + 310);
-    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 0);
-    told_stop(&told, &phases);
+    assert_int_equal(xfa_ranges_counts(observed.ranges).stray_ends, 0);
+    observed_stop(&observed, &phases);
 }
 
 /* What has ended is forgotten, however many came; an end that was lost ends with the next begin. */
 static void test_ended(void **state)
 {
     (void)state;
-    struct told told;
+    struct observed observed;
     struct xfa_phases phases;
-    told_start(&told, &phases, 2);
-    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 2, 5000000, 1);
+    observed_start(&observed, &phases, 2);
+    observe_range(&observed, XFT_EVENT_RANGE_BEGIN, 2, 5000000, 1);
     for (uint64_t i = 1; i <= 1000000; i++) {
-        tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, i, 10 * i);
-        tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 10 * i + 3);
-        assert_int_equal(xfa_ranges_open(told.ranges), 1);
+        observe_range(&observed, XFT_EVENT_RANGE_BEGIN, 1, i, 10 * i);
+        observe_range(&observed, XFT_EVENT_RANGE_END, 0, i, 10 * i + 3);
+        assert_int_equal(xfa_ranges_open(observed.ranges), 1);
     }
-    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000000);
-    tell_range(&told, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000005);
-    tell_range(&told, XFT_EVENT_RANGE_END, 0, 7, 20000010);
-    tell_range(&told, XFT_EVENT_RANGE_END, 0, 5000000, 20000011);
-    tell_end(&told);
+    observe_range(&observed, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000000);
+    observe_range(&observed, XFT_EVENT_RANGE_BEGIN, 1, 7, 20000005);
+    observe_range(&observed, XFT_EVENT_RANGE_END, 0, 7, 20000010);
+    observe_range(&observed, XFT_EVENT_RANGE_END, 0, 5000000, 20000011);
+    observe_end(&observed);
     assert_int_equal(figures_at(&phases, 1)->times, 1);
     assert_true(figures_at(&phases, 1)->ns == 20000010);
     assert_int_equal(figures_at(&phases, 2)->times, 1000002);
     assert_true(figures_at(&phases, 2)->ns == 3000000 + 10);
-    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 0);
-    assert_int_equal(xfa_ranges_counts(told.ranges).unended, 1);
+    assert_int_equal(xfa_ranges_counts(observed.ranges).stray_ends, 0);
+    assert_int_equal(xfa_ranges_counts(observed.ranges).unended, 1);
     assert_int_equal(phases.beyond, 0);
-    told_stop(&told, &phases);
+    observed_stop(&observed, &phases);
 }
 
-/* A million of each kind of nonsense stays within the limits, and is told. */
+/* A million of each kind of nonsense stays within the limits, and is counted. */
 static void test_endless(void **state)
 {
     (void)state;
     enum { TEXTS = 20000, ALL = 1000000 };
-    struct told told;
+    struct observed observed;
     struct xfa_phases phases;
-    told_start(&told, &phases, TEXTS);
+    observed_start(&observed, &phases, TEXTS);
     for (uint64_t i = 1; i <= ALL; i++)
-        tell_range(&told, XFT_EVENT_RANGE_BEGIN, i % TEXTS + 1, i, i);
-    tell_copy(&told, 10, 2000000); /* in a million open ranges */
+        observe_range(&observed, XFT_EVENT_RANGE_BEGIN, i % TEXTS + 1, i, i);
+    observe_copy(&observed, 10, 2000000); /* in a million open ranges */
     for (uint64_t i = 1; i <= ALL; i++)
-        tell_range(&told, XFT_EVENT_RANGE_BEGIN, i % TEXTS + 1, 0, 2000000 + i);
-    tell_copy(&told, 10, 3500000);
+        observe_range(&observed, XFT_EVENT_RANGE_BEGIN, i % TEXTS + 1, 0, 2000000 + i);
+    observe_copy(&observed, 10, 3500000);
     for (uint64_t i = 1; i <= ALL + 1; i++)
-        tell_range(&told, XFT_EVENT_RANGE_END, 0, 0, 4000000 + i);
-    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 1);
-    assert_int_equal(xfa_ranges_open(told.ranges), ALL);
+        observe_range(&observed, XFT_EVENT_RANGE_END, 0, 0, 4000000 + i);
+    assert_int_equal(xfa_ranges_counts(observed.ranges).stray_ends, 1);
+    assert_int_equal(xfa_ranges_open(observed.ranges), ALL);
     assert_true(xfa_phases_known(&phases) <= XFA_MAX_PHASES);
     for (uint64_t i = ALL + 1; i > 0; i--)
-        tell_range(&told, XFT_EVENT_RANGE_END, 0, i, 6000000 - i);
-    assert_int_equal(xfa_ranges_counts(told.ranges).stray_ends, 2);
-    assert_int_equal(xfa_ranges_open(told.ranges), 0);
-    tell_end(&told);
+        observe_range(&observed, XFT_EVENT_RANGE_END, 0, i, 6000000 - i);
+    assert_int_equal(xfa_ranges_counts(observed.ranges).stray_ends, 2);
+    assert_int_equal(xfa_ranges_open(observed.ranges), 0);
+    observe_end(&observed);
     assert_int_equal(phases.all.count, XFA_MAX_PHASES);
-    assert_int_equal(xfa_ranges_counts(told.ranges).beyond, 2 * ALL - XFA_OPEN_RANGES);
-    assert_true(phases.beyond + xfa_ranges_counts(told.ranges).beyond > ALL - XFA_MAX_NESTING);
-    told_stop(&told, &phases);
+    assert_int_equal(xfa_ranges_counts(observed.ranges).beyond, 2 * ALL - XFA_OPEN_RANGES);
+    assert_true(phases.beyond + xfa_ranges_counts(observed.ranges).beyond > ALL - XFA_MAX_NESTING);
+    observed_stop(&observed, &phases);
 }
 
 /* The same names in two processes are one phase; ids differ. */

@@ -72,7 +72,7 @@ static struct xfw_op *on_event(struct test *t, enum xfw_what what, uint32_t stre
 }
 
 /* Classes by number: copies to the device from pageable and from pinned memory, both blocking, from
- * pinned memory asynchronously, to the host likewise, batches. */
+ * pinned memory asynchronously, to the host the same way, batches. */
 enum { PAGEABLE, PINNED, ASYNC, DOWN, BATCH, REGISTERED, CLASSES };
 
 static void make_classes(struct xfa_analysis *analysis)

@@ -195,11 +195,11 @@ static void move_op(const struct xfw_change *change, void *state, struct xfw_pla
 static void drop_op(const struct xfw_change *change, void *state, struct xfw_player *player,
                     struct xfw_op *op)
 {
-    struct xfw_op besides = xfw_op_like(op);
-    besides.own_ns = 4 * US;
+    struct xfw_op other = xfw_op_like(op);
+    other.own_ns = 4 * US;
     if (op->number == 1) {
         xfw_op_drop(op);
-        xfw_player_play(player, &besides);
+        xfw_player_play(player, &other);
     }
 }
 
@@ -386,8 +386,8 @@ static void test_threads(void **state)
     xfa_play_setting_free(&setting);
 }
 
-/* Work handed to another thread and back: its own time before is waiting. */
-static void test_handed_over(void **state)
+/* Work passed to another thread and back: the thread's own time before it is waiting. */
+static void test_passed_over(void **state)
 {
     struct test *t = *state;
     for (int i = 0; i < 8; i++) {
@@ -449,7 +449,7 @@ int main(void)
         TEST(test_part),
         TEST(test_memory),
         TEST(test_threads),
-        TEST(test_handed_over),
+        TEST(test_passed_over),
         TEST(test_begun_at_once),
     };
     return cmocka_run_group_tests_name("play: lists", tests, NULL, NULL);

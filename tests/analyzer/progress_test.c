@@ -92,13 +92,13 @@ static void test_clear(void **state)
 }
 
 static double last;
-static size_t told;
+static size_t reports;
 
 static void take_part(void *self, double part)
 {
     assert_true(part >= last && part <= 1);
     last = part;
-    told++;
+    reports++;
 }
 
 /* A walk tells how far it is, and that it has come to the end. */
@@ -112,7 +112,7 @@ static void test_walk(void **state)
     scenario_many(&b, 50000);
     last = 0;
     assert_true(xfa_analysis_add_bytes(analysis, b.bytes, b.size, error, sizeof error));
-    assert_true(told > 10);
+    assert_true(reports > 10);
     assert_true(last == 1);
     xfa_analysis_free(analysis);
     build_free(&b);

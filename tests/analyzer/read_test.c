@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/read/read.h"
+#include "tests/analyzer/lossy.h"
 #include "tests/analyzer/gather.h"
 #include "tests/analyzer/scenario.h"
 
@@ -60,7 +61,7 @@ static void test_round_trip(void **state)
     assert_memory_equal(all.events, events, COUNT * sizeof *events);
     for (unsigned i = 0; i < COUNT; i++)
         assert_int_equal(all.names[i], (uint64_t)5 << 32 | i);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
     forget(&all);
     free(events);
@@ -174,7 +175,7 @@ static void test_slabs_once_each(void **state)
     qsort(expected.names, expected.count, sizeof *expected.names, by_name);
     assert_memory_equal(all.names, expected.names, all.count * sizeof *all.names);
     assert_int_equal(cut->duplicate_events, 50);
-    assert_false(xfa_trace_lossy(cut));
+    assert_false(is_lossy(cut));
     xfa_trace_close(trace);
     xfa_trace_close(cut);
     forget(&all);
@@ -216,7 +217,7 @@ static void test_unknown_segment_is_skipped(void **state)
     struct xfa_trace *trace = open_built(&b);
     xfa_trace_events(trace, gather, &all);
     assert_int_equal(all.count, 10);
-    assert_false(xfa_trace_lossy(trace));
+    assert_false(is_lossy(trace));
     xfa_trace_close(trace);
     forget(&all);
     build_free(&b);
@@ -258,7 +259,7 @@ static void test_slab_claims_too_much(void **state)
     build_event_bytes(&b, sizeof(struct xft_event), UINT32_MAX);
     struct xfa_trace *trace = open_built(&b);
     xfa_trace_events(trace, gather, &all);
-    assert_int_equal(all.count, 0); /* which of its rows were written cannot be told */
+    assert_int_equal(all.count, 0); /* which of its rows were written is unknown */
     assert_int_equal(trace->loss.damaged_segments, 1);
     assert_int_equal(trace->loss.damaged_bytes, XFT_SLAB_BYTES);
     xfa_trace_close(trace);

@@ -54,7 +54,7 @@ static struct xfa_recording_kind kind_of(const struct analyzed *a, unsigned kind
     return a->analysis->recording.kinds[kind];
 }
 
-static void assert_told(const struct analyzed *a, const char *line)
+static void assert_shown(const struct analyzed *a, const char *line)
 {
     char *text = analyzed_report(a, &xfa_format_text);
     assert_non_null(strstr(text, line));
@@ -62,7 +62,7 @@ static void assert_told(const struct analyzed *a, const char *line)
 }
 
 /* Without a line, and in JSON with nothing but this. */
-static void assert_untold(const struct analyzed *a, const char *took)
+static void assert_not_shown(const struct analyzed *a, const char *took)
 {
     char *text = analyzed_report(a, &xfa_format_text);
     assert_null(strstr(text, "  recording  "));
@@ -96,9 +96,9 @@ static void test_one_process(void **state)
     assert_int_equal(kind_of(&a, XFT_EVENT_TRANSFER).samples, 3);
     assert_int_equal(kind_of(&a, XFT_EVENT_LAUNCH).calls, 0);
     assert_true(a.analysis->recording.took_ns == 40000 + 12000 + 10000 + 21000 + 200);
-    assert_told(&a, "  recording    about 400 ns per transfer, 70.0 ns per query, 6.00 us per "
-                    "graph-launch; in all\n"
-                    "               83.2 us, 0.42 % of the run (CUPTI's own part is not in it)\n");
+    assert_shown(&a, "  recording    about 400 ns per transfer, 70.0 ns per query, 6.00 us per "
+                     "graph-launch; in all\n"
+                     "               83.2 us, 0.42 % of the run (CUPTI's own part is not in it)\n");
     char *text = analyzed_report(&a, &xfa_format_json);
     assert_non_null(strstr(text, "\"launch\": {\n          \"ns\": null,"));
     free(text);
@@ -126,7 +126,7 @@ static void test_once(void **state)
     struct analyzed a = analyzed_trace(&b, NULL);
     assert_true(a.analysis->recording.took_ns == 10000);
     assert_true(a.analysis->recording.once_ns == 40000);
-    assert_told(&a, "in all 10.0 us, 0.05 % of the run, and 40.0 us once");
+    assert_shown(&a, "in all 10.0 us, 0.05 % of the run, and 40.0 us once");
     char *text = analyzed_report(&a, &xfa_format_json);
     assert_non_null(strstr(text, "\"once_s\": 4"));
     free(text);
@@ -134,7 +134,7 @@ static void test_once(void **state)
     build_free(&b);
 }
 
-/* By their calls, and of the time of those that told. */
+/* By their calls, and by the time of those whose cost was recorded. */
 static void test_several_processes(void **state)
 {
     struct analyzed a = analyzed_start(NULL);
@@ -152,13 +152,13 @@ static void test_several_processes(void **state)
     assert_int_equal(kind_of(&a, XFT_EVENT_TRANSFER).calls, 400);
     assert_int_equal(kind_of(&a, XFT_EVENT_TRANSFER).samples, 24);
     assert_true(kind_of(&a, XFT_EVENT_TRANSFER).ns == 400);
-    assert_told(&a,
-                "  recording    about 400 ns per transfer; in all 160 us, 1 % of the processes' "
-                "time");
+    assert_shown(&a,
+                 "  recording    about 400 ns per transfer; in all 160 us, 1 % of the processes' "
+                 "time");
     analyzed_free(&a);
 }
 
-/* By the virtual clock it takes nothing; an older recorder told nothing. */
+/* By the virtual clock it takes nothing; an older recorder did not record it. */
 static void test_nothing(void **state)
 {
     struct trace_builder b;
@@ -167,14 +167,14 @@ static void test_nothing(void **state)
     events(&b, 0, XFT_EVENT_TRANSFER, 0, 100);
     end(&b, 20);
     struct analyzed a = analyzed_trace(&b, NULL);
-    assert_untold(&a, "\"took_s\": 0.0,\n      \"once_s\": 0.0\n    },\n    \"not_counted\"");
+    assert_not_shown(&a, "\"took_s\": 0.0,\n      \"once_s\": 0.0\n    },\n    \"not_counted\"");
     analyzed_free(&a);
     build_free(&b);
     begin(&b, 1);
     events(&b, 0, XFT_EVENT_TRANSFER, 0, 100);
     end(&b, 20);
     a = analyzed_trace(&b, NULL);
-    assert_untold(&a, "\"kinds\": {},\n      \"took_s\": null");
+    assert_not_shown(&a, "\"kinds\": {},\n      \"took_s\": null");
     analyzed_free(&a);
     build_free(&b);
 }
@@ -196,7 +196,7 @@ static void test_senseless(void **state)
     events(&b, 1, XFT_EVENT_KERNEL, 0, 100);
     end(&b, 20);
     struct analyzed a = analyzed_trace(&b, NULL);
-    assert_untold(&a, "\"kinds\": {},\n      \"took_s\": null");
+    assert_not_shown(&a, "\"kinds\": {},\n      \"took_s\": null");
     analyzed_free(&a);
     build_free(&b);
 }

@@ -1,4 +1,5 @@
-/* Files of several runs: told apart, and nothing said of what is one run, however it was recorded.
+/* Files of several runs are distinguished; nothing is said where they are one run, however it was
+ * recorded.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #define SECOND UINT64_C(1000000000)
 #define DAY (86400 * SECOND)
 
-/* One process each, from `at` on for so many seconds. What is NULL is not told. */
+/* One process each, from `at` on for so many seconds. What is NULL is not in the trace. */
 struct made {
     const char *run, *exe, *host;
     uint64_t at, seconds;
@@ -54,18 +55,18 @@ static void add(struct analyzed *a, const struct made *made)
 static void expect(const struct made *made, size_t count, size_t runs, const char *names)
 {
     struct analyzed a = analyzed_start(NULL);
-    char *told;
+    char *listed;
     for (size_t i = 0; i < count; i++)
         add(&a, &made[i]);
     analyzed_finish(&a);
-    assert_int_equal(xfa_run_recordings(a.analysis->run, &told), runs);
+    assert_int_equal(xfa_run_recordings(a.analysis->run, &listed), runs);
     assert_int_equal(a.analysis->runs, runs);
     assert_int_equal(a.analysis->mixed != NULL, runs > 1);
     if (names)
-        assert_string_equal(told, names);
+        assert_string_equal(listed, names);
     else
-        assert_null(told);
-    free(told);
+        assert_null(listed);
+    free(listed);
     analyzed_free(&a);
 }
 
@@ -165,7 +166,7 @@ static void test_jobs(void **state)
 }
 
 /* What no `record` made, and files of before: nobody knows. */
-static void test_not_told(void **state)
+static void test_not_in_the_trace(void **state)
 {
     (void)state;
     static const struct made bare[] = {
@@ -181,7 +182,7 @@ int main(void)
         cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_torchrun),
         cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_not_told),
+        cmocka_unit_test(test_not_in_the_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

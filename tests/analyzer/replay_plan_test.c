@@ -1,4 +1,4 @@
-/* Of --replay: which transfers are told apart, what is measured for them, and for how long. */
+/* Of --replay: which transfers are distinguished, what is measured for them, and for how long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -256,7 +256,7 @@ static void the_user_may_stop_it(void **state)
     xfa_replayed_free(&replayed);
 }
 
-static void a_failure_is_told_and_the_rest_goes_on(void **state)
+static void a_failure_is_reported_and_the_rest_goes_on(void **state)
 {
     struct fake fake = {.fail_at = 1};
     struct xfa_replayed replayed;
@@ -278,7 +278,7 @@ int main(void)
         cmocka_unit_test(the_limit_is_held),
         cmocka_unit_test(what_would_take_too_long_is_not_begun),
         cmocka_unit_test(the_user_may_stop_it),
-        cmocka_unit_test(a_failure_is_told_and_the_rest_goes_on),
+        cmocka_unit_test(a_failure_is_reported_and_the_rest_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

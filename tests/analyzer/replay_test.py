@@ -221,7 +221,7 @@ class Replay(unittest.TestCase):
         rows = paths[f"copy-rows-{ROW}/pinned/h2d/gpu0"]
         self.assertEqual((rows["row_bytes"], [p["bytes"] for p in rows["points"]]), (ROW, [ROWS]))
 
-    def test_warm_is_told_apart(self):
+    def test_warm_is_distinguished(self):
         self.report("-p", self.write("m.json", swept()), "--replay")
         paths, _ = self.read("m.json")
         self.assertEqual(paths["copy-warm/pinned/h2d/gpu0"]["cache"], "warm")

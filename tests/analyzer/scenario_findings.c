@@ -178,7 +178,7 @@ static void duplicate(struct contents *c)
     moved(c, SITE_ASYNC, XFT_DIR_H2D, 0x7800000, 300 * KIB, 66);
     struct play_lane *lane = &c->play.lanes[LANE_MAIN];
     lane->events[lane->count - 2].flags = XFT_ASYNC;
-    moved(c, SITE_PIECES + 5, XFT_DIR_H2D, 0x8000000, 512, 77); /* too small to be told of */
+    moved(c, SITE_PIECES + 5, XFT_DIR_H2D, 0x8000000, 512, 77); /* too small to be shown */
     moved(c, SITE_PIECES + 5, XFT_DIR_H2D, 0x8000000, 512, 77);
 }
 

@@ -1,5 +1,6 @@
 /* Four ranks on two hosts whose clocks are apart, the second of which runs slow. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/analyzer/ranked.h"
 #include "tests/analyzer/scenario_report.h"
@@ -77,6 +78,10 @@ void scenario_exchange(struct trace_builder *b, const char *variant)
     for (uint64_t i = 0; i < STEPS; i++)
         step(&r, 100000 + i * STEP_NS);
     swap(&r, 100000 + STEPS * STEP_NS);
+    if (strstr(variant, "nccl"))
+        ranked_collective(&r, XFT_MESSAGE_ALLREDUCE, 2400, 110000 + STEPS * STEP_NS,
+                          110500 + STEPS * STEP_NS)
+            ->call = CALL_NCCL;
     ranked_end(&r);
     *b = r.b;
 }

@@ -15,7 +15,7 @@
  *   findings    more sites than a finding shows, every remedy; losses that are not known
  *   contents    whole, sampled, killed, simulated, refused: bytes that had moved before
  *   many-contents  one more than are compared
- *   phases      ranges of threads and of the process; too-deep: more than are told apart
+ *   phases      ranges of threads and of the process; too-deep: more than are distinguished
  *   managed     one-thread, threads, off, refused, crowded: managed memory
  *   gpus        three of them, every direction and kind of memory
  *   process     0 to 7: one of a run of several

@@ -55,7 +55,7 @@ static void test_names(void **state)
     }
 }
 
-/* More pointers than are told apart: nothing is said of any. */
+/* More pointers than are kept: nothing is known of any. */
 static void test_many(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 """What of a report is shown, and how: analyze --site, --kind, --rank, --phase, for every format and for
---per-transfer, held against the whole report; colours on a terminal.
+--per-transfer, compared with the whole report; colours on a terminal.
 
 view_test.py DRIVER MAKE_TRACE SCHEMA DATA_DIR
 """

@@ -472,7 +472,7 @@ static void test_events(void **state)
     run.ops[run.count - 1].stream = 0;
     up(&run, HOST, DEVICE);
     sync(&run);
-    assert_true(with(&run, 2) == 6 * NS); /* it was told to */
+    assert_true(with(&run, 2) == 6 * NS); /* the change asked for it */
     finish(&run);
 }
 

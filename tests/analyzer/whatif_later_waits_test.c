@@ -182,21 +182,26 @@ static void test_stages(void **state)
     }
 }
 
-/* Mapped memory that kernels write needs no copy to be read, and of a few bytes may be a flag; what
- * kernels only read tells the host nothing. */
+/* Mapped or managed memory that kernels write needs no copy to be read, and of a few bytes may be a
+ * flag; what kernels only read tells the host nothing. */
 static void test_mapped(void **state)
 {
     static const struct {
         uint32_t name;
         uint64_t bytes;
         double less;
-    } cases[] = {{READS, BYTES, 2 * NS}, {WRITES, BYTES, 0}, {READS, 4, 0}};
+        enum xft_memory memory;
+    } cases[] = {
+        {READS, BYTES, 2 * NS, XFT_MEM_MAPPED}, {WRITES, BYTES, 0, XFT_MEM_MAPPED},
+        {READS, 4, 0, XFT_MEM_MAPPED},          {READS, BYTES, 2 * NS, XFT_MEM_MANAGED},
+        {WRITES, BYTES, 0, XFT_MEM_MANAGED},
+    };
     (void)state;
     for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct run run;
         start(&run);
         struct xfw_op *taken = add(&run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0));
-        taken->memory = XFT_MEM_MAPPED;
+        taken->memory = cases[c].memory;
         taken->dst = MAPPED;
         taken->bytes = cases[c].bytes;
         for (unsigned i = 0; i < 3; i++) {

@@ -93,6 +93,35 @@ static void test_prefetched(void **state)
     xfp_free(f->profile);
 }
 
+/* Two allocations are two prefetches, each with its call's time where that is measured; what the
+ * host comes to later was on its way from the kernel's end on. */
+static void test_each_allocation(void **state)
+{
+    struct fixture *f = started();
+    const double faults = MOVED * FAULTS_NS, call_ns = 700, alone_ns = 9000;
+    struct step s = step(faults + BUSY, OWN);
+    for (size_t i = 0; i < f->profile->path_count; i++)
+        for (size_t k = 0; k < f->profile->paths[i].point_count; k++) {
+            struct xfp_point *point = &f->profile->paths[i].points[k];
+            point->host_ns = f->profile->paths[i].method == XFP_PREFETCH ? call_ns : 0;
+            point->median_ns += f->profile->paths[i].method == XFP_PREFETCH ? alone_ns : 0;
+        }
+    s.ops[0].demanded.allocations = s.ops[2].fetched.allocations =
+        xfw_allocation_bit(1) | xfw_allocation_bit(2);
+    assert_true(xfw_allocation_bit(1) != xfw_allocation_bit(2));
+    double one = played(f, s.ops, 1, xfw_change_prefetch, XFW_LIKELY);
+    assert_true(one == 2 * call_ns + LAUNCH);
+    double ahead = played(f, s.ops, 2, xfw_change_prefetch, XFW_LIKELY) - OWN;
+    double all = played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY);
+    s.ops[0].demanded.allocations = xfw_allocation_bit(1);
+    assert_true(ahead > played(f, s.ops, 2, xfw_change_prefetch, XFW_LIKELY) - OWN);
+    s.ops[0].demanded.allocations |= xfw_allocation_bit(2);
+    struct xfw_op later[4] = {s.ops[0], s.ops[1], hand_op(XFW_CALL, XFT_EVENT_NONE, 0), s.ops[2]};
+    later[2].gap_ns = BUSY; /* meanwhile it comes */
+    assert_true(played(f, later, 4, xfw_change_prefetch, XFW_LIKELY) == all);
+    xfp_free(f->profile);
+}
+
 static void test_prefetching_does_not_pay(void **state)
 {
     struct fixture *f = started();
@@ -156,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prefetched),
+        cmocka_unit_test(test_each_allocation),
         cmocka_unit_test(test_prefetching_does_not_pay),
         cmocka_unit_test(test_recording_not_known),
         cmocka_unit_test(test_stays),

@@ -250,7 +250,7 @@ static void test_no_set(void **state)
     finish(&made);
 }
 
-/* What cannot be trusted is not told, or told as such. */
+/* A figure that cannot be trusted is left out, or marked as such. */
 static void test_trust(void **state)
 {
     struct made made = start();

@@ -258,7 +258,7 @@ static void test_pause(void **state)
 }
 
 /* Of what is left out changes still learn which memory there is; it takes no time. */
-static void test_memory_is_told(void **state)
+static void test_memory_is_said(void **state)
 {
     (void)state;
     struct tape tape = loop();
@@ -476,7 +476,7 @@ int main(void)
         cmocka_unit_test(test_short_ones_are_played),
         cmocka_unit_test(test_what_is_new),
         cmocka_unit_test(test_pause),
-        cmocka_unit_test(test_memory_is_told),
+        cmocka_unit_test(test_memory_is_said),
         cmocka_unit_test(test_cut_from_the_tape),
         cmocka_unit_test(test_steady_run),
         cmocka_unit_test(test_unsteady_run),

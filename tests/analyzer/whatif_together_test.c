@@ -184,6 +184,48 @@ static void test_collective(void **state)
     finish(&lab);
 }
 
+/* A scan: ranks 2 and 3 wait for rank 1, which does not for them; rank 0 is far ahead. */
+static void test_scan(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 4);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 200 * US + i * 110 * US;
+        ranked_collective(&lab.ranks[0], XFT_MESSAGE_SCAN, 8, (100 + 2 * i) * US,
+                          (101 + 2 * i) * US);
+        for (uint32_t r = 1; r < 4; r++)
+            ranked_collective(&lab.ranks[r], XFT_MESSAGE_SCAN, 8, at + (r == 1 ? 100 : 60) * US,
+                              at + 110 * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 1, 80 * US, 2), (STEPS - 1) * 40.0 * US));
+    assert_true(near(saved(&lab, 2, 30 * US, 2), 0));
+    assert_true(near(saved(&lab, 0, 1 * US, 2), 0));
+    struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, NULL, 0, NULL, NULL, NULL);
+    assert_int_equal(whatif->ranks.messages, STEPS);
+    xfw_whatif_free(whatif);
+    finish(&lab);
+}
+
+/* Nobody waits for the last rank of a scan, not even where it is the last to come. */
+static void test_end_of_scan(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 2);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        ranked_collective(&lab.ranks[0], XFT_MESSAGE_SCAN, 8, (100 + 20 * i) * US,
+                          (101 + 20 * i) * US);
+        ranked_collective(&lab.ranks[1], XFT_MESSAGE_SCAN, 8, (200 + 110 * i) * US,
+                          (210 + 110 * i) * US);
+    }
+    analyse(&lab);
+    assert_true(near(saved(&lab, 1, 80 * US, 2), (STEPS - 1) * 50.0 * US));
+    assert_true(near(saved(&lab, 0, 10 * US, 2), 0));
+    finish(&lab);
+}
+
 /* A ring of four, each of which sends on what it has received: rank 0's work is everybody's. */
 static void test_ring(void **state)
 {
@@ -438,6 +480,8 @@ int main(void)
         cmocka_unit_test(test_late_sender),
         cmocka_unit_test(test_late_receiver),
         cmocka_unit_test(test_eager),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_end_of_scan),
         cmocka_unit_test(test_collective),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_two_at_once),

@@ -200,7 +200,7 @@ static void test_sent_in_turns(void **state)
     assert_true(device[1] - device[0] == (MANY - FEW) / 2.0 * (COPY_NS + KERNEL_NS));
 }
 
-/* More copies than can be told apart: the oldest is waited for. */
+/* More copies than are kept: the oldest is waited for. */
 static void test_many(void **state)
 {
     struct copies copies;
@@ -295,7 +295,7 @@ static void test_not_moved(void **state)
     analyzed_free(&a);
 }
 
-/* Work that another thread handed back is what the wait comes behind, not what was before it. */
+/* The wait is for the work that another thread passed back, not for the work before that. */
 static void test_handed(void **state)
 {
     struct analyzed a = empty();

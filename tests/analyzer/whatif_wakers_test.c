@@ -188,7 +188,7 @@ static void test_turns_alone(void **state)
                     (ops[i].thread == MAIN || ops[i].woken_by == XFW_NONE));
 }
 
-/* Who is handed something within another's last call goes on before that is over. */
+/* A thread that is woken within another's last call goes on before that call ends. */
 static void test_within_a_call(void **state)
 {
     (void)state;

@@ -134,7 +134,7 @@ static void check(int how, bool spoiled, uint32_t skip, size_t kept)
         assert_memory_equal(seen, expected, count * sizeof *seen);
         assert_int_equal(trace->loss.bad_rows - before.bad_rows, lost);
         assert_int_equal(trace->loss.bad_entries, before.bad_entries);
-        assert_true(index->chunks[i].told);
+        assert_true(index->chunks[i].indexed);
         rows += count;
     }
     assert_int_equal(rows, spoiled ? 512 : ROWS); /* in whole blocks */

@@ -4,10 +4,12 @@ import json
 import re
 import shutil
 import unittest
+from pathlib import Path
 
 from lab import BUILD, SIMGPU, XFERSCOPE, Bench, environment, run, sanitizer_runtime
 
 PROGRAMS = BUILD / "bin" / "apply"
+ROOT = Path(__file__).resolve().parents[2]
 # Every program, with its arguments.
 CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
          ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
@@ -22,6 +24,15 @@ def told(stderr):
 
 def carried_out(stderr):
     return [line for line in told(stderr) if "calls carried out" in line]
+
+
+def slower(node, times):
+    """All times of a part of a profile, so many times as long."""
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+        if isinstance(value, (dict, list)):
+            slower(value, times)
+        elif isinstance(value, (int, float)) and str(key).endswith(("_ns", "per_byte")):
+            node[key] = value * times
 
 
 class Applied(Bench):
@@ -85,6 +96,93 @@ class TestBeside(Applied):
         self.assertEqual(set(bytes_of), {"H2D", "D2H"})
         copies = sum(row["transfers"] for row in json.loads(report.stdout)["transfers"])
         self.assertEqual(copies, 2 * 6 + 3 * 4 * 6 * 2)
+
+
+class TestPeers(Applied):
+    """Four GPUs, of which two pairs can have peer access."""
+    WHATS = ("copies", "asks", "late", "together", "threads", "resets", "early", "captured", "wrong")
+    FOUR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu"}
+
+    def lines(self, done):
+        return [line for line in told(done.stderr) if " peers P2P " in line]
+
+    def test_same(self):
+        for what in self.WHATS:
+            bare = self.alone("peers", what, **self.FOUR)
+            self.assertIn(b" 0 different", bare.stdout)
+            for settings in ({}, {"XFERSCOPE_APPLY_TRIALS": "0"},
+                             {"XFERSCOPE_SIMGPU_LAZY": "1", "XFERSCOPE_APPLY_TRIALS": "0"}):
+                with self.subTest(what, settings=settings):
+                    other = self.applied("peers", what, **self.FOUR, **settings)
+                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+
+    def test_two_gpus_of_four(self):
+        visible = {**self.FOUR, "CUDA_VISIBLE_DEVICES": "2,3"}
+        for what in ("copies", "late", "threads"):
+            self.compare("peers", what, **visible)
+            self.compare("peers", what, **visible, also={"XFERSCOPE_APPLY_TRIALS": "0"})
+
+    def test_it_gains(self):
+        done = self.applied("peers", "copies", **self.FOUR)
+        gains = [line for line in self.lines(done) if "saved" in line]
+        self.assertTrue(gains, done.stderr)
+        for line in gains:
+            now, before = map(float, re.search(r"\(([\d.]+) GB/s instead of ([\d.]+)\)", line).groups())
+            self.assertGreater(now, 4 * before)
+
+    def test_check(self):
+        done = self.applied("peers", "copies", options=["--check"], **self.FOUR)
+        lines = [line for line in self.lines(done) if "carried out" in line]
+        self.assertTrue(lines, done.stderr)
+        for line in lines:
+            self.assertRegex(line, r"; [1-9]\d* compared, 0 different$")
+
+    def test_off(self):
+        done = self.applied("peers", "copies", options=["--only", "staging"], **self.FOUR)
+        self.assertEqual(self.lines(done), [])
+        done = self.applied("peers", "copies", options=["--only", "peers"], **self.FOUR)
+        sites = {re.search(r"(peers\+0x[0-9a-f]+)", line)[1] for line in self.lines(done)}
+        self.assertTrue(sites)
+        done = self.applied("peers", "copies", options=["--off", ",".join(sites)], **self.FOUR)
+        self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
+
+    def test_a_gpu_that_may_be_at_work(self):
+        for trials in ({}, {"XFERSCOPE_APPLY_TRIALS": "0"}):
+            done = self.compare("peers", "half", **self.FOUR, also=trials)
+            self.assertTrue(self.lines(done), done.stderr)
+            self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
+
+    def test_gpus_that_bring_other_bytes(self):
+        """Peer access that is given, and is wrong: found out before a copy of the program's uses it."""
+        for trials in ({}, {"XFERSCOPE_APPLY_TRIALS": "0"}):
+            done = self.compare("peers", "copies", **self.FOUR, XFERSCOPE_SIMGPU_PEERS_WRONG="1", also=trials)
+            self.assertIn(b" 0 different", done.stdout)
+            self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
+
+    def test_calls_that_fail(self):
+        bare = self.alone("peers", "copies", **self.FOUR)
+        for failure in ("cuCtxEnablePeerAccess:1:711", "cuCtxEnablePeerAccess:2:2", "cuDeviceCanAccessPeer:1:101",
+                        "cuEventElapsedTime:1:999", "cuEventElapsedTime:8:999", "cuCtxGetId:9:201",
+                        "cuPointerGetAttributes:9:1", "cuStreamGetCtx:3:400"):
+            with self.subTest(failure):
+                for trials in ("0", "1"):
+                    other = self.applied("peers", "copies", options=["--only", "peers"], **self.FOUR,
+                                         XFERSCOPE_SIMGPU_FAIL=failure, XFERSCOPE_APPLY_TRIALS=trials)
+                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+
+    def test_what_does_not_gain_is_given_back(self):
+        profile = json.loads((SIMGPU / "machines" / "sim-2socket-4gpu.json").read_text())
+        for path in profile["paths"]:
+            if path["name"].startswith("copy/peer/"):
+                slower(path, 40)
+        machine = self.folder / "slow.json"
+        machine.write_text(json.dumps(profile))
+        done = self.compare("peers", "late", XFERSCOPE_SIMGPU_MACHINE=str(machine))
+        lines = [line for line in self.lines(done) if "carried out" in line]
+        self.assertTrue(lines, done.stderr)
+        for line in lines:  # its trials, and no more
+            self.assertLessEqual(float(re.search(r": ([\d.]+) MiB of", line)[1]), 64, line)
+            self.assertIn("lost", line)
 
 
 class TestFailures(Applied):
@@ -168,19 +266,12 @@ class TestTrials(Applied):
         return str(path)
 
     def test_what_does_not_gain_is_left(self):
-        def slower(profile):
+        def change(profile):
             for path in profile["paths"]:
                 if "/registered/" in path["name"]:
-                    slow(path)
+                    slower(path, 20)
 
-        def slow(node):
-            for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-                if isinstance(value, (dict, list)):
-                    slow(value)
-                elif isinstance(value, (int, float)) and str(key).endswith(("_ns", "per_byte")):
-                    node[key] = value * 20
-
-        done = self.applied("staged", "3", XFERSCOPE_SIMGPU_MACHINE=self.machine(slower))
+        done = self.applied("staged", "3", XFERSCOPE_SIMGPU_MACHINE=self.machine(change))
         self.assertEqual(done.stdout, b"last error 0\n")
         lines = [line for line in told(done.stderr) if " staging " in line]
         self.assertTrue(lines)
@@ -214,6 +305,23 @@ class TestTrials(Applied):
 
 
 class TestCommand(Applied):
+    def test_profile(self):
+        profile = BUILD.parent  # of no use: a folder is not a profile
+        data = ROOT / "tests" / "data" / "h200.json"
+        done = self.applied("order", options=["--profile", data])
+        self.assertEqual(done.stdout, self.alone("order").stdout)
+        for options, settings, least in ((["--profile", data], {}, "1048576"), ([], {"XFERSCOPE_PROFILE": str(data)}, "1048576"),
+                                         (["--no-profile"], {"XFERSCOPE_PROFILE": str(data)}, ""),
+                                         (["--profile", data], {"XFERSCOPE_APPLY_LEAST": "2M"}, "2M"), ([], {}, "")):
+            done = run([XFERSCOPE, "apply", *options, "--", "sh", "-c", "echo $XFERSCOPE_APPLY_LEAST:$XFERSCOPE_APPLY_THREADS"],
+                       cwd=self.folder, env=environment(**settings))
+            self.assertEqual(done.stdout.decode().strip(), f"{least}:{'16' if least else ''}", (options, settings, done.stderr))
+        done = self.applied("order", options=["--profile", profile])
+        self.assertEqual(done.returncode, 125)
+        done = self.applied("order", XFERSCOPE_PROFILE=str(profile))
+        self.assertEqual(done.stdout, self.alone("order").stdout)
+        self.assertIn("it is not used", done.stderr.decode())
+
     def test_status_and_silence(self):
         done = self.applied("exits", "exit", options=["-q"])
         self.assertEqual((done.returncode, done.stderr), (5, b""))

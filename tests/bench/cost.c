@@ -1,6 +1,6 @@
 /*
  * What a command takes, for scale.sh: its processor time and its peak memory. What it prints goes
- * nowhere; its exit status is handed on.
+ * nowhere; it returns the program's exit status.
  *
  * usage: cost COMMAND...
  *

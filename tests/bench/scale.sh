@@ -10,7 +10,7 @@
 # usage: scale.sh [BUILD [TRANSFERS[/FILES]...]]
 #        scale.sh --check BUILD
 #
-#   TRANSFERS[/FILES]  a run to be made: 1000000 10000000 100000000 100000000/1000, if not told.
+#   TRANSFERS[/FILES]  a run to be made: 1000000 10000000 100000000 100000000/1000, by default.
 #                      Each takes 17 bytes of $TMPDIR per transfer, until it has been measured
 #   --check            small runs; no times: are all transfers there, within memory that does not
 #                      grow with their number?

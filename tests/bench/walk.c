@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "analyzer/read/merge.h"
+#include "tests/analyzer/lossy.h"
 
 struct tally {
     uint64_t events, transfers;
@@ -63,7 +64,7 @@ static bool walk(const char *path, const char *how, struct tally *tally)
         right = merge_all(trace, tally);
     if (!right)
         fprintf(stderr, "walk: %s: out of order\n", path);
-    right = right && !xfa_trace_lossy(trace);
+    right = right && !is_lossy(trace);
     xfa_trace_close(trace);
     return right;
 }

@@ -27,10 +27,10 @@ LIBRARIES = {  # by how their headers begin
 class Row:
     """What a component may use: of its part's line, of its own last column, and of lower floors."""
 
-    def __init__(self, floor, common, besides):
-        names = re.findall(r"`([^`]+)`", common + besides)
+    def __init__(self, floor, common, others):
+        names = re.findall(r"`([^`]+)`", common + others)
         self.floor = int(floor)
-        self.words = re.sub(r"`[^`]*`", "", common + ", " + besides)
+        self.words = re.sub(r"`[^`]*`", "", common + ", " + others)
         self.everything = "everything" in self.words
         self.components = {name for name in names if name.endswith("/")}
         self.headers = {name for name in names if name.endswith((".h", ".def"))}
@@ -177,7 +177,7 @@ Words.
 
 All of it may use: libc.
 
-| floor | component | what lives there | besides |
+| floor | component | what lives there | others |
 |---|---|---|---|
 | 1 | `include/xferscope/` | contracts | |
 | 1 | `common/` | ground | |
@@ -186,7 +186,7 @@ All of it may use: libc.
 
 All of it may use: contracts, `common/text.h`. It links something.
 
-| floor | component | what lives there | besides |
+| floor | component | what lives there | others |
 |---|---|---|---|
 | 1 | `probe/` | above | zstd |
 | 2 | `probe/top/` | above it | |
@@ -197,7 +197,7 @@ All of it may use: contracts, `common/text.h`. It links something.
 
 All of it may use: everything.
 
-| floor | component | what lives there | besides |
+| floor | component | what lives there | others |
 |---|---|---|---|
 | 1 | `tests/` | all | |
 
@@ -267,12 +267,12 @@ class Checker(unittest.TestCase):
         self.put("analyzer/z.c", "#include <zstd.h>\n")
         self.check("analyzer/z.c: zstd (<zstd.h>) is not in its component's column")
 
-    def test_room_that_the_table_lacks(self):
+    def test_component_that_the_table_lacks(self):
         self.put("probe/new/n.c", "")
         self.put("outside/o.c", "")
         self.check("probe/new/n.c: no table has probe/new/", "outside/o.c: no table has outside/")
 
-    def test_room_without_sources(self):
+    def test_component_without_sources(self):
         page = PAGE.replace("| 2 | `other/`", "| 2 | `gone/` | - | |\n| 2 | `other/`")
         self.check("gone/: in the table, but without sources", page=page)
 

@@ -1,6 +1,6 @@
 """The words of the trace are in one list each: the keys of META (meta.h), the kinds of events and the
-causes of migrations (trace.h), against the pages, and against what the components write and read. And what
-the language is told: once, in one place."""
+causes of migrations (trace.h), against the pages, and against what the components write and read. And
+_GNU_SOURCE and the keyword of thread-local memory: once, in one place."""
 import re
 import sys
 import unittest
@@ -10,6 +10,24 @@ ROOT = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else Path(__file__).resolve().
 PAGE = (ROOT / "docs" / "trace-format.md").read_text()
 CALL = re.compile(r'\b(?:xfs_meta_set|write_meta|xfs_write_meta|write_count|write_text|xfa_trace_meta|xfa_meta_kept|meta_number)\((?:[\w>.-]+, )?"([a-z][\w.%]*)"')
 FORMAT = re.compile(r'snprintf\(key, sizeof key, "([a-z_.%]+)"')
+
+
+# Instead: reported, recorded, known; the same; decide, finish; in addition; evidence; passed, given.
+DIALECT = re.compile(r"(?<![A-Za-z])(?:un)?(told|likewise|settled?|settles|settling|besides|surely|handed|held against)(?![A-Za-z])", re.I)
+# What the formats of traces and reports have from their first versions; an environment variable; and plain uses.
+FORMATS = ('"told"', '"not_told"', "`told`", "`not_told`", "not_told", "host_access.told", '"unsettled"', "`unsettled`", "skipped.unsettled",
+           "UNSETTLED", '"settled"', "*settled*", "gone or settled", "| settled |", "gone or settled |", "| settle |", "XFERSCOPE_APPLY_TOLD", "apply_told", "is told to (TF_")
+# Their words are changed with their next rewrite.
+PENDING = ("preload/apply/", "analyzer/plan", "analyzer/whatif/", "tests/apply/", "tests/analyzer/whatif_", "tests/pairs/random")
+ENDINGS = {".c", ".h", ".cu", ".cpp", ".def", ".py", ".js", ".mjs", ".css", ".sh", ".cmake", ".md", ".txt", ""}
+
+
+def sources():
+    for component in ("include", "common", "symbols", "preload", "probe", "analyzer", "tools", "cmake", "tests", "docs"):
+        for path in sorted((ROOT / component).rglob("*")):
+            within = path.relative_to(ROOT).parts
+            if path.is_file() and path.suffix in ENDINGS and not {"results", "golden", "__pycache__", "node_modules", "corpus"} & set(within):
+                yield path
 
 
 HEADER = (ROOT / "include" / "xferscope" / "trace.h").read_text()
@@ -88,8 +106,8 @@ class Words(unittest.TestCase):
         fields = re.findall(r"^    uint64_t (\w+_lost);", HEADER, re.M)
         self.assertGreater(len(fields), 3)
         self.assertEqual(sorted(field for _, field, _, _ in rows), sorted(fields))
-        told = (ROOT / "docs" / "report-format.md").read_text()
-        self.assertEqual([key for _, _, key, _ in rows if f"`{key}`" not in told], [])
+        page = (ROOT / "docs" / "report-format.md").read_text()
+        self.assertEqual([key for _, _, key, _ in rows if f"`{key}`" not in page], [])
         self.assertEqual([field for field in fields if f"| `{field}` |" not in PAGE], [])
 
     def test_the_pages_have_the_causes(self):
@@ -134,6 +152,21 @@ class Words(unittest.TestCase):
         self.assertEqual(self.met(r"#\s*define _GNU_SOURCE", *components), [])  # CMakeLists.txt does
         self.assertEqual(self.met(r"\b(__thread|_Thread_local|thread_local)\b", "preload"),
                          ["preload/base/attributes.h"])
+
+    maxDiff = None
+
+    def test_plain_words(self):
+        """Words of a dialect that comments, messages and names had; NEW words of ours go into docs/glossary.md."""
+        met = set()
+        for path in sources():
+            name = str(path.relative_to(ROOT))
+            if path.resolve() == Path(__file__).resolve() or name.startswith(PENDING):
+                continue
+            text = path.read_text(errors="replace")
+            for allowed in FORMATS:
+                text = text.replace(allowed, "")
+            met |= {(name, word.lower()) for word in DIALECT.findall(text + " " + path.name)}
+        self.assertEqual("\n".join(f"{name}: {word}" for name, word in sorted(met)), "")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Analyses the runs recorded on an H200 and holds the reports against expected.json.
+"""Analyses the runs recorded on an H200 and compares the reports with expected.json.
 
 The transfers and bytes per direction there are CUPTI's own, counted in the same run_all.sh (README.md).
 The other figures are what the report gave when they were written; they follow from the traces and the
 profiles alone, so they are the same on every machine. Of the runs in today's format the traces
-themselves are looked at too: launches against the kernels that CUPTI told of, streams, INDEX.
+themselves are looked at too: launches against the kernels that CUPTI recorded, streams, INDEX.
 
 usage: check_recorded.py XFERSCOPE            UPDATE_GOLDEN=1 writes the figures of the reports.
 """
@@ -96,7 +96,7 @@ def wrong_launches(launches, kernels, arguments):
         if not launch["name"] or not arguments.get(launch["aux"]):
             yield f"launch {launch['seq']}: name {launch['name']}, arguments {launch['aux']}"
         if kernel is None or (kernel["name"], kernel["dst"]) != (launch["name"], launch["dst"]):
-            yield f"launch {launch['seq']} of {launch['name']}: CUPTI told of {kernel and kernel['name']}"
+            yield f"launch {launch['seq']} of {launch['name']}: CUPTI recorded {kernel and kernel['name']}"
     for kernel in ran.values():
         yield f"kernel {kernel['name']}: no launch"
 
@@ -118,7 +118,7 @@ def wrong_contents(command, run):
     sets, memsets = (sorted(event["correlation"] for event in of_kind.get(kind, []))
                      for kind in ("set", "memset"))
     if sets != memsets:
-        yield f"{len(sets)} memsets were called, CUPTI told of {len(memsets)}"
+        yield f"{len(sets)} memsets were called, CUPTI recorded {len(memsets)}"
     payloads = [segment["at"] for segment in of_type["segment"] if segment["segment"] == "events"]
     indexed = [entry["at"] + SEGMENT_HEADER for entry in of_type.get("index", [])]
     if indexed != payloads:

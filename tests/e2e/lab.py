@@ -70,8 +70,8 @@ def run(command, cwd=None, env=None, **options):
 
 def record(*command, cwd, options=(), summary=False, **more):
     """Without the summary, which takes a report's time."""
-    told = [] if summary else ["--no-summary"]
-    return run([XFERSCOPE, "record", *told, *options, "--", *command], cwd=cwd, **more)
+    quiet = [] if summary else ["--no-summary"]
+    return run([XFERSCOPE, "record", *quiet, *options, "--", *command], cwd=cwd, **more)
 
 
 def preloaded(*command, cwd, **extra):

@@ -38,17 +38,17 @@ class Accesses(Bench):
             self.skipTest(why)
         return trace
 
-    def told(self, trace):
-        """Of each line of the program what was told of its copies, in order."""
-        calls, told = {}, {}
+    def accesses(self, trace):
+        """By line of the program: what was recorded of its copies, in order."""
+        calls, recorded = {}, {}
         for line in run([XFERSCOPE, "dump", trace, "--kind", "transfer,host-access"]).stdout.decode().splitlines():
             fields = dict(re.findall(r" (start|src|dst|aux|count|stack)=(\w+)", line))
             if " transfer " in line:
                 calls[fields["start"], fields["dst"]] = fields["stack"]
             elif " host-access " in line:
-                told.setdefault((fields["aux"], fields["dst"]), []).append(int(fields["count"]))
+                recorded.setdefault((fields["aux"], fields["dst"]), []).append(int(fields["count"]))
         found = {}
-        for call, what in told.items():
+        for call, what in recorded.items():
             found.setdefault(calls[call], []).extend(what)
         return sorted(map(tuple, found.values()))
 
@@ -58,9 +58,9 @@ class Accesses(Bench):
         as_it_came, sent = (KNOWN_WRITTEN,) * ROUNDS, (KNOWN_READ | SENT,) * ROUNDS
         return sorted([was_written, unwritten, was_read, unread, unread, sent, as_it_came])
 
-    def test_what_is_told(self):
+    def test_what_is_recorded(self):
         trace = self.recorded()
-        self.assertEqual(self.told(trace), self.expected())
+        self.assertEqual(self.accesses(trace), self.expected())
         said = report(trace)["run"]["host_access"]
         self.assertEqual((said["asked"], said["told"], said["not_told"]), (True, sum(map(len, self.expected())), 0))
         for form in ("text", "markdown"):
@@ -74,10 +74,10 @@ class Accesses(Bench):
         expected = self.expected()
         expected.remove((KNOWN_READ,) * ROUNDS)
         expected.append((KNOWN_READ,) * (ROUNDS - 1) + (KNOWN_READ | READ,))
-        self.assertEqual(self.told(self.recorded("read")), sorted(expected))
+        self.assertEqual(self.accesses(self.recorded("read")), sorted(expected))
 
     def test_children_have_pages_of_their_own(self):
-        self.assertEqual(self.told(self.recorded("fork")), self.expected())
+        self.assertEqual(self.accesses(self.recorded("fork")), self.expected())
 
     def test_findings(self):
         document = report(self.recorded())

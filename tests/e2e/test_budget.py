@@ -119,7 +119,7 @@ class Budget(Bench):
 
     @needs("dense")
     def test_within(self):
-        """On the simulated GPU records cost nothing, unless told."""
+        """On the simulated GPU records cost nothing by default."""
         said = self.recorded("2", "100", "50", costs="")
         meta, events = self.dump()
         self.assertEqual(len(events["device-copy"]), said["copies"])

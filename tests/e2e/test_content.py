@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lab import PROGRAMS, XFERSCOPE, Bench, environment, needs, record, report, run
 
-HASHED = 10  # of contents.c: all but its D2D copy and five that nothing told to be there
+HASHED = 10  # of contents.c: all but its D2D copy and five whose arrival nothing showed
 KINDS = ["repeated-transfer", "round-trip", "duplicate-transfer"]
 
 

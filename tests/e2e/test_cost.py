@@ -130,43 +130,43 @@ class Cost(Bench):
     @needs("work")
     def test_what_is_not_done_at_every_call(self):
         """Kernels that take no time, and a driver that takes its time to answer the recorder: all that
-        recording adds to the work's time is told as it happened, and taken out to the nanosecond."""
+        recording adds to the work's time is recorded as it happened, and taken out to the nanosecond."""
         asked_ns = 5000
         record(PROGRAMS / "work", "launches", "40", cwd=self.folder, options=["--force", "-o", "run"],
                env=environment(XFERSCOPE_SIMGPU_CLOCK="virtual", XFERSCOPE_SIMGPU_CALL_NS=str(asked_ns),
                                XFERSCOPE_SIMGPU_KERNEL_NS="0"))
-        told = self.overheads()
+        overheads = self.overheads()
         (path,) = self.traces("run.xft")
         _, lanes = self.read(path)
         self.assertEqual(sum(lane.count("launch") for lane in lanes.values()), 40)
-        behind = [entry for entry in told if entry[3] == LAUNCH]
-        self.assertEqual(len(behind), 1, told)  # of 40 launches of one kernel, the first
+        behind = [entry for entry in overheads if entry[3] == LAUNCH]
+        self.assertEqual(len(behind), 1, overheads)  # of 40 launches of one kernel, the first
         self.assertEqual(behind[0][2] & FUNCTION, FUNCTION)
         questions, rest = divmod(behind[0][1] - behind[0][0], asked_ns)
         self.assertEqual(rest, 0)
         self.assertGreater(questions, 0)
-        self.check_span(told)
+        self.check_span(overheads)
 
-    def check_span(self, told):
+    def check_span(self, overheads):
         whatif = report(self.folder / "run.xft")["whatif"]
         (path,) = self.traces("run.xft")
         lines = [json.loads(line) for line in run([XFERSCOPE, "dump", path, "-f", "json"]).stdout.splitlines()]
         first = min(line["start_ns"] for line in lines
                     if line["type"] == "event" and line["kind"] in ("transfer", "launch"))
-        within = sum(end - start for start, end, _, _ in told if start >= first)
+        within = sum(end - start for start, end, _, _ in overheads if start >= first)
         span = whatif["span"]
         self.assertAlmostEqual(span["replayed_s"], span["recorded_s"], delta=1e-9)
         self.assertAlmostEqual(span["recorded_s"] - span["alone_s"], within / 1e9, delta=1e-9)
 
     @needs("endings")
     def test_stacks_that_are_new(self):
-        """On the host's clock: told as often as there are some."""
+        """On the host's clock: recorded as often as there are some."""
         (_, lanes), = self.recorded("endings", "return", "2000", status=3)
-        told = self.overheads()
-        self.assertTrue(any(entry[2] & STACK for entry in told), told)
+        overheads = self.overheads()
+        self.assertTrue(any(entry[2] & STACK for entry in overheads), overheads)
         calls = sum(len(lane) for lane in lanes.values())
-        self.assertLess(len(told), calls / 100)  # and not behind calls that are like those before
-        for start, end, _, _ in told:
+        self.assertLess(len(overheads), calls / 100)  # and not behind calls that are like those before
+        for start, end, _, _ in overheads:
             self.assertLessEqual(1000, end - start)
 
     @needs("first_calls")

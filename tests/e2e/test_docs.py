@@ -75,12 +75,12 @@ class Pages(unittest.TestCase):
     def test_reports_in_the_pages(self):
         """Each is what its command prints on a terminal of 80 columns, to its end or as far as the page
         has it ("..."). UPDATE_GOLDEN=1 writes them anew."""
-        told = {}
+        by_page = {}
         for page in pages():
             for block in REPORT.finditer(page.read_text()):
-                told.setdefault(page, []).append(block)
-        self.assertGreaterEqual(len(told), 5)
-        for page, blocks in told.items():
+                by_page.setdefault(page, []).append(block)
+        self.assertGreaterEqual(len(by_page), 5)
+        for page, blocks in by_page.items():
             for block in blocks:
                 printed = self.printed(block["command"], block["text"])
                 if os.environ.get("UPDATE_GOLDEN"):
@@ -102,6 +102,17 @@ class Pages(unittest.TestCase):
                             ("--zzz", "option '--zzz'; xferscope --help lists them")):
             done = run([XFERSCOPE, slip])
             self.assertEqual((done.returncode, done.stderr.decode()), (2, f"xferscope: there is no {meant}\n"))
+
+    def test_every_command_refuses_options_alike(self):
+        for command in COMMANDS:
+            for wrong, said in (("--hepl", "unknown option: --hepl; did you mean --help?"), ("-Z", "unknown option: -Z")):
+                done = run([XFERSCOPE, command, wrong])
+                self.assertEqual(done.stderr.decode(), f"xferscope {command}: {said}; see xferscope {command} --help\n")
+                self.assertGreater(done.returncode, 0, command)
+        for command, option in (("analyze", "-f"), ("dump", "-n"), ("export", "--output"), ("live", "--seconds"), ("probe", "-o"),
+                                ("record", "--profile"), ("run", "-p"), ("again", "-o"), ("apply", "--plan"), ("doctor", "--format")):
+            self.assertEqual(run([XFERSCOPE, command, option]).stderr.decode(),
+                             f"xferscope {command}: {option} lacks its value; see xferscope {command} --help\n")
 
     def test_every_command_has_a_page(self):
         for command in COMMANDS:

@@ -31,19 +31,19 @@ class Given(Bench):
 
     @needs("given")
     def test_sets(self):
-        told = self.recorded()
+        recorded = self.recorded()
         lines = self.dump()
         seen, sets = self.launches(lines)
-        self.assertEqual(seen, told)
-        self.assertEqual(len(sets), len(set(told)) - 2)  # number and nothing have the same, unsaid none
+        self.assertEqual(seen, recorded)
+        self.assertEqual(len(sets), len(set(recorded)) - 2)  # number and nothing have the same, unsaid none
         self.assertEqual(self.meta(lines)["arguments"], "on")
 
     @needs("given")
     def test_off(self):
-        told = self.recorded(XFERSCOPE_ARGUMENTS="0")
+        recorded = self.recorded(XFERSCOPE_ARGUMENTS="0")
         lines = self.dump()
         seen, sets = self.launches(lines)
-        self.assertEqual(seen, [line.split()[0] + " ?" for line in told])
+        self.assertEqual(seen, [line.split()[0] + " ?" for line in recorded])
         self.assertEqual(sets, {})
         self.assertEqual(self.meta(lines)["arguments"], "off")
         self.assertNotIn("arguments.why", self.meta(lines))

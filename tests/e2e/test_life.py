@@ -213,9 +213,9 @@ class Checks(Bench):
                    env=environment(XFERSCOPE_OUTPUT="run.xft", XFERSCOPE_CHECKS="say"))
         self.assertEqual(done.returncode, 0, done.stderr)
         (process,) = report(self.folder / "run.xft")["run"]["processes"]
-        self.assertEqual(process["checks_failed"], "3: what was told not to hold does not")
+        self.assertEqual(process["checks_failed"], "3: what was said not to hold does not")
         text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
-        self.assertIn("checks of the recorder's own code failed (3: what was told not to hold does not)",
+        self.assertIn("checks of the recorder's own code failed (3: what was said not to hold does not)",
                       " ".join(text.split()))
 
 

@@ -53,11 +53,11 @@ class Time(Limited):
             self.assertEqual({event["correlation"] for event in kept},
                              {event["correlation"] for event in events(trace, "device-copy")})
             self.assertEqual(len(events(trace, "alloc")), 1)
-            told = report(trace)
-            self.assertEqual(moved(told)["H2D"][0] + moved(told)["D2H"][0], len(kept))
+            document = report(trace)
+            self.assertEqual(moved(document)["H2D"][0] + moved(document)["D2H"][0], len(kept))
             periods = self.periods(trace)
             self.assertEqual((periods["count"], periods["delay_s"], periods["duration_s"]), (1, delay, lasts))
-            self.assertAlmostEqual(told["run"]["wall_s"], periods["recorded_s"])
+            self.assertAlmostEqual(document["run"]["wall_s"], periods["recorded_s"])
             self.assertLess(periods["recorded_s"], periods["process_s"])
             if lasts:
                 self.assertAlmostEqual(periods["recorded_s"], lasts, delta=2e-5)
@@ -144,9 +144,9 @@ class Phase(Limited):
     def test_times_without_the_rest(self):
         """The run is as long as its phases; what lies between takes none of it."""
         trace, _ = self.copies_in("solve")
-        told = report(trace)
+        document = report(trace)
         inside = sum(event["end_ns"] - event["start_ns"] for event in events(trace, "transfer"))
-        self.assertAlmostEqual(told["run"]["wall_s"] * 1e9, inside, delta=3)
+        self.assertAlmostEqual(document["run"]["wall_s"] * 1e9, inside, delta=3)
 
 
 @needs("endings")
@@ -158,15 +158,15 @@ class Size(Limited):
     CLOCK = {"XFERSCOPE_SIMGPU_CLOCK": "host"}
 
     def check(self, trace):
-        """The files' size, and a run that is told to have ended when they had it."""
+        """The files' size, and a run that is said to have ended when they had it."""
         self.assertLessEqual(sum(path.stat().st_size for path in trace.iterdir()), self.MOST)
         self.assertEqual([event["aux"] for event in events(trace, "period")], [1, 2])
-        told = report(trace)
-        (process,) = told["run"]["processes"]
+        document = report(trace)
+        (process,) = document["run"]["processes"]
         self.assertEqual(process["losses"]["events_not_stored"], 0)
         self.assertGreater(process["periods"]["full_s"], 0)
-        self.assertLess(moved(told)["H2D"][0], self.COUNT)
-        self.assertGreater(moved(told)["H2D"][0], 1000)
+        self.assertLess(moved(document)["H2D"][0], self.COUNT)
+        self.assertGreater(moved(document)["H2D"][0], 1000)
 
     def test_stops(self):
         """More calls than fit; the program's own end is the same."""

@@ -15,7 +15,7 @@ def machine(name):
 
 
 def slower(profile, times, *names):
-    """Copies over these paths take so many times as long; what a call takes besides, as long as before."""
+    """Copies over these paths take so many times as long; the rest of a call takes as long as before."""
     slow = [path for path in profile["paths"] if re.fullmatch("|".join(names), path["name"])]
     assert slow, names
     for path in slow:

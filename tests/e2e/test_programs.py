@@ -88,7 +88,7 @@ class Same(Bench):
                     shutil.rmtree(self.folder / run_folder)
 
     @needs("memories_shared")
-    def test_kinds_of_host_memory_are_told_apart(self):
+    def test_kinds_of_host_memory_are_distinguished(self):
         _, document = self.compare("memories_shared", "kinds")
         kinds = {row["src_memory"] for row in document["transfers"] if row["direction"] == "H2D"}
         self.assertEqual(kinds, {"pageable", "registered", "pinned", "write-combined", "mapped"})
@@ -129,9 +129,9 @@ class Same(Bench):
         each = len(access) // 3
         self.assertGreater(each, 0)
         self.assertEqual(access, [False] * each + [True] * each + [False] * each)
-        self.told_of_peer_access(SIMGPU / "machines" / "sim-2socket-4gpu.json")
+        self.check_peer_access(SIMGPU / "machines" / "sim-2socket-4gpu.json")
 
-    def told_of_peer_access(self, profile):
+    def check_peer_access(self, profile):
         """What the copies without it lost: those of one run of bytes, 1 MiB down to 128 KiB, twice."""
         machine = {path["name"]: {point["bytes"]: point["median_ns"] for point in path["points"]}
                    for path in json.loads(profile.read_text())["paths"]}
@@ -178,8 +178,8 @@ class Same(Bench):
         self.assertEqual({row["timed"]["unknown"] for row in document["transfers"]}, {0})
         self.assertGreater(min(row["sizes"]["least"] for row in document["transfers"]), 0)
         text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
-        told = [line for line in text.splitlines() if "no bytes" in line]
-        self.assertEqual([int(line.rsplit(":")[1]) for line in told], list(filter(None, [seen(printed)])))
+        warnings = [line for line in text.splitlines() if "no bytes" in line]
+        self.assertEqual([int(line.rsplit(":")[1]) for line in warnings], list(filter(None, [seen(printed)])))
 
     @needs("zeros")
     def test_copies_of_no_bytes(self):

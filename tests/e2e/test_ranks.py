@@ -79,7 +79,7 @@ class Ranks(Bench):
         (meta,) = metas(self.folder / name).values()
         return meta
 
-    def told(self, *variables, **program):
+    def recorded_rank(self, *variables, **program):
         merged = {name: value for one in variables for name, value in one.items()}
         return about_ranks(self.meta(**program, **merged))
 
@@ -94,30 +94,30 @@ class Ranks(Bench):
             ({"RANK": "6", "WORLD_SIZE": "8"}, rank("env", "6", size="8")),
         ):
             with self.subTest(launcher=expected["rank.launcher"]):
-                self.assertEqual(self.told(variables), expected)
+                self.assertEqual(self.recorded_rank(variables), expected)
 
     def test_none(self):
-        self.assertEqual(self.told(), {})
-        self.assertEqual(self.told({"RANK": "3"}), {})
-        self.assertEqual(self.told({"SLURM_JOB_ID": "17", "SLURM_NTASKS": "4", "SLURM_PROCID": "0"}),
+        self.assertEqual(self.recorded_rank(), {})
+        self.assertEqual(self.recorded_rank({"RANK": "3"}), {})
+        self.assertEqual(self.recorded_rank({"SLURM_JOB_ID": "17", "SLURM_NTASKS": "4", "SLURM_PROCID": "0"}),
                          {"job.id": "17"})
 
     def test_the_innermost(self):
-        self.assertEqual(self.told(SLURM, TORCHRUN), {**AS_TORCHRUN, **JOB})
-        self.assertEqual(self.told(SLURM, OPENMPI), {**AS_OPENMPI, **JOB})
-        self.assertEqual(self.told(OPENMPI, TORCHRUN), AS_TORCHRUN)
+        self.assertEqual(self.recorded_rank(SLURM, TORCHRUN), {**AS_TORCHRUN, **JOB})
+        self.assertEqual(self.recorded_rank(SLURM, OPENMPI), {**AS_OPENMPI, **JOB})
+        self.assertEqual(self.recorded_rank(OPENMPI, TORCHRUN), AS_TORCHRUN)
 
     def test_senseless(self):
         for value in ("x", "-1", "8", "9999999999999999999999", "\x1b[2J", "3\n"):
             with self.subTest(value=value):
-                self.assertEqual(self.told(OPENMPI, {"OMPI_COMM_WORLD_RANK": value, "PMIX_NAMESPACE": ""}),
+                self.assertEqual(self.recorded_rank(OPENMPI, {"OMPI_COMM_WORLD_RANK": value, "PMIX_NAMESPACE": ""}),
                                  {"rank.why": "OMPI_COMM_WORLD_RANK makes no sense"})
 
     def test_cleaned_before_the_first_call(self):
         for clean in ("os.environ.clear()", "ctypes.CDLL(None).clearenv()",
                       "ctypes.c_void_p.in_dll(ctypes.CDLL(None), 'environ').value = None"):
             with self.subTest(clean=clean):
-                self.assertEqual(self.told(SLURM, before=clean), AS_SLURM)
+                self.assertEqual(self.recorded_rank(SLURM, before=clean), AS_SLURM)
 
     def test_cleaned_under_record(self):
         """The trace lies in the run's directory all the same."""
@@ -138,11 +138,11 @@ at = libc.getenv(b"SLURM_PROCID")
 ctypes.memset(at, ord("7"), 1)
 libc.clearenv()
 """
-        self.assertEqual(self.told(SLURM, before=before), AS_SLURM)
+        self.assertEqual(self.recorded_rank(SLURM, before=before), AS_SLURM)
 
     def test_set_before_the_first_call(self):
         before = "os.environ.update(RANK='7', WORLD_SIZE='16')"
-        self.assertEqual(self.told(SLURM, before=before), {**rank("env", "7", size="16"), **JOB})
+        self.assertEqual(self.recorded_rank(SLURM, before=before), {**rank("env", "7", size="16"), **JOB})
 
     def test_set_after_the_first_call(self):
         after = "os.environ.update(RANK='7', WORLD_SIZE='16', CUDA_VISIBLE_DEVICES='0')"
@@ -158,7 +158,7 @@ if child:
     status = os.waitpid(child, 0)[1]
     os._exit(os.waitstatus_to_exitcode(status))
 """
-        self.assertEqual(self.told(SLURM, before=parent), AS_SLURM)
+        self.assertEqual(self.recorded_rank(SLURM, before=parent), AS_SLURM)
 
     @needs("forker")
     def test_family(self):
@@ -166,10 +166,10 @@ if child:
         result = preloaded("/bin/sh", "-c", f"{PROGRAMS}/forker; RANK=5 {PROGRAMS}/forker copy 1", cwd=self.folder,
                            **env)
         self.assertEqual(result.returncode, 0, result.stderr)
-        told = [meta.get("rank") for meta in metas(self.folder / "run.xft").values()]
-        self.assertGreater(told.count("6"), 2)
-        self.assertEqual(told.count("5"), 1)
-        self.assertEqual(set(told), {"5", "6"})
+        ranks = [meta.get("rank") for meta in metas(self.folder / "run.xft").values()]
+        self.assertGreater(ranks.count("6"), 2)
+        self.assertEqual(ranks.count("5"), 1)
+        self.assertEqual(set(ranks), {"5", "6"})
 
     @needs("forker")
     def test_under_record(self):
@@ -206,9 +206,9 @@ class Launched(Bench):
         return [line for line in result.stderr.decode().splitlines() if line.startswith("xferscope")]
 
     def check(self, *runs):
-        told = json.loads(run([XFERSCOPE, "analyze", *runs, "-f", "json"], cwd=self.folder).stdout)
-        self.assertEqual(sorted(one["rank"] for one in told["ranks"]["all"]), [0, 1, 2])
-        self.assertEqual(moved(told)["H2D"], (300, 300 * 1024))
+        document = json.loads(run([XFERSCOPE, "analyze", *runs, "-f", "json"], cwd=self.folder).stdout)
+        self.assertEqual(sorted(one["rank"] for one in document["ranks"]["all"]), [0, 1, 2])
+        self.assertEqual(moved(document)["H2D"], (300, 300 * 1024))
 
     def names(self):
         host = re.sub(r"[^!-~]|[/.]", "_", os.uname().nodename)[:40]

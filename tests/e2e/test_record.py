@@ -142,8 +142,8 @@ class Surroundings(Bench):
                  "--phase=step": "XFERSCOPE_PHASE=step", "--max-size=5M": "XFERSCOPE_MAX_SIZE=5M"}
 
         def settings(*options):
-            told = record("env", cwd=self.folder, options=options).stdout.decode().splitlines()
-            return {line for line in told if line.startswith("XFERSCOPE_")
+            variables = record("env", cwd=self.folder, options=options).stdout.decode().splitlines()
+            return {line for line in variables if line.startswith("XFERSCOPE_")
                     and not line.startswith(("XFERSCOPE_OUTPUT=", "XFERSCOPE_RUN="))}
 
         usual = settings()

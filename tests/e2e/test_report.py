@@ -75,7 +75,7 @@ class Report(unittest.TestCase):
         self.assertTrue(document["machine"]["simulated"])
         self.assertTrue(document["machine"]["matches"])
 
-    def test_python_without_pytorch_is_not_told_of_tensors(self):
+    def test_python_without_pytorch_gets_no_advice_on_tensors(self):
         program = (sys.executable, "-c", COPIES_WITH_CTYPES)
         recorded = record(*program, cwd=self.folder, options=["-o", "python"])
         self.assertEqual(recorded.returncode, 0, recorded.stderr)

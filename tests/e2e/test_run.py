@@ -1,5 +1,5 @@
 """xferscope run and again: the program unharmed, a profile found or made, the screen, the page, and
-what was promised held against what came of it."""
+what was promised compared with what came of it."""
 import os
 import pty
 import re
@@ -26,7 +26,7 @@ class Runs(Bench):
 
     def call(self, command, *words, env=None, cwd=None):
         result = run([XFERSCOPE, command, *words], cwd=cwd or self.folder, env=env or self.env())
-        self.told = result.stderr.decode()
+        self.said = result.stderr.decode()
         return result
 
     def profiles(self):
@@ -54,15 +54,15 @@ class Run(Runs):
         first = self.call("run", "-o", "first", "--", ENDINGS, "return")
         self.assertEqual(first.stdout, run([ENDINGS, "return"]).stdout)
         self.assertIn(MADE, own_lines(first.stderr))
-        self.assertNotIn("does not apply", self.told)  # of two GPUs, which this machine has not
+        self.assertNotIn("does not apply", self.said)  # of two GPUs, which this machine has not
         self.assertEqual([path.name.endswith("-simulated.json") for path in self.profiles()], [True])
-        self.assertIn("1  synchronous-transfer", self.told)
+        self.assertIn("1  synchronous-transfer", self.said)
         self.assertIn("xferscope: page: first.html", own_lines(first.stderr))
         self.assertIn(b"<!doctype html>", (self.folder / "first.html").read_bytes()[:200].lower())
-        self.assertTrue(self.told.endswith("again first.xft\n"), self.told)
+        self.assertTrue(self.said.endswith("again first.xft\n"), self.said)
         self.call("run", "-o", "second", "--", ENDINGS, "return")
-        self.assertNotIn(MADE, self.told)
-        self.assertIn("1  synchronous-transfer", self.told)
+        self.assertNotIn(MADE, self.said)
+        self.assertIn("1  synchronous-transfer", self.said)
         self.assertEqual(len(self.profiles()), 1)
         self.assertEqual(list(self.data.rglob("*.quick*")), [])
 
@@ -70,7 +70,7 @@ class Run(Runs):
     def test_where_the_variable_says(self):
         wanted = self.folder / "kept.json"
         self.call("run", "--no-page", "-o", "run", "--", ENDINGS, "return", env=self.env(XFERSCOPE_PROFILE=str(wanted)))
-        self.assertTrue(wanted.exists(), self.told)
+        self.assertTrue(wanted.exists(), self.said)
         self.assertEqual(self.profiles(), [])
 
     def test_status_is_the_programs(self):
@@ -85,13 +85,13 @@ class Run(Runs):
         """No CUDA: no profile is measured, no page written."""
         result = self.call("run", "-o", "run", "--", "/bin/sh", "-c", "exit 7")
         self.assertEqual(result.returncode, 7)
-        self.assertIn("no CUDA call was seen", self.told)
-        self.assertNotIn(MADE, self.told)
+        self.assertIn("no CUDA call was seen", self.said)
+        self.assertNotIn(MADE, self.said)
         self.assertEqual(sorted(self.folder.iterdir()), [])
 
     def test_without_profile(self):
         self.call("run", "--no-probe", "-o", "run", "--", ENDINGS, "return")
-        self.assertIn("not made now: --no-probe", self.told)
+        self.assertIn("not made now: --no-probe", self.said)
         self.assertEqual(self.profiles(), [])
         self.assertTrue((self.folder / "run.html").exists())
 
@@ -100,24 +100,24 @@ class Run(Runs):
         script = f"{ENDINGS} wait > out 2> err & while [ ! -s out ]; do sleep 0.05; done; echo $! > pid"
         self.call("run", "--no-page", "-o", "run", "--", "/bin/sh", "-c", script)
         os.kill(int((self.folder / "pid").read_text()), signal.SIGTERM)
-        self.assertIn("not made now: a process of the run still works", self.told)
+        self.assertIn("not made now: a process of the run still works", self.said)
         self.call("run", "--no-page", "-o", "ranks", "--", ENDINGS, "return",
                   env=self.env(OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2"))
-        self.assertIn("not made now: other ranks may still work", self.told)
+        self.assertIn("not made now: other ranks may still work", self.said)
         self.assertEqual(self.profiles(), [])
 
     def test_page_of_others_stays(self):
         (self.folder / "run.html").write_text("mine")
         self.call("run", "--no-probe", "-o", "run", "--", ENDINGS, "return")
         self.assertEqual((self.folder / "run.html").read_text(), "mine")
-        self.assertIn("run.html exists, no page was written", self.told)
+        self.assertIn("run.html exists, no page was written", self.said)
         self.call("run", "--no-probe", "--force", "-o", "run", "--", ENDINGS, "return")
         self.assertNotEqual((self.folder / "run.html").read_text(), "mine")
 
     def test_quiet(self):
         profile = self.small_profile()
         self.call("run", "-q", "-p", profile, "-o", "run", "--", ENDINGS, "return")
-        self.assertEqual(self.told, "")
+        self.assertEqual(self.said, "")
         self.assertTrue((self.folder / "run.html").exists())
 
     def test_interrupted_probe(self):
@@ -153,7 +153,7 @@ class Again(Runs):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def promise(self):
-        [line] = [line for line in self.told.splitlines() if " -> " in line and "simulated GPU" in line]
+        [line] = [line for line in self.said.splitlines() if " -> " in line and "simulated GPU" in line]
         return line
 
     def begin(self):
@@ -179,11 +179,12 @@ class Again(Runs):
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir()
         self.call("again", "-q", self.folder / "frames.xft", cwd=elsewhere)
-        self.assertRegex(self.told, "^nothing of the advice was followed; [^\n]*\n$")
+        self.assertRegex(self.said, "^nothing of the advice was followed; [^\n]*\n$")
         self.call("again", "--no-page")  # of frames.2.xft, which is the last
         self.assertEqual(self.runs_left(), ["frames.2.xft", "frames.3.xft", "frames.xft"])
         self.call("record", "--no-summary", "-o", "a.xft", "--", "/bin/sh", "-c", "./frames > /dev/null; echo the last")
-        self.assertEqual(self.call("again", "-q", "--no-page").stdout, b"the last\n")
+        self.assertEqual(self.call("again", "--no-page").stdout, b"the last\n")
+        self.assertIn("xferscope: again: /bin/sh -c './frames > /dev/null; echo the last' (in", self.said)
         started = run([XFERSCOPE, "dump", "frames.3.xft"], cwd=self.folder).stdout.decode()
         self.assertIn("--stack-depth", next(line for line in started.splitlines() if "started=" in line))
 
@@ -197,14 +198,14 @@ class Again(Runs):
 
     def test_what_cannot_be_repeated(self):
         result = self.call("again")
-        self.assertEqual((result.returncode, self.told), (125, "xferscope again: there is no run in this directory; which one?\n"))
+        self.assertEqual((result.returncode, self.said), (125, "xferscope again: there is no run in this directory; which one?\n"))
         bare = environment(LD_PRELOAD=str(XFERSCOPE.parents[1] / "lib" / "libxferscope.so"),
                            XFERSCOPE_OUTPUT=str(self.folder / "bare.xft"))
         self.build("frames.c")
         run(["./frames"], cwd=self.folder, env=bare)
         result = self.call("again", "bare.xft")
         self.assertEqual(result.returncode, 125)
-        self.assertIn("does not tell how it was recorded", self.told)
+        self.assertIn("does not tell how it was recorded", self.said)
 
     def test_arguments_as_they_were(self):
         """Spaces, quotes, empty words and dashes; separators of META are refused, not mixed up."""

@@ -265,10 +265,10 @@ class Device(Timing):
     def test_prefetches(self):
         """Of a batch each range where it lies; its time, and what the hook costs, counts once."""
         printed, events = self.recorded("prefetches")
-        told = [line.split() for line in printed.splitlines()]
+        expected = [line.split() for line in printed.splitlines()]
         events = [event for event in events if event["kind"] == "prefetch"]
         self.assertEqual([[event["src"], str(event["bytes"]), "host" if event["dst_place"] == -2 else "device"]
-                          for event in events], told)
+                          for event in events], expected)
         self.assertEqual([event["count"] for event in events], [3, 0, 0, 1, 2, 0])
         first, *others, alone, _, _ = events
         self.assertEqual({(event["start_ns"], event["end_ns"]) for event in others}, {(first["end_ns"],) * 2})

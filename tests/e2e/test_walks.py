@@ -100,9 +100,9 @@ class C(Walk):
         self.type("xferscope record ")
         line = (EXAMPLES / "frames.c").read_text().splitlines().index(
             '    check(cudaMemcpy(on_gpu, frame, FRAME_BYTES, cudaMemcpyHostToDevice), "send");') + 1
-        told = self.type("xferscope analyze ", status=6)
-        self.assertRegex(told, rf"(?m)^::error file=frames\.c,line={line},")
-        self.assertIn(told.splitlines()[0], (ROOT / "docs" / "walk-ci.md").read_text())
+        annotations = self.type("xferscope analyze ", status=6)
+        self.assertRegex(annotations, rf"(?m)^::error file=frames\.c,line={line},")
+        self.assertIn(annotations.splitlines()[0], (ROOT / "docs" / "walk-ci.md").read_text())
         build("frames_fixed.c")
         self.type("xferscope record ")
         self.type("xferscope analyze ")
@@ -138,11 +138,11 @@ class Halo(Walk):
         self.assertRegex(report, r"(host-staged-mpi|unpipelined-staging) ")
         for line in ("exchange (halo.cu:42)", "halo.cu:43"):
             self.assertIn(line, page)
-        told = json.loads(subprocess.run([XFERSCOPE, "analyze", "halo.xft", "-f", "json"], cwd=self.folder, env=self.env,
+        document = json.loads(subprocess.run([XFERSCOPE, "analyze", "halo.xft", "-f", "json"], cwd=self.folder, env=self.env,
                                          stdout=subprocess.PIPE, check=True).stdout)
-        self.assertEqual(told["whatif"]["together"], {"processes": 2, "messages": 162, "apart": 0})
-        self.assertLess(told["whatif"]["error"], 0.01)
-        exchanged = {(row["to"], row["from"]): (row["calls"], row["sent"]) for row in told["messages"]["rows"] if row["function"] == "MPI_Sendrecv"}
+        self.assertEqual(document["whatif"]["together"], {"processes": 2, "messages": 162, "apart": 0})
+        self.assertLess(document["whatif"]["error"], 0.01)
+        exchanged = {(row["to"], row["from"]): (row["calls"], row["sent"]) for row in document["messages"]["rows"] if row["function"] == "MPI_Sendrecv"}
         self.assertEqual(exchanged, {(0, 0): (80, 320 << 20), (1, 1): (80, 320 << 20)})
         self.type("nvcc ")
         again = self.type("xferscope again")

@@ -1,4 +1,4 @@
-"""What a replay of a run needs besides its transfers: launches, events, waits of streams, memsets,
+"""What a replay of a run needs in addition to its transfers: launches, events, waits of streams, memsets,
 functions of the host, questions, streams. Order and times are exact, by the simulated GPU's clock."""
 import json
 import unittest
@@ -11,7 +11,7 @@ LEAST_LAUNCHES, MOST_LAUNCHES = 30000, 90000
 BYTES_PER_LAUNCH = 4
 
 
-class Told:
+class Printed:
     """What a line of the program says of one call."""
 
     def __init__(self, line):
@@ -42,35 +42,35 @@ class Work(Bench):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.decode().splitlines()
 
-    def told(self, lines):
-        steps = [Told(line) for line in lines if line.split()[0] in KINDS]
+    def printed(self, lines):
+        steps = [Printed(line) for line in lines if line.split()[0] in KINDS]
         self.streams, self.both = {"-": "0x0"}, any(step.both for step in steps)
         self.streams.update((line.split()[1], line.split()[2]) for line in lines if line.startswith("is "))
         return steps
 
-    def check_detail(self, event, told):
-        detail = told.detail
-        if told.kind == "launch":
+    def check_detail(self, event, printed):
+        detail = printed.detail
+        if printed.kind == "launch":
             self.assertEqual(f"{event['name']}:{int(event['dst'], 16)}", detail)
-        elif told.kind == "set":
+        elif printed.kind == "set":
             self.assertEqual(f"{event['bytes']}/{event['width']}", detail)
             self.assertEqual(event["dst_memory"], "device")
-        elif told.kind == "stream":
+        elif printed.kind == "stream":
             self.assertEqual(f"{event['aux']}/{event['priority']}", detail)
         elif detail.startswith("0x"):
             self.assertEqual(event["src"], detail)
 
-    def check_one(self, event, told):
-        self.assertEqual(event["kind"], told.kind)
-        self.assertEqual(event["stream"], self.streams[told.stream])
-        self.assertEqual("captured" in event["flags"], told.captured)
-        self.assertGreaterEqual(event["start_ns"], told.before)
-        self.assertLessEqual(event["end_ns"], told.after)
-        long = told.kind in ("launch", "set")
-        took = (SUBMIT_NS if long else CALL_NS) * (2 if told.both else 1)
+    def check_one(self, event, printed):
+        self.assertEqual(event["kind"], printed.kind)
+        self.assertEqual(event["stream"], self.streams[printed.stream])
+        self.assertEqual("captured" in event["flags"], printed.captured)
+        self.assertGreaterEqual(event["start_ns"], printed.before)
+        self.assertLessEqual(event["end_ns"], printed.after)
+        long = printed.kind in ("launch", "set")
+        took = (SUBMIT_NS if long else CALL_NS) * (2 if printed.both else 1)
         self.assertEqual(event["end_ns"] - event["start_ns"], took)
-        self.assertIn(told.function, (None, event["call"]))
-        self.check_detail(event, told)
+        self.assertIn(printed.function, (None, event["call"]))
+        self.check_detail(event, printed)
 
     def check_devices(self, events):
         """Only where the stream does not tell: the default one's, and a stream's own as it is made."""
@@ -88,11 +88,11 @@ class Work(Bench):
 
     def order_and_times(self, program, **settings):
         lines = self.recorded(program, **settings)
-        told, events = self.told(lines), self.dump("run.xft", *KINDS)
-        self.assertEqual([e["kind"] for e in events], [t.kind for t in told])
-        for event, one in zip(events, told):
+        printed, events = self.printed(lines), self.dump("run.xft", *KINDS)
+        self.assertEqual([e["kind"] for e in events], [t.kind for t in printed])
+        for event, one in zip(events, printed):
             self.check_one(event, one)
-        self.assertGreater(sum(e["start_ns"] == t.before for e, t in zip(events, told)), len(told) // 2)
+        self.assertGreater(sum(e["start_ns"] == t.before for e, t in zip(events, printed)), len(printed) // 2)
         self.check_devices(events)
         self.check_stacks(events)
         return events
@@ -156,7 +156,7 @@ class Work(Bench):
     @needs("work")
     def test_two_devices(self):
         """With more than one device the driver is asked whose default stream is meant."""
-        self.told(self.recorded("work", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"))
+        self.printed(self.recorded("work", XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"))
         self.check_devices(self.dump("run.xft", *KINDS))
 
     @needs("work")

@@ -29,9 +29,9 @@ class Csv(Lab):
     def test_what_was_lost_is_what_the_report_says(self):
         run = (self.make("findings"), "-p", self.profile())
         lost = sum(float(row["lost_ns"] or 0) for row in self.rows(*run))
-        told = sum(row["lost_s"] or 0 for row in self.analyze(*run)["transfers"])
-        self.assertGreater(told, 0)
-        self.assertAlmostEqual(lost / 1e9, told, delta=told * 1e-6)
+        reported = sum(row["lost_s"] or 0 for row in self.analyze(*run)["transfers"])
+        self.assertGreater(reported, 0)
+        self.assertAlmostEqual(lost / 1e9, reported, delta=reported * 1e-6)
 
     def test_lines_end_as_the_rfc_wants_it(self):
         text = self.export(self.make("mixed"), "-f", "csv")
@@ -72,10 +72,10 @@ class CsvMessages(Lab):
         ranks = [self.make("exchange", str(rank), f"{rank}.trace") for rank in range(4)]
         rows = self.rows(*ranks)
         calls = [row for row in rows if row["event"] == "message"]
-        told = self.analyze(*ranks)["messages"]
-        self.assertEqual(len(calls), told["calls"])
-        self.assertEqual(sum(int(row["bytes"] or 0) for row in calls if row["failed"] != "true"), told["sent"])
-        self.assertEqual(len(rows) - len(calls), sum(row["calls"] for row in told["rows"] if row["function"] == "MPI_Irecv"))
+        messages = self.analyze(*ranks)["messages"]
+        self.assertEqual(len(calls), messages["calls"])
+        self.assertEqual(sum(int(row["bytes"] or 0) for row in calls if row["failed"] != "true"), messages["sent"])
+        self.assertEqual(len(rows) - len(calls), sum(row["calls"] for row in messages["rows"] if row["function"] == "MPI_Irecv"))
         self.assertEqual({row["rank"] for row in rows}, set("0123"))
         self.assertTrue(all(row["site"] for row in calls))
 

@@ -33,11 +33,11 @@ class Ranges(Lab):
 
     def test_what_if(self):
         """Its phases are of outermost instances: of those that do not overlap the same time."""
-        told = {p["name"]: round(p["recorded_s"] * 1e9) for p in self.report["whatif"]["phases"]}
-        self.assertEqual(set(told), set(self.phases))
-        for name in set(told) - {"leak"}:
-            self.assertEqual(told[name], self.phases[name][1], name)
-        self.assertGreater(told["leak"], told["step"])
+        expected = {p["name"]: round(p["recorded_s"] * 1e9) for p in self.report["whatif"]["phases"]}
+        self.assertEqual(set(expected), set(self.phases))
+        for name in set(expected) - {"leak"}:
+            self.assertEqual(expected[name], self.phases[name][1], name)
+        self.assertGreater(expected["leak"], expected["step"])
         for phase in self.report["whatif"]["phases"]:
             self.assertAlmostEqual(phase["replayed_s"], phase["recorded_s"], delta=1e-9, msg=phase["name"])
 

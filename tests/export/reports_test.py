@@ -113,9 +113,9 @@ class Reports(Lab):
                              tuple(sum(ns[table][i] or 0 for table in tables) for i in (0, 1)), category)
             self.assertNotIn(None, [row[0] for row in rows])
         moved = {row[0]: row[7] for row in rows}
-        told = self.reported(TRAIN)
+        expected = self.reported(TRAIN)
         for name, direction in (("Host-to-Device", "H2D"), ("Device-to-Host", "D2H")):
-            self.assertEqual(moved[f"[CUDA memcpy {name}]"], sum(s.bytes for key, s in told.items() if key[0] == direction))
+            self.assertEqual(moved[f"[CUDA memcpy {name}]"], sum(s.bytes for key, s in expected.items() if key[0] == direction))
         base = database.execute(SUMS.format(name="k.shortName", category="CUDA_KERNEL")).fetchall()
         mangled = database.execute(SUMS.format(name="k.mangledName", category="CUDA_KERNEL")).fetchall()
         self.assertLess(len(base), len(mangled))
@@ -146,10 +146,10 @@ class Reports(Lab):
 
     def test_ranges_and_domains(self):
         rows = self.open(self.make("phases")).execute(RANGES).fetchall()
-        told = {name: count for name, _, count, _ in rows}
-        named = {name.split(":", 1)[0] for name in told}
+        expected = {name: count for name, _, count, _ in rows}
+        named = {name.split(":", 1)[0] for name in expected}
         self.assertIn("", named)  # the default domain
-        self.assertGreater(len(named), 1, told)
+        self.assertGreater(len(named), 1, expected)
         self.assertEqual({row[1] for row in rows}, {"NvtxPushPopRange", "NvtxStartEndRange"})
         database = self.open(self.make("phases"))
         created = database.execute("SELECT domainId, globalTid / 0x1000000, text FROM NVTX_EVENTS WHERE eventType = 75").fetchall()
@@ -169,9 +169,9 @@ class Reports(Lab):
         rows = database.execute(MANAGED).fetchall()
         self.assertTrue(all(any(row[i] for row in rows) for i in (1, 2, 3, 4)), rows)
         faults = [sum(row[i] for row in rows) for i in (3, 4)]
-        told = self.dumped(run, "fault")
+        expected = self.dumped(run, "fault")
         self.assertEqual(database.execute("SELECT (SELECT count(*) FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS) + "
-                                          "(SELECT count(*) FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS)").fetchone(), (len(told),))
+                                          "(SELECT count(*) FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS)").fetchone(), (len(expected),))
         self.assertGreater(faults[1], 0)
         where = database.execute(FAULTS).fetchall()
         self.assertEqual(sum(row[2] for row in where), faults[0])

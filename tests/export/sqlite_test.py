@@ -53,31 +53,31 @@ class Sqlite(Lab):
     def test_absurd_times(self):
         for variant in ("", "late", "early"):
             run = self.make("absurd", variant, f"absurd{variant}.trace")
-            told = self.run_command("export", run, "-f", "csv").stdout.decode()
-            told = [(int(row["call_start_ns"] or 0), int(row["bytes"])) for row in csv.DictReader(io.StringIO(told))]
+            expected = self.run_command("export", run, "-f", "csv").stdout.decode()
+            expected = [(int(row["call_start_ns"] or 0), int(row["bytes"])) for row in csv.DictReader(io.StringIO(expected))]
             self.export(run, "-f", "sqlite")
             database = sqlite3.connect(self.path("exported"))
             self.addCleanup(database.close)
             (zero,), = database.execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")
             found = database.execute("SELECT call_start_ns, bytes FROM XFERSCOPE_TRANSFERS ORDER BY id").fetchall()
-            self.assertEqual([(0 if start is None else start + zero, size) for start, size in found], told, variant)
+            self.assertEqual([(0 if start is None else start + zero, size) for start, size in found], expected, variant)
             for table in ("MEMCPY", "MEMSET"):
                 self.assertEqual(database.execute(f"SELECT count(*), min(end - start) >= 0, min(bytes) >= 0 FROM "
                                                   f"CUPTI_ACTIVITY_KIND_{table}").fetchone()[1:], (1, 1), variant)
 
     def test_every_event_is_in_its_table(self):
         for run in self.runs():
-            database, told = self.open(*run), {}
+            database, expected = self.open(*run), {}
             for one in (argument for argument in run if argument.endswith((".trace", ".xft"))):
                 for line in self.run_command("dump", one, "-f", "text").stdout.decode("utf-8", "replace").splitlines():
                     words = line.split()
                     if words[:1] == ["event"]:
                         kind = next((w for w in words if w in KINDS), None)
-                        told[kind] = told.get(kind, 0) + 1
+                        expected[kind] = expected.get(kind, 0) + 1
             for table, kinds in (("MEMCPY", ("device-copy", "migration")), ("MEMSET", ("memset",)),
                                  ("KERNEL", ("kernel",)), ("SYNCHRONIZATION", ("sync", "wait"))):
                 found = database.execute(f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{table}").fetchone()[0]
-                self.assertEqual(found, sum(told.get(kind, 0) for kind in kinds), (run, table))
+                self.assertEqual(found, sum(expected.get(kind, 0) for kind in kinds), (run, table))
             for table, column in (("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"), ("CUPTI_ACTIVITY_KIND_KERNEL", "shortName")):
                 strays = f"SELECT count(*) FROM {table} WHERE {column} NOT IN (SELECT id FROM StringIds)"
                 self.assertEqual(database.execute(strays).fetchone(), (0,), (run, table))
@@ -113,13 +113,13 @@ class Sqlite(Lab):
         kinds = dict(database.execute("SELECT label, id FROM ENUM_CUDA_MEM_KIND"))
         self.assertEqual((kinds["Pageable"], kinds["Pinned"], kinds["Device"], kinds["Array"], kinds["Managed"]),
                          (0, 1, 2, 3, 4))
-        told = {"pageable": 0, "pinned": 1, "write-combined": 1, "mapped": 1, "registered": 1, "device": 2, "array": 3,
+        expected = {"pageable": 0, "pinned": 1, "write-combined": 1, "mapped": 1, "registered": 1, "device": 2, "array": 3,
                 "managed": 4, None: 7}
         rows = self.open(str(DATA / "h200-static.xft")).execute(
             "SELECT t.src_memory, t.dst_memory, m.srcKind, m.dstKind FROM XFERSCOPE_TRANSFERS AS t "
             "JOIN CUPTI_ACTIVITY_KIND_MEMCPY AS m ON m.correlationId = t.correlation").fetchall()
         self.assertGreater(len(rows), 100)
-        agree = [row for row in rows if (told[row[0]], told[row[1]]) == row[2:]]
+        agree = [row for row in rows if (expected[row[0]], expected[row[1]]) == row[2:]]
         self.assertGreater(len(agree), 0.9 * len(rows), rows[:3])
 
     def test_times_count_from_the_start_of_the_session(self):
@@ -147,6 +147,67 @@ class Sqlite(Lab):
         self.assertEqual([text for text, _ in named], [value for _, value in named])
         self.assertTrue(any(text for text, _ in named))
 
+    def ranks(self, suffix=""):
+        return [self.make("exchange", f"{rank}{suffix}", f"{rank}{suffix}.trace") for rank in range(4)]
+
+    def test_messages_are_those_of_the_report(self):
+        ranks = self.ranks("nccl")
+        expected = {}
+        for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
+            before = expected.get(row["function"], (0, 0, 0))
+            expected[row["function"]] = (before[0] + row["calls"], before[1] + row["sent"],
+                                     round(before[2] + row["time_s"] * 1e9))
+        database = self.open(*ranks, "--no-profile")
+        rows = database.execute("SELECT function, count(*), sum(coalesce(bytes, 0) * (failed IS NULL)), sum(ns) "
+                                "FROM XFERSCOPE_MESSAGES WHERE event = 'message' GROUP BY function").fetchall()
+        self.assertEqual({name: tuple(sums) for name, *sums in rows}, expected)
+        self.assertIn("ncclAllReduce", expected)
+        ends = database.execute("SELECT count(*), sum(arrives) FROM XFERSCOPE_MESSAGES WHERE event = 'message-end'").fetchone()
+        received = sum(row["arrived"] for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]
+                       if row["function"] == "MPI_Irecv")
+        self.assertEqual(ends, (expected["MPI_Irecv"][0], received))
+        strays = database.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId "
+                                  "WHERE value LIKE 'MPI%' OR value LIKE 'nccl%'").fetchone()
+        self.assertEqual(strays, (0,))
+
+    def test_messages_as_nsight_has_them(self):
+        """Each call of MPI is in one of its tables; NCCL's are in none."""
+        ranks = self.ranks("nccl")
+        database = self.open(*ranks, "--no-profile")
+        expected = {}
+        for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
+            for key in ("calls", "sent"):
+                expected[row["function"], key] = expected.get((row["function"], key), 0) + row[key]
+        found = {}
+        for table, size in (("P2P", "size"), ("COLLECTIVES", "size"), ("START_WAIT", "0"), ("OTHER", "0")):
+            for name, calls, sent, ns in database.execute(
+                    f"SELECT value, count(*), sum({size}), min(end - start) FROM MPI_{table}_EVENTS JOIN StringIds "
+                    "ON id = textId GROUP BY value"):
+                self.assertNotIn(name, found)
+                self.assertGreaterEqual(ns, 0)
+                found[name] = (table, calls, sent)
+        self.assertEqual({name: found[name][0] for name in found},
+                         {"MPI_Send": "P2P", "MPI_Recv": "P2P", "MPI_Irecv": "P2P", "MPI_Sendrecv": "P2P",
+                          "MPI_Wait": "START_WAIT", "MPI_Allreduce": "COLLECTIVES"})
+        for name, (_, calls, sent) in found.items():
+            self.assertEqual(calls, expected[name, "calls"], name)
+            if name not in ("MPI_Recv", "MPI_Irecv"):  # theirs is what arrives
+                self.assertEqual(sent, expected[name, "sent"], name)
+        self.assertEqual(found["MPI_Irecv"][2], expected["MPI_Irecv", "calls"] * (256 << 10))
+        self.assertEqual(database.execute("SELECT DISTINCT size, recvSize, rootRank FROM MPI_COLLECTIVES_EVENTS").fetchall(),
+                         [(800, 0, None)])
+        peers = database.execute(
+            "SELECT DISTINCT r.rank, value, remoteRank, tag FROM MPI_P2P_EVENTS AS m JOIN MPI_RANKS AS r USING (globalTid) "
+            "JOIN StringIds ON id = textId WHERE tag = 7 AND requestHandle IS NULL").fetchall()
+        self.assertEqual(sorted(peers), [(rank, "MPI_Send", (rank + 1) % 4, 7) for rank in range(4)])
+        self.assertEqual(database.execute("SELECT count(*), count(DISTINCT commHandle) FROM XFERSCOPE_COMMUNICATOR AS c "
+                                          "JOIN MPI_RANKS AS r ON r.globalTid / 0x1000000 = c.globalPid / 0x1000000 "
+                                          "WHERE c.rank = r.rank AND size = 4").fetchone(), (4, 1))
+
+    def test_no_messages(self):
+        tables = {name for name, in self.open(self.make("mixed")).execute("SELECT name FROM sqlite_master")}
+        self.assertFalse([name for name in tables if name.startswith("MPI_") or "MESSAGE" in name])
+
     def test_processes(self):
         run = [self.make("rank", str(i), f"{'ab'[i // 2]}.xft/{6000 + i}-1.trace") for i in range(3)]
         database = self.open(*run)
@@ -162,12 +223,12 @@ class Sqlite(Lab):
             self.assertEqual([row[1] for row in database.execute(f"PRAGMA table_info({table})")], columns.split(), table)
 
     def test_the_schema_has_a_version(self):
-        told = dict(self.open(self.make("mixed")).execute("SELECT name, value FROM META_DATA_EXPORT"))
-        parts = [told[f"EXPORT_SCHEMA_VERSION_{part}"] for part in ("MAJOR", "MINOR", "MICRO")]
-        self.assertEqual(told["EXPORT_SCHEMA_VERSION"], ".".join(parts))
+        expected = dict(self.open(self.make("mixed")).execute("SELECT name, value FROM META_DATA_EXPORT"))
+        parts = [expected[f"EXPORT_SCHEMA_VERSION_{part}"] for part in ("MAJOR", "MINOR", "MICRO")]
+        self.assertEqual(expected["EXPORT_SCHEMA_VERSION"], ".".join(parts))
         self.assertEqual(parts[0], "3")
-        self.assertEqual(told["EXPORT_PRODUCT_NAME"], "xferscope")
-        self.assertRegex(told["EXPORT_PRODUCT_VERSION"], r"^\d+\.\d+\.\d+")
+        self.assertEqual(expected["EXPORT_PRODUCT_NAME"], "xferscope")
+        self.assertRegex(expected["EXPORT_PRODUCT_VERSION"], r"^\d+\.\d+\.\d+")
 
     def test_every_thread_has_a_name(self):
         for run in self.runs():

@@ -176,10 +176,10 @@ class OpenMetrics(Lab):
             for what, field in (("count", 0), ("sum", 1)):
                 found = {labels["direction"]: value for labels, value in
                          samples[f"xferscope_transfer_size_bytes_{what}"]}
-                told = collections.Counter()
+                reported = collections.Counter()
                 for key, sums in reported.items():
-                    told[key[0]] += sums[field]
-                self.assertEqual(found, dict(told), (run, what))
+                    reported[key[0]] += sums[field]
+                self.assertEqual(found, dict(reported), (run, what))
 
     def test_buckets(self):
         """Each holds the transfers of at most its size, and there is one for each size that was met."""
@@ -201,22 +201,22 @@ class OpenMetrics(Lab):
     def test_what_was_lost_is_what_the_report_says(self):
         run = (self.make("findings"), "-p", self.profile())
         samples, rows = self.samples(*run), self.analyze(*run)["transfers"]
-        for name, told in (("achievable_seconds", [row["timed"]["achievable_s"] for row in rows]),
+        for name, reported in (("achievable_seconds", [row["timed"]["achievable_s"] for row in rows]),
                            ("lost_seconds", [row["lost_s"] for row in rows]),
                            ("blocked_seconds", [row["timed"]["blocked_s"] for row in rows])):
             found = sum(value for _, value in samples[f"xferscope_{name}_total"])
             self.assertGreater(found, 0, name)
-            self.assertTrue(math.isclose(found, sum(value or 0 for value in told), rel_tol=1e-8), name)
+            self.assertTrue(math.isclose(found, sum(value or 0 for value in reported), rel_tol=1e-8), name)
 
     def test_messages_are_those_of_the_report(self):
         ranks = [self.make("exchange", str(rank), f"{rank}.trace") for rank in range(4)]
-        samples, told = self.samples(*ranks, "--no-profile"), self.analyze(*ranks, "--no-profile")["messages"]["rows"]
+        samples, reported = self.samples(*ranks, "--no-profile"), self.analyze(*ranks, "--no-profile")["messages"]["rows"]
         for name, key in (("messages", "calls"), ("message_sent_bytes", "sent"), ("message_seconds", "time_s"),
                           ("message_late_seconds", "before_others_s")):
             found, reported = collections.Counter(), collections.Counter()
             for labels, value in samples[f"xferscope_{name}_total"]:
                 found[labels["function"], labels["from_rank"], labels["to_rank"]] += value
-            for row in told:
+            for row in reported:
                 ranks_of = ["" if row[end] is None else str(row[end]) for end in ("from", "to")]
                 reported[(row["function"], *ranks_of)] += row[key] or 0
             self.assertEqual({k: round(v, 9) for k, v in found.items() if v}, {k: round(v, 9) for k, v in reported.items() if v}, name)
@@ -229,16 +229,16 @@ class OpenMetrics(Lab):
     def test_savings_and_the_run(self):
         run = (str(DATA / "h200-pytorch.xft"), "-p", str(DATA / "h200.json"))
         samples, report = self.samples(*run), self.analyze(*run)
-        told = report["whatif"]["set_saving_s"]
+        reported = report["whatif"]["set_saving_s"]
         for labels, value in samples["xferscope_saving_seconds"]:
-            self.assertTrue(math.isclose(value, told[labels["estimate"]], rel_tol=1e-8))
+            self.assertTrue(math.isclose(value, reported[labels["estimate"]], rel_tol=1e-8))
         self.assertEqual(len(samples["xferscope_saving_seconds"]), 3)
         self.assertTrue(math.isclose(samples["xferscope_run_seconds"][0][1], report["run"]["wall_s"], rel_tol=1e-8))
         kinds = {labels["kind"] for labels, _ in samples["xferscope_finding_saving_seconds"]}
         self.assertLessEqual(kinds, {finding["kind"] for finding in report["findings"]})
         self.assertIn("pageable-host-memory", kinds)
 
-    def test_nothing_is_told_that_nobody_knows(self):
+    def test_nothing_is_said_that_nobody_knows(self):
         samples = self.samples(self.make("mixed"))
         self.assertEqual((samples["xferscope_achievable_seconds_total"], samples["xferscope_lost_seconds_total"]),
                          ([], []))

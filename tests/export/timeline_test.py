@@ -198,12 +198,12 @@ class Timelines(Lab):
         for what, run, timeline in self.every():
             for category, kind in (("copy", "device-copy"), ("kernel", "kernel"), ("memset", "memset"),
                                    ("migration", "migration")):
-                told, found = self.dumped(run, kind), timeline.slices(category)
-                self.assertEqual(len(found), len(told), (what, kind))
+                expected, found = self.dumped(run, kind), timeline.slices(category)
+                self.assertEqual(len(found), len(expected), (what, kind))
                 lengths = sorted(s.notes.get("ns", s.end - s.start) for s in found)
-                self.assertEqual(lengths, sorted(max(0, e["end_ns"] - e["start_ns"]) for e in told), (what, kind))
+                self.assertEqual(lengths, sorted(max(0, e["end_ns"] - e["start_ns"]) for e in expected), (what, kind))
                 if kind != "kernel":
-                    self.assertEqual(sum(s.notes["bytes"] for s in found), sum(e["bytes"] for e in told), (what, kind))
+                    self.assertEqual(sum(s.notes["bytes"] for s in found), sum(e["bytes"] for e in expected), (what, kind))
 
     def test_slices_nest(self):
         for what, _, timeline in self.every():
@@ -270,9 +270,9 @@ class Timelines(Lab):
         events = [line for line in map(json.loads, self.run_command("dump", trace, "-f", "json").stdout.decode()
                                        .splitlines())]
         offset = events[0]["start_real_ns"] - events[0]["start_mono_ns"]
-        told = sorted(e["start_ns"] + offset for e in events if e["type"] == "event" and e["kind"] == "device-copy")
+        expected = sorted(e["start_ns"] + offset for e in events if e["type"] == "event" and e["kind"] == "device-copy")
         for name, timeline in self.timelines(trace):
-            self.assertEqual(sorted(s.start for s in timeline.slices("copy")), told, name)
+            self.assertEqual(sorted(s.start for s in timeline.slices("copy")), expected, name)
 
     def test_ranges(self):
         trace = self.make("phases")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Copy-engine bandwidth by nvbandwidth and by xferscope probe, in turn in one session, as a Markdown
 # table with their ratios. nvbandwidth is built by whoever runs this; medians over the runs of its
-# median and of the probe's, at the same size, are held against each other.
+# median and of the probe's, at the same size, are compared with each other.
 # usage: compare_nvbandwidth.sh NVBANDWIDTH [BUILD [RUNS [MIB]]]
 # Exit status: 0 when all medians are within 1 %, 3 when not, 1 when something could not be measured.
 set -euo pipefail

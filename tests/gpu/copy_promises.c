@@ -1,6 +1,6 @@
 /*
  * What the driver's calls do with pageable memory and page-locked memory, beyond what is
- * documented: what `apply` keeps (docs/apply.md) is held against this.
+ * documented: what `apply` keeps (docs/apply.md) is compared with this.
  *
  *     copy_promises
  *

@@ -49,11 +49,11 @@ struct fake_cupti *fake_cupti_controls(void);
 /* Another profiler subscribes by the second kind of calls, and enables the kind. The answer. */
 int fake_cupti_other(int several, int kind);
 
-/* How many records the other one was handed over. */
+/* How many records the other profiler received. */
 int fake_cupti_other_records(void);
 
 /* Puts a record into the current buffer; with several clients, of each that enabled its kind.
- * Buffers are handed over by cuptiActivityFlushAll. */
+ * cuptiActivityFlushAll delivers buffers. */
 void fake_cupti_record(const void *record, size_t bytes);
 
 #endif

@@ -152,7 +152,7 @@ extern "C" __global__ void pass_levels(ocean o, int reads, int writes)
 
 /* ---- on the simulated GPU -------------------------------------------------------------------- */
 
-/* Mapped memory takes the time of the link: told, since it is not seen. */
+/* Mapped memory takes the time of the link: the profile says so, since it is not measured here. */
 inline void touched(const double *address, size_t elements, int write)
 {
     typedef void touch_function(const void *, size_t, int);

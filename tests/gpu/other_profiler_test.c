@@ -14,13 +14,13 @@
 #include "preload/timing/timing.h"
 #include "xferscope/cupti_abi.h"
 
-static int told, shares_told; /* how often, and what last */
+static int yields, shares_last; /* how often, and the last argument */
 static const void *parameters_seen;
 
 void xfs_timing_yield(bool shares)
 {
-    told++;
-    shares_told = shares;
+    yields++;
+    shares_last = shares;
 }
 
 void xfs_verbose(const char *format, ...)
@@ -43,24 +43,24 @@ static int real_second(void **subscriber, void (*callback)(void), void *user, vo
     return 27;
 }
 
-static void assert_told(bool shares)
+static void assert_yielded(bool shares)
 {
-    assert_int_equal(told, 1);
-    assert_int_equal(shares_told, shares);
-    told = 0;
+    assert_int_equal(yields, 1);
+    assert_int_equal(shares_last, shares);
+    yields = 0;
 }
 
 static void test_none(void **state)
 {
     assert_int_equal(cuptiSubscribe(NULL, NULL, NULL), 15); /* CUPTI_ERROR_NOT_INITIALIZED */
-    assert_int_equal(told, 0);
+    assert_int_equal(yields, 0);
 }
 
 static void test_first_kind(void **state)
 {
     xfs_found_cuptiSubscribe((void *)real_first);
     assert_int_equal(cuptiSubscribe(NULL, NULL, NULL), 39);
-    assert_told(false);
+    assert_yielded(false);
 }
 
 static void test_second_kind(void **state)
@@ -69,10 +69,10 @@ static void test_second_kind(void **state)
     xfs_found_cuptiSubscribe_v2((void *)real_second);
     assert_int_equal(cuptiSubscribe_v2(NULL, NULL, NULL, &params), 27);
     assert_ptr_equal(parameters_seen, &params);
-    assert_told(true);
+    assert_yielded(true);
     params.several = 0;
     cuptiSubscribe_v2(NULL, NULL, NULL, &params);
-    assert_told(false);
+    assert_yielded(false);
 }
 
 /* Of CUDA 13.1 and before: what lies behind it is not the caller's answer. */
@@ -82,9 +82,9 @@ static void test_short_parameters(void **state)
         .struct_size = offsetof(struct xcp_subscriber_params, several), .several = 1};
     xfs_found_cuptiSubscribe_v2((void *)real_second);
     cuptiSubscribe_v2(NULL, NULL, NULL, &params);
-    assert_told(false);
+    assert_yielded(false);
     cuptiSubscribe_v2(NULL, NULL, NULL, NULL);
-    assert_told(false);
+    assert_yielded(false);
 }
 
 int main(void)

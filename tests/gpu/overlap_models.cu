@@ -1,4 +1,4 @@
-// What the equations of tests/analyzer/overlap/overlap.h predict, held against what a GPU does: the
+// What the equations of tests/analyzer/overlap/overlap.h predict, compared with what a GPU does: the
 // evaluation of van Werkhoven et al., section VII, with kernels like its state and buoydiff on
 // 1024 x 1024 x 42 points, explicit, implicit (mapped memory), with 42 streams, and hybrid.
 //
@@ -18,9 +18,9 @@
 //
 // The equations have each engine busy as soon as it has work. In which order copies in many streams
 // reach the engines is the GPU's and the driver's affair, and matters where levels need each other:
-// the streams are issued in several orders, all are told, and the fastest is the one measured.
+// the streams are issued in several orders, all are printed, and the fastest is the one measured.
 #include "tests/gpu/ocean_kernels.h"
-#include "tests/gpu/overlap_models_told.h"
+#include "tests/gpu/overlap_models_print.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -302,7 +302,7 @@ double pass_ns(const grid &g, int runs, int reads, int writes)
 }
 
 // As many bytes each way, by one kernel: both directions end together, each has taken all the time.
-// The other mixtures are told only, and so is this one where the profile has it.
+// The other mixtures are printed only, and so is this one where the profile has it.
 mapped_mix measure_mapped(const grid &g, int runs, xfa_overlap_link &link, bool known)
 {
     double Lo =

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Van Werkhoven's equations as the analyzer has them, held against this machine's GPU 0: kernels like
+# Van Werkhoven's equations as the analyzer has them, compared with this machine's GPU 0: kernels like
 # the paper's state and buoydiff, explicit, with mapped memory, with streams, hybrid. Needs some 2 GB
 # of page-locked memory, and takes less than a minute; without a profile another for the probe.
 #

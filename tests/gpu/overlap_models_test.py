@@ -36,18 +36,18 @@ class OverlapModels(unittest.TestCase):
         done = run(HERE / "overlap_models.sh", BUILD, PROFILE, *SMALL, OUT=str(self.folder),
                    XFERSCOPE_OVERLAP_MODELS=PROGRAM.name)
         self.assertIn(done.returncode, (0, 3), done.stderr)
-        told = json.loads((self.folder / "overlap_models.json").read_text())
+        document = json.loads((self.folder / "overlap_models.json").read_text())
         self.assertEqual((self.folder / "overlap_models.txt").read_text(), done.stdout)
-        self.assertEqual([kernel["kernel"] for kernel in told["kernels"]], ["state", "buoydiff"])
-        self.assertEqual(told["category"], 3)
-        for kernel in told["kernels"]:
+        self.assertEqual([kernel["kernel"] for kernel in document["kernels"]], ["state", "buoydiff"])
+        self.assertEqual(document["category"], 3)
+        for kernel in document["kernels"]:
             self.assertEqual(list(kernel["methods"]), METHODS)
             for name, figures in kernel["methods"].items():
                 with self.subTest(kernel["kernel"], method=name):
                     self.assertGreater(figures["predicted_ns"], 0)
                     self.assertGreater(figures["measured_ns"], 0)
                     self.assertIn(f"{figures['error_percent']:+.2f}", done.stdout)
-            # the streams' figure is the fastest order's, and all are told
+            # the streams' figure is the fastest order's, and all are printed
             orders = kernel["order_ns"]
             self.assertEqual(len(orders), 4)
             self.assertIn(kernel["papers_order"], orders)
@@ -59,7 +59,7 @@ class OverlapModels(unittest.TestCase):
             # one direction after the other, or both at once
             self.assertGreater(kernel["methods"]["explicit"]["measured_ns"],
                                1.2 * kernel["methods"]["streams"]["measured_ns"])
-        reads = {kernel["kernel"]: kernel["read_times"] for kernel in told["kernels"]}
+        reads = {kernel["kernel"]: kernel["read_times"] for kernel in document["kernels"]}
         self.assertEqual(reads["state"], 1)
         self.assertGreater(reads["buoydiff"], 2.5)  # the simulated GPU has no caches: 32 / 12 levels
 

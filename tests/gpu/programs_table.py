@@ -51,8 +51,8 @@ def runs_of(arguments):
     def look(run):
         run["seconds"] = float(run["seconds"])
         if run["trace"]:
-            told = span(arguments, arguments.out / run["trace"])
-            run.update(told if isinstance(told, dict) else {"why": told})
+            spans = span(arguments, arguments.out / run["trace"])
+            run.update(spans if isinstance(spans, dict) else {"why": spans})
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(look, runs))

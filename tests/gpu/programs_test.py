@@ -35,8 +35,8 @@ class ProgramsTest(unittest.TestCase):
         self.tell(whatif(0.0101, 0.0100), whatif(0.0120, 0.0104))
 
     def tell(self, light, default):
-        for way, told in (("host", light), ("default", default)):
-            (self.folder / "bin" / f"{way}.json").write_text(json.dumps(told))
+        for way, figures in (("host", light), ("default", default)):
+            (self.folder / "bin" / f"{way}.json").write_text(json.dumps(figures))
 
     def script(self, name, *arguments):
         done = subprocess.run([sys.executable, str(HERE / name), str(self.folder), str(self.folder / "out"), *arguments],

@@ -154,7 +154,7 @@ class OneLine(ScriptTest):
         options = ["--announced", "--known", "because"]
         status, text = self.compare([event()], cupti(H2D=(1, 98)), *options, prints="H2D 1 100 x\\n")
         self.assertEqual(status, 0, text)
-        self.assertIn("as told   H2D 1 (100), CUPTI 1 (98)", text)
+        self.assertIn("expected  H2D 1 (100), CUPTI 1 (98)", text)
         self.assertIn("because", text)
 
     def test_known_needs_the_program(self):

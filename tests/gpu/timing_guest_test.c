@@ -80,14 +80,14 @@ static void test_own_thread(void **state)
     xfs_timing_attach();
     assert_true(fake->subscribed_by == gettid());
     assert_true(fake->enabled_by != 0 && fake->enabled_by != gettid());
-    assert_int_equal(waits_told, 0);            /* its caller does */
+    assert_int_equal(waits_reported, 0);        /* its caller does */
     assert_true(atomic_load(&bus_watched) > 0); /* only that thread calls it */
     xfs_timing_managed();
     assert_int_equal(fake->kinds_enabled[XCP_ACTIVITY_COUNTER], 1);
     assert_true(fake->enabled_by != gettid());
     assert_true(atomic_load(&longest_rest_ms) < 50);
     xfs_timing_managed(); /* asks for nothing more */
-    assert_int_equal(waits_told, 1);
+    assert_int_equal(waits_reported, 1);
     xfs_timing_finish();
 }
 

@@ -186,7 +186,7 @@ static xcp_result none_dropped(void *context, uint32_t stream, size_t *dropped)
     return XCP_SUCCESS;
 }
 
-/* A buffer that was filled in part is as empty as a new one when it is handed out again. */
+/* A buffer that was filled in part is as empty as a new one when it is requested again. */
 static void test_part_filled(void **state)
 {
     struct xcp_library library = {.ActivityGetNextRecord = no_record,

@@ -87,11 +87,11 @@ void xfs_event_write(const struct xft_event *event)
         events[event_count++] = *event;
 }
 
-static unsigned waits_told; /* for records that are switched on, within a call */
+static unsigned waits_reported; /* for records that are switched on, within a call */
 
 void xfs_cost_unusual(unsigned why)
 {
-    waits_told += why == XFT_OVERHEAD_DEVICE;
+    waits_reported += why == XFT_OVERHEAD_DEVICE;
 }
 
 static uint64_t hooks_cost; /* ns, so far */

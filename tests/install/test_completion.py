@@ -1,4 +1,4 @@
-"""The completion for bash, zsh and fish, asked as the shell asks it, held against what --help says and the
+"""The completion for bash, zsh and fish, asked as the shell asks it, compared with what --help says and the
 commands take."""
 import json
 import os

@@ -1,5 +1,5 @@
 """--help of every subcommand and its page say the same: the same options, in both their forms, taking
-the same or nothing; the same subcommands; and one version is told everywhere."""
+the same or nothing; the same subcommands; and one version is shown everywhere."""
 import json
 import os
 import re

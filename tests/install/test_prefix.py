@@ -36,13 +36,13 @@ class Prefix(Bench):
                 self.assertIn(f"{doc}/{page.relative_to(ROOT)}", files)
         for page in (BUILD / "install").glob("*.1.gz"):
             self.assertIn(f"share/man/man1/{page.name}", files)
-        known = (r"(bin/xferscope|lib/xferscope/(libxferscope(-symbols)?\.so|xferscope-net|xferscope-team)|"
+        known = (r"(bin/xferscope|lib/xferscope/(libxferscope(-symbols)?\.so|xferscope-net|xferscope-team(-mpich)?)|"
                  r"share/(doc/xferscope|man/man1|bash-completion|zsh/vendor-completions|fish/vendor_completions\.d)/.*)")
         self.assertEqual([name for name in sorted(files) if not re.fullmatch(known, name)], [])
         self.assertIn("Yann Collet", (self.prefix / doc / "licences/xxHash.txt").read_text())
 
     def test_nothing_names_the_build(self):
-        """No place of this machine is needed, nor told by pages and scripts."""
+        """No path of this machine is needed, nor named by pages and scripts."""
         for path in sorted(self.prefix.rglob("*")):
             if path.is_file():
                 data = path.read_bytes()

@@ -61,8 +61,8 @@ class Release(Bench):
         for path in self.binaries:
             for name in needed(path):
                 self.assertTrue(re.fullmatch(EVERYWHERE, name) or name in deps, f"{path.name} needs {name}")
-            told = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(\S+)\]", run(["readelf", "-d", path]).stdout.decode())
-            self.assertTrue(all(place.startswith("$ORIGIN") for place in told), f"{path.name}: {told}")
+            paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(\S+)\]", run(["readelf", "-d", path]).stdout.decode())
+            self.assertTrue(all(place.startswith("$ORIGIN") for place in paths), f"{path.name}: {paths}")
         self.assertLessEqual({"libzstd.so.1", "libdw.so.1"}, deps)
         preload = self.tree / "lib/xferscope/libxferscope.so"
         self.assertEqual(needed(preload), ["libc.so.6"])
@@ -70,9 +70,9 @@ class Release(Bench):
 
     def test_licences(self):
         licences = self.tree / "share/doc/xferscope/licences"
-        told = dict(re.findall(r"^(\S+): Debian's package (\S+)", (licences / "libraries.txt").read_text(), re.M))
-        self.assertEqual(set(told), {path.name for path in (self.tree / "lib/xferscope/deps").iterdir()})
-        for package in told.values():
+        packages = dict(re.findall(r"^(\S+): Debian's package (\S+)", (licences / "libraries.txt").read_text(), re.M))
+        self.assertEqual(set(packages), {path.name for path in (self.tree / "lib/xferscope/deps").iterdir()})
+        for package in packages.values():
             self.assertIn("opyright", (licences / f"{package}.txt").read_text())
 
     def test_no_path_of_this_machine(self):

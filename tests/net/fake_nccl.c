@@ -38,7 +38,7 @@ static struct {
     int from;
 } grouped;
 
-static int told_to(const char *what)
+static int is_asked_to(const char *what)
 {
     const char *said = getenv("XFERSCOPE_FAKE_NCCL");
 
@@ -98,7 +98,8 @@ int ncclCommInitRank(void **comm, int count, struct id id, int rank)
     struct comm *c = calloc(1, sizeof(*c));
     int fd = shm_open(id.bytes, O_RDWR | O_CREAT, 0600);
 
-    if (told_to("refuse") || !c || fd < 0 || count > MOST_RANKS || ftruncate(fd, sizeof(*c->at)))
+    if (is_asked_to("refuse") || !c || fd < 0 || count > MOST_RANKS ||
+        ftruncate(fd, sizeof(*c->at)))
         return 5;
     c->at = mmap(NULL, sizeof(*c->at), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
@@ -123,7 +124,7 @@ static void add_up(struct comm *c, float *dst, size_t first, size_t n)
         for (int r = 0; r < c->count; r++)
             dst[i] += ((const float *)(const void *)c->at->given[r])[first + i];
     }
-    if (told_to("wrong") && c->rank == 1)
+    if (is_asked_to("wrong") && c->rank == 1)
         dst[n - 1] += 1;
     meet(c);
 }

@@ -196,7 +196,7 @@ class Mpich(OpenMpi):
         program("messages_mpich")
 
 
-class Besides(Messages):
+class Others(Messages):
     """Open MPI, in other ways."""
 
     setUpClass = OpenMpi.setUpClass

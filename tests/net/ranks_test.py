@@ -115,6 +115,39 @@ class TwoRanks(Lab):
         self.assertEqual(len([w for w in profile["warnings"] if "no copies between GPUs" in w]), 1)
 
 
+class Nodes(Lab):
+    """Machines of several NUMA nodes."""
+
+    def by_node(self, profile):
+        return sorted((p["shape"], p["from"], p["from_node"], p["to_node"]) for p in profile["network"]["paths"]
+                      if "from_node" in p)
+
+    def test_each_with_each(self):
+        """The simulated machine's two nodes: both ranks go to each, both lead."""
+        profile = self.measured(2, "--quick", "--sizes", "1:64K", "--time-limit", "4", gpu=True,
+                                XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu")
+        self.assertEqual(self.by_node(profile), [(shape, rank, a, b) for shape in ("ping", "stream") for rank in (0, 1)
+                                                 for a in (0, 1) for b in (0, 1)])
+        paths = {p["name"]: p for p in profile["network"]["paths"]}
+        bound = paths["net/stream/rank1-rank0/node0-node1"]
+        self.assertEqual([p["bytes"] for p in bound["points"]], [1, 16, 256, 4096, 65536])
+        self.assertEqual(len(paths["net/stream/rank1-rank0"]["points"]), 9)
+        self.assertFalse([w for w in profile["warnings"] if "NUMA" in w])
+        said = subprocess.run([PATHS.command, "probe", f"--summary={self.output}"], capture_output=True, text=True,
+                              env=environment(), check=True).stdout
+        self.assertEqual(said.count("  by NUMA node: "), 2, said)
+
+    def test_nodes_that_it_cannot_be_bound_to(self):
+        """hwloc gets two nodes that the system does not have."""
+        if os.path.exists("/sys/devices/system/node/node1"):
+            self.skipTest("this machine has two nodes")
+        profile = self.measured(2, "--quick", "--sizes", "1:1K", "--time-limit", "2",
+                                HWLOC_SYNTHETIC="node:2 core:1 pu:1", HWLOC_THISSYSTEM="1")
+        self.assertEqual(len([w for w in profile["warnings"] if "not measured by NUMA node" in w]), 2, profile["warnings"])
+        self.assertFalse([row for row in self.by_node(profile) if 1 in row[2:]])
+        self.assertEqual(len([p for p in profile["network"]["paths"] if "from_node" not in p]), 5)
+
+
 class Nccl(Lab):
     """Collectives, with an NCCL of the tests' own."""
 

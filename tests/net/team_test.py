@@ -12,6 +12,7 @@ import unittest
 PARSER = argparse.ArgumentParser()
 for name in ("command", "team", "other", "dies", "make-trace", "big-trace"):
     PARSER.add_argument(f"--{name}", required=True)
+PARSER.add_argument("--mpich")
 PATHS, _ = PARSER.parse_known_args()
 
 # Open MPI's ways to let a container's root start ranks; more ranks than processors.
@@ -73,6 +74,34 @@ class Lab(unittest.TestCase):
         self.assertEqual(one.returncode, other.returncode, other.stderr)
         self.assertEqual(own_lines(one), own_lines(other))
         self.assertTrue(one.stdout == other.stdout, "the reports differ")
+
+
+class OtherMpi(Lab):
+    """Ranks of MPICH's launcher, where xferscope was built with Open MPI and MPICH."""
+
+    def setUp(self):
+        if not PATHS.mpich:
+            self.skipTest("built with one MPI alone")
+
+    def together(self, ranks, *options, **how):
+        return run("mpiexec.hydra", "-n", str(ranks), PATHS.command, "analyze", *options, **how)
+
+    def test_many_processes(self):
+        one = self.alone("-p", self.profile, "-f", "json", self.many)
+        for count in (2, 3):
+            self.assert_equal(one, self.together(count, "-p", self.profile, "-f", "json", self.many))
+
+    def test_alone(self):
+        """Without the program for it each rank is one of Open MPI's, alone."""
+        folder = f"{self.folder}/one"
+        os.makedirs(f"{folder}/bin")
+        os.makedirs(f"{folder}/lib")
+        shutil.copy(PATHS.command, f"{folder}/bin/xferscope")
+        shutil.copy(PATHS.team, f"{folder}/lib/xferscope-team")
+        shutil.copy(os.path.join(os.path.dirname(PATHS.team), "libxferscope.so"), f"{folder}/lib/")
+        done = run("mpiexec.hydra", "-n", "2", f"{folder}/bin/xferscope", "analyze", "-p", self.profile, "-f", "json",
+                   self.many)
+        self.assertEqual(done.stdout.count(b'"findings": ['), 2, done.stderr)
 
 
 class SameReport(Lab):
@@ -160,7 +189,7 @@ class NoTeam(Lab):
                    "json", "--no-profile", self.many)
         self.assert_equal(one, both)
 
-    def test_ranks_that_were_told_different_things(self):
+    def test_ranks_with_different_arguments(self):
         other = f"{self.folder}/other.xft"
         os.makedirs(other)
         self.make("exchange", f"{other}/0.trace", "0")

@@ -529,10 +529,10 @@ test('an answer that is ticked becomes the command that counts with it', async (
   const { file, json } = make_page(xferscope, 'asked', trace, '-p', join(data, 'examples', 'machine.json'));
   const [{ question }] = json.findings.filter((finding) => finding.question).sort((a, b) => b.question.up_to_s - a.question.up_to_s);
   const page = await open(file);
-  assert.equal(await page.$('.told pre'), null);
+  assert.equal(await page.$('.commands pre'), null);
   const [yes, no] = await page.$$('.questions li:first-child input');
   await yes.check();
-  const line = () => page.$eval('.told code', (node) => node.textContent);
+  const line = () => page.$eval('.commands code', (node) => node.textContent);
   const words = (answer) => ['xferscope', 'analyze', trace, '-p', join(data, 'examples', 'machine.json'), '--assume', `${question.key}=${answer}`, '-f', 'html', '--open'];
   const parsed = async () => command('/bin/sh', '-c', `printf '%s\\n' ${await line()}`).trim().split('\n');
   assert.deepEqual(await parsed(), words('yes'));
@@ -543,7 +543,7 @@ test('an answer that is ticked becomes the command that counts with it', async (
   assert.deepEqual(await parsed(), words('no'));
   assert.notEqual(command(xferscope, 'analyze', ...words('yes').slice(2, 7), '--brief'), command(xferscope, 'analyze', ...words('no').slice(2, 7), '--brief'));
   await no.uncheck();
-  assert.equal(await page.$('.told pre'), null);
+  assert.equal(await page.$('.commands pre'), null);
   await page.context().close();
 });
 

@@ -18,7 +18,7 @@ export function command(program, ...words) {
   }
 }
 
-// { file, json }: the page of what analyze is told, and what --format json says of it.
+// { file, json }: the page that analyze writes with these arguments, and its JSON of the same run.
 export function make_page(xferscope, name, ...options) {
   const file = join(scratch, `${name}.html`);
   command(xferscope, 'analyze', ...options, '--format', 'html', '-o', file);
@@ -44,7 +44,7 @@ export function with_source(page, name, line, lines, of = () => true) {
   });
 }
 
-// Likewise, what(value, key) of every text in them.
+// The same, with what(value, key) of every text in them.
 export function with_texts(page, name, what) {
   const change = (value, key) => {
     if (typeof value === 'string') return what(value, key);

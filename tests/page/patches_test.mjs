@@ -26,7 +26,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const SAYS = { pytorch: 'tensor.pin_memory() and .to(device, non_blocking=True)', cupy: 'cupyx.empty_pinned()', numba: 'cuda.pinned_array()', jax: 'jax.device_put(), which does not wait', c: 'cudaMallocHost()' };
 
-// The lines begin at number 10; the site is in the second, unless told.
+// The lines begin at number 10; the site is in the second, by default.
 function patch_of(dialect, lines, { remedy = 'pin', direction = 'H2D', name = dialect === 'c' ? 'a.cu' : 'a.py', at = 1 } = {}) {
   return fix_diff({ remedy, fix: SAYS[dialect], sites: [{ file: `/w/${name}`, line: 10 + at, direction, source: { line: 10, lines } }] });
 }

@@ -1,12 +1,12 @@
-"""What the analyzer predicts of the pairs, held against what was measured: tests/pairs/run --advice.
+"""What the analyzer predicts of the pairs, compared with what was measured: tests/pairs/run --advice.
 
 Of each program that was recorded into OUT, `xferscope analyze --format json` with the machine's
 profile. Predictions are the report's: savings of the whole run, phases by the name "work", which is
 the region that the programs measure. Medians of the unrecorded runs are the truth. A program that was
 recorded several times has as many predictions: what stands is, figure by figure, their median, and
-how each of them alone would have fared is told besides.
+the output also says how each of them alone would have fared.
 
-What is held against the measured saving: the expected finding's alone; of a pair that mends several
+What is compared with the measured saving: the expected finding's alone; of a pair that mends several
 kinds ("also"), or whose kind is several findings, the best set's.
 """
 import json
@@ -89,7 +89,7 @@ def part_of(saving, share_in):
 
 def predicted(about, report):
     """Of the measured region, the savings of what the pair is about: of the expected finding (or the bait) alone, of the best
-    set, and which of them is held against the measured one."""
+    set, and which of them is compared with the measured one."""
     kind = about["finding"] or about.get("bait")
     alone = [f["saving_s"] for f in report["findings"] if f["kind"] == kind]
     standing = [saving for saving in alone if not saving["idle"]]
@@ -124,13 +124,13 @@ def hold(entry, about, reports):
         entry[way] = median_saving([one[way] for one in each])
     entry.update(fares(entry[entry["held"]], entry["measured_ms"]) or {})
     singly = [fares(one[entry["held"]], entry["measured_ms"]) for one in each]
-    entry["singly"] = [{"likely": one[entry["held"]]["likely"], "near": told["near"], "inside": told["inside"]}
-                       for one, told in zip(each, singly) if told]
+    entry["singly"] = [{"likely": one[entry["held"]]["likely"], "near": score["near"], "inside": score["inside"]}
+                       for one, score in zip(each, singly) if score]
 
 
-def region_runs(told):
+def region_runs(side):
     """The measured region in its unrecorded runs, ms."""
-    return [one["work_ns"] / 1e6 for one in told.get("runs", [])]
+    return [one["work_ns"] / 1e6 for one in side.get("runs", [])]
 
 
 def by_trying(measured, before, after):
@@ -151,7 +151,7 @@ def side_of(reports, median_ms, runs):
 
 
 def judge(measured, reports):
-    """All that is told of one pair. reports: by side, those of its records that there are."""
+    """All that is said of one pair. reports: by side, those of its records that there are."""
     about = measured["about"]
     medians = {side: measured[side]["median_work_ns"] for side in SIDES}
     entry = {"expected": about["finding"], "bait": about.get("bait"), "trap": about["finding"] is None,
@@ -179,9 +179,9 @@ def quiet_ones(pairs):
     """By name: is it? Of each program that has nothing left to mend."""
     found = {}
     for name, entry in pairs.items():
-        for side, told in entry["replay"].items():
+        for side, replayed in entry["replay"].items():
             if side == "after" or entry["trap"]:
-                found[f"{name[:2]} {side}"] = is_quiet(told["loudest"])
+                found[f"{name[:2]} {side}"] = is_quiet(replayed["loudest"])
     return found
 
 
@@ -193,10 +193,10 @@ def counted(found):
 def summary(pairs):
     wastes = {name[:2]: entry for name, entry in pairs.items() if not entry["trap"] and entry["measured_ms"]}
     singly = [one for entry in wastes.values() for one in entry["singly"]]
-    errors = {f"{name[:2]} {side}": abs(told["error"]) for name, entry in pairs.items()
-              for side, told in entry["replay"].items() if told["error"] is not None}
+    errors = {f"{name[:2]} {side}": abs(replayed["error"]) for name, entry in pairs.items()
+              for side, replayed in entry["replay"].items() if replayed["error"] is not None}
     tried = [entry["near_by_trying"] for entry in wastes.values() if entry["near_by_trying"] is not None]
-    own = [told["own_errors"] for entry in pairs.values() for told in entry["replay"].values() if told["own_errors"]]
+    own = [replayed["own_errors"] for entry in pairs.values() for replayed in entry["replay"].values() if replayed["own_errors"]]
     return {"near": counted({name: entry["near"] for name, entry in wastes.items()}),
             "inside": counted({name: entry["inside"] for name, entry in wastes.items()}),
             "singly": {"of": len(singly), **{key: sum(one[key] for one in singly) for key in ("near", "inside")}},
@@ -209,12 +209,12 @@ def summary(pairs):
                        **counted({name: error <= REPLAY_MOST for name, error in errors.items()})}}
 
 
-def lines(told):
+def lines(sums):
     """The summary for people, against the goals."""
     def of(key):
-        missed = f"; not {', '.join(told[key]['not'])}" if told[key]["not"] else ""
-        return f"{told[key]['yes']} of {told[key]['of']}{missed}"
-    mean, tried = told["replay"]["mean"], told["tried"]
+        missed = f"; not {', '.join(sums[key]['not'])}" if sums[key]["not"] else ""
+        return f"{sums[key]['yes']} of {sums[key]['of']}{missed}"
+    mean, tried = sums["replay"]["mean"], sums["tried"]
     return [f"likely saving within {NEAR:.0%} of the measured one or {NEAR_RUN:.0%} of the region "
             f"(goal: nine in ten): {of('near')}",
             f"measured saving between low and high (goal: 95 %): {of('inside')}",
@@ -222,8 +222,8 @@ def lines(told):
             f"nothing above {QUIET:.0%} of the run advised for `after` programs and traps (goal: all): {of('quiet')}",
             f"unchanged replay off by {'-' if mean is None else f'{mean:.1%}'} on average (goal: {REPLAY_MEAN:.0%}), "
             f"within {REPLAY_MOST:.0%} (goal: nine in ten): {of('replay')}",
-            f"each record's prediction by itself: near {told['singly']['near']} of {told['singly']['of']}, "
-            f"inside {told['singly']['inside']} of {told['singly']['of']}",
+            f"each record's prediction by itself: near {sums['singly']['near']} of {sums['singly']['of']}, "
+            f"inside {sums['singly']['inside']} of {sums['singly']['of']}",
             *([f"in place of predictions, one unrecorded run before and one after: near {tried['near']:.1f} of "
                f"{tried['of']}; in place of the replay, one unrecorded run: off by {tried['mean']:.1%} on average, "
                f"within {REPLAY_MOST:.0%} {tried['within']:.1f} of {tried['sides']}"] if tried["mean"] is not None else [])]
@@ -243,10 +243,10 @@ def bounds(saving):
     return "-" if saving is None else "{likely:.1f} [{low:.1f}, {high:.1f}]".format(**saving)
 
 
-def loud_text(told):
-    if told is None or told["loudest"] is None:
-        return "-" if told is None else "none"
-    loud = told["loudest"]
+def loud_text(replayed):
+    if replayed is None or replayed["loudest"] is None:
+        return "-" if replayed is None else "none"
+    loud = replayed["loudest"]
     return f"{loud['kind']} {number(loud['part'], '{:.1%}')}"
 
 
@@ -262,7 +262,7 @@ def cells(name, entry):
     ranked = right[is_quiet(replay[0]["loudest"]) if replay[0] else None] if entry["trap"] else right[entry["right"]]
     return [name, expected, entry["first"] or "none", ranked,
             *[number(measured.get(key), "{:.2f}") for key in ("before", "after", "saved")],
-            *[share(told["error"]) if told else "-" for told in replay],
+            *[share(replayed["error"]) if replayed else "-" for replayed in replay],
             *[bounds(entry[key]) + (" *" if entry[key] and entry["held"] == key and not entry["trap"] else "")
               for key in ("alone", "set")],
             *judged, "; ".join([*loud, loud_text(replay[1])])]
@@ -290,7 +290,7 @@ def machine_line(document):
 
 
 def markdown(document):
-    problems = [f"- {name}, {told}\n" for name, told in document["problems"]]
+    problems = [f"- {name}, {problem}\n" for name, problem in document["problems"]]
     return "".join([
         f"Machine: {machine_line(document)}. Recorded {document['recorded'] or '-'}, "
         f"analysed {document['analysed']}; medians of {document['runs'] or '-'} runs.\n\n",
@@ -311,19 +311,19 @@ def put_into(page, text):
 def gather(arguments, measured):
     """By pair what analyze said of its programs, what went wrong, and the days of recording."""
     pairs, problems, days = {}, [], set()
-    for name, told in sorted(measured.items()):
+    for name, measurement in sorted(measured.items()):
         if arguments.only and name.split("-")[0] not in arguments.only:
             continue
         reports = {}
         for side in SIDES:
-            for trace in [told[side]["trace"], *told[side].get("others", [])]:
+            for trace in [measurement[side]["trace"], *measurement[side].get("others", [])]:
                 report, why = analyze(arguments, arguments.out / trace)
                 if report:
                     reports.setdefault(side, []).append(report)
                     days.add((report["run"]["started"] or "")[:10])
                 else:
                     problems.append((name, f"{side}: {why}"))
-        pairs[name] = judge(told, reports)
+        pairs[name] = judge(measurement, reports)
     return pairs, problems, ", ".join(sorted(days - {""}))
 
 
@@ -334,7 +334,7 @@ def advise(arguments):
         raise SystemExit(f"run: {path}: no such file; measure first")
     times = json.loads(path.read_text())["pairs"]
     pairs, problems, days = gather(arguments, times)
-    counts = {len(told[side].get("runs", [])) for told in times.values() for side in SIDES} - {0}
+    counts = {len(measurement[side].get("runs", [])) for measurement in times.values() for side in SIDES} - {0}
     document = {"machine": json.loads(arguments.advice.read_text()).get("machine", {}), "recorded": days,
                 "runs": " to ".join(str(n) for n in sorted({min(counts), max(counts)})) if counts else None,
                 "analysed": date.today().isoformat(), "problems": problems, "summary": summary(pairs), "pairs": pairs}
@@ -345,6 +345,6 @@ def advise(arguments):
         put_into(arguments.page, text)
     for line in lines(document["summary"]):
         print(line)
-    for name, told in problems:
-        print(f"{name}, {told}")
+    for name, problem in problems:
+        print(f"{name}, {problem}")
     return not problems

@@ -1,4 +1,4 @@
-"""Pairs recorded on the simulated GPU and held against each other by analyze --compare: whether the advice
+"""Pairs recorded on the simulated GPU and compared with each other by analyze --compare: whether the advice
 paid is known, for its clock is virtual and the pair's own time says what the change saved."""
 import json
 import shutil

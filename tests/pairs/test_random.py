@@ -70,7 +70,7 @@ class Programs(unittest.TestCase):
         self.assertLess(self.lab.play(program(varies=True), []), whole)
 
     def test_managed(self):
-        """What prefetching saves is what the record of demand says, of one stream; the grammar does not draw it."""
+        """What prefetching saves is what the record of demand says, of one stream."""
         def steps(*work):
             return "\n".join(["B u 16777216", "S n", *8 * ["H 11 0 1", *work, "W 8 0", "R 9 0 1"]]) + "\n"
         demand, prefetched = steps("K 3 0 200000 1 0 0"), steps("P 0 0 1 0", "K 3 0 200000 1 0 0", "P 1 0 0 0")
@@ -83,16 +83,63 @@ class Programs(unittest.TestCase):
                      self.folder / "demand")
         report = drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json",
                                                good=(0, 3)))
-        told = next(p["with_set_s"] for p in report["whatif"]["phases"] if p["name"] == "work") * 1e9
+        predicted = next(p["with_set_s"] for p in report["whatif"]["phases"] if p["name"] == "work") * 1e9
         self.assertEqual(report["findings"][0]["kind"], "managed-demand-migration")
         self.assertLess(3 * took["prefetched"], took["demand"])
-        self.assertLess(abs(told - took["prefetched"]), 0.02 * took["demand"])
+        self.assertLess(abs(predicted - took["prefetched"]), 0.02 * took["demand"])
+
+    def test_waits_itself(self):
+        """Few steps whose results the program waits for anyway: the first ones are not charged for that either."""
+        judged = self.lab.judge(program(bytes=1 << 20, down=True, steps=20, kernel_ns=11000, host_ns=72000, read_ns=2000,
+                                      bound="host", wastes=["blocking"]))
+        self.assertLess(abs(judged["predicted"][1] - judged["saved"]), 0.018 * judged["before"])
+
+    def test_managed_stages(self):
+        """Prefetched in two streams, the replay is as long as the run; found by faults, what prefetching saves is predicted."""
+        managed = {"managed": True, "bytes": 2 << 20, "steps": 8, "streams": 2, "down": True, "kernel_ns": 90000}
+        measured, run = self.lab.measure(program(**managed))
+        self.assertLess(abs(self.replayed(run) - measured["before"]), 0.01 * measured["before"])
+        judged = self.lab.judge(program(**managed, wastes=["demand"]))
+        self.assertEqual((judged["kinds"], judged["near"]), (["managed-demand-migration"], True))
+        self.assertGreater(judged["saved"], 0.3 * judged["before"])
+
+    def test_link_is_shared(self):
+        """On the simulated GPU prefetches wait for each other, and for copies of their direction."""
+        def took(*work):
+            head = ["B u 8388608", "B u 8388608", "B p 8388608", "B d 8388608", "S n", "S n"]
+            (self.folder / "link").write_text("\n".join([*head, *work, "D 1"]) + "\n")
+            return int(drawn.PRINTED.search(self.lab.run(BUILD / "bin" / "pairs" / "player", self.folder / "link"))[1])
+        one, copy = took("P 0 0 1 0"), took("C 0 3 0 2 0 8388608 1 1 0")
+        self.assertGreater(took("P 0 0 1 0", "P 0 1 1 1"), 1.9 * one)
+        self.assertGreater(took("P 0 0 1 0", "C 0 3 0 2 0 8388608 1 1 0"), one + 0.9 * copy)
+        self.assertLess(took("P 0 0 1 0", "C 0 2 0 3 0 8388608 1 2 0"), one + 0.5 * copy)
+
+    def asked(self, changed, *options):
+        """What is reported of a table that is sent in each step, and of which a kernel changes so many bytes."""
+        steps = 12 * ["C 0 1 0 0 0 1048576 0 1 0", f"Q 1 1 {changed} 50000 0", "W 2 0"]
+        (self.folder / "table").write_text("\n".join(["B p 1048576", "B d 1048576", "S n", *steps]) + "\n")
+        run = self.folder / "table.xft"
+        self.lab.run(self.lab.xferscope, "record", "--quiet", "--no-summary", "--force", "--content=whole", *options, "-o", run,
+                     "--", BUILD / "bin" / "pairs" / "player", self.folder / "table")
+        return drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json",
+                                             good=(0, 3)))
+
+    def test_verify(self):
+        """Whether the kernel changes the table decides whether it need be sent again: asked, or found out."""
+        def repeated(report):
+            return [(f["question"] is not None, f["saving_s"]["low"] > 0) for f in report["findings"]
+                    if f["kind"] == "repeated-transfer"]
+        self.assertEqual([repeated(self.asked(n)) for n in (0, 4096)], 2 * [[(True, False)]])
+        kept, changed = self.asked(0, "--verify"), self.asked(4096, "--verify")
+        self.assertEqual((repeated(kept), repeated(changed)), ([(False, True)], []))
+        for report, left in ((kept, 12), (changed, 0)):
+            self.assertEqual([report["run"]["verify"][key] for key in ("launches", "kept", "not_told")], [16, left, 0])
 
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
-        told = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))
+        predicted = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))
         kept = drawn.json.loads((self.folder / "1.json").read_text())
-        self.assertEqual(self.lab.predict(kept, self.folder / "1.xft"), told)
+        self.assertEqual(self.lab.predict(kept, self.folder / "1.xft"), predicted)
         done = subprocess.run([sys.executable, HERE / "random", BUILD, "--again", self.folder], capture_output=True, text=True,
                               check=False)
         self.assertIn("| device-wait | 1 |", done.stdout, done.stderr)

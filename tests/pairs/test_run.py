@@ -46,8 +46,8 @@ class InRegion(unittest.TestCase):
 
     @staticmethod
     def part(**phase):
-        told = {"set_saving_s": {"low": 0.0, "likely": 0.1, "high": 0.2}, "phases": [{"name": "work", **phase}]}
-        return advice.in_region({"whatif": told})
+        whatif = {"set_saving_s": {"low": 0.0, "likely": 0.1, "high": 0.2}, "phases": [{"name": "work", **phase}]}
+        return advice.in_region({"whatif": whatif})
 
     def test_in_region(self):
         self.assertAlmostEqual(self.part(alone_s=0.5, with_set_s=0.42), 0.8)
@@ -187,24 +187,24 @@ class Run(unittest.TestCase):
 
     def report(self, trace, findings=(), **whatif):
         """What analyze says of a run of 200 ms, 100 of them in the region; findings: made_finding()."""
-        told = {"alone_s": 0.2, "why_not": None, "phases": [{"name": "other", "alone_s": 9.0},
+        whatif = {"alone_s": 0.2, "why_not": None, "phases": [{"name": "other", "alone_s": 9.0},
                                                             {"name": "work", "alone_s": 0.1}],
                 "set_saving_s": saving(None), **whatif}
         self.reports.mkdir(exist_ok=True)
         (self.reports / f"{trace}.json").write_text(json.dumps(
-            {"run": {"started": "2026-01-02T03:04:05Z"}, "whatif": told, "findings": list(findings)}))
+            {"run": {"started": "2026-01-02T03:04:05Z"}, "whatif": whatif, "findings": list(findings)}))
 
     def measured(self, pair, before_ms, after_ms, others=(), runs=None, **about):
         """A pair as an earlier call left it in times.json. runs: by side, the region in each, ms."""
         path, sides = self.out / "times.json", {"before": before_ms, "after": after_ms}
         self.out.mkdir(exist_ok=True)
         document = json.loads(path.read_text()) if path.exists() else {"pairs": {}}
-        told = {side: {"trace": f"{pair[:2]}{'-after' if side == 'after' else ''}.xft",
+        entry = {side: {"trace": f"{pair[:2]}{'-after' if side == 'after' else ''}.xft",
                        "median_work_ns": None if ms is None else ms * 1e6} for side, ms in sides.items()}
-        told["before"]["others"] = list(others)
+        entry["before"]["others"] = list(others)
         for side, each in (runs or {}).items():
-            told[side]["runs"] = [{"work_ns": ms * 1e6} for ms in each]
-        document["pairs"][pair] = {"about": {"gpus": 1, "what": "", **about}, **told}
+            entry[side]["runs"] = [{"work_ns": ms * 1e6} for ms in each]
+        document["pairs"][pair] = {"about": {"gpus": 1, "what": "", **about}, **entry}
         path.write_text(json.dumps(document))
 
     def advice(self, *options, status=0):
@@ -222,7 +222,7 @@ class Run(unittest.TestCase):
                                made_finding("synchronous-transfer", 1, 2, 3, idle=True)],
                     set_saving_s=saving(38, 30, 50))
         self.report("01-after.xft", phases=[{"name": "work", "alone_s": 0.0618}])
-        document, told = self.advice()
+        document, printed = self.advice()
         entry = document["pairs"][ONE]
         self.assertEqual(entry["measured_ms"], {"before": 100, "after": 60, "saved": 40})
         self.assertEqual(entry["alone"], {"low": 30, "likely": 38, "high": 50})
@@ -234,7 +234,7 @@ class Run(unittest.TestCase):
         self.assertAlmostEqual(entry["replay"]["after"]["error"], 0.03)
         self.assertAlmostEqual(entry["replay"]["before"]["loudest"]["part"], 0.19)
         self.assertEqual(
-            told, ["likely saving within 10% of the measured one or 1% of the region (goal: nine in ten): 1 of 1",
+            printed, ["likely saving within 10% of the measured one or 1% of the region (goal: nine in ten): 1 of 1",
                    "measured saving between low and high (goal: 95 %): 1 of 1",
                    "the right finding first (goal: all): 1 of 1",
                    "nothing above 1% of the run advised for `after` programs and traps (goal: all): 1 of 1",
@@ -252,9 +252,9 @@ class Run(unittest.TestCase):
                     phases=[{"name": "work", "alone_s": 0.106}])
         self.report("01-after.xft", [made_finding("small-transfers", 0, 2.1, 3)],
                     phases=[{"name": "work", "alone_s": 0.06}])
-        document, told = self.advice()
+        document, printed = self.advice()
         self.assertEqual(document["pairs"][ONE]["alone"]["likely"], 45)
-        self.assertEqual([line.split(": ")[-1] for line in told],
+        self.assertEqual([line.split(": ")[-1] for line in printed],
                          ["0 of 1; not 01", "0 of 1; not 01", "0 of 1; not 01", "0 of 1; not 01 after",
                           "1 of 2; not 01 before", "near 0 of 1, inside 0 of 1"])
         self.assertIn("| small-transfers 1.1% |\n", (self.out / "advice.md").read_text())
@@ -265,22 +265,22 @@ class Run(unittest.TestCase):
             self.report(trace, [made_finding("pageable-host-memory", likely - 5, likely, likely + 5)],
                         phases=[{"name": "work", "alone_s": alone}])
         self.report("01-after.xft", phases=[{"name": "work", "alone_s": 0.06}])
-        document, told = self.advice()
+        document, printed = self.advice()
         entry = document["pairs"][ONE]
         self.assertEqual(entry["alone"], {"low": 32, "likely": 37, "high": 42})
         self.assertEqual((entry["near"], entry["inside"]), (True, True))
         self.assertEqual([one["near"] for one in entry["singly"]], [True, False, False])
         self.assertAlmostEqual(entry["replay"]["before"]["error"], 0.04)
-        self.assertEqual(told[-1], "each record's prediction by itself: near 1 of 3, inside 1 of 3")
+        self.assertEqual(printed[-1], "each record's prediction by itself: near 1 of 3, inside 1 of 3")
 
     def test_what_one_run_each_would_tell(self):
         """All couples of a run before and one after: 41, 38.5, 49, 46.5 saved; near are those of 36 to 44."""
         self.measured(ONE, 100, 60, runs={"before": [100, 108], "after": [59, 61.5]}, finding="pageable-host-memory")
         self.report("01.xft", [made_finding("pageable-host-memory", 30, 38, 50)])
         self.report("01-after.xft", phases=[{"name": "work", "alone_s": 0.06}])
-        document, told = self.advice()
+        document, printed = self.advice()
         self.assertEqual(document["pairs"][ONE]["near_by_trying"], 0.5)
-        self.assertEqual(told[-1], "in place of predictions, one unrecorded run before and one after: near 0.5 of 1; in "
+        self.assertEqual(printed[-1], "in place of predictions, one unrecorded run before and one after: near 0.5 of 1; in "
                                    "place of the replay, one unrecorded run: off by 3.0% on average, within 5% 1.5 of 2")
 
     def test_one_percent_of_the_region_is_near(self):
@@ -297,9 +297,9 @@ class Run(unittest.TestCase):
         self.report("10.xft")
         self.report("01-after.xft", [made_finding("small-transfers", None, None, None)])
         self.report("10-after.xft", [made_finding("small-transfers", 1, 1.9, 3)])
-        document, told = self.advice()
+        document, printed = self.advice()
         self.assertIsNone(document["pairs"][ONE]["replay"]["before"]["error"])
-        self.assertEqual([line.split(": ")[-1] for line in told[:4]],
+        self.assertEqual([line.split(": ")[-1] for line in printed[:4]],
                          ["0 of 2; not 01, 10", "0 of 2; not 01, 10", "1 of 2; not 10", "1 of 2; not 01 after"])
 
     def test_several_findings_are_held_as_a_set(self):
@@ -321,8 +321,8 @@ class Run(unittest.TestCase):
         self.report("10.xft", [made_finding("peer-access-disabled", 20, 30, 40)])
         for trace in ("01-after", "10-after"):
             self.report(f"{trace}.xft")
-        document, told = self.advice()
-        self.assertEqual(told[2:4], ["the right finding first (goal: all): 0 of 0",
+        document, printed = self.advice()
+        self.assertEqual(printed[2:4], ["the right finding first (goal: all): 0 of 0",
                                      "nothing above 1% of the run advised for `after` programs and traps (goal: all): "
                                      "3 of 4; not 10 before"])
         rows = [line.split(" | ") for line in (self.out / "advice.md").read_text().splitlines()
@@ -332,15 +332,15 @@ class Run(unittest.TestCase):
         self.assertEqual(rows[1][-1], "peer-access-disabled 15.0%; none |")
         self.assertEqual(document["summary"]["near"]["of"], 0)
 
-    def test_what_cannot_be_analysed_is_told(self):
+    def test_what_cannot_be_analysed_is_reported(self):
         self.measured(ONE, 100, None, finding="pageable-host-memory")
         self.measured(TWO, 100, 60, finding="peer-access-disabled")
         self.report("01.xft", [made_finding("pageable-host-memory", 1, 2, 3)])
         self.report("10.xft")
         self.report("10-after.xft")
-        document, told = self.advice(status=1)
+        document, printed = self.advice(status=1)
         self.assertEqual(len(document["problems"]), 1)
-        self.assertRegex(told[-1], f"^{ONE}, after: exit status 1: .*No such file")
+        self.assertRegex(printed[-1], f"^{ONE}, after: exit status 1: .*No such file")
         self.assertIsNone(document["pairs"][ONE]["measured_ms"])
         self.advice("--only", "10")
         self.assertEqual(set(json.loads((self.out / "advice.json").read_text())["pairs"]), {TWO})
@@ -362,10 +362,10 @@ class Run(unittest.TestCase):
         self.report("01-after.xft")
         profile = self.build / "machine.json"
         profile.write_text("{}")
-        told = self.run_pairs("--only", "01", "--repeat", "1", "--advice", profile).splitlines()
-        self.assertEqual(told[0].split()[0], "PAIR")
+        printed = self.run_pairs("--only", "01", "--repeat", "1", "--advice", profile).splitlines()
+        self.assertEqual(printed[0].split()[0], "PAIR")
         self.assertIn("; medians of 1 runs.\n", (self.out / "advice.md").read_text())
-        self.assertEqual(told[-5], "the right finding first (goal: all): 0 of 1; not 01")
+        self.assertEqual(printed[-5], "the right finding first (goal: all): 0 of 1; not 01")
         self.assertIn(f"analyze {self.out}/01-after.xft --profile {profile} --format json",
                       self.log.read_text().splitlines())
 

@@ -14,6 +14,7 @@
 
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
+#include "preload/content/verify.h"
 #include "preload/intercept/arguments.h"
 #include "preload/intercept/ranges.h"
 #include "preload/lookup/resolve.h"
@@ -99,6 +100,17 @@ uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count)
     return ++kept;
 }
 
+static struct xfs_verify_pointer looked_at[XFS_VERIFY_POINTERS];
+static unsigned looked_at_count;
+
+uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned count,
+                             xcu_stream stream, bool per_thread)
+{
+    memcpy(looked_at, pointers, count * sizeof *pointers);
+    looked_at_count = count;
+    return per_thread && stream ? 5 : 0;
+}
+
 void xfs_meta_set(const char *key, const char *value)
 {
     strcat(strcat(strcat(strcat(meta, key), "="), value), "\n");
@@ -154,6 +166,23 @@ static void test_direct(void **state)
     assert_int_equal(xfs_arguments_of(entry_of(&kernel), values, NULL), 1);
     assert_given((uint64_t[]){a, b}, 2);
     assert_string_equal(meta, "arguments=on\n");
+}
+
+/* What is looked at behind a launch: each pointer, as far as its allocation goes. */
+static void test_verify(void **state)
+{
+    (void)state;
+    static const struct kernel kernel = {.parameters = {{0, 8}, {8, 8}}}, without;
+    uint64_t a = PINNED + 8, b = DEVICE + 4000;
+    void *values[] = {&a, &b};
+    looked_at_count = 0;
+    assert_true(xfs_arguments_of(entry_of(&kernel), values, NULL) > 0);
+    assert_int_equal(xfs_arguments_verify(&entry, values, NULL, &entry, true), 5);
+    assert_int_equal(looked_at_count, 2);
+    assert_true(looked_at[0].address == a && looked_at[0].end == PINNED + BYTES);
+    assert_true(looked_at[1].address == b && looked_at[1].end == DEVICE + BYTES);
+    assert_true(xfs_arguments_of(entry_of(&without), NULL, NULL) > 0);
+    assert_int_equal(xfs_arguments_verify(&entry, NULL, NULL, &entry, true), 0);
 }
 
 /* Words within a structure, at any address of the host; not those of what is not aligned. */
@@ -347,6 +376,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_direct, prepare),
+        cmocka_unit_test_setup(test_verify, prepare),
         cmocka_unit_test_setup(test_by_value, prepare),
         cmocka_unit_test_setup(test_block, prepare),
         cmocka_unit_test_setup(test_nothing, prepare),

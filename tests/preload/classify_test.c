@@ -80,7 +80,7 @@ static uint64_t with_same_place(uint64_t page)
     }
 }
 
-/* Between two ranges that are known lies what nobody told of: an answer is one page's. */
+/* What lies between two known ranges is not known: an answer holds for one page. */
 static void a_page_answers_for_itself(void **state)
 {
     const uint64_t first = start, second = with_same_place(start);

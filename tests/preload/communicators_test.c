@@ -82,13 +82,13 @@ bool xfs_messages_wanted(void)
 /* ---- the recorder -----------------------------------------------------------------------------
  */
 
-static struct xft_event told;
+static struct xft_event written;
 static unsigned count;
 static char list[XFT_NAME_MOST + 1];
 
 void xfs_event_write(const struct xft_event *event)
 {
-    told = *event;
+    written = *event;
     count++;
 }
 
@@ -149,13 +149,13 @@ static void the_world(void **state)
     assert_int_equal(number_of(0x100), 1);
     assert_int_equal(number_of(0x100), 1);
     assert_int_equal(count, 1);
-    assert_int_equal(told.kind, XFT_EVENT_COMMUNICATOR);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.width, 8);
-    assert_int_equal(told.src, 3);
-    assert_int_equal(told.dst, 77);
-    assert_int_equal(told.call, 9);
-    assert_int_not_equal(told.aux, 0);
+    assert_int_equal(written.kind, XFT_EVENT_COMMUNICATOR);
+    assert_int_equal(written.count, 1);
+    assert_int_equal(written.width, 8);
+    assert_int_equal(written.src, 3);
+    assert_int_equal(written.dst, 77);
+    assert_int_equal(written.call, 9);
+    assert_int_not_equal(written.aux, 0);
     assert_string_equal(list, "0-7");
 }
 
@@ -164,7 +164,7 @@ static void lists(void **state)
     set(1, 6, (int[]){0, 1, 2, 3, 7, 5});
     number_of(0x101);
     assert_string_equal(list, "0-3,7,5");
-    assert_int_equal(told.aux, 0); /* where it comes from was not seen */
+    assert_int_equal(written.aux, 0); /* where it comes from was not seen */
     set(2, 1, (int[]){4});
     number_of(0x102);
     assert_string_equal(list, "4");
@@ -177,7 +177,7 @@ static void lists(void **state)
     assert_int_equal(strncmp(list, "2999,2998,", 10), 0);
 }
 
-/* Equal ranks in an equal order are told apart by when they were made. */
+/* Equal ranks in an equal order are distinguished by when they were made. */
 static void twins(void **state)
 {
     uint64_t ids[4];
@@ -188,7 +188,7 @@ static void twins(void **state)
         made(0x100 + i);
     for (unsigned i = 0; i < 4; i++) {
         number_of(0x100 + i);
-        ids[i] = told.aux;
+        ids[i] = written.aux;
         assert_int_not_equal(ids[i], 0);
         for (unsigned j = 0; j < i; j++)
             assert_int_not_equal(ids[i], ids[j]);
@@ -198,7 +198,7 @@ static void twins(void **state)
         made(0x100 + i);
     for (unsigned i = 4; i-- > 0;) {
         number_of(0x100 + i);
-        assert_int_equal(told.aux, ids[i]);
+        assert_int_equal(written.aux, ids[i]);
     }
 }
 

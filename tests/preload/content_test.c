@@ -107,7 +107,7 @@ static void test_rows(void **state)
     free(packed);
 }
 
-/* Memory that is not there, or may not be read, is told, by no signal. */
+/* Memory that is not there, or may not be read, is reported, without a signal. */
 static void test_unreadable(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static xcu_result nodes_of(xcu_graph graph, xcu_graph_node *nodes, size_t *count
 }
 
 static uint64_t now; /* each question takes 100 ns */
-static uint64_t told_ns;
+static uint64_t reported_ns;
 
 uint64_t xfs_now_apart_ns(void)
 {
@@ -48,7 +48,7 @@ uint64_t xfs_now_apart_ns(void)
 void xfs_cost_took(unsigned why, uint64_t from_ns)
 {
     assert_int_equal(why, XFT_OVERHEAD_GRAPH);
-    told_ns += now - from_ns;
+    reported_ns += now - from_ns;
 }
 
 static xcu_result type_of(xcu_graph_node node, int *type)
@@ -205,12 +205,12 @@ static void after_it_is_gone(void **state)
 }
 
 /* Its types were asked for twice: for memory, and for copies; five nodes in all. */
-static void what_it_took_is_told(void **state)
+static void what_it_took_is_reported(void **state)
 {
     (void)state;
-    now = told_ns = 0;
+    now = reported_ns = 0;
     xfs_graph_made(EXEC, &outer);
-    assert_int_equal(told_ns, now);
+    assert_int_equal(reported_ns, now);
     assert_true(now >= 500);
 }
 
@@ -223,7 +223,7 @@ int main(void)
         TEST(a_copy_is_exchanged),
         TEST(a_copy_is_left_out),
         TEST(after_it_is_gone),
-        TEST(what_it_took_is_told),
+        TEST(what_it_took_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,13 +106,15 @@ static void every_number_has_bounds(void **state)
 {
     (void)state;
     WITH(plan.header.magic[0] = 'x')
-    WITH(plan.header.version = 2)
+    WITH(plan.header.version = XFT_PLAN_VERSION + 1)
     WITH(plan.header.modules = 3)
     WITH(plan.header.modules = UINT32_MAX)
     WITH(plan.header.sites = 3)
     WITH(plan.header.sites = XFT_PLAN_SITES_MOST + 1)
     WITH(plan.modules[0].build_id_bytes = 0)
     WITH(plan.modules[1].build_id_bytes = XFT_PLAN_BUILD_ID_MOST + 1)
+    WITH(plan.modules[1].python = 2)
+    WITH((plan.modules[1].python = 1, plan.modules[1].build_id_bytes = 4))
     WITH(plan.sites[1].module = 2)
     WITH(plan.sites[0].module = XFT_PLAN_NO_MODULE)
     WITH(plan.sites[1].caller_module = 2)
@@ -122,6 +124,12 @@ static void every_number_has_bounds(void **state)
     WITH(plan.sites[0].step = XFT_PLAN_STEPS_MOST + 1)
     WITH(plan.sites[0].flags = 2)
     WITH(memset(plan.sites[1].text, 'x', sizeof plan.sites[1].text))
+}
+
+static const struct xft_plan_site *match_taken(enum xft_plan_class what, const uintptr_t *addresses,
+                                               unsigned depth)
+{
+    return xfs_plan_match(what, &(struct xfs_plan_stack){.addresses = addresses, .depth = depth});
 }
 
 /* Whatever the bytes are: none of them is followed out of the plan. */
@@ -136,7 +144,7 @@ static void any_bytes(void **state)
             ((unsigned char *)&plan)[(size_t)rand() % sizeof plan] = (unsigned char)rand();
         if (xfs_plan_take(&plan, sizeof plan))
             for (unsigned what = 1; what < XFT_PLAN_CLASSES; what++)
-                xfs_plan_match((enum xft_plan_class)what, addresses, 4);
+                match_taken((enum xft_plan_class)what, addresses, 4);
     }
 }
 
@@ -159,7 +167,7 @@ static const struct xft_plan_site *match(const struct whole *plan, enum xft_plan
                                          const uintptr_t *addresses, unsigned depth)
 {
     assert_true(xfs_plan_take(plan, sizeof *plan));
-    return xfs_plan_match(what, addresses, depth);
+    return match_taken(what, addresses, depth);
 }
 
 static void found_anywhere_in_a_stack(void **state)
@@ -197,6 +205,44 @@ static void callers_are_further_up(void **state)
     assert_null(match(&plan, XFT_PLAN_LEAVE_OUT, stack, 4));
 }
 
+static const struct xft_plan_site *in_python(const struct whole *plan, uintptr_t *addresses,
+                                             const struct xfs_line *lines, unsigned count)
+{
+    assert_true(xfs_plan_take(plan, sizeof *plan));
+    return xfs_plan_match(XFT_PLAN_LEAVE_OUT,
+                          &(struct xfs_plan_stack){addresses, lines, addresses ? 1 : 0, count});
+}
+
+static void lines_of_python(void **state)
+{
+    (void)state;
+    const struct xfs_line lines[] = {{5, 50, 12}, {5, 51, 30}, {6, 50, 40}};
+    uintptr_t address = (uintptr_t)setup;
+    struct whole plan = plan_of();
+    assert_true(xfs_plan_take(&plan, sizeof plan));
+    assert_false(xfs_plan_has_lines(XFT_PLAN_LEAVE_OUT));
+    plan.modules[1] = (struct xft_plan_module){8, 1, {5}};
+    plan.sites[1].offset = 12;
+    assert_int_equal(in_python(&plan, &address, lines, 3)->step, 2);
+    assert_true(xfs_plan_has_lines(XFT_PLAN_LEAVE_OUT));
+    assert_true(xfs_plan_names(&lines[0]));
+    assert_false(xfs_plan_names(&lines[1]));
+    assert_null(in_python(&plan, &address, lines + 1, 2));
+    address = (uintptr_t)plan_of + 16;
+    assert_int_equal(in_python(&plan, &address, lines, 3)->step, 1); /* further in */
+    plan.sites[1].offset = 40;                                       /* of the other file */
+    assert_null(in_python(&plan, NULL, lines, 3));
+
+    plan.sites[1].offset = 12;
+    plan.sites[1].caller_module = 1;
+    plan.sites[1].caller_offset = 51;
+    assert_non_null(in_python(&plan, NULL, lines, 3));
+    assert_true(xfs_plan_names(&lines[1]));
+    assert_null(in_python(&plan, NULL, lines, 1));
+    plan.sites[1].caller_offset = 50; /* the site itself, and a function of the other file */
+    assert_null(in_python(&plan, NULL, lines, 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +252,7 @@ int main(void)
         cmocka_unit_test(what_is_behind_it_does_not_matter),
         cmocka_unit_test(found_anywhere_in_a_stack),
         cmocka_unit_test(callers_are_further_up),
+        cmocka_unit_test(lines_of_python),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

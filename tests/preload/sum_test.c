@@ -12,31 +12,31 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/ring.h"
-#include "preload/apply/room.h"
+#include "preload/apply/memory.h"
+#include "preload/apply/state.h"
 #include "preload/apply/sum.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 #include "preload/base/own_stack.h"
 
-/* ---- the room -----------------------------------------------------------------------------------
+/* ---- apply ------------------------------------------------------------------------------------
  */
 
-static unsigned threads, told;
+static unsigned threads, started;
 
-unsigned xfs_room_threads(void)
+unsigned xfs_apply_threads(void)
 {
     return threads;
 }
 
-uint64_t xfs_rings_bytes(void)
+uint64_t xfs_locked_bytes(void)
 {
     return 0;
 }
 
-void xfs_told_started(unsigned copiers, uint64_t locked_bytes)
+void xfs_report_started(unsigned copiers, uint64_t locked_bytes)
 {
     (void)locked_bytes;
-    told = copiers;
+    started = copiers;
 }
 
 bool xfs_on_own_stack(void (*work)(void *), void *argument)
@@ -51,7 +51,7 @@ bool xfs_on_own_stack(void (*work)(void *), void *argument)
 static struct xfs_sum sum_by(unsigned count, const void *memory, size_t bytes)
 {
     threads = count;
-    told = 0;
+    started = 0;
     return xfs_sum_of_program(memory, bytes);
 }
 
@@ -64,9 +64,9 @@ static void alone_and_together(void **state)
         memory[i] = (unsigned char)(i * 2654435761u >> 24);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct xfs_sum alone = sum_by(0, memory, sizes[i]);
-        assert_int_equal(told, 0);
+        assert_int_equal(started, 0);
         struct xfs_sum together = sum_by(4, memory, sizes[i]);
-        assert_int_equal(told, sizes[i] > 2 << 20 ? 4 : 0);
+        assert_int_equal(started, sizes[i] > 2 << 20 ? 4 : 0);
         assert_memory_equal(&alone, &together, sizeof alone);
         memory[sizes[i] - 1] ^= 1;
         together = sum_by(4, memory, sizes[i]);
@@ -95,7 +95,7 @@ static void lengths_and_orders_count(void **state)
     free(memory);
 }
 
-/* In the thread that asked: what it is told by is its own fault. */
+/* In the thread that asked: it learns of it by a fault of its own. */
 static void a_fault_is_the_callers(void **state)
 {
     (void)state;

@@ -173,7 +173,7 @@ static void harmless_functions_stay(void **state)
     }
 }
 
-static void too_many_are_told(void **state)
+static void too_many_are_counted(void **state)
 {
     (void)state;
     static char names[200][24];
@@ -196,7 +196,7 @@ int main(void)
         cmocka_unit_test_setup(remembers_so_many, setup),
         cmocka_unit_test(counted_functions_do_as_they_did),
         cmocka_unit_test(harmless_functions_stay),
-        cmocka_unit_test(too_many_are_told),
+        cmocka_unit_test(too_many_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * A CUDA driver that can be told to fail: for what neither a healthy GPU nor the simulated one
+ * A CUDA driver that can be made to fail: for what neither a healthy GPU nor the simulated one
  * shows. Two devices on two NUMA nodes, a virtual clock, copies that take L+o + k G (further ones
  * directly behind: g + k G). Built as libcuda.so.1 into a folder of its own.
  *

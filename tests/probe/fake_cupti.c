@@ -15,9 +15,9 @@
 
 static bool is(const char *how)
 {
-    const char *told = getenv("FAKE_CUPTI");
+    const char *setting = getenv("FAKE_CUPTI");
 
-    return told && !strcmp(told, how);
+    return setting && !strcmp(setting, how);
 }
 
 API(Subscribe, (xcp_subscriber * out, xcp_callback_function function, void *user))

@@ -88,7 +88,7 @@ static void device_copies_have_nothing_to_flush(void **state)
     assert_int_equal(calls, 0);
 }
 
-static void nothing_is_flushed_when_told_so(void **state)
+static void nothing_is_flushed_when_switched_off(void **state)
 {
     run("^copy/pinned/h2d/node0-gpu0$", false, false);
     assert_int_equal(calls, 0);
@@ -146,7 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_host_copy_is_flushed_before),
         cmocka_unit_test(device_copies_have_nothing_to_flush),
-        cmocka_unit_test(nothing_is_flushed_when_told_so),
+        cmocka_unit_test(nothing_is_flushed_when_switched_off),
         cmocka_unit_test(flushed_copies_are_measured_one_by_one),
         cmocka_unit_test(warm_memory_is_written_before),
     };

@@ -1,6 +1,6 @@
 /*
- * The simulated GPU's driver with losses: what LOSSY_CUDA names moves a little less than it was
- * told, and says that all went well. For the benchmarks' looking at their data.
+ * The simulated GPU's driver with losses: what LOSSY_CUDA names moves a little less than it
+ * should, and reports success. For tests of the benchmarks' checks of their data.
  *
  * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, p2p, h2h, rows, layers, batch,
  * graph (copies); h2d-start, d2h-start, p2p-start: the first byte of a copy behind a short one;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "probe/profile/profile_json.h"
 #include "xferscope/profile_network.h"
 
 #define HEAD "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {}, \"paths\": []"
@@ -298,6 +299,30 @@ static void none(void **state)
     xfp_free(p);
 }
 
+/* A path of ranks that are bound to nodes says so, and answers for no others. */
+static void bound_to_nodes(void **state)
+{
+    static const char text[] =
+        HEAD ", \"network\": {\"paths\": [{\"name\": \"net/stream/rank0-rank1/node1-node0\", "
+             "\"shape\": \"stream\", \"from\": 0, \"to\": 1, \"from_node\": 1, \"to_node\": -1, "
+             "\"points\": [" POINT(4096, 40, "") "]}]}}";
+    char error[256] = "", *written = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&written, &bytes);
+    struct xfp_profile *p = parse(text, error, sizeof(error));
+
+    assert_string_equal(error, "");
+    assert_true(p->network->paths[0].bound);
+    assert_int_equal(p->network->paths[0].from_node, 1);
+    assert_int_equal(p->network->paths[0].to_node, -1);
+    assert_null(xfp_net_find(p, XFP_NET_STREAM, 0, 1));
+    assert_int_equal(xfp_write_json(p, out), 0);
+    fclose(out);
+    assert_non_null(strstr(written, "\"from_node\": 1, \"to_node\": -1"));
+    free(written);
+    xfp_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +332,7 @@ int main(void)
         cmocka_unit_test(merging),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(none),
+        cmocka_unit_test(bound_to_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,39 @@ static void ways_that_are_alike(void **state)
     backs[1] = (struct xfp_point)POINT(1048576, 200000);
 }
 
+#define BOUND(what, a, b, of)                                                                      \
+    {                                                                                              \
+        .name = "net/x", .shape = (what), .to = 1, .bound = true, .from_node = (a),                \
+        .to_node = (b), .point_count = 1, .points = (of)                                           \
+    }
+
+/* By node the fastest and the slowest; of the pair itself only what was measured unbound. */
+static void nodes(void **state)
+{
+    struct xfp_point fast[] = {POINT(1048576, 80000)}, slow[] = {POINT(1048576, 160000)};
+    struct xfp_point short_one[] = {POINT(1, 1500)}, long_one[] = {POINT(1, 3500)};
+    struct xfp_net_path all[] = {BOUND(XFP_NET_STREAM, 0, -1, fast),
+                                 BOUND(XFP_NET_STREAM, 1, -1, slow),
+                                 BOUND(XFP_NET_PING, 0, -1, short_one),
+                                 BOUND(XFP_NET_PING, 1, -1, long_one),
+                                 paths[0],
+                                 paths[1]};
+    struct xfp_network bound = network;
+    struct xfp_profile of = {.network = &bound};
+
+    bound.paths = all;
+    bound.path_count = sizeof(all) / sizeof(all[0]);
+    says(&of,
+         "a message of 1 B takes 2.5 us; many of 1 MiB reach 10.5 GB/s, half of that from 512 "
+         "KiB on\n  by NUMA node: from node 0 to the only node 13.1 GB/s (1.5 us), the slowest "
+         "from node 1 to the only node 6.55 GB/s (3.5 us)\n");
+    says_not(&of, "net/x");
+    slow[0] = fast[0];
+    says(&of,
+         "by NUMA node: no difference that is beyond noise, from node 0 to the only node 13.1");
+    says_not(&profile, "NUMA");
+}
+
 static void staging(void **state)
 {
     assert_int_equal(xfp_net_ring_pays_from(staged), 1048576);
@@ -222,6 +255,7 @@ int main(void)
         cmocka_unit_test(words),       cmocka_unit_test(ways_that_are_alike),
         cmocka_unit_test(staging),     cmocka_unit_test(protocols_of_ucx),
         cmocka_unit_test(rows_of_csv), cmocka_unit_test(compared),
+        cmocka_unit_test(nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

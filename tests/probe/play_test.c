@@ -129,7 +129,7 @@ static void test_own_time(void **state)
     assert_true(wall(p) == 9 * US);
 }
 
-/* From the end of the one before it, whatever a spinning kernel takes besides. */
+/* From the end of the one before it; a spinning kernel may take some time more. */
 static void test_kernels(void **state)
 {
     struct playing *p = *state;

@@ -262,10 +262,10 @@ class Options(unittest.TestCase):
             lines = self.shown(columns)
             head = next(line for line in lines if line.startswith("benchmark"))
             body = lines[lines.index(head):]
-            told = [line for line in body if "left out" in line]
-            self.assertEqual(len(told), left_out > 0, lines)
-            if told:
-                self.assertIn(f"({left_out} columns left out", told[0])
+            notes = [line for line in body if "left out" in line]
+            self.assertEqual(len(notes), left_out > 0, lines)
+            if notes:
+                self.assertIn(f"({left_out} columns left out", notes[0])
             self.assertIn("best GB/s", head)
             table = [head, *(line for line in body if line.startswith("copy/"))]
             self.assertEqual(len(table), 7)

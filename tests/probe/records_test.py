@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What records add, on a simulated machine whose records cost what they are told to.
+"""What records add, on a simulated machine whose records cost what the test sets.
 
 usage: records_test.py PROBE SIMGPU_FOLDER FAKE_DRIVER_FOLDER FAKE_CUPTI SCHEMA [unittest options]
 """

@@ -84,7 +84,7 @@ static void check_spreads(const struct xfp_profile *p)
     check_spread(&p->overlap[0].h2d, 25, 0.7, 1.3, 0.8, 1.2);
     check_spread(&p->overlap[0].d2h, 26, 1.7, 2.3, 1.8, 2.2);
     check_spread(&p->overlap[0].both, 27, 2.2, 2.8, 2.3, 2.7);
-    /* what is not told is not made up, nor when it was written and read again */
+    /* what is not known stays so, also when it was written and read again */
     check_spread(&p->staged[0].points[0].adaptive, 0, 0, 0, 0, 0);
     assert_true(p->streams[0].points[0].min_ns == 23400);
     assert_true(p->streams[0].points[0].max_ns == 0);
@@ -243,8 +243,8 @@ static void what_makes_no_sense_is_refused(void **state)
     }
 }
 
-/* Rows as they are to be, from the bytes on; what is not told is an empty field. */
-static void csv_shows_what_is_told(void **state)
+/* Rows as they are to be, from the bytes on; what is not known is an empty field. */
+static void csv_shows_what_is_known(void **state)
 {
     static const char *const rows[] = {
         "\nc,copy,,,,,,,,1024,9,100,90,130,95,110,,,20.48,0.075,concurrent,,bytes each,1024,",
@@ -301,7 +301,7 @@ int main(void)
         cmocka_unit_test(one_of_the_same_name_is_replaced),
         cmocka_unit_test(parameters_of_streams),
         cmocka_unit_test(rules),
-        cmocka_unit_test(csv_shows_what_is_told),
+        cmocka_unit_test(csv_shows_what_is_known),
         cmocka_unit_test(csv_of_a_hostile_profile),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };

@@ -68,7 +68,7 @@ static void waited(void *one, unsigned char *pinned[4])
     check(cudaDeviceSynchronize());
     add(pinned[1]);
     check(cudaMemcpyAsync(pinned[2], one, BYTES, XRT_COPY_D2H, stream));
-    check(cudaFreeHost(pinned[2])); /* before anything told that it was there */
+    check(cudaFreeHost(pinned[2])); /* before anything showed that it was there */
     check(cudaStreamSynchronize(stream));
     check(cudaMemcpyAsync(pinned[3], one, BYTES, XRT_COPY_D2H, stream)); /* never waited for */
 }

@@ -4,7 +4,7 @@
  * NVTX calls return, which is the same with and without a recorder.
  *
  * usage: nvtx_phases [STEPS [ranges|names]]: with `ranges` the steps are empty, to see what a range
- * costs; with `names` each has a name of its own besides.
+ * costs; with `names` each has a name of its own too.
  */
 #include <pthread.h>
 #include <stdbool.h>

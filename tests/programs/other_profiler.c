@@ -1,6 +1,6 @@
 /*
  * A program with a profiler of its own, which subscribes to CUPTI after the first copies: by the
- * linker, or by dlsym. It prints what that profiler was told.
+ * linker, or by dlsym. It prints the records that this profiler received.
  *
  * usage: other_profiler link|dlsym
  */

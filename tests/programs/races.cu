@@ -10,7 +10,7 @@
  *   r  between rounds, a GPU is reset by one of its threads while the other GPUs' threads go on
  *   m  every third thread begins with managed memory, the others with copies
  *   l  the threads only launch kernels; one copies at a random moment
- * tests/gpu/cupti_steps.c, preloaded, is told of each moment.
+ * tests/gpu/cupti_steps.c, preloaded, learns of each moment.
  */
 #include <cuda_runtime.h>
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
 /*
- * Copies as often as it is told, so that others can look at its trace in between: for each number
- * on standard input so many copies of 1 MiB to a GPU, then the number again on standard output.
+ * Copies as often as standard input says, so that others can look at its trace in between: for each
+ * number on standard input so many copies of 1 MiB to a GPU, then the number again on standard
+ * output.
  *
  * usage: stepper
  */

@@ -410,7 +410,7 @@ static void test_a_thread_begins(void **state)
     assert_int_equal(committed, 3); /* it began once */
 }
 
-static void test_told_at_once(void **state)
+static void test_written_at_once(void **state)
 {
     (void)state;
     make_calls(5);
@@ -460,7 +460,7 @@ int main(void)
         WITH_A_THREAD(test_hardly_anything),
         WITH_A_THREAD(test_the_clock_was_another_one),
         WITH_A_THREAD(test_a_thread_begins),
-        WITH_A_THREAD(test_told_at_once),
+        WITH_A_THREAD(test_written_at_once),
         WITH_A_THREAD(test_nobody_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

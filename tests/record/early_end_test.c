@@ -20,9 +20,9 @@ static void test_loading(void **state)
     assert_non_null(strstr(traces[0]->meta, "exit=exit\n"));
 }
 
-/* Who makes the file is waited for; of the calls that come meanwhile each is recorded or told. The
- * one more is how that thread asks whether recording is on. */
-static void check_all_told(void)
+/* The thread that makes the file is waited for; each call that comes meanwhile is recorded or
+ * counted. The one more is how that thread asks whether recording is on. */
+static void check_all_counted(void)
 {
     assert_int_equal(trace_count, 1);
     lab_check_closed(traces[0], traces[0]->count);
@@ -35,17 +35,17 @@ static void test_created(void **state)
     (void)state;
     assert_int_equal(RUN("created"), 0);
     assert_string_equal(said, "");
-    check_all_told();
+    check_all_counted();
 }
 
-/* It is told at once that nobody else will do it. */
+/* It learns at once that nobody else will do it. */
 static void test_refused(void **state)
 {
     (void)state;
     assert_int_equal(RUN("refused"), 0);
     assert_non_null(strstr(said, "cannot start a thread"));
     assert_null(strstr(said, "names took too long"));
-    check_all_told();
+    check_all_counted();
 }
 
 /* What it wrote last is in the file once. */

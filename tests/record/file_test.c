@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 #include "preload/format/trace_symbols.h"
 
 /* ---- descriptors, disk ------------------------------------------------------------------ */
@@ -157,7 +157,7 @@ static void test_file_replaced(void **state)
 
 /* ---- damage done to the file while it is recorded --------------------------------------- */
 
-/* What is gone is told by the file itself, which is a trace all the same. */
+/* The file, which is still a trace, says itself what is gone. */
 static void test_trace_emptied(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_bad_setting(void **state)
     lab_check_closed(traces[0], 10);
 }
 
-/* A file of the place, as the loader is told to look there first. */
+/* A file of the place, where the loader looks first, as it is set. */
 static void put_there(const char *name, const char *link_to)
 {
     char path[512];
@@ -256,17 +256,17 @@ static void test_finish_damaged(void **state)
     for (size_t n = 0; n < 20000; n += 1009) {
         write_file(path, bytes, n);
         error[0] = '\0';
-        if (xfs_finish_file(path, true, error, sizeof error) != 0)
+        if (finish_file(path, true, error, sizeof error) != 0)
             assert_true(error[0] && strchr(error, '\n') == NULL);
     }
     for (size_t n = 0; n < 12000; n += 97) {
         bytes[n] ^= 0x41;
         write_file(path, bytes, size);
-        xfs_finish_file(path, false, error, sizeof error);
+        finish_file(path, false, error, sizeof error);
         bytes[n] ^= 0x41;
     }
     free(bytes);
-    assert_int_equal(xfs_finish_file("/nonexistent", true, error, sizeof error), -1);
+    assert_int_equal(finish_file("/nonexistent", true, error, sizeof error), -1);
     assert_non_null(strstr(error, "No such file"));
 }
 

@@ -1,5 +1,5 @@
-/* Completing a file that is changed by others between two looks at it: they are told apart by what
- * is done in the place of the question whether it is open for writing. */
+/* Completing a file that is changed by others between two looks at it: they are distinguished by
+ * what is done in the place of the question whether it is open for writing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 #include "tests/record/lab.h"
 
 static void (*meanwhile)(void);
@@ -91,10 +91,10 @@ static void test_replaced(void **state)
     char error[256] = "";
     leave_trace();
     write_there(beside, 0, size);
-    assert_int_equal(xfs_finish_file(beside, false, error, sizeof error), 0);
+    assert_int_equal(finish_file(beside, false, error, sizeof error), 0);
     ino_t completed = inode_of(beside);
     meanwhile = replace;
-    assert_int_equal(xfs_finish_file(paths[0], false, error, sizeof error), 0);
+    assert_int_equal(finish_file(paths[0], false, error, sizeof error), 0);
     assert_int_equal(inode_of(paths[0]), completed);
     lab_read_traces();
     lab_check_closed(traces[0], 3000);
@@ -110,7 +110,7 @@ static void test_two_at_once(void **state)
     ino_t before = inode_of(paths[0]);
     int other = open(paths[0], O_RDONLY);
     assert_int_equal(flock(other, LOCK_EX), 0);
-    assert_int_equal(xfs_finish_file(paths[0], true, error, sizeof error), -1);
+    assert_int_equal(finish_file(paths[0], true, error, sizeof error), -1);
     assert_non_null(strstr(error, "another process is completing it"));
     assert_int_equal(inode_of(paths[0]), before);
     close(other);

@@ -25,18 +25,18 @@ static bool call(uint64_t bytes, uint64_t aux, void (*between)(void))
         return false;
     uint64_t start = xfs_now_ns();
     uint32_t stack = xfs_stack_capture(0);
-    struct xft_event *event = xfs_event_begin();
-    if (event == NULL)
+    struct xfs_lane *lane = xfs_take_lane();
+    if (lane == NULL)
         return false;
-    event->start_ns = start;
-    event->end_ns = xfs_now_ns();
-    event->kind = XFT_EVENT_TRANSFER;
-    event->bytes = bytes;
-    event->aux = aux;
-    event->stack = stack;
+    const struct xft_event event = {.start_ns = start,
+                                    .end_ns = xfs_now_ns(),
+                                    .kind = XFT_EVENT_TRANSFER,
+                                    .bytes = bytes,
+                                    .aux = aux,
+                                    .stack = stack};
     if (between)
         between();
-    xfs_event_commit(event);
+    xfs_lane_append(lane, &event, 0);
     return true;
 }
 
@@ -57,7 +57,7 @@ EXPORTED bool harness_ready(void)
 
 EXPORTED bool harness_expect(bool holds)
 {
-    return XFS_EXPECT(holds, "what was told not to hold does not");
+    return XFS_EXPECT(holds, "what was said not to hold does not");
 }
 
 EXPORTED uint32_t harness_name(const char *text, uint64_t bytes)

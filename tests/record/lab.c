@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 
 char place[64];
 char run_dir[128];
@@ -121,7 +121,7 @@ void lab_check_closed(const struct decoded *trace, size_t events)
 void lab_complete(size_t i)
 {
     char error[256] = "";
-    if (xfs_finish_file(paths[i], true, error, sizeof error) != 0)
+    if (finish_file(paths[i], true, error, sizeof error) != 0)
         fail_msg("%s", error);
     lab_read_traces();
 }

@@ -78,7 +78,8 @@ static void test_pages_are_made_without_the_lock(void **state)
     end();
 }
 
-/* The file may not grow, and a thread waits: why is told, also when it was found out before. */
+/* The file may not grow, and a thread waits: the reason is reported, also when it was found out
+ * before. */
 static void test_why_there_is_no_slab(void **state)
 {
     static struct xfs_settings settings = {.buffer_bytes = 64 << 20};

@@ -68,7 +68,7 @@ static void test_records(void **state)
     assert_false(kept(XFT_EVENT_KERNEL, 10, FROM_NS + 1, FROM_NS + 2));
 }
 
-/* ---- told by the background thread --------------------------------------------------------- */
+/* ---- written by the background thread ------------------------------------------------------ */
 
 enum { PATIENCE_MS = 60000 };
 
@@ -133,7 +133,7 @@ static size_t periods_of(const struct decoded *trace, uint64_t aux[2])
     return count;
 }
 
-static void test_told_without_calls(void **state)
+static void test_written_without_calls(void **state)
 {
     uint64_t aux[2] = {0};
     struct decoded *trace = period_of_another(*state, false);
@@ -145,8 +145,8 @@ static void test_told_without_calls(void **state)
     decode_free(trace);
 }
 
-/* What could not be written is counted once: it leaves no gap besides. */
-static void test_told_where_there_is_room(void **state)
+/* What could not be written is counted once: it leaves no gap in addition. */
+static void test_written_where_there_is_room(void **state)
 {
     uint64_t aux[2] = {0};
     struct decoded *trace = period_of_another(*state, true);
@@ -163,15 +163,16 @@ int main(void)
         cmocka_unit_test(test_records),
     };
     char folder[] = "/tmp/xferscope-periods-XXXXXX";
-    const struct CMUnitTest told[] = {
-        cmocka_unit_test_prestate(test_told_without_calls, folder),
-        cmocka_unit_test_prestate(test_told_where_there_is_room, folder),
+    const struct CMUnitTest written[] = {
+        cmocka_unit_test_prestate(test_written_without_calls, folder),
+        cmocka_unit_test_prestate(test_written_where_there_is_room, folder),
     };
     setenv("XFERSCOPE_DELAY", "0.001", 1);
     setenv("XFERSCOPE_DURATION", "0.005", 1);
     if (mkdtemp(folder) == NULL || setenv("XFERSCOPE_OUTPUT", folder, 1) != 0)
         return 1;
-    int failed = cmocka_run_group_tests_name("told", told, NULL, NULL); /* nothing is known yet */
+    int failed =
+        cmocka_run_group_tests_name("written", written, NULL, NULL); /* nothing is known yet */
     rmdir(folder);
     xfs_clock_use(read_clock);
     return failed + cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* Completes the file of a dead process, as `xferscope record` does. */
 #include <stdio.h>
 
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 
 int main(int argc, char **argv)
 {
@@ -10,7 +10,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: python_finish TRACE\n");
         return 2;
     }
-    if (xfs_finish_file(argv[1], true, error, sizeof error) == 0)
+    if (finish_file(argv[1], true, error, sizeof error) == 0)
         return 0;
     fprintf(stderr, "%s\n", error);
     return 1;

@@ -1,4 +1,4 @@
-"""Python frames in stacks, held against what the interpreter says of itself.
+"""Python frames in stacks, compared with what the interpreter says of itself.
 
 usage: python_test.py PYTHON HARNESS XFERSCOPE FINISH
 PYTHON is the interpreter that runs the recorded program; FINISH completes a dead process's file.

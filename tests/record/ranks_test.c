@@ -46,8 +46,8 @@ static const struct xfs_rank *choose(const char *const *now, const char *const *
     return &rank;
 }
 
-/* "launcher rank/size local/local_size node world !senseless", what is not told as -. */
-static const char *told(const struct xfs_rank *r)
+/* "launcher rank/size local/local_size node world !senseless", what is not known as -. */
+static const char *text_of(const struct xfs_rank *r)
 {
     static char line[1024];
     const int32_t counts[] = {r->rank, r->size, r->local, r->local_size, r->node};
@@ -82,9 +82,9 @@ struct row {
 static void check_rows(const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        assert_string_equal(told(choose(rows[i].entries, none)), rows[i].expected);
+        assert_string_equal(text_of(choose(rows[i].entries, none)), rows[i].expected);
         /* The same when the program has cleaned its environment since. */
-        assert_string_equal(told(choose(none, rows[i].entries)), rows[i].expected);
+        assert_string_equal(text_of(choose(none, rows[i].entries)), rows[i].expected);
     }
 }
 
@@ -243,12 +243,12 @@ static void test_too_long(void **state)
     memset(entry + start, 'n', XFS_RANK_TEXT_BYTES - 1);
     assert_int_equal(strlen(choose(entries, none)->world), XFS_RANK_TEXT_BYTES - 1);
     entry[start + XFS_RANK_TEXT_BYTES - 1] = 'n';
-    assert_string_equal(told(choose(entries, none)), "pmix 1/- -/- - - !PMIX_NAMESPACE");
+    assert_string_equal(text_of(choose(entries, none)), "pmix 1/- -/- - - !PMIX_NAMESPACE");
     const char *zeros[] = {digits, "PMIX_NAMESPACE=n", NULL};
     start = snprintf(digits, sizeof digits, "PMIX_RANK=");
     memset(digits + start, '0', XFS_RANK_TEXT_BYTES);
     digits[start + XFS_RANK_TEXT_BYTES] = '7';
-    assert_string_equal(told(choose(zeros, none)), "pmix 7/- -/- - n");
+    assert_string_equal(text_of(choose(zeros, none)), "pmix 7/- -/- - n");
 }
 
 /* What the program has set for itself since it was loaded goes first; launcher by launcher. */
@@ -259,10 +259,10 @@ static void test_now_and_first(void **state)
     static const char *const agent[] = {TORCHRUN("0", "8", "0", "4", "0"), NULL};
     static const char *const worker[] = {"RANK=6", "WORLD_SIZE=8", NULL};
     static const char *const broken[] = {"RANK=6", "WORLD_SIZE=none", NULL};
-    assert_string_equal(told(choose(worker, task)), "env 6/8 -/- - -");
-    assert_string_equal(told(choose(task, worker)), "env 6/8 -/- - -");
-    assert_string_equal(told(choose(task, agent)), "torchrun 0/8 0/4 0 none.0");
-    assert_string_equal(told(choose(broken, worker)), "env 6/8 -/- - - !WORLD_SIZE");
+    assert_string_equal(text_of(choose(worker, task)), "env 6/8 -/- - -");
+    assert_string_equal(text_of(choose(task, worker)), "env 6/8 -/- - -");
+    assert_string_equal(text_of(choose(task, agent)), "torchrun 0/8 0/4 0 none.0");
+    assert_string_equal(text_of(choose(broken, worker)), "env 6/8 -/- - - !WORLD_SIZE");
 }
 
 static void test_job(void **state)

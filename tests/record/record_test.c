@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/record/lab.h"
-#include "preload/format/finish_file.h"
+#include "tests/record/finish.h"
 
 /* ---- ordinary ends ---------------------------------------------------------------------- */
 
@@ -167,22 +167,22 @@ static void test_cancelled_threads(void **state)
 /* ---- killed ----------------------------------------------------------------------------- */
 
 /* Dies at a moment of the clock's choosing; what is checked does not depend on which. */
-static void kill_once(uint64_t *told, const char *buffer, const char *shared, long wait_us)
+static void kill_once(uint64_t *progress, const char *buffer, const char *shared, long wait_us)
 {
     lab_clean();
     int fd = open(shared, O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(ftruncate(fd, 4096), 0);
-    told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     pid_t child =
         lab_start((char *[]){(char *)buffer, (char *)"until-killed", (char *)shared, NULL});
-    while (__atomic_load_n(told, __ATOMIC_ACQUIRE) == 0)
+    while (__atomic_load_n(progress, __ATOMIC_ACQUIRE) == 0)
         usleep(100);
     usleep((useconds_t)wait_us);
     kill(child, SIGKILL);
     assert_int_equal(lab_finish(child), -SIGKILL);
-    uint64_t committed = *told;
-    munmap(told, 4096);
+    uint64_t committed = *progress;
+    munmap(progress, 4096);
     assert_int_equal(trace_count, 1);
     assert_true(traces[0]->count >= committed && traces[0]->count <= committed + 1);
     assert_true(decode_is_complete(traces[0]));
@@ -215,17 +215,17 @@ static void test_alive_is_left_alone(void **state)
     snprintf(shared, sizeof shared, "%s/shared", place);
     int fd = open(shared, O_RDWR | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, 4096), 0);
-    uint64_t *told = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    uint64_t *progress = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     pid_t child = lab_start((char *[]){(char *)"until-killed", shared, NULL});
-    while (__atomic_load_n(told, __ATOMIC_ACQUIRE) < 1000)
+    while (__atomic_load_n(progress, __ATOMIC_ACQUIRE) < 1000)
         usleep(100);
     lab_read_traces();
     assert_int_equal(trace_count, 1);
-    int status = xfs_finish_file(paths[0], true, error, sizeof error);
+    int status = finish_file(paths[0], true, error, sizeof error);
     kill(child, SIGKILL);
     lab_finish(child);
-    munmap(told, 4096);
+    munmap(progress, 4096);
     assert_int_equal(status, -1);
     assert_non_null(strstr(error, "still recording"));
     assert_int_equal(traces[0]->header.state, XFT_STATE_RECORDING);
@@ -440,10 +440,10 @@ static void test_failed_check(void **state)
     assert_int_equal(RUN("XFERSCOPE_CHECKS=say", "fails-a-check"), 0);
     lab_check_closed(traces[0], 10);
     assert_string_equal(said,
-                        "xferscope: a mistake of the recorder: what was told not to hold does not; "
+                        "xferscope: a mistake of the recorder: what was said not to hold does not; "
                         "figures may be wrong, please report it\n");
     assert_non_null(
-        strstr(traces[0]->meta, "\nchecks.failed=3: what was told not to hold does not\n"));
+        strstr(traces[0]->meta, "\nchecks.failed=3: what was said not to hold does not\n"));
     assert_int_equal(RUN("XFERSCOPE_CHECKS=say", "plain"), 0);
     assert_null(strstr(traces[0]->meta, "checks.failed"));
 }
@@ -452,7 +452,7 @@ static void test_failed_check_ends_tests(void **state)
 {
     (void)state;
     assert_int_equal(RUN("XFERSCOPE_CHECKS=abort", "fails-a-check"), -SIGABRT);
-    assert_non_null(strstr(said, "what was told not to hold does not"));
+    assert_non_null(strstr(said, "what was said not to hold does not"));
     lab_complete(0);
     assert_int_equal(traces[0]->count, 5);
 }

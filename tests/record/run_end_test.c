@@ -14,15 +14,15 @@
 
 static int refusals;
 
-int __real_xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
-                                 size_t error_bytes);
-int __wrap_xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
-                                 size_t error_bytes);
-int __wrap_xfs_finish_file_known(const char *path, struct xfs_known *known, char *error,
-                                 size_t error_bytes)
+int __real_xfs_finish_file(const char *path, struct xfs_known *known, char *error,
+                           size_t error_bytes);
+int __wrap_xfs_finish_file(const char *path, struct xfs_known *known, char *error,
+                           size_t error_bytes);
+int __wrap_xfs_finish_file(const char *path, struct xfs_known *known, char *error,
+                           size_t error_bytes)
 {
     if (refusals-- <= 0)
-        return __real_xfs_finish_file_known(path, known, error, error_bytes);
+        return __real_xfs_finish_file(path, known, error, error_bytes);
     snprintf(error, error_bytes, "still recording");
     return -1;
 }
@@ -50,7 +50,7 @@ static void test_ended_meanwhile(void **state)
     lab_check_closed(traces[0], 3000);
 }
 
-/* What cannot be completed is told, and read as it is. */
+/* A trace that cannot be completed is named, and read as it is. */
 static void test_cannot(void **state)
 {
     (void)state;

@@ -102,12 +102,12 @@ static int short_threads(char **arguments)
 static int until_killed(char **arguments)
 {
     int fd = open(arguments[0], O_RDWR);
-    uint64_t *told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (told == MAP_FAILED)
+    uint64_t *progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (progress == MAP_FAILED)
         return MISBEHAVED;
     for (uint64_t i = 0;; i++)
         if (harness_call(i, 0))
-            __atomic_store_n(told, i + 1, __ATOMIC_RELEASE);
+            __atomic_store_n(progress, i + 1, __ATOMIC_RELEASE);
 }
 
 /* ---- fork, exec ------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* What fake_cudart.c does besides nothing. */
+/* What fake_cudart.c does beyond nothing. */
 #ifndef FAKE_CUDART_H
 #define FAKE_CUDART_H
 

@@ -91,7 +91,7 @@ static void by_execle(char **argv)
     }
 }
 
-/* No environment is handed over, but there is none any more. */
+/* No environment is passed, but there is none any more. */
 static void by_execlp(char **argv)
 {
     if (fork() == 0) {

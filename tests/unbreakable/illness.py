@@ -6,7 +6,7 @@ import subprocess
 from lab import BUILD, LIBRARY, SIMGPU, XFERSCOPE, environment, run
 
 ILL = BUILD / "bin" / "unbreakable"
-TOLD_BYTES = (64 + 64 + 1) * 8
+LOG_BYTES = (64 + 64 + 1) * 8
 LONG = os.environ.get("XFERSCOPE_LONG_TESTS") == "1"
 
 
@@ -25,16 +25,16 @@ def preload_environment(libraries=(), first=(), **extra):
     return env
 
 
-def told_file(folder):
-    path = folder / "told"
-    path.write_bytes(bytes(TOLD_BYTES))
+def log_file(folder):
+    path = folder / "calls.log"
+    path.write_bytes(bytes(LOG_BYTES))
     return path
 
 
-def check_told(test, folder, told, how, context=""):
-    """The trace of the one process holds what the program told; how many copies that were."""
+def check_log(test, folder, log, how, context=""):
+    """Asserts that the trace of the one process agrees with the program's log. Returns how many copies it holds."""
     result = subprocess.run(
-        [ILL / "check_told", folder, told, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
+        [ILL / "check_log", folder, log, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
     )
     text = (result.stdout + result.stderr).decode()
     test.assertEqual(result.returncode, 0, f"{context}: {text}")

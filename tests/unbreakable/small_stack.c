@@ -1,7 +1,7 @@
 /*
  * How much stack do CUDA's calls take of the thread that makes them? Prints for each call how many
- * bytes below its caller's frame were written, so that a run under the recorder can be held against
- * one without. Nothing is linked but libc: the driver is whatever libcuda.so.1 is found.
+ * bytes below its caller's frame were written, so that a run under the recorder can be compared
+ * with one without. Nothing is linked but libc: the driver is whatever libcuda.so.1 is found.
  *
  *   small_stack measure       a line per call: name, bytes
  *   small_stack threads BYTES COPIES  copies in threads of so little stack, above a page that may

@@ -2,7 +2,7 @@
  * Threads that copy all the time, until the process ends in the way the argument names, or is
  * killed.
  *
- * usage: storm TOLD-FILE THREADS HOW COPIES
+ * usage: storm LOG THREADS HOW COPIES
  * HOW: done     every thread copies COPIES times, all are joined
  *      wait     nothing ends it
  *      return exit _exit abort segv kill   the first thread ends the process after its copies
@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "tests/programs/runtime_api.h"
-#include "tests/unbreakable/told.h"
+#include "tests/unbreakable/call_log.h"
 
-static struct told *told;
+static struct call_log *calls;
 static uint64_t wanted; /* copies; 0 = for ever */
 
 static void die(const char *what)
@@ -38,11 +38,11 @@ static void copy(int thread, uint64_t copies)
     void *buffer = NULL;
     if (cudaMalloc(&buffer, sizeof bytes) != 0)
         die("cudaMalloc");
-    __atomic_store_n(&told->buffer[thread], (uint64_t)(uintptr_t)buffer, __ATOMIC_RELEASE);
+    __atomic_store_n(&calls->buffer[thread], (uint64_t)(uintptr_t)buffer, __ATOMIC_RELEASE);
     for (uint64_t n = 0; copies == 0 || n < copies; n++) {
-        if (cudaMemcpy(buffer, bytes, told_size(n), XRT_COPY_H2D) != 0)
+        if (cudaMemcpy(buffer, bytes, logged_bytes(n), XRT_COPY_H2D) != 0)
             die("cudaMemcpy");
-        __atomic_store_n(&told->returned[thread], n + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&calls->returned[thread], n + 1, __ATOMIC_RELEASE);
     }
 }
 
@@ -70,9 +70,9 @@ static void on_alarm(int signal_number)
 {
     (void)signal_number;
     static char bytes[64];
-    if (cudaMemcpy((void *)(uintptr_t)TOLD_HANDLER, bytes, sizeof bytes, XRT_COPY_H2D) != 0)
+    if (cudaMemcpy((void *)(uintptr_t)LOG_HANDLER, bytes, sizeof bytes, XRT_COPY_H2D) != 0)
         die("cudaMemcpy in a handler");
-    told->handled++;
+    calls->handled++;
 }
 
 /* Often, and yet so that the program gets on where a signal costs much (virtual machines). */
@@ -112,13 +112,13 @@ static int end(const char *how)
 int main(int argc, char **argv)
 {
     struct rlimit no_core = {0, 0};
-    pthread_t threads[TOLD_THREADS];
-    if (argc != 5 || atoi(argv[2]) < 1 || atoi(argv[2]) > TOLD_THREADS)
-        die("usage: storm TOLD-FILE THREADS HOW COPIES");
+    pthread_t threads[LOG_THREADS];
+    if (argc != 5 || atoi(argv[2]) < 1 || atoi(argv[2]) > LOG_THREADS)
+        die("usage: storm LOG THREADS HOW COPIES");
     int fd = open(argv[1], O_RDWR), count = atoi(argv[2]);
-    told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (told == MAP_FAILED)
-        die("cannot map the told file");
+    calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (calls == MAP_FAILED)
+        die("cannot map the log");
     setrlimit(RLIMIT_CORE, &no_core);
     uint64_t copies = strtoull(argv[4], NULL, 10);
     bool all = strcmp(argv[3], "done") == 0 || strcmp(argv[3], "alarm") == 0;

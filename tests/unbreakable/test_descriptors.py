@@ -1,5 +1,5 @@
 """Programs that deal with descriptors by their numbers find none of the recorder's, and the recorder
-finds none of theirs; where the recorder cannot have a table of its own, both survive, and it is told.
+finds none of theirs; where the recorder cannot have a table of its own, both survive, and the trace says so.
 And threads that go on while the process ends take nothing from its record."""
 import errno
 import unittest

@@ -9,11 +9,11 @@ import subprocess
 import time
 import unittest
 
-from illness import ILL, SIMGPU, check_told, preload_environment, processes, told_file, tries
+from illness import ILL, SIMGPU, check_log, preload_environment, processes, log_file, tries
 from lab import Bench, run
 
 SEED = int(os.environ.get("XFERSCOPE_SEED", "4"))
-OWN_ENDS = {  # how: status, and what the trace is held against
+OWN_ENDS = {  # how: status, and what the trace is compared with
     "return": (3, "ended"),
     "exit": (4, "ended"),
     "_exit": (5, "killed"),
@@ -27,22 +27,22 @@ FROM_OUTSIDE = (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM)
 class Ends(Bench):
     def start(self, threads, how, copies, **settings):
         shutil.rmtree(self.folder / "run.xft", ignore_errors=True)
-        self.told = told_file(self.folder)
+        self.log = log_file(self.folder)
         env = preload_environment(
             XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), XFERSCOPE_SYMBOLS="0", **settings
         )
         return subprocess.Popen(
-            [ILL / "storm", self.told, str(threads), how, str(copies)],
+            [ILL / "storm", self.log, str(threads), how, str(copies)],
             env=env, cwd=self.folder, stdout=subprocess.DEVNULL,
         )
 
     def has_begun(self):
         """At least one copy has returned: before, there may be no trace yet."""
-        return any(self.told.read_bytes()[64 * 8 :])
+        return any(self.log.read_bytes()[64 * 8 :])
 
     @staticmethod
     def throw(dice):
-        """What the recorder does besides counting copies."""
+        """What the recorder does in addition to counting copies."""
         return {
             "XFERSCOPE_STACKS": dice.choice("01"),
             "XFERSCOPE_CONTENT": dice.choice(("off", "off", "sampled", "whole")),
@@ -77,8 +77,8 @@ class Ends(Bench):
         for number in range(rounds):
             end = self.kill_from_outside if number % 2 else self.end_by_itself
             what, against = end(dice)
-            copies += check_told(
-                self, self.folder / "run.xft", self.told, against, f"try {number}: {what}"
+            copies += check_log(
+                self, self.folder / "run.xft", self.log, against, f"try {number}: {what}"
             )
         print(f"{rounds} tries, {copies} copies, none missing", flush=True)
 
@@ -88,7 +88,7 @@ class Ends(Bench):
             buffer = ("256M", "1K")[number % 2]
             process = self.start(64, "done", 3000, XFERSCOPE_BUFFER=buffer)
             self.assertEqual(process.wait(), 0)
-            copies = check_told(self, self.folder / "run.xft", self.told, "exact", buffer)
+            copies = check_log(self, self.folder / "run.xft", self.log, "exact", buffer)
             self.assertEqual(copies, 64 * 3000)
         print(f"{rounds} tries, 64 threads, 3000 copies each: none lost, none torn", flush=True)
 
@@ -100,9 +100,9 @@ class Ends(Bench):
                 1, "alarm", 300000, LD_LIBRARY_PATH=f"{fakes}:{SIMGPU}", XFERSCOPE_STACKS="1"
             )
             self.assertEqual(process.wait(), 0)
-            copies = check_told(self, self.folder / "run.xft", self.told, "exact", "alarm")
+            copies = check_log(self, self.folder / "run.xft", self.log, "exact", "alarm")
             self.assertEqual(copies, 300000)
-            handled += int.from_bytes(self.told.read_bytes()[128 * 8 :], "little")
+            handled += int.from_bytes(self.log.read_bytes()[128 * 8 :], "little")
         self.assertGreater(handled, 0)
         print(f"{rounds} tries, 300000 copies each, {handled} signals in all", flush=True)
 

@@ -100,7 +100,7 @@ class Family(Bench):
 
     @unittest.skipIf(sanitizer_runtime(), "the children need its runtime")
     def test_environment_as_large_as_may_be(self):
-        """What would be too large for the kernel with the settings in it is handed on without them."""
+        """What would be too large for the kernel with the settings in it is passed on without them."""
         command = [ILL / "large_environment", "limit"]
         alone = run(command, cwd=self.folder)
         self.assertGreater(int(alone.stdout), 100000)

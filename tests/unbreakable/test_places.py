@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from illness import ILL, check_told, preload_environment, told_file
+from illness import ILL, check_log, preload_environment, log_file
 from lab import Bench, own_lines, report, run, sanitizer_runtime
 
 COPIES, THREADS = 40000, 4
@@ -27,12 +27,12 @@ class Places(Bench):
 
     def storm(self, *before, first=(), options=None, **settings):
         """The storm, after the commands of a shell that end in exec "$@"; what it said."""
-        self.told = told_file(self.folder)
+        self.log = log_file(self.folder)
         env = preload_environment(
             first=first, XFERSCOPE_OUTPUT=str(self.output), XFERSCOPE_TIMING="host",
             XFERSCOPE_SYMBOLS="0", **settings,
         )
-        command = [ILL / "storm", self.told, str(THREADS), "done", str(COPIES)]
+        command = [ILL / "storm", self.log, str(THREADS), "done", str(COPIES)]
         if before:
             command = ["/bin/sh", "-c", "; ".join(before), "sh", *command]
         result = run(command, cwd=self.folder, env=env, **(options or {}))
@@ -48,7 +48,7 @@ class Places(Bench):
     def some_lost(self, lines, why, folder=None):
         self.assertEqual(len(lines), 1, lines)
         self.assertRegex(lines[0], why)
-        kept = check_told(self, folder or self.output, self.told, "lossy", why)
+        kept = check_log(self, folder or self.output, self.log, "lossy", why)
         self.assertLess(kept, THREADS * COPIES)
         self.assertGreater(kept, 0)
         return kept
@@ -127,7 +127,7 @@ class Places(Bench):
             options = {"preexec_fn": lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))}
             lines = self.storm(options=options)
             if not any("cannot record" in line for line in lines):
-                kept = check_told(self, self.output, self.told, "lossy", f"{most} descriptors")
+                kept = check_log(self, self.output, self.log, "lossy", f"{most} descriptors")
                 self.assertEqual(kept, THREADS * COPIES)
             shutil.rmtree(self.output, ignore_errors=True)
 
@@ -139,19 +139,19 @@ class Places(Bench):
             options = {"preexec_fn": lambda n=most: resource.setrlimit(resource.RLIMIT_AS, (n, n))}
             lines = self.storm(options=options, MALLOC_ARENA_MAX="1")
             if not any("cannot record" in line for line in lines):
-                check_told(self, self.output, self.told, "lossy", f"{most} bytes")
+                check_log(self, self.output, self.log, "lossy", f"{most} bytes")
             shutil.rmtree(self.output, ignore_errors=True)
 
     # ---- the directory ----------------------------------------------------------------------------
 
     def test_directory_deleted(self):
-        self.told = told_file(self.folder)
+        self.log = log_file(self.folder)
         env = preload_environment(XFERSCOPE_OUTPUT=str(self.output), XFERSCOPE_TIMING="host")
         process = subprocess.Popen(
-            [ILL / "storm", self.told, str(THREADS), "done", "200000"], env=env, cwd=self.folder,
+            [ILL / "storm", self.log, str(THREADS), "done", "200000"], env=env, cwd=self.folder,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
-        while not any(self.told.read_bytes()[64 * 8 :]):
+        while not any(self.log.read_bytes()[64 * 8 :]):
             self.assertIsNone(process.poll())
         shutil.rmtree(self.output)
         out, err = process.communicate()

@@ -3,7 +3,7 @@ it would alone, and what can be recorded is."""
 import unittest
 from pathlib import Path
 
-from illness import ILL, SIMGPU, check_told, preload_environment, told_file
+from illness import ILL, SIMGPU, check_log, preload_environment, log_file
 from lab import Bench, environment, moved, own_lines, report, run, sanitizer_runtime
 
 SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
@@ -12,17 +12,17 @@ ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4")
 
 class Strangers(Bench):
     def storm(self, threads=4, copies=2000, **options):
-        """Runs storm under the recorder and holds its trace against what it told."""
-        told = told_file(self.folder)
+        """Runs storm under the recorder and compares its trace with its log."""
+        log = log_file(self.folder)
         libraries = options.pop("libraries", ())
         first = options.pop("first", ())
         env = preload_environment(
             libraries, first, XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), **options
         )
-        result = run([ILL / "storm", told, str(threads), "done", str(copies)], env=env)
+        result = run([ILL / "storm", log, str(threads), "done", str(copies)], env=env)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.decode(), f"{threads} threads, {copies} copies each\n")
-        self.assertEqual(check_told(self, self.folder / "run.xft", told, "exact"), threads * copies)
+        self.assertEqual(check_log(self, self.folder / "run.xft", log, "exact"), threads * copies)
         return result
 
     @unittest.skipIf(sanitizer_runtime(), "the sanitizer is an allocator itself")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from illness import ILL, check_told, told_file, tries
+from illness import ILL, check_log, log_file, tries
 from lab import Bench, SIMGPU, environment, run
 
 RACE = 66
@@ -26,12 +26,12 @@ class Whole(Bench):
 
     def storm(self, threads, how, copies, **settings):
         shutil.rmtree(self.folder / "run.xft", ignore_errors=True)
-        self.told = told_file(self.folder)
+        self.log = log_file(self.folder)
         env = environment(
             LD_LIBRARY_PATH=str(SIMGPU), LD_PRELOAD=str(WHOLE),
             TSAN_OPTIONS=f"exitcode={RACE}:suppressions={self.suppressions}", XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), **settings,
         )
-        command = [*FIXED, "env", f"LD_PRELOAD={WHOLE}", ILL / "storm_tsan", self.told, threads, how, copies]
+        command = [*FIXED, "env", f"LD_PRELOAD={WHOLE}", ILL / "storm_tsan", self.log, threads, how, copies]
         env.pop("LD_PRELOAD")  # env's program alone is built for it
         return run(command, cwd=self.folder, env=env)
 
@@ -50,7 +50,7 @@ class Whole(Bench):
                         "XFERSCOPE_CONTENT": content, "XFERSCOPE_CONTENT_SHARE": "0", "XFERSCOPE_TIMING": timing,
                     }
                     self.check(self.storm(64, "done", 300, **settings), 0)
-                    copies = check_told(self, self.folder / "run.xft", self.told, "exact", str(settings))
+                    copies = check_log(self, self.folder / "run.xft", self.log, "exact", str(settings))
                     self.assertEqual(copies, 64 * 300)
                     done += 1
         print(f"{done} runs of 64 threads under ThreadSanitizer: no race, none lost, none torn", flush=True)
@@ -58,7 +58,7 @@ class Whole(Bench):
     def test_end_while_threads_copy(self):
         for how, status in (("exit", 4), ("return", 3)):
             self.check(self.storm(16, how, 500, XFERSCOPE_STACKS="1"), status)
-            check_told(self, self.folder / "run.xft", self.told, "ended", how)
+            check_log(self, self.folder / "run.xft", self.log, "ended", how)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ struct both {
     size_t our_count, reference_count;
 };
 
-/* From the caller's caller on: frames of the caller itself are told by its return address. */
+/* From the caller's caller on: the caller's own frame is known by its return address. */
 void both_take(struct both *both);
 
 /* Ours alone. */

@@ -91,7 +91,7 @@ static void test_any_stack(void **state)
         walk_any(stack);
 }
 
-/* A frame by a saved rbp that somebody has overwritten: what is below it is still told. */
+/* A frame by a saved rbp that somebody has overwritten: the frames below it are still found. */
 static void spoil(void *argument)
 {
     volatile uintptr_t *frame = __builtin_frame_address(0);
@@ -236,7 +236,7 @@ static void test_any_description(void **state)
     struct xfs_module module;
     const unsigned char *header;
     size_t bytes = own_frames(&module, &header), room = (bytes + PAGE - 1) / PAGE * PAGE;
-    uint64_t told = 0;
+    uint64_t found_rules = 0;
     assert_true(bytes > 500);
     unsigned char *copy = between_guards(room) + (room - bytes);
     struct xfs_module other = {(uintptr_t)copy, (uintptr_t)copy + bytes, 0, copy, NULL, 0};
@@ -248,11 +248,11 @@ static void test_any_description(void **state)
         copy[at] = (unsigned char)any();
         uintptr_t pc = copy - header + real.ours[any() % real.our_count] - 1;
         if (xfs_fde_find(&other, pc, &fde))
-            told += xfs_row_rule(&fde, pc) != 0;
+            found_rules += xfs_row_rule(&fde, pc) != 0;
         if (any() % 4)
             copy[at] = kept;
     }
-    assert_true(told > 0);
+    assert_true(found_rules > 0);
 }
 
 int main(void)

@@ -16,7 +16,7 @@ class Option:
     forms: list = field(default_factory=list)  # other values that have a line of their own: --replay=run
 
     def words(self):
-        """The values that it says it takes; none when they are not told by words."""
+        """The values that its help lists; none when it describes them."""
         if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+", self.value):
             return self.value.split("|")
         if self.forms or not self.value or self.value in ("FILE", "NAME", "N", "S", "PERCENT"):

@@ -1,7 +1,8 @@
 /*
- * What the simulated GPU exports beyond CUDA: its clock, and ways for a program or a test to tell
- * it what it cannot see. All are symbols of the simulated libcuda.so.1; find them with dlsym on
- * its handle, so that the same program runs on a real driver, where they do not exist.
+ * What the simulated GPU exports beyond CUDA: its clock, and functions by which a program or a test
+ * reports what the simulation cannot see. All are symbols of the simulated libcuda.so.1; find them
+ * with dlsym on its handle, so that the same program runs on a real driver, where they do not
+ * exist.
  *
  * docs/simgpu.md says what is modelled and how it is configured. Times are ns, sizes bytes.
  */
@@ -46,8 +47,8 @@ void xferscope_simgpu_kernel_ns(uint64_t ns);
 
 /*
  * An access that the simulation cannot see: inside a host twin, by the kernel; elsewhere, by the
- * host. Managed memory migrates to who touches it, and mapped host memory read or written by a
- * kernel takes the time of the profile's path. Unknown addresses are ignored.
+ * host. Managed memory migrates to the side that touches it, and mapped host memory read or written
+ * by a kernel takes the time of the profile's path. Unknown addresses are ignored.
  */
 void xferscope_simgpu_touch(const void *address, size_t bytes, int write);
 

@@ -54,15 +54,6 @@ static int wrong(const char *what, const char *word)
     return RECORD_OWN_ERROR;
 }
 
-static int unknown(const char *word)
-{
-    char line[128], meant[64];
-
-    snprintf(line, sizeof line, "%.40s%s", word,
-             xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known)));
-    return wrong("unknown option ", line);
-}
-
 /* 0; -1 for --help; or an exit status. */
 static int parse(int argc, char **argv, struct asked *asked)
 {
@@ -77,9 +68,11 @@ static int parse(int argc, char **argv, struct asked *asked)
         asked->quiet |= option == 'q';
         if (option == 'h')
             return -1;
-        if (option == '?')
-            return unknown(argv[optind - 1]);
-        if (option == ':' || ((option == 'o' || option == 'p') && !*optarg))
+        if (option == '?' || option == ':') {
+            xfc_refused_option("again", option, argv, known);
+            return RECORD_OWN_ERROR;
+        }
+        if ((option == 'o' || option == 'p') && !*optarg)
             return wrong("a value is missing after ", argv[optind - 1]);
         if (option == 'o')
             asked->output = optarg;
@@ -148,7 +141,7 @@ static void say_command(const struct earlier *earlier, const struct record_optio
     fputs("xferscope: again:", stderr);
     for (char **word = options->program; *word; word++) {
         fputc(' ', stderr);
-        record_say_quoted(*word);
+        record_say_argument(*word);
     }
     xfc_print(stderr, " (in %s)\n", earlier->folder);
 }

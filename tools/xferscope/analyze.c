@@ -4,9 +4,9 @@
  * that the launcher started. Where the program is not there (built without MPI), and with --alone,
  * each rank analyzes by itself.
  *
- * So does a command that the launcher did not start itself, but a shell or a program that is the
- * rank: others of the launch may do something else meanwhile, and an MPI may be begun but once in a
- * rank. With --together the user says that all do the same.
+ * So does a command that was started not by the launcher but by a shell or program that is the
+ * rank: other ranks may do something else meanwhile, and MPI can be initialised only once in a
+ * rank. With --together the user states that all ranks do the same.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -31,27 +31,30 @@ static bool is_said(int argc, char **argv, const char *option)
     return false;
 }
 
-/* Launchers of MPI programs, and where they tell a process its rank. What others (torchrun) start
- * is no rank of MPI; nor is what Slurm starts without tasks, of which no rank is known. */
-static const char *rank_variable(void)
+struct launcher {
+    const char *word, *variable; /* where a process finds its rank */
+    bool of_mpich;               /* it starts ranks of MPICH, or with its binary interface */
+};
+
+/* Launchers of MPI programs. What others (torchrun) start is no rank of MPI; nor is what Slurm
+ * starts without tasks, of which no rank is known. */
+static const struct launcher *launcher(void)
 {
-    static const struct {
-        const char *launcher, *variable;
-    } launchers[] = {{"openmpi", "OMPI_COMM_WORLD_RANK"},
-                     {"mvapich", "MV2_COMM_WORLD_RANK"},
-                     {"pmi", "PMI_RANK"},
-                     {"pmix", "PMIX_RANK"},
-                     {"slurm", "SLURM_PROCID"}};
+    static const struct launcher launchers[] = {{"openmpi", "OMPI_COMM_WORLD_RANK", false},
+                                                {"mvapich", "MV2_COMM_WORLD_RANK", true},
+                                                {"pmi", "PMI_RANK", true},
+                                                {"pmix", "PMIX_RANK", false},
+                                                {"slurm", "SLURM_PROCID", false}};
     struct xfs_rank rank;
 
     xfs_rank_find(&rank);
     for (size_t i = 0; rank.launcher && i < sizeof launchers / sizeof *launchers; i++)
-        if (strcmp(rank.launcher, launchers[i].launcher) == 0)
-            return rank.size > 1 ? launchers[i].variable : NULL;
+        if (strcmp(rank.launcher, launchers[i].word) == 0)
+            return rank.size > 1 ? &launchers[i] : NULL;
     return NULL;
 }
 
-/* What a process was started with, entries ended by zeros, and one more; 0: nobody may know. */
+/* What a process was started with, entries ended by zeros, and one more; 0: it may not be read. */
 static size_t read_environment(pid_t pid, char *text, size_t room)
 {
     char name[64];
@@ -85,22 +88,26 @@ static bool is_within_rank(const char *variable)
     return found;
 }
 
-static void become_team(char **argv)
+/* Where xferscope was built with one MPI alone there is one program: that of this MPI. */
+static void become_team(char **argv, bool of_mpich)
 {
-    char folder[PATH_MAX], program[PATH_MAX + 16];
+    char folder[PATH_MAX], program[PATH_MAX + 32];
 
     if (!xferscope_library_folder(folder, sizeof folder))
         return;
+    snprintf(program, sizeof program, "%s/xferscope-team-mpich", folder);
+    if (of_mpich)
+        execv(program, argv);
     snprintf(program, sizeof program, "%s/xferscope-team", folder);
     execv(program, argv);
 }
 
 int xferscope_analyze(int argc, char **argv)
 {
-    const char *variable = rank_variable();
+    const struct launcher *by = launcher();
 
-    if (variable && !is_said(argc, argv, "--alone") && !is_said(argc, argv, "--help") &&
-        (is_said(argc, argv, "--together") || !is_within_rank(variable)))
-        become_team(argv);
+    if (by && !is_said(argc, argv, "--alone") && !is_said(argc, argv, "--help") &&
+        (is_said(argc, argv, "--together") || !is_within_rank(by->variable)))
+        become_team(argv, by->of_mpich);
     return xfa_analyze_command(argc, argv);
 }

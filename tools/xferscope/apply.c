@@ -1,6 +1,7 @@
 /* xferscope apply: docs/apply.md */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,6 +17,8 @@
 #include "tools/xferscope/commands.h"
 #include "tools/xferscope/given_plan.h"
 #include "tools/xferscope/preloaded.h"
+#include "tools/xferscope/tuned.h"
+#include "xferscope/profile.h"
 
 static const char usage[] =
     "usage: xferscope apply [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
@@ -26,6 +29,9 @@ static const char usage[] =
     "\n"
     "      --plan PLAN        also what PLAN says, which xferscope analyze RUN --plan wrote\n"
     "      --check            also make every changed operation as PROGRAM asked, and compare\n"
+    "      --profile FILE     this machine's profile; default: looked up as xferscope analyze "
+    "does\n"
+    "      --no-profile       begin as on any machine\n"
     "      --memory SIZE      most page-locked memory of a process (K, M, G); default: 256M\n"
     "      --threads N        most threads that copy; default: half of the processors\n"
     "      --only CLASSES     names of classes with commas between; default: all\n"
@@ -36,8 +42,8 @@ static const char usage[] =
     "The exit status is PROGRAM's own; 125 to 127 when apply itself failed.\n";
 
 struct options {
-    const char *memory, *threads, *only, *off, *plan;
-    bool check, quiet;
+    const char *memory, *threads, *only, *off, *plan, *profile;
+    bool check, quiet, no_profile;
     char **program;
 };
 
@@ -99,7 +105,16 @@ static int check_classes(const char *text)
     return 0;
 }
 
-enum { OPT_CHECK = 256, OPT_MEMORY, OPT_THREADS, OPT_ONLY, OPT_OFF, OPT_PLAN };
+enum {
+    OPT_CHECK = 256,
+    OPT_MEMORY,
+    OPT_THREADS,
+    OPT_ONLY,
+    OPT_OFF,
+    OPT_PLAN,
+    OPT_PROFILE,
+    OPT_NO_PROFILE
+};
 static const struct option known[] = {
     {"check", no_argument, NULL, OPT_CHECK},
     {"memory", required_argument, NULL, OPT_MEMORY},
@@ -107,23 +122,12 @@ static const struct option known[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"off", required_argument, NULL, OPT_OFF},
     {"plan", required_argument, NULL, OPT_PLAN},
+    {"profile", required_argument, NULL, OPT_PROFILE},
+    {"no-profile", no_argument, NULL, OPT_NO_PROFILE},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
-
-static int refuse_option(int option, char **argv)
-{
-    const char *word = argv[optind - 1];
-    char meant[64];
-
-    if (option == ':')
-        return refuse("%s wants a value; xferscope help apply", word);
-    if (optopt && word[1] != '-')
-        return refuse("unknown option -%c; xferscope help apply", optopt);
-    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
-    return refuse("unknown option %s%s; xferscope help apply", word, meant);
-}
 
 /* One option. 0, an exit status, or -1 for --help. */
 static int take_option(int option, char **argv, struct options *options)
@@ -147,13 +151,20 @@ static int take_option(int option, char **argv, struct options *options)
     case OPT_PLAN:
         options->plan = optarg;
         return 0;
+    case OPT_PROFILE:
+        options->profile = optarg;
+        return 0;
+    case OPT_NO_PROFILE:
+        options->no_profile = true;
+        return 0;
     case 'q':
         options->quiet = true;
         return 0;
     case 'h':
         return -1;
     default:
-        return refuse_option(option, argv);
+        xfc_refused_option("apply", option, argv, known);
+        return PRELOADED_OWN_ERROR;
     }
 }
 
@@ -173,23 +184,77 @@ static int parse(int argc, char **argv, struct options *options)
     return optind < argc ? 0 : refuse("no program given; xferscope help apply");
 }
 
+/* ---- the profile --------------------------------------------------------------------------------
+ */
+
+/* The settings that follow from it, for child_setting; "": none. */
+struct from_profile {
+    char threads[16], least[24];
+};
+
+/* What the user sets is the user's. */
+static void write_number(char *text, size_t bytes, const char *variable, uint64_t number)
+{
+    if (number > 0 && getenv(variable) == NULL)
+        snprintf(text, bytes, "%" PRIu64, number);
+}
+
+/* 0, or an exit status: a profile that was named has to be one. */
+static int look_up(const struct options *options, struct from_profile *from)
+{
+    char path[PATH_MAX], why[256];
+
+    *from = (struct from_profile){"", ""};
+    snprintf(path, sizeof path, "%s", options->profile ? options->profile : "");
+    if (options->no_profile ||
+        (!*path && xfp_look_up(NULL, false, path, sizeof path) == XFP_NOT_THERE))
+        return 0;
+    struct xfp_profile *profile = xfp_read_file(path, why, sizeof why);
+    if (!profile && options->profile)
+        return refuse("%s", why);
+    if (!profile) {
+        xfc_print(stderr, "xferscope apply: %s; it is not used\n", why);
+        return 0;
+    }
+    struct tuned tuned = tuned_by(profile);
+    xfp_free(profile);
+    if (!options->threads)
+        write_number(from->threads, sizeof from->threads, "XFERSCOPE_APPLY_THREADS", tuned.threads);
+    write_number(from->least, sizeof from->least, "XFERSCOPE_APPLY_LEAST", tuned.least);
+    return 0;
+}
+
+static size_t add_profile(const struct from_profile *from, struct child_setting *settings,
+                          size_t count)
+{
+    if (*from->threads)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_THREADS", from->threads};
+    if (*from->least)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_LEAST", from->least};
+    return count;
+}
+
 /* ---- the run
  * ------------------------------------------------------------------------------------- */
 
 /* Nothing is recorded. */
-static int run(const struct options *options, const char *told, const char *plan,
+static int run(const struct options *options, const char *report, const char *plan,
                struct child_result *result)
 {
-    struct child_setting settings[9];
+    struct child_setting settings[11];
+    struct from_profile from;
     char library[PATH_MAX];
     size_t count = 0;
     int status = preloaded_library(library, sizeof library, refuse);
 
+    if (status == 0)
+        status = look_up(options, &from);
     if (status != 0)
         return status;
+    count = add_profile(&from, settings, count);
     settings[count++] = (struct child_setting){"XFERSCOPE_ENABLE", "0"};
     settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", options->only};
-    settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", told};
+    settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_REPORT", report};
     if (options->plan)
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", plan};
     if (options->check)
@@ -229,12 +294,12 @@ int xferscope_apply(int argc, char **argv)
         return status;
     if (options.plan && !(plan = given_plan(options.plan, plan_name, refuse)))
         return PRELOADED_OWN_ERROR;
-    struct xfs_told *told = given_memory(XFS_TOLD_NAME, sizeof *told, name);
-    if (told)
-        told->bytes = sizeof *told;
+    struct xfs_report *report = given_memory(XFS_REPORT_NAME, sizeof *report, name);
+    if (report)
+        report->bytes = sizeof *report;
     status = run(&options, name, plan_name, &result);
-    if (status == 0 && !options.quiet && told)
-        apply_end(told, started_ns, plan);
+    if (status == 0 && !options.quiet && report)
+        apply_end(report, started_ns, plan);
     xfa_apply_plan_free(plan);
     if (status != 0)
         return status;

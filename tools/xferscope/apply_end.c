@@ -18,8 +18,8 @@
 
 /* A site of one process or of several. */
 struct line {
-    struct xfs_told_site sum; /* frames of the first */
-    struct xfa_frame place;   /* the frame that is named; its texts are our own */
+    struct xfs_report_site sum; /* frames of the first */
+    struct xfa_frame place;     /* the frame that is named; its texts are our own */
 };
 
 /* ---- where --------------------------------------------------------------------------------------
@@ -75,16 +75,20 @@ static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_
 }
 
 /* The innermost frame that is most likely the program's own. */
-static struct xfa_frame choose_place(const struct xfs_told *told, struct xfs_known *known,
-                                     uint64_t started_ns, const struct xfs_told_site *site)
+static struct xfa_frame choose_place(const struct xfs_report *report, struct xfs_known *known,
+                                     uint64_t started_ns, const struct xfs_report_site *site)
 {
     struct xfa_frame best = {0};
-    for (unsigned i = 0; i < site->frames && i < XFS_TOLD_FRAMES; i++) {
+    for (unsigned i = 0; i < site->frames && i < XFS_REPORT_FRAMES; i++) {
         uint32_t number = site->frame[i].module;
         struct xfa_frame frame = {.offset = site->frame[i].offset};
-        if (number == 0 || number > XFS_TOLD_MODULES)
+        if (number == 0 || number > XFS_REPORT_MODULES)
             continue;
-        frame.module = told->modules[number - 1];
+        frame.module = report->modules[number - 1];
+        if (site->frame[i].python) {
+            free_names(&best);
+            return (struct xfa_frame){.module = frame.module, .line = (uint32_t)frame.offset};
+        }
         name_frame(known, started_ns, &frame);
         if (best.module && xfa_layer(&frame) >= xfa_layer(&best)) {
             free_names(&frame);
@@ -108,6 +112,10 @@ static void say_place(const struct xfa_frame *place)
         fputs("a place that is not known", stderr);
         return;
     }
+    if (place->file == NULL && place->line) { /* of Python */
+        xfc_print(stderr, "%s:%u", base_of(place->module), place->line);
+        return;
+    }
     if (place->function)
         xfc_print(stderr, "%s ", place->function);
     if (place->file && place->line)
@@ -121,10 +129,11 @@ static void say_place(const struct xfa_frame *place)
 static bool is_same_place(const struct line *a, const struct line *b)
 {
     return a->sum.class == b->sum.class && a->sum.direction == b->sum.direction &&
-           a->place.module == b->place.module && a->place.offset == b->place.offset;
+           a->place.module == b->place.module && a->place.offset == b->place.offset &&
+           a->place.line == b->place.line;
 }
 
-static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
+static void add(struct xfs_report_site *sum, const struct xfs_report_site *site)
 {
     sum->asked += site->asked;
     sum->asked_bytes += site->asked_bytes;
@@ -135,22 +144,23 @@ static void add(struct xfs_told_site *sum, const struct xfs_told_site *site)
     sum->instead_ns += site->instead_ns;
     sum->checked += site->checked;
     sum->different += site->different;
+    sum->no_room += site->no_room;
     if (sum->verdict == XFS_TRYING)
         sum->verdict = site->verdict;
 }
 
 /* Sites of several processes, and of several ways to one place, as one. Returns their number. */
-static size_t merge(const struct xfs_told *told, struct xfs_known *known, uint64_t started_ns,
+static size_t merge(const struct xfs_report *report, struct xfs_known *known, uint64_t started_ns,
                     struct line *lines)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < told->sites_used && i < XFS_TOLD_SITES; i++) {
-        const struct xfs_told_site *site = &told->sites[i];
+    for (uint32_t i = 0; i < report->sites_used && i < XFS_REPORT_SITES; i++) {
+        const struct xfs_report_site *site = &report->sites[i];
         struct line line = {.sum = *site};
         size_t at = 0;
-        if (site->state != XFS_TOLD_THERE)
+        if (site->state != XFS_REPORT_THERE)
             continue;
-        line.place = choose_place(told, known, started_ns, site);
+        line.place = choose_place(report, known, started_ns, site);
         while (at < count && !is_same_place(&lines[at], &line))
             at++;
         if (at == count) {
@@ -163,7 +173,7 @@ static size_t merge(const struct xfs_told *told, struct xfs_known *known, uint64
     return count;
 }
 
-static double saved_ns(const struct xfs_told_site *site)
+static double saved_ns(const struct xfs_report_site *site)
 {
     return (double)site->instead_ns - (double)site->done_ns;
 }
@@ -175,7 +185,7 @@ static int compare_lines(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static void say_what_came(const struct xfs_told_site *site)
+static void say_what_came(const struct xfs_report_site *site)
 {
     char bytes[XFA_UNIT_CHARS], time[XFA_UNIT_CHARS], was[XFA_UNIT_CHARS], is[XFA_UNIT_CHARS];
 
@@ -183,11 +193,13 @@ static void say_what_came(const struct xfs_told_site *site)
         fprintf(stderr, "%" PRIu64 " as the program asked", site->asked);
         return;
     }
+    const char *loses =
+        site->verdict == XFS_LOSES ? "; it does not gain, and is left as the program asked" : "";
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
     if (site->compared_bytes == 0 || site->instead_ns == 0) {
-        fputs(", never compared", stderr);
+        fputs(*loses ? loses : ", never compared", stderr);
         return;
     }
     xfc_print(stderr, ", %s %s", xfa_time_text(time, saved < 0 ? -saved : saved),
@@ -196,13 +208,12 @@ static void say_what_came(const struct xfs_told_site *site)
         xfc_print(stderr, " (%s GB/s instead of %s)",
                   xfa_gbps_text(is, (double)site->compared_bytes / (double)site->done_ns),
                   xfa_gbps_text(was, (double)site->compared_bytes / (double)site->instead_ns));
-    if (site->verdict == XFS_LOSES)
-        fputs("; it does not gain, and is left as the program asked", stderr);
+    fputs(loses, stderr);
 }
 
 static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
 {
-    const struct xfs_told_site *site = &line->sum;
+    const struct xfs_report_site *site = &line->sum;
     const char *class = xfs_class_word(site->class);
 
     xfc_print(stderr, "xferscope apply: %s ", class ? class : "?");
@@ -214,6 +225,8 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    if (site->no_room)
+        fprintf(stderr, "; %" PRIu64 " without room on the GPU", site->no_room);
     char *step = given_plan_step(plan, site->step);
     if (step)
         xfc_print(stderr, " (%s)", step);
@@ -221,7 +234,7 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     fputc('\n', stderr);
 }
 
-static void say_left(const struct xfs_told *told)
+static void say_left(const struct xfs_report *report)
 {
     static const char *const why[XFS_LEFT_COUNT] = {
         [XFS_LEFT_NOT_PAGEABLE] = "of memory that is not pageable",
@@ -235,21 +248,22 @@ static void say_left(const struct xfs_told *told)
     bool any = false;
 
     for (int i = 0; i < XFS_LEFT_COUNT; i++) {
-        if (told->left[i] == 0)
+        if (report->left[i] == 0)
             continue;
         fprintf(stderr, "%s%" PRIu64 " %s",
-                any ? ", " : "xferscope apply: large copies left alone: ", told->left[i], why[i]);
+                any ? ", " : "xferscope apply: large copies left alone: ", report->left[i], why[i]);
         any = true;
     }
     if (any)
         fputc('\n', stderr);
 }
 
-void apply_end(const struct xfs_told *told, uint64_t started_ns, const struct xfa_apply_plan *plan)
+void apply_end(const struct xfs_report *report, uint64_t started_ns,
+               const struct xfa_apply_plan *plan)
 {
-    static struct line lines[XFS_TOLD_SITES];
+    static struct line lines[XFS_REPORT_SITES];
     struct xfs_known *known = xfs_known_new();
-    size_t count = known ? merge(told, known, started_ns, lines) : 0;
+    size_t count = known ? merge(report, known, started_ns, lines) : 0;
     uint64_t done = 0;
     char bytes[XFA_UNIT_CHARS];
 
@@ -260,11 +274,11 @@ void apply_end(const struct xfs_told *told, uint64_t started_ns, const struct xf
         free_names(&lines[i].place);
     }
     if (plan)
-        given_plan_end(plan, told, "apply");
-    say_left(told);
-    if (told->threads)
+        given_plan_end(plan, report, "apply");
+    say_left(report);
+    if (report->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",
-                  told->threads, xfa_bytes_text(bytes, told->locked_bytes));
+                  report->threads, xfa_bytes_text(bytes, report->locked_bytes));
     else if (done == 0)
         fputs("xferscope apply: nothing was carried out: no thread and no memory was taken\n",
               stderr);

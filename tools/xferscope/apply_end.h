@@ -10,6 +10,7 @@
 
 /* `started_ns`: of the calendar, when the program was started. plan: that was carried out; NULL:
  * none. */
-void apply_end(const struct xfs_told *told, uint64_t started_ns, const struct xfa_apply_plan *plan);
+void apply_end(const struct xfs_report *report, uint64_t started_ns,
+               const struct xfa_apply_plan *plan);
 
 #endif

@@ -81,15 +81,6 @@ static int usage_error(const char *what, const char *word)
     return XFERSCOPE_EXIT_USAGE;
 }
 
-static int unknown_option(const char *argument, const struct option *options)
-{
-    char meant[64];
-    xfc_print(stderr, "xferscope doctor: there is no option %s%s; xferscope help doctor\n",
-              argument,
-              xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(argument, options)));
-    return XFERSCOPE_EXIT_USAGE;
-}
-
 static int wrong_format(const char *word)
 {
     static const char *const words[] = {"text", "json"};
@@ -116,10 +107,10 @@ int xferscope_doctor(int argc, char **argv)
             fputs(usage, stdout);
             return 0;
         }
-        if (option == ':')
-            return usage_error("a value is missing after ", argv[optind - 1]);
-        if (option != 'f')
-            return unknown_option(argv[optind - 1], options);
+        if (option != 'f') {
+            xfc_refused_option("doctor", option, argv, options);
+            return XFERSCOPE_EXIT_USAGE;
+        }
         json = strcmp(optarg, "json") == 0;
         if (!json && strcmp(optarg, "text") != 0)
             return wrong_format(optarg);

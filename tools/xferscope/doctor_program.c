@@ -28,7 +28,7 @@ static bool find_program(const char *name, char *real)
     return false;
 }
 
-/* Its version as its name tells it (python3.12); 0 when it does not. */
+/* Its version, from its name (python3.12); 0 when the name has none. */
 static unsigned minor_of(const char *path)
 {
     unsigned minor = 0;
@@ -91,8 +91,8 @@ static void look_at_tools(struct doctor_finding *f)
 }
 
 /* Nsight Compute starts its target through helpers of its own (TreeLauncherSubreaper), which put
- * together the LD_PRELOAD of every process of the tree, and tells its libraries in the target what
- * to do by these variables. */
+ * together the LD_PRELOAD of every process of the tree, and controls its libraries in the target by
+ * these variables. */
 static bool is_under_ncu(void)
 {
     static const char *const signs[] = {"NV_NSIGHT_INJECTION_PORT_BASE",

@@ -128,7 +128,7 @@ static bool parse(char *text, struct earlier *earlier)
     return true;
 }
 
-/* Of the first file that tells it; NULL: none does. The caller frees it. */
+/* Of the first file that has it; NULL: none has. The caller frees it. */
 static char *started_with(const char *run, char *error, size_t error_bytes)
 {
     char *text = NULL;

@@ -25,6 +25,23 @@ static int give(const struct xfa_apply_plan *plan, const char *path, char which[
     return memory ? 0 : refuse("%s: no memory to hand it on", path);
 }
 
+/* Python files that are not as they were: of each step the first. */
+static void say_changed(const struct xfa_apply_plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct xfa_apply_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->site_count && step->carry_out; k++) {
+            const struct xfa_apply_place *place = &step->sites[k].place;
+            if (!place->file_hash || xfa_apply_place_holds(place))
+                continue;
+            xfc_print(stderr,
+                      "xferscope: %s: step %zu: %s is not as it was when the plan was made\n", path,
+                      i + 1, place->file);
+            break;
+        }
+    }
+}
+
 struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME],
                                   preloaded_refuse *refuse)
 {
@@ -36,6 +53,7 @@ struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME
     }
     if (xfa_apply_plan_chosen(plan) == 0)
         xfc_print(stderr, "xferscope: %s: no step of the plan is to be carried out\n", path);
+    say_changed(plan, path);
     if (give(plan, path, which, refuse) == 0)
         return plan;
     xfa_apply_plan_free(plan);
@@ -54,10 +72,10 @@ char *given_plan_step(const struct xfa_apply_plan *plan, unsigned step)
                      xfa_time_text(time, of->saving.likely > 0 ? of->saving.likely : 0));
 }
 
-static bool was_reached(const struct xfs_told *told, unsigned step)
+static bool was_reached(const struct xfs_report *report, unsigned step)
 {
-    for (uint32_t i = 0; i < told->sites_used && i < XFS_TOLD_SITES; i++)
-        if (told->sites[i].state == XFS_TOLD_THERE && told->sites[i].step == step)
+    for (uint32_t i = 0; i < report->sites_used && i < XFS_REPORT_SITES; i++)
+        if (report->sites[i].state == XFS_REPORT_THERE && report->sites[i].step == step)
             return true;
     return false;
 }
@@ -66,16 +84,16 @@ static size_t places(const struct xfa_apply_step *step)
 {
     size_t count = 0;
     for (size_t i = 0; i < step->site_count; i++)
-        count += step->sites[i].place.build_id != NULL;
+        count += step->sites[i].place.build_id || step->sites[i].place.file_hash;
     return count;
 }
 
-void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_told *told,
+void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_report *report,
                     const char *command)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct xfa_apply_step *step = &plan->steps[i];
-        if (!step->carry_out || was_reached(told, (unsigned)i + 1))
+        if (!step->carry_out || was_reached(report, (unsigned)i + 1))
             continue;
         xfc_print(stderr, "xferscope %s: step %zu of the plan, %s: %s\n", command, i + 1,
                   step->finding,

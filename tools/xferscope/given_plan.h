@@ -6,7 +6,7 @@
 #define XFERSCOPE_GIVEN_PLAN_H
 
 #include "analyzer/plan/plan.h"
-#include "preload/apply/told.h"
+#include "preload/apply/report.h"
 #include "tools/xferscope/given_memory.h"
 #include "tools/xferscope/preloaded.h"
 
@@ -18,8 +18,8 @@ struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME
  * such step. */
 char *given_plan_step(const struct xfa_apply_plan *plan, unsigned step);
 
-/* Says of which steps no call site was reached: on standard error, in the command's name. */
-void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_told *told,
+/* Names the steps of which no call site was reached: on standard error, in the command's name. */
+void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_report *report,
                     const char *command);
 
 #endif

@@ -16,7 +16,6 @@ static volatile sig_atomic_t interrupts;
 
 static void note_interrupt(int number)
 {
-    (void)number;
     interrupts = 1;
 }
 

@@ -159,6 +159,7 @@ enum option_values {
     OPT_TIMING,
     OPT_CONTENT,
     OPT_HOST_ACCESS,
+    OPT_VERIFY,
     OPT_NO_KERNELS,
     OPT_NO_MANAGED,
     OPT_NO_SUMMARY,
@@ -187,6 +188,7 @@ static const struct option long_options[] = {
     {"timing", required_argument, NULL, OPT_TIMING},
     {"content", optional_argument, NULL, OPT_CONTENT},
     {"host-access", no_argument, NULL, OPT_HOST_ACCESS},
+    {"verify", no_argument, NULL, OPT_VERIFY},
     {"delay", required_argument, NULL, OPT_DELAY},
     {"duration", required_argument, NULL, OPT_DURATION},
     {"phase", required_argument, NULL, OPT_PHASE},
@@ -199,20 +201,6 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
-
-/* ':': its value is missing; else it is none of `known`. */
-static int refuse_option(int option, char **argv, const struct option *known)
-{
-    const char *word = argv[optind - 1];
-    char meant[64];
-
-    if (option == ':')
-        return record_own_error("%s wants a value; xferscope help %s", word, speaker);
-    if (optopt && word[1] != '-')
-        return record_own_error("unknown option -%c; xferscope help %s", optopt, speaker);
-    xfc_did_you_mean(meant, sizeof meant, "--", xfc_nearest_option(word, known));
-    return record_own_error("unknown option %s%s; xferscope help %s", word, meant, speaker);
-}
 
 /* What an option without a value sets; NULL: it has one. */
 static bool *flag_of(int option, struct record_options *options)
@@ -230,6 +218,8 @@ static bool *flag_of(int option, struct record_options *options)
         return &options->no_managed;
     case OPT_HOST_ACCESS:
         return &options->host_access;
+    case OPT_VERIFY:
+        return &options->verify;
     case OPT_NO_SUMMARY:
         return &options->no_summary;
     case 'q':
@@ -289,7 +279,8 @@ static int take_option(int option, char **argv, const struct option *known,
     case 'h':
         return -1;
     default:
-        return refuse_option(option, argv, known);
+        xfc_refused_option(speaker, option, argv, known);
+        return RECORD_OWN_ERROR;
     }
 }
 
@@ -363,8 +354,8 @@ static int name_output(const struct record_options *options, int rank, char *pat
 /* What the processes are given of --apply. */
 struct applying {
     struct xfa_apply_plan *plan; /* NULL: nothing is applied */
-    struct xfs_told *told;
-    char plan_name[GIVEN_MEMORY_NAME], told_name[GIVEN_MEMORY_NAME];
+    struct xfs_report *report;
+    char plan_name[GIVEN_MEMORY_NAME], report_name[GIVEN_MEMORY_NAME];
 };
 
 /* 0, or an exit status after a line. */
@@ -376,16 +367,17 @@ static int begin_applying(const struct record_options *options, struct applying 
     applying->plan = given_plan(options->apply, applying->plan_name, record_own_error);
     if (!applying->plan)
         return RECORD_OWN_ERROR;
-    applying->told = given_memory(XFS_TOLD_NAME, sizeof *applying->told, applying->told_name);
-    if (applying->told)
-        applying->told->bytes = sizeof *applying->told;
+    applying->report =
+        given_memory(XFS_REPORT_NAME, sizeof *applying->report, applying->report_name);
+    if (applying->report)
+        applying->report->bytes = sizeof *applying->report;
     return 0;
 }
 
 static void end_applying(const struct record_options *options, struct applying *applying)
 {
-    if (applying->plan && applying->told && !options->quiet)
-        given_plan_end(applying->plan, applying->told, speaker);
+    if (applying->plan && applying->report && !options->quiet)
+        given_plan_end(applying->plan, applying->report, speaker);
     xfa_apply_plan_free(applying->plan);
 }
 
@@ -411,6 +403,8 @@ static int run_program(const struct record_options *options, const char *library
         settings[count++] = (struct child_setting){"XFERSCOPE_CONTENT", options->content};
     if (options->host_access)
         settings[count++] = (struct child_setting){"XFERSCOPE_HOST_ACCESS", "1"};
+    if (options->verify)
+        settings[count++] = (struct child_setting){"XFERSCOPE_VERIFY", "1"};
     if (options->no_kernels)
         settings[count++] = (struct child_setting){"XFERSCOPE_KERNELS", "0"};
     if (options->no_managed)
@@ -432,7 +426,7 @@ static int run_program(const struct record_options *options, const char *library
     if (applying->plan) {
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY", "on"};
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_PLAN", applying->plan_name};
-        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_TOLD", applying->told_name};
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_REPORT", applying->report_name};
     }
     return preloaded_run(options->program, library, settings, count, result, record_own_error);
 }

@@ -30,19 +30,20 @@ static const char *processes(size_t count)
 
 /* ---- nothing was recorded --------------------------------------------------------------- */
 
-static void say_nothing_recorded(const char *program, const char *name, const struct run_told *told)
+static void say_nothing_recorded(const char *program, const char *name,
+                                 const struct run_reported *reported)
 {
     const char *enable = getenv("XFERSCOPE_ENABLE");
 
-    if (told->refused)
-        xfc_print(stderr, "xferscope: nothing was recorded: %s (%u %s)\n", told->why, told->refused,
-                  processes(told->refused));
-    if (told->begun)
+    if (reported->refused)
+        xfc_print(stderr, "xferscope: nothing was recorded: %s (%u %s)\n", reported->why,
+                  reported->refused, processes(reported->refused));
+    if (reported->begun)
         xfc_print(stderr,
                   "xferscope: nothing is left of the %u %s that recorded: %s was deleted or moved\n"
                   "xferscope: while the program ran\n",
-                  told->begun, processes(told->begun), name);
-    if (told->refused || told->begun)
+                  reported->begun, processes(reported->begun), name);
+    if (reported->refused || reported->begun)
         return;
     if (enable && strcmp(enable, "0") == 0) {
         fputs("xferscope: nothing was recorded: XFERSCOPE_ENABLE=0 is set\n", stderr);
@@ -60,19 +61,19 @@ static void say_nothing_recorded(const char *program, const char *name, const st
 /* ---- something was ---------------------------------------------------------------------- */
 
 static void say_what_is_missing(const struct rundir_totals *totals, const char *name,
-                                const struct run_told *told)
+                                const struct run_reported *reported)
 {
     size_t there = totals->processes + totals->failed;
 
     if (totals->failed)
         xfc_print(stderr, "xferscope: %zu of the traces could not be completed: %s\n",
                   totals->failed, totals->error);
-    if (totals->processes && told->refused)
-        xfc_print(stderr, "xferscope: %u %s could not be recorded: %s\n", told->refused,
-                  processes(told->refused), told->why);
-    if (there && told->begun > there)
+    if (totals->processes && reported->refused)
+        xfc_print(stderr, "xferscope: %u %s could not be recorded: %s\n", reported->refused,
+                  processes(reported->refused), reported->why);
+    if (there && reported->begun > there)
         xfc_print(stderr, "xferscope: %zu of the traces are missing in %s: deleted or moved\n",
-                  told->begun - there, name);
+                  reported->begun - there, name);
     if (totals->lost)
         xfc_print(stderr, "xferscope: %llu events were lost, the report will say so\n",
                   (unsigned long long)totals->lost);
@@ -99,7 +100,7 @@ static bool has_hidden(const char *word)
 /* As $'...', which bash, zsh, ksh and others support. */
 static void say_escaped(const char *word)
 {
-    fputs(*word == '-' ? "./$'" : "$'", stderr);
+    fputs("$'", stderr);
     for (; *word; word++) {
         if (*word == '\'' || *word == '\\')
             fprintf(stderr, "\\%c", *word);
@@ -115,10 +116,17 @@ static void say_escaped(const char *word)
 
 void record_say_quoted(const char *word)
 {
+    if (*word == '-') /* a path that is not an option */
+        fputs("./", stderr);
+    record_say_argument(word);
+}
+
+void record_say_argument(const char *word)
+{
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%_+=:,./-";
 
-    if (*word && *word != '-' && word[strspn(word, plain)] == '\0') {
+    if (*word && word[strspn(word, plain)] == '\0') {
         fputs(word, stderr);
         return;
     }
@@ -126,7 +134,7 @@ void record_say_quoted(const char *word)
         say_escaped(word);
         return;
     }
-    fputs(*word == '-' ? "./'" : "'", stderr);
+    fputc('\'', stderr);
     for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1)
         xfc_print(stderr, "%.*s'\\''", (int)(quote - word), word);
     xfc_print(stderr, "%s'", word);
@@ -179,19 +187,19 @@ void record_end(struct rundir *dir, const struct run_notes *notes, const struct 
 {
     const char *name = record_short_path(dir->path);
     char error[2 * PATH_MAX];
-    struct run_told told;
+    struct run_reported reported;
     bool earlier = dir->earlier_waits, recorded;
 
-    run_notes_read(notes, &told); /* first: a trace may be begun meanwhile */
-    rundir_complete(dir, notes->run, told.begun > 0 || told.refused == 0, totals);
+    run_notes_read(notes, &reported); /* first: a trace may be begun meanwhile */
+    rundir_complete(dir, notes->run, reported.begun > 0 || reported.refused == 0, totals);
     recorded = totals->processes > 0;
-    say_what_is_missing(totals, name, &told);
-    if (rundir_settle(dir, recorded, error, sizeof error) != 0)
+    say_what_is_missing(totals, name, &reported);
+    if (rundir_release(dir, recorded, error, sizeof error) != 0)
         xfc_print(stderr, "xferscope: %s\n", error);
     else if (earlier && !recorded)
         xfc_print(stderr, "xferscope: %s still holds the earlier run\n", name);
     if (!recorded && totals->failed == 0)
-        say_nothing_recorded(words->program, name, &told);
+        say_nothing_recorded(words->program, name, &reported);
     else if (recorded && !words->quiet)
         say_what_was_recorded(dir, totals, words);
 }
@@ -200,6 +208,6 @@ void record_undo(struct rundir *dir)
 {
     char error[2 * PATH_MAX];
 
-    if (rundir_settle(dir, false, error, sizeof error) != 0)
+    if (rundir_release(dir, false, error, sizeof error) != 0)
         xfc_print(stderr, "xferscope record: %s\n", error);
 }

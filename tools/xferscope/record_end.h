@@ -17,7 +17,7 @@ struct record_words {
     bool ranked;         /* one of several ranks, each with a record of its own */
     bool quiet;          /* print nothing on success */
     bool brief;          /* no summary: one line */
-    bool led;            /* others say the rest: how much was recorded, and nothing else */
+    bool led; /* the caller prints the rest: say how much was recorded, and nothing else */
 };
 
 /* The program has run. *totals: of what was recorded. */
@@ -27,7 +27,10 @@ void record_end(struct rundir *dir, const struct run_notes *notes, const struct 
 /* The path as the user would type it. */
 const char *record_short_path(const char *path);
 
-/* An argument on standard error, quoted for a shell. */
+/* An argument on standard error, quoted for a shell where it must be. */
+void record_say_argument(const char *word);
+
+/* The path of a file, quoted in the same way, which no command takes for an option. */
 void record_say_quoted(const char *word);
 
 /* The program has not run: an earlier run gets its name back. */

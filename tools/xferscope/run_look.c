@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "preload/format/in_use.h"
 #include "xferscope/trace.h"
 
@@ -114,13 +115,10 @@ static DIR *open_directory(int folder, const char *name, const char *shown, stru
 
 static bool add_name(struct run_look *look, const char *name)
 {
-    char **more = realloc(look->names, (look->count + 1) * sizeof *more);
-
-    if (!more)
+    if (!xfc_resize(&look->names, look->count + 1, sizeof *look->names))
         return false;
-    look->names = more;
-    more[look->count] = strdup(name);
-    return more[look->count] && ++look->count;
+    look->names[look->count] = strdup(name);
+    return look->names[look->count] && ++look->count;
 }
 
 static uint64_t mix(uint64_t sum, uint64_t value)
@@ -207,8 +205,8 @@ bool run_look_same(const struct run_look *a, const struct run_look *b)
 
 /* ---- removal ---------------------------------------------------------------------------- */
 
-/* Nobody knows the new name, so that what is looked at is what goes. What is no trace after all
- * gets its name back. */
+/* No other process knows the new name, so the file that is looked at is the one that is removed. A
+ * file that is no trace after all gets its name back. */
 static bool remove_file(int directory, const char *name)
 {
     char unknown[64];

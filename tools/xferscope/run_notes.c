@@ -12,14 +12,14 @@ void run_notes_open(struct run_notes *notes, const char *directory, const char *
     snprintf(notes->page->started, sizeof notes->page->started, "%s", started);
 }
 
-void run_notes_read(const struct run_notes *notes, struct run_told *told)
+void run_notes_read(const struct run_notes *notes, struct run_reported *reported)
 {
-    memset(told, 0, sizeof *told);
+    memset(reported, 0, sizeof *reported);
     if (!notes->page)
         return;
-    told->begun = __atomic_load_n(&notes->page->begun, __ATOMIC_ACQUIRE);
-    told->refused = __atomic_load_n(&notes->page->refused, __ATOMIC_ACQUIRE);
+    reported->begun = __atomic_load_n(&notes->page->begun, __ATOMIC_ACQUIRE);
+    reported->refused = __atomic_load_n(&notes->page->refused, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&notes->page->why_state, __ATOMIC_ACQUIRE) != XFS_WHY_THERE)
         return;
-    memcpy(told->why, notes->page->why, sizeof told->why - 1);
+    memcpy(reported->why, notes->page->why, sizeof reported->why - 1);
 }

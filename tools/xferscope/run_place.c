@@ -45,7 +45,8 @@ static enum run_lock lock_once(int folder, off_t byte)
     return RUN_LOCKED_BY_OTHER;
 }
 
-/* Who has the lock keeps it; who saw another tries again after a time of its own. */
+/* A process that has the lock keeps it; one that saw another holder tries again after a random
+ * time. */
 enum run_lock run_place_lock(int folder, const char *name)
 {
     enum { TRIES = 20, MOST_WAIT_NS = 10000000 };

@@ -1,6 +1,6 @@
 /*
- * The place where a run directory is to be made: nobody else's at this moment, and able to hold a
- * trace.
+ * The place where a run directory is to be made: no other run uses it at this moment, and it can
+ * hold a trace.
  */
 #ifndef XFERSCOPE_RUN_PLACE_H
 #define XFERSCOPE_RUN_PLACE_H

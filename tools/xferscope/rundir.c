@@ -124,7 +124,8 @@ static int try_place(const struct rundir *dir, char *error, size_t error_bytes)
     return -1;
 }
 
-/* Whoever uses the path from here on meets nothing; what came in since the first look is kept. */
+/* From here on the path does not exist for other processes; files that were added since the first
+ * look are kept. */
 static int set_aside(struct rundir *dir, const struct run_look *before, char *error,
                      size_t error_bytes)
 {
@@ -219,7 +220,7 @@ static bool still_recording(const struct xfa_trace *trace)
            (kill(trace->header.pid, 0) == 0 || errno == EPERM);
 }
 
-/* A trace without all that it begins with (the disk was full) may be anybody's: count it. */
+/* A trace whose beginning is incomplete (the disk was full) may be of any run: it is counted. */
 static bool is_of_run(const struct xfa_trace *trace, const char *run)
 {
     const char *its = xfa_trace_meta(trace, "run");
@@ -232,13 +233,13 @@ static void complete_file(const char *file, const char *run, struct xfs_known *k
                           struct rundir_totals *totals)
 {
     char why_not[2 * PATH_MAX], error[2 * PATH_MAX];
-    int status = xfs_finish_file_known(file, known, why_not, sizeof why_not);
+    int status = xfs_finish_file(file, known, why_not, sizeof why_not);
     struct xfa_trace *trace = xfa_trace_open(file, error, sizeof error);
     bool running = status != 0 && trace && still_recording(trace);
 
     if (status != 0 && trace && !running) { /* its process may have ended since it was asked */
         xfa_trace_close(trace);
-        status = xfs_finish_file_known(file, known, why_not, sizeof why_not);
+        status = xfs_finish_file(file, known, why_not, sizeof why_not);
         trace = xfa_trace_open(file, error, sizeof error);
     }
     if (!trace) {
@@ -292,7 +293,7 @@ void rundir_complete(const struct rundir *dir, const char *run, bool begun,
 
 /* ---- the end of the claim --------------------------------------------------------------- */
 
-static int settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
+static int place_earlier(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
 {
     if (recorded && run_remove(dir->folder, dir->aside, dir->path_aside, error, error_bytes) != 0)
         return -1;
@@ -304,12 +305,12 @@ static int settle(struct rundir *dir, bool recorded, char *error, size_t error_b
     return -1;
 }
 
-int rundir_settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
+int rundir_release(struct rundir *dir, bool recorded, char *error, size_t error_bytes)
 {
     int result = 0;
 
     if (dir->earlier_waits)
-        result = settle(dir, recorded, error, error_bytes);
+        result = place_earlier(dir, recorded, error, error_bytes);
     dir->earlier_waits = false;
     close(dir->folder);
     dir->folder = -1;

@@ -34,7 +34,7 @@ struct rundir_totals {
     bool simulated;                             /* the GPUs of one of them */
     uint64_t lost;                              /* events the recorder could not store */
     size_t running;                             /* processes that go on */
-    size_t failed; /* trace files that could not be completed; `error` tells of the first */
+    size_t failed; /* trace files that could not be completed; `error` is about the first */
     char error[2 * PATH_MAX];
 };
 
@@ -49,15 +49,17 @@ int rundir_claim(struct rundir *dir, const char *path, bool replace, char *error
 /*
  * Completes the traces of `run` (its XFERSCOPE_RUN) that ended processes left: what lies in lanes
  * is compressed, call sites get their names. Traces of processes that still run stay as they are.
- * `begun`: one has recorded there, or may have; else another user's directory is let alone.
+ * `begun`: a process has recorded there, or may have; else another user's directory is left as it
+ * is.
  */
 void rundir_complete(const struct rundir *dir, const char *run, bool begun,
                      struct rundir_totals *totals);
 
 /*
  * Ends the claim. An earlier run that waits is removed when a new one was recorded, and gets its
- * name back when none was. Returns 0, or -1 with one line in error: it is then where that says.
+ * name back when none was. Returns 0, or -1 with one line in error, which says where the earlier
+ * run is then.
  */
-int rundir_settle(struct rundir *dir, bool recorded, char *error, size_t error_bytes);
+int rundir_release(struct rundir *dir, bool recorded, char *error, size_t error_bytes);
 
 #endif

@@ -10,9 +10,9 @@ static json_t *rank_json(uint32_t rank)
     return rank < XFT_RANK_ANY ? json_integer(rank) : json_null();
 }
 
-static json_t *told_json(const struct xfa_message_row *row, double ns)
+static json_t *divided_json(const struct xfa_message_row *row, double ns)
 {
-    return xfa_json_seconds(row->told ? ns : NAN);
+    return xfa_json_seconds(row->divided ? ns : NAN);
 }
 
 static json_t *communicator_json(const struct xfa_message_row *row)
@@ -42,9 +42,9 @@ static json_t *row_json(const struct xfa_run *run, const struct xfa_message_row 
     json_object_set_new(json, "time_s", xfa_json_seconds(row->ns));
     json_object_set_new(json, "waits_s", xfa_json_seconds(row->wait_ns));
     json_object_set_new(json, "matched", xfa_json_count(row->matched));
-    json_object_set_new(json, "told", xfa_json_count(row->told));
-    json_object_set_new(json, "before_others_s", told_json(row, row->before_ns));
-    json_object_set_new(json, "since_others_s", told_json(row, row->since_ns));
+    json_object_set_new(json, "told", xfa_json_count(row->divided));
+    json_object_set_new(json, "before_others_s", divided_json(row, row->before_ns));
+    json_object_set_new(json, "since_others_s", divided_json(row, row->since_ns));
     json_object_set_new(json, "timed", xfa_json_count(row->timed));
     json_object_set_new(json, "achieved_gbps", xfa_json_number(xfa_message_gbps(row)));
     json_object_set_new(json, "achievable_gbps", xfa_json_number(xfa_message_achievable_gbps(row)));
@@ -104,6 +104,14 @@ static json_t *clock_json(const struct xfa_run *run, const struct xfa_host_clock
     return json;
 }
 
+static json_t *folded_json(const struct xfa_messages *messages)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "without_ranks", xfa_json_count(messages->without_ranks));
+    json_object_set_new(json, "without_site", xfa_json_count(messages->without_site));
+    return json;
+}
+
 json_t *xfa_messages_json(const struct xfa_analysis *analysis)
 {
     const struct xfa_messages *messages = &analysis->messages;
@@ -120,6 +128,8 @@ json_t *xfa_messages_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "not_matched",
                         xfa_json_count(xfa_add(matched->alone, messages->not_kept)));
     json_object_set_new(json, "one_in", xfa_json_count(messages->mask + 1));
+    if (messages->without_ranks || messages->without_site)
+        json_object_set_new(json, "folded", folded_json(messages));
     json_object_set_new(json, "rows", rows_json(analysis));
     json_object_set_new(json, "processes", processes);
     json_object_set_new(json, "clocks", clocks);

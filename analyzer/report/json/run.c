@@ -145,10 +145,21 @@ static json_t *host_access_json(const struct xfa_host_sum *host)
     json_t *json = json_object();
     json_object_set_new(json, "asked", json_boolean(host->asked));
     json_object_set_new(json, "why", xfa_json_text(host->why));
-    json_object_set_new(json, "told", xfa_json_count(host->told));
+    json_object_set_new(json, "told", xfa_json_count(host->known));
     json_object_set_new(json, "not_told",
                         host->skipped_unknown ? json_null() : xfa_json_count(host->skipped));
     json_object_set_new(json, "took_s", xfa_json_seconds(host->ns));
+    return json;
+}
+
+static json_t *verify_json(const struct xfa_verify_sum *verify)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "why", xfa_json_text(verify->why));
+    json_object_set_new(json, "launches", xfa_json_count(verify->launches));
+    json_object_set_new(json, "kept", xfa_json_count(verify->kept));
+    json_object_set_new(json, "not_told", xfa_json_count(verify->skipped));
+    json_object_set_new(json, "took_s", xfa_json_seconds(verify->ns));
     return json;
 }
 
@@ -202,6 +213,14 @@ static json_t *lacks_json(const struct xfa_run *run)
     return json;
 }
 
+static json_t *folded_json(const struct xfa_analysis *analysis)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "without_gpu", xfa_json_count(analysis->without_gpu));
+    json_object_set_new(json, "without_site", xfa_json_count(analysis->without_site));
+    return json;
+}
+
 json_t *xfa_run_json(const struct xfa_analysis *analysis)
 {
     const struct xfa_run *run = analysis->run;
@@ -226,8 +245,12 @@ json_t *xfa_run_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "levels", levels_json(analysis));
     json_object_set_new(json, "content", content_json(&analysis->contents));
     json_object_set_new(json, "host_access", host_access_json(&analysis->contents.host));
+    if (analysis->contents.verify.asked)
+        json_object_set_new(json, "verify", verify_json(&analysis->contents.verify));
     json_object_set_new(json, "recording", recording_json(&analysis->recording));
     json_object_set_new(json, "not_counted", uncounted_json(&analysis->counts));
+    if (analysis->without_gpu || analysis->without_site)
+        json_object_set_new(json, "folded", folded_json(analysis));
     json_object_set_new(json, "processes", processes_json(analysis));
     json_object_set_new(json, "unreadable", texts_json(run->unreadable, run->unreadable_count));
     return json;

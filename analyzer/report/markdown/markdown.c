@@ -50,6 +50,8 @@ static void write_run(struct xfa_markdown *md, const struct xfa_analysis *analys
         fputs("\n**" XFA_SIMULATED_TEXT("Simulated GPU") "**\n", out);
     if (analysis->contents.host.asked)
         fputs("\n**" XFA_WATCHED_TEXT "**\n", out);
+    if (analysis->contents.verify.asked)
+        fputs("\n**" XFA_VERIFIED_TEXT "**\n", out);
     fputc('\n', out);
     xfa_markdown_code(out, command, PATH_COLUMNS);
     fprintf(out, ": %s, %zu process%s", xfa_time_text(wall, ns > 0 ? ns : NAN), run->process_count,

@@ -247,12 +247,12 @@ static void write_messages(const struct xfa_analysis *analysis, const struct xfa
         for_others += xfa_message_row(&analysis->messages, i)->before_ns;
     if (!(analysis->messages.ns >= LEAST_MESSAGES * whole) || analysis->messages.calls == 0)
         return;
-    bool told = for_others >= LEAST_SHARE * whole;
+    bool large = for_others >= LEAST_SHARE * whole;
     xfa_write_words(out, view->width, "  ",
                     "messages: %s of the processes' time in calls of MPI and NCCL%s%s%s",
-                    xfa_percent_text(part, analysis->messages.ns, whole), told ? " (" : "",
-                    told ? xfa_percent_text(others, for_others, whole) : "",
-                    told ? " until other ranks came)" : "");
+                    xfa_percent_text(part, analysis->messages.ns, whole), large ? " (" : "",
+                    large ? xfa_percent_text(others, for_others, whole) : "",
+                    large ? " until other ranks came)" : "");
 }
 
 /* ---- warnings -------------------------------------------------------------------------------- */

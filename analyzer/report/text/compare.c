@@ -148,7 +148,7 @@ static char *applied_text(const struct xfa_compared_step *step)
 {
     char saved[XFA_UNIT_CHARS + 1];
     if (step->asked == 0)
-        return xfa_text("not told, or no call came from its sites");
+        return xfa_text("not recorded, or no call came from its sites");
     char *text = xfa_print("%" PRIu64 " of %" PRIu64 " calls", step->done, step->asked);
     if (step->done)
         text = xfa_append(text, " (saved %s by the run's own trials)",

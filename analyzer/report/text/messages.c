@@ -84,7 +84,7 @@ static void add_row(struct libscols_table *table, const struct xfa_run *run,
     scols_line_set_data(line, COL_TIME, xfa_time_text(text, row->ns));
     scols_line_set_data(line, COL_WAITS,
                         xfa_time_text(text, row->wait_ns > 0 ? row->wait_ns : NAN));
-    scols_line_set_data(line, COL_BEFORE, xfa_time_text(text, row->told ? row->before_ns : NAN));
+    scols_line_set_data(line, COL_BEFORE, xfa_time_text(text, row->divided ? row->before_ns : NAN));
     scols_line_set_data(line, COL_GBPS, xfa_gbps_text(text, xfa_message_gbps(row)));
     scols_line_set_data(line, COL_ACHIEVABLE,
                         xfa_gbps_text(text, xfa_message_achievable_gbps(row)));
@@ -115,6 +115,19 @@ static void write_table(const struct xfa_message_row **order, size_t count,
 static uint64_t alone_of(const struct xfa_analysis *analysis)
 {
     return analysis->matched.alone + analysis->messages.not_kept;
+}
+
+static void write_folded(const struct xfa_messages *messages, int width, FILE *out)
+{
+    if (messages->without_ranks)
+        xfa_write_fact(out, width, "not apart",
+                       "%" PRIu64 " calls are shown without their ranks, since sites and ranks "
+                       "make more rows than are kept",
+                       messages->without_ranks);
+    if (messages->without_site)
+        xfa_write_fact(out, width, "not apart",
+                       "%" PRIu64 " calls are shown without their call site, for the same reason",
+                       messages->without_site);
 }
 
 static void write_matched(const struct xfa_analysis *analysis, int width, FILE *out)
@@ -251,6 +264,7 @@ void xfa_write_messages(const struct xfa_report *report, const struct xfa_view *
                     messages->calls, xfa_plural(messages->calls),
                     xfa_bytes_text(bytes, messages->all_sent), xfa_time_text(time, messages->ns));
     write_table(order, count, analysis->run, view, out);
+    write_folded(messages, view->width, out);
     write_matched(analysis, view->width, out);
     write_slow(analysis, view->width, out);
     write_last(analysis, view, out);

@@ -78,9 +78,9 @@ void xfa_write_ranks(const struct xfa_report *report, const struct xfa_view *vie
     const struct xfa_ranks *ranks = &analysis->ranks;
     size_t count, shown;
     struct xfa_outlier *outliers = xfa_ranks_outliers(ranks, &count);
-    bool told = ranks->any ? xfa_ranks_count(ranks) > 1 : count > 0;
+    bool shows = ranks->any ? xfa_ranks_count(ranks) > 1 : count > 0;
     shown = view->top && count > SHOWN_OUTLIERS ? SHOWN_OUTLIERS : count;
-    if (told) {
+    if (shows) {
         write_title(analysis, view, out);
         for (size_t i = 0; i < shown; i++)
             write_outlier(analysis, &outliers[i], view->width, out);

@@ -42,6 +42,8 @@ static void write_text(const struct xfa_report *report, const struct xfa_view *v
         xfa_write_paragraph(out, "", XFA_SIMULATED_TEXT("SIMULATED GPU"), view->width);
     if (report->analysis->contents.host.asked)
         xfa_write_paragraph(out, "", XFA_WATCHED_TEXT, view->width);
+    if (report->analysis->contents.verify.asked)
+        xfa_write_paragraph(out, "", XFA_VERIFIED_TEXT, view->width);
     xfa_write_answer(report, view, out);
     if (view->brief)
         return;

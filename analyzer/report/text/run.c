@@ -113,6 +113,20 @@ static void write_uncounted(const struct xfa_analysis *analysis, int width, FILE
                        counts->device_only, xfa_bytes_text(bytes, counts->device_only_bytes));
 }
 
+static void write_folded(const struct xfa_analysis *analysis, int width, FILE *out)
+{
+    if (analysis->without_gpu)
+        xfa_write_fact(out, width, "not apart",
+                       "%" PRIu64 " transfers are shown without their GPUs, since sites and GPUs "
+                       "make more kinds than are kept",
+                       analysis->without_gpu);
+    if (analysis->without_site)
+        xfa_write_fact(out, width, "not apart",
+                       "%" PRIu64 " transfers are shown without their call site, for the same "
+                       "reason",
+                       analysis->without_site);
+}
+
 static void write_unreadable(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
     size_t shown = xfa_shown_facts(view, run->unreadable_count, SHOWN_FILES);
@@ -185,6 +199,7 @@ static void write_missing(const struct xfa_report *report, const struct xfa_view
 {
     const struct xfa_run *run = report->analysis->run;
     write_uncounted(report->analysis, view->width, out);
+    write_folded(report->analysis, view->width, out);
     write_unreadable(run, view, out);
     write_those(run, view, out, has_losses, write_loss);
     write_those(run, view, out, has_failed_checks, write_failed_checks);
@@ -412,8 +427,22 @@ static void write_host_access(const struct xfa_host_sum *host, int width, FILE *
         xfa_write_fact(out, width, "host access",
                        "known of %" PRIu64 " copies of 64 KiB and more, %s; took %s: the program "
                        "was slower, for this run and its times",
-                       host->told, not, xfa_time_text(took, host->ns));
+                       host->known, not, xfa_time_text(took, host->ns));
     }
+}
+
+static void write_verify(const struct xfa_verify_sum *verify, int width, FILE *out)
+{
+    char took[XFA_UNIT_CHARS];
+    if (verify->why)
+        xfa_write_fact(out, width, "verified", "no: %s", verify->why);
+    else if (verify->asked)
+        xfa_write_fact(out, width, "verified",
+                       "%" PRIu64 " launches, of which %" PRIu64 " left what was copied as it was; "
+                       "%" PRIu64 " copies and launches not; took %s: the program was much slower, "
+                       "for this run and its times",
+                       verify->launches, verify->kept, verify->skipped,
+                       xfa_time_text(took, verify->ns));
 }
 
 void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
@@ -433,6 +462,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
     xfa_write_times(report, view, out);
     write_content(report->analysis, width, out);
     write_host_access(&report->analysis->contents.host, width, out);
+    write_verify(&report->analysis->contents.verify, width, out);
     write_recording(report, view, out);
     write_missing(report, view, out);
 }

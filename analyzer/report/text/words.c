@@ -1,4 +1,4 @@
-/* The section "Words": what the other sections of the full report take for granted. */
+/* The section "Words": the terms that the other sections of the full report use. */
 #include "analyzer/report/savings.h"
 #include "analyzer/report/text/text.h"
 

@@ -13,18 +13,18 @@ struct launch {
     struct launch_key {
         uint32_t name, arguments;
     } key;
-    bool writes;
+    bool writes, writes_managed;
 };
 
-/* The kernel may write to mapped memory. */
-static bool writes_mapped(const struct xfw_feedback *feedback, const struct xfa_process *process,
-                          const struct xfw_op *op)
+/* The kernel may write to such memory. */
+static bool writes_to(const struct xfw_buffers *buffers, const struct xfa_process *process,
+                      const struct xfw_op *op)
 {
     uint64_t pointer;
-    if (op->arguments == 0)
-        return true;
+    if (buffers->count == 0 || op->arguments == 0)
+        return buffers->count > 0;
     for (uint32_t k = 0; xfw_launch_pointer(process, op->arguments, k, &pointer); k++)
-        if (xfw_buffers_find(&feedback->mapped, 0, pointer) != SIZE_MAX &&
+        if (xfw_buffers_find(buffers, 0, pointer) != SIZE_MAX &&
             xfw_writes(process, op->name, op->arguments, k) != XFW_READS)
             return true;
     return false;
@@ -43,17 +43,20 @@ static void note_kernel(struct xfw_feedback *feedback, const struct xfa_process 
     }
     if (!launch) {
         launch = xfa_table_put(&feedback->launches, &key);
-        launch->writes = writes_mapped(feedback, process, op);
+        launch->writes = writes_to(&feedback->mapped, process, op);
+        launch->writes_managed = writes_to(&feedback->managed, process, op);
     }
     feedback->always = feedback->always || launch->writes;
+    feedback->decides = feedback->decides || launch->writes_managed;
 }
 
 /* What was asked about launches is asked anew: they may have been given this memory before it was
  * mapped. */
 static void note_mapped(struct xfw_feedback *feedback, const struct xfw_op *op)
 {
+    bool managed = op->memory == XFT_MEM_MANAGED;
     feedback->always = feedback->always || op->bytes <= FLAG_BYTES;
-    xfw_buffers_add(&feedback->mapped, 0, op->dst, op->bytes);
+    xfw_buffers_add(managed ? &feedback->managed : &feedback->mapped, 0, op->dst, op->bytes);
     feedback->maps = true;
     if (feedback->launches.count > 0)
         xfa_table_free(&feedback->launches);
@@ -63,10 +66,10 @@ void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis 
                        const struct xfa_process *process, const struct xfw_op *op)
 {
     struct xfw_host_memory host;
-    if ((op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MANAGED) ||
-        (op->what == XFW_GRAPH && feedback->maps))
+    if (op->what == XFW_GRAPH && feedback->maps)
         feedback->always = true;
-    else if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED)
+    else if (op->kind == XFT_EVENT_ALLOC &&
+             (op->memory == XFT_MEM_MAPPED || op->memory == XFT_MEM_MANAGED))
         note_mapped(feedback, op);
     else if (op->what == XFW_KERNEL && feedback->maps && !feedback->always)
         note_kernel(feedback, process, op);
@@ -92,6 +95,7 @@ void xfw_feedback_free(struct xfw_feedback *feedback)
 {
     xfw_buffers_free(&feedback->fetched);
     xfw_buffers_free(&feedback->mapped);
+    xfw_buffers_free(&feedback->managed);
     if (feedback->launches.count > 0)
         xfa_table_free(&feedback->launches);
 }

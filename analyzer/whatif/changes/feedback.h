@@ -13,10 +13,12 @@
 struct xfw_feedback {           /* zeroed at first; of one process */
     struct xfw_buffers fetched; /* host memory that copies have brought results to */
     struct xfw_buffers mapped;  /* that kernels use over the link */
+    struct xfw_buffers managed; /* that moves to whoever uses it */
     struct xfa_table launches;  /* kernels with what they were given: do they write there? */
     bool maps;                  /* there is any */
     bool always;                /* from here on it needs all of them */
-    bool decides;               /* a few bytes have been fetched since the last wait */
+    bool decides;               /* since the last wait a few bytes have been fetched, or a kernel may
+                                   have written to managed memory */
 };
 
 /* Each op of the process. */

@@ -2,22 +2,83 @@
 
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/put_off.h"
 #include "analyzer/whatif/recording_cost.h"
 
 /* ---- prefetched ------------------------------------------------------------------------------ */
 
+#define ALLOCATIONS 64 /* bits of xfw_allocation_bit() */
+
 struct prefetch_state {
-    uint32_t stream; /* of the last kernel that had pages moved, + 1; 0: none */
+    struct xfw_memories memories;
+    double used_until[ALLOCATIONS]; /* the end of the last kernel that may have used it */
+    uint64_t given;                 /* allocations of the kernel that was played last: its end is
+                                       known when the next op comes */
+    uint32_t stream;                /* of the last kernel, + 1; 0: none */
     uint8_t stream_kind;
 };
 
+/* ---- which kernel used it last ---- */
+
+/* Allocations that a kernel may use; all, where it is not known. */
+static uint64_t given_to(const struct prefetch_state *state, const struct xfw_player *player,
+                         const struct xfw_op *op)
+{
+    uint64_t given = 0, pointer;
+    uint32_t k = 0;
+    if (op->what != XFW_KERNEL || !op->arguments)
+        return UINT64_MAX;
+    for (; xfw_launch_pointer(xfw_player_process(player), op->arguments, k, &pointer); k++) {
+        struct xfw_memory memory;
+        if (xfw_memories_find(&state->memories, pointer, &memory) && memory.kind == XFT_MEM_MANAGED)
+            given |= xfw_allocation_bit(memory.first);
+    }
+    return given;
+}
+
+static void note_use(struct prefetch_state *state, const struct xfw_player *player)
+{
+    double end = state->given ? xfw_player_work_end(player, state->stream - 1) : 0;
+    for (unsigned i = 0; i < ALLOCATIONS && state->given; i++)
+        if (state->given >> i & 1)
+            state->used_until[i] = fmax(state->used_until[i], end);
+    state->given = 0;
+}
+
+/* When the last kernel was done that used one of them. */
+static double used_until(const struct prefetch_state *state, uint64_t allocations)
+{
+    double until = 0;
+    for (unsigned i = 0; i < ALLOCATIONS; i++)
+        if (!allocations || allocations >> i & 1)
+            until = fmax(until, state->used_until[i]);
+    return until;
+}
+
+static void kernel(struct prefetch_state *state, const struct xfw_player *player,
+                   const struct xfw_op *op)
+{
+    state->given = given_to(state, player, op);
+    if (!state->given)
+        return;
+    state->stream = op->stream + 1;
+    state->stream_kind = op->stream_kind;
+}
+
+/* ---- what moving takes ---- */
+
 /* Time to move so much between the host and a GPU, of several NUMA nodes the fastest. */
-static struct xfp_estimate moving(const struct xfa_achievable *achievable, enum xfp_method method,
-                                  enum xft_direction direction, int gpu, uint64_t bytes)
+struct moving {
+    struct xfp_estimate estimate;
+    double call_ns; /* NAN: not measured */
+};
+
+static struct moving moving_of(const struct xfa_achievable *achievable, enum xfp_method method,
+                               enum xft_direction direction, int gpu, uint64_t bytes)
 {
     const struct xfp_profile *profile = achievable->profile;
     int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
-    struct xfp_estimate least = {0};
+    struct moving least = {.call_ns = NAN};
     for (size_t i = 0; profile && i < profile->path_count; i++) {
         const struct xfp_path *path = &profile->paths[i];
         int device = direction == XFT_DIR_H2D ? path->dst.device : path->src.device;
@@ -25,8 +86,9 @@ static struct xfp_estimate moving(const struct xfa_achievable *achievable, enum 
             !xfp_is_plain(path))
             continue;
         struct xfp_estimate estimate = xfp_time(path, bytes);
-        if (estimate.basis != XFP_UNKNOWN && (least.basis == XFP_UNKNOWN || estimate.ns < least.ns))
-            least = estimate;
+        if (estimate.basis != XFP_UNKNOWN &&
+            (least.estimate.basis == XFP_UNKNOWN || estimate.ns < least.estimate.ns))
+            least = (struct moving){estimate, xfa_submit_time(path, bytes)};
     }
     return least;
 }
@@ -36,40 +98,49 @@ static double fetched_ns(const struct xfa_achievable *achievable, const struct x
                          enum xfw_certainty certainty)
 {
     struct xfp_estimate faults =
-        moving(achievable, XFP_DEMAND, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes);
+        moving_of(achievable, XFP_DEMAND, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes).estimate;
     double ns = op->fetched.stalled_ns;
     if (faults.basis != XFP_UNKNOWN && certainty != XFW_LOW)
         ns = fmax(ns, xfw_as_sure(faults.ns, faults.error, xfw_opposite(certainty)));
     return fmin(ns, op->gap_ns);
 }
 
-/* NAN: not measured. */
-static double prefetching(const struct xfw_change *change, enum xft_direction direction, int gpu,
-                          uint64_t bytes, enum xfw_certainty certainty)
-{
-    struct xfp_estimate estimate =
-        moving(&change->analysis->achievable, XFP_PREFETCH, direction, gpu, bytes);
-    return estimate.basis == XFP_UNKNOWN ? NAN
-                                         : xfw_as_sure(estimate.ns, estimate.error, certainty);
-}
+/* Of one allocation after the other: their number, and what each takes. */
+struct prefetching {
+    unsigned calls;
+    double ns, call_ns; /* of all: NAN, not measured; the host's time */
+};
 
-static void before_kernel(const struct xfw_change *change, struct prefetch_state *state,
-                          struct xfw_player *player, struct xfw_op *op)
+static struct prefetching prefetching(const struct xfw_change *change, enum xft_direction direction,
+                                      const struct xfw_moved *moved, enum xfw_certainty certainty)
 {
     static const double of_call[] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
+    unsigned calls = moved->allocations ? (unsigned)__builtin_popcountll(moved->allocations) : 1;
+    struct moving moving = moving_of(&change->analysis->achievable, XFP_PREFETCH, direction,
+                                     moved->gpu, moved->bytes / calls);
+    if (moving.estimate.basis == XFP_UNKNOWN)
+        return (struct prefetching){calls, NAN, NAN};
+    double ns = calls * xfw_as_sure(moving.estimate.ns, moving.estimate.error, certainty);
+    bool known = moving.call_ns > 0;
+    return (struct prefetching){calls, ns,
+                                known ? calls * moving.call_ns : ns * of_call[certainty]};
+}
+
+static void before_kernel(const struct xfw_change *change, struct xfw_player *player,
+                          struct xfw_op *op)
+{
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    double ns = prefetching(change, XFT_DIR_H2D, op->demanded.gpu, op->demanded.bytes, certainty);
-    state->stream = op->stream + 1;
-    state->stream_kind = op->stream_kind;
-    if (!(ns < op->demanded.stalled_ns))
+    op->demanded.gpu = op->demanded.gpu < 0 ? op->gpu : op->demanded.gpu;
+    struct prefetching cost = prefetching(change, XFT_DIR_H2D, &op->demanded, certainty);
+    if (!(cost.ns < op->demanded.stalled_ns))
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.what = XFW_PREFETCH;
     prefetch.engine = XFW_TO_DEVICE;
     prefetch.exclusive = true;
     prefetch.bytes = op->demanded.bytes;
-    prefetch.duration_ns = ns;
-    prefetch.own_ns = ns * of_call[certainty];
+    prefetch.duration_ns = cost.ns;
+    prefetch.own_ns = cost.call_ns;
     prefetch.gap_ns = op->gap_ns; /* in which the host may have touched it */
     op->gap_ns = 0;
     xfw_player_play(player, &prefetch);
@@ -77,29 +148,47 @@ static void before_kernel(const struct xfw_change *change, struct prefetch_state
     op->demanded = (struct xfw_moved){0};
 }
 
+static void behind_kernel(const struct prefetch_state *state, struct xfw_player *player,
+                          const struct xfw_op *op, struct xfw_op *prefetch)
+{
+    struct xfw_op call = xfw_op_like(op);
+    call.own_ns = prefetch->own_ns;
+    xfw_player_play(player, &call);
+    prefetch->own_ns = 0;
+    xfw_player_play_earlier(player, prefetch, used_until(state, op->fetched.allocations));
+    xfw_wait_until(player, op, xfw_schedule_last_end(xfw_player_schedule(player)));
+}
+
+/* Behind the last kernel that used it, and waited for: at worst only when the host comes to it. */
 static void before_host(const struct xfw_change *change, const struct prefetch_state *state,
                         struct xfw_player *player, struct xfw_op *op)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
     double faults = fetched_ns(&change->analysis->achievable, op, certainty);
-    double ns = prefetching(change, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes, certainty);
-    if (!(ns < faults))
+    struct prefetching cost = prefetching(change, XFT_DIR_D2H, &op->fetched, certainty);
+    if (!(cost.ns < faults))
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.gpu = op->fetched.gpu;
     prefetch.bytes = op->fetched.bytes;
-    if (state->stream) {
+    if (!state->stream) {
+        prefetch.own_ns = cost.ns;
+        xfw_player_play(player, &prefetch);
+    } else {
         prefetch.what = XFW_PREFETCH;
         prefetch.stream = state->stream - 1;
         prefetch.stream_kind = state->stream_kind;
         prefetch.engine = XFW_TO_HOST;
         prefetch.exclusive = true;
-        prefetch.awaits = XFW_AWAITS_ITSELF;
-        prefetch.duration_ns = ns;
-    } else {
-        prefetch.own_ns = ns;
+        prefetch.duration_ns = cost.ns;
+        prefetch.own_ns = cost.call_ns;
+        if (certainty == XFW_LOW) {
+            prefetch.awaits = XFW_AWAITS_ITSELF;
+            xfw_player_play(player, &prefetch);
+        } else {
+            behind_kernel(state, player, op, &prefetch);
+        }
     }
-    xfw_player_play(player, &prefetch);
     op->gap_ns -= faults;
     op->fetched = (struct xfw_moved){0};
 }
@@ -115,18 +204,30 @@ static void prefetch_op(const struct xfw_change *change, void *self, struct xfw_
                         struct xfw_op *op)
 {
     struct prefetch_state *state = self;
+    note_use(state, player);
+    xfw_memories_op(&state->memories, op);
     if ((op->fetched.bytes || op->demanded.bytes) && moves_unsure(change, player))
         return;
     if (op->fetched.bytes)
         before_host(change, state, player, op);
     if (op->demanded.bytes && op->stream != XFW_NONE)
-        before_kernel(change, state, player, op);
+        before_kernel(change, player, op);
+    if (op->engine == XFW_COMPUTE && xfw_op_is_work(op) && op->stream != XFW_NONE)
+        kernel(state, player, op);
+}
+
+static void prefetch_end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    xfw_memories_free(&((struct prefetch_state *)self)->memories);
 }
 
 struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis)
 {
-    static const struct xfw_change_type type = {
-        .name = "prefetch", .state_bytes = sizeof(struct prefetch_state), .op = prefetch_op};
+    static const struct xfw_change_type type = {.name = "prefetch",
+                                                .state_bytes = sizeof(struct prefetch_state),
+                                                .op = prefetch_op,
+                                                .end = prefetch_end};
     return xfw_change_new(sizeof(struct xfw_change), &type, analysis, NULL);
 }
 

@@ -64,10 +64,22 @@ static struct xfw_use_class *class_of(struct xfw_reuse *reuse, uint32_t class)
     return of;
 }
 
-/* What the program does about memory that was fetched: it has waited itself, or used it before. */
+static struct xfw_use_thread *thread_of(struct xfw_reuse *reuse, uint32_t number)
+{
+    struct xfw_use_thread *thread = &reuse->threads[number & (XFW_USE_THREADS - 1)];
+    if (thread->thread != number + 1)
+        *thread = (struct xfw_use_thread){.thread = number + 1};
+    return thread;
+}
+
+/* What the program does about memory that was fetched: it has waited itself, or used it before. If
+ * itself, the waits of before were too many. */
 static void learn(struct xfw_reuse *reuse, const struct xfw_use *use, bool itself)
 {
     struct xfw_use_class *class = class_of(reuse, use->class);
+    if (itself)
+        thread_of(reuse, use->thread)->too_late_ns += class->waited_ns;
+    class->waited_ns = 0;
     class->itself = itself;
     class->seen += class->seen < ENOUGH_USES;
 }
@@ -120,7 +132,10 @@ static void meet_use(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
     bool likely = xfw_player_certainty(player) != XFW_HIGH;
     note_record(use, op);
     if (likely && !use->waited && can_have_read(use, op) && !class_of(reuse, use->class)->itself) {
+        double before = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
         wait_for(reuse, use, change, player, op, true);
+        double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
+        class_of(reuse, use->class)->waited_ns += now - before;
         use->waited = true;
         if (class_of(reuse, use->class)->seen >= ENOUGH_USES)
             close_use(reuse, use);
@@ -150,14 +165,6 @@ static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
 }
 
 /* ---- copies of the legacy default stream ----------------------------------------------------- */
-
-static struct xfw_use_thread *thread_of(struct xfw_reuse *reuse, uint32_t number)
-{
-    struct xfw_use_thread *thread = &reuse->threads[number & (XFW_USE_THREADS - 1)];
-    if (thread->thread != number + 1)
-        *thread = (struct xfw_use_thread){.thread = number + 1};
-    return thread;
-}
 
 static struct xfw_use_consumer *consumer_of(struct xfw_reuse *reuse, uint64_t address)
 {
@@ -254,6 +261,16 @@ static void meet_wait(struct xfw_reuse *reuse, struct xfw_use_thread *thread, st
     xfw_op_drop(op);
 }
 
+/* The thread would be here sooner: its own time makes up for it. */
+static void make_up(struct xfw_use_thread *thread, struct xfw_op *op)
+{
+    double ns = xfw_min(thread->too_late_ns, op->gap_ns);
+    if (!(ns > 0))
+        return;
+    thread->too_late_ns -= ns;
+    op->gap_ns -= ns;
+}
+
 void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
                     struct xfw_player *player, struct xfw_op *op, bool becomes)
 {
@@ -264,6 +281,7 @@ void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
     if (may_go(thread, op) && xfw_player_certainty(player) != XFW_LOW)
         meet_wait(reuse, thread, op);
     meet_uses(reuse, change, player, op);
+    make_up(thread, op);
     if (xfw_op_is_work(op) && op->what != XFW_COPY && op->stream != XFW_NONE)
         meet_work(reuse, thread, player, op);
     thread->before = what;

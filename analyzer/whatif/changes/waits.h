@@ -59,6 +59,7 @@ struct xfw_reuse { /* zeroed at first */
         uint32_t asks;      /* its last op was a wait that could go: place in waits, + 1 */
         bool gone;          /* and it went: */
         struct xfw_op wait; /* as it was */
+        double too_late_ns; /* what it has waited and need not have */
     } threads[XFW_USE_THREADS];
     struct xfw_use_consumer {
         uint64_t address;
@@ -66,9 +67,10 @@ struct xfw_reuse { /* zeroed at first */
         uint8_t stream_kind;
     } consumers[XFW_USE_CONSUMERS];
     struct xfw_use_class {
-        uint32_t class; /* + 1 */
-        uint8_t seen;   /* uses of which it is known */
-        bool itself;    /* of the last one the program has waited itself */
+        uint32_t class;   /* + 1 */
+        uint8_t seen;     /* uses of which it is known */
+        bool itself;      /* of the last one the program has waited itself */
+        double waited_ns; /* for it, before that was known */
     } classes[XFW_USE_CLASSES];
     bool waits[XFW_USE_WAITS]; /* by site and what was before: a fetching copy came right behind */
     struct xfw_asked asked;

@@ -15,7 +15,7 @@
  * no L+o and no gap for a direction that moves nothing.
  *
  * A reference: the analyzer replays runs (analyzer/whatif/whatif.h) and has none of these
- * equations. Tests hold them against the paper (overlap_test.c) and a GPU
+ * equations. Tests compare them with the paper (overlap_test.c) and a GPU
  * (tests/gpu/overlap_models.cu).
  *
  * Pure functions. Bytes, ns. What is not known is NAN, and is never the best.

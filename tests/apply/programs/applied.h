@@ -56,7 +56,7 @@ static inline int threads(void)
     return count;
 }
 
-/* Copies until the room has started and has tried what it does, up and down: 70 MiB each. */
+/* Copies until apply has started and has tried what it does, up and down: 70 MiB each. */
 #define WARM_BYTES (70 * MIB)
 static inline void warm_up(void *device, char *host)
 {

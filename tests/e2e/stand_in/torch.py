@@ -22,7 +22,7 @@ class _Pageable:
 
 
 class _Allocated:
-    """Of a call that puts an address where it is told; kept until the process ends."""
+    """Of a call that stores an address where its argument says; kept until the process ends."""
 
     def __init__(self, call, size):
         pointer = ctypes.c_void_p()

@@ -7,14 +7,14 @@
 
 #include "tests/hostile/hostile.h"
 
-static void serve(const char *folder, int told)
+static void serve(const char *folder, int notify)
 {
     setsid();
     if (fork() != 0)
         _exit(0);
     must(chdir("/") == 0, "chdir");
     umask(0);
-    dup2(told, 20);
+    dup2(notify, 20);
     closefrom(21);
     for (int i = 0; i < 20; i++)
         close(i);

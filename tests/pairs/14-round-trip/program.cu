@@ -12,14 +12,14 @@ int main(int argc, char **argv)
     struct pair p = pair_options(argc, argv, {false, 100, 32 << 20}, {true, 3, 1 << 16});
     size_t n = p.bytes / sizeof(float);
 #ifndef AFTER
-    float *handed, *d_result, *d_input;
+    float *passed, *d_result, *d_input;
 #else
     float *d_result;
 #endif
     double *d_sum = pair_new_sum();
 
 #ifndef AFTER
-    PAIR_CHECK(cudaMallocHost(&handed, p.bytes));
+    PAIR_CHECK(cudaMallocHost(&passed, p.bytes));
 #endif
     PAIR_CHECK(cudaMalloc(&d_result, p.bytes));
 #ifndef AFTER
@@ -31,8 +31,8 @@ int main(int argc, char **argv)
             pair_begin();
         pair_add<<<pair_blocks(n), PAIR_THREADS>>>(d_result, n, 1);
 #ifndef AFTER
-        PAIR_CHECK(cudaMemcpyAsync(handed, d_result, p.bytes, cudaMemcpyDeviceToHost));
-        PAIR_CHECK(cudaMemcpyAsync(d_input, handed, p.bytes, cudaMemcpyHostToDevice));
+        PAIR_CHECK(cudaMemcpyAsync(passed, d_result, p.bytes, cudaMemcpyDeviceToHost));
+        PAIR_CHECK(cudaMemcpyAsync(d_input, passed, p.bytes, cudaMemcpyHostToDevice));
         pair_sum<<<pair_blocks(n), PAIR_THREADS>>>(d_input, n, d_sum);
 #else
         pair_sum<<<pair_blocks(n), PAIR_THREADS>>>(d_result, n, d_sum);
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 #endif
     PAIR_CHECK(cudaFree(d_result));
 #ifndef AFTER
-    PAIR_CHECK(cudaFreeHost(handed));
+    PAIR_CHECK(cudaFreeHost(passed));
 #endif
     return 0;
 }

@@ -88,6 +88,12 @@ __global__ void k_join(const char *from, size_t n, const char *table, size_t k, 
     pass(from, n, to, m, ns);
 }
 
+/* Whether it changes what it is given, m bytes of it, its name does not say. */
+extern "C" __global__ void k_keep(char *data, size_t n, size_t m, unsigned long long ns)
+{
+    pass(data, n, data, m, ns);
+}
+
 /* What a kernel leaves differs from launch to launch, as what a fill leaves does. */
 static void scramble(char *data, size_t n)
 {
@@ -138,6 +144,12 @@ PAIR_TWIN(_Z6k_joinPKcmS0_mPcmy, 8, 8, 8, 8, 8, 8, 8)
     pair_touch(argument<char *>(args, 2), argument<size_t>(args, 3), false);
     twin(argument<char *>(args, 0), argument<size_t>(args, 1), argument<char *>(args, 4),
          argument<size_t>(args, 5), argument<size_t>(args, 6));
+}
+
+PAIR_TWIN(k_keep, 8, 8, 8, 8)
+{
+    twin(argument<char *>(args, 0), argument<size_t>(args, 1), argument<char *>(args, 0),
+         argument<size_t>(args, 2), argument<size_t>(args, 3));
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -255,6 +267,11 @@ INLINE void perform(const struct statement *s)
         break;
     case 'K':
         launch(s);
+        break;
+    case 'Q': /* buffer, how much of it is changed, ns, stream */
+        k_keep<<<256, PAIR_THREADS, 0, now->streams[N(3)]>>>(now->buffers[N(0)].device,
+                                                             now->buffers[N(0)].bytes, N(1), N(2));
+        PAIR_CHECK(cudaGetLastError());
         break;
     case 'M':
         PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes,

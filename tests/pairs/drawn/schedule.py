@@ -24,6 +24,7 @@ WASTES = {
     # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
     "legacy": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute",
                "default-stream-serialization"},
+    "demand": {"managed-demand-migration"},  # only of stages with managed memory, which have no other
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
@@ -32,7 +33,8 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
 ROW = 4096  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
-NOT_DRAWN = {"few", "legacy"}
+NOT_DRAWN = {"few", "legacy", "demand"}
+MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
 UNSEEN = {"repeated", "unused"}
 IN_GRAPHS = {"allocation", "device-wait", "serial", "default"}  # what leaves the captured work alone
@@ -59,6 +61,14 @@ def draw_stage(rng):
     return stage
 
 
+def make_managed(rng, stage):
+    """Its buffers are managed: prefetched ahead by the clean program, found by faults with the waste "demand"."""
+    stage.update({"managed": True, "bytes": rng.choice([1, 2, 4]) << 20, "steps": rng.randint(6, 20), "graph": False,
+                  "varies": False, "rows": False, "streams": rng.randint(1, 3), "kind": rng.choice("bn"),
+                  "kernel_ns": int(MANAGED_NS * rng.uniform(0.1, 1)), "host_ns": int(MANAGED_NS * rng.uniform(0, 2)),
+                  "read_ns": rng.choice([0, 2000])})
+
+
 def draw_threads(rng):
     """Two to four threads, each with a stage; in one program of three they share the default stream."""
     stages = [{**draw_stage(rng), "thread": thread} for thread in range(rng.randint(2, 4))]
@@ -74,9 +84,13 @@ def draw(seed):
     threads = rng.random() < 0.2
     stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
     shared = "legacy" in stages[0]["wastes"]
+    if not threads and rng.random() < 0.2:
+        make_managed(rng, rng.choice(stages))
     for _ in range(0 if shared else rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
         stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - NOT_DRAWN))
         wastes = stage["wastes"]
+        if stage.get("managed"):
+            one = "demand"
         if one == "default" and stage["kind"] == "n":
             continue  # the rules of the default stream hold for blocking streams
         if threads and one == "device-wait":
@@ -243,24 +257,91 @@ class Stage:
             self.w.do(self.locks[1], 15, host)
 
 
+class ManagedStage:
+    """The same with managed memory: of each slot one buffer that the host fills, and one that it reads the result of.
+    Without the waste both go where they are needed next: to the GPU before the kernel, and to the host behind it
+    ("early"), or when the host comes to use them."""
+
+    def __init__(self, writer, stage, wastes):
+        self.w, self.s, self.demand = writer, stage, "demand" in wastes
+        self.early = stage.get("early", True)
+        declare, slots = writer.declare, range(stage["streams"])
+        self.streams = [declare("S", stage["kind"]) for _ in slots]
+        self.events = [declare("E") for _ in slots]
+        self.inputs = [declare("B", "u", stage["bytes"]) for _ in slots]
+        self.results = [declare("B", "u", stage["bytes"]) for _ in slots]
+
+    def prefetch(self, place, buffer, to_device, slot):
+        self.w.do("P", place, buffer, int(to_device), self.streams[slot])
+
+    def to_host(self, place, buffer, slot):
+        """Behind the kernel if early, else now, with a wait."""
+        if not self.demand and not self.early:
+            self.prefetch(place, buffer, False, slot)
+            self.w.do("W", place + 1, self.streams[slot])
+
+    def consume(self, slot):
+        if self.s["wait"] == "event":
+            self.w.do("Y", 8, self.events[slot])
+        else:
+            self.w.do("W", 8, self.streams[slot])
+        if self.s["down"]:
+            self.to_host(4, self.results[slot], slot)
+            self.w.do("R", 9, self.s["read_ns"], self.results[slot] + 1)
+
+    def kernel(self, slot, last):
+        if not self.demand:
+            self.prefetch(0, self.inputs[slot], True, slot)
+            if self.s["down"]:
+                self.prefetch(1, self.results[slot], True, slot)
+        result = self.results[slot] + 1 if self.s["down"] else 0
+        self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"], self.inputs[slot] + 1, 0, result, self.s["bytes"])
+        if not self.demand and self.early:
+            if self.s["down"]:
+                self.prefetch(2, self.results[slot], False, slot)
+            if not last:  # else the host does not fill it again
+                self.prefetch(10, self.inputs[slot], False, slot)
+        if self.s["wait"] == "event":
+            self.w.do("V", 12, self.events[slot], self.streams[slot])
+
+    def play(self):
+        slots, steps = len(self.streams), self.s["steps"]
+        for number in range(steps):
+            if number >= slots:
+                self.consume(number % slots)
+                self.to_host(6, self.inputs[number % slots], number % slots)
+            self.w.do("H", 11, self.s["host_ns"], self.inputs[number % slots] + 1)
+            self.kernel(number % slots, number + slots >= steps)
+        for number in range(max(0, steps - slots), steps):
+            self.consume(number % slots)
+
+
 def changed(program, change):
     """The program with change(stage), a dictionary, made in each stage."""
     return {**program, "stages": [{**stage, **change(stage)} for stage in program["stages"]]}
+
+
+def more_streams(stage, number):
+    """Advice on managed memory does not make it more buffers."""
+    return {} if stage.get("managed") else {"streams": max(number, stage["streams"])}
 
 
 def fixed_forms(program, streams=(3, 4, 8)):
     """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
     it saves (a buffer that is read over the link while the GPU would be idle); none, with at least so many streams,
     since their number is part of a remedy, and two are too few where a step's latency is longer than a copy; and
-    with memory that the driver allocates in place of registered one. The fastest is the fixed program."""
+    with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
+    kernel, or when the host needs it. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     bases = [program]
     if {"pageable", "legacy"} & set(wastes):
         bases.append(changed(program, lambda stage: {"allocates": True}))
+    if "demand" in wastes:
+        bases.append(changed(program, lambda stage: {"early": False}))
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
-        forms += [(changed(base, lambda stage, n=n: {"streams": max(n, stage["streams"])}), []) for n in streams]
+        forms += [(changed(base, lambda stage, n=n: more_streams(stage, n)), []) for n in streams]
     return forms
 
 
@@ -271,7 +352,8 @@ def lower(program, wastes):
         if stage["thread"] != thread:
             thread = stage["thread"]
             writer.lines.append(f"T {thread}")
-        Stage(writer, stage, [waste for waste in stage["wastes"] if waste in wastes]).play()
+        kind = ManagedStage if stage.get("managed") else Stage
+        kind(writer, stage, [waste for waste in stage["wastes"] if waste in wastes]).play()
         writer.site += 16
     return "\n".join([*writer.declared, *writer.lines]) + "\n"
 

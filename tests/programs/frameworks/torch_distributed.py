@@ -27,10 +27,10 @@ def train(rank, world):
             dist.send(whole, 1)
         else:
             dist.recv(whole, 0)
-    told = [None] * world
-    dist.all_gather_object(told, f"rank {rank}")
+    gathered = [None] * world
+    dist.all_gather_object(gathered, f"rank {rank}")
     if rank == 0:
-        print(told, whole[0].item(), flush=True)
+        print(gathered, whole[0].item(), flush=True)
     dist.destroy_process_group()
 
 

@@ -346,8 +346,8 @@ static const struct xferscope_simgpu_hooks hooks = {on_activity, on_call};
 
 static bool saw_all_contexts; /* being made: the subscriber came first */
 
-/* What a real one does now and then, this one does always: whoever attaches it beside contexts that
- * exist or are in the making is to be found out. XFERSCOPE_SIMGPU_CUPTI_LATE=1 lets it pass, for
+/* A real CUPTI sometimes crashes where it is attached while contexts exist or are being made. This
+ * one always aborts, so that tests find such code. XFERSCOPE_SIMGPU_CUPTI_LATE=1 allows it, for
  * programs with a profiler of their own. */
 static void refuse_late(const char *what)
 {

@@ -109,7 +109,7 @@ SIM_API(cuArrayDestroy, SIM_CTX | SIM_UNSAFE, (xcu_array array), (array))
 
     if (!sim_handle_is(a, SIM_ARRAY) || a->mipmap)
         return XCU_ERROR_INVALID_HANDLE;
-    sim_settle_all();
+    sim_do_all_owed();
     array_free(a);
     return XCU_SUCCESS;
 }
@@ -194,7 +194,7 @@ SIM_API(cuMipmappedArrayDestroy, SIM_CTX | SIM_UNSAFE, (xcu_mipmap mipmap), (mip
 {
     if (!sim_handle_is(mipmap, SIM_MIPMAP))
         return XCU_ERROR_INVALID_HANDLE;
-    sim_settle_all();
+    sim_do_all_owed();
     mipmap_free(mipmap);
     return XCU_SUCCESS;
 }

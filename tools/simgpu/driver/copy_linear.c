@@ -2,7 +2,7 @@
  * Copies of one run of bytes: cuMemcpy, HtoD, DtoH, DtoD, Peer, and to and from arrays.
  */
 #include "tools/simgpu/driver/call.h"
-#include "tools/simgpu/driver/copy_submit.h"
+#include "tools/simgpu/driver/parts.h"
 
 static xcu_result linear(const void *dst, enum sim_want dst_want, const void *src,
                          enum sim_want src_want, size_t bytes, xcu_stream stream, bool blocking)

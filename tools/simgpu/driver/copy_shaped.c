@@ -1,13 +1,12 @@
 /*
  * Copies of rows, layers and lists: 2D, 3D, 3D between devices, batches.
  */
-#include "tools/simgpu/driver/copy_shaped.h"
+#include "tools/simgpu/driver/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/simgpu/driver/call.h"
-#include "tools/simgpu/driver/copy_submit.h"
 
 enum { SYNC = SIM_CTX | SIM_TIMED | SIM_UNSAFE, ASYNC = SIM_CTX | SIM_TIMED };
 

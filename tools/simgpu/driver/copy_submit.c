@@ -1,4 +1,4 @@
-#include "tools/simgpu/driver/copy_submit.h"
+#include "tools/simgpu/driver/parts.h"
 
 #include "tools/simgpu/gpu/capture.h"
 #include "tools/simgpu/gpu/queue.h"

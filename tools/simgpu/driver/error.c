@@ -27,6 +27,7 @@
     X(708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",                                                    \
       "cannot set while device is active in this process")                                         \
     X(709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed")                              \
+    X(711, "CUDA_ERROR_TOO_MANY_PEERS", "peer mapping resources exhausted")                        \
     X(712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",                                            \
       "part or all of the requested memory range is already mapped")                               \
     X(713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",                                                \

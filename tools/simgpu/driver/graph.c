@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/simgpu/driver/call.h"
-#include "tools/simgpu/driver/graph_nodes.h"
+#include "tools/simgpu/driver/parts.h"
 #include "tools/simgpu/gpu/queue.h"
 #include "tools/simgpu/gpu/streams.h"
 

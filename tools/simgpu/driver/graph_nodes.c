@@ -1,14 +1,12 @@
 /*
  * Nodes of graphs: added one by one, asked for what they do.
  */
-#include "tools/simgpu/driver/graph_nodes.h"
+#include "tools/simgpu/driver/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/simgpu/driver/call.h"
-#include "tools/simgpu/driver/copy_shaped.h"
-#include "tools/simgpu/driver/pool.h"
 #include "tools/simgpu/gpu/memory.h"
 
 xcu_result sim_node_set_copy(struct sim_node *n, const struct xcu_memcpy3d *what)

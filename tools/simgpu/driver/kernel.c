@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "tools/simgpu/driver/call.h"
 #include "tools/simgpu/gpu/known_kernels.h"
 #include "tools/simgpu/gpu/memory.h"
@@ -53,7 +54,7 @@ static struct sim_module *unloaded;
 
 static void module_free(struct sim_module *m)
 {
-    sim_settle_all();
+    sim_do_all_owed();
     for (size_t i = 0; i < m->count; i++)
         sim_handle_remove(m->functions[i]);
     m->next = unloaded;
@@ -84,18 +85,10 @@ static void find_twin(struct sim_function *f)
 
 static xcu_result function_new(struct sim_module *m, const char *name, struct sim_function **out)
 {
-    struct sim_function *f = calloc(1, sizeof(*f)), **bigger;
-    size_t room = m->room ? m->room * 2 : 8;
+    struct sim_function *f = calloc(1, sizeof(*f));
 
-    if (m->count == m->room) {
-        bigger = realloc(m->functions, room * sizeof(struct sim_function *));
-        if (bigger) {
-            m->functions = bigger;
-            m->room = room;
-        }
-    }
-    if (!f || m->count == m->room || !(f->name = strdup(name)) ||
-        !sim_handle_add(f, SIM_FUNCTION)) {
+    if (!f || !xfc_grow(&m->functions, &m->room, m->count, sizeof(struct sim_function *)) ||
+        !(f->name = strdup(name)) || !sim_handle_add(f, SIM_FUNCTION)) {
         if (f)
             free(f->name);
         free(f);
@@ -347,7 +340,7 @@ SIM_API(cuLibraryGetGlobal, SIM_CTX,
     return global(address, bytes, library, name);
 }
 
-/* Only nvcc's registration calls say how large a variable is: cudart passes that on. */
+/* Only nvcc's registration calls give the size of a variable: cudart passes it on. */
 SIM_API(xferscope_simgpu_symbol, SIM_CTX, (void *module, const char *name, size_t bytes),
         (module, name, bytes))
 {

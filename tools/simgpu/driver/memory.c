@@ -62,7 +62,7 @@ SIM_API(cuMemFree_v2, SIM_CTX | SIM_UNSAFE, (xcu_deviceptr address), (address))
     owner = r->context;
     if (sim_handle_is(owner, SIM_CONTEXT))
         sim_wait_context(owner); /* frees synchronise */
-    sim_settle_all();
+    sim_do_all_owed();
     r = to_free((void *)address, false); /* another thread may have freed it meanwhile */
     return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
 }
@@ -157,7 +157,7 @@ SIM_API(cuMemFreeHost, SIM_CTX | SIM_UNSAFE, (void *address), (address))
         return XCU_ERROR_INVALID_VALUE;
     if (sim_handle_is(r->context, SIM_CONTEXT))
         sim_wait_context(r->context);
-    sim_settle_all();
+    sim_do_all_owed();
     r = to_free(address, true);
     if (r)
         spend_call("free", r);
@@ -215,7 +215,7 @@ SIM_API(cuMemHostUnregister, SIM_CTX | SIM_UNSAFE, (void *address), (address))
 
     if (!address)
         return XCU_ERROR_INVALID_VALUE;
-    sim_settle_all();
+    sim_do_all_owed();
     r = sim_range_at(address);
     if (r && !(r->flags & SIM_RANGE_REGISTERED) && r->start == address)
         return XCU_ERROR_INVALID_VALUE; /* memory that the driver allocated */

@@ -88,7 +88,7 @@ static xcu_result known(void *data, int attribute, const struct sim_range *r, ui
     return XCU_ERROR_NOT_SUPPORTED;
 }
 
-static const struct sim_range *range_told(xcu_deviceptr address)
+static const struct sim_range *visible_range(xcu_deviceptr address)
 {
     const struct sim_range *r = sim_range_at((void *)address);
 
@@ -98,7 +98,7 @@ static const struct sim_range *range_told(xcu_deviceptr address)
 SIM_API(cuPointerGetAttribute, SIM_CTX, (void *data, int attribute, xcu_deviceptr address),
         (data, attribute, address))
 {
-    const struct sim_range *r = range_told(address);
+    const struct sim_range *r = visible_range(address);
 
     if (!data || attribute < 1 || attribute > LAST_ATTRIBUTE || !r)
         return XCU_ERROR_INVALID_VALUE;
@@ -131,7 +131,7 @@ SIM_API(cuPointerGetAttributes, SIM_CTX,
         (unsigned count, int *attributes, void **data, xcu_deviceptr address),
         (count, attributes, data, address))
 {
-    const struct sim_range *r = range_told(address);
+    const struct sim_range *r = visible_range(address);
 
     if (!count || !attributes || !data)
         return XCU_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
 /*
  * Stream-ordered allocation, memory pools, and virtual memory management.
  */
-#include "tools/simgpu/driver/pool.h"
+#include "tools/simgpu/driver/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -360,7 +360,7 @@ SIM_API(cuMemUnmap, SIM_INIT, (xcu_deviceptr address, size_t bytes), (address, b
     struct sim_range *range;
     struct vmm *v;
 
-    sim_settle_all();
+    sim_do_all_owed();
     range = sim_range_at((void *)address);
     if (!range || !(range->flags & SIM_RANGE_VMM) || (xcu_deviceptr)range->start != address ||
         range->bytes != bytes)

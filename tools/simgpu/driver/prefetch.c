@@ -230,24 +230,22 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
 {
     const uint64_t begun = 1; /* ns: a kernel that faults has begun before */
     bool in_kernel = sim_thread.kernel_ns != NULL;
-    struct sim_migration m = {
-        .address = address, .write = write != 0, .instruction = __builtin_return_address(0)};
-    int to = in_kernel ? sim_thread.kernel_device : -1, from = -1;
+    int to = in_kernel ? sim_thread.kernel_device : -1;
+    struct sim_migration m = {.address = address,
+                              .bytes = bytes,
+                              .to = to,
+                              .write = write != 0,
+                              .instruction = __builtin_return_address(0)};
     struct sim_range *r;
     uint64_t ns = 0;
-    size_t moved;
 
     if (!in_kernel)
         sim_lock();
     r = sim_range_at(address);
     if (r && r->memory == XFT_MEM_MANAGED) {
-        moved = sim_managed_move(r, address, bytes, to, &from);
-        ns = moved ? sim_managed_ns(moved, from, to, XFP_DEMAND) : 0;
-        m.start = in_kernel ? sim_thread.kernel_start + *sim_thread.kernel_ns + begun : sim_now();
-        m.bytes = moved;
-        m.from = from;
-        m.to = to;
-        m.ns = ns;
+        m.ready = in_kernel ? sim_thread.kernel_start + *sim_thread.kernel_ns + begun : sim_now();
+        sim_managed_go(r, &m);
+        ns = m.end - m.ready;
         if (sim_report_migration(&m))
             ns += in_kernel ? sim_settings.record_device_ns : sim_settings.record_ns;
     } else if (r && in_kernel && r->memory != XFT_MEM_DEVICE) {

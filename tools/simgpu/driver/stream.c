@@ -84,7 +84,7 @@ SIM_API_PT(cuStreamQuery, cuStreamQuery_ptsz, SIM_CTX, (xcu_stream stream), (str
     sim_ask((struct sim_awaited){.stream = s});
     if (sim_stream_pending(s) || sim_stream_end(s) > sim_now())
         return XCU_ERROR_NOT_READY;
-    sim_settle((struct sim_awaited){.stream = s});
+    sim_do_owed((struct sim_awaited){.stream = s});
     return XCU_SUCCESS;
 }
 
@@ -344,7 +344,7 @@ static xcu_result event_state(const struct sim_event *event)
     sim_ask((struct sim_awaited){.mark = event->mark});
     if (!event->mark->done || event->mark->time > sim_now())
         return XCU_ERROR_NOT_READY;
-    sim_settle((struct sim_awaited){.mark = event->mark});
+    sim_do_owed((struct sim_awaited){.mark = event->mark});
     return XCU_SUCCESS;
 }
 

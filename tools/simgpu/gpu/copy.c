@@ -264,4 +264,8 @@ void sim_copy_move(const struct sim_copy *copy)
         for (size_t y = 0; y < copy->height; y++)
             memmove(dst + z * copy->dst.slice + y * copy->dst.pitch,
                     src + z * copy->src.slice + y * copy->src.pitch, copy->width);
+    if (sim_settings.peers_wrong && sim_copy_bytes(copy) &&
+        sim_copy_direction(copy) == XFT_DIR_P2P &&
+        sim_peer_enabled(copy->src.device, copy->dst.device))
+        *dst ^= 0xff;
 }

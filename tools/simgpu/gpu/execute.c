@@ -198,23 +198,17 @@ static uint64_t run_host(const struct sim_op *op, uint64_t ready)
 static uint64_t run_prefetch(struct sim_op *op, uint64_t ready)
 {
     struct sim_range *range = sim_range_at(op->u.prefetch.start);
-    uint64_t ns;
-    size_t bytes;
-    int from = -1;
+    struct sim_migration m = {.address = op->u.prefetch.start,
+                              .bytes = op->u.prefetch.bytes,
+                              .to = op->u.prefetch.device,
+                              .ready = ready,
+                              .prefetched = true};
 
     if (!range || range->memory != XFT_MEM_MANAGED)
         return ready; /* freed since */
-    bytes = sim_managed_move(range, op->u.prefetch.start, op->u.prefetch.bytes,
-                             op->u.prefetch.device, &from);
-    ns = bytes ? sim_managed_ns(bytes, from, op->u.prefetch.device, XFP_PREFETCH) : 0;
-    sim_report_migration(&(struct sim_migration){.address = op->u.prefetch.start,
-                                                 .bytes = bytes,
-                                                 .from = from,
-                                                 .to = op->u.prefetch.device,
-                                                 .start = ready,
-                                                 .ns = ns,
-                                                 .prefetched = true});
-    return ready + ns;
+    sim_managed_go(range, &m);
+    sim_report_migration(&m);
+    return m.end;
 }
 
 /* ---- graphs, and any operation ----------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * In place of nodes.c: the simulated machine's nodes are those of the host, which the kernel tells.
- * So recorder and probe do with it what they do on a real machine: without xferscope_simgpu_numa_of
- * and xferscope_simgpu_bind_numa they ask the kernel, and bind (tests/numa/run).
+ * In place of nodes.c: the simulated machine's nodes are those of the host, as the kernel reports
+ * them. So recorder and probe work as on a real machine: without xferscope_simgpu_numa_of and
+ * xferscope_simgpu_bind_numa they ask the kernel, and bind (tests/numa/run).
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -46,24 +46,20 @@ static uint64_t access_ns(const void *address, size_t bytes, int device, bool wr
     struct xfp_place here = {XFT_MEM_DEVICE, device, -1}, there;
     enum xfp_method method = write ? XFP_MAPPED_WRITE : XFP_MAPPED_READ;
     uint64_t ns = 0;
-    size_t moved;
-    int from = -1;
 
     if (!r)
         return 0;
     if (r->memory == XFT_MEM_MANAGED) {
-        moved = sim_managed_move(r, address, bytes, device, &from);
-        if (moved) {
-            ns = sim_managed_ns(moved, from, device, XFP_DEMAND);
-            bool recorded =
-                sim_report_migration(&(struct sim_migration){.address = address,
-                                                             .bytes = moved,
-                                                             .from = from,
-                                                             .to = device,
-                                                             .start = sim_thread.kernel_start,
-                                                             .ns = ns,
-                                                             .write = write});
-            return ns + (recorded ? sim_settings.record_device_ns : 0);
+        struct sim_migration m = {.address = address,
+                                  .bytes = bytes,
+                                  .to = device,
+                                  .ready = sim_thread.kernel_start,
+                                  .write = write};
+
+        sim_managed_go(r, &m);
+        if (m.bytes) {
+            ns = sim_report_migration(&m) ? sim_settings.record_device_ns : 0;
+            return ns + m.end - m.ready;
         }
     } else if (r->memory != XFT_MEM_DEVICE || r->device != device) {
         there = (struct xfp_place){r->memory, r->memory == XFT_MEM_DEVICE ? r->device : -1,

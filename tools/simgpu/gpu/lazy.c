@@ -148,7 +148,7 @@ static void do_wanted(void)
     }
 }
 
-void sim_settle(struct sim_awaited what)
+void sim_do_owed(struct sim_awaited what)
 {
     if (!owed.first)
         return;
@@ -156,9 +156,9 @@ void sim_settle(struct sim_awaited what)
     do_wanted();
 }
 
-void sim_settle_all(void)
+void sim_do_all_owed(void)
 {
-    sim_settle((struct sim_awaited){0});
+    sim_do_owed((struct sim_awaited){0});
 }
 
 void sim_effect(struct sim_op *op)
@@ -168,7 +168,7 @@ void sim_effect(struct sim_op *op)
         if (sim_ops_add(&owed, op))
             return;
         op->stream->owed--;
-        sim_settle_all();
+        sim_do_all_owed();
     }
     sim_effect_do(op);
 }

@@ -51,11 +51,11 @@ void sim_done_now(void);
 /* Sets op->wanted of all operations that have to be done for it: in the queue, and of those whose
  * effect is owed. */
 void sim_look_for(struct sim_awaited what);
-/* The host waits. sim_demand(): its operations need not stay in the queue any more. sim_settle():
+/* The host waits. sim_demand(): its operations need not stay in the queue any more. sim_do_owed():
  * does what they owe. */
 void sim_demand(struct sim_awaited what);
-void sim_settle(struct sim_awaited what);
+void sim_do_owed(struct sim_awaited what);
 /* Does everything that is owed. Before memory is freed. */
-void sim_settle_all(void);
+void sim_do_all_owed(void);
 
 #endif

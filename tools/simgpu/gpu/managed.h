@@ -9,23 +9,21 @@
 
 /* Where a block of managed memory is: a device, or -1. */
 int sim_managed_where(const struct sim_range *range, const void *address);
-/* Moves to the device (-1: the host) what of [address, + bytes) is elsewhere; returns how many
- * bytes. *from: where the first of them was. */
-size_t sim_managed_move(struct sim_range *range, const void *address, size_t bytes, int device,
-                        int *from);
 /* A move of managed memory, as the hooks get it: with a fault, unless it was prefetched. */
 struct sim_migration {
     const void *address;
     size_t bytes;
     int from, to;
-    uint64_t start, ns;
+    uint64_t ready; /* asked for: touched, or the prefetch's turn in its stream */
+    uint64_t start, end;
     bool prefetched;
     bool write;
     const void *instruction; /* of the host's access */
 };
+/* Moves what of [m->address, + m->bytes) is elsewhere to m->to, when the link is free from m->ready
+ * on: it is shared with copies of that direction. Fills from, bytes (what moved), start, end. */
+void sim_managed_go(struct sim_range *range, struct sim_migration *m);
 /* Reports it to the hooks. True: it was recorded, which takes XFERSCOPE_SIMGPU_RECORD_NS. */
 bool sim_report_migration(const struct sim_migration *m);
-/* ns to move so many bytes between places (devices, or -1). */
-uint64_t sim_managed_ns(size_t bytes, int from, int to, enum xfp_method method);
 
 #endif

@@ -33,7 +33,7 @@ xcu_result sim_device_alloc(int device, size_t bytes, unsigned flags, struct sim
     if (!bytes)
         return XCU_ERROR_INVALID_VALUE;
     if (bytes > d->gpu->memory_bytes - d->used)
-        sim_settle_all(); /* what was freed in stream order */
+        sim_do_all_owed(); /* what was freed in stream order */
     if (bytes > d->gpu->memory_bytes - d->used)
         return XCU_ERROR_OUT_OF_MEMORY;
     r = sim_allocate(&d->region, d->gpu->memory_bytes, &range);
@@ -51,7 +51,7 @@ xcu_result sim_device_alloc(int device, size_t bytes, unsigned flags, struct sim
 
 void sim_memory_release(struct sim_context *context)
 {
-    sim_settle_all();
+    sim_do_all_owed();
     for (size_t i = sim_range_count(); i-- > 0;)
         if (sim_range_nth(i)->context == context)
             sim_range_free(sim_range_nth(i));

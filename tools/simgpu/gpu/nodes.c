@@ -5,14 +5,11 @@
 
 int sim_host_numa(const void *address)
 {
-    (void)address;
     return sim_thread.numa >= 0 ? sim_thread.numa : (int)sim_settings.numa;
 }
 
 int sim_locked_numa(void *address, size_t bytes)
 {
-    (void)address;
-    (void)bytes;
     return sim_host_numa(NULL);
 }
 

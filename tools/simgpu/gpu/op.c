@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
+
 /* ---- operations -------------------------------------------------------------------------- */
 
 bool sim_op_keep(struct sim_op *op)
@@ -56,7 +58,7 @@ void sim_mark_drop(struct sim_mark *mark)
         free(mark);
 }
 
-static struct sim_engine *engine_between(int from, int to)
+struct sim_engine *sim_engine_between(int from, int to)
 {
     if (from < 0 && to < 0)
         return NULL;
@@ -74,7 +76,7 @@ struct sim_engine *sim_op_engine(const struct sim_op *op)
 
     if (op->kind == SIM_OP_COPY) {
         copy = sim_op_copies(op);
-        return engine_between(copy->src.device, copy->dst.device);
+        return sim_engine_between(copy->src.device, copy->dst.device);
     }
     return NULL;
 }
@@ -83,19 +85,11 @@ struct sim_engine *sim_op_engine(const struct sim_op *op)
 
 bool sim_deps_add(struct sim_deps *deps, struct sim_node *node)
 {
-    size_t room = deps->room ? deps->room * 2 : 4;
-    struct sim_node **bigger;
-
     for (size_t i = 0; i < deps->count; i++)
         if (deps->nodes[i] == node)
             return true;
-    if (deps->count == deps->room) {
-        bigger = realloc(deps->nodes, room * sizeof(*bigger));
-        if (!bigger)
-            return false;
-        deps->nodes = bigger;
-        deps->room = room;
-    }
+    if (!xfc_grow(&deps->nodes, &deps->room, deps->count, sizeof(struct sim_node *)))
+        return false;
     deps->nodes[deps->count++] = node;
     return true;
 }
@@ -153,17 +147,10 @@ void sim_graph_free(struct sim_graph *graph)
 struct sim_node *sim_graph_add(struct sim_graph *graph, int type, struct sim_node *const *deps,
                                size_t count)
 {
-    size_t room = graph->room ? graph->room * 2 : 8;
-    struct sim_node *n = calloc(1, sizeof(*n)), **bigger;
+    struct sim_node *n = calloc(1, sizeof(*n));
 
-    if (graph->count == graph->room) {
-        bigger = realloc(graph->nodes, room * sizeof(*bigger));
-        if (bigger) {
-            graph->nodes = bigger;
-            graph->room = room;
-        }
-    }
-    if (!n || graph->count == graph->room || !sim_handle_add(n, SIM_NODE)) {
+    if (!n || !xfc_grow(&graph->nodes, &graph->room, graph->count, sizeof(struct sim_node *)) ||
+        !sim_handle_add(n, SIM_NODE)) {
         free(n);
         return NULL;
     }

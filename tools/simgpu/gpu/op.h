@@ -79,6 +79,8 @@ static inline const struct sim_copy *sim_op_copies(const struct sim_op *op)
     return op->u.copy.count > 1 ? op->u.copy.list : &op->u.copy.one;
 }
 
+/* What copies from one device to the other, -1: the host; NULL: both are the host. */
+struct sim_engine *sim_engine_between(int from, int to);
 /* The copy engine that the operation occupies; NULL: none. */
 struct sim_engine *sim_op_engine(const struct sim_op *op);
 

@@ -173,7 +173,7 @@ bool sim_stream_pending(const struct sim_stream *stream)
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-/* Nobody opens the gate: time passes on the simulated machine until it gives up. */
+/* No thread opens the gate: time passes on the simulated machine until the gate gives up. */
 static void let_gates_give_up(void)
 {
     for (const struct sim_op *o = sim_queue.first; o; o = o->next)
@@ -210,7 +210,7 @@ void sim_wait_stream(struct sim_stream *stream)
     for (let_go_on(what); sim_stream_pending(stream); let_go_on(what))
         let_others_go_on(&turns);
     sim_wait_until(sim_stream_end(stream));
-    sim_settle(what);
+    sim_do_owed(what);
 }
 
 static bool context_pending(const struct sim_context *context)
@@ -229,7 +229,7 @@ void sim_wait_context(struct sim_context *context)
     for (let_go_on(what); context_pending(context); let_go_on(what))
         let_others_go_on(&turns);
     sim_wait_until(context->tail);
-    sim_settle(what);
+    sim_do_owed(what);
 }
 
 void sim_wait_mark(struct sim_mark *mark)
@@ -241,6 +241,6 @@ void sim_wait_mark(struct sim_mark *mark)
     for (let_go_on(what); !mark->done; let_go_on(what))
         let_others_go_on(&turns);
     sim_wait_until(mark->time);
-    sim_settle(what);
+    sim_do_owed(what);
     sim_mark_drop(mark);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/grow.h"
 #include "common/search.h"
 
 enum { PAGE = 4096, ALIGNED = 2 << 20 };
@@ -96,7 +97,6 @@ void *sim_region_take(struct sim_region *region, size_t bytes)
 void sim_region_give(struct sim_region *region, void *start, size_t bytes)
 {
     size_t want = pages(bytes), i = 0;
-    struct span *bigger;
 
     madvise(start, want, MADV_DONTNEED);
     mprotect(start, want, PROT_NONE);
@@ -105,15 +105,8 @@ void sim_region_give(struct sim_region *region, void *start, size_t bytes)
     if (i && region->gaps[i - 1].start + region->gaps[i - 1].bytes == start) {
         region->gaps[--i].bytes += want;
     } else {
-        if (region->count == region->room) {
-            size_t room = region->room ? 2 * region->room : 16;
-
-            bigger = realloc(region->gaps, room * sizeof(*bigger));
-            if (!bigger)
-                return; /* these addresses are not used again */
-            region->gaps = bigger;
-            region->room = room;
-        }
+        if (!xfc_grow(&region->gaps, &region->room, region->count, sizeof(struct span)))
+            return; /* these addresses are not used again */
         memmove(&region->gaps[i + 1], &region->gaps[i],
                 (region->count++ - i) * sizeof(region->gaps[0]));
         region->gaps[i] = (struct span){start, want};
@@ -160,27 +153,13 @@ struct sim_range *sim_range_at(const void *address)
     return r && (const uint8_t *)address < r->start + r->bytes ? r : NULL;
 }
 
-static bool room_for_one(void)
-{
-    size_t room = range_room ? range_room * 2 : 64;
-    struct sim_range **bigger;
-
-    if (range_count < range_room)
-        return true;
-    bigger = realloc(ranges, room * sizeof(*bigger));
-    if (!bigger)
-        return false;
-    ranges = bigger;
-    range_room = room;
-    return true;
-}
-
 struct sim_range *sim_range_add(const struct sim_range *range)
 {
     size_t i = above(range->start);
     struct sim_range *r;
 
-    if (!room_for_one() || (i && sim_range_at(range->start)) ||
+    if (!xfc_grow(&ranges, &range_room, range_count, sizeof(struct sim_range *)) ||
+        (i && sim_range_at(range->start)) ||
         (i < range_count && ranges[i]->start < range->start + range->bytes))
         return NULL;
     r = malloc(sizeof(*r));

@@ -54,6 +54,7 @@ static const struct {
     {704, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
     {705, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
     {709, "cudaErrorContextIsDestroyed", "context is destroyed"},
+    {711, "cudaErrorTooManyPeers", "peer mapping resources exhausted"},
     {712, "cudaErrorHostMemoryAlreadyRegistered",
      "part or all of the requested memory range is already mapped"},
     {713, "cudaErrorHostMemoryNotRegistered",

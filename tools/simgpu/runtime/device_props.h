@@ -1,5 +1,5 @@
 /*
- * cudaDeviceProp as CUDA 13 lays it out; tests/contracts/abi_test.c holds it against the real one.
+ * cudaDeviceProp as CUDA 13 lays it out; tests/contracts/abi_test.c compares it with the real one.
  */
 #ifndef SIM_DEVICE_PROPS_H
 #define SIM_DEVICE_PROPS_H

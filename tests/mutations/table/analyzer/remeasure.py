@@ -35,7 +35,7 @@ ROWS = [
     M("replay-of-other-gpus", "analyzer/remeasure/places.c",
       "    if (counted && !differ(machine->gpus[ordinal].name, name))",
       "    if (counted)",
-      "what another kind of GPU does is told of the run's",
+      "what another kind of GPU does is shown for the run's",
       "analyzer-replay"),
     M("replay-into-damaged-file", "analyzer/remeasure/replay.c",
       "    else if (request->not_kept)\n",

@@ -25,7 +25,7 @@ ROWS = [
     M("at-most-as-unknown", "analyzer/report/described.c",
       "    else if (described.known == XFW_AT_MOST)",
       "    else if (described.known != XFW_AT_MOST)",
-      "what a finding saves at most is not told",
+      "what a finding saves at most is not shown",
       "analyzer-findings_questions_test"),
     M("filter-shows-all-sites", "analyzer/report/filter_shown.c",
       "    return xfa_filter_row(filter, site->row) && has_transfers(filter, site->row->number);",

@@ -2,9 +2,9 @@
 from row import M
 
 ROWS = [
-    M("team-told-different-things", "analyzer/team/mpi_team.c",
-      "xfa_team_agrees(team, told.bytes, told.count)",
-      "xfa_team_agrees(team, told.bytes, 0)",
+    M("team-of-different-arguments", "analyzer/team/mpi_team.c",
+      "xfa_team_agrees(team, command.bytes, command.count)",
+      "xfa_team_agrees(team, command.bytes, 0)",
       "ranks that were to analyze different runs analyze one, or wait for each other for ever",
       "net.team"),
     M("team-of-versions", "analyzer/team/mpi_team.c",

@@ -32,7 +32,7 @@ ROWS = [
       "    bool done = true;",
       "downloads are hashed before they have arrived",
       "preload.copied"),
-    M("content-sent-unsettled", "preload/content/content.c",
+    M("content-sent-before-arrival", "preload/content/content.c",
       """    if (xfs_waiting_drop(src->address, xfs_rows_end(src)))
         xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
     else
@@ -50,4 +50,24 @@ ROWS = [
       "    atomic_fetch_add_explicit(purse(mode), took, memory_order_relaxed);",
       "hashing is said to have cost twice what it did, and stops too early",
       "preload.copied"),
+    M("verify-changed-as-kept", "preload/content/verify.c",
+      "    return piece->hash == before.hash ? KEPT : CHANGED;",
+      "    return KEPT;",
+      "a kernel is said to leave alone what it has changed",
+      "preload.verify"),
+    M("verify-one-piece-for-all", "preload/content/verify.c",
+      "left[KEPT] & ~left[CHANGED] & ~left[NOT_KNOWN];",
+      "left[KEPT];",
+      "one piece that was left as it was vouches for all that can be reached from a pointer",
+      "preload.verify"),
+    M("verify-full", "preload/content/verify.c",
+      "        full = true;\n        skipped[SKIP_MEMORY]++;\n        return NULL;",
+      "        skipped[SKIP_MEMORY]++;\n        return NULL;",
+      "of copies that are not watched any more it is said that kernels do not change them",
+      "preload.verify"),
+    M("verify-freed", "preload/content/verify.c",
+      "    drop_all_in(start, end > start ? end : start + 1);",
+      "",
+      "memory that was freed is fetched",
+      "preload.verify"),
 ]

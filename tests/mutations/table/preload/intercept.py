@@ -142,15 +142,10 @@ ROWS = [
       "    return buffer;",
       "the recorder reads behind the parameters that a program hands over as one block",
       "preload.arguments"),
-    M("arguments-unaligned", "preload/intercept/parameters.c",
-      "    if (offset % sizeof(uint64_t) != 0 || words == 0)",
-      "    if (words == 0)",
-      "numbers that lie across words are taken for pointers",
-      "preload.arguments"),
     M("arguments-layout-by-length", "preload/intercept/parameters.c",
-      """    if (before && memcmp(before, &layout->head, sizeof *before) == 0 &&
-        memcmp(before->run, layout->head.run, before->runs * sizeof *before->run) == 0)""",
-      "    if (before && memcmp(before, &layout->head, sizeof *before) == 0)",
+      """    if (before && before->known && before->runs == layout->runs &&
+        memcmp(before->run, layout->run, run_bytes(layout)) == 0)""",
+      "    if (before && before->known && before->runs == layout->runs)",
       "a function that is loaded at another's address is read by the other's parameters",
       "preload.arguments"),
     M("function-old-as-new", "preload/intercept/functions.c",
@@ -191,7 +186,7 @@ ROWS = [
     M("prefetch-batch-one-way", "preload/intercept/describe_memory.c",
       "    return xfs_location_place(batch->where[*at]);",
       "    return xfs_location_place(batch->where[0]);",
-      "what a batch prefetches to the host is told to go to the device",
+      "what a batch prefetches to the host is recorded as going to the device",
       "preload.memory"),
     M("prefetch-batch-one-range", "preload/intercept/hook.c",
       """        if (f->event.kind == XFT_EVENT_PREFETCH && f->event.count > 1)

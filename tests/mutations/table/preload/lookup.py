@@ -14,4 +14,9 @@ ROWS = [
       "    return found;",
       "a library's calls of a CUDA runtime that only it has fail when it jumps there",
       "e2e.programs"),
+    M("arguments-unaligned", "preload/lookup/layout.c",
+      "    if (offset % sizeof(uint64_t) != 0 || words == 0)",
+      "    if (words == 0)",
+      "numbers that lie across words are taken for pointers",
+      "preload.arguments"),
 ]

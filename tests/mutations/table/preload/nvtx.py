@@ -7,7 +7,7 @@ ROWS = [
       "    return xfs_recording();",
       "ranges are written beyond the size that the files may have",
       "e2e.periods"),
-    M("nvtx-early-never-settled", "preload/nvtx/early.c",
+    M("nvtx-early-never-written", "preload/nvtx/early.c",
       """        write_all(&shared);
         shared.count = 0;
 """,

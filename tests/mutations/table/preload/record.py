@@ -67,7 +67,7 @@ ROWS = [
         tell(recorder, header, (enum xft_loss)i);
 """,
       "",
-      "what was lost between the cut of a trace and its mending is not told if the process is killed",
+      "what was lost between the cut of a trace and its mending is not counted if the process is killed",
       "record.bus"),
     M("losses-before-a-cut-forgotten", "preload/record/life.c",
       """    atomic_fetch_add(&recorder->lost[loss], n);
@@ -187,7 +187,7 @@ ROWS = [
     M("period-full-is-an-end", "preload/record/periods.c",
       "xfs_size_is_full() ? XFT_PERIOD_FULL",
       "xfs_size_is_full() ? XFT_PERIOD_ENDS",
-      "nobody is told that the rest of the run is missing",
+      "nothing says that the rest of the run is missing",
       "e2e.periods"),
     M("pages-made-under-the-lock", "preload/record/lanes.c",
       """        pthread_mutex_unlock(&lanes->lock);
@@ -212,7 +212,7 @@ ROWS = [
             drop_again(modules, i);""",
       "a plugin's calls are those of an unloaded one that lay there before",
       "e2e.programs"),
-    M("failed-checks-untold", "preload/record/record.c",
+    M("failed-checks-unsaid", "preload/record/record.c",
       "    if (xfs_checks_failed(&failed))",
       "    if (xfs_checks_failed(&failed) && recorder == NULL)",
       "a mistake of the recorder that it noticed itself is in no report",
@@ -275,7 +275,7 @@ ROWS = [
       "    return unloads == XFS_UNLOADING ? 0 : remembered->owners;",
       "calls from a library that took another one's place are shown at lines of the other",
       "unwind.remembered"),
-    M("remembered-not-whole", "preload/record/remembered.c",
+    M("remembered-not-whole", "preload/record/remembered.h",
       "    if (!place->reads.whole)\n        return;\n",
       "",
       "a stack with more frames than are noted is taken for another one with the same last frames",

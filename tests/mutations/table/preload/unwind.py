@@ -32,7 +32,7 @@ ROWS = [
     M("stack-cfa-before-advance", "preload/unwind/row.c",
       "        if (machine->at > machine->pc)",
       "        if (machine->at >= machine->pc)",
-      "frames are told by what was so one instruction before",
+      "frames are found by the rule of one instruction before",
       "unwind.every_step"),
     M("stack-table-off-by-one", "preload/unwind/fde.c",
       "    return row.code <= *(const int64_t *)key;",

@@ -1,5 +1,5 @@
 // A line of C or Python, as far as a fix has to understand it: what is text or comment in it, and where a call
-// ends. What cannot be told for certain is null.
+// ends. What is not certain is null.
 
 // The line with texts blanked and comments left out, of the same length; null: a text goes on beyond it, or
 // may have begun before it.

@@ -11,7 +11,7 @@ const PINS = new Set(['pin', 'pin-asynchronous', 'pin-for-async']);
 
 // ---- PyTorch ------------------------------------------------------------------------------------
 
-// .to(device) -> .to(device, non_blocking=True); .cuda() likewise, which modules do not have.
+// .to(device) -> .to(device, non_blocking=True); .cuda() too, but not of modules, which do not have it.
 function to_without_blocking({ line, text }) {
   const found = [...text.matchAll(/\.(to|cuda)\s*\(/g)];
   if (found.length !== 1) return null;
@@ -99,7 +99,7 @@ function put_without_waiting({ line, text }) {
 function jax({ remedy, sites }, { own }) {
   if (!(PINS.has(remedy) || remedy === 'asynchronous') || sites.some(({ direction }) => direction !== 'H2D')) return null;
   const changed = put_without_waiting(own);
-  return changed === null ? null : { edits: [[own, [changed]]], note: remedy === 'asynchronous' ? null : 'with the array handed over a step ahead of its use' };
+  return changed === null ? null : { edits: [[own, [changed]]], note: remedy === 'asynchronous' ? null : 'with the array passed a step before its use' };
 }
 
 // ---- C -------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ function as_patch({ file, first, lines }, edits) {
   return formatPatch(patch).replace(/^(Index: .*|=+)\n/gm, '');
 }
 
-// { text, note }, the patch and what it takes besides; null: it is not mechanical.
+// { text, note }, the patch and what else it takes; null: it is not mechanical.
 export function fix_diff(finding) {
   const [, language, make] = DIALECTS.find(([words]) => words.test(finding.fix)) ?? [];
   const sources = sources_of(finding.sites);

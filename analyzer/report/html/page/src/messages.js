@@ -47,8 +47,8 @@ export function messages_section({ report }) {
   const { messages } = report;
   if (!messages) return null;
   const rows = messages.rows.map((row, i) => ({ row, at: `report.messages.rows.${i}` }));
-  const told = [...last_ones(messages), ...slow_ones(messages), ...clocks(messages)];
-  return section('messages', 'Messages of MPI and NCCL', matched(messages), told.length ? h('ul', {}, told) : null, table({
+  const remarks = [...last_ones(messages), ...slow_ones(messages), ...clocks(messages)];
+  return section('messages', 'Messages of MPI and NCCL', matched(messages), remarks.length ? h('ul', {}, remarks) : null, table({
     caption: 'Messages by site and ranks', rows, filter: rows.length > 10 ? 'Filter messages' : null, columns: [
       { title: 'call site', text: ({ row }) => row.site.text, cell: ({ row }) => place(row.site) },
       { title: 'function', text: ({ row }) => row.function },

@@ -51,6 +51,7 @@ function part_shown({ filter }) {
 export function run_head(report, theme) {
   const { run, machine } = report;
   const watched = run.host_access.asked && h('p', { class: 'warning' }, 'Recorded with --host-access: the program was slower, and so are the times; a usual run has its own.');
+  const verified = run.verify && h('p', { class: 'warning' }, 'Recorded with --verify: the program was much slower, and so are the times; a usual run has its own.');
   const simulated = run.simulated && h('p', { class: 'warning' }, 'The GPU of this run was the simulated one: its times are no figures of a real machine.');
   const gpus = run.gpus.map((gpu) => gpu.name ?? 'unknown GPU');
   return h('header', {},
@@ -60,6 +61,7 @@ export function run_head(report, theme) {
     headline(),
     simulated,
     watched,
+    verified,
     part_shown(report),
     run.mixed && h('p', { class: 'warning' }, `Warning: ${shown(run.mixed)}`),
     facts({},
@@ -82,11 +84,11 @@ const PARTS = [
   ['host', 'Host', 'the GPU had nothing to do, and no thread waited'],
 ];
 
-// Where the device told of no kernel, what was compute is not known, nor what was hidden behind it.
-const UNTOLD = { exposed: ['exposed', 'Transfers', 'transfers, hidden or not: the device told of no kernels'] };
+// Without a record of a kernel neither the compute time is known nor what it hid.
+const WITHOUT_KERNELS = { exposed: ['exposed', 'Transfers', 'transfers, hidden or not: no kernel was recorded'] };
 
 function parts_of(shares) {
-  return shares.compute === null ? PARTS.filter(([key]) => shares[key] !== null).map((part) => UNTOLD[part[0]] ?? part) : PARTS;
+  return shares.compute === null ? PARTS.filter(([key]) => shares[key] !== null).map((part) => WITHOUT_KERNELS[part[0]] ?? part) : PARTS;
 }
 
 function bar(shares, whole, label) {
@@ -231,17 +233,17 @@ function questions({ findings, run, machine }) {
   const asked = findings.map(({ question }, i) => ({ question, i })).filter(({ question }) => question).sort((a, b) => b.question.up_to_s - a.question.up_to_s);
   if (!asked.length) return null;
   const answers = new Map();
-  const told = h('div', { class: 'told', role: 'status' });
+  const suggested = h('div', { class: 'commands', role: 'status' });
   const say = (key) => (word) => {
     answers.delete(key);
     if (word) answers.set(key, word);
     const said = [...answers].flatMap(([of, is]) => ['--assume', `${of}=${is}`]);
     const line = command_line(['xferscope', 'analyze', run.trace, ...(machine.profile ? ['-p', machine.profile] : []), ...said, '-f', 'html', '--open']);
-    told.replaceChildren();
-    if (said.length) add(told, h('p', { class: 'dim' }, 'What the run would save with that:'), h('pre', {}, h('code', {}, shown(line))), copy_button(line, 'Copy the command'));
+    suggested.replaceChildren();
+    if (said.length) add(suggested, h('p', { class: 'dim' }, 'What the run would save with that:'), h('pre', {}, h('code', {}, shown(line))), copy_button(line, 'Copy the command'));
   };
   return [h('ul', { class: 'questions plain' }, asked.map(({ question, i }) => h('li', {},
-    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), told];
+    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), suggested];
 }
 
 const moved_anything = ({ transfers, managed }) => transfers.length > 0 || managed?.sites?.length > 0;
@@ -254,7 +256,7 @@ function nothing_to_do(report, asked) {
 function no_profile({ run }) {
   const line = (...words) => h('pre', {}, h('code', {}, shown(command_line(['xferscope', ...words]))));
   return [h('p', {}, 'What the changes below would save is not known without a machine profile: measure it once, then analyze with it.'),
-    h('div', { class: 'told' }, line('probe', '-o', 'machine.json'), line('analyze', run.trace, '--profile', 'machine.json', '-f', 'html', '--open'))];
+    h('div', { class: 'commands' }, line('probe', '-o', 'machine.json'), line('analyze', run.trace, '--profile', 'machine.json', '-f', 'html', '--open'))];
 }
 
 export function best_set({ report, timeline, choice }) {

@@ -2,7 +2,7 @@
 import { figure, h, name } from './dom.js';
 import { plural, shown } from './format.js';
 
-const SHOWN = 30; // rows at first, unless told
+const SHOWN = 30; // rows at first, by default
 
 function cell_of(column, row) {
   if (column.cell) return column.cell(row);

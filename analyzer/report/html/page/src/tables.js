@@ -115,7 +115,7 @@ export function ranks_section({ report }) {
   if (rows.length < 2) return null;
   return section('ranks', 'Ranks', table({
     caption: 'What each rank moved', rows, filter: rows.length > 10 ? 'Filter ranks' : null, columns: [
-      { title: 'rank', number: ({ rank }) => rank.rank, show: ({ rank }) => (rank.rank === null ? 'not told' : String(rank.rank)) },
+      { title: 'rank', number: ({ rank }) => rank.rank, show: ({ rank }) => (rank.rank === null ? 'not known' : String(rank.rank)) },
       { title: 'host', text: ({ rank }) => rank.host ?? 'not recorded' },
       { title: 'transfers', number: ({ rank }) => rank.transfers, at: ({ at }) => `${at}.transfers` },
       { title: 'bytes', number: ({ rank }) => rank.bytes, at: ({ at }) => `${at}.bytes` },

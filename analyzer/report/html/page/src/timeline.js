@@ -36,7 +36,7 @@ function busy_span(versions, whole) {
   return [Math.max(whole[0], first - room), Math.min(whole[1], last + room)];
 }
 
-// From the first range of the phase that the headline is of to its last, likewise; null: it is of none.
+// The same for the phase in the headline: from its first range to its last; null: the headline has no phase.
 function phase_span([recorded], { focus, names }, whole) {
   if (!focus) return null;
   let [first, last] = [Infinity, -Infinity];

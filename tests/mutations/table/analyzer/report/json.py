@@ -5,6 +5,6 @@ ROWS = [
     M("report-unended-as-stray", "analyzer/report/json/tables.c",
       "xfa_json_count(counts->unended)",
       "xfa_json_count(counts->stray_ends)",
-      "ranges without an end are told as ends without a beginning",
+      "ranges without an end are counted as ends without a beginning",
       "export.ranges"),
 ]

@@ -32,4 +32,9 @@ ROWS = [
       "        op->wanted = all || is_needed(op) || op->kind == SIM_OP_COPY;",
       "a wait for one stream has another's copies done, too",
       "simgpu.lazy"),
+    M("simgpu-migrations-beside-each-other", "tools/simgpu/gpu/managed.c",
+      "    m->end = sim_engine_take(link, &(struct sim_engine_use){m->ready, ns, ns}, &m->start);",
+      "    (void)link;\n    m->end = m->ready + ns;",
+      "on the simulated GPU the link carries any number of prefetches in the time of one",
+      "pairs.drawn"),
 ]

@@ -1,0 +1,349 @@
+#include "preload/apply/peer_access.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/apply/driver.h"
+
+#define MOST_PAIRS 64
+#define TRIED ((size_t)1 << 20) /* bytes of our own, each way */
+
+static struct xfs_pair pairs[MOST_PAIRS];
+static atomic_uint pair_count; /* places that were ever used */
+static atomic_flag making = ATOMIC_FLAG_INIT;
+
+uint64_t xfs_pair_now(void)
+{
+    static _Atomic uint64_t now;
+    return atomic_fetch_add(&now, 1) + 1;
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+static unsigned long long id_of(xcu_context context)
+{
+    unsigned long long id = 0;
+    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
+}
+
+static bool take(struct xfs_pair *pair)
+{
+    bool taken = false;
+    return atomic_compare_exchange_strong(&pair->taken, &taken, true);
+}
+
+void xfs_pair_give_back(struct xfs_pair *pair)
+{
+    atomic_store(&pair->taken, false);
+}
+
+static bool is_of(const struct xfs_pair *pair, xcu_context one, xcu_context other, unsigned side)
+{
+    return pair->context[side] == one && pair->context[!side] == other;
+}
+
+static struct xfs_pair *find(xcu_context one, xcu_context other)
+{
+    unsigned count = atomic_load(&pair_count);
+    for (unsigned i = 0; i < count; i++)
+        if (is_of(&pairs[i], one, other, 0) || is_of(&pairs[i], one, other, 1))
+            return &pairs[i];
+    return NULL;
+}
+
+/* In another pair's place, or for contexts by the same handles. */
+static void begin(struct xfs_pair *pair, xcu_context one, xcu_context other)
+{
+    atomic_store(&pair->phase, XFS_PAIR_ASKED);
+    pair->context[0] = one;
+    pair->context[1] = other;
+    for (unsigned side = 0; side < 2; side++) {
+        pair->id[side] = pair->context[side] ? id_of(pair->context[side]) : 0;
+        atomic_store(&pair->ours[side], false);
+        atomic_store(&pair->programs[side], false);
+        pair->waited[side] = 0;
+    }
+    pair->proof = (struct xfs_proof){0};
+    pair->timed = (struct xfs_pair_timed){0};
+    pair->spent_bytes = pair->copied = 0;
+    pair->wanted = false;
+}
+
+static bool is_alive(const struct xfs_pair *pair)
+{
+    return pair->id[0] && pair->id[1] && pair->id[0] == id_of(pair->context[0]) &&
+           pair->id[1] == id_of(pair->context[1]);
+}
+
+static struct xfs_pair *make(xcu_context one, xcu_context other)
+{
+    unsigned count = atomic_load(&pair_count), at = 0;
+    while (at < count && pairs[at].context[0])
+        at++;
+    if (at == MOST_PAIRS || !take(&pairs[at]))
+        return NULL;
+    begin(&pairs[at], one, other);
+    if (at == count)
+        atomic_store(&pair_count, count + 1);
+    return &pairs[at];
+}
+
+struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other)
+{
+    struct xfs_pair *pair = find(one, other);
+    if (pair && !take(pair))
+        return NULL;
+    if (pair && !is_of(pair, one, other, 0) && !is_of(pair, one, other, 1)) {
+        xfs_pair_give_back(pair); /* it has become another */
+        return NULL;
+    }
+    if (pair) {
+        if (!is_alive(pair))
+            begin(pair, one, other);
+        return pair;
+    }
+    if (atomic_flag_test_and_set(&making))
+        return NULL;
+    pair = find(one, other) ? NULL : make(one, other);
+    atomic_flag_clear(&making);
+    return pair;
+}
+
+void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side))
+{
+    unsigned count = atomic_load(&pair_count);
+    for (unsigned i = 0; i < count; i++) {
+        struct xfs_pair *pair = &pairs[i];
+        if ((pair->context[0] != context && pair->context[1] != context) || !take(pair))
+            continue;
+        if ((pair->context[0] == context || pair->context[1] == context) && is_alive(pair))
+            work(pair, pair->context[1] == context);
+        xfs_pair_give_back(pair);
+    }
+}
+
+/* ---- a trial with memory of our own -----------------------------------------------------------
+ */
+
+struct trial {
+    const struct xfs_apply_driver *driver;
+    xcu_deviceptr memory[2];
+    char *host; /* what is sent, and what arrives */
+};
+
+/* Different for every word, both ways and each time. */
+static void make_pattern(char *bytes)
+{
+    uint64_t value = xfs_apply_now_ns() | 1;
+    for (size_t at = 0; at < TRIED; at += sizeof value) {
+        value = value * 6364136223846793005u + 1442695040888963407u;
+        memcpy(bytes + at, &value, sizeof value);
+    }
+}
+
+/* Copies of pageable memory to the host have their data when they return. In the context of the
+ * sending side. */
+static bool arrives(struct trial *trial, unsigned from)
+{
+    const struct xfs_apply_driver *driver = trial->driver;
+    xcu_stream stream = XCU_STREAM_LEGACY;
+    make_pattern(trial->host);
+    memset(trial->host + TRIED, 0, TRIED);
+    return driver->to_device(trial->memory[from], trial->host, TRIED, stream) == XCU_SUCCESS &&
+           driver->between(trial->memory[!from], trial->memory[from], TRIED, stream) ==
+               XCU_SUCCESS &&
+           driver->to_host(trial->host + TRIED, trial->memory[!from], TRIED, stream) ==
+               XCU_SUCCESS &&
+           memcmp(trial->host, trial->host + TRIED, TRIED) == 0;
+}
+
+static bool in_context(struct trial *trial, const struct xfs_pair *pair, unsigned side,
+                       bool (*work)(struct trial *trial, unsigned side))
+{
+    xcu_context popped;
+    if (trial->driver->push(pair->context[side]) != XCU_SUCCESS)
+        return false;
+    bool done = work(trial, side);
+    trial->driver->pop(&popped);
+    return done;
+}
+
+static bool allocate(struct trial *trial, unsigned side)
+{
+    return trial->driver->alloc(&trial->memory[side], TRIED) == XCU_SUCCESS;
+}
+
+static bool release(struct trial *trial, unsigned side)
+{
+    return trial->memory[side] == 0 || trial->driver->free(trial->memory[side]) == XCU_SUCCESS;
+}
+
+static bool is_right(const struct xfs_pair *pair)
+{
+    struct trial trial = {.driver = xfs_apply_driver()};
+    trial.host = mmap(NULL, 2 * TRIED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (trial.host == MAP_FAILED)
+        return false;
+    bool right = in_context(&trial, pair, 0, allocate) && in_context(&trial, pair, 1, allocate) &&
+                 in_context(&trial, pair, 0, arrives) && in_context(&trial, pair, 1, arrives);
+    for (unsigned side = 0; side < 2; side++)
+        (void)in_context(&trial, pair, side, release);
+    munmap(trial.host, 2 * TRIED);
+    return right;
+}
+
+/* ---- enabling ---------------------------------------------------------------------------------
+ */
+
+/* Said before it is done: the program's own call may come between. */
+static bool enable_from(struct xfs_pair *pair, unsigned side)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_context popped;
+    if (driver->push(pair->context[side]) != XCU_SUCCESS)
+        return false;
+    atomic_store(&pair->ours[side], true);
+    bool enabled = driver->enable_peer(pair->context[!side], 0) == XCU_SUCCESS;
+    if (!enabled)
+        atomic_store(&pair->ours[side], false);
+    driver->pop(&popped);
+    return enabled;
+}
+
+static void disable_from(struct xfs_pair *pair, unsigned side)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_context popped;
+    if (!atomic_load(&pair->ours[side]) || atomic_load(&pair->programs[side]) ||
+        driver->push(pair->context[side]) != XCU_SUCCESS)
+        return;
+    if (driver->disable_peer(pair->context[!side]) == XCU_SUCCESS)
+        atomic_store(&pair->ours[side], false);
+    driver->pop(&popped);
+}
+
+bool xfs_pair_enable(struct xfs_pair *pair)
+{
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    if (!is_alive(pair))
+        return false;
+    xfs_apply_driver()->exchange(&mode);
+    bool enabled = enable_from(pair, 0) && enable_from(pair, 1) && is_right(pair);
+    for (unsigned side = 0; side < 2 && !enabled; side++)
+        disable_from(pair, side);
+    xfs_apply_driver()->exchange(&mode);
+    return enabled;
+}
+
+void xfs_pair_disable(struct xfs_pair *pair)
+{
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    if (!is_alive(pair))
+        return;
+    xfs_apply_driver()->exchange(&mode);
+    for (unsigned side = 0; side < 2; side++)
+        disable_from(pair, side);
+    xfs_apply_driver()->exchange(&mode);
+}
+
+/* ---- the program's own calls ------------------------------------------------------------------
+ */
+
+static struct xfs_pair *pair_with(xcu_context peer, unsigned *side)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_context current = NULL;
+    if (driver == NULL || atomic_load(&pair_count) == 0 || peer == NULL ||
+        driver->current(&current) != XCU_SUCCESS || current == NULL || current == peer)
+        return NULL;
+    struct xfs_pair *pair = find(current, peer);
+    if (pair == NULL || !is_alive(pair))
+        return NULL;
+    *side = pair->context[1] == current;
+    return pair;
+}
+
+/* A context may reach so many peers and no more: those are the program's. */
+static bool make_place(xcu_context from)
+{
+    unsigned count = atomic_load(&pair_count);
+    bool any = false;
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned side = 0; side < 2; side++) {
+            if (pairs[i].context[side] != from || !atomic_load(&pairs[i].ours[side]))
+                continue;
+            atomic_store(&pairs[i].phase, XFS_PAIR_OFF);
+            disable_from(&pairs[i], side);
+            any |= !atomic_load(&pairs[i].ours[side]);
+        }
+    return any;
+}
+
+int xfs_access_enable(xcu_result (*real)(xcu_context, unsigned), xcu_context peer, unsigned flags)
+{
+    unsigned side;
+    int status = real(peer, flags);
+    struct xfs_pair *pair = pair_with(peer, &side);
+    xcu_context current = NULL;
+    if (status == XCU_ERROR_TOO_MANY_PEERS && atomic_load(&pair_count) > 0 &&
+        xfs_apply_driver()->current(&current) == XCU_SUCCESS && current && make_place(current))
+        status = real(peer, flags);
+    if (pair == NULL)
+        return status;
+    if (status == XCU_ERROR_PEER_ACCESS_ALREADY_ENABLED && flags == 0 &&
+        atomic_load(&pair->ours[side]) && !atomic_exchange(&pair->programs[side], true))
+        return XCU_SUCCESS;
+    if (status == XCU_SUCCESS) {
+        int phase = XFS_PAIR_ASKED, due = XFS_PAIR_DUE;
+        atomic_store(&pair->programs[side], true);
+        if (!atomic_compare_exchange_strong(&pair->phase, &phase, XFS_PAIR_OFF))
+            atomic_compare_exchange_strong(&pair->phase, &due, XFS_PAIR_OFF);
+    }
+    return status;
+}
+
+int xfs_access_disable(xcu_result (*real)(xcu_context), xcu_context peer)
+{
+    unsigned side;
+    struct xfs_pair *pair = pair_with(peer, &side);
+    if (pair == NULL)
+        return real(peer);
+    if (atomic_load(&pair->ours[side]) && !atomic_load(&pair->programs[side]))
+        return XCU_ERROR_PEER_ACCESS_NOT_ENABLED;
+    int status = real(peer);
+    if (status == XCU_SUCCESS) {
+        atomic_store(&pair->programs[side], false);
+        atomic_store(&pair->ours[side], false);
+        atomic_store(&pair->phase, XFS_PAIR_OFF); /* the program does not want it */
+    }
+    return status;
+}
+
+/* ---- the ends ---------------------------------------------------------------------------------
+ */
+
+static void end(struct xfs_pair *pair, unsigned side)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    (void)side;
+    xfs_pair_disable(pair); /* whatever becomes of it, it is not what the program finds later */
+    if (pair->timed.ended) {
+        driver->event_destroy(pair->timed.begun);
+        driver->event_destroy(pair->timed.ended);
+    }
+    begin(pair, NULL, NULL);
+}
+
+void xfs_peer_access_leave(xcu_context context)
+{
+    if (context && xfs_apply_driver() && atomic_load(&pair_count) > 0)
+        xfs_pairs_of(context, end);
+}
+
+void xfs_peer_access_after_fork(void)
+{
+    memset(pairs, 0, sizeof pairs);
+    atomic_store(&pair_count, 0);
+    atomic_flag_clear(&making);
+}

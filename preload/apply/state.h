@@ -1,0 +1,43 @@
+/*
+ * What apply is in this process: not started, until the first copy that can gain; and what it may
+ * use from then on.
+ */
+#ifndef XFS_APPLY_STATE_H
+#define XFS_APPLY_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool xfs_apply_started(void);
+
+/* False: another thread is at it, or it cannot be done in this process. Needs a large stack. */
+bool xfs_apply_start(void);
+
+/* For what is planned: starts if need be, and begins the calling thread's work. False: it cannot
+ * be done now. Needs little stack. */
+bool xfs_apply_begin(void);
+
+/* The calling thread's work for apply begins: from here on it has a stack of its own
+ * (own_stack.h), which it gives back when it ends. Once it has started. */
+void xfs_apply_enter(void);
+
+/* Threads that may copy now: half of the processors that the process may use, as far as the program
+ * leaves them idle; at most XFERSCOPE_APPLY_THREADS. At most ten times a second it reads the CPU
+ * time of the process. */
+unsigned xfs_apply_threads(void);
+
+/* Page-locked memory that the process may have for this, bytes: XFERSCOPE_APPLY_MEMORY, and an
+ * eighth of what was free below the process's limits at the start. */
+uint64_t xfs_apply_memory(void);
+
+/* `now` tells how many streams are being captured into graphs. Set once, before the first call. */
+void xfs_apply_watch_captures(int (*now)(void));
+
+/* Whether any stream is being captured, or that is not known: then every call is passed on. */
+bool xfs_apply_captures(void);
+
+/* In a forked child: nothing has started here. False: it had not in the parent either, which has
+ * none of its threads and memory. */
+bool xfs_apply_after_fork(void);
+
+#endif

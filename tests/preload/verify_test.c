@@ -1,0 +1,190 @@
+/* What is said of kernels by what they leave on a device of the test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "preload/base/settings.h"
+#include "preload/content/verify.h"
+#include "preload/lookup/resolve.h"
+#include "preload/record/clock.h"
+#include "preload/record/cost.h"
+#include "preload/record/record.h"
+
+enum { PIECE = 4096, PIECES = XFS_VERIFY_MOST + 1 };
+
+static unsigned char memory[PIECES][PIECE];
+static struct xfs_settings settings = {.verify = true};
+static char meta[1024];
+static int busy, refuses; /* questions until the stream is idle; the driver fetches nothing */
+
+/* ---- driver and recorder --------------------------------------------------------------------- */
+
+static xcu_result query(xcu_stream stream)
+{
+    (void)stream;
+    return busy && busy-- ? XCU_ERROR_NOT_READY : XCU_SUCCESS;
+}
+
+static xcu_result create(xcu_stream *stream, unsigned flags)
+{
+    *stream = (xcu_stream)memory;
+    return flags == XCU_STREAM_NON_BLOCKING ? XCU_SUCCESS : XCU_ERROR_INVALID_VALUE;
+}
+
+static xcu_result done(xcu_stream stream)
+{
+    return stream == (xcu_stream)memory ? XCU_SUCCESS : XCU_ERROR_INVALID_HANDLE;
+}
+
+static xcu_result fetch(void *to, xcu_deviceptr from, size_t bytes, xcu_stream stream)
+{
+    memcpy(to, (void *)(uintptr_t)from, bytes);
+    return refuses || stream != (xcu_stream)memory ? XCU_ERROR_INVALID_CONTEXT : XCU_SUCCESS;
+}
+
+void *xfs_driver_symbol(const char *name)
+{
+    if (strncmp(name, "cuStreamQuery", strlen("cuStreamQuery")) == 0)
+        return (void *)query;
+    return strcmp(name, "cuStreamCreate") == 0         ? (void *)create
+           : strcmp(name, "cuMemcpyDtoHAsync_v2") == 0 ? (void *)fetch
+                                                       : (void *)done;
+}
+
+const struct xfs_settings *xfs_settings(void)
+{
+    return &settings;
+}
+
+bool xfs_recording(void)
+{
+    return true;
+}
+
+uint64_t xfs_now_apart_ns(void)
+{
+    return 0;
+}
+
+void xfs_cost_took(unsigned why, uint64_t from_ns)
+{
+    assert_int_equal(why, XFT_OVERHEAD_VERIFY);
+    assert_true(from_ns == 0);
+}
+
+void xfs_meta_set(const char *key, const char *value)
+{
+    if (strcmp(key, "verify.ns") != 0)
+        strcat(strcat(strcat(strcat(meta, key), "="), value), " ");
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static int prepare(void **state)
+{
+    (void)state;
+    memset(memory, 0, sizeof memory);
+    meta[0] = 0;
+    busy = refuses = 0;
+    xfs_verify_after_fork();
+    xfs_verify_session_start(true);
+    assert_true(xfs_verify_on());
+    return 0;
+}
+
+static void copied(unsigned piece, size_t from, size_t bytes, bool one)
+{
+    const struct xft_event event = {
+        .direction = XFT_DIR_H2D, .dst = (uintptr_t)memory[piece] + from, .bytes = bytes};
+    xfs_verify_copied(&event, one);
+}
+
+/* Given pointers to the start of these pieces. */
+static uint64_t launched(unsigned a, unsigned b)
+{
+    const struct xfs_verify_pointer given[] = {
+        {(uintptr_t)memory[a], (uintptr_t)memory[a + 1]},
+        {(uintptr_t)memory[b], (uintptr_t)memory[b + 1]},
+    };
+    return xfs_verify_launched(given, 2, NULL, false);
+}
+
+#define KEPT(k) ((uint64_t)1 << (k))
+#define CHANGED(k) ((uint64_t)1 << (32 + (k)))
+
+static void test_kept_and_changed(void **state)
+{
+    (void)state;
+    copied(0, 0, PIECE, true);
+    copied(1, 0, PIECE, true);
+    busy = 3;
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+    assert_int_equal(busy, 0);
+    memory[1][PIECE - 1]++;
+    assert_true(launched(0, 1) == (KEPT(0) | CHANGED(1)));
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1))); /* beside what was there then */
+    xfs_verify_finish();
+    assert_string_equal(meta, "verify=on verify.launches=3 verify.kept=3 ");
+}
+
+/* Of what copies had nothing to do with nothing is said; nor once it was freed. */
+static void test_not_copied(void **state)
+{
+    (void)state;
+    copied(0, 0, PIECE, true);
+    assert_true(launched(0, 2) == KEPT(0));
+    xfs_verify_forget((uintptr_t)memory[0], (uintptr_t)memory[1]);
+    assert_true(launched(0, 2) == 0);
+}
+
+/* Two pieces are reached from one pointer: one of them is not known. */
+static void test_rows(void **state)
+{
+    (void)state;
+    copied(0, 0, PIECE / 2, true);
+    assert_true(launched(0, 2) == KEPT(0));
+    copied(0, PIECE / 2, PIECE / 2, false);
+    assert_true(launched(0, 2) == 0);
+    memory[0][0]++;
+    assert_true(launched(0, 2) == CHANGED(0));
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    copied(0, 0, PIECE, true);
+    refuses = 1;
+    assert_true(launched(0, 1) == 0);
+    refuses = 0;
+    assert_true(launched(0, 1) == 0); /* it is not known what was there before */
+    assert_true(launched(0, 1) == KEPT(0));
+    xfs_verify_finish();
+    assert_non_null(strstr(meta, "verify.skipped.refused=1 "));
+}
+
+/* With more pieces than there is room for nobody knows what is left. */
+static void test_too_many(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i + 1 < PIECES; i++)
+        copied(i, 0, PIECE, true);
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+    copied(PIECES - 1, 0, PIECE, true);
+    assert_true(launched(0, 1) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_kept_and_changed, prepare),
+        cmocka_unit_test_setup(test_not_copied, prepare),
+        cmocka_unit_test_setup(test_rows, prepare),
+        cmocka_unit_test_setup(test_refused, prepare),
+        cmocka_unit_test_setup(test_too_many, prepare),
+    };
+    return cmocka_run_group_tests_name("kernels and what was copied", tests, NULL, NULL);
+}

@@ -1,0 +1,22 @@
+/*
+ * What a machine's profile says about how `xferscope apply` copies best there: where it begins.
+ * What is used is decided by trials in the program (preload/apply/proof.h).
+ */
+#ifndef XFERSCOPE_TUNED_H
+#define XFERSCOPE_TUNED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct xfp_profile;
+
+/* 0: the profile does not say. */
+struct tuned {
+    unsigned threads; /* the fewest that copy as fast as the link to a GPU takes it */
+    uint64_t least;   /* bytes of a copy from which on threads should gain, 1 to 64 MiB */
+};
+
+/* Of the GPU that is listed first. */
+struct tuned tuned_by(const struct xfp_profile *profile);
+
+#endif
