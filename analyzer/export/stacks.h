@@ -1,7 +1,7 @@
 /*
  * Transfers summed up by call stack, for formats of stacks: a sum for each stack and row (class.h),
- * over all processes of the run; likewise calls of MPI and NCCL, by function. Stacks are equal if
- * all their frames are.
+ * over all processes of the run; and for each stack and function of calls of MPI and NCCL. Stacks
+ * are equal if all their frames are.
  *
  * Bounded: beyond XFA_MOST_STACKS stacks, or XFA_MOST_SUMS sums, transfers count to the stack
  * "(other stacks)", and beyond XFA_MOST_STACK_FRAMES only the chosen frame of a stack is kept.

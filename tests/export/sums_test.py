@@ -110,9 +110,9 @@ class Stacks(Lab):
 
     def test_time_in_messages_is_the_reports(self):
         ranks = [self.make("exchange", f"{rank}nccl", f"{rank}.trace") for rank in range(4)]
-        told = {}
+        reported = {}
         for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
-            told[row["function"]] = told.get(row["function"], 0) + round(row["time_s"] * 1e9)
+            reported[row["function"]] = reported.get(row["function"], 0) + round(row["time_s"] * 1e9)
         profiles = self.profiles(*ranks, "--no-profile")
         self.assertEqual(len(profiles), 4)
         for stacks in (self.folded(*ranks, "--no-profile", "--weight", "messages"), profiles[3]):
@@ -120,7 +120,7 @@ class Stacks(Lab):
             for frames, weight in stacks.items():
                 self.assertGreater(len(frames), 1)
                 found[frames[-1]] = found.get(frames[-1], 0) + weight
-            self.assertEqual(found, told)
+            self.assertEqual(found, reported)
         self.assertFalse([frames for frames in self.folded(*ranks, "--no-profile", "--weight", "time")
                           if frames[-1].startswith(("MPI_", "nccl"))])
         self.assertEqual(len(self.profiles(self.make("mixed"))), 3)
@@ -190,12 +190,12 @@ class OpenMetrics(Lab):
 
     def test_sizes(self):
         for run in self.runs():
-            samples, reported = self.samples(*run), self.reported(*run)
+            samples, rows = self.samples(*run), self.reported(*run)
             for what, field in (("count", 0), ("sum", 1)):
                 found = {labels["direction"]: value for labels, value in
                          samples[f"xferscope_transfer_size_bytes_{what}"]}
                 reported = collections.Counter()
-                for key, sums in reported.items():
+                for key, sums in rows.items():
                     reported[key[0]] += sums[field]
                 self.assertEqual(found, dict(reported), (run, what))
 
@@ -228,13 +228,13 @@ class OpenMetrics(Lab):
 
     def test_messages_are_those_of_the_report(self):
         ranks = [self.make("exchange", str(rank), f"{rank}.trace") for rank in range(4)]
-        samples, reported = self.samples(*ranks, "--no-profile"), self.analyze(*ranks, "--no-profile")["messages"]["rows"]
+        samples, rows = self.samples(*ranks, "--no-profile"), self.analyze(*ranks, "--no-profile")["messages"]["rows"]
         for name, key in (("messages", "calls"), ("message_sent_bytes", "sent"), ("message_seconds", "time_s"),
                           ("message_late_seconds", "before_others_s")):
             found, reported = collections.Counter(), collections.Counter()
             for labels, value in samples[f"xferscope_{name}_total"]:
                 found[labels["function"], labels["from_rank"], labels["to_rank"]] += value
-            for row in reported:
+            for row in rows:
                 ranks_of = ["" if row[end] is None else str(row[end]) for end in ("from", "to")]
                 reported[(row["function"], *ranks_of)] += row[key] or 0
             self.assertEqual({k: round(v, 9) for k, v in found.items() if v}, {k: round(v, 9) for k, v in reported.items() if v}, name)

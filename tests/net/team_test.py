@@ -125,9 +125,9 @@ class SameReport(Lab):
         for variant in range(4):
             self.make("exchange", f"{path}/exchange-{variant}.trace", str(variant))
         self.check("-f", "json", path, ranks=(2, 3))
-        told = json.loads(self.together(2, "-p", self.profile, "-f", "json", path).stdout)
-        self.assertGreater(told["messages"]["matched"], 0)
-        self.assertEqual(len(told["run"]["processes"]), 264)
+        report = json.loads(self.together(2, "-p", self.profile, "-f", "json", path).stdout)
+        self.assertGreater(report["messages"]["matched"], 0)
+        self.assertEqual(len(report["run"]["processes"]), 264)
 
     def test_messages_that_are_not_matched(self):
         """NCCL's, and MPI's to ranks that were not recorded: shared out, too."""
@@ -135,8 +135,8 @@ class SameReport(Lab):
         shutil.copytree(self.many, path)
         self.make("exchange", f"{path}/exchange-0.trace", "0nccl")
         self.check("-f", "json", path)
-        told = json.loads(self.alone("-p", self.profile, "-f", "json", path).stdout)
-        self.assertEqual((told["messages"]["matched"], told["messages"]["calls"] > 0), (0, True))
+        report = json.loads(self.alone("-p", self.profile, "-f", "json", path).stdout)
+        self.assertEqual((report["messages"]["matched"], report["messages"]["calls"] > 0), (0, True))
 
     def test_text(self):
         self.check("-f", "text", self.many)
