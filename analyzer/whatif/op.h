@@ -172,9 +172,9 @@ struct xfw_op {
      * thread's own time before the call (fetched). */
     struct xfw_moved {
         uint64_t bytes;
-        double stalled_ns; /* demanded: of duration_ns, while pages moved or a fault was served;
-                              fetched: of gap_ns, while pages moved (the rest of a fault is not
-                              recorded) */
+        double stalled_ns;    /* demanded: of duration_ns, while pages moved or a fault was served;
+                                 fetched: of gap_ns, while pages moved (the rest of a fault is not
+                                 recorded) */
         uint64_t allocations; /* which: xfw_allocation_bit() of each */
         uint32_t records;
         int16_t gpu;       /* to which, from which */

@@ -72,8 +72,8 @@ void xfw_ops_queue_wait(struct xfw_ops_queue *queue, const struct xfw_op *op, ui
 
 /* There is memory that moves on demand: kernels stay in the queue while they run. */
 void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue);
-/* The kernel that runs on this GPU at that time and of which is() says so; where it says so of none,
- * the one that began last. NULL: the sink has it. */
+/* The kernel that runs on this GPU at that time and of which is() says so; where it says so of
+ * none, the one that began last. NULL: the sink has it. */
 typedef bool xfw_is_op_fn(const void *self, const struct xfw_op *op);
 struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu, double ns,
                                           xfw_is_op_fn *is, const void *self);

@@ -1,5 +1,5 @@
-// What the equations of tests/analyzer/overlap/overlap.h predict, compared with what a GPU does: the
-// evaluation of van Werkhoven et al., section VII, with kernels like its state and buoydiff on
+// What the equations of tests/analyzer/overlap/overlap.h predict, compared with what a GPU does:
+// the evaluation of van Werkhoven et al., section VII, with kernels like its state and buoydiff on
 // 1024 x 1024 x 42 points, explicit, implicit (mapped memory), with 42 streams, and hybrid.
 //
 // usage: overlap_models [--quick] [--edge N] [--levels N] [--runs N] [--collide] PROFILE [JSON]

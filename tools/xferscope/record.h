@@ -31,7 +31,8 @@ enum { RECORD_OWN_ERROR = PRELOADED_OWN_ERROR };
     "      --host-access      find out whether the host reads what large copies bring, and "       \
     "writes\n"                                                                                     \
     "                         what they send; the program is slower\n"                             \
-    "      --verify           find out which kernels change what was copied; the program is much\n" \
+    "      --verify           find out which kernels change what was copied; the program is "      \
+    "much\n"                                                                                       \
     "                         slower\n"                                                            \
     "      --no-kernels       record no kernels\n"                                                 \
     "      --delay SECONDS    begin that long after a process's first CUDA call\n"                 \
