@@ -87,7 +87,8 @@ class Plan(Lab):
         self.assertEqual(fetched[0]["by"], None)
         python = [step for step in plan["steps"] if step["sites"][0]["python"] and step["by"]]
         self.assertEqual([step["why_not"] for step in python],
-                         ["its call sites are not places in a module with a build id"])
+                         ["its call sites are neither places in a module with a build id nor lines of "
+                          "Python files that are as they were"])
         self.assertIn(f"{len(plan['steps'])} steps, 1 of them to be carried out", self.said)
 
     def test_packed(self):
