@@ -16,8 +16,7 @@
 
 #define INTERVAL_NS 3000000000u /* between two checkpoints */
 
-/* ---- checkpoints ------------------------------------------------------------------------------
- */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
 struct checkpoint {
     uint64_t last_ns; /* when the profile was last written; 0: never */
@@ -67,8 +66,7 @@ static void keep_checkpoint(struct checkpoint *c, struct xfp_session *s,
         free(p->warnings[--p->warning_count]);
 }
 
-/* ---- the run ----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* One line for a failure, even if all benchmarks fail in the same way (a busy GPU). */
 static void complain(struct xfp_session *s, const char *name, const char *why, char *last)

@@ -54,8 +54,7 @@ struct exposed_calls {
     const struct xfa_process *process;
 };
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void add_place(struct exposed_calls *self, const struct call *call)
 {
@@ -141,8 +140,7 @@ static void called(struct exposed_calls *self, const struct xfa_event *event)
         call->until_ns = self->busy_until_ns < call->end_ns ? self->busy_until_ns : call->end_ns;
 }
 
-/* ---- the observer -----------------------------------------------------------------------------
- */
+/* ---- the observer ---------------------------------------------------------------------------- */
 
 static void event(void *of, const struct xfa_event *event)
 {
@@ -204,8 +202,7 @@ static void release(void *of)
     free(self->places);
 }
 
-/* ---- the finding ------------------------------------------------------------------------------
- */
+/* ---- the finding ----------------------------------------------------------------------------- */
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)

@@ -56,8 +56,7 @@ struct overbroad {
     bool lost; /* a stream has fallen out: every wait may be for its work */
 };
 
-/* ---- waits for the device ---------------------------------------------------------------------
- */
+/* ---- waits for the device -------------------------------------------------------------------- */
 
 static struct site_waits *site_of(struct overbroad *self, uint32_t site)
 {
@@ -170,8 +169,7 @@ static void called(struct overbroad *self, const struct xfa_event *event)
     }
 }
 
-/* ---- what streams are given -------------------------------------------------------------------
- */
+/* ---- what streams are given ------------------------------------------------------------------ */
 
 /* NULL: there are too many. */
 static struct xfa_stream *with_key(struct overbroad *self, const struct xfa_stream_key *key)
@@ -252,8 +250,7 @@ static void ordered(struct overbroad *self, const struct xfa_event *event)
         xfa_stream_wait(&self->streams, stream, event->wait.event);
 }
 
-/* ---- waits for streams and events -------------------------------------------------------------
- */
+/* ---- waits for streams and events ------------------------------------------------------------ */
 
 /* The host has waited for the stream up to there. */
 static void reach(struct overbroad *self, struct xfa_stream *stream, uint64_t at,
@@ -293,8 +290,7 @@ static void waited(struct overbroad *self, const struct xfa_event *event)
     }
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------
- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void end(void *of, struct xfa_process *process)
 {
@@ -381,8 +377,7 @@ static void release(void *of)
     xfa_streams_free(&self->streams);
 }
 
-/* ---- the finding ------------------------------------------------------------------------------
- */
+/* ---- the finding ----------------------------------------------------------------------------- */
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)

@@ -37,8 +37,7 @@ struct small_messages {
     const struct xfa_process *process;
 };
 
-/* ---- runs -------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static void close_run(struct small_messages *self, unsigned i)
 {
@@ -97,8 +96,7 @@ static void sent(struct small_messages *self, const struct xfa_event *event)
         close_run(self, i);
 }
 
-/* ---- the observer -----------------------------------------------------------------------------
- */
+/* ---- the observer ---------------------------------------------------------------------------- */
 
 /* Nothing can depend yet on a receive that has only begun. */
 static bool ends_runs(const struct xfa_event *event)
@@ -167,8 +165,7 @@ static void release(void *of)
     xfa_message_items_free(&self->items);
 }
 
-/* ---- the finding ------------------------------------------------------------------------------
- */
+/* ---- the finding ----------------------------------------------------------------------------- */
 
 static double takes_ns(const struct xfa_message_path *path, double bytes)
 {

@@ -68,8 +68,7 @@ static bool is_host(unsigned memory)
     return memory != XFT_MEM_DEVICE && memory != XFT_MEM_ARRAY && memory != XFT_MEM_MANAGED;
 }
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static void add_piece(struct staging *self, const struct xfa_message_item_key *key,
                       struct xfa_message_spot spot, uint64_t bytes, double copy_ns)
@@ -131,8 +130,7 @@ static void note_received(struct staging *self, const struct half *half)
     self->next_received = (self->next_received + 1) % KEPT;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void begin_request(struct staging *self, const struct xfa_event *event,
                           const struct half *half, bool is_send)
@@ -223,8 +221,7 @@ static void ended(struct staging *self, const struct xfa_event *event)
     note_received(self, &half);
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void copied_down(struct staging *self, const struct xfa_event *event)
 {
@@ -285,8 +282,7 @@ static void waited(struct staging *self, const struct xfa_event *event)
     }
 }
 
-/* ---- the observer -----------------------------------------------------------------------------
- */
+/* ---- the observer ---------------------------------------------------------------------------- */
 
 static void event(void *of, const struct xfa_event *event)
 {
@@ -354,8 +350,7 @@ static void release(void *of)
     xfa_message_items_free(&self->items);
 }
 
-/* ---- the findings -----------------------------------------------------------------------------
- */
+/* ---- the findings ---------------------------------------------------------------------------- */
 
 static double at_size(double ns, uint64_t measured, double bytes)
 {

@@ -7,8 +7,7 @@
 #include "analyzer/findings/findings_private.h"
 #include "analyzer/whatif/best_set.h"
 
-/* ---- which transfers two findings share -------------------------------------------------------
- */
+/* ---- which transfers two findings share ------------------------------------------------------ */
 
 /* A finding's sites sorted by row (without one: by call site), for look-ups: there may be as many
  * as call sites in a run. */
@@ -87,8 +86,7 @@ static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
     return within == one->site_count ? XFW_EXCLUDED : XFW_EXCLUDED_IN_PART;
 }
 
-/* ---- what decides, what is assumed -------------------------------------------------------------
- */
+/* ---- what decides, what is assumed ----------------------------------------------------------- */
 
 char *xfa_finding_question(const struct xfa_finding *finding)
 {

@@ -205,8 +205,7 @@ static bool run_of_process(long pid, char run[PATH_MAX], char *error, size_t err
     return false;
 }
 
-/* ---- the run that is asked for -----------------------------------------------------------------
- */
+/* ---- the run that is asked for --------------------------------------------------------------- */
 
 /* A number is a process, unless there is a file of that name. False after a line on stderr. */
 static bool find_run(const char *word, char run[PATH_MAX])

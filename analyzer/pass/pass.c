@@ -63,8 +63,7 @@ void xfa_pass_free(struct xfa_pass *pass)
     free(pass);
 }
 
-/* ---- times of one transfer ---------------------------------------------------------------------
- */
+/* ---- times of one transfer ------------------------------------------------------------------- */
 
 /* Calls that return when the data is there, or (pageable memory) when it has been staged. A
  * synchronous copy between devices does not wait for its end. */
@@ -166,8 +165,7 @@ static void time_transfer(struct xfa_event *call, struct xfa_class *class,
         transfer->lost_ns = fmax(0, transfer->achieved_ns - transfer->achievable.ns);
 }
 
-/* ---- handing over ------------------------------------------------------------------------------
- */
+/* ---- handing over ---------------------------------------------------------------------------- */
 
 static void give_transfer(struct xfa_pass *pass, struct xfa_event *event)
 {
@@ -221,8 +219,7 @@ static void release(struct xfa_pass *pass, bool last)
     }
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static struct span *span_of(struct xfa_pass *pass, const struct xfa_process *process)
 {

@@ -57,8 +57,7 @@ struct xfa_ranges {
     struct xfa_range_counts counts;
 };
 
-/* ---- slots ------------------------------------------------------------------------------------
- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static struct open *at(const struct xfa_ranges *ranges, uint32_t slot_1)
 {
@@ -135,8 +134,7 @@ static void forget_closed(struct xfa_table *table, size_t in_use, size_t used)
     *table = kept;
 }
 
-/* ---- of threads --------------------------------------------------------------------------------
- */
+/* ---- of threads ------------------------------------------------------------------------------ */
 
 static struct nest *nest_of(const struct xfa_ranges *ranges, uint64_t thread, uint64_t domain)
 {
@@ -237,8 +235,7 @@ static const struct xfa_range *of_thread(struct xfa_ranges *ranges, const struct
                                                 : end_pushed(ranges, lane, event);
 }
 
-/* ---- of the process ----------------------------------------------------------------------------
- */
+/* ---- of the process -------------------------------------------------------------------------- */
 
 static const struct xfa_range *end_started(struct xfa_ranges *ranges, struct started *started)
 {
@@ -280,8 +277,7 @@ static const struct xfa_range *of_process(struct xfa_ranges *ranges, const struc
     return NULL;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 const struct xfa_range *xfa_ranges_take(struct xfa_ranges *ranges, const struct xfa_event *event)
 {

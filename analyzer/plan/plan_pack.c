@@ -54,7 +54,7 @@ static uint64_t offset_of(const struct xfa_apply_place *place)
     return place->build_id ? place->offset : place->line;
 }
 
-/* Sites are told apart by the functions that call a helper. */
+/* Sites are distinguished by the functions that call a helper. */
 static uint64_t caller_offset_of(const struct xfa_apply_place *place)
 {
     const char *function = place->function ? place->function : "";

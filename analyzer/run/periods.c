@@ -7,8 +7,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/read/read.h"
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct turn {
     uint64_t ns, seq; /* seq: in the order of the file, for those of one time and lane */
@@ -172,8 +171,7 @@ void xfa_periods_free(struct xfa_periods *periods)
     free(periods);
 }
 
-/* ---- time -------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 uint64_t xfa_periods_ns(const struct xfa_periods *periods, uint64_t ns)
 {

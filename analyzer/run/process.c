@@ -145,8 +145,7 @@ static struct xfa_rank rank_of(const struct xfa_trace *trace)
     return rank;
 }
 
-/* ---- what recording cost ----------------------------------------------------------------------
- */
+/* ---- what recording cost --------------------------------------------------------------------- */
 
 /* Events of these kinds are no calls of the program. */
 static bool is_no_call(unsigned kind)

@@ -24,8 +24,7 @@ struct recording {
     uint64_t same;                    /* number of another of the same run; its own: none before */
 };
 
-/* ---- what is known of each ---------------------------------------------------------------------
- */
+/* ---- what is known of each ------------------------------------------------------------------- */
 
 static void take(struct recording *recording, const struct xfa_process *process)
 {

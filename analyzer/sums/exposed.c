@@ -6,8 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 
-/* ---- while the run is walked over -------------------------------------------------------------
- */
+/* ---- while the run is walked over ------------------------------------------------------------ */
 
 static bool touches(const struct xfa_busy *before, uint64_t start, uint64_t end)
 {
@@ -104,8 +103,7 @@ void xfa_exposed_free(struct xfa_exposed *exposed)
     free(exposed->kernels.all);
 }
 
-/* ---- when it is over --------------------------------------------------------------------------
- */
+/* ---- when it is over ------------------------------------------------------------------------- */
 
 static int by_gpu_and_time(const void *a, const void *b)
 {

@@ -72,8 +72,7 @@ void xfa_host_clocks_span(struct xfa_host_clocks *clocks, uint32_t host, uint64_
     clocks->middle_ns = (clocks->spans[0].first_ns + clocks->spans[0].last_ns) / 2;
 }
 
-/* ---- bounds -----------------------------------------------------------------------------------
- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static struct bounds *new_bounds(void)
 {
@@ -122,8 +121,7 @@ static void close_up(struct bounds *bounds)
             bounds->all[bounds->count++] = bounds->all[i];
 }
 
-/* ---- lines between them -----------------------------------------------------------------------
- */
+/* ---- lines between them ---------------------------------------------------------------------- */
 
 /* The most that a line of this drift can be at a time without crossing a bound. */
 static double upper_at(const struct pair *pair, double drift, double at_ns)
@@ -219,8 +217,7 @@ static void solve_one(struct pair *pair)
         pair->offset_ns = fmax(0, lower_at(pair, 0, 0));
 }
 
-/* ---- all hosts --------------------------------------------------------------------------------
- */
+/* ---- all hosts ------------------------------------------------------------------------------- */
 
 static bool is_joined(const struct xfa_host_clocks *clocks, uint32_t host)
 {

@@ -60,8 +60,7 @@ static double common_ns(const struct matching *m, const struct xfa_kept_message 
     return xfa_host_clocks_ns(&m->matched->clocks, process_of(m, one)->host, wall_ns(m, one, ns));
 }
 
-/* ---- who belongs together ---------------------------------------------------------------------
- */
+/* ---- who belongs together -------------------------------------------------------------------- */
 
 static int by_channel(const void *a, const void *b)
 {
@@ -120,8 +119,7 @@ void xfa_matched_each(const struct xfa_messages *messages, xfa_matched_fn *pair,
     each_group(messages, pair, collective, NULL, self);
 }
 
-/* ---- clocks -----------------------------------------------------------------------------------
- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 static void span_of(void *self, const struct xfa_kept_message *all, size_t count)
 {
@@ -189,8 +187,7 @@ static bool clocks_tell(const struct matching *m, const struct xfa_kept_message 
     return error <= CLOCK_PART * ns; /* not for NAN */
 }
 
-/* ---- two ranks --------------------------------------------------------------------------------
- */
+/* ---- two ranks ------------------------------------------------------------------------------- */
 
 static struct xfa_message_row *row_of(const struct matching *m, const struct xfa_kept_message *one)
 {
@@ -291,8 +288,7 @@ static void tell_pair(void *self, const struct xfa_kept_message *all, size_t cou
     time_pair(m, sent, got);
 }
 
-/* ---- all ranks --------------------------------------------------------------------------------
- */
+/* ---- all ranks ------------------------------------------------------------------------------- */
 
 static const struct xfa_kept_message *last_of(const struct matching *m,
                                               const struct xfa_kept_message *all, size_t count)
@@ -325,8 +321,7 @@ static void tell_collective(void *self, const struct xfa_kept_message *all, size
     }
 }
 
-/* ---- slow ranks -------------------------------------------------------------------------------
- */
+/* ---- slow ranks ------------------------------------------------------------------------------ */
 
 static int by_size(const void *a, const void *b)
 {
@@ -421,8 +416,7 @@ static void find_slow(struct matching *m)
     free(figures);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
                         const struct xfa_achievable *achievable)
@@ -455,8 +449,7 @@ void xfa_matched_free(struct xfa_matched *matched)
     *matched = (struct xfa_matched){0};
 }
 
-/* ---- what it comes to -------------------------------------------------------------------------
- */
+/* ---- what it comes to ------------------------------------------------------------------------ */
 
 double xfa_message_gbps(const struct xfa_message_row *row)
 {

@@ -74,8 +74,7 @@ static struct xfa_message_row *row_at(const struct xfa_messages *messages, uint3
     return xfa_table_at(&messages->rows, row);
 }
 
-/* ---- keeping ----------------------------------------------------------------------------------
- */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 static bool is_chosen(const struct xfa_messages *messages, uint64_t channel, uint32_t n)
 {
@@ -148,8 +147,7 @@ static struct channel *count_in(struct xfa_messages *messages, uint64_t of,
     return channel;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_gpu(const struct xfa_event *event)
 {
@@ -208,8 +206,7 @@ static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *ev
     return xfa_table_place(&messages->rows, row);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static struct xfa_kept_message kept_of(const struct xfa_event *event, uint32_t row,
                                        const struct xfa_known_communicator *communicator)
@@ -294,8 +291,7 @@ static void begin_request(struct xfa_messages *messages, const struct xfa_event 
     request->tag = (uint32_t)event->message.tag;
 }
 
-/* ---- waits ------------------------------------------------------------------------------------
- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 static void share_out(struct xfa_messages *messages, struct waited *waited)
 {
@@ -357,8 +353,7 @@ static void take_end(struct xfa_messages *messages, const struct xfa_event *even
     complete(messages, event, request);
 }
 
-/* ---- NCCL -------------------------------------------------------------------------------------
- */
+/* ---- NCCL ------------------------------------------------------------------------------------ */
 
 static void note_nccl(struct xfa_messages *messages, const struct xfa_event *event, uint32_t row)
 {
@@ -386,8 +381,7 @@ static void take_kernel(struct xfa_messages *messages, const struct xfa_event *e
     call->bytes = 0; /* of further kernels of the call */
 }
 
-/* ---- the observer -----------------------------------------------------------------------------
- */
+/* ---- the observer ---------------------------------------------------------------------------- */
 
 static void take_message(struct xfa_messages *messages, const struct xfa_event *event)
 {

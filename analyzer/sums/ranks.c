@@ -91,8 +91,7 @@ void xfa_ranks_free(struct xfa_ranks *ranks)
     *ranks = (struct xfa_ranks){0};
 }
 
-/* ---- who stands out ----------------------------------------------------------------------------
- */
+/* ---- who stands out -------------------------------------------------------------------------- */
 
 double xfa_rank_figure(const struct xfa_rank_sum *sum, enum xfa_rank_measure measure)
 {

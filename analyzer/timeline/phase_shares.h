@@ -30,8 +30,7 @@ void xfa_phase_shares_end(struct xfa_phase_shares *phases, const struct xfa_shar
 /* ns; NULL: no process with a GPU had such a range. */
 const double *xfa_phase_shares_named(const struct xfa_phase_shares *phases, const char *name);
 
-/* ---- for shares.c: all GPUs in use have been followed up to now -------------------------------
- */
+/* ---- for shares.c: all GPUs in use have been followed up to now ------------------------------ */
 
 /* One range more of the phase is open, or one less. True: the first one is, or none is any more. */
 bool xfa_phase_opens(struct xfa_phase_shares *phases, uint32_t phase);

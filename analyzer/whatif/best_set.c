@@ -317,7 +317,7 @@ static bool thin_out(struct xfw_replays *replays, const struct xfw_whatif *whati
 }
 
 /* Of the family of a member the first that saves as much as the best takes its place. */
-static bool settle_family(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+static bool decide_family(struct xfw_replays *replays, const struct xfw_whatif *whatif,
                           struct xfw_change *const *changes, struct trial *trial, size_t member,
                           double so_far)
 {
@@ -349,7 +349,7 @@ static bool settle_family(struct xfw_replays *replays, const struct xfw_whatif *
     return done;
 }
 
-static bool settle_families(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+static bool decide_families(struct xfw_replays *replays, const struct xfw_whatif *whatif,
                             struct xfw_change *const *changes, struct trial *trial, double so_far)
 {
     bool done = true;
@@ -357,7 +357,7 @@ static bool settle_families(struct xfw_replays *replays, const struct xfw_whatif
     for (unsigned place = first + 1; place <= trial->members && done; place++)
         for (size_t i = 0; i < whatif->count && done; i++)
             if (trial->order[i] == place && changes[i]->family) {
-                done = settle_family(replays, whatif, changes, trial, i, so_far);
+                done = decide_family(replays, whatif, changes, trial, i, so_far);
                 break;
             }
     return done;
@@ -449,7 +449,7 @@ static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *wha
                 so_far - all_ns >= least;
     whatif->search.left_out |= pays && trial.members > XFW_MOST_MEMBERS;
     if (pays && trial.more > 0 && trial.members <= XFW_MOST_MEMBERS &&
-        settle_families(replays, whatif, changes, &trial, so_far) &&
+        decide_families(replays, whatif, changes, &trial, so_far) &&
         play_parts(replays, whatif, changes, &trial, members, so_far))
         joined = trial.more;
     free(trial.order);
@@ -510,7 +510,7 @@ static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
     double all_ns = time_of(replays, whatif, changes, trial.order);
     bool pays = all_ns <= most && thin_out(replays, whatif, changes, &trial, &all_ns) &&
                 all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
-                settle_families(replays, whatif, changes, &trial, *so_far) &&
+                decide_families(replays, whatif, changes, &trial, *so_far) &&
                 play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
     if (pays) {
         *members = trial.members;

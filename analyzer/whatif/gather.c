@@ -138,8 +138,7 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
     gather->ended++;
 }
 
-/* ---- the door ---------------------------------------------------------------------------------
- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_gather_sink *sink)
 {

@@ -5,7 +5,7 @@
  * They are kept in memory up to a limit (op_store.h). Of long processes only those are kept that
  * are to be played (sample.h), and for the others what the process's times as recorded need. Where
  * more would have to be kept, or an event comes of which too late is known that nothing may be left
- * out (a range), nothing is kept: the run is walked over again then, and its ops are handed to
+ * out (a range), nothing is kept: the run is walked over again then, and its ops are given to
  * whoever plays them as they come.
  *
  * A member of a team (base/team.h) finds and keeps those of its own processes.

@@ -62,8 +62,7 @@ static double common_ns(const struct linking *l, const struct xfa_kept_message *
                               xfa_process_wall_ns(process, ns));
 }
 
-/* ---- eager or not -----------------------------------------------------------------------------
- */
+/* ---- eager or not ---------------------------------------------------------------------------- */
 
 static struct shown *shown_of(struct linking *l, const struct xfa_kept_message *sent,
                               const struct xfa_kept_message *got)
@@ -101,15 +100,15 @@ static bool is_rendezvous(struct linking *l, const struct xfa_kept_message *sent
     return sent->bytes >= shown->rendezvous || sent->bytes > XFW_RENDEZVOUS_BYTES;
 }
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static struct item *add_item(struct linking *l, const struct xfa_kept_message *one, uint8_t posts,
                              uint8_t awaits, double ready_ns)
 {
     const struct xfw_link_key key = {one->begin_ns, one->process, one->side};
     struct xfw_link_group *group = &l->links->groups[l->links->count - 1];
-    if (xfa_table_get(&l->links->all, &key)) /* two threads at one time: neither can be told */
+    if (xfa_table_get(&l->links->all,
+                      &key)) /* two threads at one time: neither can be identified */
         return NULL;
     struct xfw_link *link = xfa_table_put(&l->links->all, &key);
     link->group = (uint32_t)l->links->count - 1;
@@ -254,8 +253,7 @@ static void link_collective(void *self, const struct xfa_kept_message *all, size
     }
 }
 
-/* ---- calls that waited ------------------------------------------------------------------------
- */
+/* ---- calls that waited ----------------------------------------------------------------------- */
 
 static int by_call(const void *a, const void *b)
 {
@@ -341,7 +339,7 @@ static double usual_ns(const struct linking *l, const struct item *item)
     return INFINITY;
 }
 
-static void settle_call(struct linking *l, struct item *items, size_t count)
+static void resolve_call(struct linking *l, struct item *items, size_t count)
 {
     const struct item *last = last_of(items, count);
     if (!last)
@@ -370,8 +368,7 @@ static void each_call(struct linking *l,
     }
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis)
 {
@@ -388,7 +385,7 @@ struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis)
     if (l.count)
         qsort(l.items, l.count, sizeof *l.items, by_call);
     each_call(&l, learn_call);
-    each_call(&l, settle_call);
+    each_call(&l, resolve_call);
     free(l.items);
     xfa_table_free(&l.shown);
     xfa_table_free(&l.usual);

@@ -108,7 +108,7 @@ struct xfw_op {
     bool last_piece;     /* the device's record is of the last piece of a copy */
     bool in_one;         /* a 2D copy that a change has made contiguous */
     uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
-    uint8_t of_ranks;    /* likewise: sum of enum xfw_of_ranks, what begins or is awaited */
+    uint8_t of_ranks;    /* XFW_MESSAGE: sum of enum xfw_of_ranks, what begins or is awaited */
     bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
     bool was_legacy;     /* a change has taken it out of the default stream */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */

@@ -450,7 +450,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         op.last_piece = op.engine == XFW_PEER && transfer->class->key.peer == XFA_PEER_OFF;
     }
     if (transfer->timed == XFA_TIMED_SAMPLE)
-        op.duration_ns = transfer->achieved_ns; /* of others, until it is settled */
+        op.duration_ns = transfer->achieved_ns; /* of others, until it is resolved */
     add_costs(ops, &op, transfer->blocks);
     pace(transfer, event->bytes, &op.paced_ns, &op.lead_ns);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);

@@ -185,7 +185,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
-        xfw_recorded_settle(queue->recorded, &pending->op, pending->blocks, &ahead);
+        xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
         queue->sink.op(queue->sink.self, &pending->op);
     }
 }

@@ -203,7 +203,7 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 }
 
 /* Submitted and gone on: what made it start when it did? */
-static void settle_submitted(struct xfw_op *op, struct engine *engine, double ready)
+static void resolve_submitted(struct xfw_op *op, struct engine *engine, double ready)
 {
     const double first_latency = 3000, first_space = 1000;
     double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
@@ -226,8 +226,8 @@ static void settle_submitted(struct xfw_op *op, struct engine *engine, double re
 /* What of the copy's time passes while it queues: recorded alone it took that much longer than
  * copies that queue do. One that queued took more on the device than its record says. The op comes
  * with as much as the profile knows of. */
-static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct engine *engine,
-                        double latency)
+static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct engine *engine,
+                         double latency)
 {
     double start = op->device_start_ns, busy = engine_ready(engine, start);
     double most = usual_or(&engine->lead, op->lead_ns);
@@ -251,7 +251,7 @@ static void settle_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct
 }
 
 /* A graph's first copy to the device has a lead as others have, found in the same way. */
-static void settle_graph(struct xfw_recorded *recorded, struct xfw_op *op, double latency)
+static void resolve_graph(struct xfw_recorded *recorded, struct xfw_op *op, double latency)
 {
     struct engine *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
     double busy = engine_ready(copies, op->device_start_ns);
@@ -269,7 +269,7 @@ static void settle_graph(struct xfw_recorded *recorded, struct xfw_op *op, doubl
 }
 
 /* The call returned with the data, or when that was staged. */
-static void settle_blocking(struct xfw_op *op, double ready)
+static void resolve_blocking(struct xfw_op *op, double ready)
 {
     op->latency_ns = xfw_max(0, op->device_start_ns - xfw_max(op->start_ns, ready));
     op->space_ns = 0;
@@ -288,7 +288,7 @@ static void settle_blocking(struct xfw_op *op, double ready)
 }
 
 /* A call that found its stream full waited for room. */
-static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
+static void resolve_full(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     struct usual *usual = &recorded->submission[op->engine];
     const unsigned slack = 64;
@@ -300,7 +300,7 @@ static void settle_full(struct xfw_recorded *recorded, struct xfw_op *op)
 
 /* A piece goes to the host and from there, the next one to the host meanwhile: half of what the
  * last one took is from one to the next. Each has its records. */
-static void settle_pieces(struct xfw_op *op, double last_ns)
+static void resolve_pieces(struct xfw_op *op, double last_ns)
 {
     double pieces = last_ns > 0 ? op->duration_ns / (last_ns / 2) : 0;
     op->records_pieces_ns = pieces * op->records_device_ns;
@@ -308,8 +308,8 @@ static void settle_pieces(struct xfw_op *op, double last_ns)
 }
 
 /* No record of it came, but of others like it. A call that waits took what it waited for. */
-static void settle_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
-                              double usual_ns)
+static void resolve_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                               double usual_ns)
 {
     op->duration_ns = op->what == XFW_KERNEL ? known_kernel_ns(&recorded->kernels, op) : usual_ns;
     if (!blocks || op->duration_ns <= 0)
@@ -320,8 +320,8 @@ static void settle_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, 
     op->own_ns = op->wake_ns = 0;
 }
 
-static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
-                        const struct xfw_ahead *ahead)
+static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                         const struct xfw_ahead *ahead)
 {
     double usual_ns = op->duration_ns;
     struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
@@ -330,7 +330,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
     recorded->worker = recorded->worked ? recorded->worker : op->thread;
     recorded->several = recorded->several || op->thread != recorded->worker;
     recorded->worked = true;
-    settle_full(recorded, op);
+    resolve_full(recorded, op);
     if (!isnan(op->device_start_ns)) {
         double ready = xfw_streams_ready(&recorded->streams, op);
         op->overtook = recorded->several && !op->last_piece &&
@@ -341,7 +341,7 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
             op->device_start_ns = xfw_min(op->device_end_ns, xfw_max(op->start_ns, ready));
         op->duration_ns = xfw_max(0, op->device_end_ns - op->device_start_ns);
         if (op->last_piece)
-            settle_pieces(op, last_ns);
+            resolve_pieces(op, last_ns);
         op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = xfw_max(ready, engine_ready(engine, op->device_start_ns));
@@ -352,18 +352,18 @@ static void settle_work(struct xfw_recorded *recorded, struct xfw_op *op, bool b
             op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
             ready = xfw_max(ready, ahead->busy_until(ahead->self, op));
         if (blocks)
-            settle_blocking(op, ready);
+            resolve_blocking(op, ready);
         else
-            settle_submitted(op, engine, ready);
+            resolve_submitted(op, engine, ready);
         if (op->what == XFW_GRAPH && op->up_ns > 0)
-            settle_graph(recorded, op, op->latency_ns);
+            resolve_graph(recorded, op, op->latency_ns);
         else if (op->lead_ns > 0)
-            settle_lead(recorded, op, engine, op->latency_ns);
+            resolve_lead(recorded, op, engine, op->latency_ns);
         if (op->what == XFW_KERNEL)
             learn_kernel(&recorded->kernels, op);
     } else {
         op->lead_ns = 0;
-        settle_unrecorded(recorded, op, blocks, usual_ns);
+        resolve_unrecorded(recorded, op, blocks, usual_ns);
     }
     note_work(recorded, op);
 }
@@ -382,7 +382,7 @@ static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
 }
 
 /* Waits that are asked for. */
-static void settle_wait(struct xfw_recorded *recorded, struct xfw_op *op)
+static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     const double first_wake = 2000;
     double done = completion(recorded, op);
@@ -399,7 +399,7 @@ static void settle_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 }
 
 /* Other calls that may wait: frees, registrations. */
-static void settle_call(struct xfw_recorded *recorded, struct xfw_op *op)
+static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     double done = completion(recorded, op);
     if (op->awaits == XFW_AWAITS_NOTHING)
@@ -414,7 +414,7 @@ static void settle_call(struct xfw_recorded *recorded, struct xfw_op *op)
 }
 
 /* The thread asked until it was done. */
-static void settle_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
+static void resolve_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
 {
     double done = completion(recorded, op);
     bool polled =
@@ -426,14 +426,14 @@ static void settle_query(struct xfw_recorded *recorded, struct xfw_op *op, doubl
     op->wake_ns = xfw_max(0, op->start_ns - done);
 }
 
-static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)
+static void resolve_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)
 {
     if (op->kind == XFT_EVENT_SYNC)
-        settle_wait(recorded, op);
+        resolve_wait(recorded, op);
     else if (op->what == XFW_QUERY)
-        settle_query(recorded, op, before);
+        resolve_query(recorded, op, before);
     else if (op->what == XFW_CALL)
-        settle_call(recorded, op);
+        resolve_call(recorded, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
         *xfw_streams_event(&recorded->streams, op->event) =
             xfw_max(xfw_streams_ready(&recorded->streams, op), op->start_ns);
@@ -444,8 +444,8 @@ static void settle_host(struct xfw_recorded *recorded, struct xfw_op *op, double
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* What recording added to the time before the op: behind the call that it counts from. */
-static void settle_hook(const struct xfw_recorded *recorded, const struct thread *thread,
-                        struct xfw_op *op)
+static void resolve_hook(const struct xfw_recorded *recorded, const struct thread *thread,
+                         struct xfw_op *op)
 {
     op->hook_ns = thread->added;
     if (op->woken_by_stream)
@@ -456,8 +456,8 @@ static void settle_hook(const struct xfw_recorded *recorded, const struct thread
         op->hook_ns += op->overhead_ns;
 }
 
-void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
-                         const struct xfw_ahead *ahead)
+void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                          const struct xfw_ahead *ahead)
 {
     struct thread *thread = thread_at(recorded, op->thread);
     xfw_wakers_find(recorded->wakers, op);
@@ -465,15 +465,15 @@ void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     op->gap_ns = xfw_max(0, op->start_ns - before);
     op->own_ns = xfw_max(0, op->end_ns - xfw_max(op->start_ns, before));
     if (thread->begun)
-        settle_hook(recorded, thread, op);
+        resolve_hook(recorded, thread, op);
     else
         xfw_wakers_start_thread(recorded->wakers, op);
     double held = thread->begun ? xfw_min(op->hook_ns, op->gap_ns) : op->overhead_ns;
     xfw_wakers_note_call(recorded->wakers, op, held, added);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
-        settle_work(recorded, op, blocks, ahead);
+        resolve_work(recorded, op, blocks, ahead);
     else
-        settle_host(recorded, op, before);
+        resolve_host(recorded, op, before);
     thread = thread_at(recorded, op->thread);
     thread->begun = true;
     thread->end = xfw_max(thread->end, op->end_ns);

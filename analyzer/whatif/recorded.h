@@ -28,7 +28,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded);
  * rest. `ahead` is asked at most once, of work that began long after what came before it; NULL:
  * nothing is known of later work.
  */
-void xfw_recorded_settle(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
-                         const struct xfw_ahead *ahead);
+void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                          const struct xfw_ahead *ahead);
 
 #endif

@@ -7,8 +7,7 @@
 
 #define MOST_PLAYERS 4096 /* at one time; of more ways some come later */
 
-/* ---- whether ----------------------------------------------------------------------------------
- */
+/* ---- whether --------------------------------------------------------------------------------- */
 
 static bool has_all(const struct xfw_replays *replays)
 {
@@ -47,8 +46,7 @@ bool xfw_replays_are_together(struct xfw_replays *replays)
     return replays->together != NULL;
 }
 
-/* ---- one walk ---------------------------------------------------------------------------------
- */
+/* ---- one walk -------------------------------------------------------------------------------- */
 
 static void turn(void *self, size_t process)
 {
@@ -167,8 +165,7 @@ static void play(struct xfw_walk *walk, struct xfw_op_store *kept, bool taps)
     }
 }
 
-/* ---- all ways ---------------------------------------------------------------------------------
- */
+/* ---- all ways -------------------------------------------------------------------------------- */
 
 static bool has_taps(const struct xfw_variant *variants, size_t count)
 {

@@ -72,7 +72,7 @@ struct xfw_walk {
     size_t stretches;           /* of the process, so far */
     bool together, no_taps;     /* its ranks are; nobody receives what is scheduled */
     double begun_ns;            /* the process at hand, after the first one; together */
-    double rest_ns;             /* likewise: behind the last call of all ranks; < 0: not known */
+    double rest_ns;             /* together: behind the last call of all ranks; < 0: not known */
     struct xfw_extent recorded; /* spans of the processes so far; together */
 };
 

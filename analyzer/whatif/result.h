@@ -65,7 +65,7 @@ struct xfw_played {
     char *note; /* one line about it; NULL = nothing */
     unsigned times;
     double recorded_ns, advised_ns; /* advised_ns NAN: nothing is advised */
-    double alone_ns, set_ns;        /* the model's for the same; set_ns NAN likewise */
+    double alone_ns, set_ns;        /* the model's for the same; set_ns NAN: nothing is advised */
     double error; /* relative, of recorded_ns to alone_ns, without what was not played */
     struct xfw_saving saving; /* of the set; low and high: of single times. NAN: none */
     bool whole;               /* false: the first part_ns of the run */

@@ -28,7 +28,7 @@ struct rank {
     struct within within[MOST_WITHIN]; /* by thread */
     bool linked;                       /* it has a message that was matched */
     double begun_ns;                   /* xfw_together_begun_ns() */
-    double last_ns;                    /* end of its last call, likewise */
+    double last_ns;                    /* end of its last call, by the same clock */
 };
 
 struct xfw_together {
@@ -48,8 +48,7 @@ struct xfw_together {
     uint64_t apart;
 };
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static double common_ns(const struct xfw_together *t, size_t process, uint64_t real_ns)
 {
@@ -113,8 +112,7 @@ uint64_t xfw_together_apart(const struct xfw_together *t)
     return t->apart;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------
- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static uint32_t take_slot(struct xfw_together *t)
 {
@@ -130,8 +128,7 @@ static void end_slot(struct xfw_together *t, struct group *group)
     t->free_slots[t->free_count++] = group->slot;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static const struct xfw_link *link_of(const struct xfw_together *t, const struct rank *rank,
                                       const struct xfw_op *op)
@@ -253,8 +250,7 @@ static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *
         end_slot(t, group);
 }
 
-/* ---- turns ------------------------------------------------------------------------------------
- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* Its ops until it has to wait, or is over. False: it has played none. */
 static bool play_turn(struct xfw_together *t, size_t at)

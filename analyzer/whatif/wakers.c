@@ -11,14 +11,14 @@
  * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
-    unsigned least_times, times_for_each_other, surely, counted;
+    unsigned least_times, times_for_each_other, certain, counted;
     unsigned least_turns, turns_share, called_share;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
     .most_delay_ns = 500000,   /* guess: from what wakes a thread to its call, at most */
     .least_times = 3,          /* guess: so often, before it is believed */
     .times_for_each_other = 7, /* guess: so often for each time that nobody woke the thread */
-    .surely = 50,              /* guess: idle for so many delays, it is believed at once */
+    .certain = 50,             /* guess: idle for so many delays, it is believed at once */
     .counted = 64,             /* guess: beyond, older times count half */
     .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
     .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
@@ -32,7 +32,7 @@ static const struct {
 struct thread {
     bool begun, waited;   /* its last call waited for the device */
     double start, end;    /* of that call */
-    unsigned handed, own; /* idle times that another thread's call ended; that nobody ended */
+    unsigned woken, own;  /* idle times that another thread's call ended; that nobody ended */
     uint32_t partner;     /* that thread, or WORKERS */
     unsigned called;      /* idle times that a stream's call of a host function ended */
     unsigned turns, back; /* it went on from where another thread did before, or itself */
@@ -163,13 +163,13 @@ static bool often(unsigned times, unsigned own)
     return times >= guess.least_times && times >= guess.times_for_each_other * own;
 }
 
-static void count(struct thread *thread, bool handed, bool called)
+static void count(struct thread *thread, bool woken, bool called)
 {
-    thread->handed += handed;
+    thread->woken += woken;
     thread->called += called;
-    thread->own += !handed && !called;
-    if (thread->handed + thread->called + thread->own > guess.counted) {
-        thread->handed /= 2;
+    thread->own += !woken && !called;
+    if (thread->woken + thread->called + thread->own > guess.counted) {
+        thread->woken /= 2;
         thread->called /= 2;
         thread->own /= 2;
     }
@@ -180,7 +180,7 @@ static void count(struct thread *thread, bool handed, bool called)
 static bool is_sure(const struct xfw_wakers *wakers, const struct cause *cause, double idle_ns)
 {
     return wakers->host_calls.count > 0 && is_behind(wakers, cause, idle_ns) &&
-           idle_ns >= guess.surely * fabs(cause->delay_ns);
+           idle_ns >= guess.certain * fabs(cause->delay_ns);
 }
 
 static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
@@ -201,7 +201,7 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
     bool soon = is_soon(cause->delay_ns, idle_ns) ||
                 (by_worker && behind && cause->delay_ns < guess.most_delay_ns);
     uint32_t partner = by_worker ? WORKERS : cause->by;
-    bool known = by_worker || thread->handed == 0 || thread->partner == partner;
+    bool known = by_worker || thread->woken == 0 || thread->partner == partner;
     bool called = soon && cause->called, by = soon && cause->by != XFW_NONE && known;
     if (takes_turns(thread) && behind)
         count_pooled(wakers, cause);
@@ -209,8 +209,8 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
     count(thread, by, called);
     if (sure || is_worker(wakers, thread))
         return behind;
-    bool again = often(called ? thread->called : thread->handed, thread->own);
-    return (called || by) && (again || idle_ns >= guess.surely * fabs(cause->delay_ns));
+    bool again = often(called ? thread->called : thread->woken, thread->own);
+    return (called || by) && (again || idle_ns >= guess.certain * fabs(cause->delay_ns));
 }
 
 /* ---- the first call of a thread -------------------------------------------------------------- */
@@ -299,8 +299,8 @@ void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, do
 {
     struct thread *thread = thread_at(wakers, op->thread);
     if (!thread->begun && op->woken_by != XFW_NONE && !op->within_call) {
-        thread->partner = op->woken_by; /* its maker, or who came after it: handed to once */
-        thread->handed = 1;
+        thread->partner = op->woken_by; /* its maker, or who came after it: woken once */
+        thread->woken = 1;
     }
     thread->begun = true;
     thread->start = op->start_ns;

@@ -36,8 +36,7 @@ void xfs_apply_follow_captures(int (*now)(void))
     xfs_apply_watch_captures(now);
 }
 
-/* ---- the functions ----------------------------------------------------------------------------
- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 #define XFS_IN_PLACE_IF(on, symbol, params, args, carried)                                         \
     XFS_IN_PLACE(symbol, params, args, carried)

@@ -60,8 +60,7 @@ static void copy(struct xfs_job *job, uint64_t chunk)
         memcpy(program, slot, bytes);
 }
 
-/* ---- before a piece is copied -------------------------------------------------------------------
- */
+/* ---- before a piece is copied ---------------------------------------------------------------- */
 
 #define MOST_PAGES 1024 /* asked about at once */
 
@@ -114,8 +113,7 @@ bool xfs_job_open(struct xfs_job *job, uint64_t piece)
     return true;
 }
 
-/* ---- chunks
- * ------------------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 bool xfs_job_step(struct xfs_job *job)
 {

@@ -40,8 +40,7 @@ static struct xfs_kernel kernels[KERNELS];
 static _Atomic uint32_t generation = 1; /* of modules */
 static _Atomic uint32_t lives;          /* of contexts */
 
-/* ---- which kernel -----------------------------------------------------------------------------
- */
+/* ---- which kernel ---------------------------------------------------------------------------- */
 
 static void ask_layout(struct xfs_kernel *kernel, const void *function)
 {
@@ -133,8 +132,7 @@ unsigned xfs_kernel_words(const struct xfs_kernel *kernel, void **values,
     return n;
 }
 
-/* ---- trials -----------------------------------------------------------------------------------
- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 static bool ns_between(xcu_event begin, xcu_event end, uint64_t *ns)
 {
@@ -257,8 +255,7 @@ void xfs_kernel_ends(struct xfs_kernel *kernel, xcu_stream stream, enum xfs_way 
                            : FREE;
 }
 
-/* ---- what came of them ------------------------------------------------------------------------
- */
+/* ---- what came of them ----------------------------------------------------------------------- */
 
 static double gain_of(const struct xfs_proof *proof)
 {

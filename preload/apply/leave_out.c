@@ -44,8 +44,7 @@ void xfs_leave_out_give_up(void)
     given_up = true;
 }
 
-/* ---- what may be spent ------------------------------------------------------------------------
- */
+/* ---- what may be spent ----------------------------------------------------------------------- */
 
 #define MIB ((float)(1 << 20))
 /* Until they were measured, ns of a MiB: 10 GB/s, and 4 for fetching and comparing. */
@@ -121,8 +120,7 @@ static void decide(struct turn *turn)
     xfs_site_release(turn->site);
 }
 
-/* ---- whether it may ---------------------------------------------------------------------------
- */
+/* ---- whether it may -------------------------------------------------------------------------- */
 
 struct end {
     unsigned type; /* enum xcu_memorytype; 0: the driver does not know it */
@@ -202,8 +200,7 @@ static void look(void *argument)
         decide(turn);
 }
 
-/* ---- what came of it --------------------------------------------------------------------------
- */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
 static void tell(const struct turn *turn, bool left_out, bool loses, uint64_t took_ns)
 {
@@ -266,8 +263,7 @@ static void note_asked(struct turn *turn)
     xfs_site_release(turn->site);
 }
 
-/* ---- the bytes --------------------------------------------------------------------------------
- */
+/* ---- the bytes ------------------------------------------------------------------------------- */
 
 static void hash(struct turn *turn)
 {
@@ -327,8 +323,7 @@ static bool is_verified(struct turn *turn)
     return false;
 }
 
-/* ---- the upload -------------------------------------------------------------------------------
- */
+/* ---- the upload ------------------------------------------------------------------------------ */
 
 static void cut(struct turn *turn)
 {

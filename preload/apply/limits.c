@@ -21,8 +21,7 @@ static void read_text(const char *path, char *text, size_t bytes)
     text[n > 0 ? n : 0] = '\0';
 }
 
-/* ---- groups -------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static void keep_least(uint64_t *memory, uint64_t limit, uint64_t used)
 {
@@ -75,8 +74,7 @@ static void look_at_groups(struct xfs_limits *limits)
     }
 }
 
-/* ---- the process
- * ---------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static void look_at_process(struct xfs_limits *limits)
 {

@@ -26,8 +26,7 @@ static struct {
 } named[NAMED];
 static atomic_uint named_count;
 
-/* ---- the reader's host ------------------------------------------------------------------------
- */
+/* ---- the reader's host ----------------------------------------------------------------------- */
 
 static bool is_same(const struct xfs_line *a, const struct xfs_line *b)
 {
@@ -94,8 +93,7 @@ static bool pause_briefly(const struct xfs_recorder *none, uint64_t *since)
 
 static const struct xfs_python_host host = {keep, say_nothing, pause_briefly};
 
-/* ---- the lines of a call ----------------------------------------------------------------------
- */
+/* ---- the lines of a call --------------------------------------------------------------------- */
 
 /* False: another thread is at it. */
 static bool begin(void)

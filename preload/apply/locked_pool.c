@@ -48,8 +48,7 @@ static unsigned long long id_of(xcu_context context)
     return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
 }
 
-/* ---- with the lock held -----------------------------------------------------------------------
- */
+/* ---- with the lock held ---------------------------------------------------------------------- */
 
 static void leave_place(struct place *place, struct place *out)
 {
@@ -99,8 +98,7 @@ static bool comes_again(size_t bytes)
     return again;
 }
 
-/* ---- the driver -------------------------------------------------------------------------------
- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 /* Memory that the driver does not know any more is still ours to unmap. */
 static void release(const struct place *place)
@@ -140,8 +138,7 @@ static bool is_registered(const struct xfs_locked *block)
            type == XCU_MEMORY_HOST && start == memory && bytes >= block->bytes;
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------
- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 void xfs_locked_pool_counts(size_t bytes)
 {

@@ -21,8 +21,7 @@
 #define MOST_BLOCKS 1024
 #define PIECE (8 * XFS_LARGE_PAGE)
 
-/* ---- what there is
- * -------------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 #define BEING_WRITTEN ((uintptr_t)1)
 
@@ -78,8 +77,7 @@ void xfs_locking_after_fork(void)
     xfs_locked_pool_after_fork();
 }
 
-/* ---- making
- * ------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct making {
     const struct xfs_locking *call;
@@ -173,8 +171,7 @@ static void make(void *argument)
         munmap(making->memory, making->mapped);
 }
 
-/* ---- whether it may
- * ---------------------------------------------------------------------------------- */
+/* ---- whether it may -------------------------------------------------------------------------- */
 
 static bool has_one_device(void)
 {
@@ -290,8 +287,7 @@ bool xfs_locking_alloc(const struct xfs_locking *call, int *status)
     return true;
 }
 
-/* ---- the end
- * ----------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 struct keeping {
     struct block *block;
@@ -339,8 +335,8 @@ static bool free_block(void *memory, int *status, bool may_keep)
 }
 
 /* Who takes it out of the table gives it back: it is done once. Memory whose context has ended
- * unseen (a runtime resets a device by ways of its own) is not the driver's any more: what a
- * program is told that frees it then, the driver says. */
+ * unseen (a runtime resets a device by ways of its own) is not the driver's any more: a program
+ * that frees it then gets the driver's answer. */
 bool xfs_locking_free(void *memory, int *status)
 {
     int saved = errno;

@@ -37,8 +37,7 @@ bool xfs_managed_any(void)
     return atomic_load_explicit(&count, memory_order_relaxed) > 0 && !atomic_load(&all_left);
 }
 
-/* ---- the driver -------------------------------------------------------------------------------
- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 /* The number of the managed allocation that begins here and has so many bytes; 0: there is none. */
 static uint64_t buffer_at(xcu_deviceptr address, size_t bytes)
@@ -58,8 +57,7 @@ bool xfs_managed_is_there(const struct xfs_managed *managed)
     return buffer_at(managed->address, managed->bytes) == managed->buffer;
 }
 
-/* ---- what is followed -------------------------------------------------------------------------
- */
+/* ---- what is followed ------------------------------------------------------------------------ */
 
 /* With the lock held. */
 static void drop(unsigned at)
@@ -116,8 +114,7 @@ void xfs_managed_leave(xcu_deviceptr address, size_t bytes)
     give_back();
 }
 
-/* ---- what a launch is given -------------------------------------------------------------------
- */
+/* ---- what a launch is given ------------------------------------------------------------------ */
 
 static bool is_in(const struct xfs_managed *one, const uint64_t *words, unsigned n)
 {

@@ -18,8 +18,7 @@ uint64_t xfs_pair_now(void)
     return atomic_fetch_add(&now, 1) + 1;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static unsigned long long id_of(xcu_context context)
 {
@@ -128,8 +127,7 @@ void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsig
     }
 }
 
-/* ---- a trial with memory of our own -----------------------------------------------------------
- */
+/* ---- a trial with memory of our own ---------------------------------------------------------- */
 
 struct trial {
     const struct xfs_apply_driver *driver;
@@ -198,8 +196,7 @@ static bool is_right(const struct xfs_pair *pair)
     return right;
 }
 
-/* ---- enabling ---------------------------------------------------------------------------------
- */
+/* ---- enabling -------------------------------------------------------------------------------- */
 
 /* Said before it is done: the program's own call may come between. */
 static bool enable_from(struct xfs_pair *pair, unsigned side)
@@ -252,8 +249,7 @@ void xfs_pair_disable(struct xfs_pair *pair)
     xfs_apply_driver()->exchange(&mode);
 }
 
-/* ---- the program's own calls ------------------------------------------------------------------
- */
+/* ---- the program's own calls ----------------------------------------------------------------- */
 
 static struct xfs_pair *pair_with(xcu_context peer, unsigned *side)
 {
@@ -325,8 +321,7 @@ int xfs_access_disable(xcu_result (*real)(xcu_context), xcu_context peer)
     return status;
 }
 
-/* ---- the ends ---------------------------------------------------------------------------------
- */
+/* ---- the ends -------------------------------------------------------------------------------- */
 
 static void end(struct xfs_pair *pair, unsigned side)
 {

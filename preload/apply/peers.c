@@ -25,8 +25,7 @@ static bool can_be_done(void)
            driver->elapsed && driver->between && xfs_may_call_kernel() && !xfs_apply_captures();
 }
 
-/* ---- which copies -----------------------------------------------------------------------------
- */
+/* ---- which copies ---------------------------------------------------------------------------- */
 
 struct end {
     unsigned type; /* enum xcu_memorytype */
@@ -97,8 +96,7 @@ static struct xfs_pair *find_pair(const struct xfs_peer_copy *copy)
     return pair;
 }
 
-/* ---- time -------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void drop(struct xfs_pair_timed *timed)
 {
@@ -173,8 +171,7 @@ static bool is_timed(const struct xfs_pair *pair)
             (phase == XFS_PAIR_OURS && pair->proof.samples[XFS_WAY_OURS] < XFS_TRIALS));
 }
 
-/* ---- one copy ---------------------------------------------------------------------------------
- */
+/* ---- one copy -------------------------------------------------------------------------------- */
 
 /* Before it is worth to start, nobody asks who copies. */
 static void find_site(struct xfs_peer_copy *copy)
@@ -279,8 +276,7 @@ bool xfs_peers_end(struct xfs_peer_copy *copy, int status)
     return copy->right;
 }
 
-/* ---- waits ------------------------------------------------------------------------------------
- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 static void after_wait(struct xfs_pair *pair, unsigned side)
 {

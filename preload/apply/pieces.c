@@ -10,8 +10,7 @@ static void pause_briefly(void)
     __builtin_ia32_pause();
 }
 
-/* ---- slots ------------------------------------------------------------------------------------
- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 enum slot_state { SLOT_FREE, SLOT_IN_USE, SLOT_FAILED };
 
@@ -47,8 +46,7 @@ bool xfs_pieces_reached(struct xfs_ring *ring)
     return xfs_apply_driver()->event_wait(ring->before) == XCU_SUCCESS;
 }
 
-/* ---- one operation ------------------------------------------------------------------------------
- */
+/* ---- one operation --------------------------------------------------------------------------- */
 
 static uint64_t count_of(const struct xfs_job *job)
 {
@@ -97,8 +95,7 @@ static char *slot_of(const struct xfs_job *job, uint64_t piece)
     return job->slots + piece % XFS_JOB_SLOTS * job->slot_bytes;
 }
 
-/* ---- up
- * ------------------------------------------------------------------------------------------- */
+/* ---- up -------------------------------------------------------------------------------------- */
 
 static bool send(const struct xfs_apply_driver *driver, const struct xfs_pieces *pieces,
                  uint64_t piece)
@@ -146,8 +143,7 @@ static bool copy_up(const struct xfs_apply_driver *driver, struct xfs_pieces *pi
                SLOT_FREE;
 }
 
-/* ---- down
- * ----------------------------------------------------------------------------------------- */
+/* ---- down ------------------------------------------------------------------------------------ */
 
 static bool fetch(const struct xfs_apply_driver *driver, const struct xfs_pieces *pieces,
                   uint64_t piece)
@@ -199,11 +195,10 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
     return !atomic_load(&job->bad);
 }
 
-/* ---- both
- * ----------------------------------------------------------------------------------------- */
+/* ---- both directions ------------------------------------------------------------------------- */
 
-/* What was queued is let run: the slots are free again. */
-static void settle(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
+/* Waits for what was queued: the slots are free again. */
+static void drain(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
 {
     for (uint32_t slot = 0; slot < XFS_JOB_SLOTS; slot++)
         (void)look_at_slot(driver, ring, slot, true);
@@ -216,6 +211,6 @@ bool xfs_pieces_copy(struct xfs_pieces *pieces)
     bool good = pieces->up ? copy_up(driver, pieces) : copy_down(driver, pieces);
     xfs_job_close(&pieces->ring->job);
     if (!good)
-        settle(driver, pieces->ring);
+        drain(driver, pieces->ring);
     return good;
 }

@@ -10,8 +10,7 @@ static _Alignas(uint64_t) unsigned char kept[XFT_PLAN_BYTES_MOST];
 static const struct xft_plan_header *plan; /* NULL: there is none */
 static bool has[XFT_PLAN_CLASSES], has_lines[XFT_PLAN_CLASSES];
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_python(uint32_t module)
 {
@@ -60,8 +59,7 @@ bool xfs_plan_has_lines(enum xft_plan_class what)
     return has_lines[what];
 }
 
-/* ---- modules ----------------------------------------------------------------------------------
- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* Compares the build id in one part of the module's notes. */
 static bool note_is(const unsigned char *at, size_t bytes, const struct xft_plan_module *wanted)
@@ -95,8 +93,7 @@ static bool module_is(const struct xfs_module *module, const struct xft_plan_mod
     return false;
 }
 
-/* ---- sites ------------------------------------------------------------------------------------
- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 struct place {
     struct xfs_module module;

@@ -49,8 +49,7 @@ bool xfs_pool_on(void)
     return xfs_class_on(XFS_CLASS_POOL) && xfs_plan_has(XFT_PLAN_POOL);
 }
 
-/* ---- the blocks: with the lock held ---------------------------------------
- */
+/* ---- the blocks: with the lock held ---------------------------------------------------------- */
 
 static struct block *find_live(xcu_deviceptr address)
 {
@@ -113,8 +112,7 @@ static void forget(xcu_deviceptr p)
     give_back();
 }
 
-/* ---- the driver -------------------------------------------------------------------------------
- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 static bool free_block(const struct block *block)
 {
@@ -149,8 +147,8 @@ static uint64_t buffer_at(xcu_deviceptr address, size_t bytes)
     unsigned plain = 0;
     int which[] = {XCU_PTR_RANGE_START, XCU_PTR_RANGE_SIZE, XCU_PTR_BUFFER_ID, XCU_PTR_LEGACY_IPC};
     void *values[] = {&start, &size, &buffer, &plain};
-    bool told = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
-    return told && plain && start == address && size >= bytes ? buffer : 0;
+    bool known = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
+    return known && plain && start == address && size >= bytes ? buffer : 0;
 }
 
 static void find_most(xcu_device device)
@@ -197,8 +195,7 @@ static void tell(struct xfs_site *site, size_t bytes, uint64_t asked_ns, uint64_
     __atomic_store_n(&line->verdict, XFS_GAINS, __ATOMIC_RELAXED);
 }
 
-/* ---- allocating -------------------------------------------------------------------------------
- */
+/* ---- allocating ------------------------------------------------------------------------------ */
 
 struct ask {
     xcu_context context;
@@ -281,8 +278,7 @@ bool xfs_pool_alloc(xfs_function real, xcu_deviceptr *p, size_t bytes, int *stat
     return true;
 }
 
-/* ---- freeing ----------------------------------------------------------------------------------
- */
+/* ---- freeing --------------------------------------------------------------------------------- */
 
 /* The program's own block, of the current context, and the same allocation still; it stays live
  * until its work has been waited for. */
@@ -341,8 +337,7 @@ bool xfs_pool_free(xcu_deviceptr p, int *status)
     return kept;
 }
 
-/* ---- the ends ---------------------------------------------------------------------------------
- */
+/* ---- the ends -------------------------------------------------------------------------------- */
 
 void xfs_pool_leave(xcu_context context)
 {

@@ -32,8 +32,7 @@ static const struct xfs_apply_driver *whole_driver(void)
                : NULL;
 }
 
-/* ---- allocating -------------------------------------------------------------------------------
- */
+/* ---- allocating ------------------------------------------------------------------------------ */
 
 /* Of a device that host and kernels may use such memory of at the same time. */
 static bool can_prefetch(void)
@@ -72,8 +71,7 @@ bool xfs_prefetch_alloc(xfs_function real, xcu_deviceptr *p, size_t bytes, unsig
     return true;
 }
 
-/* ---- launching --------------------------------------------------------------------------------
- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 struct turn {
     const struct xfs_launch *launch;
@@ -242,8 +240,7 @@ bool xfs_prefetch_launch(const struct xfs_launch *launch, int *status)
     return true;
 }
 
-/* ---- the ends ---------------------------------------------------------------------------------
- */
+/* ---- the ends -------------------------------------------------------------------------------- */
 
 void xfs_prefetch_leave(void)
 {

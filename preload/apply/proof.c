@@ -52,7 +52,7 @@ static void decide(struct xfs_proof *proof)
 }
 
 /* A look is one copy the other way and one as usual; after it the next is further away. */
-static enum xfs_way settled(struct xfs_proof *proof, bool *timed)
+static enum xfs_way by_verdict(struct xfs_proof *proof, bool *timed)
 {
     enum xfs_way usual = proof->verdict == XFS_GAINS ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
     if (proof->looking == 0 && ++proof->since >= proof->interval) {
@@ -71,7 +71,7 @@ enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed)
 {
     *timed = true;
     if (proof->verdict != XFS_TRYING)
-        return settled(proof, timed);
+        return by_verdict(proof, timed);
     if (proof->samples[XFS_WAY_AS_ASKED] == proof->samples[XFS_WAY_OURS])
         return proof->ours_first ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
     return proof->samples[XFS_WAY_AS_ASKED] < proof->samples[XFS_WAY_OURS] ? XFS_WAY_AS_ASKED

@@ -67,8 +67,7 @@ uint32_t xfs_report_module(struct xfs_report *page, const char *path)
     return add_module(page, path);
 }
 
-/* ---- the process --------------------------------------------------------------------------------
- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static void tell_left(struct xfs_report *page)
 {

@@ -32,8 +32,7 @@ static bool take(struct xfs_ring *ring)
     return atomic_compare_exchange_strong(&ring->taken, &taken, true);
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static size_t slot_bytes_now(void)
 {
@@ -171,8 +170,7 @@ static bool revive(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
     return revived;
 }
 
-/* ---- one operation ------------------------------------------------------------------------------
- */
+/* ---- one operation --------------------------------------------------------------------------- */
 
 struct xfs_ring *xfs_ring_take(xcu_context context, bool may_make, bool *missing)
 {
@@ -208,8 +206,7 @@ void xfs_ring_give_back(struct xfs_ring *ring)
     atomic_store(&ring->taken, false);
 }
 
-/* ---- the end of contexts
- * -------------------------------------------------------------------------- */
+/* ---- the end of contexts --------------------------------------------------------------------- */
 
 static void leave(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
 {

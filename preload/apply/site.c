@@ -20,8 +20,7 @@
 static struct xfs_site sites[SLOTS];
 static atomic_uint site_count;
 
-/* ---- where the calls come from ------------------------------------------------------------------
- */
+/* ---- where the calls come from --------------------------------------------------------------- */
 
 struct stack {
     uintptr_t addresses[XFS_REPORT_FRAMES];
@@ -68,8 +67,7 @@ static uint64_t key_of(const struct stack *stack, unsigned class, unsigned direc
     return key ? key : 1;
 }
 
-/* ---- what the command is told of it
- * --------------------------------------------------------------- */
+/* ---- its line in the report ------------------------------------------------------------------ */
 
 struct place {
     char path[XFS_REPORT_PATH];
@@ -186,8 +184,7 @@ static void describe(struct xfs_site *site, const struct stack *stack, unsigned 
     __atomic_store_n(&line->state, XFS_REPORT_THERE, __ATOMIC_RELEASE);
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 bool xfs_site_hold(struct xfs_site *site)
 {

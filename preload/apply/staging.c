@@ -47,8 +47,7 @@ struct turn {
     bool done;
 };
 
-/* ---- whether it may
- * ------------------------------------------------------------------------------- */
+/* ---- whether it may -------------------------------------------------------------------------- */
 
 struct end {
     unsigned type; /* enum xcu_memorytype; 0: the driver does not know it */
@@ -130,8 +129,7 @@ static void look(struct turn *turn)
         xfs_report_left(XFS_LEFT_CONTEXT);
 }
 
-/* ---- the start
- * ------------------------------------------------------------------------------------ */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 static void start(void *argument)
 {
@@ -151,8 +149,7 @@ static bool is_started(const struct turn *turn, uint64_t ns_so_far)
     return started;
 }
 
-/* ---- a ring
- * ----------------------------------------------------------------------------------------- */
+/* ---- a ring ---------------------------------------------------------------------------------- */
 
 static void take_ring(void *argument)
 {
@@ -196,8 +193,7 @@ static bool is_over(struct turn *turn)
     return turn->done;
 }
 
-/* ---- one part, either way
- * ----------------------------------------------------------------------------- */
+/* ---- one part, either way -------------------------------------------------------------------- */
 
 /* In the order that staging.h promises. */
 static bool copy_in_order(struct turn *turn, struct xfs_pieces *pieces)
@@ -276,8 +272,7 @@ static bool is_idle(struct turn *turn)
            (turn->waits && is_over(turn));
 }
 
-/* ---- the copy
- * ------------------------------------------------------------------------------------- */
+/* ---- the copy -------------------------------------------------------------------------------- */
 
 static void find_site(void *argument)
 {

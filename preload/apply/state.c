@@ -26,8 +26,7 @@ static atomic_int state;
 static struct xfs_limits limits;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- captures
- * ------------------------------------------------------------------------------------ */
+/* ---- captures -------------------------------------------------------------------------------- */
 
 static int (*captures_now)(void);
 
@@ -41,8 +40,7 @@ bool xfs_apply_captures(void)
     return captures_now == NULL || captures_now() > 0;
 }
 
-/* ---- threads of the program
- * ----------------------------------------------------------------------- */
+/* ---- threads of the program ------------------------------------------------------------------ */
 
 static pthread_key_t leaving;
 static bool watches; /* the key was made */
@@ -63,8 +61,7 @@ void xfs_apply_enter(void)
         (void)xfs_own_stack_keep();
 }
 
-/* ---- the start ----------------------------------------------------------------------------------
- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 bool xfs_apply_started(void)
 {
@@ -145,8 +142,7 @@ bool xfs_apply_begin(void)
     return started;
 }
 
-/* ---- what it may use
- * ------------------------------------------------------------------------------ */
+/* ---- what it may use ------------------------------------------------------------------------- */
 
 static uint64_t read_ns(clockid_t clock)
 {

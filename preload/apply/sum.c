@@ -16,8 +16,7 @@ static atomic_flag taken = ATOMIC_FLAG_INIT;
 static atomic_uint state; /* of the job: whether the team has it */
 enum { UNKNOWN, USABLE, UNUSABLE };
 
-/* ---- with others ------------------------------------------------------------------------------
- */
+/* ---- with others ----------------------------------------------------------------------------- */
 
 static bool is_usable(void)
 {
@@ -48,8 +47,7 @@ static bool hash_together(const char *memory, size_t bytes, unsigned threads)
     return true;
 }
 
-/* ---- alone ------------------------------------------------------------------------------------
- */
+/* ---- alone ----------------------------------------------------------------------------------- */
 
 static struct xfs_sum mix(struct xfs_sum sum, const struct xfs_sum *chunk)
 {

@@ -62,8 +62,7 @@ bool xfs_is_mapped_by(pid_t pid, const char *path)
     return mapped;
 }
 
-/* ---- a file that is cut while it is read ------------------------------------------------------
- */
+/* ---- a file that is cut while it is read ----------------------------------------------------- */
 
 static struct {
     uintptr_t start, end; /* of the file in memory */

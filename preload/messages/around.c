@@ -33,8 +33,7 @@ static bool is_inner(uintptr_t called_at)
            (called_at < xfs_message_outermost || xfs_is_on_alternate_stack(called_at));
 }
 
-/* ---- its event --------------------------------------------------------------------------------
- */
+/* ---- its event ------------------------------------------------------------------------------- */
 
 static inline uint32_t stack_of(const struct xfs_message *m)
 {
@@ -64,8 +63,7 @@ void xfs_message_write(struct xfs_message *m)
     write_now(m);
 }
 
-/* ---- around the real call ---------------------------------------------------------------------
- */
+/* ---- around the real call -------------------------------------------------------------------- */
 
 bool xfs_message_begins_now(struct xfs_message *m, enum xft_level level, uintptr_t called_at,
                             const void *called_from)
@@ -125,8 +123,7 @@ void xfs_message_over(struct xfs_message *m)
     errno = m->saved_errno;
 }
 
-/* ---- fork -------------------------------------------------------------------------------------
- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* Neither MPI nor NCCL goes on in the child. */
 static void in_child(void)

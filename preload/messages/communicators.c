@@ -16,8 +16,7 @@
 static struct xfs_communicator table[PLACES];
 static atomic_uint numbers; /* given so far */
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static unsigned place_of(uintptr_t handle)
 {
@@ -84,8 +83,7 @@ struct xfs_communicator *xfs_communicator_add(uintptr_t handle, const struct xfs
     return place;
 }
 
-/* ---- its event --------------------------------------------------------------------------------
- */
+/* ---- its event ------------------------------------------------------------------------------- */
 
 /* What number_anew() hands to another stack: a list of ranks takes room. */
 struct telling {
@@ -141,8 +139,7 @@ uint32_t xfs_communicator_number(struct xfs_communicator *known, uint16_t call,
     return number_anew(known, call, ranks, context);
 }
 
-/* ---- lists of ranks ---------------------------------------------------------------------------
- */
+/* ---- lists of ranks -------------------------------------------------------------------------- */
 
 struct list {
     char *text;
@@ -226,8 +223,7 @@ unsigned xfs_mpi_ranks(const void *context, uintptr_t handle, int size, char *te
     return list.bytes;
 }
 
-/* ---- MPI's ------------------------------------------------------------------------------------
- */
+/* ---- MPI's ----------------------------------------------------------------------------------- */
 
 static void take_for_id(void *id, int rank)
 {
@@ -339,8 +335,7 @@ void xfs_mpi_gone_from(const void *gone, const void *caller)
     errno = saved;
 }
 
-/* ---- fork -------------------------------------------------------------------------------------
- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 void xfs_communicators_after_fork(void)
 {

@@ -2,8 +2,7 @@
 
 #include "preload/messages/requests.h"
 
-/* ---- what is asked of MPI ---------------------------------------------------------------------
- */
+/* ---- what is asked of MPI -------------------------------------------------------------------- */
 
 /* Bytes of `count` elements of a type; 0 when MPI does not say. */
 static uint64_t bytes_of(const struct xfs_message *m, int64_t count, xfs_word type)
@@ -62,8 +61,7 @@ static void set_peers(struct xfs_message *m, uint32_t to, uint32_t from)
     m->event.aux = xft_message_peers(to, from);
 }
 
-/* ---- one rank to another ----------------------------------------------------------------------
- */
+/* ---- one rank to another --------------------------------------------------------------------- */
 
 /* What a receive that came before has set stays. */
 void xfs_mpi_send(struct xfs_message *m, const void *buffer, int count, xfs_word type, int dest,
@@ -128,8 +126,7 @@ void xfs_mpi_get(struct xfs_message *m, const void *buffer, int count, xfs_word 
         xfs_message_received(m, buffer, bytes_of(m, count, type));
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static bool receives(const struct xft_event *event)
 {
@@ -213,8 +210,7 @@ void xfs_mpi_none_done(struct xfs_message *m)
     m->event.kind = XFT_EVENT_NONE;
 }
 
-/* ---- all ranks --------------------------------------------------------------------------------
- */
+/* ---- all ranks ------------------------------------------------------------------------------- */
 
 static const struct xfs_communicator *set_all(struct xfs_message *m, xfs_word comm)
 {

@@ -10,8 +10,7 @@
 #include "preload/messages/communicators.h"
 #include "preload/record/clock.h"
 
-/* ---- communicators ----------------------------------------------------------------------------
- */
+/* ---- communicators --------------------------------------------------------------------------- */
 
 /* Where NCCL does what was asked in the background, this is its answer. */
 #define NCCL_IN_PROGRESS 7
@@ -102,8 +101,7 @@ static int set_comm(struct xfs_message *m, void *comm)
     return known->rank;
 }
 
-/* ---- what a call moves ------------------------------------------------------------------------
- */
+/* ---- what a call moves ----------------------------------------------------------------------- */
 
 static uint64_t bytes_of(size_t count, int type)
 {

@@ -42,8 +42,7 @@ void xfs_message_write(struct xfs_message *m);
 /* The calls are recorded, as the environment says: also before a session. */
 bool xfs_messages_wanted(void);
 
-/* ---- its two ends -----------------------------------------------------------------------------
- */
+/* ---- its two ends ---------------------------------------------------------------------------- */
 
 /* The kind of memory at an end, where there is one. */
 static inline void xfs_message_sent(struct xfs_message *m, const void *from, uint64_t bytes)

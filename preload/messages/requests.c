@@ -6,8 +6,7 @@
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 
-/* ---- under way --------------------------------------------------------------------------------
- */
+/* ---- under way ------------------------------------------------------------------------------- */
 
 /* Buckets of a cache line. `reach`: how many buckets further on, at most, a request lies whose
  * place this is; a search need not go beyond. */
@@ -146,8 +145,7 @@ bool xfs_request_ends(xfs_word request, bool shared, uint64_t before_ns, struct 
     return shared ? end_shared(request, what) : end_own(request, before_ns, what);
 }
 
-/* ---- persistent ones --------------------------------------------------------------------------
- */
+/* ---- persistent ones ------------------------------------------------------------------------- */
 
 #define KEPT_PROBED 32
 static struct kept {
@@ -195,8 +193,7 @@ void xfs_request_forget(xfs_word request)
         atomic_compare_exchange_strong(&place->request, &request, 0);
 }
 
-/* ---- those of a call --------------------------------------------------------------------------
- */
+/* ---- those of a call ------------------------------------------------------------------------- */
 
 /* Memory for calls with many requests; as many calls as it has rows may use it at once. */
 #define ROOMS 8

@@ -16,8 +16,7 @@ static struct {
 } client;
 static atomic_bool company, hardware_on;
 
-/* ---- the table's functions, for our subscription ----------------------------------------------
- */
+/* ---- the table's functions, for our subscription --------------------------------------------- */
 
 static xcp_result enable(int kind)
 {
@@ -83,8 +82,7 @@ static void speak_for_us(struct xcp_library *library)
     library->ActivityRegisterTimestampCallback = NULL;
 }
 
-/* ---- what there is -----------------------------------------------------------------------------
- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static uint32_t version_of(const struct xcp_library *library)
 {
@@ -108,8 +106,7 @@ static bool serves_several(const struct xcp_library *library)
            driver_serves_several();
 }
 
-/* ---- kernel times from hardware ----------------------------------------------------------------
- */
+/* ---- kernel times from hardware -------------------------------------------------------------- */
 
 /* They then hold for every client of the process until its end: only where there is no other client
  * yet. */
@@ -141,8 +138,7 @@ static bool has_hardware(const struct xcp_library *library)
            on == 1;
 }
 
-/* ---- subscribing -------------------------------------------------------------------------------
- */
+/* ---- subscribing ----------------------------------------------------------------------------- */
 
 /* Another client that shares CUPTI is there already. */
 static bool has_company(const struct xcp_library *library)

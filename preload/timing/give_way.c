@@ -147,8 +147,7 @@ static void give_way(void)
         state.pause_ns *= 2;
 }
 
-/* ---- as the collecting thread goes on ----------------------------------------------------------
- */
+/* ---- as the collecting thread goes on -------------------------------------------------------- */
 
 void xfs_give_way_start(const struct xcp_library *cupti, unsigned records)
 {

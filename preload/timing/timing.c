@@ -289,8 +289,7 @@ static void switch_records_on(void)
         records_refused(&a);
 }
 
-/* ---- whether they fit into the budget ----------------------------------------------------------
- */
+/* ---- whether they fit into the budget -------------------------------------------------------- */
 
 static void begin_records(void)
 {

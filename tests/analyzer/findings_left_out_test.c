@@ -51,8 +51,7 @@ struct program {
     const char *assume; /* the user's answer; NULL: none */
 };
 
-/* ---- contents ---------------------------------------------------------------------------------
- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static uint64_t hash_of_filled(const char *word, bool whole)
 {
@@ -101,8 +100,7 @@ static void hash(struct play *play, const struct program *program, const struct 
     play->lane = LANE_MAIN;
 }
 
-/* ---- what a round does ------------------------------------------------------------------------
- */
+/* ---- what a round does ----------------------------------------------------------------------- */
 
 static struct xft_event memory(enum xft_event_kind kind, uint64_t address, uint64_t bytes)
 {
@@ -209,8 +207,7 @@ static void play_round(struct play *play, const struct program *program, unsigne
     }
 }
 
-/* ---- a run ------------------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 static void names(struct trace_builder *b, const struct program *program)
 {
@@ -329,8 +326,7 @@ static void nothing(const char *round)
 #define ALL COPY_NS, COPY_NS, COPY_NS
 #define AT_BEST 0, 0, COPY_NS
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* What a kernel was given, and what its name says of that, decides. */
 static void test_repeated(void **state)

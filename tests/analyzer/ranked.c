@@ -184,8 +184,7 @@ void ranked_end(struct ranked *ranked)
     ranked->events = NULL;
 }
 
-/* ---- a profile --------------------------------------------------------------------------------
- */
+/* ---- a profile ------------------------------------------------------------------------------- */
 
 static int add_rank(struct xfp_network *network, const char *host)
 {

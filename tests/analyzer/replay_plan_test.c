@@ -133,8 +133,7 @@ static void nearest_is_by_ratio(void **state)
     let_go(&g);
 }
 
-/* ---- the plan, and measuring within the limit --------------------------------------------------
- */
+/* ---- the plan, and measuring within the limit ------------------------------------------------ */
 
 /* A clock that a copy moves by a second; it says what was measured. */
 struct fake {

@@ -78,8 +78,7 @@ void scenario_ranges(struct trace_builder *b, const char *variant)
     play_end(&play, XFT_STATE_CLOSED);
 }
 
-/* ---- calls that move nothing -------------------------------------------------------------------
- */
+/* ---- calls that move nothing ----------------------------------------------------------------- */
 
 static void kernel(struct play *play, uint32_t correlation)
 {

@@ -267,8 +267,7 @@ static void test_cut_graph(void **state)
     finish(&run);
 }
 
-/* ---- copies that block ------------------------------------------------------------------------
- */
+/* ---- copies that block ----------------------------------------------------------------------- */
 
 enum { LONG = 20000, SUBMITTED = 2000, USES = 200000 }; /* ns; of what the profile does not know */
 
@@ -325,8 +324,7 @@ static void test_fetched_again(void **state)
     finish(&run);
 }
 
-/* ---- threads that share the default stream ----------------------------------------------------
- */
+/* ---- threads that share the default stream --------------------------------------------------- */
 
 static double with_both(struct run *run, struct xfw_change *own, struct xfw_change *flow)
 {

@@ -148,7 +148,7 @@ static void test_kernels(void **state)
     struct xfw_op ops[] = {kernel(1, 0, 10000), kernel(1, 100000, 20000), kernel(2, 200000, 0),
                            kernel(1, 300000, 0)};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        xfw_recorded_settle(recorded, &ops[i], false, NULL);
+        xfw_recorded_resolve(recorded, &ops[i], false, NULL);
     assert_true(ops[0].duration_ns == 10000);
     assert_true(ops[2].duration_ns == 0); /* nothing is known of any like it */
     assert_true(ops[3].duration_ns == 15000);
@@ -169,7 +169,7 @@ static void test_blocking_copy(void **state)
     op.start_ns = 1000;
     op.end_ns = 11000;
     op.duration_ns = 4000;
-    xfw_recorded_settle(recorded, &op, true, NULL);
+    xfw_recorded_resolve(recorded, &op, true, NULL);
     assert_int_equal(op.awaits, XFW_AWAITS_ITSELF);
     assert_true(op.duration_ns == 4000 && op.latency_ns == 6000);
     assert_true(op.own_ns == 0 && op.wake_ns == 0);

@@ -83,8 +83,7 @@ static void test_words(void **state)
     says(xfa_after_text(1e8, &either), "at best 40.0 ms, may cost up to 900 us");
 }
 
-/* ---- of a run ----------------------------------------------------------------------------------
- */
+/* ---- of a run -------------------------------------------------------------------------------- */
 
 enum { CALLS = 9, PERIOD_NS = 10000, CALL_NS = 1000, OUTSIDE_NS = 30000 };
 

@@ -52,8 +52,8 @@ static double played(void)
 
 static struct xfw_recorded *recorded;
 
-static struct xfw_op *settle(struct xfw_op op, double start, double end, double device_start,
-                             double device_end, bool blocks)
+static struct xfw_op *resolve(struct xfw_op op, double start, double end, double device_start,
+                              double device_end, bool blocks)
 {
     op.start_ns = start;
     op.end_ns = end;
@@ -61,7 +61,7 @@ static struct xfw_op *settle(struct xfw_op op, double start, double end, double 
     op.device_end_ns = device_end;
     op.own_ns = op.latency_ns = op.space_ns = op.wake_ns = op.gap_ns = -1;
     op.duration_ns = xfw_op_is_work(&op) ? -1 : 0; /* others have none */
-    xfw_recorded_settle(recorded, &op, blocks, NULL);
+    xfw_recorded_resolve(recorded, &op, blocks, NULL);
     return add(op);
 }
 
@@ -168,13 +168,13 @@ static void test_a_stream_that_only_waits(void **state)
     struct xfw_op work = hand_work(XFW_KERNEL, 0, 0, 0, 0), step = hand_op(XFW_RECORD, 0, 0);
     work.gpu = step.gpu = OTHER;
     step.event = step.stream = 0;
-    settle(work, 1 * US, 2 * US, 9 * US, 500 * US, false);
-    settle(step, 3 * US, 4 * US, NAN, NAN, false);
+    resolve(work, 1 * US, 2 * US, 9 * US, 500 * US, false);
+    resolve(step, 3 * US, 4 * US, NAN, NAN, false);
     step.what = XFW_WAIT;
     step.gpu = 0;
     step.stream = 1;
-    settle(step, 5 * US, 6 * US, NAN, NAN, false);
-    struct xfw_op *wait = settle(hand_wait(0), 7 * US, 507 * US, NAN, NAN, false);
+    resolve(step, 5 * US, 6 * US, NAN, NAN, false);
+    struct xfw_op *wait = resolve(hand_wait(0), 7 * US, 507 * US, NAN, NAN, false);
     assert_true(wait->awaits == XFW_AWAITS_DEVICE && wait->wake_ns == 7 * US);
     assert_true(played() == 507 * US);
     xfw_recorded_free(recorded);
@@ -231,24 +231,23 @@ static void test_asking(void **state)
     assert_true(played() == LATENCY + 1000 + 2 + 1);
 }
 
-/* ---- from when to how long ---------------------------------------------------------------------
- */
+/* ---- from when to how long ------------------------------------------------------------------- */
 
 /* Whatever is found, the run played again is the run. */
 static void test_what_was_recorded_comes_again(void **state)
 {
     recorded = xfw_recorded_new();
     struct xfw_op up = hand_work(XFW_COPY, 0, 0, 0, 0), work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
-    struct xfw_op *first = settle(up, 1000, 2000, 9000, 19000, false);
+    struct xfw_op *first = resolve(up, 1000, 2000, 9000, 19000, false);
     assert_true(first->latency_ns == 8000 && first->duration_ns == 10000 && first->own_ns == 1000);
-    struct xfw_op *queued = settle(work, 2500, 3500, 20500, 50500, false);
+    struct xfw_op *queued = resolve(work, 2500, 3500, 20500, 50500, false);
     assert_true(queued->gap_ns == 500 && queued->space_ns == 1500);
-    struct xfw_op *blocking = settle(up, 4000, 70000, 51000, 61000, true);
+    struct xfw_op *blocking = resolve(up, 4000, 70000, 51000, 61000, true);
     assert_true(blocking->awaits == XFW_AWAITS_ITSELF && blocking->wake_ns == 9000);
-    struct xfw_op *wait = settle(hand_wait(0), 70100, 71000, NAN, NAN, false);
+    struct xfw_op *wait = resolve(hand_wait(0), 70100, 71000, NAN, NAN, false);
     assert_true(wait->own_ns == 900); /* nothing was left to wait for */
-    settle(work, 72000, 73000, 75000, 90000, false);
-    struct xfw_op *real = settle(hand_wait(0), 73100, 93000, NAN, NAN, false);
+    resolve(work, 72000, 73000, 75000, 90000, false);
+    struct xfw_op *real = resolve(hand_wait(0), 73100, 93000, NAN, NAN, false);
     assert_true(real->wake_ns == 3000 && real->gap_ns == 100);
     assert_true(played() == 93000);
     xfw_recorded_free(recorded);
@@ -264,9 +263,9 @@ static void test_queries(void **state)
         struct xfw_op query = hand_op(XFW_QUERY, XFT_EVENT_QUERY, 0);
         query.awaits = XFW_AWAITS_DEVICE;
         recorded = xfw_recorded_new();
-        settle(work, 1000, 2000, 3000, 13000, false);
+        resolve(work, 1000, 2000, 3000, 13000, false);
         double asks = late ? 63500 : 62000;
-        struct xfw_op *asked = settle(query, asks, asks + 500, NAN, NAN, false);
+        struct xfw_op *asked = resolve(query, asks, asks + 500, NAN, NAN, false);
         assert_int_equal(asked->awaits, late ? XFW_AWAITS_NOTHING : XFW_AWAITS_DEVICE);
         if (!late)
             assert_true(asked->wake_ns == asks - 13000);
@@ -281,9 +280,9 @@ static void test_a_launch_that_loads(void **state)
 {
     recorded = xfw_recorded_new();
     struct xfw_op work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
-    struct xfw_op *loads = settle(work, 1000, 101000, 103000, 203000, false);
+    struct xfw_op *loads = resolve(work, 1000, 101000, 103000, 203000, false);
     assert_true(loads->latency_ns == 102000);
-    struct xfw_op *next = settle(work, 102000, 104000, 204000, 205000, false);
+    struct xfw_op *next = resolve(work, 102000, 104000, 204000, 205000, false);
     assert_true(next->latency_ns == 2000 + 3000 && next->space_ns == 1000);
     assert_true(played() == 104000);
     xfw_recorded_free(recorded);
@@ -299,10 +298,10 @@ static void test_threads_that_take_turns(void **state)
     for (unsigned i = 0; i < 2 * ROUNDS; i++, now += TURN + WAY) {
         struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
         op.thread = i % 2;
-        struct xfw_op *settled = settle(op, now, now + TURN, NAN, NAN, false);
+        struct xfw_op *resolved = resolve(op, now, now + TURN, NAN, NAN, false);
         bool begins = i == 1, known = i >= 5; /* of each, two turns only show it */
-        assert_true((settled->woken_by == 1 - op.thread) == (begins || known));
-        assert_true(settled->woken_by == XFW_NONE || settled->woken_after_ns == WAY);
+        assert_true((resolved->woken_by == 1 - op.thread) == (begins || known));
+        assert_true(resolved->woken_by == XFW_NONE || resolved->woken_after_ns == WAY);
     }
     for (size_t i = 0; i < count; i++)
         if (ops[i].thread == 1 && i >= 6)
@@ -322,14 +321,14 @@ static void test_threads_that_begin_at_once(void **state)
     for (unsigned i = 0; i < 4; i++) {
         struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
         op.thread = i;
-        struct xfw_op *settled =
-            settle(op, starts[i], starts[i] + FIRST + 100 * i, NAN, NAN, false);
-        assert_true(settled->first == (i == 0));
+        struct xfw_op *resolved =
+            resolve(op, starts[i], starts[i] + FIRST + 100 * i, NAN, NAN, false);
+        assert_true(resolved->first == (i == 0));
         if (i == 0)
             continue;
-        assert_true(settled->woken_by == i - 1 && settled->within_call == (i < 3));
+        assert_true(resolved->woken_by == i - 1 && resolved->within_call == (i < 3));
         double from = i < 3 ? starts[i - 1] : starts[i - 1] + FIRST + 200;
-        assert_true(settled->woken_after_ns == starts[i] - from);
+        assert_true(resolved->woken_after_ns == starts[i] - from);
     }
     for (uint32_t longer = 0; longer < 2; longer++) {
         ops[1].own_ns += longer * 1000 * US; /* the second thread's */
@@ -350,11 +349,11 @@ static void test_a_thread_that_overtakes_another(void **state)
 {
     recorded = xfw_recorded_new();
     struct xfw_op up = hand_work(XFW_COPY, 0, 0, 0, 0);
-    settle(up, 1000, 90000, 80000, 89000, true);
+    resolve(up, 1000, 90000, 80000, 89000, true);
     up.thread = 1;
-    struct xfw_op *ahead = settle(up, 2000, 9000, 5000, 8000, true);
+    struct xfw_op *ahead = resolve(up, 2000, 9000, 5000, 8000, true);
     assert_true(ahead->overtook && ahead->latency_ns == 3000);
-    struct xfw_op *behind = settle(up, 10000, 99000, 90000, 98000, true);
+    struct xfw_op *behind = resolve(up, 10000, 99000, 90000, 98000, true);
     assert_true(!behind->overtook && behind->latency_ns == 1000);
     struct xfw_schedule *schedule = xfw_schedule_new();
     static const double ends[] = {90000, 9000, 99000};
@@ -380,7 +379,7 @@ static void test_records_of_pieces(void **state)
         work.records_device_ns = costly ? 15 * US : 2 * US;
         double begun = costly * 2000 * US;
         struct xfw_op *op =
-            settle(work, begun, begun + US, begun + 950 * US, begun + 1000 * US, false);
+            resolve(work, begun, begun + US, begun + 950 * US, begun + 1000 * US, false);
         assert_true(op->duration_ns == 1000 * US && op->records_device_ns == 0);
         xfw_op_alone(op); /* 40 pieces of 25 us; never more than a fifth */
         assert_true(op->duration_ns == (costly ? 800 : 920) * US);
@@ -400,7 +399,7 @@ static void test_turns_in_another_order(void **state)
         op.end_ns = i * 10 + 10;
         op.device_start_ns = ran[i][0] + 100;
         op.device_end_ns = ran[i][1] + 100;
-        xfw_recorded_settle(recorded, &op, false, NULL);
+        xfw_recorded_resolve(recorded, &op, false, NULL);
         assert_true(op.exclusive == (i < 3)); /* the last one ran beside the first */
     }
     xfw_recorded_free(recorded);
@@ -490,7 +489,7 @@ static void test_copies_that_queue_hide_their_lead(void **state)
 static void test_leads_as_recorded(void **state)
 {
     static const struct {
-        double start, end, takes, lead; /* on the device, as recorded; as settled */
+        double start, end, takes, lead; /* on the device, as recorded; as resolved */
     } runs[] = {{1005, 2005, 1000, 40},
                 {2005, 2965, 1000, 40},
                 {2965, 3925, 1000, 40},
@@ -502,9 +501,9 @@ static void test_leads_as_recorded(void **state)
         op.paced_ns = 960;
         op.lead_ns = 90; /* the most */
         double start = i < 3 ? 1000 + i : i == 3 ? 19995 : 20980;
-        struct xfw_op *settled = settle(op, start, start + 1, runs[i].start, runs[i].end, false);
-        assert_float_equal(settled->duration_ns, runs[i].takes, 1e-6);
-        assert_float_equal(settled->lead_ns, runs[i].lead, 1e-6);
+        struct xfw_op *resolved = resolve(op, start, start + 1, runs[i].start, runs[i].end, false);
+        assert_float_equal(resolved->duration_ns, runs[i].takes, 1e-6);
+        assert_float_equal(resolved->lead_ns, runs[i].lead, 1e-6);
     }
     xfw_recorded_free(recorded);
     count = 0;
@@ -522,11 +521,11 @@ static void test_an_engine_that_takes_its_time(void **state)
             op.lead_ns = 90;
             double start = i == 0 ? 1000 : queued ? 1001 : 10000;
             double begins = i == 0 ? 1005 : 11005;
-            struct xfw_op *settled = settle(op, start, start + 1, begins, begins + 1000, false);
+            struct xfw_op *resolved = resolve(op, start, start + 1, begins, begins + 1000, false);
             if (i == 1)
-                assert_true(settled->space_ns == (queued ? 9000 : 0));
+                assert_true(resolved->space_ns == (queued ? 9000 : 0));
             if (i == 1)
-                assert_true(settled->lead_ns == (queued ? 0 : 40));
+                assert_true(resolved->lead_ns == (queued ? 0 : 40));
         }
         xfw_recorded_free(recorded);
         count = 0;

@@ -295,8 +295,8 @@ static void test_not_moved(void **state)
     analyzed_free(&a);
 }
 
-/* The wait is for the work that another thread passed back, not for the work before that. */
-static void test_handed(void **state)
+/* The wait is for the work that another thread passed on, not for the work before that. */
+static void test_passed_on(void **state)
 {
     struct analyzed a = empty();
     struct played played = {0};
@@ -312,8 +312,7 @@ static void test_handed(void **state)
     analyzed_free(&a);
 }
 
-/* ---- waits for a device that go ----------------------------------------------------------------
- */
+/* ---- waits for a device that go -------------------------------------------------------------- */
 
 static double without(const struct analyzed *a, const struct played *played,
                       enum xfw_certainty certainty)
@@ -360,7 +359,7 @@ int main(void)
         cmocka_unit_test(test_later),
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_not_moved),
-        cmocka_unit_test(test_handed),
+        cmocka_unit_test(test_passed_on),
         cmocka_unit_test(test_no_device_wait),
     };
     return cmocka_run_group_tests_name("what-if: waits", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static int end_test(void **state)
 }
 
 /* A call of that thread as it was recorded, and what is found of it. */
-static struct xfw_op *settle(struct xfw_op op, uint32_t thread, double start, double device_ns)
+static struct xfw_op *resolve(struct xfw_op op, uint32_t thread, double start, double device_ns)
 {
     assert_true(count < MOST);
     op.number = count;
@@ -41,19 +41,19 @@ static struct xfw_op *settle(struct xfw_op op, uint32_t thread, double start, do
     op.end_ns = start + CALL;
     op.device_start_ns = device_ns > 0 ? start + 2 * US : NAN;
     op.device_end_ns = op.device_start_ns + device_ns;
-    xfw_recorded_settle(recorded, &op, false, NULL);
+    xfw_recorded_resolve(recorded, &op, false, NULL);
     ops[count] = op;
     return &ops[count++];
 }
 
 static struct xfw_op *call(uint32_t thread, double start)
 {
-    return settle(hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0), thread, start, 0);
+    return resolve(hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0), thread, start, 0);
 }
 
 static struct xfw_op *kernel(uint32_t thread, uint32_t stream, double start, double ns)
 {
-    return settle(hand_work(XFW_KERNEL, stream, 0, 0, 0), thread, start, ns);
+    return resolve(hand_work(XFW_KERNEL, stream, 0, 0, 0), thread, start, ns);
 }
 
 static struct xfw_op *host_function(uint32_t thread, uint32_t stream, double start)
@@ -61,7 +61,7 @@ static struct xfw_op *host_function(uint32_t thread, uint32_t stream, double sta
     struct xfw_op op = hand_work(XFW_HOST_FUNCTION, stream, 0, 0, 0);
     op.kind = XFT_EVENT_HOST_FUNCTION;
     op.engine = XFW_NO_ENGINE;
-    return settle(op, thread, start, 0);
+    return resolve(op, thread, start, 0);
 }
 
 static double played(void)
@@ -142,7 +142,7 @@ static double add_steps(bool functions)
     for (unsigned i = 0; i < STEPS; i++) {
         uint32_t first = worker_of(2 * i), second = first % WORKERS + 1;
         now += CALL + STAGE + (i % 5) * 20.0 * US;
-        settle(hand_work(XFW_SET, 1, 0, 0, 0), first, now, 1 * US);
+        resolve(hand_work(XFW_SET, 1, 0, 0, 0), first, now, 1 * US);
         now += CALL + 3 * US;
         kernel(MAIN, 2, now, KERNEL);
         if (functions)
@@ -150,7 +150,7 @@ static double add_steps(bool functions)
         else
             call(MAIN, now + CALL);
         now += 2 * US + KERNEL + 150 * US + (i % 3) * 30 * US;
-        settle(hand_op(XFW_WAIT, XFT_EVENT_WAIT, 0), second, now, 0);
+        resolve(hand_op(XFW_WAIT, XFT_EVENT_WAIT, 0), second, now, 0);
         call(second, now + CALL);
         now += CALL;
     }

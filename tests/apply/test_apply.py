@@ -18,12 +18,12 @@ ALL = {"XFERSCOPE_APPLY_TRIALS": "0", "XFERSCOPE_APPLY_LEAST": "1"}
 LINE = re.compile(r"^xferscope apply: staging (H2D|D2H) (.*): (?:([\d.]+) (\w+) of )?(\d+) (?:calls carried out|as)")
 
 
-def told(stderr):
+def report_of(stderr):
     return [line for line in stderr.decode().splitlines() if line.startswith("xferscope apply: ")]
 
 
 def carried_out(stderr):
-    return [line for line in told(stderr) if "calls carried out" in line]
+    return [line for line in report_of(stderr) if "calls carried out" in line]
 
 
 def slower(node, times):
@@ -104,7 +104,7 @@ class TestPeers(Applied):
     FOUR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu"}
 
     def lines(self, done):
-        return [line for line in told(done.stderr) if " peers P2P " in line]
+        return [line for line in report_of(done.stderr) if " peers P2P " in line]
 
     def test_same(self):
         for what in self.WHATS:
@@ -299,7 +299,7 @@ class TestTrials(Applied):
 
         done = self.applied("staged", "3", XFERSCOPE_SIMGPU_MACHINE=self.machine(change))
         self.assertEqual(done.stdout, b"last error 0\n")
-        lines = [line for line in told(done.stderr) if " staging " in line]
+        lines = [line for line in report_of(done.stderr) if " staging " in line]
         self.assertTrue(lines)
         for line in lines:
             self.assertIn("does not gain", line)
@@ -322,7 +322,7 @@ class TestTrials(Applied):
         done = self.applied("order")
         site = re.search(r"by_events \(order.c:\d+\) (order\+0x[0-9a-f]+)", done.stderr.decode())[1]
         other = self.applied("order", options=["--off", site])
-        lines = [line for line in told(other.stderr) if site in line]
+        lines = [line for line in report_of(other.stderr) if site in line]
         self.assertTrue(lines and all("as the program asked" in line for line in lines), lines)
         self.assertTrue([line for line in carried_out(other.stderr) if site not in line])
         wrong = self.applied("order", options=["--only", "stagin"])

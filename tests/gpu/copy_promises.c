@@ -42,8 +42,7 @@ static void hold(void *unused)
     memset(source, 2, source_bytes);
 }
 
-/* ---- order
- * ---------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void wait_row(size_t bytes, int async, int down, xcu_stream stream, const char *which)
 {
@@ -78,8 +77,7 @@ static void wait_row(size_t bytes, int async, int down, xcu_stream stream, const
     free(source);
 }
 
-/* ---- page-locked memory
- * --------------------------------------------------------------------------- */
+/* ---- page-locked memory ---------------------------------------------------------------------- */
 
 typedef int attribute_function(void *, int, xcu_deviceptr);
 typedef int range_function(xcu_deviceptr *, size_t *, xcu_deviceptr);

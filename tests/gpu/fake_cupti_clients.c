@@ -47,8 +47,7 @@ bool fake_clients_leave(const void *subscriber)
     return true;
 }
 
-/* ---- records -----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void hand_over(struct client *c)
 {
@@ -91,8 +90,7 @@ void fake_clients_flush(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- the calls of the second kind --------------------------------------------------------------
- */
+/* ---- the calls of the second kind ------------------------------------------------------------ */
 
 #define DECLARE(name, params) EXPORT xcp_result cupti##name params;
 XCP_NEWER_FUNCTIONS(DECLARE)
@@ -235,8 +233,7 @@ xcp_result cuptiGetTimestamp_v2(xcp_subscriber subscriber, uint64_t *now)
     return XCP_SUCCESS;
 }
 
-/* ---- another profiler --------------------------------------------------------------------------
- */
+/* ---- another profiler ------------------------------------------------------------------------ */
 
 static _Alignas(8) uint8_t others_memory[1 << 16];
 static int others_records;

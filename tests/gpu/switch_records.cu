@@ -154,8 +154,7 @@ static double copy_ns(void)
     return took * 1e3 / COPIES;
 }
 
-/* ---- what is measured --------------------------------------------------------------------------
- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 static void measure_records(void)
 {

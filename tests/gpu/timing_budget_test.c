@@ -186,8 +186,7 @@ static void test_periods(void **state)
     assert_int_equal(event_count, 100);
 }
 
-/* ---- before records are on ---------------------------------------------------------------------
- */
+/* ---- before records are on ------------------------------------------------------------------- */
 
 #define MS UINT64_C(1000000)
 

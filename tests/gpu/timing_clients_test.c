@@ -52,8 +52,7 @@ static void assert_alone(void)
     assert_true(fake->clock == xfs_now_ns);
 }
 
-/* ---- which way ---------------------------------------------------------------------------------
- */
+/* ---- which way ------------------------------------------------------------------------------- */
 
 static void test_several(void **state)
 {
@@ -135,8 +134,7 @@ static void test_clock_fails(void **state)
     xfs_timing_finish();
 }
 
-/* ---- others ------------------------------------------------------------------------------------
- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 /* Another one was there first, and welcomes us; both have their records, and none is taken from the
  * other before its time. */
@@ -226,8 +224,7 @@ static void test_by_name(void **state)
     xfs_timing_finish();
 }
 
-/* ---- kernel times from hardware ----------------------------------------------------------------
- */
+/* ---- kernel times from hardware -------------------------------------------------------------- */
 
 static void test_hardware(void **state)
 {

@@ -225,8 +225,7 @@ static void test_enable_fails(void **state)
     xfs_timing_finish();
 }
 
-/* ---- no room for CUPTI ------------------------------------------------------------------------
- */
+/* ---- no room for CUPTI ----------------------------------------------------------------------- */
 
 /* So many below the limit are free. */
 static void leave_descriptors(int count)

@@ -223,8 +223,7 @@ void *xfs_driver_symbol(const char *name)
     return strcmp(name, "xferscope_simgpu_now_ns") == 0 ? simulated_clock : NULL;
 }
 
-/* ---- fixtures ---------------------------------------------------------------------------------
- */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 static struct fake_cupti *fake;
 static void (*put)(const void *record, size_t bytes);

@@ -13,8 +13,7 @@
 #include "preload/record/clock.h"
 #include "preload/record/events.h"
 
-/* ---- an MPI of this process: communicators are lists of ranks ----------------------------------
- */
+/* ---- an MPI of this process: communicators are lists of ranks -------------------------------- */
 
 enum { WORLD_RANKS = 3000, MOST = 4 };
 static struct {
@@ -79,8 +78,7 @@ bool xfs_messages_wanted(void)
     return true;
 }
 
-/* ---- the recorder -----------------------------------------------------------------------------
- */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 static struct xft_event written;
 static unsigned count;
@@ -140,8 +138,7 @@ static void made(uint32_t handle)
     xfs_mpi_made_from(&handle, NULL);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void the_world(void **state)
 {

@@ -22,8 +22,7 @@
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 
-/* ---- what they ask ----------------------------------------------------------------------------
- */
+/* ---- what they ask --------------------------------------------------------------------------- */
 
 enum { BYTES = 1 << 16, NOW = 1000 };
 atomic_bool xfs_sandbox_seen;
@@ -218,8 +217,7 @@ static void sources_on_their_way_are_not_hashed(void **state)
     assert_true(meta_not_arrived > 0);
 }
 
-/* ---- cost -------------------------------------------------------------------------------------
- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 /* What was set aside before is given back: all that was spent is what the hashes took. */
 static void what_it_took_is_in_meta(void **state)

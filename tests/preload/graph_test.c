@@ -108,8 +108,7 @@ void xfs_copy_in_memory(struct xft_event *event, const struct xfs_range *range)
 {
 }
 
-/* ---- launches ---------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 #define EXEC ((xcu_graph_exec)0x7000)
 static size_t launched;

@@ -20,8 +20,7 @@ struct whole {
     struct xft_plan_site sites[2];
 };
 
-/* ---- this test's own module -------------------------------------------------------------------
- */
+/* ---- this test's own module ------------------------------------------------------------------ */
 
 static uintptr_t bias;
 
@@ -73,8 +72,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* ---- what is a plan ---------------------------------------------------------------------------
- */
+/* ---- what is a plan -------------------------------------------------------------------------- */
 
 static void taken_whole_or_not_at_all(void **state)
 {
@@ -160,8 +158,7 @@ static void what_is_behind_it_does_not_matter(void **state)
     assert_false(xfs_plan_take(memory, sizeof memory));
 }
 
-/* ---- sites ------------------------------------------------------------------------------------
- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static const struct xft_plan_site *match(const struct whole *plan, enum xft_plan_class what,
                                          const uintptr_t *addresses, unsigned depth)

@@ -11,8 +11,7 @@
 #include "preload/record/events.h"
 #include "preload/record/recorder.h"
 
-/* ---- the recorder -----------------------------------------------------------------------------
- */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 static uint64_t lost;
 static struct xft_event written[16];
@@ -43,8 +42,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* ---- under way --------------------------------------------------------------------------------
- */
+/* ---- under way ------------------------------------------------------------------------------- */
 
 static void begun(xfs_word request, bool shared, uint64_t at)
 {
@@ -120,8 +118,7 @@ static void too_many(void **state)
     assert_int_equal(found, 10000 - lost);
 }
 
-/* ---- persistent ones --------------------------------------------------------------------------
- */
+/* ---- persistent ones ------------------------------------------------------------------------- */
 
 static void persistent(void **state)
 {
@@ -140,8 +137,7 @@ static void persistent(void **state)
     assert_in_range(lost, XFS_REQUESTS_KEPT, 2 * XFS_REQUESTS_KEPT - 100);
 }
 
-/* ---- those of a call --------------------------------------------------------------------------
- */
+/* ---- those of a call ------------------------------------------------------------------------- */
 
 static const struct xfs_mpi ints = {.no_request = 0x2c000000};
 

@@ -18,8 +18,7 @@
 #include "preload/apply/report.h"
 #include "preload/base/own_stack.h"
 
-/* ---- apply ------------------------------------------------------------------------------------
- */
+/* ---- apply ----------------------------------------------------------------------------------- */
 
 static unsigned threads, started;
 
@@ -45,8 +44,7 @@ bool xfs_on_own_stack(void (*work)(void *), void *argument)
     return true;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static struct xfs_sum sum_by(unsigned count, const void *memory, size_t bytes)
 {

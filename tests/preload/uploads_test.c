@@ -126,8 +126,7 @@ static void remembers_so_many(void **state)
     assert_false(xfs_uploads_have(&second, true));
 }
 
-/* ---- what counts ------------------------------------------------------------------------------
- */
+/* ---- what counts ----------------------------------------------------------------------------- */
 
 typedef uint64_t sum_function(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                               uint64_t f, uint64_t g, uint64_t h);

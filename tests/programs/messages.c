@@ -63,8 +63,7 @@ static void wait_said(const char *call, int done)
     ended += done;
 }
 
-/* ---- one to another: rank 0 and 1 -------------------------------------------------------------
- */
+/* ---- one to another: rank 0 and 1 ------------------------------------------------------------ */
 
 static void blocking(void)
 {
@@ -195,8 +194,7 @@ static void one_sided(void)
     MPI_Win_free(&window);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void rooted(MPI_Comm comm, const char *ranks)
 {
@@ -275,8 +273,7 @@ static void communicators(void)
     MPI_Comm_free(&twin);
 }
 
-/* ---- other ways -------------------------------------------------------------------------------
- */
+/* ---- other ways ------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 200 };
 

@@ -67,8 +67,7 @@ static uint64_t now(void)
     return clock();
 }
 
-/* ---- where ------------------------------------------------------------------------------------
- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 static uint64_t up(int gpu)
 {
@@ -108,8 +107,7 @@ static uint64_t each(int gpus)
     return now() - start;
 }
 
-/* ---- when -------------------------------------------------------------------------------------
- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 /* The copy back is given to its stream before the next step's copy, or behind it. */
 static uint64_t steps(int streams, int ahead)

@@ -57,8 +57,7 @@ __attribute__((noinline)) static void take(void *argument)
     __asm__ volatile("" ::: "memory"); /* no jump at the end: this is a frame */
 }
 
-/* ---- nothing is left out -----------------------------------------------------------------------
- */
+/* ---- nothing is left out --------------------------------------------------------------------- */
 
 static bool is_noted(const struct seen *seen, const volatile uintptr_t *word)
 {
@@ -115,8 +114,7 @@ static void test_complete(void **state)
             sorts[j](3, go_on, &(struct mixed){&seen, sorts[i]});
 }
 
-/* ---- other callers -----------------------------------------------------------------------------
- */
+/* ---- other callers --------------------------------------------------------------------------- */
 
 /* The same frame, from two places of one function each, which the compiler may not make one. */
 #define TWO_PLACES(name, next)                                                                     \
@@ -173,8 +171,7 @@ static void test_next_call(void **state)
         first_look(ways[i], &now);
 }
 
-/* ---- what is more than words -------------------------------------------------------------------
- */
+/* ---- what is more than words ----------------------------------------------------------------- */
 
 /* Two words a frame, the return address and the saved rbp by which the next one is found. */
 static void test_too_many(void **state)

@@ -61,8 +61,7 @@ static int refuse(const char *format, ...)
     return PRELOADED_OWN_ERROR;
 }
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int check_size(const char *text)
 {
@@ -184,8 +183,7 @@ static int parse(int argc, char **argv, struct options *options)
     return optind < argc ? 0 : refuse("no program given; xferscope help apply");
 }
 
-/* ---- the profile --------------------------------------------------------------------------------
- */
+/* ---- the profile ----------------------------------------------------------------------------- */
 
 /* The settings that follow from it, for child_setting; "": none. */
 struct from_profile {
@@ -234,8 +232,7 @@ static size_t add_profile(const struct from_profile *from, struct child_setting 
     return count;
 }
 
-/* ---- the run
- * ------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* Nothing is recorded. */
 static int run(const struct options *options, const char *report, const char *plan,

@@ -22,8 +22,7 @@ struct line {
     struct xfa_frame place;     /* the frame that is named; its texts are our own */
 };
 
-/* ---- where --------------------------------------------------------------------------------------
- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 static char *text_of(const char *bytes, size_t n)
 {
@@ -123,8 +122,7 @@ static void say_place(const struct xfa_frame *place)
     xfc_print(stderr, "%s+0x%" PRIx64, base_of(place->module), place->offset);
 }
 
-/* ---- the lines
- * ------------------------------------------------------------------------------------ */
+/* ---- the lines ------------------------------------------------------------------------------- */
 
 static bool is_same_place(const struct line *a, const struct line *b)
 {

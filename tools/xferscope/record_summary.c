@@ -15,8 +15,7 @@
 #define MOST_SECONDS 10 /* then what is known by then is said; docs/record.md */
 #define MOST_TEXT 4096
 
-/* ---- the profile ------------------------------------------------------------------------------
- */
+/* ---- the profile ----------------------------------------------------------------------------- */
 
 static void profile_name(bool simulated, char *name, size_t bytes)
 {
@@ -28,8 +27,7 @@ static void profile_name(bool simulated, char *name, size_t bytes)
     xfp_default_name(host, simulated, name, bytes);
 }
 
-/* ---- the lines --------------------------------------------------------------------------------
- */
+/* ---- the lines ------------------------------------------------------------------------------- */
 
 static void say_what_moved(const struct rundir_totals *totals, bool part)
 {

@@ -14,8 +14,7 @@
 #define WORTH 0.9 /* as preload/apply/proof.c has it */
 #define AHEAD 1.5 /* the link takes memory's bandwidth, too, while threads copy */
 
-/* ---- what the profile has ---------------------------------------------------------------------
- */
+/* ---- what the profile has -------------------------------------------------------------------- */
 
 static const struct xfp_path *path_of(const struct xfp_profile *profile, enum xft_memory memory,
                                       bool up)
@@ -45,8 +44,7 @@ static double blocking(const struct xfp_path *path, uint64_t bytes)
     return path ? xfp_blocking_time(path, bytes).ns : NAN;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static double per_byte(const struct xfp_table *table, size_t row)
 {
@@ -74,8 +72,7 @@ static size_t best_row(const struct xfp_table *table, const struct xfp_path *lin
     return fastest(table);
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Threads and link work at the same time, but for the first piece. */
 static double ours(const struct xfp_path *link, double copied_per_byte, uint64_t bytes)

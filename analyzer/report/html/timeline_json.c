@@ -288,8 +288,7 @@ static json_t *both_shares_json(const struct xfa_timeline *timeline)
     return json;
 }
 
-/* ---- other sets of fixes ----------------------------------------------------------------------
- */
+/* ---- other sets of fixes --------------------------------------------------------------------- */
 
 static void put_set(const struct writing *writing, const struct xfa_set_tried *set)
 {

@@ -39,8 +39,7 @@ static const struct xfa_column columns[COLUMNS] = {
     [COL_ACHIEVABLE] = {"POSSIBLE", NULL, SCOLS_FL_RIGHT},
 };
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const char *rank_text(char text[16], uint32_t rank)
 {
@@ -108,8 +107,7 @@ static void write_table(const struct xfa_message_row **order, size_t count,
         fputs("  >1 <3  one call sends to rank 1 and receives from rank 3\n", out);
 }
 
-/* ---- matching ---------------------------------------------------------------------------------
- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* Calls that matching is about, and are not matched. */
 static uint64_t alone_of(const struct xfa_analysis *analysis)
@@ -148,8 +146,7 @@ static void write_matched(const struct xfa_analysis *analysis, int width, FILE *
                     matched->messages, chosen, without);
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static char *process_text(const struct xfa_process *process)
 {
@@ -207,8 +204,7 @@ static void write_last(const struct xfa_analysis *analysis, const struct xfa_vie
     free(order);
 }
 
-/* ---- clocks -----------------------------------------------------------------------------------
- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 static void write_clock(const struct xfa_run *run, const struct xfa_host_clock *clock, size_t host,
                         int width, FILE *out)

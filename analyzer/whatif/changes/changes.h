@@ -133,7 +133,7 @@ struct xfw_change *xfw_change_contiguous(const struct xfa_analysis *analysis,
  * A GPU's link with the host runs at its full rate: copies of page-locked memory become faster by a
  * factor, but for the fixed cost of each (the profile's Lo). Pageable memory is copied by the
  * processor, which gains nothing. At worst half is gained, since the host's memory may not keep up;
- * nothing, where it is not known that the link is slow (surely: it is).
+ * nothing, where it is not known that the link is slow (certain: it is).
  */
 struct xfw_link_factors {
     double to_device, to_host; /* 1: as it was */
@@ -141,7 +141,7 @@ struct xfw_link_factors {
 /* factors: by the run's GPUs; copied. Further GPUs stay as they were. */
 struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
                                    const struct xfw_link_factors *factors, size_t count,
-                                   bool surely);
+                                   bool certain);
 
 /* ---- peer_copy.c ----------------------------------------------------------------------------- */
 

@@ -45,8 +45,7 @@ static size_t find(const struct own_time *own, const struct xfw_cut *wanted)
     return first;
 }
 
-/* ---- from the thread's own time ---------------------------------------------------------------
- */
+/* ---- from the thread's own time -------------------------------------------------------------- */
 
 static void cut_gap(const struct own_time *own, const struct xfw_player *player, struct xfw_op *op)
 {
@@ -64,8 +63,7 @@ static void cut_gap(const struct own_time *own, const struct xfw_player *player,
     op->gap_ns -= fmax(0, fmin(less, op->gap_ns));
 }
 
-/* ---- of messages ------------------------------------------------------------------------------
- */
+/* ---- of messages ----------------------------------------------------------------------------- */
 
 static size_t find_message(const struct own_time *own, struct xfw_cut *wanted)
 {

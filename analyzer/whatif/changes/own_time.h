@@ -10,12 +10,12 @@ struct xfw_cut {
     int32_t tid;
     double at_ns; /* when the call began whose time it is, since the process began to be recorded */
     double ns[XFW_CERTAINTIES];
-    double began_ns; /* likewise, when the message began whose part it is: of a request before */
+    double began_ns; /* by the same clock: when its message began (a request: in an earlier call) */
     uint8_t of;      /* enum xfw_cut_of */
 };
 enum xfw_cut_of {
     XFW_CUT_SENT, /* what is sent is under way for so much less */
-    XFW_CUT_GOT,  /* likewise what is received */
+    XFW_CUT_GOT,  /* what is received is under way for so much less */
     XFW_CUT_WAIT, /* the thread works meanwhile */
 };
 #define XFW_MOST_CUTS (1u << 18)

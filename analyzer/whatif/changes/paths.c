@@ -408,13 +408,13 @@ static void link_free(struct xfw_change *change)
 
 struct xfw_change *xfw_change_link(const struct xfa_analysis *analysis,
                                    const struct xfw_link_factors *factors, size_t count,
-                                   bool surely)
+                                   bool certain)
 {
     static const struct xfw_change_type type = {.name = "link", .op = link_op, .free = link_free};
     struct link *link = xfw_change_new(sizeof *link, &type, analysis, NULL);
     link->factors = xfa_alloc((count + 1) * sizeof *factors);
     memcpy(link->factors, factors, count * sizeof *factors);
     link->count = count;
-    link->at_worst = surely ? 0.5 : 0;
+    link->at_worst = certain ? 0.5 : 0;
     return &link->change;
 }

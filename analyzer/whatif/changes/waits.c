@@ -235,8 +235,8 @@ static bool may_go(const struct xfw_use_thread *thread, const struct xfw_op *op)
 
 /* The op behind such a wait: was it right before a copy of ours? If not, and it went, it comes now.
  */
-static void settle_wait(struct xfw_reuse *reuse, struct xfw_use_thread *thread,
-                        struct xfw_player *player, const struct xfw_op *op, bool fetches)
+static void resolve_wait(struct xfw_reuse *reuse, struct xfw_use_thread *thread,
+                         struct xfw_player *player, const struct xfw_op *op, bool fetches)
 {
     bool before = fetches && op->gap_ns <= XFW_BUSY_NS;
     if (thread->asks == 0)
@@ -276,7 +276,7 @@ void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,
 {
     struct xfw_use_thread *thread = thread_of(reuse, op->thread);
     bool legacy = op->what == XFW_COPY && is_of_default_stream(op);
-    settle_wait(reuse, thread, player, op, becomes && legacy && op->engine == XFW_TO_HOST);
+    resolve_wait(reuse, thread, player, op, becomes && legacy && op->engine == XFW_TO_HOST);
     uint8_t what = op->what;
     if (may_go(thread, op) && xfw_player_certainty(player) != XFW_LOW)
         meet_wait(reuse, thread, op);

@@ -9,7 +9,7 @@
 
 #define BYTES (4 * MIB)
 
-static void told(const char *what, int error)
+static void report(const char *what, int error)
 {
     int peeked = cudaPeekAtLastError(), last = cudaGetLastError();
     printf("%s: %d, then %d, %d, %d\n", what, error, peeked, last, cudaGetLastError());
@@ -25,19 +25,19 @@ int main(void)
     MUST(cudaMalloc((void **)&gone, BYTES));
     warm_up(device, host);
     for (int i = 0; i < 4; i++) {
-        told("good", cudaMemcpy(device, host, BYTES, XRT_COPY_H2D));
-        told("up too long", cudaMemcpy(small, host, BYTES, XRT_COPY_H2D));
-        told("down too long", cudaMemcpy(host, small, BYTES, XRT_COPY_D2H));
-        told("up too long, async", cudaMemcpyAsync(small, host, BYTES, XRT_COPY_H2D, NULL));
-        told("down too long, async", cudaMemcpyAsync(host, small, BYTES, XRT_COPY_D2H, NULL));
-        told("no address", cudaMemcpy((void *)(uintptr_t)64, host, BYTES, XRT_COPY_H2D));
-        told("wrong direction", cudaMemcpy(device, host, BYTES, (enum xrt_copy_kind)7));
-        told("pageable to pageable", cudaMemcpy(host, host + 2 * BYTES, BYTES, XRT_COPY_DEFAULT));
-        told("good", cudaMemcpy(host, device, BYTES, XRT_COPY_D2H));
+        report("good", cudaMemcpy(device, host, BYTES, XRT_COPY_H2D));
+        report("up too long", cudaMemcpy(small, host, BYTES, XRT_COPY_H2D));
+        report("down too long", cudaMemcpy(host, small, BYTES, XRT_COPY_D2H));
+        report("up too long, async", cudaMemcpyAsync(small, host, BYTES, XRT_COPY_H2D, NULL));
+        report("down too long, async", cudaMemcpyAsync(host, small, BYTES, XRT_COPY_D2H, NULL));
+        report("no address", cudaMemcpy((void *)(uintptr_t)64, host, BYTES, XRT_COPY_H2D));
+        report("wrong direction", cudaMemcpy(device, host, BYTES, (enum xrt_copy_kind)7));
+        report("pageable to pageable", cudaMemcpy(host, host + 2 * BYTES, BYTES, XRT_COPY_DEFAULT));
+        report("good", cudaMemcpy(host, device, BYTES, XRT_COPY_D2H));
     }
     MUST(cudaFree(gone));
-    told("freed", cudaMemcpy(gone, host, BYTES, XRT_COPY_H2D));
-    told("good", cudaMemcpyAsync(host, device, BYTES, XRT_COPY_D2H, NULL));
+    report("freed", cudaMemcpy(gone, host, BYTES, XRT_COPY_H2D));
+    report("good", cudaMemcpyAsync(host, device, BYTES, XRT_COPY_D2H, NULL));
     printf("device %d\n", cudaDeviceSynchronize());
     return 0;
 }

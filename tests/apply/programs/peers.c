@@ -38,8 +38,7 @@ static void wait_for_all(void)
     }
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void copy(int form, int from, int to)
 {
@@ -82,8 +81,7 @@ static void all_pairs(void)
             rounds(form, from, from == 2 ? 0 : from ^ 1);
 }
 
-/* ---- what the calls say -----------------------------------------------------------------------
- */
+/* ---- what the calls say ---------------------------------------------------------------------- */
 
 static void say(const char *what, int error)
 {
@@ -115,7 +113,7 @@ static void ask_all(void)
                 ask(from, to);
 }
 
-/* The first that asks is told that it was enabled; all others that it was before. */
+/* The first that asks gets success; all others get that it was enabled before. */
 static void *enable(void *of)
 {
     int *results = of;
@@ -137,8 +135,7 @@ static void ask_together(void)
     printf("enabled %d, before %d, other %d\n", results[0], results[1], results[2]);
 }
 
-/* ---- many threads -----------------------------------------------------------------------------
- */
+/* ---- many threads ---------------------------------------------------------------------------- */
 
 static void *work(void *number)
 {
@@ -158,8 +155,7 @@ static void beside(void)
         pthread_join(made[i], NULL);
 }
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void reset(int gpu)
 {

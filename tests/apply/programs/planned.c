@@ -46,8 +46,7 @@ static void show(int round, const char *from, size_t bytes)
     printf("round %d: %016llx\n", round, (unsigned long long)sum(found, bytes));
 }
 
-/* ---- uploads ------------------------------------------------------------------------------------
- */
+/* ---- uploads --------------------------------------------------------------------------------- */
 
 static void same(int round)
 {
@@ -224,8 +223,7 @@ static void two_threads(int round)
     show(round, second, BYTES);
 }
 
-/* ---- allocations --------------------------------------------------------------------------------
- */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 static void pool(int round)
 {

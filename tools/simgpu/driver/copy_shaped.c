@@ -255,8 +255,7 @@ SIM_API_PT(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz, ASYNC,
     return flags ? XCU_ERROR_INVALID_VALUE : shaped_batch(count, ops, NULL, stream);
 }
 
-/* ---- one copy with attributes, which change nothing here --------------------------------------
- */
+/* ---- one copy with attributes, which change nothing here ------------------------------------- */
 
 SIM_API_PT(cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync_ptsz, ASYNC,
            (xcu_deviceptr dst, xcu_deviceptr src, size_t bytes,
