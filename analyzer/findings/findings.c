@@ -8,31 +8,6 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
 
-/* The kinds of finding, by number. */
-static const struct kind {
-    const struct xfa_finding_kind *kind;
-    const char *word, *title;
-} kinds[] = {
-#define XFA_FINDING(id, name, word, title) [XFA_FINDING_##id] = {&xfa_kind_##name, word, title},
-#include "analyzer/findings/kinds.def"
-#undef XFA_FINDING
-};
-
-const char *xfa_finding_word(enum xfa_finding_id id)
-{
-    return kinds[id].word;
-}
-
-const struct xfa_finding_kind *xfa_finding_kind_of(enum xfa_finding_id id)
-{
-    return kinds[id].kind;
-}
-
-const char *xfa_finding_title(enum xfa_finding_id id)
-{
-    return kinds[id].title;
-}
-
 struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind)
 {
     return (struct xfa_remedy){

@@ -107,8 +107,10 @@ bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call, unsi
         return true;
     m->event.flags = XFT_FAILED;
     m->event.aux = xft_message_peers(XFT_RANK_NONE, XFT_RANK_NONE);
-    if (m->taken > 0)
+    if (m->taken > 0) {
+        write_now(m);
         xfs_requests_failed(m);
+    }
     return false;
 }
 

@@ -276,7 +276,6 @@ void xfs_requests_end(struct xfs_message *m, int i, const char *status, unsigned
 /* Those that it has set to MPI_REQUEST_NULL are over; so is a single one. */
 void xfs_requests_failed(struct xfs_message *m)
 {
-    xfs_message_write(m);
     if (xft_message_of(m->event.count) != XFT_MESSAGE_WAIT)
         return;
     for (int i = 0; i < m->taken; i++)

@@ -39,7 +39,7 @@ void xfs_request_forget(xfs_word request);
 void xfs_requests_take(struct xfs_message *m, int count, const void *requests);
 void xfs_requests_give_back(struct xfs_message *m);
 
-/* The call failed: ends the requests that it completed nevertheless. */
+/* The call failed, and its event is written: ends the requests that it completed nevertheless. */
 void xfs_requests_failed(struct xfs_message *m);
 
 /* The i-th of those taken is complete: writes its MESSAGE_END. `status`: NULL when there is none.

@@ -1,11 +1,9 @@
 #include "probe/net/nodes.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "probe/device/buffer.h"
-#include "probe/net/parts.h"
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
@@ -73,48 +71,4 @@ int xfp_net_place(struct xfp_net_link *link, int node)
         return 0;
     xfp_unbind(sys);
     return node < 0 ? 0 : -1;
-}
-
-/* ---- measuring ------------------------------------------------------------------------------- */
-
-static int order_nodes(struct xfp_net_link *link, int own, int peers)
-{
-    const struct xfp_net_order order = {
-        .what = XFP_NET_PLACE, .leader_node = own, .follower_node = peers};
-
-    return xfp_net_lead(link, &order, NULL);
-}
-
-static int measure(struct xfp_net_link *link, const struct xfp_net_node_pair *pair, double share)
-{
-    int bad;
-
-    link->bound = true;
-    link->nodes = *pair;
-    bad = xfp_net_sweep_messages(link, XFP_NET_PING, XFP_NET_NODES, share) ||
-          xfp_net_sweep_messages(link, XFP_NET_STREAM, XFP_NET_NODES, share);
-    link->bound = false;
-    return bad ? -1 : 0;
-}
-
-int xfp_net_sweep_nodes(struct xfp_net_link *link)
-{
-    struct xfp_net_run *run = link->run;
-    struct xfp_net_node_pair pairs[XFP_NET_MOST_NODE_PAIRS];
-    size_t count =
-        xfp_net_node_pairs(&run->hellos[run->rank].nodes, &run->hellos[link->peer].nodes, pairs);
-    char who[XFP_NET_WHO_BYTES];
-    int bad = 0;
-
-    for (size_t i = 0; i < count && !bad; i++) {
-        if (order_nodes(link, pairs[i].own, pairs[i].peers)) {
-            xfp_warn(&run->session.sys, "with %s: not measured by NUMA node: %s",
-                     xfp_net_who(run, link->peer, who), run->session.sys.error);
-            break;
-        }
-        bad = measure(link, &pairs[i], 0.5 / (double)count);
-    }
-    if (count && order_nodes(link, -1, -1))
-        bad = -1;
-    return bad;
 }

@@ -22,10 +22,6 @@ size_t xfp_net_node_pairs(const struct xfp_net_nodes *own, const struct xfp_net_
  * -1 with the session's error, and they are there. */
 int xfp_net_place(struct xfp_net_link *link, int node);
 
-/* The leader's part; nothing where both have one node. What the system does not let be bound is
- * not measured, with a warning. 0, or -1 with the session's error. */
-int xfp_net_sweep_nodes(struct xfp_net_link *link);
-
 /* Has any rank several nodes? */
 bool xfp_net_has_nodes(const struct xfp_net_run *run);
 

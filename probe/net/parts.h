@@ -46,6 +46,9 @@ void xfp_net_name(const struct xfp_net_link *link, const char *what, char name[X
  * session's error. */
 int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
                            enum xfp_net_part part, double share);
+/* Messages by NUMA node (nodes.h); nothing where both have one. What the system does not let be
+ * bound is not measured, with a warning. */
+int xfp_net_sweep_nodes(struct xfp_net_link *link);
 int xfp_net_sweep_staged(struct xfp_net_link *link, const uint64_t *sizes, size_t count);
 
 /* L+o, g and G of a message, when both shapes that they come from are there. */

@@ -46,8 +46,9 @@ struct form { /* of a program: what one schedule declares */
 static struct form *now; /* the one that is loaded or played */
 static std::atomic<unsigned long long> filled, copies, sum;
 
-/* ---- kernels ------------------------------------------------------------------------------------
- * They spin for ns once they have read and written what they were given. */
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* They spin for ns once they have read and written what they were given. */
 
 __device__ static void pass(const char *from, size_t n, char *to, size_t m, unsigned long long ns)
 {
