@@ -17,8 +17,7 @@
 struct interval {
     double start, end;
     double ns, times; /* of a copy that the other direction slows: its time alone, the factor */
-    double called;    /* when */
-    uint32_t stream, thread;
+    uint32_t stream;
 };
 
 struct engine {
@@ -26,7 +25,6 @@ struct engine {
     struct interval *busy; /* a part of room, by start */
     unsigned count;
     double forgotten; /* the last end of those forgotten: nothing fits before it */
-    double called;    /* the last call of all */
 };
 
 struct gpu {
@@ -37,7 +35,6 @@ struct thread {
     bool begun;
     double now, recorded; /* end of its last call: in the schedule, as recorded */
     double call;          /* start of its last call */
-    double waited;        /* for work that was done then: its last wait */
 };
 
 struct xfw_schedule {
@@ -205,58 +202,6 @@ static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *o
     }
 }
 
-/* The thread waited for work that ends later by so much. */
-static void put_off_thread(struct xfw_schedule *schedule, uint32_t number, double end, double ns)
-{
-    struct thread *thread = number < schedule->thread_count ? &schedule->threads[number] : NULL;
-    if (!thread || fabs(thread->waited - end) > 0.5)
-        return;
-    thread->waited += ns;
-    thread->now += ns;
-}
-
-/* The interval ends later by so much, and so does what its stream does behind it. */
-static void put_off(struct xfw_schedule *schedule, int gpu, const struct interval *work, double ns)
-{
-    double end = xfw_streams_shift(&schedule->streams, gpu, work->stream, work->end, ns);
-    put_off_thread(schedule, work->thread, end, ns);
-}
-
-static bool is_last_of_stream(const struct engine *engine, unsigned at)
-{
-    unsigned i = at + 1;
-    while (i < engine->count && engine->busy[i].stream != engine->busy[at].stream)
-        i++;
-    return i == engine->count;
-}
-
-/* Ops are played in the order in which they were called, as recorded. With a change other threads'
- * may be called later than this one though they were placed before: they come behind it, and who
- * waits for them waits longer. */
-static void make_way(struct xfw_schedule *schedule, const struct xfw_op *op, struct engine *engine,
-                     struct interval *work, double ready, double space)
-{
-    unsigned at = busy_after(engine, ready);
-    while (at < engine->count && engine->busy[at].start < work->start &&
-           (engine->busy[at].thread == op->thread || engine->busy[at].called <= work->called))
-        at++;
-    if (at == engine->count || !(engine->busy[at].start < work->start))
-        return;
-    double before = at > 0 ? engine->busy[at - 1].end + space : engine->forgotten;
-    double start = xfw_max(ready, before), until = start + work->ns;
-    if (!(start < work->start))
-        return;
-    work->start = start;
-    for (; at < engine->count && engine->busy[at].start < until; at++) {
-        struct interval *other = &engine->busy[at];
-        double ns = until - other->start;
-        if (is_last_of_stream(engine, at))
-            put_off(schedule, op->gpu, other, ns);
-        other->start += ns;
-        until = other->end += ns;
-    }
-}
-
 /* Finds the engine's time for a piece of work. Copies in both directions slow each other: a later
  * end of one makes the other end a little later still, so there are several rounds. */
 static struct interval place(struct xfw_schedule *schedule, const struct xfw_op *op, double ready,
@@ -268,19 +213,12 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
     struct engine *engine = &gpu->engines[which];
     struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
     double ns = op->duration_ns - lead, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
-    struct interval work = {.ns = ns,
-                            .times = op->slowdown,
-                            .called = schedule->last_call,
-                            .stream = op->stream,
-                            .thread = op->thread};
+    struct interval work = {.ns = ns, .times = op->slowdown, .stream = op->stream};
     work.start = idle_from(engine, ready, ns, space);
     if (work.times > 1) {
         ns = slowed(other, &work);
         work.start = idle_from(engine, ready, ns, space);
     }
-    if (work.start > ready && work.called < engine->called)
-        make_way(schedule, op, engine, &work, ready, space);
-    engine->called = xfw_max(engine->called, work.called);
     work.end = work.start + ns;
     struct interval *placed = take(engine, work);
     for (int i = 0; i < rounds && placed && placed->times > 1; i++) {
@@ -303,7 +241,6 @@ static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *
     struct xfw_op part = xfw_op_none();
     part.gpu = op->gpu;
     part.stream = op->stream;
-    part.thread = op->thread;
     part.one_engine = op->one_engine;
     if (!(op->up_ns + op->down_ns > 0) || op->up_ns + op->down_ns > op->duration_ns)
         return;
@@ -385,7 +322,8 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
     if (op->event == XFW_NONE || op->stream == XFW_NONE)
         return;
     if (op->what == XFW_RECORD)
-        xfw_streams_record(&schedule->streams, op, call);
+        *xfw_streams_event(&schedule->streams, op->event) =
+            xfw_max(xfw_streams_ready(&schedule->streams, op), call);
     else if (op->what == XFW_WAIT)
         xfw_streams_wait(&schedule->streams, op);
 }
@@ -434,7 +372,6 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
-        schedule->last_call = call;
         work(schedule, op, call);
         if (op->what == XFW_HOST_FUNCTION)
             xfw_host_calls_note(&schedule->host_calls, op, schedule->last_end);
@@ -443,7 +380,6 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */
         double done = awaited(schedule, op);
         call = done > 0 ? xfw_max(thread->now, done) : call;
-        thread->waited = done - op->wake_ns;
     } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
         xfw_phase_time_take(&schedule->phases[op->range], op, call);
     } else if (op->what == XFW_MESSAGE && op->begins && schedule->board) {
@@ -452,8 +388,6 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     schedule->last_call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = xfw_max(call + op->own_ns, back);
-    if (back > call + op->own_ns)
-        thread->waited = back - op->wake_ns;
     if (op->what == XFW_MESSAGE)
         thread->now = message_ends(schedule, op, call, back);
     note_span(schedule, op, call, thread->now);
@@ -469,7 +403,6 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 
 void xfw_schedule_earlier(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
 {
-    schedule->last_call = ready;
     struct interval work = place(schedule, op, ready, 0);
     schedule->last_start = work.start;
     schedule->last_end = work.end;

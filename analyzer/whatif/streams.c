@@ -71,30 +71,6 @@ void xfw_streams_wait(struct xfw_streams *streams, const struct xfw_op *op)
     }
 }
 
-void xfw_streams_record(struct xfw_streams *streams, const struct xfw_op *op, double call)
-{
-    *xfw_streams_event(streams, op->event) = xfw_max(xfw_streams_ready(streams, op), call);
-    xfw_streams_of(streams, op->stream)->event = op->event + 1;
-}
-
-double xfw_streams_shift(struct xfw_streams *streams, int gpu, uint32_t number, double before,
-                         double ns)
-{
-    struct xfw_stream_ends *stream = xfw_streams_of(streams, number);
-    struct xfw_gpu_ends *of = &streams->gpus[xfw_place_of_gpu(gpu)];
-    double end = stream->end, *event = NULL;
-    if (end < before)
-        return end;
-    if (stream->event)
-        event = xfw_streams_event(streams, stream->event - 1);
-    if (event && *event == end)
-        *event += ns;
-    stream->hard += stream->hard >= before ? ns : 0;
-    stream->end += ns;
-    of->all = xfw_max(of->all, stream->end);
-    return end;
-}
-
 void xfw_streams_put_off(struct xfw_streams *streams, int gpu, uint32_t number, double before,
                          double end)
 {

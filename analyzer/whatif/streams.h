@@ -16,11 +16,10 @@
 #include "analyzer/whatif/schedule.h"
 
 struct xfw_stream_ends {
-    double end;     /* of all its work so far */
-    double hard;    /* of its work without the copies of one engine that it ends with */
-    uint32_t event; /* that was recorded in it last, + 1; 0: none */
-    int8_t engine;  /* of these copies: enum xfw_engine; XFW_NO_ENGINE: it ends with other work */
-    double *ends;   /* of its last XFW_OUTSTANDING operations, a ring; NULL: none */
+    double end;    /* of all its work so far */
+    double hard;   /* of its work without the copies of one engine that it ends with */
+    int8_t engine; /* of these copies: enum xfw_engine; XFW_NO_ENGINE: it ends with other work */
+    double *ends;  /* of its last XFW_OUTSTANDING operations, a ring; NULL: none */
     uint64_t count;
     double late, later; /* ends of two of them: the first of the last half, and of that before */
 };
@@ -103,12 +102,6 @@ void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, doub
 /* The op's stream waits for the op's event. Who waits for the stream or its GPU then waits for the
  * event, too, whether or not the stream is given more work. */
 void xfw_streams_wait(struct xfw_streams *streams, const struct xfw_op *op);
-/* The op records its event. */
-void xfw_streams_record(struct xfw_streams *streams, const struct xfw_op *op, double call);
-/* Work of the stream that ended at `before`, and what came behind it so far, ends later by so much.
- * Returns when the stream's last work would have been done. */
-double xfw_streams_shift(struct xfw_streams *streams, int gpu, uint32_t stream, double before,
-                         double ns);
 /* Work of the stream that was noted to end at `before` ends at `end`. */
 void xfw_streams_put_off(struct xfw_streams *streams, int gpu, uint32_t stream, double before,
                          double end);

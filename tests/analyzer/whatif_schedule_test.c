@@ -533,24 +533,6 @@ static void test_an_engine_that_takes_its_time(void **state)
 }
 
 /* A gap that is hardly too short is taken: what is behind would be late by as little. */
-/* With a change a thread calls sooner than as recorded: its copy goes before that of another thread
- * that was placed already but is called later, and who waits for that one waits longer. */
-static void test_who_calls_first(void **state)
-{
-    enum { COPIES = 3, NS = 100, SHORT = 40, END = LATENCY + COPIES * NS };
-    for (int later = 0; later < 2; later++) {
-        for (int i = 0; i < COPIES; i++)
-            copy(0, XFW_TO_DEVICE, NS);
-        struct xfw_op *wait = add(hand_wait(WAKE));
-        wait->awaits = XFW_AWAITS_STREAM;
-        wait->stream = 0;
-        struct xfw_op *other = copy(2, XFW_TO_DEVICE, SHORT);
-        other->thread = 1; /* called behind the second, or the third */
-        other->start_ns = (later ? 2 : 1) * CALL + CALL / 2 - (END + WAKE);
-        assert_true(played() == END + (later ? 0 : SHORT) + WAKE);
-    }
-}
-
 static void test_a_gap_hardly_too_short(void **state)
 {
     for (int fits = 0; fits < 2; fits++) {
@@ -593,7 +575,6 @@ int main(void)
         cmocka_unit_test(test_copies_that_queue_hide_their_lead),
         cmocka_unit_test(test_leads_as_recorded),
         cmocka_unit_test(test_an_engine_that_takes_its_time),
-        cmocka_unit_test(test_who_calls_first),
         cmocka_unit_test(test_a_gap_hardly_too_short),
     };
     return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);

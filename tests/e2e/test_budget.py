@@ -16,7 +16,7 @@ FIRST_SAMPLED_NUMBER = 1 << 31
 
 class Budget(Bench):
     # Threads go on until records are off; on a machine that has no time for the recorder this bounds them.
-    MOST = "1000"
+    MOST = "10000"
 
     def recorded(self, *arguments, options=(), costs=DEAR_COPIES, clock="virtual", trial="0"):
         result = record(PROGRAMS / "dense", *arguments, cwd=self.folder, options=["-o", "run", *options],

@@ -47,7 +47,7 @@ class Package(Bench):
                      "usr/share/fish/vendor_completions.d/xferscope.fish", "usr/share/doc/xferscope/copyright",
                      "usr/share/doc/xferscope/changelog.gz", "usr/share/doc/xferscope/CHANGES.md"):
             self.assertIn(name, names)
-        self.assertEqual([n for n in names if "/man" in n and not n.endswith((".gz", "/"))], [])
+        self.assertEqual([n for n in names if "/man/" in n and not n.endswith((".gz", "/"))], [])
 
     @unittest.skipUnless(shutil.which("lintian"), "no lintian")
     def test_lintian(self):

@@ -81,7 +81,7 @@ test('elsewhere there is none', () => {
 test('what is missing for a fix to be whole is said', () => {
   assert.match(patch_of('pytorch', ['', 'x = x.to(device)']).note, /pin_memory/);
   assert.equal(patch_of('pytorch', ['', 'x = x.to(device)'], { remedy: 'asynchronous' }).note, null);
-  assert.match(patch_of('jax', ['', 'x = jax.device_put(x).block_until_ready()']).note, /a step ahead/);
+  assert.match(patch_of('jax', ['', 'x = jax.device_put(x).block_until_ready()']).note, /a step before its use/);
   assert.match(patch_of('c', ['{', 'int *a = malloc(n);', 'cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);'], { at: 2 }).note, /cudaFreeHost\(a\)/);
 });
 

@@ -24,12 +24,13 @@ class Whole(Bench):
         self.suppressions = self.folder / "tsan.supp"
         self.suppressions.write_text("called_from_lib:ld-linux-x86-64.so.2\n")
 
-    def storm(self, threads, how, copies, **settings):
+    def storm(self, threads, how, copies, finish_ms=600000, **settings):
         shutil.rmtree(self.folder / "run.xft", ignore_errors=True)
         self.log = log_file(self.folder)
         env = environment(
             LD_LIBRARY_PATH=str(SIMGPU), LD_PRELOAD=str(WHOLE),
-            TSAN_OPTIONS=f"exitcode={RACE}:suppressions={self.suppressions}", XFERSCOPE_OUTPUT=str(self.folder / "run.xft"), **settings,
+            TSAN_OPTIONS=f"exitcode={RACE}:suppressions={self.suppressions}", XFERSCOPE_OUTPUT=str(self.folder / "run.xft"),
+            XFERSCOPE_TEST_FINISH_MS=str(finish_ms), **settings,
         )
         command = [*FIXED, "env", f"LD_PRELOAD={WHOLE}", ILL / "storm_tsan", self.log, threads, how, copies]
         env.pop("LD_PRELOAD")  # env's program alone is built for it
@@ -56,9 +57,11 @@ class Whole(Bench):
         print(f"{done} runs of 64 threads under ThreadSanitizer: no race, none lost, none torn", flush=True)
 
     def test_end_while_threads_copy(self):
+        """The collector is waited for, or left behind at once, while it still works."""
         for how, status in (("exit", 4), ("return", 3)):
-            self.check(self.storm(16, how, 500, XFERSCOPE_STACKS="1"), status)
-            check_log(self, self.folder / "run.xft", self.log, "ended", how)
+            for finish_ms in (600000, 1):
+                self.check(self.storm(16, how, 500, finish_ms, XFERSCOPE_STACKS="1"), status)
+                check_log(self, self.folder / "run.xft", self.log, "ended", how)
 
 
 if __name__ == "__main__":
