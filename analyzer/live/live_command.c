@@ -126,8 +126,10 @@ static int parse(struct options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, ":n:qh", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
-        if (option == '?' || option == ':')
-            return xfc_refused_option("live", option, argv, longs);
+        if (option == '?' || option == ':') {
+            xfc_refused_option("live", option, argv, longs);
+            return -1;
+        }
         if (set_option(options, option, optarg) != 0)
             return -1;
     }
