@@ -21,7 +21,8 @@ bool xfs_classes_choose(const char *words)
 {
     bool any = false;
     for (unsigned i = 0; i < XFS_CLASS_COUNT; i++) {
-        is_on[i] = strcmp(words, "on") == 0 || has_word(words, xfs_class_word(i));
+        is_on[i] = (strcmp(words, "on") == 0 && i != XFS_CLASS_PEERS) ||
+                   strcmp(words, "all") == 0 || has_word(words, xfs_class_word(i));
         any |= is_on[i];
     }
     return any;

@@ -103,8 +103,16 @@ class TestPeers(Applied):
     WHATS = ("copies", "asks", "late", "together", "threads", "resets", "early", "captured", "wrong")
     FOUR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu"}
 
+    def applied(self, *command, options=(), **settings):
+        only = [] if "--only" in options else ["--only", "all"]
+        return super().applied(*command, options=[*only, *options], **settings)
+
     def lines(self, done):
         return [line for line in report_of(done.stderr) if " peers P2P " in line]
+
+    def test_not_by_default(self):
+        done = super().applied("peers", "copies", **self.FOUR, XFERSCOPE_APPLY_TRIALS="0")
+        self.assertEqual((done.returncode, self.lines(done)), (0, []), done.stderr)
 
     def test_same(self):
         for what in self.WHATS:

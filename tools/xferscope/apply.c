@@ -34,7 +34,8 @@ static const char usage[] =
     "      --no-profile       begin as on any machine\n"
     "      --memory SIZE      most page-locked memory of a process (K, M, G); default: 256M\n"
     "      --threads N        most threads that copy; default: half of the processors\n"
-    "      --only CLASSES     names of classes with commas between; default: all\n"
+    "      --only CLASSES     names of classes with commas between, or `all`; default:\n"
+    "                         all but peers\n"
     "      --off SITES        sites to leave alone, MODULE+0xOFFSET with commas between\n"
     "  -q, --quiet            say nothing at the end\n"
     "  -h, --help             print this\n"
@@ -94,6 +95,8 @@ static int check_classes(const char *text)
 {
     const char *at = text;
 
+    if (strcmp(text, "all") == 0)
+        return 0;
     do {
         size_t length = strcspn(at, ",");
         if (!is_class(at, length))
