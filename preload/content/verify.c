@@ -20,7 +20,7 @@
     X(SKIP_BUDGET, "budget")   /* it had taken its share of the time */                            \
     X(SKIP_MEMORY, "memory")   /* too large, in rows, or too many pieces */                        \
     X(SKIP_REFUSED, "refused") /* the driver refused to fetch it */                                \
-    X(SKIP_BUSY, "busy")       /* the stream's work did not end in time */
+    X(SKIP_BUSY, "busy")       /* the stream's work did not end in time; several threads launch */
 enum skip {
 #define X(symbol, word) symbol,
     SKIPS(X)
@@ -46,6 +46,9 @@ static struct piece pieces[XFS_VERIFY_MOST];
 static unsigned count;
 static bool full; /* there was copied memory that had no room here: nothing is said any more */
 static void *room;
+static XFS_TLS char this_thread;
+static const char *launcher; /* the thread whose launches are verified */
+static bool many_launch;     /* another one has launched, too */
 static uint64_t started_ns, spent_ns, launches, kept, skipped[SKIP_COUNT];
 static unsigned share_percent;
 
@@ -53,6 +56,7 @@ static struct driver {
     xcu_result (*query)(xcu_stream), (*query_ptsz)(xcu_stream);
     xcu_result (*create)(xcu_stream *, unsigned), (*destroy)(xcu_stream), (*wait)(xcu_stream);
     xcu_result (*fetch)(void *, xcu_deviceptr, size_t, xcu_stream);
+    xcu_result (*exchange)(int *);
 } driver;
 
 /* The machine's: under the simulated GPU the trace's clock does not advance while we work. */
@@ -78,6 +82,14 @@ static void leave(struct xfs_guard guard)
     pthread_mutex_unlock(&lock);
     holding = false;
     xfs_guard_leave(guard);
+}
+
+/* Until the next exchange: another thread's capture must not be broken by our calls. */
+static int without_captures(void)
+{
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    driver.exchange(&mode);
+    return mode;
 }
 
 static bool can_afford(void)
@@ -151,6 +163,14 @@ static void drop_all_in(uint64_t start, uint64_t end)
             i++;
 }
 
+/* What is there is not known until it is looked at again. */
+static void lose_sight(uint64_t start, uint64_t end)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (overlaps(&pieces[i], start, end))
+            pieces[i].known = false;
+}
+
 static struct piece *find(uint64_t start, uint64_t end)
 {
     for (unsigned i = 0; i < count; i++)
@@ -195,10 +215,22 @@ static void watch(const struct copied *copy)
         piece->known = is_idle(copy->stream, copy->per_thread) && look(piece, &piece->hash);
 }
 
+/* A short copy, or one within devices. */
+static void overwritten(const struct xft_event *event, bool one)
+{
+    if (event->direction == XFT_DIR_D2H)
+        return;
+    if (one)
+        lose_sight(event->dst, event->dst + event->bytes);
+    else
+        lose_sight(0, UINT64_MAX);
+}
+
 void xfs_verify_copied(const struct xft_event *event, bool one)
 {
     struct xfs_guard guard;
     bool up = event->direction == XFT_DIR_H2D;
+    bool watched = (up || event->direction == XFT_DIR_D2H) && event->bytes >= XFS_VERIFY_LEAST;
     uint64_t start = up ? event->dst : event->src, from_ns = xfs_now_apart_ns();
     const struct copied copy = {start,
                                 start + event->bytes,
@@ -206,11 +238,15 @@ void xfs_verify_copied(const struct xft_event *event, bool one)
                                 (event->flags & XFT_PER_THREAD) != 0,
                                 one,
                                 up};
-    if ((!up && event->direction != XFT_DIR_D2H) || event->bytes < XFS_VERIFY_LEAST ||
-        (event->flags & (XFT_CAPTURED | XFT_FAILED)) || !enter(&guard))
+    if ((event->flags & (XFT_CAPTURED | XFT_FAILED)) || !enter(&guard))
         return;
     uint64_t before = clock_ns();
-    watch(&copy);
+    int mode = without_captures();
+    if (watched)
+        watch(&copy);
+    else
+        overwritten(event, one);
+    driver.exchange(&mode);
     spent_ns += clock_ns() - before;
     leave(guard);
     xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
@@ -223,6 +259,15 @@ void xfs_verify_unseen(void)
         return;
     full = true;
     skipped[SKIP_MEMORY]++;
+    leave(guard);
+}
+
+void xfs_verify_unknown(void)
+{
+    struct xfs_guard guard;
+    if (!enter(&guard))
+        return;
+    lose_sight(0, UINT64_MAX);
     leave(guard);
 }
 
@@ -267,8 +312,10 @@ static uint64_t verified(const struct xfs_verify_pointer *pointers, unsigned n, 
     bool idle = false;
     for (unsigned i = 0; i < count; i++) {
         uint64_t bits = reach(&pieces[i], pointers, n);
-        if (bits && !idle && !(idle = is_idle(stream, per_thread)))
+        if (bits && !idle && !(idle = is_idle(stream, per_thread))) {
+            lose_sight(0, UINT64_MAX);
             return 0;
+        }
         if (bits)
             left[look_again(&pieces[i])] |= bits;
     }
@@ -283,10 +330,16 @@ uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned
     uint64_t from_ns = xfs_now_apart_ns(), bits = 0, before = clock_ns();
     if (n > XFS_VERIFY_POINTERS || !enter(&guard))
         return 0;
-    if (can_afford())
+    launcher = launcher ? launcher : &this_thread;
+    many_launch = many_launch || launcher != &this_thread;
+    int mode = without_captures();
+    if (!many_launch && can_afford()) {
         bits = verified(pointers, n, stream, per_thread);
-    else
-        skipped[SKIP_BUDGET]++;
+    } else {
+        skipped[many_launch ? SKIP_BUSY : SKIP_BUDGET]++;
+        lose_sight(0, UINT64_MAX);
+    }
+    driver.exchange(&mode);
     launches++;
     kept += (uint32_t)bits != 0;
     spent_ns += clock_ns() - before;
@@ -303,9 +356,13 @@ static const char *start(void)
         void *to;
         const char *name;
     } functions[] = {
-        {&driver.query, "cuStreamQuery"},      {&driver.query_ptsz, "cuStreamQuery_ptsz"},
-        {&driver.create, "cuStreamCreate"},    {&driver.destroy, "cuStreamDestroy_v2"},
-        {&driver.wait, "cuStreamSynchronize"}, {&driver.fetch, "cuMemcpyDtoHAsync_v2"},
+        {&driver.query, "cuStreamQuery"},
+        {&driver.query_ptsz, "cuStreamQuery_ptsz"},
+        {&driver.create, "cuStreamCreate"},
+        {&driver.destroy, "cuStreamDestroy_v2"},
+        {&driver.wait, "cuStreamSynchronize"},
+        {&driver.fetch, "cuMemcpyDtoHAsync_v2"},
+        {&driver.exchange, "cuThreadExchangeStreamCaptureMode"},
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = xfs_driver_symbol(functions[i].name);
@@ -366,7 +423,8 @@ void xfs_verify_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     atomic_store(&xfs_verify_watching, false);
-    holding = full = false;
+    holding = full = many_launch = false;
+    launcher = NULL;
     count = 0;
     spent_ns = launches = kept = 0;
     memset(skipped, 0, sizeof skipped);

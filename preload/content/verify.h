@@ -10,9 +10,12 @@
  * kernel may wait for what the host does next), and fetches it into memory of our own, in a stream
  * of our own, so that nothing else is waited for. Equal hashes: the kernel left it as it was.
  *
- * Left alone: launches in captured streams and graphs, in another context than the current one, and
- * what is beyond the share of the time (XFERSCOPE_VERIFY_SHARE percent since recording began, and
- * 0.2 s). Nothing is said of them, nor of launches that reach memory of copies that is not watched.
+ * Left alone: launches in captured streams and graphs, in another context than the current one, all
+ * launches once a second thread makes some (they run beside each other), and what is beyond the
+ * share of the time (XFERSCOPE_VERIFY_SHARE percent since recording began, and 0.2 s). Nothing is
+ * said of them, nor of launches that reach memory of copies that is not watched; nor of the next
+ * launch, since what they left is not known. Fills (cudaMemset) are not seen: what one changed is
+ * put down to the next launch.
  *
  * The functions keep errno. They are called only while it is on.
  */
@@ -38,10 +41,12 @@ static inline bool xfs_verify_on(void)
     return __builtin_expect(atomic_load_explicit(&xfs_verify_watching, memory_order_relaxed), 0);
 }
 
-/* A copy from or to a device was called; one: it is of one piece. */
+/* A copy was called; one: it is of one piece. */
 void xfs_verify_copied(const struct xft_event *event, bool one);
 /* Something copied that is not described well enough: from now on nothing is said. */
 void xfs_verify_unseen(void);
+/* Work was submitted that may have changed any of it. */
+void xfs_verify_unknown(void);
 /* Memory was freed. */
 void xfs_verify_forget(uint64_t start, uint64_t end);
 

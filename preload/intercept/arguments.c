@@ -236,31 +236,41 @@ uint32_t xfs_arguments_take(struct xfs_function *function, void **values, void *
     return id_of(&launch);
 }
 
-XFS_COLD uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values,
-                                       void **extra, xcu_stream stream, bool per_thread)
+/* How many; -1: it is not known which they are. */
+static XFS_COLD int pointers_of(const struct xfs_function *function, void **values, void **extra,
+                                struct xfs_verify_pointer pointers[XFS_VERIFY_POINTERS])
 {
     uint64_t words[XFS_VERIFY_POINTERS];
-    struct xfs_verify_pointer pointers[XFS_VERIFY_POINTERS];
     struct found found = {.words = words, .room = XFS_VERIFY_POINTERS};
     struct launch launch = {.parameters = atomic_load(&function->parameters), .values = values};
-    uint32_t count;
     if (launch.parameters->runs == 0)
-        return 0;
+        return -1;
     if (!values)
         launch.buffer = extra ? buffer_of(extra, launch.parameters) : NULL;
     if (!values && !launch.buffer)
-        return 0;
+        return -1;
     find_words(&launch, &found);
     if (found.count > XFS_VERIFY_POINTERS)
-        return 0;
-    count = keep_pointers(words, found.count);
+        return -1;
+    uint32_t count = keep_pointers(words, found.count);
     for (uint32_t k = 0; k < count; k++) {
         struct xfs_range range;
         if (!xfs_ranges_find(words[k], &range))
-            return 0;
+            return -1;
         pointers[k] = (struct xfs_verify_pointer){words[k], range.end};
     }
-    return xfs_verify_launched(pointers, count, stream, per_thread);
+    return (int)count;
+}
+
+XFS_COLD uint64_t xfs_arguments_verify(const struct xfs_function *function, void **values,
+                                       void **extra, xcu_stream stream, bool per_thread)
+{
+    struct xfs_verify_pointer pointers[XFS_VERIFY_POINTERS];
+    int count = pointers_of(function, values, extra, pointers);
+    if (count >= 0)
+        return xfs_verify_launched(pointers, (unsigned)count, stream, per_thread);
+    xfs_verify_unknown();
+    return 0;
 }
 
 void xfs_arguments_after_fork(void)

@@ -7,6 +7,7 @@
 #include "common/grow.h"
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
+#include "preload/content/verify.h"
 #include "preload/lookup/resolve.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
@@ -333,6 +334,8 @@ void xfs_graph_launch(struct xfs_frame *f, xcu_graph_exec exec)
     f->event.kind = XFT_EVENT_GRAPH_LAUNCH;
     f->event.src = XFS_ADDR(exec);
     f->launched = exec;
+    if (xfs_verify_on())
+        xfs_verify_unknown();
     pthread_mutex_lock(&lock);
     const struct graph *graph = *find(exec);
     for (size_t i = 0; graph && i < graph->count; i++)

@@ -75,7 +75,7 @@ static inline void set_stream(struct short_event *v, const struct xfs_step *s, x
 
 static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t correlation,
                             const void *function, uint64_t threads, xcu_stream stream,
-                            void **values, void **extra)
+                            void **values, void **extra, bool alone)
 {
     struct xfs_function *f = xfs_function_of(function);
     struct short_event v = {.kind = XFT_EVENT_LAUNCH,
@@ -84,15 +84,20 @@ static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t 
                             .aux = xfs_arguments_of(f, values, extra),
                             .correlation = correlation};
     set_stream(&v, s, stream);
-    if (xfs_verify_on() && v.aux && !(v.flags & XFT_CAPTURED))
-        v.kept = xfs_arguments_verify(f, values, extra, stream, s->flags & XFT_PER_THREAD);
+    if (xfs_verify_on() && !(v.flags & XFT_CAPTURED)) {
+        if (v.aux && alone)
+            v.kept = xfs_arguments_verify(f, values, extra, stream, s->flags & XFT_PER_THREAD);
+        else
+            xfs_verify_unknown();
+    }
     record(s, end_ns, &v);
 }
 
 void xfs_launch(const struct xfs_step *s, const void *function, uint64_t threads, xcu_stream stream,
                 void **values, void **extra)
 {
-    launched(s, xfs_now_ns(), xfs_timing_correlation(), function, threads, stream, values, extra);
+    launched(s, xfs_now_ns(), xfs_timing_correlation(), function, threads, stream, values, extra,
+             true);
 }
 
 static uint64_t threads_of(const unsigned grid[3], const unsigned block[3])
@@ -114,7 +119,7 @@ void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches
     for (unsigned i = 0; i < count; i++)
         launched(s, end_ns, correlation, launches[i].function,
                  threads_of(launches[i].grid, launches[i].block), launches[i].stream,
-                 launches[i].values, NULL);
+                 launches[i].values, NULL, count == 1);
     xfs_step_over();
 }
 

@@ -101,7 +101,12 @@ uint32_t xfs_arguments_id(const uint64_t *pointers, uint32_t count)
 }
 
 static struct xfs_verify_pointer looked_at[XFS_VERIFY_POINTERS];
-static unsigned looked_at_count;
+static unsigned looked_at_count, not_known;
+
+void xfs_verify_unknown(void)
+{
+    not_known++;
+}
 
 uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned count,
                              xcu_stream stream, bool per_thread)
@@ -182,7 +187,9 @@ static void test_verify(void **state)
     assert_true(looked_at[0].address == a && looked_at[0].end == PINNED + BYTES);
     assert_true(looked_at[1].address == b && looked_at[1].end == DEVICE + BYTES);
     assert_true(xfs_arguments_of(entry_of(&without), NULL, NULL) > 0);
+    assert_int_equal(not_known, 0);
     assert_int_equal(xfs_arguments_verify(&entry, NULL, NULL, &entry, true), 0);
+    assert_int_equal(not_known, 1); /* it may have been given anything */
 }
 
 /* Words within a structure, at any address of the host; not those of what is not aligned. */

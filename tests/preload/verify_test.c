@@ -1,4 +1,6 @@
 /* What is said of kernels by what they leave on a device of the test's own. */
+#include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +21,7 @@ enum { PIECE = 4096, PIECES = XFS_VERIFY_MOST + 1 };
 static unsigned char memory[PIECES][PIECE];
 static struct xfs_settings settings = {.verify = true};
 static char meta[1024];
+static int capture_mode;
 static int busy, refuses; /* questions until the stream is idle; the driver fetches nothing */
 
 /* ---- driver and recorder --------------------------------------------------------------------- */
@@ -40,9 +43,18 @@ static xcu_result done(xcu_stream stream)
     return stream == (xcu_stream)memory ? XCU_SUCCESS : XCU_ERROR_INVALID_HANDLE;
 }
 
+static xcu_result exchange(int *mode)
+{
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    return XCU_SUCCESS;
+}
+
 static xcu_result fetch(void *to, xcu_deviceptr from, size_t bytes, xcu_stream stream)
 {
     memcpy(to, (void *)(uintptr_t)from, bytes);
+    assert_int_equal(capture_mode, XCU_CAPTURE_MODE_RELAXED);
     return refuses || stream != (xcu_stream)memory ? XCU_ERROR_INVALID_CONTEXT : XCU_SUCCESS;
 }
 
@@ -51,6 +63,7 @@ void *xfs_driver_symbol(const char *name)
     if (strncmp(name, "cuStreamQuery", strlen("cuStreamQuery")) == 0)
         return (void *)query;
     return strcmp(name, "cuStreamCreate") == 0         ? (void *)create
+           : strstr(name, "Exchange")                  ? (void *)exchange
            : strcmp(name, "cuMemcpyDtoHAsync_v2") == 0 ? (void *)fetch
                                                        : (void *)done;
 }
@@ -89,7 +102,7 @@ static int prepare(void **state)
     (void)state;
     memset(memory, 0, sizeof memory);
     meta[0] = 0;
-    busy = refuses = 0;
+    busy = refuses = capture_mode = 0;
     xfs_verify_after_fork();
     xfs_verify_session_start(true);
     assert_true(xfs_verify_on());
@@ -177,6 +190,59 @@ static void test_too_many(void **state)
     assert_true(launched(0, 1) == 0);
 }
 
+/* What may have changed something that is not seen: the launch behind it has kept nothing for
+ * certain. */
+static void test_changed_by_others(void **state)
+{
+    (void)state;
+    const struct xft_event within = {
+        .direction = XFT_DIR_D2D, .dst = (uintptr_t)memory[0] + 8, .bytes = PIECE / 2};
+    copied(0, 0, PIECE, true);
+    copied(1, 0, PIECE, true);
+    copied(0, 16, 8, true); /* too short to be looked at */
+    assert_true(launched(0, 1) == KEPT(1));
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+    xfs_verify_copied(&within, true);
+    assert_true(launched(0, 1) == KEPT(1));
+    xfs_verify_copied(&within, false); /* in rows: anywhere */
+    assert_true(launched(0, 1) == 0);
+    xfs_verify_unknown();
+    assert_true(launched(0, 1) == 0);
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+    assert_int_equal(capture_mode, 0);
+}
+
+/* The stream's work does not end: what it leaves is not known. */
+static void test_at_work(void **state)
+{
+    (void)state;
+    copied(0, 0, PIECE, true);
+    busy = INT_MAX;
+    assert_true(launched(0, 1) == 0);
+    busy = 0;
+    assert_true(launched(0, 1) == 0);
+    assert_true(launched(0, 1) == KEPT(0));
+}
+
+static void *launch_too(void *unused)
+{
+    (void)unused;
+    assert_true(launched(0, 1) == 0);
+    return NULL;
+}
+
+/* Launches of several threads run beside each other: nothing is said any more. */
+static void test_threads(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    copied(0, 0, PIECE, true);
+    assert_true(launched(0, 1) == KEPT(0));
+    assert_int_equal(pthread_create(&thread, NULL, launch_too, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_true(launched(0, 1) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +251,9 @@ int main(void)
         cmocka_unit_test_setup(test_rows, prepare),
         cmocka_unit_test_setup(test_refused, prepare),
         cmocka_unit_test_setup(test_too_many, prepare),
+        cmocka_unit_test_setup(test_changed_by_others, prepare),
+        cmocka_unit_test_setup(test_at_work, prepare),
+        cmocka_unit_test_setup(test_threads, prepare),
     };
     return cmocka_run_group_tests_name("kernels and what was copied", tests, NULL, NULL);
 }

@@ -269,4 +269,9 @@ ROWS = [
       "",
       "copies beside a capture are timed by events, of which the graph gets a part",
       "e2e.timing"),
+    M("verify-graphs-unseen", "preload/intercept/graph.c",
+      "        xfs_verify_unknown();\n",
+      "        ;\n",
+      "a kernel that takes back what a graph has done is said to have changed nothing",
+      "preload.graph"),
 ]
