@@ -48,6 +48,18 @@ uint64_t xfs_apply_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t xfs_apply_buffer_at(xcu_deviceptr address, size_t bytes, int attribute)
+{
+    xcu_deviceptr start = 0;
+    size_t size = 0;
+    uint64_t buffer = 0;
+    unsigned has = 0;
+    int which[] = {XCU_PTR_RANGE_START, XCU_PTR_RANGE_SIZE, XCU_PTR_BUFFER_ID, attribute};
+    void *values[] = {&start, &size, &buffer, &has};
+    bool known = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
+    return known && has && start == address && size >= bytes ? buffer : 0;
+}
+
 /* Retaining a context that exists returns its handle. */
 xcu_context xfs_apply_primary(xcu_device device)
 {

@@ -52,7 +52,6 @@
     X(can_access, "cuDeviceCanAccessPeer", xcu_result (*)(int *, xcu_device, xcu_device), false)   \
     X(between, "cuMemcpyDtoDAsync_v2",                                                             \
       xcu_result (*)(xcu_deviceptr, xcu_deviceptr, size_t, xcu_stream), false)                     \
-    X(elapsed, "cuEventElapsedTime", xcu_result (*)(float *, xcu_event, xcu_event), false)         \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)
 
 struct xfs_apply_driver {
@@ -66,6 +65,10 @@ const struct xfs_apply_driver *xfs_apply_driver(void);
 
 /* The clock of what apply measures: CLOCK_MONOTONIC in ns, or the simulated GPU's. */
 uint64_t xfs_apply_now_ns(void);
+
+/* The number of the allocation that begins here, has so many bytes, and has this attribute
+ * (XCU_PTR_..., an unsigned); 0: there is none. */
+uint64_t xfs_apply_buffer_at(xcu_deviceptr address, size_t bytes, int attribute);
 
 /* A device's primary context; NULL: there is none. Makes none. */
 xcu_context xfs_apply_primary(xcu_device device);

@@ -39,22 +39,10 @@ bool xfs_managed_any(void)
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-/* The number of the managed allocation that begins here and has so many bytes; 0: there is none. */
-static uint64_t buffer_at(xcu_deviceptr address, size_t bytes)
-{
-    xcu_deviceptr start = 0;
-    size_t size = 0;
-    uint64_t buffer = 0;
-    unsigned is_managed = 0;
-    int which[] = {XCU_PTR_RANGE_START, XCU_PTR_RANGE_SIZE, XCU_PTR_BUFFER_ID, XCU_PTR_IS_MANAGED};
-    void *values[] = {&start, &size, &buffer, &is_managed};
-    bool known = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
-    return known && is_managed && start == address && size >= bytes ? buffer : 0;
-}
-
 bool xfs_managed_is_there(const struct xfs_managed *managed)
 {
-    return buffer_at(managed->address, managed->bytes) == managed->buffer;
+    return xfs_apply_buffer_at(managed->address, managed->bytes, XCU_PTR_IS_MANAGED) ==
+           managed->buffer;
 }
 
 /* ---- what is followed ------------------------------------------------------------------------ */
@@ -69,7 +57,7 @@ static void drop(unsigned at)
 
 void xfs_managed_follow(xcu_deviceptr address, size_t bytes, struct xfs_site *site)
 {
-    uint64_t buffer = buffer_at(address, bytes);
+    uint64_t buffer = xfs_apply_buffer_at(address, bytes, XCU_PTR_IS_MANAGED);
     xfs_managed_forget(address); /* an end that was not seen */
     if (buffer == 0 || !take())
         return;

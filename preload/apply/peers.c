@@ -22,7 +22,8 @@ static bool can_be_done(void)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     return driver && driver->enable_peer && driver->disable_peer && driver->can_access &&
-           driver->elapsed && driver->between && xfs_may_call_kernel() && !xfs_apply_captures();
+           driver->event_elapsed && driver->between && xfs_may_call_kernel() &&
+           !xfs_apply_captures();
 }
 
 /* ---- which copies ---------------------------------------------------------------------------- */
@@ -143,7 +144,7 @@ static void read_time(struct xfs_pair *pair)
     float ms = 0;
     if (timed->ended == NULL)
         return;
-    xcu_result result = xfs_apply_driver()->elapsed(&ms, timed->begun, timed->ended);
+    xcu_result result = xfs_apply_driver()->event_elapsed(&ms, timed->begun, timed->ended);
     if (result == XCU_ERROR_NOT_READY)
         return;
     if (result == XCU_SUCCESS && ms > 0) {

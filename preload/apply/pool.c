@@ -138,19 +138,6 @@ static bool give_to_driver(bool beyond)
     return any;
 }
 
-/* The number of the allocation that begins here and has so many bytes; 0: there is none. */
-static uint64_t buffer_at(xcu_deviceptr address, size_t bytes)
-{
-    xcu_deviceptr start = 0;
-    size_t size = 0;
-    uint64_t buffer = 0;
-    unsigned plain = 0;
-    int which[] = {XCU_PTR_RANGE_START, XCU_PTR_RANGE_SIZE, XCU_PTR_BUFFER_ID, XCU_PTR_LEGACY_IPC};
-    void *values[] = {&start, &size, &buffer, &plain};
-    bool known = xfs_apply_driver()->attributes(4, which, values, address) == XCU_SUCCESS;
-    return known && plain && start == address && size >= bytes ? buffer : 0;
-}
-
 static void find_most(xcu_device device)
 {
     size_t total = 0;
@@ -229,7 +216,7 @@ static bool reuse(const struct ask *ask, xcu_deviceptr *p, size_t bytes)
     if (found.state != LIVE)
         return false;
     *p = found.address;
-    if (buffer_at(found.address, bytes) == found.buffer)
+    if (xfs_apply_buffer_at(found.address, bytes, XCU_PTR_LEGACY_IPC) == found.buffer)
         return true;
     forget(found.address); /* its end was not seen */
     return false;
@@ -238,7 +225,7 @@ static bool reuse(const struct ask *ask, xcu_deviceptr *p, size_t bytes)
 static void follow(const struct ask *ask, xcu_deviceptr address, size_t bytes)
 {
     xcu_device device;
-    uint64_t buffer = buffer_at(address, bytes);
+    uint64_t buffer = xfs_apply_buffer_at(address, bytes, XCU_PTR_LEGACY_IPC);
     if (may_keep == 0 && xfs_apply_driver()->device(&device) == XCU_SUCCESS)
         find_most(device);
     if (buffer == 0 || !take())
@@ -292,7 +279,7 @@ static bool is_ours(xcu_deviceptr p, xcu_context context)
         found = *block;
     give_back();
     return found.state == LIVE && found.context == context &&
-           buffer_at(p, found.bytes) == found.buffer;
+           xfs_apply_buffer_at(p, found.bytes, XCU_PTR_LEGACY_IPC) == found.buffer;
 }
 
 /* Freed by the program already. */

@@ -3,13 +3,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "preload/base/attributes.h"
 #include "preload/base/guard.h"
 #include "preload/base/sandbox.h"
 #include "preload/base/settings.h"
 #include "preload/content/pages.h"
+#include "preload/content/share.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
 #include "preload/record/record.h"
@@ -30,7 +30,7 @@ enum skip {
 /* The program's, for each page that it writes: 1.1 us beside an H200 (docs/settings.md), 4 us on
  * slower virtual machines. */
 #define FAULT_NS 2000
-#define FREE_NS 50000000 /* what may be spent in any case: short programs are asked as well */
+#define FREE_NS 50000000u
 
 struct watch {
     uint64_t address, end; /* of the copies */
@@ -45,41 +45,20 @@ struct watch {
 atomic_bool xfs_access_watching;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static XFS_TLS bool holding; /* a signal handler must not wait for its own thread */
+static XFS_TLS bool holding;
 static struct watch watches[XFS_ACCESS_MOST];
 static unsigned count;
-static uint64_t turns, started_ns, spent_ns, judged, skipped[SKIP_COUNT];
-static unsigned share_percent;
-
-/* The machine's: under the simulated GPU the trace's clock does not advance while we work. */
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+static uint64_t turns, judged, skipped[SKIP_COUNT];
+static struct xfs_share share = {.free_ns = FREE_NS};
 
 static bool enter(struct xfs_guard *guard)
 {
-    if (holding || !xfs_recording())
-        return false;
-    *guard = xfs_guard_enter();
-    holding = true;
-    pthread_mutex_lock(&lock);
-    return true;
+    return xfs_turn_begin(&lock, &holding, guard);
 }
 
 static void leave(struct xfs_guard guard)
 {
-    pthread_mutex_unlock(&lock);
-    holding = false;
-    xfs_guard_leave(guard);
-}
-
-static bool can_afford(void)
-{
-    uint64_t elapsed = clock_ns() - started_ns;
-    return share_percent == 0 || spent_ns < FREE_NS + elapsed / 100 * share_percent;
+    xfs_turn_end(&lock, &holding, guard);
 }
 
 /* ---- questions to the kernel ----------------------------------------------------------------- */
@@ -124,10 +103,10 @@ static void answer(void *argument)
 static struct question ask(enum ask what, struct xfs_pages *pages)
 {
     struct question q = {.ask = what, .pages = pages};
-    uint64_t before = clock_ns();
+    uint64_t before = xfs_machine_ns();
     if (!xfs_may_call_kernel() || !xfs_do_apart(answer, &q))
         q = (struct question){.ask = what, .pages = pages};
-    spent_ns += clock_ns() - before;
+    share.spent_ns += xfs_machine_ns() - before;
     return q;
 }
 
@@ -267,7 +246,7 @@ static struct watch *watch_of(const struct xfs_rows *rows, unsigned memory)
         return NULL;
     if (!is_one || !is_host)
         skipped[SKIP_MEMORY]++;
-    else if (!can_afford())
+    else if (!xfs_share_left(&share))
         skipped[SKIP_BUDGET]++;
     else {
         watch = watch ? watch : watch_anew(rows->address, bytes, memory);
@@ -301,7 +280,7 @@ static void look_at_source(struct xft_event *event, struct watch *watch)
     if (seen.writes_known && watch->since)
         tell(event, event->start_ns, watch->since,
              XFT_HOST_WRITES_KNOWN | (seen.written ? XFT_HOST_WROTE : 0u));
-    spent_ns += watch->since ? seen.pages_written * FAULT_NS : 0;
+    share.spent_ns += watch->since ? seen.pages_written * FAULT_NS : 0;
     watch->since = seen.writes_known ? event->start_ns : 0;
 }
 
@@ -397,8 +376,8 @@ void xfs_access_session_start(bool seen)
     xfs_meta_set("host_access", settings->host_access ? "on" : "off");
     if (!settings->host_access)
         return;
-    started_ns = clock_ns();
-    share_percent = settings->host_access_share;
+    share.started_ns = xfs_machine_ns();
+    share.percent = settings->host_access_share;
     struct question q = {.why = "this machine does not let a process read itself", .done = true};
     if (seen)
         q = ask(ASK_START, NULL);
@@ -406,13 +385,6 @@ void xfs_access_session_start(bool seen)
     if (why)
         xfs_meta_set("host_access.why", why);
     atomic_store(&xfs_access_watching, why == NULL);
-}
-
-static void note(const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    xfs_meta_set(key, text);
 }
 
 void xfs_access_finish(void)
@@ -428,13 +400,13 @@ void xfs_access_finish(void)
     for (unsigned i = 0; i < count; i++)
         judge(&watches[i]);
     leave(guard);
-    note("host_access.ns", spent_ns);
-    note("host_access.told", judged);
+    xfs_note_number("host_access.ns", share.spent_ns);
+    xfs_note_number("host_access.told", judged);
     for (size_t i = 0; i < SKIP_COUNT; i++) {
         char key[48];
         snprintf(key, sizeof key, "host_access.skipped.%s", words[i]);
         if (skipped[i])
-            note(key, skipped[i]);
+            xfs_note_number(key, skipped[i]);
     }
 }
 
@@ -444,6 +416,6 @@ void xfs_access_after_fork(void)
     atomic_store(&xfs_access_watching, false);
     holding = false;
     count = 0;
-    turns = spent_ns = judged = 0;
+    turns = share.spent_ns = judged = 0;
     memset(skipped, 0, sizeof skipped);
 }

@@ -1,9 +1,9 @@
 #include "preload/content/parts.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "preload/base/sandbox.h"
+#include "preload/content/share.h"
 #include "preload/record/record.h"
 
 atomic_int xfs_content_mode;
@@ -12,14 +12,6 @@ static atomic_ullong spent_whole_ns, spent_sampled_ns;
 static atomic_uint skipped[XFS_SKIP_COUNT];
 static uint64_t started_ns;
 static unsigned share_percent;
-
-/* The machine's clock: under the simulated GPU the trace's clock does not advance while we hash. */
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void xfs_content_skip(enum xfs_skip why, unsigned n)
 {
@@ -89,7 +81,7 @@ void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows
         xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
         return;
     }
-    uint64_t before = clock_ns(), reserved, hash, hashed;
+    uint64_t before = xfs_machine_ns(), reserved, hash, hashed;
     enum xfs_content_mode mode = reserve(rows, slow_memory, before - started_ns, &reserved);
     if (mode == XFS_CONTENT_OFF) {
         xfs_content_skip(XFS_SKIP_BUDGET, 1);
@@ -97,7 +89,7 @@ void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows
     }
     bool good = mode == XFS_CONTENT_WHOLE ? xfs_hash_whole(rows, &hash, &hashed)
                                           : xfs_hash_sampled(rows, &hash, &hashed);
-    uint64_t took = clock_ns() - before;
+    uint64_t took = xfs_machine_ns() - before;
     atomic_fetch_add_explicit(purse(mode), took - reserved, memory_order_relaxed);
     if (good)
         write_event(event, hash, hashed, took);
@@ -109,15 +101,8 @@ void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows
 
 void xfs_budget_start(unsigned percent)
 {
-    started_ns = clock_ns();
+    started_ns = xfs_machine_ns();
     share_percent = percent;
-}
-
-static void note(const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    xfs_meta_set(key, text);
 }
 
 void xfs_budget_note(void)
@@ -127,12 +112,12 @@ void xfs_budget_note(void)
         XFS_SKIPS(X)
 #undef X
     };
-    note("content.ns", atomic_load(&spent_whole_ns) + atomic_load(&spent_sampled_ns));
+    xfs_note_number("content.ns", atomic_load(&spent_whole_ns) + atomic_load(&spent_sampled_ns));
     for (size_t i = 0; i < XFS_SKIP_COUNT; i++) {
         char key[48];
         snprintf(key, sizeof key, "content.skipped.%s", words[i]);
         if (atomic_load(&skipped[i]))
-            note(key, atomic_load(&skipped[i]));
+            xfs_note_number(key, atomic_load(&skipped[i]));
     }
 }
 

@@ -11,6 +11,7 @@
 #include "preload/base/settings.h"
 #include "preload/content/hash.h"
 #include "preload/lookup/resolve.h"
+#include "preload/content/share.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
 #include "preload/record/record.h"
@@ -28,7 +29,7 @@ enum skip {
         SKIP_COUNT
 };
 
-#define FREE_NS 200000000u /* what may be spent in any case: short programs are asked as well */
+#define FREE_NS 200000000u
 #define WAIT_NS 1000000000u
 #define SPIN_NS 100000000u /* of it, before the thread sleeps between its questions */
 #define CHUNK ((size_t)4 << 20)
@@ -41,7 +42,7 @@ struct piece {
 atomic_bool xfs_verify_watching;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static XFS_TLS bool holding; /* a signal handler must not wait for its own thread */
+static XFS_TLS bool holding;
 static struct piece pieces[XFS_VERIFY_MOST];
 static unsigned count;
 static bool full; /* there was copied memory that had no room here: nothing is said any more */
@@ -49,8 +50,8 @@ static void *room;
 static XFS_TLS char this_thread;
 static const char *launcher; /* the thread whose launches are verified */
 static bool many_launch;     /* another one has launched, too */
-static uint64_t started_ns, spent_ns, launches, kept, skipped[SKIP_COUNT];
-static unsigned share_percent;
+static uint64_t launches, kept, skipped[SKIP_COUNT];
+static struct xfs_share share = {.free_ns = FREE_NS};
 
 static struct driver {
     xcu_result (*query)(xcu_stream), (*query_ptsz)(xcu_stream);
@@ -59,29 +60,14 @@ static struct driver {
     xcu_result (*exchange)(int *);
 } driver;
 
-/* The machine's: under the simulated GPU the trace's clock does not advance while we work. */
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool enter(struct xfs_guard *guard)
 {
-    if (holding || !xfs_recording())
-        return false;
-    *guard = xfs_guard_enter();
-    holding = true;
-    pthread_mutex_lock(&lock);
-    return true;
+    return xfs_turn_begin(&lock, &holding, guard);
 }
 
 static void leave(struct xfs_guard guard)
 {
-    pthread_mutex_unlock(&lock);
-    holding = false;
-    xfs_guard_leave(guard);
+    xfs_turn_end(&lock, &holding, guard);
 }
 
 /* Until the next exchange: another thread's capture must not be broken by our calls. */
@@ -92,23 +78,17 @@ static int without_captures(void)
     return mode;
 }
 
-static bool can_afford(void)
-{
-    uint64_t elapsed = clock_ns() - started_ns;
-    return share_percent == 0 || spent_ns < FREE_NS + elapsed / 100 * share_percent;
-}
-
 /* ---- the device's memory --------------------------------------------------------------------- */
 
 /* The stream has nothing left to do. */
 static bool is_idle(xcu_stream stream, bool per_thread)
 {
     const struct timespec pause = {0, 50000};
-    uint64_t begun = clock_ns();
+    uint64_t begun = xfs_machine_ns();
     xcu_result result;
     while ((result = (per_thread ? driver.query_ptsz : driver.query)(stream)) ==
            XCU_ERROR_NOT_READY) {
-        uint64_t waited = clock_ns() - begun;
+        uint64_t waited = xfs_machine_ns() - begun;
         if (waited > WAIT_NS) {
             skipped[SKIP_BUSY]++;
             return false;
@@ -209,7 +189,7 @@ static void watch(const struct copied *copy)
         return;
     if (!copy->one || copy->end - copy->start > XFS_VERIFY_BYTES)
         skipped[SKIP_MEMORY]++;
-    else if (!can_afford())
+    else if (!xfs_share_left(&share))
         skipped[SKIP_BUDGET]++;
     else
         piece->known = is_idle(copy->stream, copy->per_thread) && look(piece, &piece->hash);
@@ -240,14 +220,14 @@ void xfs_verify_copied(const struct xft_event *event, bool one)
                                 up};
     if ((event->flags & (XFT_CAPTURED | XFT_FAILED)) || !enter(&guard))
         return;
-    uint64_t before = clock_ns();
+    uint64_t before = xfs_machine_ns();
     int mode = without_captures();
     if (watched)
         watch(&copy);
     else
         overwritten(event, one);
     driver.exchange(&mode);
-    spent_ns += clock_ns() - before;
+    share.spent_ns += xfs_machine_ns() - before;
     leave(guard);
     xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
 }
@@ -327,13 +307,13 @@ uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned
                              xcu_stream stream, bool per_thread)
 {
     struct xfs_guard guard;
-    uint64_t from_ns = xfs_now_apart_ns(), bits = 0, before = clock_ns();
+    uint64_t from_ns = xfs_now_apart_ns(), bits = 0, before = xfs_machine_ns();
     if (n > XFS_VERIFY_POINTERS || !enter(&guard))
         return 0;
     launcher = launcher ? launcher : &this_thread;
     many_launch = many_launch || launcher != &this_thread;
     int mode = without_captures();
-    if (!many_launch && can_afford()) {
+    if (!many_launch && xfs_share_left(&share)) {
         bits = verified(pointers, n, stream, per_thread);
     } else {
         skipped[many_launch ? SKIP_BUSY : SKIP_BUDGET]++;
@@ -342,7 +322,7 @@ uint64_t xfs_verify_launched(const struct xfs_verify_pointer *pointers, unsigned
     driver.exchange(&mode);
     launches++;
     kept += (uint32_t)bits != 0;
-    spent_ns += clock_ns() - before;
+    share.spent_ns += xfs_machine_ns() - before;
     leave(guard);
     xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
     return bits;
@@ -384,19 +364,12 @@ void xfs_verify_session_start(bool seen)
     if (!settings->verify)
         return;
     xfs_meta_set("verify", "on");
-    started_ns = clock_ns();
-    share_percent = settings->verify_share;
+    share.started_ns = xfs_machine_ns();
+    share.percent = settings->verify_share;
     const char *why = seen ? start() : "the machine does not let a process read itself";
     if (why)
         xfs_meta_set("verify.why", why);
     atomic_store(&xfs_verify_watching, why == NULL);
-}
-
-static void note(const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    xfs_meta_set(key, text);
 }
 
 void xfs_verify_finish(void)
@@ -408,14 +381,14 @@ void xfs_verify_finish(void)
     };
     if (!xfs_verify_on())
         return;
-    note("verify.ns", spent_ns);
-    note("verify.launches", launches);
-    note("verify.kept", kept);
+    xfs_note_number("verify.ns", share.spent_ns);
+    xfs_note_number("verify.launches", launches);
+    xfs_note_number("verify.kept", kept);
     for (size_t i = 0; i < SKIP_COUNT; i++) {
         char key[48];
         snprintf(key, sizeof key, "verify.skipped.%s", words[i]);
         if (skipped[i])
-            note(key, skipped[i]);
+            xfs_note_number(key, skipped[i]);
     }
 }
 
@@ -426,6 +399,6 @@ void xfs_verify_after_fork(void)
     holding = full = many_launch = false;
     launcher = NULL;
     count = 0;
-    spent_ns = launches = kept = 0;
+    share.spent_ns = launches = kept = 0;
     memset(skipped, 0, sizeof skipped);
 }

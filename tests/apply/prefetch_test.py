@@ -5,26 +5,16 @@ prefetch_test.py BIN SIMGPU"""
 
 import functools
 import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-BIN, SIMGPU = map(Path, sys.argv[1:3])
-XFERSCOPE, PROGRAM = BIN / "xferscope", BIN / "apply" / "prefetched"
+from simulated import BIN, SIMGPU, XFERSCOPE, run
+
+PROGRAM = BIN / "apply" / "prefetched"
 ROUNDS = 48
-
-
-def run(*command, **settings):
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(SIMGPU), "LC_ALL": "C.UTF-8", **settings}
-    runtime = environment.pop("XFERSCOPE_ASAN_RUNTIME", "")
-    if runtime:  # programs are built without sanitizers: it has to come before our library
-        environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=300,
-                          check=False)
 
 
 @functools.cache

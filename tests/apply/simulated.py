@@ -1,0 +1,18 @@
+"""Programs on the simulated GPU, for the tests of plans: SCRIPT BIN SIMGPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BIN, SIMGPU = map(Path, sys.argv[1:3])
+XFERSCOPE = BIN / "xferscope"
+
+
+def run(*command, **settings):
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(SIMGPU), "LC_ALL": "C.UTF-8", **settings}
+    runtime = environment.pop("XFERSCOPE_ASAN_RUNTIME", "")
+    if runtime:  # programs are built without sanitizers: it has to come before our library
+        environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=300,
+                          check=False)
