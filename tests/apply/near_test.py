@@ -3,22 +3,11 @@ node's memory and has no policy of its own. On the simulated GPU, by the kernel'
 
 near_test.py BIN SIMGPU"""
 
-import os
-import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-BIN, SIMGPU = map(Path, sys.argv[1:3])
-
-
-def run(*command, **settings):
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(SIMGPU), **settings}
-    runtime = environment.pop("XFERSCOPE_ASAN_RUNTIME", "")
-    if runtime:  # programs are built without sanitizers: it has to come before our library
-        environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=300,
-                          check=False)
+from simulated import BIN, XFERSCOPE, run
 
 
 @unittest.skipUnless(Path("/proc/self/numa_maps").exists(), "this kernel has no NUMA")
@@ -27,7 +16,7 @@ class Near(unittest.TestCase):
         """The nodes that mappings of the program prefer, under apply; alone none does."""
         program = (BIN / "apply" / "near", *arguments)
         settings = {"XFERSCOPE_APPLY_TRIALS": "0", **settings}
-        alone, done = run(*program, **settings), run(BIN / "xferscope", "apply", "--", *program, **settings)
+        alone, done = run(*program, **settings), run(XFERSCOPE, "apply", "--", *program, **settings)
         self.assertEqual((done.returncode, done.stdout), (0, alone.stdout), done.stderr)
         self.assertIn("carried out", done.stderr)
         self.assertNotIn("mapping: ", alone.stderr)

@@ -7,25 +7,20 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-BIN, SIMGPU = map(Path, sys.argv[1:3])
+import simulated
+from simulated import BIN
+
 XFERSCOPE, SOURCE = BIN / "xferscope", Path(__file__).parent / "python" / "planned.py"
 ROUNDS = 24
 
 
 def run(*command, **settings):
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(SIMGPU), "LC_ALL": "C.UTF-8",
-                   "XFERSCOPE_CONTENT_SHARE": "0", "XFERSCOPE_APPLY_TRIALS": "0", **settings}
-    runtime = environment.pop("XFERSCOPE_ASAN_RUNTIME", "")
-    if runtime:  # the interpreter is built without sanitizers: it has to come before our library
-        environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=300,
-                          check=False)
+    return simulated.run(*command, **{"XFERSCOPE_CONTENT_SHARE": "0", "XFERSCOPE_APPLY_TRIALS": "0", **settings})
 
 
 class Python(unittest.TestCase):

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, SIMGPU, XFERSCOPE, run
+from simulated import BIN, XFERSCOPE, run
 
 PROGRAM = BIN / "apply" / "planned"
 SITES = {"upload": "leave-out", "upload_async": "leave-out", "allocate": "pool"}
