@@ -12,9 +12,10 @@ struct linking {
     const struct xfa_analysis *analysis;
 };
 
-/* When the kernels of a meeting began: the last one of all, of those that give. */
+/* When the kernels of a meeting began: the last one of all, of those that give. end_ns: when all of
+ * them end; NAN: by the clocks. */
 struct begun {
-    double all_ns, given_ns;
+    double all_ns, given_ns, end_ns;
 };
 
 static double common_ns(const struct linking *l, const struct xfa_nccl_call *one, uint64_t ns)
@@ -34,11 +35,29 @@ static bool gives(const struct xfa_nccl_call *one)
     return one->side != XFA_RECEIVES;
 }
 
+static bool is_between_hosts(const struct linking *l, const struct xfa_nccl_call *all, size_t count)
+{
+    struct xfa_process **processes = l->analysis->run->processes;
+    for (size_t i = 1; i < count; i++)
+        if (processes[all[i].process]->host != processes[all->process]->host)
+            return true;
+    return false;
+}
+
+/* What has to be added to its times. */
+static double later_ns(const struct linking *l, const struct xfa_nccl_call *one, double end_ns)
+{
+    return isnan(end_ns) ? 0 : end_ns - common_ns(l, one, one->end_ns);
+}
+
 static struct begun begun_of(const struct linking *l, const struct xfa_nccl_call *all, size_t count)
 {
-    struct begun begun = {-INFINITY, -INFINITY};
+    bool together = xfa_message_is_of_all(all->what) && is_between_hosts(l, all, count);
+    struct begun begun = {-INFINITY, -INFINITY, NAN};
+    if (together)
+        begun.end_ns = common_ns(l, all, all->end_ns);
     for (size_t i = 0; i < count; i++) {
-        double ns = common_ns(l, &all[i], all[i].begin_ns);
+        double ns = common_ns(l, &all[i], all[i].begin_ns) + later_ns(l, &all[i], begun.end_ns);
         begun.all_ns = fmax(begun.all_ns, ns);
         if (gives(&all[i]))
             begun.given_ns = fmax(begun.given_ns, ns);
@@ -50,8 +69,8 @@ static struct xfw_kernel_part part_of(const struct linking *l, const struct xfa_
                                       const struct begun *begun)
 {
     bool giver = gives(one), of_all = xfa_message_is_of_all(one->what);
-    double end_ns = common_ns(l, one, one->end_ns);
-    struct xfw_kernel_part part = {.posts = giver ? XFW_OF_SENT : XFW_OF_GOT};
+    double later = later_ns(l, one, begun->end_ns), end_ns = common_ns(l, one, one->end_ns) + later;
+    struct xfw_kernel_part part = {.posts = giver ? XFW_OF_SENT : XFW_OF_GOT, .later_ns = later};
     if (end_ns >= begun->all_ns - ROUNDING_NS) {
         part.awaits = of_all ? XFW_OF_SENT : XFW_OF_SENT | XFW_OF_GOT;
         part.under_way_ns = end_ns - begun->all_ns;

@@ -10,6 +10,9 @@
  * - nobody. Where each rank needs what all others gave, no kernel ends before all have begun: if
  *   the record says so, clocks or the order of calls are not known, and the kernels are not linked.
  *
+ * Between hosts, whose clocks are not known to microseconds, kernels that need what all gave are
+ * taken to end together: the shortest of them is the transfer.
+ *
  * A kernel of a group of calls (ncclGroupEnd) has a part in each of their meetings; of more than
  * XFW_MOST_MEETINGS it waits for nobody.
  *
@@ -27,6 +30,7 @@ struct xfw_kernel_part {
     uint32_t next;         /* of the same kernel, its place + 1; 0: none */
     uint8_t posts, awaits; /* sums of enum xfw_of_ranks */
     double under_way_ns;   /* from when what it awaits had begun to its end */
+    double later_ns;       /* its clock is so much behind those of the others */
 };
 
 struct xfw_kernel {

@@ -56,7 +56,7 @@ void xfw_meetings_take(struct xfw_meetings *meetings, struct xfw_streams *stream
 {
     struct xfw_meeting *meeting = find(meetings, op->number);
     if (op->begins) {
-        xfw_board_begin(board, op, begun_ns + (meeting ? meeting->start : now));
+        xfw_board_begin(board, op, begun_ns + (meeting ? meeting->start : now) + op->wake_ns);
         return;
     }
     if (!meeting && !op->meets) /* a change has left the kernel out */
@@ -65,7 +65,8 @@ void xfw_meetings_take(struct xfw_meetings *meetings, struct xfw_streams *stream
     if (op->slot == XFW_NONE)
         meeting->end = xfw_max(meeting->end, meeting->start + meeting->duration);
     else
-        meeting->end = xfw_max(meeting->end, xfw_board_back(board, op) - begun_ns);
+        meeting->end =
+            xfw_max(meeting->end, xfw_board_back(board, op) + xfw_min(0, op->wake_ns) - begun_ns);
     if (op->last_piece && meeting->begun)
         end(meetings, streams, meeting);
 }

@@ -29,12 +29,16 @@ struct open_kernel {
     const struct xfw_kernel *kernel;
 };
 #define MOST_OPEN 32
+#define MOST_PUT_OFF 64
 
 struct rank {
     const struct xfa_process *process;
     struct xfw_op_reader *reader;
-    struct xfw_op next;                 /* it waits with this one */
-    bool waits, ended, over;            /* ended: it has no more ops */
+    struct xfw_op held[MOST_PUT_OFF]; /* ops that wait, in their order */
+    unsigned held_count;
+    uint32_t thread;                    /* of its first op */
+    bool several;                       /* it has others */
+    bool ended, over;                   /* ended: it has no more ops */
     struct open_kernel open[MOST_OPEN]; /* in the order of their beginning */
     unsigned open_count;
     struct within within[MOST_WITHIN]; /* by thread */
@@ -306,7 +310,7 @@ static size_t ends_of(const struct xfw_together *t, const struct xfw_kernel *ker
         *end = *like;
         end->slot = t->groups[part->group].slot;
         end->of_ranks = part->awaits;
-        end->wake_ns = part->under_way_ns;
+        end->wake_ns = part->under_way_ns - part->later_ns;
     }
     ends[count ? count - 1 : 0].last_piece = true;
     return count;
@@ -374,6 +378,7 @@ static void put_kernel(struct xfw_together *t, struct rank *rank, struct xfw_op 
     for (; part; part = part_of(t, part->next)) {
         struct xfw_op begun = open->op;
         begun.begins = true;
+        begun.wake_ns = part->later_ns;
         begin(t, part->group, part->posts, &begun);
         if (begun.slot != XFW_NONE)
             put(t, rank, &begun);
@@ -386,14 +391,15 @@ static void put_kernel(struct xfw_together *t, struct rank *rank, struct xfw_op 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
 /* False: it has to wait. */
-static bool play_next(struct xfw_together *t, struct rank *rank)
+static bool play_op(struct xfw_together *t, struct rank *rank, const struct xfw_op *next)
 {
-    struct xfw_op op = rank->next, wait = {.what = XFW_CALL};
-    bool message = op.what == XFW_MESSAGE;
+    struct xfw_op op = *next, wait = {.what = XFW_CALL};
     const struct xfw_kernel *kernel =
         xfw_kernel_of(t->links, rank->process->number, op.correlation);
-    rank->waits = message ? !prepare(t, rank, &op) : !wait_within(t, rank, &op, &wait);
-    if (rank->waits)
+    bool message = op.what == XFW_MESSAGE;
+    if (!end_kernels(t, rank, &op))
+        return false;
+    if (message ? !prepare(t, rank, &op) : !wait_within(t, rank, &op, &wait))
         return false;
     if (wait.what == XFW_MESSAGE)
         put(t, rank, &wait);
@@ -404,37 +410,92 @@ static bool play_next(struct xfw_together *t, struct rank *rank)
     return true;
 }
 
+/* Does it come behind one that waits: of its thread, stream or event? */
+static bool comes_behind(const struct xfw_op *op, const struct xfw_op *held)
+{
+    bool streams = op->stream != XFW_NONE && held->stream != XFW_NONE;
+    bool device = op->awaits == XFW_AWAITS_DEVICE || held->awaits == XFW_AWAITS_DEVICE;
+    bool legacy = op->stream_kind == XFW_LEGACY || held->stream_kind == XFW_LEGACY;
+    if (op->thread == held->thread || op->woken_by == held->thread ||
+        op->woken_by_stream == held->number + 1)
+        return true;
+    if ((streams && op->stream == held->stream) ||
+        (op->event != XFW_NONE && op->event == held->event))
+        return true;
+    return (device || (streams && legacy)) &&
+           xfw_place_of_gpu(op->gpu) == xfw_place_of_gpu(held->gpu);
+}
+
+static bool can_pass(const struct rank *rank, const struct xfw_op *op, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (comes_behind(op, &rank->held[i]))
+            return false;
+    return true;
+}
+
+static void drop_held(struct rank *rank, unsigned at)
+{
+    rank->held_count--;
+    memmove(&rank->held[at], &rank->held[at + 1], (rank->held_count - at) * sizeof *rank->held);
+}
+
+/* Those that waited, as far as they can go on now. */
+static void play_held(struct xfw_together *t, struct rank *rank)
+{
+    uint64_t before;
+    do {
+        before = t->played;
+        for (unsigned i = 0; i < rank->held_count;) {
+            if (can_pass(rank, &rank->held[i], i) && play_op(t, rank, &rank->held[i]))
+                drop_held(rank, i);
+            else
+                i++;
+        }
+    } while (t->played > before && rank->held_count > 0);
+}
+
+/* The next op; where its thread has to wait it is put off, and those of other threads go on. */
+static void play_next(struct xfw_together *t, struct rank *rank)
+{
+    struct xfw_op *next = &rank->held[rank->held_count];
+    rank->ended = !xfw_op_reader_next(rank->reader, next);
+    if (rank->ended)
+        return;
+    rank->thread = rank->thread == XFW_NONE ? next->thread : rank->thread;
+    rank->several = rank->several || next->thread != rank->thread;
+    if (!can_pass(rank, next, rank->held_count) || !play_op(t, rank, next))
+        rank->held_count++;
+    else if (rank->held_count > 0 && (next->begins || next->correlation))
+        play_held(t, rank);
+}
+
 /* Its ops until it has to wait, or is over. False: it has played none. */
 static bool play_turn(struct xfw_together *t, size_t at)
 {
     struct rank *rank = &t->ranks[at];
     uint64_t before = t->played;
     t->turns->turn(t->turns->self, at);
-    while (!rank->over) {
-        if (!rank->waits && !rank->ended)
-            rank->ended = !xfw_op_reader_next(rank->reader, &rank->next);
-        rank->waits = !end_kernels(t, rank, rank->ended ? NULL : &rank->next);
-        if (rank->waits)
-            break;
-        rank->over = rank->ended;
-        if (!rank->over && !play_next(t, rank))
-            break;
-    }
+    play_held(t, rank);
+    while (!rank->ended &&
+           (rank->held_count == 0 || (rank->several && rank->held_count < MOST_PUT_OFF)))
+        play_next(t, rank);
+    rank->over = rank->ended && rank->held_count == 0 && end_kernels(t, rank, NULL);
     play_batch(t);
     return t->played > before;
 }
 
-static double waits_since(const struct xfw_together *t, const struct rank *rank)
+static double waits_since(const struct rank *rank)
 {
-    return rank->begun_ns + rank->next.start_ns;
+    return rank->held_count ? rank->begun_ns + rank->held->start_ns : rank->last_ns;
 }
 
-/* The kernel for which its next op waits is over without the others. False: it is none. */
+/* The kernel for which its first op waits is over without the others. False: it is none. */
 static bool let_kernel_go(struct xfw_together *t, struct rank *rank)
 {
     for (unsigned i = 0; i < rank->open_count; i++) {
         if (can_end(t, rank->open[i].kernel) ||
-            (!rank->ended && !is_behind(&rank->next, &rank->open[i])))
+            (rank->held_count && !is_behind(rank->held, &rank->open[i])))
             continue;
         end_kernel(t, rank, i, true);
         return true;
@@ -448,16 +509,16 @@ static bool let_one_go(struct xfw_together *t)
     struct rank *first = NULL;
     for (size_t i = 0; i < t->count; i++) {
         struct rank *rank = &t->ranks[i];
-        if (rank->waits && (!first || waits_since(t, rank) < waits_since(t, first)))
+        if (!rank->over && (!first || waits_since(rank) < waits_since(first)))
             first = rank;
     }
     if (!first)
         return false;
     t->apart++;
     t->turns->turn(t->turns->self, (size_t)(first - t->ranks));
-    if (!let_kernel_go(t, first)) {
-        first->waits = false;
-        put(t, first, &first->next);
+    if (!let_kernel_go(t, first) && first->held_count) {
+        put(t, first, first->held);
+        drop_held(first, 0);
     }
     play_batch(t);
     return true;
@@ -473,6 +534,7 @@ static void start(struct xfw_together *t, const struct xfw_op_store *store)
     for (size_t i = 0; i < t->count; i++)
         t->ranks[i] = (struct rank){.process = t->analysis->run->processes[i],
                                     .begun_ns = xfw_together_begun_ns(t, (uint32_t)i),
+                                    .thread = XFW_NONE,
                                     .reader = xfw_op_reader_new(store, i)};
 }
 
