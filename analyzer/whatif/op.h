@@ -78,6 +78,7 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 #define XFW_QUEUED_NS 5000.0
 
 #define XFW_NONE UINT32_MAX
+#define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
 #define XFW_ANY_SIDE 0xff
 
 /* The process's streams have even numbers. The odd ones are for streams that the program is taken
