@@ -344,6 +344,45 @@ static void test_threads_that_begin_at_once(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* A thread begins where the others were as long before its first call as it has been at work,
+ * whatever they did meanwhile, and however much longer that takes. */
+static void test_a_thread_that_had_been_at_work(void **state)
+{
+    enum { CALLS = 3, FIRST = 6500, LATER = 10000 };
+    static const struct {
+        double worked;
+        unsigned call;
+        bool within;
+    } runs[] = {{0, 2, false}, {4000, 0, false}, {3200, 1, true}, {9000, XFW_NONE, false}};
+    for (unsigned run = 0; run < 4; run++) {
+        recorded = xfw_recorded_new();
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
+        for (unsigned i = 0; i <= CALLS; i++) {
+            double start = i < CALLS ? 1000 + 2000 * i : FIRST;
+            op.number = i;
+            op.thread = i == CALLS;
+            op.worked_ns = i == CALLS ? runs[run].worked : 0;
+            resolve(op, start, start + 1000, NAN, NAN, false);
+        }
+        const struct xfw_op *first = &ops[CALLS];
+        double from = 1000 + 2000.0 * runs[run].call + (runs[run].within ? 0 : 1000);
+        assert_true(first->first == (runs[run].call == XFW_NONE));
+        assert_true(first->first || first->woken_by_call == runs[run].call + 1);
+        assert_true(first->first || (first->within_call == runs[run].within &&
+                                     first->woken_after_ns == FIRST - from));
+        ops[1].own_ns += LATER;
+        struct xfw_schedule *schedule = xfw_schedule_new();
+        for (unsigned i = 0; i <= CALLS; i++)
+            xfw_schedule_op(schedule, &ops[i]);
+        bool waits = runs[run].call == 2;
+        assert_true(first->first ||
+                    xfw_schedule_thread_now(schedule, 1) == FIRST + 1000 + (waits ? LATER : 0));
+        xfw_schedule_free(schedule);
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 /* Two threads copy through one stream; the one that began first was kept from it for long. */
 static void test_a_thread_that_overtakes_another(void **state)
 {
@@ -567,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),
+        cmocka_unit_test(test_a_thread_that_had_been_at_work),
         cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),

@@ -549,6 +549,7 @@ static void *own_clock(void *number)
     int count;
 
     assert_true(xferscope_simgpu_thread_begin(thread, THREADS));
+    assert_int_equal(xferscope_simgpu_thread_ns(), 0);
     for (int i = 0; i < CALLS; i++) {
         xferscope_simgpu_spend_ns(1000 * (thread + 1));
         uint64_t at = now();
@@ -556,7 +557,9 @@ static void *own_clock(void *number)
         taken[taken_count++] =
             (struct taken){thread, at}; /* no other call returns before the next */
     }
+    assert_int_equal(xferscope_simgpu_thread_ns(), CALLS * (1000 * (thread + 1) + CALL));
     xferscope_simgpu_thread_end();
+    assert_int_equal(xferscope_simgpu_thread_ns(), 0);
     return NULL;
 }
 

@@ -5,7 +5,6 @@
 #include "tools/simgpu/gpu/link.h"
 #include "tools/simgpu/gpu/machine.h"
 #include "tools/simgpu/gpu/managed.h"
-#include "tools/simgpu/gpu/paths.h"
 #include "tools/simgpu/gpu/queue.h"
 #include "tools/simgpu/gpu/streams.h"
 
