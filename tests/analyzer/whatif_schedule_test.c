@@ -445,6 +445,32 @@ static void test_turns_in_another_order(void **state)
     count = 0;
 }
 
+/* A graph's copy that queued takes as long as the others with what had passed by then, but the
+ * engine was free again when its record says: the next one did not queue. */
+static void test_graphs_that_queue(void **state)
+{
+    enum { ALONE = 5000, LEAD = 2000, REST = 2000, LAUNCH = 2000 };
+    static const struct {
+        double called, start, up;
+    } graphs[] = {{0, LAUNCH, ALONE}, {2500, 7000, ALONE - LEAD}, {9000, 11000, ALONE}};
+    recorded = xfw_recorded_new();
+    for (unsigned i = 0; i < 3; i++) {
+        struct xfw_op op = hand_work(XFW_GRAPH, i % 2, 0, 0, 0);
+        op.exclusive = false;
+        op.engine = XFW_COMPUTE;
+        op.up_ns = graphs[i].up;
+        op.lead_ns = LEAD;
+        op.paced_ns = ALONE - LEAD;
+        struct xfw_op *resolved =
+            resolve(op, graphs[i].called, graphs[i].called + LAUNCH, graphs[i].start,
+                    graphs[i].start + graphs[i].up + REST, false);
+        assert_true(resolved->duration_ns == ALONE + REST && resolved->up_ns == ALONE);
+        assert_true(resolved->lead_ns == LEAD);
+    }
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
 static void collect(void *self, const struct xfw_op *op)
 {
     add(*op);
@@ -610,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
+        cmocka_unit_test(test_graphs_that_queue),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),
         cmocka_unit_test(test_copies_that_queue_hide_their_lead),
