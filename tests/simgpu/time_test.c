@@ -526,6 +526,14 @@ static void shared_link(void **state)
     OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, b, params, NULL));
     OK(cuCtxSynchronize());
     assert_int_equal(now() - t, down > SUBMIT + alone ? down : 2 * SUBMIT + alone);
+    t = now();
+    OK(cuMemcpyDtoHAsync_v2(pinned, device, BIG, a));
+    OK(cuMemcpyHtoDAsync_v2(device, pinned, BIG,
+                            a)); /* not ready yet: what is left is read before */
+    OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, b, params, NULL));
+    OK(cuCtxSynchronize());
+    assert_true(3 * SUBMIT + alone > down);
+    assert_int_equal(now() - t, up + 3 * SUBMIT + alone);
     OK(cuStreamDestroy_v2(a));
     OK(cuStreamDestroy_v2(b));
     OK(cuModuleUnload(module));

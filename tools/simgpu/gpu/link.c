@@ -29,12 +29,13 @@ uint64_t sim_reach_alone_ns(const struct sim_reach *reach)
 /* The latency of the first access passes while the link is busy with something else. */
 uint64_t sim_reach_ns(const struct sim_reach *reach)
 {
-    uint64_t alone = sim_reach_alone_ns(reach), latency = path_ns(reach, 1), start;
+    uint64_t alone = sim_reach_alone_ns(reach), latency = path_ns(reach, 1);
     int there = place_of(reach->range).device;
     struct sim_engine *link = reach->write ? sim_engine_between(reach->device, there)
                                            : sim_engine_between(there, reach->device);
-    const struct sim_engine_use use = {reach->ready, alone,
-                                       alone - (latency < alone ? latency : alone)};
 
-    return alone ? sim_engine_take(link, &use, &start) - reach->ready : 0;
+    latency = latency < alone ? latency : alone;
+    if (!alone)
+        return 0;
+    return sim_engine_share(link, reach->ready + latency, alone - latency) - reach->ready;
 }

@@ -13,7 +13,8 @@ struct sim_reach {
 };
 /* ns by the profile's path, with the link to itself; 0: not measured. */
 uint64_t sim_reach_alone_ns(const struct sim_reach *reach);
-/* The same from `ready` on, when the link is free: it is shared with copies of that direction. */
+/* The same from `ready` on, in what time the link has left: it is shared with copies of that
+ * direction. */
 uint64_t sim_reach_ns(const struct sim_reach *reach);
 
 #endif
