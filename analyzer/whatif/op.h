@@ -162,7 +162,8 @@ struct xfw_op {
     double less_ns;   /* a change: it is under way for so much less */
     double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
     uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
-    uint32_t reserved;
+    uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
+                         stack; 0: not known */
 
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu;          /* where its stream was made; -1: not known */

@@ -164,7 +164,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
     } else if (what == XFW_GRAPH) {
-        op.stack = event->stack;
+        op.stack = op.from = event->stack;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -445,6 +445,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         event->bytes % transfer->width == 0)
         op.row_bytes = (uint32_t)transfer->width;
     op.site = transfer->class->key.row.site;
+    op.from = event->stack;
     set_engine(&op, transfer->class);
     op.one_engine = one_engine(ops, op.gpu);
     if (device->start_ns) {
