@@ -75,6 +75,8 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 /* Work that begins within this time of its predecessor's end was queued behind it (a guess). */
 #define XFW_QUEUED_NS 5000.0
 
+#define XFW_REMEMBERED 1024u /* calls before one, which it may count from */
+
 #define XFW_NONE UINT32_MAX
 #define XFW_ANY_SIDE 0xff
 
@@ -121,6 +123,8 @@ struct xfw_op {
     double gap_ns;            /* the thread's own time since its call before */
     uint32_t woken_by;        /* the thread whose last call woke this one; XFW_NONE: none */
     uint64_t woken_by_stream; /* the host function that woke it: that op's number + 1; 0: none */
+    uint64_t woken_by_call;   /* of a thread's first op: which call of that thread, the op's
+                                 number + 1; 0: its last */
     double woken_after_ns;    /* less than 0: within that last call */
     bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
     double own_ns;    /* of the call, without what it waits for */
@@ -158,7 +162,8 @@ struct xfw_op {
     double less_ns;   /* a change: it is under way for so much less */
     double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
     uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
-    uint32_t reserved;
+    uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
+                         stack; 0: not known */
 
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu;          /* where its stream was made; -1: not known */
@@ -185,6 +190,8 @@ struct xfw_op {
     double hook_ns;           /* the hook, in gap_ns or woken_after_ns; below 0 where what
                                  woken_after_ns counts from was held up for longer */
     double overhead_ns;       /* rare work of the recorder, in gap_ns */
+    double worked_ns;         /* of a thread's first op: it was there at least so long before;
+                                 0: not known */
     double records_ns;        /* CUPTI's records, in the call */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
     double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */

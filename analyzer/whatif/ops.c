@@ -86,9 +86,9 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
-    uint64_t overhead_ns = thread->overhead_ns;
+    uint64_t overhead_ns = thread->overhead_ns, worked_ns = thread->worked_ns;
     thread->fetched = (struct xfw_moved){0};
-    thread->overhead_ns = 0;
+    thread->overhead_ns = thread->worked_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -103,6 +103,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
+    op.worked_ns = (double)worked_ns;
     return op;
 }
 
@@ -163,7 +164,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
     } else if (what == XFW_GRAPH) {
-        op.stack = event->stack;
+        op.stack = op.from = event->stack;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -279,13 +280,15 @@ static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
     uint64_t start = event->start_ns, usual = 0;
+    if (event->overhead.worked_ns)
+        thread->worked_ns = event->overhead.worked_ns;
     if (start < thread->overhead_until_ns)
         start = thread->overhead_until_ns;
     if (event->end_ns <= start)
         return;
     thread->overhead_until_ns = event->end_ns;
-    if (event->behind < XFA_EVENT_KINDS)
-        usual = ops->process->costs[event->behind].ns;
+    if (event->overhead.behind < XFA_EVENT_KINDS)
+        usual = ops->process->costs[event->overhead.behind].ns;
     if (event->end_ns - start > usual)
         thread->overhead_ns += event->end_ns - start - usual;
 }
@@ -442,6 +445,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         event->bytes % transfer->width == 0)
         op.row_bytes = (uint32_t)transfer->width;
     op.site = transfer->class->key.row.site;
+    op.from = event->stack;
     set_engine(&op, transfer->class);
     op.one_engine = one_engine(ops, op.gpu);
     if (device->start_ns) {

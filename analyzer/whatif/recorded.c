@@ -195,9 +195,10 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
         return;
     struct engine *engines = gpu_at(recorded, op->gpu)->engines;
     note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
-    if (op->up_ns > 0) /* of a graph */
+    double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
+    if (op->up_ns > 0)                                                         /* of a graph */
         note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns,
-                   xfw_min(end, op->device_start_ns + op->up_ns));
+                   xfw_min(end, op->device_start_ns + op->up_ns - hidden));
     if (op->down_ns > 0)
         note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
 }

@@ -46,6 +46,10 @@ struct xfw_schedule {
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
     struct xfw_host_calls host_calls;
+    struct made {
+        uint64_t number; /* of the op, + 1 */
+        double call, back;
+    } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
     struct xfw_board *board;      /* NULL: it is played by itself */
@@ -338,6 +342,10 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
         return xfw_max(thread->now, waker->at + op->woken_after_ns);
     if (op->woken_by < schedule->thread_count)
         by = &schedule->threads[op->woken_by];
+    const struct made *made = &schedule->made[(op->woken_by_call - 1) % XFW_REMEMBERED];
+    if (op->woken_by_call && made->number == op->woken_by_call)
+        return xfw_max(thread->now,
+                       (op->within_call ? made->call : made->back) + op->woken_after_ns);
     if (by && by->begun)
         return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
@@ -395,6 +403,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         return;
     thread->recorded = op->end_ns;
     thread->call = call;
+    schedule->made[op->number % XFW_REMEMBERED] = (struct made){op->number + 1, call, thread->now};
     const struct thread *last =
         schedule->last_thread == XFW_NONE ? thread : &schedule->threads[schedule->last_thread];
     if (thread->recorded >= last->recorded)

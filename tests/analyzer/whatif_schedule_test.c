@@ -344,6 +344,45 @@ static void test_threads_that_begin_at_once(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* A thread begins where the others were as long before its first call as it has been at work,
+ * whatever they did meanwhile, and however much longer that takes. */
+static void test_a_thread_that_had_been_at_work(void **state)
+{
+    enum { CALLS = 3, FIRST = 6500, LATER = 10000 };
+    static const struct {
+        double worked;
+        unsigned call;
+        bool within;
+    } runs[] = {{0, 2, false}, {4000, 0, false}, {3200, 1, true}, {9000, XFW_NONE, false}};
+    for (unsigned run = 0; run < 4; run++) {
+        recorded = xfw_recorded_new();
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
+        for (unsigned i = 0; i <= CALLS; i++) {
+            double start = i < CALLS ? 1000 + 2000 * i : FIRST;
+            op.number = i;
+            op.thread = i == CALLS;
+            op.worked_ns = i == CALLS ? runs[run].worked : 0;
+            resolve(op, start, start + 1000, NAN, NAN, false);
+        }
+        const struct xfw_op *first = &ops[CALLS];
+        double from = 1000 + 2000.0 * runs[run].call + (runs[run].within ? 0 : 1000);
+        assert_true(first->first == (runs[run].call == XFW_NONE));
+        assert_true(first->first || first->woken_by_call == runs[run].call + 1);
+        assert_true(first->first || (first->within_call == runs[run].within &&
+                                     first->woken_after_ns == FIRST - from));
+        ops[1].own_ns += LATER;
+        struct xfw_schedule *schedule = xfw_schedule_new();
+        for (unsigned i = 0; i <= CALLS; i++)
+            xfw_schedule_op(schedule, &ops[i]);
+        bool waits = runs[run].call == 2;
+        assert_true(first->first ||
+                    xfw_schedule_thread_now(schedule, 1) == FIRST + 1000 + (waits ? LATER : 0));
+        xfw_schedule_free(schedule);
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 /* Two threads copy through one stream; the one that began first was kept from it for long. */
 static void test_a_thread_that_overtakes_another(void **state)
 {
@@ -401,6 +440,32 @@ static void test_turns_in_another_order(void **state)
         op.device_end_ns = ran[i][1] + 100;
         xfw_recorded_resolve(recorded, &op, false, NULL);
         assert_true(op.exclusive == (i < 3)); /* the last one ran beside the first */
+    }
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
+/* A graph's copy that queued takes as long as the others with what had passed by then, but the
+ * engine was free again when its record says: the next one did not queue. */
+static void test_graphs_that_queue(void **state)
+{
+    enum { ALONE = 5000, LEAD = 2000, REST = 2000, LAUNCH = 2000 };
+    static const struct {
+        double called, start, up;
+    } graphs[] = {{0, LAUNCH, ALONE}, {2500, 7000, ALONE - LEAD}, {9000, 11000, ALONE}};
+    recorded = xfw_recorded_new();
+    for (unsigned i = 0; i < 3; i++) {
+        struct xfw_op op = hand_work(XFW_GRAPH, i % 2, 0, 0, 0);
+        op.exclusive = false;
+        op.engine = XFW_COMPUTE;
+        op.up_ns = graphs[i].up;
+        op.lead_ns = LEAD;
+        op.paced_ns = ALONE - LEAD;
+        struct xfw_op *resolved =
+            resolve(op, graphs[i].called, graphs[i].called + LAUNCH, graphs[i].start,
+                    graphs[i].start + graphs[i].up + REST, false);
+        assert_true(resolved->duration_ns == ALONE + REST && resolved->up_ns == ALONE);
+        assert_true(resolved->lead_ns == LEAD);
     }
     xfw_recorded_free(recorded);
     count = 0;
@@ -567,9 +632,11 @@ int main(void)
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),
+        cmocka_unit_test(test_a_thread_that_had_been_at_work),
         cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
+        cmocka_unit_test(test_graphs_that_queue),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),
         cmocka_unit_test(test_copies_that_queue_hide_their_lead),

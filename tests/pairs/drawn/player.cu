@@ -3,7 +3,8 @@
  * statement to a line, each of them made by the call site that it names. There are SITES functions
  * of as many lines of source, and two helper functions, one behind the other, that all of them may
  * go through, so that one program serves for all that is drawn. Statements behind "T n" are those
- * of thread n; all threads begin together, and the region ends with the last of them.
+ * of thread n; all threads begin together, and the region ends with the last of them. Those between
+ * "I" and the next "T n" are performed once, before it.
  *
  *     player [--helpers 1|2] [--times N] SCHEDULE...
  *
@@ -41,6 +42,7 @@ struct form { /* of a program: what one schedule declares */
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
     std::vector<cudaGraphExec_t> graphs;
+    std::vector<struct statement> before;                /* once, by main */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
     unsigned long long took_ns;
 };
@@ -424,8 +426,8 @@ static void declare_stream(char kind)
     now->streams.push_back(stream);
 }
 
-/* B kind bytes; S kind; E; T thread; all else is a statement. */
-static void take(char *line, size_t &thread)
+/* B kind bytes; S kind; E; I; T thread; all else is a statement. */
+static void take(char *line, size_t &thread, bool &before)
 {
     struct statement s = {line[0], 0, {0}};
     char *at = line + 1;
@@ -437,7 +439,10 @@ static void take(char *line, size_t &thread)
     else if (line[0] == 'E') {
         now->events.push_back(NULL);
         PAIR_CHECK(cudaEventCreateWithFlags(&now->events.back(), cudaEventDisableTiming));
+    } else if (line[0] == 'I') {
+        before = true;
     } else if (line[0] == 'T') {
+        before = false;
         thread = strtoul(at, NULL, 10);
         now->programs.resize(std::max(now->programs.size(), thread + 1));
     } else if (line[0] > ' ') {
@@ -446,7 +451,7 @@ static void take(char *line, size_t &thread)
             s.number[i] = strtoull(at, &at, 10);
         if (s.what == 'g')
             now->graphs.resize(std::max(now->graphs.size(), (size_t)s.number[1] + 1));
-        now->programs[thread].push_back(s);
+        (before ? now->before : now->programs[thread]).push_back(s);
     }
 }
 
@@ -454,6 +459,7 @@ static struct form load(const char *path)
 {
     char line[256];
     size_t thread = 0;
+    bool before = false;
     FILE *file = fopen(path, "r");
     struct form form;
 
@@ -465,8 +471,10 @@ static struct form load(const char *path)
     form.took_ns = 0;
     now = &form;
     while (fgets(line, sizeof line, file))
-        take(line, thread);
+        take(line, thread, before);
     fclose(file);
+    for (const struct statement &s : form.before)
+        sites[s.site](&s);
     return form;
 }
 
