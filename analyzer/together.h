@@ -19,8 +19,7 @@ bool xfa_together_agree(const struct xfa_analysis *analysis,
 
 /* Processes can be shared out. Those that send each other messages are replayed together
  * (whatif/together.h) by one member, if they are so few that they can be; with messages that were
- * not matched, as NCCL's are not, each is replayed by itself. Known once the run was read, and the
- * same to all. */
+ * not matched each is replayed by itself. Known once the run was read, and the same to all. */
 bool xfa_together_can_share(const struct xfa_analysis *analysis);
 
 #endif

@@ -92,8 +92,9 @@ static void take_op(void *self, const struct xfw_op *op)
     at->last_ns = xfw_max(at->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(at, op);
-    gather->has_messages = gather->has_messages || op->what == XFW_MESSAGE;
-    if ((op->what == XFW_RANGE || op->what == XFW_MESSAGE) && at->sample)
+    bool message = op->what == XFW_MESSAGE || op->correlation;
+    gather->has_messages = gather->has_messages || message;
+    if ((op->what == XFW_RANGE || message) && at->sample)
         leave_nothing_out(gather);
     gather->batch[gather->batch_count++] = *op;
     if (gather->batch_count == XFW_BATCH)

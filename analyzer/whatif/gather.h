@@ -55,7 +55,7 @@ size_t xfw_gather_most(const struct xfw_gather *gather); /* bytes that it may ke
 
 /* All ops of the run that are to be played; NULL: they are not kept. */
 struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run);
-/* Calls of MPI are among them: they are to be played together (together.h). */
+/* Calls of MPI or kernels of NCCL are among them: they are to be played together (together.h). */
 bool xfw_gather_has_messages(const struct xfw_gather *gather);
 /* Some ops may have been left out. */
 bool xfw_gather_left_out(const struct xfw_gather *gather);

@@ -22,6 +22,8 @@ struct xfw_ops {
     const struct xfa_achievable *achievable;
     bool stopped, messages; /* these are ops, too */
     bool skips;             /* the process at hand is another's */
+    bool one_of_several;    /* it is a rank: MPI's calls may be matched */
+    struct xfw_nccl nccl;
     struct xfw_held held;
     struct xfw_moves moves;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
@@ -160,6 +162,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.exclusive = false;
     }
     if (what == XFW_KERNEL) {
+        op.correlation = xfw_nccl_has(&ops->nccl, event->correlation) ? event->correlation : 0;
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
@@ -231,7 +234,10 @@ static void message(struct xfw_ops *ops, const struct xfa_event *event)
 {
     bool began = event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
                  event->message.what != XFT_MESSAGE_WAIT;
-    if (event->flags & XFT_FAILED || (event->kind != XFT_EVENT_MESSAGE_END && !began))
+    if (event->kind == XFT_EVENT_MESSAGE && event->message.level == XFT_LEVEL_NCCL)
+        xfw_nccl_note(&ops->nccl, event->correlation);
+    if (event->flags & XFT_FAILED || !ops->one_of_several ||
+        (event->kind != XFT_EVENT_MESSAGE_END && !began))
         return;
     struct xfw_op op = begin_op(ops, event, XFW_MESSAGE);
     add_costs(ops, &op, false);
@@ -483,13 +489,12 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
     ops->held.count = 0;
+    ops->nccl = (struct xfw_nccl){{0}};
+    ops->one_of_several = process->rank.known && process->rank.size != 1;
     xfw_moves_begin(&ops->moves, ops->queue, &ops->numbers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    if (ops->stopped)
-        return 0;
-    bool one_of_several = process->rank.known && process->rank.size != 1;
-    return one_of_several ? XFA_ALL_KINDS : XFA_ALL_KINDS & ~XFA_KINDS_OF_MESSAGES;
+    return ops->stopped ? 0 : XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)

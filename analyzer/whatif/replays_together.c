@@ -115,15 +115,14 @@ static void play_taps(struct xfw_walk *walk, struct xfw_op_store *kept, size_t p
 {
     struct xfa_process *of = walk->replays->analysis->run->processes[process];
     struct xfw_op_reader *reader = xfw_op_reader_new(kept, process);
-    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops), op, wait;
+    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops), op;
     size_t count = 0;
     begin(walk, of);
     turn(walk, process);
     while (xfw_op_reader_next(reader, &op)) {
-        if (xfw_together_again(walk->replays->together, (uint32_t)process, &op, &wait))
-            ops[count++] = wait;
+        count += xfw_together_again(walk->replays->together, (uint32_t)process, &op, ops + count);
         ops[count++] = op;
-        if (count + 2 <= XFW_BATCH)
+        if (count + XFW_MOST_BEFORE < XFW_BATCH)
             continue;
         batch(walk, ops, count);
         count = 0;
@@ -223,8 +222,6 @@ bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *varia
         done = play_some(replays, variants + at, next - at);
     }
     replays->whatif->replays += (unsigned)count;
-    replays->whatif->ranks = (struct xfw_ranks){.processes = replays->analysis->run->process_count,
-                                                .messages = xfw_together_count(replays->together),
-                                                .apart = xfw_together_apart(replays->together)};
+    replays->whatif->ranks = xfw_together_ranks(replays->together);
     return done;
 }
