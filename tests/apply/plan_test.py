@@ -115,6 +115,11 @@ class Planned(unittest.TestCase):
             with self.subTest(mode):
                 self.assertEqual(self.left_out(mode), 0, self.said)
 
+    def test_fills_in_every_form_are_known(self):
+        for settings in ({}, {"XFERSCOPE_SIMGPU_LAZY": "1"}):
+            self.assertEqual(self.left_out("set_forms", **settings), 24, self.said)
+            self.assertRegex(self.said, "compared, 0 different")
+
     def test_what_nobody_sees_is_found_by_verifying(self):
         self.assertEqual(self.left_out("unseen"), 0)
         self.assertIn("1 compared, 1 different", self.said)
