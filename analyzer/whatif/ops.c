@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op_numbers.h"
+#include "analyzer/whatif/ops_link.h"
 #include "analyzer/whatif/ops_managed.h"
 #include "analyzer/whatif/ops_messages.h"
 #include "analyzer/whatif/ops_queue.h"
@@ -26,6 +27,7 @@ struct xfw_ops {
     struct xfw_nccl nccl;
     struct xfw_held held;
     struct xfw_moves moves;
+    struct xfw_readers readers;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -43,6 +45,7 @@ void xfw_ops_free(struct xfw_ops *ops)
         return;
     xfw_numbers_free(&ops->numbers);
     xfw_moves_end(&ops->moves);
+    xfw_readers_end(&ops->readers);
     xfw_ops_queue_free(ops->queue);
     free(ops);
 }
@@ -166,6 +169,8 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
+        if (!captured)
+            xfw_readers_launch(&ops->readers, ops->achievable, &op);
     } else if (what == XFW_GRAPH) {
         op.stack = op.from = event->stack;
     }
@@ -220,6 +225,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     struct xfw_op op = begin_op(ops, event, XFW_CALL);
     bool in_order = event->flags & XFT_ASYNC; /* of a pool, in a stream's order */
     xfw_moves_call(&ops->moves, event);
+    xfw_readers_call(&ops->readers, event);
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
     op.pooled = frees && in_order;
@@ -492,6 +498,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->nccl = (struct xfw_nccl){{0}};
     ops->one_of_several = process->rank.known && process->rank.size != 1;
     xfw_moves_begin(&ops->moves, ops->queue, &ops->numbers, process);
+    xfw_readers_begin(&ops->readers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
     return ops->stopped ? 0 : XFA_ALL_KINDS;

@@ -265,6 +265,28 @@ static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *
     }
 }
 
+/* A kernel reads over the link in what time the engine of copies to the device has left. */
+static void read_over_link(struct xfw_schedule *schedule, const struct xfw_op *op,
+                           struct interval *work)
+{
+    struct engine *engine = &gpu_at(schedule, op->gpu)->engines[XFW_TO_DEVICE];
+    double at = xfw_max(work->start + op->reach_ns, engine->forgotten), left = op->link_ns;
+    for (unsigned pieces = 0; left > 0 && pieces < 2 * INTERVALS; pieces++) {
+        unsigned next = busy_after(engine, at);
+        bool there = next < engine->count;
+        if (there && engine->busy[next].start <= at) {
+            at = engine->busy[next].end;
+            continue;
+        }
+        double taken = there ? engine->busy[next].start : INFINITY, room = taken - at;
+        double until = room > left ? at + left : taken;
+        take(engine, (struct interval){.start = at, .end = until, .stream = op->stream});
+        left = xfw_max(0, left - room);
+        at = until;
+    }
+    work->end = at + xfw_max(0, op->duration_ns - op->reach_ns - op->link_ns);
+}
+
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
     bool placed = op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0;
@@ -280,6 +302,8 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
         work = place(schedule, op, start, lead);
     else if (op->what == XFW_GRAPH)
         copies_of_graph(schedule, op, &work);
+    else if (op->link_ns > 0)
+        read_over_link(schedule, op, &work);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
     if (op->meets && schedule->board)

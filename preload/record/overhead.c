@@ -37,7 +37,7 @@ static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_
         write(why, behind, from_ns, until_ns, 0);
 }
 
-/* How long the thread had been at work is told in any case, before its first call: where a clock
+/* How long the thread had been at work is written in any case, before its first call: where a clock
  * stands still meanwhile, 1 ns before. */
 static void tell_attached(const struct xfs_lane *lane)
 {

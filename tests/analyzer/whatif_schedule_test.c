@@ -445,6 +445,58 @@ static void test_turns_in_another_order(void **state)
     count = 0;
 }
 
+enum { REACH = 10000, LINK = 70000, AFTER = 20000 };
+
+static struct xfw_op reading_kernel(uint32_t stream)
+{
+    struct xfw_op op = hand_work(XFW_KERNEL, stream, CALL, LATENCY, REACH + LINK + AFTER);
+    op.name = 7;
+    op.reach_ns = REACH;
+    op.link_ns = LINK;
+    return op;
+}
+
+/* Kernels that read the host's memory in place have the link one after the other, and what copies
+ * leave of it. */
+static void test_kernels_share_the_link(void **state)
+{
+    const double copy_begins = 40000, copy_ns = 50000;
+    for (uint32_t i = 0; i < 2; i++)
+        add(reading_kernel(i));
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + REACH + 2 * LINK + AFTER);
+    copy(2, XFW_TO_DEVICE, copy_ns)->latency_ns = copy_begins;
+    add(reading_kernel(0));
+    add(hand_wait(0));
+    assert_true(played() == CALL + LATENCY + REACH + copy_ns + LINK + AFTER);
+    copy(2, XFW_TO_HOST, copy_ns)->latency_ns = copy_begins;
+    add(reading_kernel(0));
+    add(hand_wait(0));
+    assert_true(played() == CALL + LATENCY + REACH + LINK + AFTER); /* the other way */
+}
+
+/* What others of the link added to a kernel's time goes, a copy behind it is ready when the link
+ * is; a kernel that was done before it can have read all does not have the link. */
+static void test_what_sharing_added(void **state)
+{
+    enum { ALONE = REACH + LINK + AFTER, MORE = LINK - 20 };
+    recorded = xfw_recorded_new();
+    struct xfw_op *first = resolve(reading_kernel(0), 0, 10, 10, 10 + ALONE, false);
+    assert_true(first->duration_ns == ALONE && first->link_ns == LINK);
+    struct xfw_op *second = resolve(reading_kernel(1), 20, 30, 30, 30 + ALONE + MORE, false);
+    assert_true(second->duration_ns == ALONE);
+    double free = 30 + ALONE + MORE - AFTER;
+    struct xfw_op up = hand_work(XFW_COPY, 2, 0, 0, 0);
+    up.engine = XFW_TO_DEVICE;
+    assert_true(resolve(up, 40, 50, free, free + 9000, false)->space_ns == 0);
+    struct xfw_op *longer = resolve(reading_kernel(0), 4000000, 4000010, 4000010, 4200010, false);
+    assert_true(longer->duration_ns == 200000); /* nobody else had it */
+    struct xfw_op *less = resolve(reading_kernel(0), 5000000, 5000010, 5000010, 5050010, false);
+    assert_true(less->duration_ns == 50000 && less->link_ns == 0);
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
 /* A graph's copy that queued takes as long as the others with what had passed by then, but the
  * engine was free again when its record says: the next one did not queue. */
 static void test_graphs_that_queue(void **state)
@@ -637,6 +689,8 @@ int main(void)
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_graphs_that_queue),
+        cmocka_unit_test(test_kernels_share_the_link),
+        cmocka_unit_test(test_what_sharing_added),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),
         cmocka_unit_test(test_copies_that_queue_hide_their_lead),

@@ -411,8 +411,8 @@ static void test_a_thread_begins(void **state)
     assert_int_equal(rows[0].dst, 0);
 }
 
-/* How long a thread had been at work is told where that took no time to find out, too: before its
- * first call. */
+/* How long a thread had been at work is written where that took no time to find out, too: before
+ * its first call. */
 static void test_a_thread_had_been_at_work(void **state)
 {
     (void)state;

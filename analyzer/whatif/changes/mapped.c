@@ -161,7 +161,10 @@ static void map_op(const struct xfw_change *change, void *self, struct xfw_playe
     double read = fmin(1, xfw_share_read(achievable, op->gpu, bytes, op->duration_ns));
     read *= (double)bytes * part[xfw_player_certainty(player)];
     double over_link = xfw_mapped_ns(achievable, op->gpu, false, read);
-    op->duration_ns = fmax(op->duration_ns, isnan(over_link) ? 0 : over_link);
+    if (isnan(over_link))
+        return;
+    op->duration_ns = fmax(op->duration_ns, over_link);
+    op->link_ns = fmin(op->duration_ns - op->reach_ns, op->link_ns + over_link);
 }
 
 struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xfw_set *classes)
@@ -174,7 +177,6 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 /* ---- mapped memory is copied ----------------------------------------------------------------- */
 
 #define MOST_COPIED 256 /* buffers of which it is known that they were copied */
-#define KERNELS 64      /* whose shortest time is remembered: a power of two */
 
 struct stop {
     struct xfw_memories memories;
@@ -184,12 +186,6 @@ struct stop {
     } copied[MOST_COPIED];
     unsigned copies;
     double waited_ns; /* when the host's last wait returned, as recorded */
-    double link_ns;   /* until when the link was used by copies and such kernels, as recorded */
-    struct least {
-        uint64_t bytes; /* that it was given; 0: none yet */
-        uint32_t name;
-        double ns;
-    } least[KERNELS];
 };
 
 /* What a kernel was given of the mapped memory. */
@@ -285,30 +281,16 @@ static void copy_first(const struct xfw_change *change, struct xfw_player *playe
     }
 }
 
-/* Kernels that read over the link share it with each other and with copies: what of a kernel's time
- * that was, is known from the shortest of its kind so far. */
-static double unshared_ns(struct stop *state, const struct xfw_op *op, uint64_t bytes)
-{
-    struct least *least = &state->least[(op->name * 31u + bytes) & (KERNELS - 1)];
-    bool same = least->bytes == bytes && least->name == op->name;
-    bool shared = op->device_start_ns < state->link_ns;
-    double ns = shared && same ? fmin(op->duration_ns, least->ns) : op->duration_ns;
-    *least = (struct least){bytes, op->name, same ? fmin(least->ns, ns) : ns};
-    state->link_ns = fmax(state->link_ns, op->device_end_ns);
-    return ns;
-}
-
-/* The kernel's time when it reads memory of the device; ns: over the link, which it has for itself.
- */
+/* The kernel's time when it reads memory of the device. */
 static double on_device_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
-                           double ns, uint64_t bytes, double byte, enum xfw_certainty certainty)
+                           uint64_t bytes, double byte, enum xfw_certainty certainty)
 {
-    double times = xfw_times_over(achievable, op->gpu, bytes, ns);
+    double times = xfw_times_over(achievable, op->gpu, bytes, op->duration_ns);
     double once = xfw_read_once_ns(achievable, op->gpu, bytes);
     double reading = byte * (double)bytes * (certainty == XFW_HIGH ? 0.5 : 1);
     if (times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER)
         return times * reading;
-    return once > 0 && ns > once ? ns - once + reading : ns;
+    return once > 0 && op->duration_ns > once ? op->duration_ns - once + reading : op->duration_ns;
 }
 
 static void stop_op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -323,8 +305,6 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
         op->memory = XFT_MEM_PINNED; /* no kernel reaches it any more */
     if (op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY || op->awaits == XFW_AWAITS_ITSELF)
         state->waited_ns = fmax(state->waited_ns, op->end_ns);
-    if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE && !isnan(op->device_end_ns))
-        state->link_ns = fmax(state->link_ns, op->device_end_ns);
     if (op->what != XFW_KERNEL || op->stream == XFW_NONE)
         return;
     struct given given = given_to(change, state, xfw_player_process(player), op, certainty);
@@ -332,10 +312,11 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
     if (given.bytes == 0 || isnan(byte))
         return;
     copy_first(change, player, op, &given);
-    double ns = unshared_ns(state, op, given.bytes);
-    if (certainty != XFW_LOW)
-        op->duration_ns =
-            fmin(op->duration_ns, on_device_ns(achievable, op, ns, given.bytes, byte, certainty));
+    if (certainty == XFW_LOW)
+        return;
+    op->duration_ns =
+        fmin(op->duration_ns, on_device_ns(achievable, op, given.bytes, byte, certainty));
+    op->reach_ns = op->link_ns = 0;
 }
 
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,

@@ -95,7 +95,7 @@ ROWS = [
     M("thread-began-with-its-call", "preload/record/overhead.c",
       "        write(XFT_OVERHEAD_THREAD, 0, from_ns - (from_ns == until_ns), until_ns, lane->worked_ns);",
       "        write(XFT_OVERHEAD_THREAD, 0, from_ns, until_ns, lane->worked_ns);",
-      "how long a thread had been at work is told behind its first call",
+      "how long a thread had been at work is written behind its first call",
       "record.cost"),
     M("cost-with-the-programs-call", "preload/record/overhead.c",
       "    uint64_t ns = (start_ns - from) + (now - end_ns);",
