@@ -80,6 +80,7 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 #define XFW_REMEMBERED 1024u /* calls before one, which it may count from */
 
 #define XFW_NONE UINT32_MAX
+#define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
 #define XFW_ANY_SIDE 0xff
 
 /* The process's streams have even numbers. The odd ones are for streams that the program is taken

@@ -482,11 +482,19 @@ static void begin_pass(void *self, const struct xfa_classes *classes)
     ops->achievable = ops->costs.achievable = classes->achievable;
 }
 
+/* Each member of a team plays all of a run whose processes wait for each other: do they seem to? */
+static bool may_be_coupled(const struct xfa_process *process)
+{
+    const struct xfa_run *run = process->run;
+    return process->number < XFW_MOST_TOGETHER &&
+           (process->number == 0 || run->processes[process->number - 1]->has_messages);
+}
+
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
     ops->process = process;
-    ops->skips = !xfa_process_is_mine(process);
+    ops->skips = !xfa_process_is_mine(process) && !(ops->messages && may_be_coupled(process));
     if (ops->skips)
         return 0;
     xfw_numbers_begin(&ops->numbers, process);

@@ -25,8 +25,6 @@
 #include "analyzer/whatif/op_store.h"
 #include "analyzer/whatif/result.h"
 
-#define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
-
 /* Is a run to be played so: has it messages that were matched, or kernels of NCCL, and no more
  * processes? Of an analysis that is finished; for others too. */
 bool xfw_together_is_asked(const struct xfa_analysis *analysis);
