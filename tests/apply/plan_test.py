@@ -89,6 +89,10 @@ class Planned(unittest.TestCase):
                 self.assertRegex(self.said, r"\(step 1 of the plan, test: 1\.00 ms\)")
                 self.assertNotIn("different", self.said.replace(" 0 different", ""))
 
+    def test_async_waits_where_the_driver_does(self):
+        self.assertGreaterEqual(self.left_out("async_at_once"), 2 * 15, self.said)
+        self.assertEqual(self.left_out("async_that_waits"), 0, self.said)
+
     def test_one_in_64_is_copied_to_time_it(self):
         left = self.left_out("long_same")
         self.assertEqual(left, 192 - 1 - 2 * 2, self.said)

@@ -82,6 +82,30 @@ static void last_byte(int round)
     same(round);
 }
 
+/* By Async the driver waits for the stream's work from 3 MiB on, and so does what is left out. */
+static void uploads_async(int round, size_t bytes)
+{
+    static char *there, *from;
+    if (there == NULL) {
+        MUST(cudaMalloc((void **)&there, bytes));
+        from = malloc(bytes);
+        fill(from, bytes, 3);
+    }
+    upload_async(there, from, bytes, streams[0]);
+    MUST(cudaStreamSynchronize(streams[0]));
+    show(round, there + bytes - BYTES, BYTES);
+}
+
+static void async_at_once(int round)
+{
+    uploads_async(round, 2 * MIB);
+}
+
+static void async_that_waits(int round)
+{
+    uploads_async(round, 3 * MIB);
+}
+
 static void set(int round)
 {
     same(round);
@@ -326,6 +350,8 @@ static const struct mode {
     MODE(longer_same),
     MODE(changed),
     MODE(last_byte),
+    MODE(async_at_once),
+    MODE(async_that_waits),
     MODE(set),
     MODE(set_rows),
     MODE(set_forms),
