@@ -305,11 +305,9 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
                                 options.replay ? &reading->replayed : NULL, reading->timeline};
     struct xfa_output output;
     struct xfa_view view;
-    char *page = NULL;
-    if (!xfa_analyze_page(&options, &page) || xfa_analyze_output(&options, &output, &view) != 0) {
-        free(page);
+    char *page;
+    if (!xfa_analyze_output(&options, &output, &view, &page))
         return XFA_OUTPUT;
-    }
     if (xfa_filter_any(&reading->filter)) {
         xfa_filter_finish(&reading->filter, findings);
         view.filter = &reading->filter;

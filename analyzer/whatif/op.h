@@ -77,6 +77,8 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 /* Work that begins within this time of its predecessor's end was queued behind it (a guess). */
 #define XFW_QUEUED_NS 5000.0
 
+#define XFW_REMEMBERED 1024u /* calls before one, which it may count from */
+
 #define XFW_NONE UINT32_MAX
 #define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
 #define XFW_ANY_SIDE 0xff
@@ -128,6 +130,8 @@ struct xfw_op {
     double gap_ns;            /* the thread's own time since its call before */
     uint32_t woken_by;        /* the thread whose last call woke this one; XFW_NONE: none */
     uint64_t woken_by_stream; /* the host function that woke it: that op's number + 1; 0: none */
+    uint64_t woken_by_call;   /* of a thread's first op: which call of that thread, the op's
+                                 number + 1; 0: its last */
     double woken_after_ns;    /* less than 0: within that last call */
     bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
     double own_ns;    /* of the call, without what it waits for */
@@ -137,8 +141,10 @@ struct xfw_op {
     double latency_ns, space_ns, duration_ns;
     double lead_ns; /* of duration_ns: a copy that queues behind another one on its engine begins so
                        much before that one's end (Lo - g of the transfer's model) */
-    double up_ns, down_ns; /* of duration_ns of a graph: its copies to the device, to the host;
-                              lead_ns is that of the first one to the device */
+    double up_ns, down_ns;    /* of duration_ns of a graph: its copies to the device, to the host;
+                                 lead_ns is that of the first one to the device */
+    double reach_ns, link_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
+                                 place; then, how long it needs the link for that */
     double slowdown; /* of a copy: factor on its time while the other direction is busy; 0 or 1:
                         not slower, or duration_ns has it already */
 
@@ -161,10 +167,12 @@ struct xfw_op {
 
     /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
      * begun to when the call returns. */
-    double began_ns;      /* start of the call that began it, as recorded */
-    double less_ns;       /* a change: it is under way for so much less */
-    double hidden_ns;     /* a change: the thread works meanwhile, and waits so much less */
-    uint32_t slot;        /* on the board; XFW_NONE: it is played by itself */
+    double began_ns;  /* start of the call that began it, as recorded */
+    double less_ns;   /* a change: it is under way for so much less */
+    double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
+    uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
+    uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
+                         stack; 0: not known */
     uint32_t correlation; /* XFW_KERNEL of a call of NCCL; 0: of none, or not known */
 
     /* For the run played on GPUs (remeasure/). */
@@ -192,6 +200,8 @@ struct xfw_op {
     double hook_ns;           /* the hook, in gap_ns or woken_after_ns; below 0 where what
                                  woken_after_ns counts from was held up for longer */
     double overhead_ns;       /* rare work of the recorder, in gap_ns */
+    double worked_ns;         /* of a thread's first op: it was there at least so long before;
+                                 0: not known */
     double records_ns;        /* CUPTI's records, in the call */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
     double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */

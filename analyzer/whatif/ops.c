@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op_numbers.h"
+#include "analyzer/whatif/ops_link.h"
 #include "analyzer/whatif/ops_managed.h"
 #include "analyzer/whatif/ops_messages.h"
 #include "analyzer/whatif/ops_queue.h"
@@ -26,6 +27,7 @@ struct xfw_ops {
     struct xfw_nccl nccl;
     struct xfw_held held;
     struct xfw_moves moves;
+    struct xfw_readers readers;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -43,6 +45,7 @@ void xfw_ops_free(struct xfw_ops *ops)
         return;
     xfw_numbers_free(&ops->numbers);
     xfw_moves_end(&ops->moves);
+    xfw_readers_end(&ops->readers);
     xfw_ops_queue_free(ops->queue);
     free(ops);
 }
@@ -88,9 +91,9 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
-    uint64_t overhead_ns = thread->overhead_ns;
+    uint64_t overhead_ns = thread->overhead_ns, worked_ns = thread->worked_ns;
     thread->fetched = (struct xfw_moved){0};
-    thread->overhead_ns = 0;
+    thread->overhead_ns = thread->worked_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -105,6 +108,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
+    op.worked_ns = (double)worked_ns;
     return op;
 }
 
@@ -165,8 +169,10 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
+        if (!captured)
+            xfw_readers_launch(&ops->readers, ops->achievable, &op);
     } else if (what == XFW_GRAPH) {
-        op.stack = event->stack;
+        op.stack = op.from = event->stack;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -219,6 +225,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     struct xfw_op op = begin_op(ops, event, XFW_CALL);
     bool in_order = event->flags & XFT_ASYNC; /* of a pool, in a stream's order */
     xfw_moves_call(&ops->moves, event);
+    xfw_readers_call(&ops->readers, event);
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
     op.pooled = frees && in_order;
@@ -285,13 +292,15 @@ static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
     uint64_t start = event->start_ns, usual = 0;
+    if (event->overhead.worked_ns)
+        thread->worked_ns = event->overhead.worked_ns;
     if (start < thread->overhead_until_ns)
         start = thread->overhead_until_ns;
     if (event->end_ns <= start)
         return;
     thread->overhead_until_ns = event->end_ns;
-    if (event->behind < XFA_EVENT_KINDS)
-        usual = ops->process->costs[event->behind].ns;
+    if (event->overhead.behind < XFA_EVENT_KINDS)
+        usual = ops->process->costs[event->overhead.behind].ns;
     if (event->end_ns - start > usual)
         thread->overhead_ns += event->end_ns - start - usual;
 }
@@ -448,6 +457,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         event->bytes % transfer->width == 0)
         op.row_bytes = (uint32_t)transfer->width;
     op.site = transfer->class->key.row.site;
+    op.from = event->stack;
     set_engine(&op, transfer->class);
     op.one_engine = one_engine(ops, op.gpu);
     if (device->start_ns) {
@@ -496,6 +506,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->nccl = (struct xfw_nccl){{0}};
     ops->one_of_several = process->rank.known && process->rank.size != 1;
     xfw_moves_begin(&ops->moves, ops->queue, &ops->numbers, process);
+    xfw_readers_begin(&ops->readers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
     return ops->stopped ? 0 : XFA_ALL_KINDS;
