@@ -208,7 +208,8 @@ static void test_scan(void **state)
     finish(&lab);
 }
 
-/* The same by requests, which all wait for at their leisure; rank 1 works on meanwhile. */
+/* The same by requests. Rank 3 ends with other work, as much earlier as rank 1 begins its last
+ * scan. */
 static void test_scan_of_requests(void **state)
 {
     struct lab lab;
@@ -227,9 +228,11 @@ static void test_scan_of_requests(void **state)
             ranked_ended(&lab.ranks[r], 0xc0, begins, begins + 1 * US, over);
         }
     }
+    uint64_t end = 200 * US + STEPS * 110 * US;
+    ranked_send(&lab.ranks[3], 3, 6, 8, end + 1000 * US, end + 1001 * US);
     analyse(&lab);
     assert_true(near(saved(&lab, 1, 80 * US, 2), (STEPS - 1) * 51000.0));
-    assert_true(near(saved(&lab, 3, 20 * US, 2), 0));
+    assert_true(near(saved(&lab, 2, 20 * US, 2), 0));
     finish(&lab);
 }
 
