@@ -41,6 +41,8 @@ enum xfw_what {
     XFW_RANGE,   /* a phase (NVTX range) begins or ends */
     XFW_MESSAGE, /* a message or collective of MPI begins, or a call returns that waited for it:
                     only where ranks are played together (together.h) */
+    XFW_MEETING, /* a part of a kernel of NCCL that other ranks' kernels wait for has begun, or
+                    those that it waits for have (meetings.h) */
 };
 
 /* What the call waits for before it returns. */
@@ -78,6 +80,7 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 #define XFW_REMEMBERED 1024u /* calls before one, which it may count from */
 
 #define XFW_NONE UINT32_MAX
+#define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
 #define XFW_ANY_SIDE 0xff
 
 /* The process's streams have even numbers. The odd ones are for streams that the program is taken
@@ -104,15 +107,19 @@ struct xfw_op {
     bool exclusive;      /* its engine does nothing else meanwhile */
     bool first;          /* the first op of a thread that no other thread is seen to have started */
     bool one_engine;     /* its GPU copies in one direction at a time */
-    bool begins;         /* XFW_RANGE, XFW_MESSAGE: it begins; else it ends */
+    bool begins;         /* XFW_RANGE, XFW_MESSAGE, XFW_MEETING: it begins; else it ends */
     bool made_up;        /* inserted by a change: not in the trace */
     bool overtook;       /* it ran before work that another thread had begun to submit earlier */
-    bool last_piece;     /* the device's record is of the last piece of a copy */
+    bool last_piece;     /* the device's record is of the last piece of a copy; XFW_MEETING: it is
+                            the last part of the kernel's */
     bool in_one;         /* a 2D copy that a change has made contiguous */
     uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
-    uint8_t of_ranks;    /* XFW_MESSAGE: sum of enum xfw_of_ranks, what begins or is awaited */
+    uint8_t of_ranks;    /* XFW_MESSAGE, XFW_MEETING: sum of enum xfw_of_ranks, what begins or is
+                            awaited */
     bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
     bool was_legacy;     /* a change has taken it out of the default stream */
+    bool meets;          /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is
+                            still to come */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */
     int16_t peer;        /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
@@ -158,14 +165,15 @@ struct xfw_op {
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
 
-    /* XFW_MESSAGE. wake_ns is how long it is under way, from when what is awaited has begun to when
-     * the call returns. */
+    /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
+     * begun to when the call returns. */
     double began_ns;  /* start of the call that began it, as recorded */
     double less_ns;   /* a change: it is under way for so much less */
     double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
     uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
     uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
                          stack; 0: not known */
+    uint32_t correlation; /* XFW_KERNEL of a call of NCCL; 0: of none, or not known */
 
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu;          /* where its stream was made; -1: not known */

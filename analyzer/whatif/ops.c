@@ -23,6 +23,8 @@ struct xfw_ops {
     const struct xfa_achievable *achievable;
     bool stopped, messages; /* these are ops, too */
     bool skips;             /* the process at hand is another's */
+    bool one_of_several;    /* it is a rank: MPI's calls may be matched */
+    struct xfw_nccl nccl;
     struct xfw_held held;
     struct xfw_moves moves;
     struct xfw_readers readers;
@@ -163,6 +165,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.exclusive = false;
     }
     if (what == XFW_KERNEL) {
+        op.correlation = xfw_nccl_has(&ops->nccl, event->correlation) ? event->correlation : 0;
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
@@ -237,7 +240,10 @@ static void message(struct xfw_ops *ops, const struct xfa_event *event)
 {
     bool began = event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
                  event->message.what != XFT_MESSAGE_WAIT;
-    if (event->flags & XFT_FAILED || (event->kind != XFT_EVENT_MESSAGE_END && !began))
+    if (event->kind == XFT_EVENT_MESSAGE && event->message.level == XFT_LEVEL_NCCL)
+        xfw_nccl_note(&ops->nccl, event->correlation);
+    if (event->flags & XFT_FAILED || !ops->one_of_several ||
+        (event->kind != XFT_EVENT_MESSAGE_END && !began))
         return;
     struct xfw_op op = begin_op(ops, event, XFW_MESSAGE);
     add_costs(ops, &op, false);
@@ -476,11 +482,19 @@ static void begin_pass(void *self, const struct xfa_classes *classes)
     ops->achievable = ops->costs.achievable = classes->achievable;
 }
 
+/* Each member of a team plays all of a run whose processes wait for each other: do they seem to? */
+static bool may_be_coupled(const struct xfa_process *process)
+{
+    const struct xfa_run *run = process->run;
+    return process->number < XFW_MOST_TOGETHER &&
+           (process->number == 0 || run->processes[process->number - 1]->has_messages);
+}
+
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
     ops->process = process;
-    ops->skips = !xfa_process_is_mine(process);
+    ops->skips = !xfa_process_is_mine(process) && !(ops->messages && may_be_coupled(process));
     if (ops->skips)
         return 0;
     xfw_numbers_begin(&ops->numbers, process);
@@ -489,14 +503,13 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
     ops->held.count = 0;
+    ops->nccl = (struct xfw_nccl){{0}};
+    ops->one_of_several = process->rank.known && process->rank.size != 1;
     xfw_moves_begin(&ops->moves, ops->queue, &ops->numbers, process);
     xfw_readers_begin(&ops->readers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    if (ops->stopped)
-        return 0;
-    bool one_of_several = process->rank.known && process->rank.size != 1;
-    return one_of_several ? XFA_ALL_KINDS : XFA_ALL_KINDS & ~XFA_KINDS_OF_MESSAGES;
+    return ops->stopped ? 0 : XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)

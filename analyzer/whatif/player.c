@@ -93,7 +93,7 @@ static void schedule(struct xfw_player *player, const struct xfw_op *op,
     XFA_EXPECT(op->engine == XFW_NO_ENGINE || !(op->duration_ns < 0),
                "a changed run has work that takes less than no time");
     xfw_schedule_op(player->schedule, op);
-    if (player->tap)
+    if (player->tap && op->what != XFW_MEETING)
         player->tap->op(player->tap->self, op, recorded, player->schedule);
 }
 

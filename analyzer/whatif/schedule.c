@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/meetings.h"
 #include "analyzer/whatif/streams.h"
 #include "xferscope/trace.h"
 
@@ -54,6 +55,7 @@ struct xfw_schedule {
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
     struct xfw_board *board;      /* NULL: it is played by itself */
     double begun_ns;              /* on the board's clock */
+    struct xfw_meetings meetings; /* with other ranks' kernels */
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -72,6 +74,7 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
         free(schedule->gpus[i]);
     xfw_streams_free(&schedule->streams);
     free(schedule->threads);
+    free(schedule->meetings.all);
     free(schedule);
 }
 
@@ -303,7 +306,18 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
         read_over_link(schedule, op, &work);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
-    xfw_streams_note(&schedule->streams, op, schedule->last_end);
+    if (op->meets && schedule->board)
+        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &schedule->last_end);
+    xfw_streams_note(&schedule->streams, op, work.end);
+}
+
+/* No call: the thread stays where it is. */
+static void meet(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    schedule->last_start = schedule->last_end = NAN;
+    if (schedule->board)
+        xfw_meetings_take(&schedule->meetings, &schedule->streams, schedule->board,
+                          schedule->begun_ns, op, xfw_schedule_thread_now(schedule, op->thread));
 }
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -399,6 +413,10 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
 
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
+    if (op->what == XFW_MEETING) {
+        meet(schedule, op);
+        return;
+    }
     struct thread *thread = thread_of(schedule, op);
     double call = begins(schedule, thread, op);
     schedule->last_start = schedule->last_end = NAN;

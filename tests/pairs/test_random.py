@@ -149,6 +149,18 @@ class Programs(unittest.TestCase):
         self.assertGreater(took("P 0 0 1 0", "C 0 3 0 2 0 8388608 1 1 0"), one + 0.9 * copy)
         self.assertLess(took("P 0 0 1 0", "C 0 2 0 3 0 8388608 1 2 0"), one + 0.5 * copy)
 
+    def test_locked_once(self):
+        """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""
+        def took(kind, times, *around):
+            copy, wait = "C 0 1 0 0 0 1048576 0 1 0", "D 1"
+            lines = [*around[:1], copy, wait, *around[1:]] if around else [copy, wait]
+            (self.folder / "locked").write_text("\n".join([f"B {kind} 1048576", "B d 1048576", "S n", *lines]) + "\n")
+            return int(drawn.PRINTED.search(self.lab.run(BUILD / "bin" / "pairs" / "player", "--times", str(times), self.folder / "locked"))[1])
+        pinned = took("p", 4)
+        for kind, around in (("g", ("N 2 0", "U 3 0")), ("h", ("A 2 0", "F 3 0"))):
+            self.assertEqual(took(kind, 4, *around), pinned)
+            self.assertGreater(took(kind, 1, *around), took("p", 1))
+
     def asked(self, changed, *options):
         """What is reported of a table that is sent in each step, and of which a kernel changes so many bytes."""
         steps = 12 * ["C 0 1 0 0 0 1048576 0 1 0", f"Q 1 1 {changed} 50000 0", "W 2 0"]

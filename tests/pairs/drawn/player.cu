@@ -9,8 +9,9 @@
  *     player [--helpers 1|2] [--times N] SCHEDULE...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
- * count, and enough work for the GPU's clocks to rise. What a driver does once (loading kernels,
- * the first copy of a kind) is done before they begin in any case. Several schedules are played in
+ * count, and enough work for the GPU's clocks to rise; host memory that they page-lock is locked by
+ * the first round and stays so. What a driver does once (loading kernels, the first copy of a kind)
+ * is done before they begin in any case. Several schedules are played in
  * turns, a round of each, so that they meet the same speed of the processor; then the one line is
  * "forms_ns", and what each of them took.
  */
@@ -27,6 +28,7 @@ struct buffer {
                   l device, h pinned */
     size_t bytes;
     char *host, *device; /* the same but of mapped memory */
+    bool locked;         /* by a statement */
 };
 
 struct statement {
@@ -46,6 +48,7 @@ struct form { /* of a program: what one schedule declares */
 };
 
 static struct form *now; /* the one that is loaded or played */
+static bool in_rounds;   /* it is played more than once */
 static std::atomic<unsigned long long> filled, copies, sum;
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -163,7 +166,7 @@ PAIR_TWIN(k_keep, 8, 8, 8, 8)
 /* Buffers of kernels: index + 1, 0 for none. */
 INLINE void launch(const struct statement *s)
 {
-    const struct buffer none = {0, 0, NULL, NULL};
+    const struct buffer none = {0, 0, NULL, NULL, false};
     const struct buffer from = N(2) ? now->buffers[N(2) - 1] : none,
                         table = N(3) ? now->buffers[N(3) - 1] : none;
     const struct buffer to = N(4) ? now->buffers[N(4) - 1] : none;
@@ -229,16 +232,39 @@ INLINE void capture_end(const struct statement *s)
 
 INLINE void allocate(struct buffer *b)
 {
-    if (b->kind == 'h')
+    if (b->locked)
+        return;
+    b->locked = b->kind == 'h';
+    if (b->locked)
         PAIR_CHECK(cudaMallocHost((void **)&b->device, b->bytes));
     else
         PAIR_CHECK(cudaMalloc((void **)&b->device, b->bytes));
     b->host = b->device;
 }
 
-INLINE void release(const struct buffer *b)
+INLINE void release(struct buffer *b)
 {
-    PAIR_CHECK(b->kind == 'h' ? cudaFreeHost(b->host) : cudaFree(b->host));
+    if (!b->locked)
+        PAIR_CHECK(cudaFree(b->host));
+    else if (!in_rounds) {
+        PAIR_CHECK(cudaFreeHost(b->host));
+        b->locked = false;
+    }
+}
+
+INLINE void page_lock(struct buffer *b)
+{
+    if (!b->locked)
+        PAIR_CHECK(cudaHostRegister(b->host, b->bytes, 0));
+    b->locked = true;
+}
+
+INLINE void page_unlock(struct buffer *b)
+{
+    if (in_rounds)
+        return;
+    PAIR_CHECK(cudaHostUnregister(b->host));
+    b->locked = false;
 }
 
 INLINE void prefetch(const struct statement *s)
@@ -302,10 +328,10 @@ INLINE void perform(const struct statement *s)
         release(&now->buffers[N(0)]);
         break;
     case 'N':
-        PAIR_CHECK(cudaHostRegister(now->buffers[N(0)].host, now->buffers[N(0)].bytes, 0));
+        page_lock(&now->buffers[N(0)]);
         break;
     case 'U':
-        PAIR_CHECK(cudaHostUnregister(now->buffers[N(0)].host));
+        page_unlock(&now->buffers[N(0)]);
         break;
     case 'P':
         prefetch(s);
@@ -367,7 +393,7 @@ enum { SITES = sizeof sites / sizeof *sites };
 
 static void declare_buffer(char kind, size_t bytes)
 {
-    struct buffer b = {kind, bytes, NULL, NULL};
+    struct buffer b = {kind, bytes, NULL, NULL, false};
 
     if (kind == 'd')
         PAIR_CHECK(cudaMalloc((void **)&b.host, bytes));
@@ -585,6 +611,7 @@ int main(int argc, char **argv)
     warm();
     for (; i < argc; i++)
         forms.push_back(load(argv[i]));
+    in_rounds = times > 1;
     if (forms.size() == 1)
         play_one(&forms[0], times);
     else
