@@ -5,7 +5,7 @@ set(XFERSCOPE_SLOW_TESTS
     "^(e2e|install|page|pairs|bench|unbreakable|hostile|export|data)\\.|^simgpu\\.probe|^net\\.(ranks|hosts|messages)|^record\\.(python|bus|guarded|life)"
     "^probe\\.(coverage|described|families|profiles|recover|records|streams|command|concurrent|staged|profile-replay)"
     "^contracts\\.(tidy|npm)|^gpu\\.(with_cupti|overlap_models|scripts|compare)"
-    "^apply\\.(all|beside|bounds|command|failures|lazy|same|trials)$"
+    "^apply\\.(all|beside|bounds|command|failures|lazy|locked|peers|prefetch|same|trials)$"
     "^analyzer-(commands|hostile_input|html|page_build|replay.*|whatif_sample_test)$")
 list(JOIN XFERSCOPE_SLOW_TESTS "|" XFERSCOPE_SLOW_TESTS)
 
@@ -47,7 +47,8 @@ else()
       "install\\.(release|debian)=35" "unbreakable\\.places=30" "e2e\\.(budget|run)=25" "net\\.hosts=25"
       "bench\\.instructions=20" "pairs\\.random=20" "unbreakable\\.(sandboxes|family)=15"
       "unbreakable\\.(corpus_read|threads|versions|ends)=10" "probe\\.(profiles|described|coverage|families)=12"
-      "pairs\\.programs=12" "apply\\.(all|failures|lazy|same|beside|trials)=12" "apply\\.(bounds|command|plan)=6"
+      "pairs\\.programs=12" "apply\\.peers=20" "apply\\.(all|failures|lazy|locked|prefetch|same|beside|trials)=12"
+      "apply\\.(bounds|command|plan)=6"
       "analyzer-(commands|html|whatif_sample_test|page_build|replay-.*)=8" "bench\\.scale=8"
       "export\\.(command|timeline|sums)=7" "unbreakable\\.=6" "e2e\\.=4" "record\\.(life|guarded|bus)=4"
       "analyzer-hostile_input=3" "record\\.python=3" "probe\\.recover=5" "simgpu\\.probe=5")
