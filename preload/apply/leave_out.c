@@ -325,12 +325,21 @@ static bool is_verified(struct turn *turn)
 
 /* ---- the upload ------------------------------------------------------------------------------ */
 
-static void cut(struct turn *turn)
+/* The most that Async stages without waiting was 2 MiB where it was measured, the least that it
+ * waits with 3 MiB. */
+#define AT_ONCE (UINT64_C(2) << 20)
+
+static uint64_t head_of(const struct xfs_move *move)
+{
+    return move->blocking || move->bytes <= AT_ONCE ? XFS_HEAD : XFS_HEAD_THAT_WAITS;
+}
+
+static void cut(struct turn *turn, uint64_t head)
 {
     turn->rest = *turn->move;
-    turn->rest.dst += XFS_HEAD;
-    turn->rest.src += XFS_HEAD;
-    turn->rest.bytes -= XFS_HEAD;
+    turn->rest.dst += head;
+    turn->rest.src += head;
+    turn->rest.bytes -= head;
 }
 
 static int make(const struct xfs_move *move)
@@ -365,8 +374,9 @@ static int go_on(struct turn *turn, bool had)
 static int run(struct turn *turn)
 {
     bool keep = turn->site->planned->flags & XFT_PLAN_KERNELS_KEEP;
-    cut(turn);
-    int status = xfs_move_as_asked(turn->move, 0, XFS_HEAD);
+    uint64_t head = head_of(turn->move);
+    cut(turn, head);
+    int status = xfs_move_as_asked(turn->move, 0, head);
     if (status != XCU_SUCCESS) {
         xfs_uploads_written(turn->move->dst, turn->move->bytes);
         return status;
@@ -384,8 +394,8 @@ bool xfs_leave_out_move(const struct xfs_move *move, int *status)
     struct turn turn = {.move = move};
     if (!xfs_leave_out_on() || xfs_move_direction(move) == XFT_DIR_D2H)
         return false;
-    if (move->bytes < XFS_LEAVE_OUT_LEAST || !xfs_apply_begin() || !xfs_on_own_stack(look, &turn) ||
-        !turn.may) {
+    if (move->bytes < XFS_LEAVE_OUT_LEAST || move->bytes < 2 * head_of(move) ||
+        !xfs_apply_begin() || !xfs_on_own_stack(look, &turn) || !turn.may) {
         xfs_uploads_written(move->dst, move->bytes);
         return false;
     }

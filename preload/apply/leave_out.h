@@ -4,9 +4,10 @@
  *
  * Of such an upload the first XFS_HEAD bytes are copied first, as the program asked: by the same
  * function, from and to the same place, in the same stream. So what the call promises is the
- * driver's doing: what it waits for, what waits for it, its errors. Then the source is hashed, and
- * the rest is copied, or left out. Only of pageable memory: page-locked memory may be read later,
- * in the order of the stream, and is copied as fast as it can be hashed.
+ * driver's doing: what it waits for, what waits for it, its errors. By Async the driver waits for
+ * the stream's work from 3 MiB on (staging.h): of such an upload XFS_HEAD_THAT_WAITS bytes. Then
+ * the source is hashed, and the rest is copied, or left out. Only of pageable memory: page-locked
+ * memory may be read later, in the order of the stream, and is copied as fast as it can be hashed.
  *
  * What it costs is bounded: it may take 1 percent of the time since a site's first upload, and what
  * the site has saved; both by whole calls, against the fastest of the latest that were made as
@@ -23,6 +24,7 @@
 #include "preload/apply/move.h"
 
 #define XFS_HEAD (UINT64_C(128) << 10)
+#define XFS_HEAD_THAT_WAITS (UINT64_C(4) << 20)
 #define XFS_LEAVE_OUT_LEAST (UINT64_C(512) << 10)
 
 /* Is the class on, with sites in the plan? Then every copy of the process has to be offered. */

@@ -10,6 +10,7 @@
 #include "preload/apply/state.h"
 #include "preload/apply/site.h"
 #include "preload/apply/team.h"
+#include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
 
@@ -22,6 +23,8 @@
 /* An upload by Async of fewer bytes is staged by the driver without waiting for the stream:
  * measured with tests/gpu/copy_promises.c. */
 #define WAITED_FOR (UINT64_C(4) << 20)
+
+#define AT_ONCE_NS 20000 /* an event in a stream without work */
 
 static atomic_ullong spent_ns; /* in copies that could have gained, before the start */
 
@@ -44,6 +47,7 @@ struct turn {
     unsigned threads;
     uint64_t took_ns;
     bool missing; /* no ring can be had */
+    bool late;    /* the stream waits, and the copy would not */
     bool done;
 };
 
@@ -195,6 +199,19 @@ static bool is_over(struct turn *turn)
 
 /* ---- one part, either way -------------------------------------------------------------------- */
 
+/* Of a copy that does not wait: the GPU is at this moment of its stream at once. Else the stream
+ * waits, for the host perhaps: slots of the ring would wait with it, and other streams' copies for
+ * these. */
+static bool is_at_once(const struct xfs_apply_driver *driver, xcu_event moment)
+{
+    uint64_t begun = xfs_apply_now_ns();
+    xcu_result r;
+    while ((r = driver->event_query(moment)) == XCU_ERROR_NOT_READY &&
+           xfs_apply_now_ns() - begun < AT_ONCE_NS)
+        ;
+    return r == XCU_SUCCESS;
+}
+
 /* In the order that staging.h promises. */
 static bool copy_in_order(struct turn *turn, struct xfs_pieces *pieces)
 {
@@ -202,6 +219,9 @@ static bool copy_in_order(struct turn *turn, struct xfs_pieces *pieces)
     if (!xfs_pieces_mark(ring, pieces->stream))
         return false;
     if (turn->up && turn->move->blocking && !xfs_pieces_reached(ring))
+        return false;
+    turn->late = !turn->waits && !is_at_once(xfs_apply_driver(), ring->before);
+    if (turn->late)
         return false;
     if (!xfs_pieces_copy(pieces))
         return false;
@@ -234,23 +254,38 @@ static void copy_part(void *argument)
 
 enum attempt { DONE, NOT_NOW, FAILED };
 
-static enum attempt ours(struct turn *turn)
+static enum attempt through_ring(struct turn *turn)
 {
-    turn->threads = xfs_apply_threads();
-    turn->done = false;
-    if (turn->threads == 0) {
-        xfs_report_left(XFS_LEFT_NO_CORES);
-        return NOT_NOW;
-    }
     if (!has_ring(turn))
         return turn->missing ? FAILED : NOT_NOW;
     bool run = xfs_on_own_stack(copy_part, turn);
     xfs_ring_give_back(turn->ring);
-    if (run && !turn->done)
+    if (turn->late)
+        xfs_report_left(XFS_LEFT_BUSY);
+    else if (run && !turn->done)
         xfs_report_left(XFS_LEFT_FAILED);
     if (turn->done)
         return DONE;
-    return run ? FAILED : NOT_NOW;
+    return run && !turn->late ? FAILED : NOT_NOW;
+}
+
+/* A thread that is cancelled leaves no ring behind, and no thread that still copies for it. */
+static enum attempt ours(struct turn *turn)
+{
+    turn->threads = xfs_apply_threads();
+    turn->done = turn->late = false;
+    if (turn->threads == 0) {
+        xfs_report_left(XFS_LEFT_NO_CORES);
+        return NOT_NOW;
+    }
+    if (!turn->waits && xfs_apply_driver()->stream_query(turn->move->stream) != XCU_SUCCESS) {
+        xfs_report_left(XFS_LEFT_BUSY);
+        return NOT_NOW;
+    }
+    struct xfs_guard guard = xfs_guard_enter();
+    enum attempt attempt = through_ring(turn);
+    xfs_guard_leave(guard);
+    return attempt;
 }
 
 static int as_asked(struct turn *turn)

@@ -232,6 +232,46 @@ void xfs_verify_copied(const struct xft_event *event, bool one)
     xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
 }
 
+static bool may_look(void)
+{
+    bool left = xfs_share_left(&share);
+    skipped[SKIP_BUDGET] += !many_launch && !left;
+    return left && !many_launch;
+}
+
+static void look_at_filled(const struct copied *fill)
+{
+    bool asked = false, idle = false;
+    for (unsigned i = 0; i < count; i++) {
+        struct piece *piece = &pieces[i];
+        if (!overlaps(piece, fill->start, fill->end))
+            continue;
+        if (!asked)
+            idle = may_look() && is_idle(fill->stream, fill->per_thread);
+        asked = true;
+        piece->known = idle && look(piece, &piece->hash);
+    }
+}
+
+void xfs_verify_filled(const struct xft_event *event, uint64_t end)
+{
+    struct xfs_guard guard;
+    uint64_t from_ns = xfs_now_apart_ns();
+    const struct copied fill = {.start = event->dst,
+                                .end = end,
+                                .stream = (xcu_stream)(uintptr_t)event->stream,
+                                .per_thread = (event->flags & XFT_PER_THREAD) != 0};
+    if ((event->flags & XFT_CAPTURED) || !enter(&guard))
+        return;
+    uint64_t before = xfs_machine_ns();
+    int mode = without_captures();
+    look_at_filled(&fill);
+    driver.exchange(&mode);
+    share.spent_ns += xfs_machine_ns() - before;
+    leave(guard);
+    xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
+}
+
 void xfs_verify_unseen(void)
 {
     struct xfs_guard guard;

@@ -14,8 +14,8 @@
  * launches once a second thread makes some (they run beside each other), and what is beyond the
  * share of the time (XFERSCOPE_VERIFY_SHARE percent since recording began, and 0.2 s). Nothing is
  * said of them, nor of launches that reach memory of copies that is not watched; nor of the next
- * launch, since what they left is not known. Fills (cudaMemset) are not seen: what one changed is
- * put down to the next launch.
+ * launch, since what they left is not known. Fills (cudaMemset) are waited for in the same way, and
+ * what they meet is fetched again, so that nothing of theirs is put down to a launch.
  *
  * The functions keep errno. They are called only while it is on.
  */
@@ -43,6 +43,8 @@ static inline bool xfs_verify_on(void)
 
 /* A copy was called; one: it is of one piece. */
 void xfs_verify_copied(const struct xft_event *event, bool one);
+/* Memory was filled from event->dst on, in rows that end at `end`. */
+void xfs_verify_filled(const struct xft_event *event, uint64_t end);
 /* Something copied that is not described well enough: from now on nothing is said. */
 void xfs_verify_unseen(void);
 /* Work was submitted that may have changed any of it. */

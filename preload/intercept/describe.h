@@ -116,8 +116,9 @@ int xfs_location_place(struct xcu_location where);
 void xfs_peer_device(struct xfs_frame *f, int peer, int enabled);
 void xfs_peer_context(struct xfs_frame *f, xcu_context peer, int enabled);
 
-/* Memsets and host functions on a stream: from the first call that can move data on. */
-void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows);
+/* Memsets and host functions on a stream: from the first call that can move data on. pitch: bytes
+ * from a row to the next one; of one row any. */
+void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t pitch, uint64_t width, uint64_t rows);
 void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function);
 
 /* Streams, from the first call of CUDA on; stream: an address, 0 when the call failed. */

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "preload/content/content.h"
+#include "preload/content/verify.h"
 #include "preload/intercept/captures.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
@@ -14,7 +15,7 @@ static void set_device(struct xft_event *e)
         (int16_t)(xfs_stream_is_default(e->stream) ? xfs_default_device() : XFT_PLACE_UNKNOWN);
 }
 
-void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows)
+void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t pitch, uint64_t width, uint64_t rows)
 {
     struct xft_event *e = &f->event;
     if (e->status != 0 || !xfs_moving_begun())
@@ -29,6 +30,8 @@ void xfs_set(struct xfs_frame *f, uint64_t dst, uint64_t width, uint64_t rows)
     e->width = width;
     e->count = 1;
     set_device(e);
+    if (xfs_verify_on() && e->bytes > 0)
+        xfs_verify_filled(e, dst + (rows - 1) * pitch + width);
 }
 
 void xfs_host_function(struct xfs_frame *f, xcu_stream stream, uint64_t function)

@@ -15,6 +15,7 @@
 #include "preload/base/loading.h"
 #include "preload/base/own_stack.h"
 #include "preload/content/content.h"
+#include "preload/content/verify.h"
 #include "preload/intercept/arguments.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/functions.h"
@@ -66,6 +67,8 @@ static void period_changed(void)
         set_moving();
     if (xfs_access_on()) /* what is copied outside of periods is not seen */
         xfs_access_unseen();
+    if (xfs_verify_on()) /* nor what is launched there */
+        xfs_verify_unknown();
 }
 
 static void attach(void *unused)
@@ -155,8 +158,10 @@ static void note_machine(void)
 static bool use_simulated_clock(void)
 {
     uint64_t (*now)(void) = ASK(__typeof__(now), "xferscope_simgpu_now_ns");
-    if (now)
+    if (now) {
+        xfs_clock_use_of_threads(ASK(__typeof__(now), "xferscope_simgpu_thread_ns"));
         xfs_clock_use(now);
+    }
     return now != NULL;
 }
 

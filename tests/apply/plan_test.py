@@ -89,6 +89,10 @@ class Planned(unittest.TestCase):
                 self.assertRegex(self.said, r"\(step 1 of the plan, test: 1\.00 ms\)")
                 self.assertNotIn("different", self.said.replace(" 0 different", ""))
 
+    def test_async_waits_where_the_driver_does(self):
+        self.assertGreaterEqual(self.left_out("async_at_once"), 2 * 15, self.said)
+        self.assertEqual(self.left_out("async_that_waits"), 0, self.said)
+
     def test_one_in_64_is_copied_to_time_it(self):
         left = self.left_out("long_same")
         self.assertEqual(left, 192 - 1 - 2 * 2, self.said)
@@ -114,6 +118,11 @@ class Planned(unittest.TestCase):
                      "in_the_order_of_a_stream", "in_the_order_of_the_default_stream", "pinned_same"):
             with self.subTest(mode):
                 self.assertEqual(self.left_out(mode), 0, self.said)
+
+    def test_fills_in_every_form_are_known(self):
+        for settings in ({}, {"XFERSCOPE_SIMGPU_LAZY": "1"}):
+            self.assertEqual(self.left_out("set_forms", **settings), 24, self.said)
+            self.assertRegex(self.said, "compared, 0 different")
 
     def test_what_nobody_sees_is_found_by_verifying(self):
         self.assertEqual(self.left_out("unseen"), 0)

@@ -3,6 +3,7 @@ is the same as alone, whatever is done about their copies; and what is done is w
 import json
 import re
 import shutil
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from lab import BUILD, SIMGPU, XFERSCOPE, Bench, environment, run, sanitizer_run
 
 PROGRAMS = BUILD / "bin" / "apply"
 ROOT = Path(__file__).resolve().parents[2]
+ATTACK = Path(__file__).resolve().parent / "attack"
 # Every program, with its arguments.
 CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
          ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
@@ -243,6 +245,22 @@ class TestFailures(Applied):
         other = self.applied("staged", "1", XFERSCOPE_SIMGPU_FAIL="cuMemHostRegister_v2:1:2")
         self.assertIn("without memory that could be page-locked", other.stderr.decode())
         self.assertFalse(carried_out(other.stderr))
+
+
+class TestAttacks(Applied):
+    """tests/apply/attack, one form of most attacks, once."""
+
+    def test_attacks(self):
+        names = [name for name in subprocess.run([ATTACK, "--list"], capture_output=True, text=True, check=True).stdout.split("\n")
+                 if name and not name.startswith("limited:") or name in ("limited:space", "limited:seccomp late")]
+        done = subprocess.run([ATTACK, BUILD, "--forms", "all", "--only", ",".join(names)], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"{len(names)} attacks", done.stdout)
+
+    def test_uploads_in_a_stream_that_waits(self):
+        """An upload that the driver would not wait with has no place in the ring while its stream waits for the host."""
+        done = self.compare("mixed", "held", XFERSCOPE_SIMGPU_LAZY="1", also=ALL)
+        self.assertIn("large copies left alone: 9 beside another one", done.stderr.decode())
 
 
 class TestBounds(Applied):

@@ -48,6 +48,21 @@ class Given(Bench):
         self.assertEqual(self.meta(lines)["arguments"], "off")
         self.assertNotIn("arguments.why", self.meta(lines))
 
+    @needs("filled")
+    def test_fills_are_not_the_kernels(self):
+        """record --verify: fills in every form are put down to no launch."""
+        for lazy, options, launches, kept in (("0", [], 27, 25), ("1", [], 27, 25), ("0", ["--phase", "seen"], 26, 24)):
+            result = record(PROGRAMS / "filled", cwd=self.folder, options=["--verify", "--force", *options, "-o", "run"],
+                            env=environment(XFERSCOPE_VERIFY_SHARE="0", XFERSCOPE_SIMGPU_LAZY=lazy))
+            self.assertEqual((result.returncode, result.stdout), (0, b"27\n"), result.stderr)
+            lines = self.dump()
+            meta = self.meta(lines)
+            self.assertEqual({key: meta.get(f"verify.{key}") for key in ("launches", "kept", "skipped.refused")},
+                             {"launches": str(launches), "kept": str(kept), "skipped.refused": None})
+            left = [line.get("width", 0) for line in lines if line["type"] == "event" and line["kind"] == "launch"]
+            # The launch that changes it is not seen, or not the one behind it; the last one changes it.
+            self.assertEqual(left[-2:], [0 if options else 1, 1 << 32])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -212,6 +212,45 @@ static void test_changed_by_others(void **state)
     assert_int_equal(capture_mode, 0);
 }
 
+/* What was filled is looked at again: the launch behind it is compared with that. */
+static void test_filled(void **state)
+{
+    (void)state;
+    const struct xft_event row = {.dst = (uintptr_t)memory[0] + PIECE - 8, .bytes = 8};
+    const struct xft_event captured = {.flags = XFT_CAPTURED, .dst = (uintptr_t)memory[0]};
+    copied(0, 0, PIECE, true);
+    copied(1, 0, PIECE, true);
+    memory[0][PIECE - 1] = 1;
+    busy = 3;
+    xfs_verify_filled(&row, row.dst + 8);
+    assert_int_equal(busy, 0);
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+    memory[1][0] = 1;
+    xfs_verify_filled(&row, (uintptr_t)memory[1] + 8); /* a second row */
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+    memory[0][0] = 2;
+    xfs_verify_filled(&captured, (uintptr_t)memory[1]);
+    xfs_verify_filled(&row, (uintptr_t)memory[1]);
+    memory[0][0] = 3;
+    assert_true(launched(0, 1) == (CHANGED(0) | KEPT(1)));
+    assert_int_equal(capture_mode, 0);
+}
+
+/* A fill that is not waited for. */
+static void test_filled_unseen(void **state)
+{
+    (void)state;
+    const struct xft_event row = {.dst = (uintptr_t)memory[0], .bytes = 8};
+    copied(0, 0, PIECE, true);
+    copied(1, 0, PIECE, true);
+    refuses = 1;
+    xfs_verify_filled(&row, row.dst + 8);
+    refuses = 0;
+    assert_true(launched(0, 1) == KEPT(1));
+    xfs_verify_filled(&row, row.dst + 8);
+    assert_true(launched(0, 1) == (KEPT(0) | KEPT(1)));
+}
+
 /* The stream's work does not end: what it leaves is not known. */
 static void test_at_work(void **state)
 {
@@ -252,6 +291,8 @@ int main(void)
         cmocka_unit_test_setup(test_refused, prepare),
         cmocka_unit_test_setup(test_too_many, prepare),
         cmocka_unit_test_setup(test_changed_by_others, prepare),
+        cmocka_unit_test_setup(test_filled, prepare),
+        cmocka_unit_test_setup(test_filled_unseen, prepare),
         cmocka_unit_test_setup(test_at_work, prepare),
         cmocka_unit_test_setup(test_threads, prepare),
     };

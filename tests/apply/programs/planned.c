@@ -5,6 +5,7 @@
  *
  * What kernels nobody sees do is played by the host: the simulated GPU's memory is the host's.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -81,6 +82,30 @@ static void last_byte(int round)
     same(round);
 }
 
+/* By Async the driver waits for the stream's work from 3 MiB on, and so does what is left out. */
+static void uploads_async(int round, size_t bytes)
+{
+    static char *there, *from;
+    if (there == NULL) {
+        MUST(cudaMalloc((void **)&there, bytes));
+        from = malloc(bytes);
+        fill(from, bytes, 3);
+    }
+    upload_async(there, from, bytes, streams[0]);
+    MUST(cudaStreamSynchronize(streams[0]));
+    show(round, there + bytes - BYTES, BYTES);
+}
+
+static void async_at_once(int round)
+{
+    uploads_async(round, 2 * MIB);
+}
+
+static void async_that_waits(int round)
+{
+    uploads_async(round, 3 * MIB);
+}
+
 static void set(int round)
 {
     same(round);
@@ -91,6 +116,32 @@ static void set_rows(int round)
 {
     same(round);
     MUST(cudaMemset2D(device + 4096, 8192, round, 100, 10));
+}
+
+/* Every form of the driver's, one a round, between two uploads of which one is needed; those
+ * without a stream do not look at it. */
+static const char *const set_form_names[ROUNDS] = {
+#define SET_FORMS(row, rows)                                                                       \
+    "cuMemset" row "_v2", "cuMemset" row "_v2_ptds", "cuMemset" row "Async",                       \
+        "cuMemset" row "Async_ptsz", "cuMemset" rows "_v2", "cuMemset" rows "_v2_ptds",            \
+        "cuMemset" rows "Async", "cuMemset" rows "Async_ptsz"
+    SET_FORMS("D8", "D2D8"), SET_FORMS("D16", "D2D16"), SET_FORMS("D32", "D2D32")};
+
+static void set_forms(int round)
+{
+    union {
+        void *found;
+        int (*row)(char *, unsigned, size_t, xcu_stream);
+        int (*rows)(char *, size_t, unsigned, size_t, size_t, xcu_stream);
+    } driver = {dlsym(dlopen("libcuda.so.1", RTLD_NOW), set_form_names[round])};
+    char *at = device + BYTES / 2;
+    unsigned value = (unsigned)round + 1;
+    MUST(round % 8 < 4 ? driver.row(at, value, 64, streams[0])
+                       : driver.rows(at, 8192, value, 64, 3, streams[0]));
+    MUST(cudaDeviceSynchronize());
+    show(round, device, BYTES);
+    for (volatile int i = 0; i < 2; i++) /* from one place */
+        same(round);
 }
 
 static void copied_there(int round)
@@ -299,8 +350,11 @@ static const struct mode {
     MODE(longer_same),
     MODE(changed),
     MODE(last_byte),
+    MODE(async_at_once),
+    MODE(async_that_waits),
     MODE(set),
     MODE(set_rows),
+    MODE(set_forms),
     MODE(copied_there),
     MODE(rows_there),
     MODE(elsewhere_uploaded),
