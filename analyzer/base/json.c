@@ -58,21 +58,26 @@ static void write_escaped(FILE *out, uint32_t code)
         fprintf(out, "\\u%04x", code);
 }
 
-/* Characters below space are escaped already, or line ends of the layout. */
+/* Characters below space are escaped already, or line ends of the layout. Of ASCII only DEL is
+ * hidden. */
 static int write_piece(const char *piece, size_t n, void *out)
 {
+    const unsigned char hidden_from = 0x7f;
     size_t done = 0;
     for (size_t i = 0, length = 0; i < n; i += length ? length : 1) {
         uint32_t code = 0;
-        length = xfc_utf8(piece + i, n - i, &code);
-        if (length == 0 || code < 0x20 || !xfc_hidden(code))
+        length = 1;
+        if ((unsigned char)piece[i] < hidden_from)
             continue;
-        fwrite(piece + done, 1, i - done, out);
+        length = xfc_utf8(piece + i, n - i, &code);
+        if (length == 0 || !xfc_hidden(code))
+            continue;
+        fwrite_unlocked(piece + done, 1, i - done, out);
         write_escaped(out, code);
         done = i + length;
     }
-    fwrite(piece + done, 1, n - done, out);
-    return ferror((FILE *)out) ? -1 : 0;
+    fwrite_unlocked(piece + done, 1, n - done, out);
+    return ferror_unlocked((FILE *)out) ? -1 : 0;
 }
 
 int xfa_json_write(const json_t *json, FILE *out, size_t flags)

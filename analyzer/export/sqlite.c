@@ -274,8 +274,10 @@ static void free_self(struct xfa_export *export)
     struct xfa_sqlite *database = export->self;
     free(database->range_rows);
     xfa_table_free(&database->threads);
-    if (database->messages)
+    if (database->messages) {
         xfa_table_free(&database->ranked);
+        xfa_table_free(&database->waits);
+    }
     xfa_table_free(&database->domains);
 }
 

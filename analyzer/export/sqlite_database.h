@@ -15,6 +15,7 @@ enum xfa_sqlite_statement {
     XFA_SQLITE_INSERT_TRANSFER = XFA_SQLITE_TABLES,
     XFA_SQLITE_INSERT_MESSAGE,
     XFA_SQLITE_INSERT_COMMUNICATOR,
+    XFA_SQLITE_SET_REQUEST,
     XFA_SQLITE_INSERT_THREAD,
     XFA_SQLITE_INSERT_DOMAIN,
     XFA_SQLITE_END_RANGE,
@@ -34,6 +35,7 @@ struct xfa_sqlite {
     bool messages;            /* their tables are made */
     struct xfa_table ranked;  /* as threads: those in MPI_RANKS */
     int64_t last_ranked;      /* of them */
+    struct xfa_table waits;   /* sqlite_messages.c: the last call of each thread that waited */
     struct xfa_table domains; /* struct known_domain: those that NVTX_EVENTS has a row of */
 };
 

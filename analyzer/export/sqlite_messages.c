@@ -8,6 +8,14 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/export/sqlite_database.h"
 
+/* The last call of a thread that waited for requests. */
+struct wait {
+    int64_t thread; /* key */
+    int64_t row;    /* in MPI_START_WAIT_EVENTS */
+    uint64_t start_ns;
+    uint64_t ended; /* requests that it found complete */
+};
+
 /* A table with the columns of csv-messages, of texts their numbers, and a view that has them. */
 static void create_messages(struct xfa_export *export)
 {
@@ -47,8 +55,11 @@ static void begin_messages(struct xfa_export *export)
         return;
     database->messages = true;
     xfa_table_init(&database->ranked, sizeof(int64_t), sizeof(int64_t));
+    xfa_table_init(&database->waits, sizeof(int64_t), sizeof(struct wait));
     for (unsigned i = XFA_SQLITE_OF_MPI; i < XFA_SQLITE_TABLES; i++)
         xfa_sqlite_create(export, i);
+    xfa_sqlite_prepare(export, XFA_SQLITE_SET_REQUEST,
+                       "UPDATE MPI_START_WAIT_EVENTS SET requestHandle = ? WHERE rowid = ?");
     create_messages(export);
 }
 
@@ -107,6 +118,32 @@ static void insert_both(struct xfa_export *export, const struct xfa_event *event
         xfa_sqlite_insert(export, XFA_SQLITE_RECEIVED, event);
 }
 
+static void insert_wait(struct xfa_export *export, const struct xfa_event *event)
+{
+    struct xfa_sqlite *database = export->self;
+    const int64_t thread = xfa_sqlite_global(event->process, event->tid);
+    struct wait *wait = xfa_table_put(&database->waits, &thread);
+    xfa_sqlite_insert(export, XFA_SQLITE_MPI_WAITS, event);
+    wait->row = sqlite3_last_insert_rowid(database->sql);
+    wait->start_ns = event->start_ns;
+    wait->ended = 0;
+}
+
+/* What a call found complete comes behind it: its request, unless there are several. */
+static void end_request(struct xfa_export *export, const struct xfa_event *event)
+{
+    struct xfa_sqlite *database = export->self;
+    const int64_t thread = xfa_sqlite_global(event->process, event->tid);
+    struct wait *wait = xfa_table_get(&database->waits, &thread);
+    if (!wait || wait->start_ns != event->start_ns || ++wait->ended > 2)
+        return;
+    const struct xfa_value request = xfa_value_if(wait->ended == 1, (int64_t)event->stream);
+    const struct xfa_value row = xfa_value_if(true, wait->row);
+    xfa_sqlite_bind(export, XFA_SQLITE_SET_REQUEST, 1, &request);
+    xfa_sqlite_bind(export, XFA_SQLITE_SET_REQUEST, 2, &row);
+    xfa_sqlite_run(export, XFA_SQLITE_SET_REQUEST);
+}
+
 static void insert_mpi(struct xfa_export *export, const struct xfa_event *event)
 {
     if (xft_message_is_collective(event->message.what)) {
@@ -124,7 +161,7 @@ static void insert_mpi(struct xfa_export *export, const struct xfa_event *event)
         insert_both(export, event);
         break;
     case XFT_MESSAGE_WAIT:
-        xfa_sqlite_insert(export, XFA_SQLITE_MPI_WAITS, event);
+        insert_wait(export, event);
         break;
     default:
         xfa_sqlite_insert(export, XFA_SQLITE_MPI_OTHERS, event);
@@ -140,6 +177,8 @@ void xfa_sqlite_message(struct xfa_export *export, const struct xfa_event *event
         return;
     }
     insert_message(export, event);
+    if (event->kind == XFT_EVENT_MESSAGE_END)
+        end_request(export, event);
     if (event->kind != XFT_EVENT_MESSAGE)
         return;
     xfa_sqlite_thread(export, event);

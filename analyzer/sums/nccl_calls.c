@@ -66,14 +66,18 @@ static struct kernel *kernel_of(struct xfa_nccl_calls *calls, uint32_t correlati
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Counts the call in its channel: of a communicator, two ranks or all of them. */
-static void count_in(struct xfa_nccl_calls *calls, struct xfa_nccl_call *one, uint64_t began_ns)
+/* Counts the call in its channel: of a communicator, two ranks or all of them. False: there are too
+ * many of these. */
+static bool count_in(struct xfa_nccl_calls *calls, struct xfa_nccl_call *one, uint64_t began_ns)
 {
     const struct channel_key key = {one->channel, one->side, one->rank};
+    if (calls->channels.count >= XFA_MAX_CHANNELS && !xfa_table_get(&calls->channels, &key))
+        return false;
     struct channel *channel = xfa_table_put(&calls->channels, &key);
     channel->unsure = channel->unsure || began_ns < channel->last_ns;
     channel->last_ns = began_ns;
     one->n = ++channel->count;
+    return true;
 }
 
 void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
@@ -99,8 +103,7 @@ void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
     else
         one.channel = xfa_communicator_channel(communicator, sends ? rank : message->from,
                                                sends ? message->to : rank, 0);
-    count_in(calls, &one, event->start_ns);
-    if (keep(calls, &one))
+    if (count_in(calls, &one, event->start_ns) && keep(calls, &one))
         kernel_of(calls, event->correlation, true);
 }
 

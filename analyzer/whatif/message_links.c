@@ -215,6 +215,22 @@ static bool is_chain(const struct linking *l, const struct xfa_kept_message *all
     return true;
 }
 
+/* By rank, of one that does not block. */
+static void link_scan_of_requests(struct linking *l, const struct xfa_kept_message *all,
+                                  size_t count)
+{
+    double ready = 0;
+    for (size_t i = 0; i < count; i++) {
+        ready = fmax(ready, common_ns(l, &all[i], all[i].begin_ns));
+        uint32_t group = xfw_links_new_group(l->links);
+        const struct item *item = add_item(l, &all[i], XFW_OF_SENT, i > 0 ? XFW_OF_SENT : 0, ready);
+        struct xfw_link *link = xfa_table_at(&l->links->all, item->link);
+        link->below = link->awaits ? (uint32_t)i : 0;
+        for (uint32_t below = 1; below <= link->below; below++)
+            l->links->groups[group - below].awaits++;
+    }
+}
+
 /* By rank. */
 static void link_scan(struct linking *l, const struct xfa_kept_message *all, size_t count)
 {
@@ -243,6 +259,10 @@ static void link_collective(void *self, const struct xfa_kept_message *all, size
     l->links->messages++;
     if (all->what == XFT_MESSAGE_SCAN && is_chain(l, all, count)) {
         link_scan(l, all, count);
+        return;
+    }
+    if (all->what == XFT_MESSAGE_SCAN && count <= XFW_MOST_BELOW + 1) {
+        link_scan_of_requests(l, all, count);
         return;
     }
     xfw_links_new_group(l->links);

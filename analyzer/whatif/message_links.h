@@ -11,8 +11,9 @@
  *   that gives (broadcast, scatter); the root for all, where it receives (reduce, gather).
  * - In a scan each rank waits for all of lower rank. It is a chain: a rank that has begun waits for
  *   the part of the one before it (its side RECEIVES) and then gives its own (SENDS), so that what
- *   it gives has been there no sooner than what any rank below gave; its end waits for that. Of a
- *   scan that does not block none is known to wait: when it is passed on is not.
+ *   it gives has been there no sooner than what any rank below gave; its end waits for that. In a
+ *   scan that does not block who waits for its end waits until all of lower rank have begun: each
+ *   rank is a group, of XFW_MOST_BELOW + 1 ranks at most; of more none is known to wait.
  *
  * Of a call that waited for several messages the one whose other side began last held it up. How
  * long the others were under way is what others of their size took, at most until it returned; so
@@ -27,6 +28,7 @@
 #include "analyzer/whatif/op.h"
 
 #define XFW_RENDEZVOUS_BYTES ((uint64_t)64 << 10)
+#define XFW_MOST_BELOW 63
 
 struct xfw_link {
     struct xfw_link_key {  /* key */
@@ -34,6 +36,7 @@ struct xfw_link {
         uint32_t process, side;
     } key;
     uint32_t group;        /* number of the message, or collective */
+    uint32_t below;        /* it awaits the groups of so many numbers below, too */
     uint8_t posts, awaits; /* sums of enum xfw_of_ranks; 0: nobody waits for it, it for nobody */
     double ready_ns;       /* as recorded: what it awaits had begun */
     double under_way_ns;   /* from when what it awaits had begun to its end */

@@ -133,8 +133,7 @@ static void play_taps(struct xfw_walk *walk, struct xfw_op_store *kept, size_t p
     turn(walk, process);
     while (xfw_op_reader_next(reader, &op)) {
         count += xfw_together_again(walk->replays->together, (uint32_t)process, &op, ops + count);
-        ops[count++] = op;
-        if (count + XFW_MOST_BEFORE < XFW_BATCH)
+        if (count + XFW_MOST_AGAIN <= XFW_BATCH)
             continue;
         batch(walk, ops, count);
         count = 0;

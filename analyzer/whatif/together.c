@@ -1,4 +1,4 @@
-#include "analyzer/whatif/together.h"
+#include "analyzer/whatif/together_ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,64 +6,6 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/change.h"
-#include "analyzer/whatif/kernel_links.h"
-#include "analyzer/whatif/sample.h"
-
-struct group {
-    uint32_t posted, left; /* links that have begun; that wait and have not ended */
-    uint32_t slot;
-    bool open; /* it has the slot */
-};
-
-/* A call of MPI that a thread is in. */
-struct within {
-    uint32_t thread;
-    const struct xfw_link *link; /* what it waits for; NULL: it is over, or waits for nothing */
-};
-#define MOST_WITHIN 16
-
-/* A kernel of NCCL that has begun, and ends behind those of other ranks. */
-struct open_kernel {
-    struct xfw_op op; /* made up, like its own */
-    uint32_t stream;
-    const struct xfw_kernel *kernel;
-};
-#define MOST_OPEN 32
-#define MOST_PUT_OFF 64
-
-struct rank {
-    const struct xfa_process *process;
-    struct xfw_op_reader *reader;
-    struct xfw_op held[MOST_PUT_OFF]; /* ops that wait, in their order */
-    unsigned held_count;
-    uint32_t thread;                    /* of its first op */
-    bool several;                       /* it has others */
-    bool ended, over;                   /* ended: it has no more ops */
-    struct open_kernel open[MOST_OPEN]; /* in the order of their beginning */
-    unsigned open_count;
-    struct within within[MOST_WITHIN]; /* by thread */
-    bool linked;                       /* it has a message that was matched */
-    double begun_ns;                   /* xfw_together_begun_ns() */
-    double last_ns;                    /* end of its last call, by the same clock */
-};
-
-struct xfw_together {
-    const struct xfa_analysis *analysis;
-    struct xfw_links *links;
-    struct group *groups;
-    struct rank *ranks;
-    size_t count;
-    double first_ns; /* when the first process began */
-    uint32_t *free_slots;
-    size_t free_count, free_capacity;
-    uint32_t slots; /* so far */
-    bool keep;
-    const struct xfw_rank_turns *turns;
-    struct xfw_op batch[XFW_BATCH];
-    size_t batch_count;
-    uint64_t played, apart;
-    bool *alone; /* kernels, by place: played by themselves */
-};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -161,7 +103,7 @@ static const struct xfw_link *link_of(const struct xfw_together *t, const struct
 }
 
 /* A part of the group begins with this op. */
-static void begin(struct xfw_together *t, uint32_t number, uint8_t posts, struct xfw_op *op)
+void xfw_group_begin(struct xfw_together *t, uint32_t number, uint8_t posts, struct xfw_op *op)
 {
     struct group *group = &t->groups[number];
     if (!posts || t->links->groups[number].awaits == 0)
@@ -177,9 +119,35 @@ static void begin(struct xfw_together *t, uint32_t number, uint8_t posts, struct
     op->of_ranks = posts | (new && group->posted == 1 ? XFW_OF_NEW : 0);
 }
 
-static bool all_have_begun(const struct xfw_together *t, uint32_t number)
+bool xfw_group_has_begun(const struct xfw_together *t, uint32_t number)
 {
     return t->groups[number].posted >= t->links->groups[number].posts;
+}
+
+/* Those of lower rank in a scan, too. */
+static bool all_below_have_begun(const struct xfw_together *t, const struct xfw_link *link)
+{
+    for (uint32_t below = 0; below <= link->below; below++)
+        if (!xfw_group_has_begun(t, link->group - below))
+            return false;
+    return true;
+}
+
+/* The ops behind the end of a call that waits for several groups; how many. */
+static size_t waits_below(const struct xfw_together *t, const struct xfw_link *link,
+                          const struct xfw_op *op, struct xfw_op *waits)
+{
+    uint32_t count = link && !op->begins && op->awaits == XFW_AWAITS_RANKS ? link->below : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        waits[i] = xfw_op_like(op);
+        waits[i].what = XFW_MESSAGE;
+        waits[i].awaits = XFW_AWAITS_RANKS;
+        waits[i].side = op->side;
+        waits[i].of_ranks = op->of_ranks;
+        waits[i].slot = t->groups[link->group - 1 - i].slot;
+        waits[i].wake_ns = op->wake_ns;
+    }
+    return count;
 }
 
 /* False: it has to wait until others have begun. */
@@ -191,7 +159,7 @@ static bool end(struct xfw_together *t, const struct xfw_link *link, struct xfw_
         op->own_ns = xfw_min(op->own_ns, link->own_ns);
     if (!link->awaits)
         return true;
-    if (!all_have_begun(t, link->group))
+    if (!all_below_have_begun(t, link))
         return false;
     op->slot = group->slot;
     op->of_ranks = link->awaits;
@@ -228,7 +196,7 @@ static bool wait_within(struct xfw_together *t, struct rank *rank, struct xfw_op
     if (since < 0)
         return true;
     const struct group *group = &t->groups[link->group];
-    if (!all_have_begun(t, link->group))
+    if (!xfw_group_has_begun(t, link->group))
         return false;
     *wait = xfw_op_like(op);
     wait->what = XFW_MESSAGE;
@@ -251,7 +219,7 @@ static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op
     note_within(rank, link, op);
     if (!op->begins)
         return end(t, link, op);
-    begin(t, link->group, link->posts, op);
+    xfw_group_begin(t, link->group, link->posts, op);
     return true;
 }
 
@@ -263,14 +231,14 @@ static void play_batch(struct xfw_together *t)
 }
 
 /* One less waits for it. */
-static void note_end(struct xfw_together *t, uint32_t number)
+void xfw_group_note_end(struct xfw_together *t, uint32_t number)
 {
     struct group *group = &t->groups[number];
     if (--group->left == 0 && !t->keep)
         end_slot(t, group);
 }
 
-static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
+void xfw_rank_put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
 {
     t->batch[t->batch_count++] = *op;
     t->played++;
@@ -278,117 +246,21 @@ static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *
     if (t->batch_count == XFW_BATCH)
         play_batch(t);
     if (op->awaits == XFW_AWAITS_RANKS && !op->made_up)
-        note_end(t, link_of(t, rank, op)->group);
-}
-
-/* ---- kernels of NCCL ------------------------------------------------------------------------- */
-
-static const struct xfw_kernel_part *part_of(const struct xfw_together *t, uint32_t place)
-{
-    return xfw_kernel_part(t->links, place);
-}
-
-static bool can_end(const struct xfw_together *t, const struct xfw_kernel *kernel)
-{
-    const struct xfw_kernel_part *part = part_of(t, kernel->first);
-    for (; part; part = part_of(t, part->next))
-        if (part->awaits && !all_have_begun(t, part->group))
-            return false;
-    return true;
-}
-
-/* The ops that say when it ends; how many. */
-static size_t ends_of(const struct xfw_together *t, const struct xfw_kernel *kernel,
-                      const struct xfw_op *like, struct xfw_op ends[XFW_MOST_MEETINGS])
-{
-    const struct xfw_kernel_part *part = part_of(t, kernel->first);
-    size_t count = 0;
-    for (; part; part = part_of(t, part->next)) {
-        if (!part->awaits)
-            continue;
-        struct xfw_op *end = &ends[count++];
-        *end = *like;
-        end->slot = t->groups[part->group].slot;
-        end->of_ranks = part->awaits;
-        end->wake_ns = part->under_way_ns - part->later_ns;
-    }
-    ends[count ? count - 1 : 0].last_piece = true;
-    return count;
-}
-
-/* alone: it takes as long as it took. */
-static void end_kernel(struct xfw_together *t, struct rank *rank, unsigned at, bool alone)
-{
-    const struct open_kernel open = rank->open[at];
-    struct xfw_op ends[XFW_MOST_MEETINGS] = {open.op};
-    size_t count = 1;
-    rank->open_count--;
-    memmove(&rank->open[at], &rank->open[at + 1], (rank->open_count - at) * sizeof *rank->open);
-    if (!alone)
-        count = ends_of(t, open.kernel, &open.op, ends);
-    ends[0].last_piece = ends[0].last_piece || alone;
-    t->alone[xfa_table_place(&t->links->kernels, open.kernel)] = alone;
-    for (size_t i = 0; i < count; i++)
-        put(t, rank, &ends[i]);
-    const struct xfw_kernel_part *part = part_of(t, open.kernel->first);
-    for (; part; part = part_of(t, part->next))
-        if (part->awaits)
-            note_end(t, part->group);
-}
-
-/* Does the op wait for the kernel, or for what comes behind it? */
-static bool is_behind(const struct xfw_op *op, const struct open_kernel *open)
-{
-    bool same_gpu = xfw_place_of_gpu(op->gpu) == xfw_place_of_gpu(open->op.gpu);
-    if (op->awaits == XFW_AWAITS_DEVICE)
-        return same_gpu;
-    if (op->stream == open->stream && op->stream != XFW_NONE)
-        return true;
-    return op->stream != XFW_NONE && same_gpu &&
-           (op->stream_kind == XFW_LEGACY || open->op.stream_kind == XFW_LEGACY);
-}
-
-/* Those that this op is behind (NULL: all) end. False: others have still to begin. */
-static bool end_kernels(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
-{
-    for (unsigned i = 0; i < rank->open_count;) {
-        bool full = rank->open_count == MOST_OPEN && i == 0 && op && op->correlation;
-        if (op && !full && !is_behind(op, &rank->open[i])) {
-            i++;
-            continue;
-        }
-        if (!can_end(t, rank->open[i].kernel))
-            return false;
-        end_kernel(t, rank, i, false);
-    }
-    return true;
-}
-
-/* A kernel begins, and is open until an op is behind it. */
-static void put_kernel(struct xfw_together *t, struct rank *rank, struct xfw_op *op,
-                       const struct xfw_kernel *kernel)
-{
-    struct open_kernel *open = &rank->open[rank->open_count];
-    const struct xfw_kernel_part *part = part_of(t, kernel->first);
-    *open = (struct open_kernel){.op = xfw_op_like(op), .stream = op->stream, .kernel = kernel};
-    open->op.what = XFW_MEETING;
-    open->op.stream = XFW_NONE; /* it is no work */
-    op->meets = true;
-    put(t, rank, op);
-    for (; part; part = part_of(t, part->next)) {
-        struct xfw_op begun = open->op;
-        begun.begins = true;
-        begun.wake_ns = part->later_ns;
-        begin(t, part->group, part->posts, &begun);
-        if (begun.slot != XFW_NONE)
-            put(t, rank, &begun);
-    }
-    rank->open_count++;
-    if (!kernel->waits)
-        end_kernel(t, rank, rank->open_count - 1, true);
+        xfw_group_note_end(t, link_of(t, rank, op)->group);
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
+
+static void put_waits_below(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
+{
+    struct xfw_op waits[XFW_MOST_BELOW];
+    const struct xfw_link *link = link_of(t, rank, op);
+    size_t count = waits_below(t, link, op, waits);
+    for (size_t i = 0; i < count; i++) {
+        xfw_rank_put(t, rank, &waits[i]);
+        xfw_group_note_end(t, link->group - 1 - (uint32_t)i);
+    }
+}
 
 /* False: it has to wait. */
 static bool play_op(struct xfw_together *t, struct rank *rank, const struct xfw_op *next)
@@ -397,16 +269,18 @@ static bool play_op(struct xfw_together *t, struct rank *rank, const struct xfw_
     const struct xfw_kernel *kernel =
         xfw_kernel_of(t->links, rank->process->number, op.correlation);
     bool message = op.what == XFW_MESSAGE;
-    if (!end_kernels(t, rank, &op))
+    if (!xfw_rank_end_kernels(t, rank, &op))
         return false;
     if (message ? !prepare(t, rank, &op) : !wait_within(t, rank, &op, &wait))
         return false;
     if (wait.what == XFW_MESSAGE)
-        put(t, rank, &wait);
+        xfw_rank_put(t, rank, &wait);
     if (kernel && op.what == XFW_KERNEL && op.stream != XFW_NONE)
-        put_kernel(t, rank, &op, kernel);
+        xfw_rank_put_kernel(t, rank, &op, kernel);
     else
-        put(t, rank, &op);
+        xfw_rank_put(t, rank, &op);
+    if (message)
+        put_waits_below(t, rank, &op);
     return true;
 }
 
@@ -480,7 +354,7 @@ static bool play_turn(struct xfw_together *t, size_t at)
     while (!rank->ended &&
            (rank->held_count == 0 || (rank->several && rank->held_count < MOST_PUT_OFF)))
         play_next(t, rank);
-    rank->over = rank->ended && rank->held_count == 0 && end_kernels(t, rank, NULL);
+    rank->over = rank->ended && rank->held_count == 0 && xfw_rank_end_kernels(t, rank, NULL);
     play_batch(t);
     return t->played > before;
 }
@@ -488,19 +362,6 @@ static bool play_turn(struct xfw_together *t, size_t at)
 static double waits_since(const struct rank *rank)
 {
     return rank->held_count ? rank->begun_ns + rank->held->start_ns : rank->last_ns;
-}
-
-/* The kernel for which its first op waits is over without the others. False: it is none. */
-static bool let_kernel_go(struct xfw_together *t, struct rank *rank)
-{
-    for (unsigned i = 0; i < rank->open_count; i++) {
-        if (can_end(t, rank->open[i].kernel) ||
-            (rank->held_count && !is_behind(rank->held, &rank->open[i])))
-            continue;
-        end_kernel(t, rank, i, true);
-        return true;
-    }
-    return false;
 }
 
 /* All wait: the first one does so no longer. */
@@ -516,8 +377,8 @@ static bool let_one_go(struct xfw_together *t)
         return false;
     t->apart++;
     t->turns->turn(t->turns->self, (size_t)(first - t->ranks));
-    if (!let_kernel_go(t, first) && first->held_count) {
-        put(t, first, first->held);
+    if (!xfw_rank_let_kernel_go(t, first) && first->held_count) {
+        xfw_rank_put(t, first, first->held);
         drop_held(first, 0);
     }
     play_batch(t);
@@ -557,25 +418,22 @@ void xfw_together_play(struct xfw_together *t, const struct xfw_op_store *store,
     }
 }
 
-size_t xfw_together_again(struct xfw_together *t, uint32_t process, struct xfw_op *op,
-                          struct xfw_op before[XFW_MOST_BEFORE])
+size_t xfw_together_again(struct xfw_together *t, uint32_t process, const struct xfw_op *given,
+                          struct xfw_op all[XFW_MOST_AGAIN])
 {
     struct rank *rank = &t->ranks[process];
-    if (op->what == XFW_MESSAGE) {
-        prepare(t, rank, op);
-        return 0;
+    struct xfw_op op = *given;
+    size_t count = 0;
+    if (op.what == XFW_MESSAGE) {
+        prepare(t, rank, &op);
+        all[count++] = op;
+        return count + waits_below(t, link_of(t, rank, &op), &op, all + count);
     }
-    wait_within(t, rank, op, before);
-    size_t count = before->what == XFW_MESSAGE;
-    const struct xfw_kernel *kernel = xfw_kernel_of(t->links, process, op->correlation);
-    if (!kernel || op->what != XFW_KERNEL || op->stream == XFW_NONE ||
-        t->alone[xfa_table_place(&t->links->kernels, kernel)])
-        return count;
-    struct xfw_op like = xfw_op_like(op);
-    like.what = XFW_MEETING;
-    like.stream = XFW_NONE;
-    op->meets = like.meets = true;
-    return count + ends_of(t, kernel, &like, before + count);
+    wait_within(t, rank, &op, all);
+    count = all->what == XFW_MESSAGE;
+    count += xfw_kernel_again(t, process, &op, all + count);
+    all[count++] = op;
+    return count;
 }
 
 double xfw_together_rest_ns(const struct xfw_together *t, const struct xfw_op_store *store,

@@ -50,11 +50,11 @@ struct xfw_rank_turns {
 void xfw_together_play(struct xfw_together *together, const struct xfw_op_store *store, bool keep,
                        const struct xfw_rank_turns *turns);
 
-/* After that, with keep: an op of the process as it was played there. Returns how many others come
- * before it. */
-#define XFW_MOST_BEFORE (1 + XFW_MOST_MEETINGS)
-size_t xfw_together_again(struct xfw_together *together, uint32_t process, struct xfw_op *op,
-                          struct xfw_op before[XFW_MOST_BEFORE]);
+/* After that, with keep: an op of the process as it was played there, with those that come before
+ * and behind it. Returns how many they are. */
+#define XFW_MOST_AGAIN (2 + XFW_MOST_MEETINGS)
+size_t xfw_together_again(struct xfw_together *together, uint32_t process, const struct xfw_op *op,
+                          struct xfw_op all[XFW_MOST_AGAIN]);
 
 /* After that: it has messages that were matched. */
 bool xfw_together_has(const struct xfw_together *together, uint32_t process);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -206,6 +207,9 @@ static void test_partial(void **state)
     assert_int_equal(lab.a.analysis->matched.unmet, 2 * STEPS - 3);
     struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, NULL, 0, NULL, NULL, NULL);
     assert_int_equal(whatif->ranks.processes, 0);
+    char *report = analyzed_report(&lab.a, &xfa_format_text);
+    assert_non_null(strstr(report, "97 calls of NCCL without their other sides"));
+    free(report);
     assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
     xfw_whatif_free(whatif);
     finish(&lab);

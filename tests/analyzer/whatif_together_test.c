@@ -208,6 +208,34 @@ static void test_scan(void **state)
     finish(&lab);
 }
 
+/* The same by requests. Rank 3 ends with other work, as much earlier as rank 1 begins its last
+ * scan. */
+static void test_scan_of_requests(void **state)
+{
+    struct lab lab;
+    (void)state;
+    start(&lab, 4);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        uint64_t at = 200 * US + i * 110 * US;
+        for (uint32_t r = 0; r < 4; r++) {
+            uint64_t begins = r == 0 ? (100 + 5 * i) * US : at + (r == 1 ? 100 : 20 + r) * US;
+            struct xft_event *scan =
+                ranked_collective(&lab.ranks[r], XFT_MESSAGE_SCAN, 8, begins, begins + 100);
+            scan->flags = XFT_ASYNC;
+            scan->stream = 0xc0;
+            uint64_t over = r == 0 ? begins + 3 * US : at + 108 * US;
+            ranked_wait(&lab.ranks[r], begins + 1 * US, over);
+            ranked_ended(&lab.ranks[r], 0xc0, begins, begins + 1 * US, over);
+        }
+    }
+    uint64_t end = 200 * US + STEPS * 110 * US;
+    ranked_send(&lab.ranks[3], 3, 6, 8, end + 1000 * US, end + 1001 * US);
+    analyse(&lab);
+    assert_true(near(saved(&lab, 1, 80 * US, 2), (STEPS - 1) * 51000.0));
+    assert_true(near(saved(&lab, 2, 20 * US, 2), 0));
+    finish(&lab);
+}
+
 /* Nobody waits for the last rank of a scan, not even where it is the last to come. */
 static void test_end_of_scan(void **state)
 {
@@ -481,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_late_receiver),
         cmocka_unit_test(test_eager),
         cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_scan_of_requests),
         cmocka_unit_test(test_end_of_scan),
         cmocka_unit_test(test_collective),
         cmocka_unit_test(test_ring),

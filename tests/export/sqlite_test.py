@@ -204,6 +204,17 @@ class Sqlite(Lab):
                                           "JOIN MPI_RANKS AS r ON r.globalTid / 0x1000000 = c.globalPid / 0x1000000 "
                                           "WHERE c.rank = r.rank AND size = 4").fetchone(), (4, 1))
 
+    def test_waits_have_their_request(self):
+        """A call that waited for one request names it, as the call that began it does."""
+        database = self.open(*self.ranks("nccl"), "--no-profile")
+        waits = database.execute("SELECT w.globalTid, w.requestHandle, w.start, max(p.start) FROM MPI_START_WAIT_EVENTS AS w "
+                                 "LEFT JOIN MPI_P2P_EVENTS AS p ON p.globalTid = w.globalTid AND p.start < w.start "
+                                 "AND p.requestHandle = w.requestHandle GROUP BY w.globalTid, w.start").fetchall()
+        self.assertGreater(len(waits), 0)
+        for thread, request, start, began in waits:
+            self.assertTrue(request, (thread, start))
+            self.assertLess(began, start)
+
     def test_no_messages(self):
         tables = {name for name, in self.open(self.make("mixed")).execute("SELECT name FROM sqlite_master")}
         self.assertFalse([name for name in tables if name.startswith("MPI_") or "MESSAGE" in name])

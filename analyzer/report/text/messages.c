@@ -133,6 +133,19 @@ static void write_matched(const struct xfa_analysis *analysis, int width, FILE *
                     matched->messages, chosen, without);
 }
 
+/* Where any were matched the line of the replay says how many were not. */
+static void write_unmet(const struct xfa_matched *matched, int width, FILE *out)
+{
+    if (matched->meetings > 0 || matched->unmet == 0)
+        return;
+    xfa_write_words(
+        out, width, "  ",
+        "%" PRIu64 " call%s of NCCL without %s: not all ranks, or not the times of their "
+        "kernels, were recorded. Their kernels wait as recorded when the run is replayed.",
+        matched->unmet, xfa_plural(matched->unmet),
+        matched->unmet == 1 ? "its other side" : "their other sides");
+}
+
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 static char *process_text(const struct xfa_process *process)
@@ -251,6 +264,7 @@ void xfa_write_messages(const struct xfa_report *report, const struct xfa_view *
                      &(struct xfa_folded){"calls", "ranks", "rows", messages->without_ranks,
                                           messages->without_site});
     write_matched(analysis, view->width, out);
+    write_unmet(&analysis->matched, view->width, out);
     write_slow(analysis, view->width, out);
     write_last(analysis, view, out);
     write_clocks(analysis, view, out);

@@ -125,4 +125,9 @@ ROWS = [
       "    if (count == 0)",
       "calls of MPI have no rank, but those of the first process",
       "export.sqlite"),
+    M("export-waits-without-request", "analyzer/export/sqlite_messages.c",
+      "    const struct xfa_value request = xfa_value_if(wait->ended == 1, (int64_t)event->stream);",
+      "    const struct xfa_value request = xfa_value_if(wait->ended > 1, (int64_t)event->stream);",
+      "in SQLite a wait for one request does not say for which",
+      "export.sqlite"),
 ]

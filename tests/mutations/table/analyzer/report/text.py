@@ -32,4 +32,9 @@ ROWS = [
       "    if (view->filter)\n",
       "a terminal scrolls the answer away, and a filtered report ends after it",
       "analyzer-report_screen"),
+    M("nccl-alone-in-silence", "analyzer/report/text/messages.c",
+      "    if (matched->meetings > 0 || matched->unmet == 0)",
+      "    if (matched->meetings > 0 || matched->unmet > 0)",
+      "nothing says that kernels of NCCL do not wait for other ranks in the replay",
+      "analyzer-whatif_kernels_test"),
 ]
