@@ -5,7 +5,7 @@ set(XFERSCOPE_SLOW_TESTS
     "^(e2e|install|page|pairs|bench|unbreakable|hostile|export|data)\\.|^simgpu\\.probe|^net\\.(ranks|hosts|messages)|^record\\.(python|bus|guarded|life)"
     "^probe\\.(coverage|described|families|profiles|recover|records|streams|command|concurrent|staged|profile-replay)"
     "^contracts\\.(tidy|npm)|^gpu\\.(with_cupti|overlap_models|scripts|compare)"
-    "^apply\\.(all|beside|bounds|command|failures|lazy|same|trials)$"
+    "^apply\\.(all|beside|bounds|command|failures|lazy|locked|peers|prefetch|same|trials)$"
     "^analyzer-(commands|hostile_input|html|page_build|replay.*|whatif_sample_test)$")
 list(JOIN XFERSCOPE_SLOW_TESTS "|" XFERSCOPE_SLOW_TESTS)
 
@@ -35,19 +35,20 @@ set(XFERSCOPE_RANKS_TESTS "^net\\.(ranks|hosts|team|messages)$|^e2e\\.walks$")
 # The first pattern counts. With sanitizers others take long.
 if(XFERSCOPE_SANITIZE)
   set(XFERSCOPE_COSTS
-      "net\\.ranks=51" "net\\.team=50" "export\\.sums=40" "e2e\\.budget=40" "unbreakable\\.(places|sandboxes)=30"
+      "net\\.team=50" "net\\.ranks=33" "e2e\\.budget=40" "unbreakable\\.(places|sandboxes)=30"
       "probe\\.profiles=30" "e2e\\.(run|cost)=25" "unbreakable\\.(ends|family)=20"
       "analyzer-(html|goldens|replay-.*|report_screen|view|commands)=18" "apply\\.plan=15"
-      "export\\.(timeline|lines|sqlite)=15" "e2e\\.(ranks|programs|periods|summary)=12" "unbreakable\\.=8"
+      "export\\.(sums|timeline|lines|sqlite)=15" "e2e\\.(ranks|programs|periods|summary)=12" "unbreakable\\.=8"
       "probe\\.(described|records|command)=8" "analyzer-(hostile_input|compare|replay)=8" "e2e\\.=5"
       "record\\.(life|guarded|bus)=5" "record\\.python=5" "export\\.=4" "probe\\.recover=4")
 else()
   set(XFERSCOPE_COSTS
-      "net\\.ranks=54" "net\\.(team|messages)=53" "e2e\\.walks=52" "page\\.chromium=40" "page\\.fuzz=30"
+      "net\\.(team|messages)=53" "e2e\\.walks=52" "net\\.ranks=35" "page\\.chromium=40" "page\\.fuzz=30"
       "install\\.(release|debian)=35" "unbreakable\\.places=30" "e2e\\.(budget|run)=25" "net\\.hosts=25"
       "bench\\.instructions=20" "pairs\\.random=20" "unbreakable\\.(sandboxes|family)=15"
       "unbreakable\\.(corpus_read|threads|versions|ends)=10" "probe\\.(profiles|described|coverage|families)=12"
-      "pairs\\.programs=12" "apply\\.(all|failures|lazy|same|beside|trials)=12" "apply\\.(bounds|command|plan)=6"
+      "pairs\\.programs=12" "apply\\.peers=20" "apply\\.(all|failures|lazy|locked|prefetch|same|beside|trials)=12"
+      "apply\\.(bounds|command|plan)=6"
       "analyzer-(commands|html|whatif_sample_test|page_build|replay-.*)=8" "bench\\.scale=8"
       "export\\.(command|timeline|sums)=7" "unbreakable\\.=6" "e2e\\.=4" "record\\.(life|guarded|bus)=4"
       "analyzer-hostile_input=3" "record\\.python=3" "probe\\.recover=5" "simgpu\\.probe=5")

@@ -21,6 +21,8 @@ LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "ASAN_OPTIONS": "detect_leaks=0"}  # of MPI, in a build with sanitizers
 
+COUNTED = ("--net", "--quick", "--time-limit", "1000")  # of counted.c's clock, to which nothing takes long
+
 
 def environment(gpu=False, **more):
     """Without what a surrounding run of MPI, or a driver on the path, would add."""
@@ -60,9 +62,8 @@ class Lab(unittest.TestCase):
         self.output = os.path.join(folder.name, "m.json")
 
     def counted(self, ranks, *options, **how):
-        """measured(), by counted.c's clock, to which nothing takes long."""
-        return self.measured(ranks, "--quick", "--time-limit", "1000", *options,
-                             program=[PATHS.counted, "--net"], **how)
+        """measured(), by counted.c's clock."""
+        return self.measured(ranks, *COUNTED, *options, program=[PATHS.counted], **how)
 
     def measured(self, ranks, *options, **how):
         run = mpirun(ranks, "-o", self.output, "--quiet", *options, **how)

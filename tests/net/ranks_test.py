@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from lab import PATHS, Lab, environment, load, main, mpirun
+from lab import COUNTED, PATHS, Lab, environment, load, main, mpirun
 
 
 def names(profile, part):
@@ -85,10 +85,9 @@ class TwoRanks(Lab):
 
     def test_ucx_where_mpi_uses_it(self):
         """Its version; none where MPI has not loaded it, though it is installed."""
-        small = ("--quick", "--sizes", "1:4", "--time-limit", "1")
-        without = self.measured(2, *small, launcher=("--mca", "pml", "ob1"))
+        without = self.counted(2, "--sizes", "1:4", launcher=("--mca", "pml", "ob1"))
         self.assertEqual(without["network"]["ucx"], "")
-        run = mpirun(2, "-o", self.output, "--quiet", *small,
+        run = mpirun(2, "-o", self.output, "--quiet", "--sizes", "1:4", *COUNTED, program=[PATHS.counted],
                      launcher=("--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"))
         if run.returncode:
             self.skipTest("this MPI does not run on UCX here")
@@ -97,7 +96,7 @@ class TwoRanks(Lab):
     def test_what_ucx_says_of_its_protocols(self):
         """Asked of the real library; each row once, though both ranks have it, and none of a rank's messages to
         itself."""
-        run = mpirun(2, "-o", self.output, "--quick", "--sizes", "1:64K", "--time-limit", "2", UCX_PROTO_ENABLE="y",
+        run = mpirun(2, "-o", self.output, "--sizes", "1:64K", *COUNTED, program=[PATHS.counted], UCX_PROTO_ENABLE="y",
                      launcher=("--mca", "pml", "ucx", "--mca", "opal_common_ucx_tls", "any", "--mca",
                                "opal_common_ucx_devices", "any"))
         if run.returncode:
@@ -173,8 +172,7 @@ class Nccl(Lab):
             self.assertTrue(all(p["n"] == 12 for p in c["points"]))
 
     def test_wrong_data(self):
-        run = mpirun(2, "--net", "--quick", "--sizes", "1:4K", "--time-limit", "1000", "-o", self.output, gpu=True,
-                     program=[PATHS.counted], XFERSCOPE_NCCL=PATHS.nccl,
+        run = mpirun(2, "--sizes", "1:4K", *COUNTED, "-o", self.output, gpu=True, program=[PATHS.counted], XFERSCOPE_NCCL=PATHS.nccl,
                      XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", XFERSCOPE_FAKE_NCCL="wrong")
         self.assertEqual(run.returncode, 3, run.stderr)
         profile = load(self.output)
