@@ -305,11 +305,9 @@ static int write_report(struct reading *reading, const struct xfa_findings *find
                                 options.replay ? &reading->replayed : NULL, reading->timeline};
     struct xfa_output output;
     struct xfa_view view;
-    char *page = NULL;
-    if (!xfa_analyze_page(&options, &page) || xfa_analyze_output(&options, &output, &view) != 0) {
-        free(page);
+    char *page;
+    if (!xfa_analyze_output(&options, &output, &view, &page))
         return XFA_OUTPUT;
-    }
     if (xfa_filter_any(&reading->filter)) {
         xfa_filter_finish(&reading->filter, findings);
         view.filter = &reading->filter;
@@ -340,15 +338,6 @@ static void drop_ops(struct xfa_findings *findings)
     findings->gather = NULL;
 }
 
-/* Ops of messages are of no use where each process is played by itself: one process alone reads the
- * files again without, and so do all when one has any. */
-static void drop_messages(struct xfa_team *team, struct xfa_findings *findings)
-{
-    const struct xfw_gather *gather = findings->gather;
-    if (xfa_team_any(team, gather && xfw_gather_has_messages(gather)))
-        drop_ops(findings);
-}
-
 /* Members that have not read the same could not add up what they play. Rank 0 reports what it has
  * read: of the ops it has but its own, so that it reads the files again. False: as above. */
 static bool check_team(struct reading *reading, struct xfa_findings *findings)
@@ -357,13 +346,13 @@ static bool check_team(struct reading *reading, struct xfa_findings *findings)
     bool agree = !run->team || xfa_together_agree(reading->analysis, &reading->machine);
     if (!run->team)
         return true;
-    if (agree && xfa_together_can_share(reading->analysis)) {
-        drop_messages(run->team, findings);
+    if (agree) {
+        if (xfa_together_share(reading->analysis, findings->gather))
+            drop_ops(findings);
         return true;
     }
-    if (!agree)
-        xfa_analyze_complain("the ranks do not see the same files and machine profile: rank 0 "
-                             "analyzes alone what it sees");
+    xfa_analyze_complain("the ranks do not see the same files and machine profile: rank 0 "
+                         "analyzes alone what it sees");
     drop_ops(findings);
     return leave_team(reading);
 }

@@ -45,18 +45,6 @@ struct xfa_request xfa_analyze_request(const struct xfa_machine_profile *machine
     };
 }
 
-int xfa_analyze_output(const struct xfa_analyze_options *options, struct xfa_output *output,
-                       struct xfa_view *view)
-{
-    if (xfa_output_open(output, options->output) != 0)
-        return -1;
-    *view = options->view;
-    view->width = xfa_output_width(output->stream);
-    view->colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output->stream)
-                                                      : options->colour == XFA_COLOUR_ALWAYS;
-    return 0;
-}
-
 /* Of a new file for the page; NULL after a line on stderr. The caller frees it. */
 static char *new_page(void)
 {
@@ -72,14 +60,24 @@ static char *new_page(void)
     return NULL;
 }
 
-bool xfa_analyze_page(struct xfa_analyze_options *options, char **page)
+bool xfa_analyze_output(struct xfa_analyze_options *options, struct xfa_output *output,
+                        struct xfa_view *view, char **page)
 {
     *page = NULL;
-    if (!options->open || (options->output && strcmp(options->output, "-") != 0))
-        return true;
-    *page = new_page();
-    options->output = *page;
-    return *page;
+    if (options->open && (!options->output || strcmp(options->output, "-") == 0)) {
+        options->output = *page = new_page();
+        if (!*page)
+            return false;
+    }
+    if (xfa_output_open(output, options->output) != 0) {
+        free(*page);
+        return false;
+    }
+    *view = options->view;
+    view->width = xfa_output_width(output->stream);
+    view->colour = options->colour == XFA_COLOUR_AUTO ? xfa_output_colour(output->stream)
+                                                      : options->colour == XFA_COLOUR_ALWAYS;
+    return true;
 }
 
 /* A page that is not shown is still there. */

@@ -22,14 +22,11 @@ void xfa_analyze_profile(struct xfa_machine_profile *machine,
 struct xfa_request xfa_analyze_request(const struct xfa_machine_profile *machine, const char *path,
                                        const struct xfa_observer *observers, size_t count);
 
-/* 0, or -1 after a line on stderr. *view: the options' view with the width and colours of the
- * output. */
-int xfa_analyze_output(const struct xfa_analyze_options *options, struct xfa_output *output,
-                       struct xfa_view *view);
-
-/* --open without a file: *page is a new one, for free(), which is the options' output from now on.
- * False after a line on stderr: there is none. */
-bool xfa_analyze_page(struct xfa_analyze_options *options, char **page);
+/* False after a line on stderr. *view: the options' view with the width and colours of the output.
+ * --open without a file: *page is a new one, for free(), which is the options' output from now on;
+ * else NULL. */
+bool xfa_analyze_output(struct xfa_analyze_options *options, struct xfa_output *output,
+                        struct xfa_view *view, char **page);
 /* The output was written: with --open it is shown, and the new page's name printed. */
 void xfa_analyze_show(const struct xfa_analyze_options *options, const char *page);
 

@@ -74,11 +74,9 @@ static int write_comparison(const struct comparing *c, const struct xfa_comparis
     struct xfa_analyze_options options = *c->options;
     struct xfa_output output;
     struct xfa_view view;
-    char *page = NULL;
-    if (!xfa_analyze_page(&options, &page) || xfa_analyze_output(&options, &output, &view) != 0) {
-        free(page);
+    char *page;
+    if (!xfa_analyze_output(&options, &output, &view, &page))
         return XFA_OUTPUT;
-    }
     view.brief = options.brief;
     options.format->compare(comparison, &view, output.stream);
     bool failed = xfa_output_close(&output) != 0;

@@ -68,7 +68,10 @@ bool xfa_together_agree(const struct xfa_analysis *analysis,
     return xfa_team_agrees(run->team, &hash, sizeof hash);
 }
 
-bool xfa_together_can_share(const struct xfa_analysis *analysis)
+bool xfa_together_share(struct xfa_analysis *analysis, const struct xfw_gather *gather)
 {
-    return !xfw_together_is_asked(analysis);
+    struct xfa_run *run = analysis->run;
+    bool messages = xfa_team_any(run->team, gather && xfw_gather_has_messages(gather));
+    run->whole = xfw_together_is_asked(analysis);
+    return messages && !run->whole;
 }

@@ -17,10 +17,11 @@ bool xfa_is_shared(const struct xfa_analyze_options *options);
 bool xfa_together_agree(const struct xfa_analysis *analysis,
                         const struct xfa_machine_profile *machine);
 
-/* Processes can be shared out. Those that send each other messages are replayed together
- * (whatif/together.h) by one member, if they are so few that they can be; with messages that were
- * not matched, as NCCL's are not, each is replayed by itself. Known once the run was read, and the
- * same to all. */
-bool xfa_together_can_share(const struct xfa_analysis *analysis);
+/* Decides what is shared out, once the run was read, the same for all. Where processes send each
+ * other messages that were matched, and are so few that they can be replayed together
+ * (whatif/together.h), each member plays all of them, but only some ways of the run; else processes
+ * are shared out, and each is replayed by itself. True: the ops that were found in the first walk
+ * are of no use, since they have calls that are part of such messages. An exchange. */
+bool xfa_together_share(struct xfa_analysis *analysis, const struct xfw_gather *gather);
 
 #endif

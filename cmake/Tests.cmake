@@ -29,7 +29,7 @@ list(JOIN XFERSCOPE_PLAIN_TESTS "|" XFERSCOPE_PLAIN_TESTS)
 
 # Tests that start ranks with mpirun: one at a time, since ranks that wait do so in a loop, and take the processor
 # from each other. The locked ones follow each other, so all of them are at the top of the costs.
-set(XFERSCOPE_RANKS_TESTS "^net\\.(ranks|team|messages)$|^e2e\\.walks$")
+set(XFERSCOPE_RANKS_TESTS "^net\\.(ranks|hosts|team|messages)$|^e2e\\.walks$")
 
 # Tests that take long, in s on idle processors: ctest begins with them, so that none of them is alone at the end.
 # The first pattern counts. With sanitizers others take long.

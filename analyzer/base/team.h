@@ -6,7 +6,8 @@
  * the run and sums them up, so that whatever is decided from sums (classes, findings, which ways
  * are played) is decided alike everywhere. The most expensive work, which is done for each process
  * of the run by itself, is divided among the members: one member does it for each process (run.h,
- * xfa_process_is_mine()).
+ * xfa_process_is_mine()). Where processes wait for each other each member plays all of them, and
+ * the ways in which the run is played are divided (whatif/ways_shared.h).
  *
  * What is merged is not sums but parts: what came of one process, whole (whatif/tally.h). Members
  * exchange their parts, each gets all of them, and all add them up in the order of the processes.

@@ -111,7 +111,9 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
         event->records = (uint32_t)row->aux;
         break;
     case XFT_EVENT_OVERHEAD:
-        event->behind = row->count;
+        event->overhead.behind = row->count;
+        if (row->aux & XFT_OVERHEAD_THREAD)
+            event->overhead.worked_ns = row->dst;
         break;
     default:
         break;

@@ -183,7 +183,10 @@ struct xfa_event {
         uint64_t made;    /* STREAM: enum xft_stream */
         uint32_t copies;  /* GRAPH_LAUNCH: its copy nodes */
         uint32_t records; /* RECORDS: sum of enum xft_records */
-        uint32_t behind;  /* OVERHEAD: kind of the call behind which the recorder was at work */
+        struct {
+            uint32_t behind;    /* kind of the call behind which the recorder was at work */
+            uint64_t worked_ns; /* of a thread's first: its processor time before; 0: not known */
+        } overhead;
     };
 };
 

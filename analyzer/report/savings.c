@@ -151,14 +151,34 @@ static char *sampled_text(const struct xfw_whatif *whatif)
                      xfa_time_text(within, whatif->sample_error_ns));
 }
 
+/* "160 messages", "160 messages and 20 of NCCL", "20 messages of NCCL". */
+static char *messages_text(const struct xfw_ranks *ranks)
+{
+    bool nccl = ranks->meetings > 0, both = nccl && ranks->messages > 0;
+    uint64_t count = ranks->messages > 0 ? ranks->messages : ranks->meetings;
+    char *more = both ? xfa_print(" and %" PRIu64 " of NCCL", ranks->meetings)
+                      : xfa_text(nccl ? " of NCCL" : "");
+    char *text = xfa_print("%" PRIu64 " message%s%s", count, count == 1 ? "" : "s", more);
+    free(more);
+    return text;
+}
+
 /* "; 2 processes together, by 160 messages" or "". */
 static char *together_text(const struct xfw_whatif *whatif)
 {
     const struct xfw_ranks *ranks = &whatif->ranks;
     if (ranks->processes == 0)
         return xfa_text("");
-    return xfa_print("; %zu processes together, by %" PRIu64 " message%s", ranks->processes,
-                     ranks->messages, ranks->messages == 1 ? "" : "s");
+    char *messages = messages_text(ranks);
+    char *unmet = ranks->unmet ? xfa_print("; %" PRIu64 " calls of NCCL were not matched, and wait "
+                                           "as recorded",
+                                           ranks->unmet)
+                               : xfa_text("");
+    char *text = xfa_print("; %zu process%s together, by %s%s", ranks->processes,
+                           ranks->processes == 1 ? "'s GPUs" : "es", messages, unmet);
+    free(messages);
+    free(unmet);
+    return text;
 }
 
 char *xfa_check_text(const struct xfw_whatif *whatif)

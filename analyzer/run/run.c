@@ -217,14 +217,6 @@ void xfa_process_share(struct xfa_process *process)
     process->shared = true;
 }
 
-size_t xfa_run_mine(const struct xfa_run *run)
-{
-    size_t mine = 0;
-    for (size_t i = 0; i < run->process_count; i++)
-        mine += xfa_process_is_mine(run->processes[i]);
-    return mine;
-}
-
 /* ---- what cannot be read --------------------------------------------------------------------- */
 
 void xfa_run_unreadable(struct xfa_run *run, const char *line)

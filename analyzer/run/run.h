@@ -116,6 +116,7 @@ struct xfa_process {
 
 struct xfa_run {
     struct xfa_team *team; /* that analyzes it together (base/team.h), borrowed; NULL: none */
+    bool whole;            /* each member plays all processes (whatif/ways_shared.h) */
     uint64_t *loads;       /* by rank of the team: events of its processes so far; NULL: none */
     char *path;            /* as it was given */
     char *program;         /* of the process that started first, as are the next three */
@@ -173,11 +174,8 @@ void xfa_process_share(struct xfa_process *process);
 static inline bool xfa_process_is_mine(const struct xfa_process *process)
 {
     const struct xfa_team *team = process->run->team;
-    return !team || process->share == team->rank;
+    return !team || process->run->whole || process->share == team->rank;
 }
-
-/* How many are. */
-size_t xfa_run_mine(const struct xfa_run *run);
 
 /* ---- one process's words in the run's terms ----------------------------------------------- */
 

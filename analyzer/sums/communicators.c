@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "analyzer/base/alloc.h"
 
 /* ---- lists of ranks -------------------------------------------------------------------------- */
@@ -108,4 +111,22 @@ uint32_t xfa_communicator_rank(const struct xfa_known_communicator *communicator
         return rank;
     return communicator && rank < communicator->rank_count ? communicator->ranks[rank]
                                                            : XFT_RANK_ANY;
+}
+
+/* ---- channels -------------------------------------------------------------------------------- */
+
+uint64_t xfa_communicator_channel(const struct xfa_known_communicator *communicator, uint32_t from,
+                                  uint32_t to, uint32_t tag)
+{
+    const struct {
+        uint64_t id;
+        uint32_t from, to, tag, reserved;
+    } key = {communicator->id, from, to, tag, 0};
+    return XXH3_64bits(&key, sizeof key);
+}
+
+uint64_t xfa_communicator_mixed(uint64_t channel, uint32_t n)
+{
+    uint64_t of = channel ^ n * UINT64_C(0x9e3779b97f4a7c15);
+    return XXH3_64bits(&of, sizeof of);
 }

@@ -41,6 +41,12 @@ struct xfa_known_communicator *xfa_communicators_of(const struct xfa_communicato
 /* The rank of the run; XFT_RANK_NONE and _ANY stay, an unknown rank is _ANY. */
 uint32_t xfa_communicator_rank(const struct xfa_known_communicator *communicator, uint32_t rank);
 
+/* A hash of the communicator, two of its ranks (XFT_RANK_NONE: all of them) and a tag, equal in all
+ * processes; and of that with a number. */
+uint64_t xfa_communicator_channel(const struct xfa_known_communicator *communicator, uint32_t from,
+                                  uint32_t to, uint32_t tag);
+uint64_t xfa_communicator_mixed(uint64_t channel, uint32_t n);
+
 /* "0-3,7,5" as numbers, at most `most`: *count of them, the caller frees them. NULL: it is no such
  * list. What stands behind the last comma of a list that was cut is left out. */
 uint32_t *xfa_ranks_of_text(const char *text, size_t bytes, size_t most, size_t *count);

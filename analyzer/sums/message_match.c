@@ -10,6 +10,8 @@
 #include "analyzer/sums/ranks.h"
 
 #define CLOCK_PART 0.1 /* of a time, that the clocks' error may be */
+/* How far a device's times may be off when they are converted to the host's clock (a guess). */
+#define DEVICE_CLOCK_NS UINT64_C(5000)
 
 /* Messages of one size between two processes, of one host or of two. */
 struct cell {
@@ -165,16 +167,68 @@ static void bound_collective(void *self, const struct xfa_kept_message *all, siz
     }
 }
 
+static void span_of_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct matching *m = self;
+    for (size_t i = 0; i < count; i++) {
+        const struct xfa_process *process = m->messages->run->processes[all[i].process];
+        xfa_host_clocks_span(&m->matched->clocks, process->host,
+                             xfa_process_wall_ns(process, all[i].begin_ns));
+        xfa_host_clocks_span(&m->matched->clocks, process->host,
+                             xfa_process_wall_ns(process, all[i].end_ns));
+    }
+}
+
+/* No kernel ends before those have begun whose data it needs: each with the next one, and with the
+ * first. */
+static void bound_kernels(struct matching *m, const struct xfa_nccl_call *from,
+                          const struct xfa_nccl_call *to)
+{
+    const struct xfa_process *a = m->messages->run->processes[from->process];
+    const struct xfa_process *b = m->messages->run->processes[to->process];
+    uint64_t began_ns = from->begin_ns > DEVICE_CLOCK_NS ? from->begin_ns - DEVICE_CLOCK_NS : 0;
+    xfa_host_clocks_bound(&m->matched->clocks, a->host, xfa_process_wall_ns(a, began_ns), b->host,
+                          xfa_process_wall_ns(b, to->end_ns));
+}
+
+static void bound_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct matching *m = self;
+    if (all->side == XFA_SENDS)
+        bound_kernels(m, &all[0], &all[1]);
+    for (size_t i = 1; i < count && xfa_message_is_of_all(all->what); i++) {
+        const struct xfa_nccl_call *pairs[2] = {&all[i - 1], &all[0]};
+        for (size_t k = 0; k < (i > 1 ? 2 : 1); k++) {
+            bound_kernels(m, pairs[k], &all[i]);
+            bound_kernels(m, &all[i], pairs[k]);
+        }
+    }
+}
+
+static uint64_t first_ns(const struct matching *m)
+{
+    const struct xfa_messages *messages = m->messages;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < messages->kept_count; i++) {
+        uint64_t begin = wall_ns(m, &messages->kept[i], messages->kept[i].begin_ns);
+        first = begin < first ? begin : first;
+    }
+    for (size_t i = 0; i < messages->nccl.count; i++) {
+        const struct xfa_nccl_call *one = &messages->nccl.kept[i];
+        uint64_t begin = xfa_process_wall_ns(messages->run->processes[one->process], one->begin_ns);
+        first = one->end_ns && begin < first ? begin : first;
+    }
+    return first;
+}
+
 static void set_clocks(struct matching *m)
 {
-    uint64_t from = UINT64_MAX;
-    for (size_t i = 0; i < m->messages->kept_count; i++) {
-        uint64_t begin = wall_ns(m, &m->messages->kept[i], m->messages->kept[i].begin_ns);
-        from = begin < from ? begin : from;
-    }
-    xfa_host_clocks_init(&m->matched->clocks, m->messages->run, from);
+    const struct xfa_nccl_calls *nccl = &m->messages->nccl;
+    xfa_host_clocks_init(&m->matched->clocks, m->messages->run, first_ns(m));
     each_group(m->messages, span_of, span_of, NULL, m);
+    xfa_nccl_each(nccl, span_of_meeting, NULL, m);
     each_group(m->messages, bound_pair, bound_collective, NULL, m);
+    xfa_nccl_each(nccl, bound_meeting, NULL, m);
     xfa_host_clocks_solve(&m->matched->clocks);
 }
 
@@ -416,6 +470,23 @@ static void find_slow(struct matching *m)
     free(figures);
 }
 
+/* ---- NCCL ------------------------------------------------------------------------------------ */
+
+static void count_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct xfa_matched *matched = self;
+    (void)all;
+    (void)count;
+    matched->meetings++;
+}
+
+static void count_unmet(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct xfa_matched *matched = self;
+    (void)all;
+    matched->unmet += count;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
@@ -434,6 +505,8 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     xfa_table_init(&m.paths, sizeof(struct host_path_key), sizeof(struct host_path));
     if (messages->kept_count)
         qsort(messages->kept, messages->kept_count, sizeof *messages->kept, by_channel);
+    xfa_nccl_sort(&messages->nccl);
+    xfa_nccl_each(&messages->nccl, count_meeting, count_unmet, matched);
     set_clocks(&m);
     each_group(messages, tell_pair, tell_collective, alone, &m);
     find_slow(&m);

@@ -43,6 +43,8 @@ struct xfa_matched {
     bool any;                                  /* a message was recorded */
     uint64_t messages;                         /* matched: both sides count once */
     uint64_t alone;                            /* kept calls whose other side is not known */
+    uint64_t meetings;                         /* of NCCL (nccl_calls.h) */
+    uint64_t unmet;                            /* calls of NCCL that belong to none */
     struct xfa_message_process_sum *processes; /* by number */
     size_t process_count;
     double usual; /* median of `slower` */

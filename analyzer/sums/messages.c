@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "analyzer/base/alloc.h"
 
 #define NOT_KEPT UINT32_MAX
@@ -78,8 +75,7 @@ static struct xfa_message_row *row_at(const struct xfa_messages *messages, uint3
 
 static bool is_chosen(const struct xfa_messages *messages, uint64_t channel, uint32_t n)
 {
-    uint64_t of = channel ^ n * UINT64_C(0x9e3779b97f4a7c15);
-    return (XXH3_64bits(&of, sizeof of) & messages->mask) == 0;
+    return (xfa_communicator_mixed(channel, n) & messages->mask) == 0;
 }
 
 /* Half of them go; requests that have begun know where theirs lie. */
@@ -116,16 +112,6 @@ static uint32_t keep(struct xfa_messages *messages, const struct xfa_kept_messag
                               sizeof *messages->kept);
     messages->kept[messages->kept_count] = *one;
     return (uint32_t)messages->kept_count++;
-}
-
-static uint64_t channel_of(const struct xfa_known_communicator *communicator, uint32_t from,
-                           uint32_t to, uint32_t tag)
-{
-    const struct {
-        uint64_t id;
-        uint32_t from, to, tag, reserved;
-    } key = {communicator->id, from, to, tag, 0};
-    return XXH3_64bits(&key, sizeof key);
 }
 
 /* The channel of one more call there, counted; NULL: there are too many. */
@@ -252,7 +238,8 @@ static uint32_t keep_receive(struct xfa_messages *messages, struct xfa_kept_mess
         return NOT_KEPT;
     }
     return keep_side(messages, one, XFA_RECEIVES,
-                     channel_of(communicator, from, communicator->rank, tag), communicator);
+                     xfa_communicator_channel(communicator, from, communicator->rank, tag),
+                     communicator);
 }
 
 /* Where its part lies that a request waits for. */
@@ -264,11 +251,13 @@ static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event 
     uint32_t kept = NOT_KEPT, tag = (uint32_t)message->tag;
     if (xft_message_is_collective(message->what))
         return keep_side(messages, one, XFA_TAKES_PART,
-                         channel_of(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0), communicator);
+                         xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0),
+                         communicator);
     if (xfa_message_sends(message->what) && message->to < XFT_RANK_ANY)
         kept =
             keep_side(messages, one, XFA_SENDS,
-                      channel_of(communicator, communicator->rank, message->to, tag), communicator);
+                      xfa_communicator_channel(communicator, communicator->rank, message->to, tag),
+                      communicator);
     one.bytes = message->arrives;
     if (xfa_message_receives(message->what) && (one.blocks || message->from != XFT_RANK_ANY))
         kept = keep_receive(messages, one, message->from, tag, communicator);
@@ -368,8 +357,18 @@ static void note_nccl(struct xfa_messages *messages, const struct xfa_event *eve
                                several};
 }
 
+/* Of a call that waits for its communicator. */
+static bool is_announced(const struct xfa_message_process *now, uint32_t correlation)
+{
+    for (size_t i = 0; i < now->early_count; i++)
+        if (now->early[i].kind == XFT_EVENT_MESSAGE && now->early[i].correlation == correlation)
+            return true;
+    return false;
+}
+
 static void take_kernel(struct xfa_messages *messages, const struct xfa_event *event)
 {
+    xfa_nccl_kernel(&messages->nccl, event, is_announced(messages->now, event->correlation));
     const struct xfa_message_process *now = messages->now;
     struct nccl_call *call =
         now->nccl && event->correlation ? &now->nccl[event->correlation % NCCL_CALLS] : NULL;
@@ -407,12 +406,14 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
     row->sent = xfa_add(row->sent, event->bytes);
     row->arrived = xfa_add(row->arrived, ends_later ? 0 : message->arrives);
     messages->all_sent = xfa_add(messages->all_sent, event->bytes);
+    bool may_match = communicator && communicator->shared && communicator->rank < XFT_RANK_ANY;
     if (message->level == XFT_LEVEL_NCCL) {
         if (event->correlation)
             note_nccl(messages, event, at);
+        if (may_match && communicator->size != 1)
+            xfa_nccl_call(&messages->nccl, event, communicator);
         return;
     }
-    bool may_match = communicator && communicator->shared && communicator->rank < XFT_RANK_ANY;
     uint32_t kept = may_match ? keep_call(messages, event, at, communicator) : NOT_KEPT;
     if (event->flags & XFT_ASYNC)
         begin_request(messages, event, at, kept);
@@ -493,6 +494,7 @@ static uint64_t begin(void *self, struct xfa_process *process)
     xfa_table_init(&now->channels, sizeof(struct channel_key), sizeof(struct channel));
     xfa_table_init(&now->requests, sizeof(uint64_t), sizeof(struct request));
     xfa_table_init(&now->waits, sizeof(int32_t), sizeof(struct waited));
+    xfa_nccl_begin(&messages->nccl);
     return XFA_ALL_KINDS;
 }
 
@@ -537,6 +539,7 @@ static void end(void *self, struct xfa_process *process)
     for (size_t i = 0; i < messages->now->waits.count; i++)
         share_out(messages, xfa_table_at(&messages->now->waits, i));
     count_channels(messages);
+    xfa_nccl_end(&messages->nccl);
     forget(messages);
 }
 
@@ -557,6 +560,7 @@ void xfa_messages_free(struct xfa_messages *messages)
     forget(messages);
     xfa_table_free(&messages->rows);
     xfa_table_free(&messages->members);
+    xfa_nccl_free(&messages->nccl);
     free(messages->kept);
 }
 

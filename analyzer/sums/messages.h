@@ -14,12 +14,12 @@
  * Calls are kept to be matched across processes, which message_match.h does once all were read: at
  * most XFA_MAX_MESSAGES of the run. Where there are more a random part of them is kept, both sides
  * of a message or none (by a hash of the channel and of the number in it). NCCL's calls return
- * before the work is done, and are not matched; what their kernels took is known.
+ * before the work is done; what their kernels took is known, and these are matched (nccl_calls.h).
  */
 #ifndef XFA_MESSAGES_H
 #define XFA_MESSAGES_H
 
-#include "analyzer/sums/communicators.h"
+#include "analyzer/sums/nccl_calls.h"
 
 #define XFA_MAX_MESSAGE_ROWS (1u << 17)
 #define XFA_MAX_FOLDED_MESSAGE_ROWS (1u << 15)
@@ -103,6 +103,7 @@ struct xfa_messages {
     size_t most, most_folded;             /* rows, as above; 0: those limits (a test sets less) */
     uint64_t without_ranks, without_site; /* calls that were folded */
     uint64_t not_kept; /* calls that no limit or order lets match; a part by chance not counted */
+    struct xfa_nccl_calls nccl;
     struct xfa_table members; /* messages.c: which process has which rank */
     struct xfa_message_process *now;
 };

@@ -14,7 +14,7 @@ struct xfw_gather {
     size_t most;               /* bytes that may be kept */
     struct xfw_op_store *kept; /* NULL: nothing is kept */
     struct xfw_gathered *processes;
-    size_t count, capacity, ended;
+    size_t count, capacity;
     struct xfw_gathered *at; /* the process at hand */
     struct xfw_op *batch;
     size_t batch_count;
@@ -92,8 +92,9 @@ static void take_op(void *self, const struct xfw_op *op)
     at->last_ns = xfw_max(at->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(at, op);
-    gather->has_messages = gather->has_messages || op->what == XFW_MESSAGE;
-    if ((op->what == XFW_RANGE || op->what == XFW_MESSAGE) && at->sample)
+    bool message = op->what == XFW_MESSAGE || op->correlation;
+    gather->has_messages = gather->has_messages || message;
+    if ((op->what == XFW_RANGE || message) && at->sample)
         leave_nothing_out(gather);
     gather->batch[gather->batch_count++] = *op;
     if (gather->batch_count == XFW_BATCH)
@@ -135,7 +136,7 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
         xfw_op_store_end(gather->kept, end_ns, ranges);
     if (gather->plays)
         gather->sink.end(gather->sink.self, process, end_ns, ranges);
-    gather->ended++;
+    gather->at->over = true;
 }
 
 /* ---- the door -------------------------------------------------------------------------------- */
@@ -194,7 +195,10 @@ size_t xfw_gather_most(const struct xfw_gather *gather)
 
 struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run)
 {
-    return gather->ended == xfa_run_mine(run) ? gather->kept : NULL;
+    for (size_t i = 0; i < run->process_count; i++)
+        if (xfa_process_is_mine(run->processes[i]) && !xfw_gather_has(gather, (uint32_t)i))
+            return NULL;
+    return gather->kept;
 }
 
 bool xfw_gather_left_out(const struct xfw_gather *gather)
@@ -208,6 +212,11 @@ bool xfw_gather_left_out(const struct xfw_gather *gather)
 struct xfw_gathered *xfw_gather_of(struct xfw_gather *gather, uint32_t process)
 {
     return &gather->processes[process];
+}
+
+bool xfw_gather_has(const struct xfw_gather *gather, uint32_t process)
+{
+    return process < gather->count && gather->processes[process].over;
 }
 
 size_t xfw_gather_count(const struct xfw_gather *gather)

@@ -8,7 +8,9 @@
  * out (a range), nothing is kept: the run is walked over again then, and its ops are given to
  * whoever plays them as they come.
  *
- * A member of a team (base/team.h) finds and keeps those of its own processes.
+ * A member of a team (base/team.h) finds and keeps those of its own processes; and where the
+ * process before had calls of MPI or NCCL those of all, since each member plays all of a run whose
+ * ranks are played together. Of the first process it is not known yet: all keep it.
  *
  * Times are ns.
  */
@@ -23,6 +25,7 @@
 struct xfw_gathered {
     struct xfw_sample *sample;     /* NULL: all its ops are played */
     double last_ns;                /* the end of its last call */
+    bool over;                     /* it was walked over to its end */
     bool worked;                   /* the device was given work */
     double first_work, last_work;  /* as the schedule's span: schedule.h */
     struct xfw_phase_time *ranges; /* XFW_RANGES of them; NULL: it has none */
@@ -53,14 +56,17 @@ struct xfa_observer xfw_gather_observer(struct xfw_gather *gather);
 
 size_t xfw_gather_most(const struct xfw_gather *gather); /* bytes that it may keep */
 
-/* All ops of the run that are to be played; NULL: they are not kept. */
+/* All ops of the run that this member plays, and maybe others' among them; NULL: they are not kept.
+ */
 struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run);
-/* Calls of MPI are among them: they are to be played together (together.h). */
+/* Calls of MPI or kernels of NCCL are among them: they are to be played together (together.h). */
 bool xfw_gather_has_messages(const struct xfw_gather *gather);
 /* Some ops may have been left out. */
 bool xfw_gather_left_out(const struct xfw_gather *gather);
 /* Of a process that was walked over, by its number in the run; lasts until the next process. */
 struct xfw_gathered *xfw_gather_of(struct xfw_gather *gather, uint32_t process);
 size_t xfw_gather_count(const struct xfw_gather *gather); /* process numbers below are known */
+/* The ops of this process are among those that are kept, in the order of the processes. */
+bool xfw_gather_has(const struct xfw_gather *gather, uint32_t process);
 
 #endif

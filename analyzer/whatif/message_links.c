@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/sums/figures.h"
+#include "analyzer/whatif/kernel_links.h"
 
 /* What two hosts show of sends. */
 struct shown {
@@ -129,12 +130,12 @@ static struct item *add_item(struct linking *l, const struct xfa_kept_message *o
     return item;
 }
 
-static void add_group(struct linking *l)
+uint32_t xfw_links_new_group(struct xfw_links *links)
 {
-    struct xfw_links *links = l->links;
     links->groups =
         xfa_room(links->groups, &links->capacity, links->count + 1, sizeof *links->groups);
-    links->groups[links->count++] = (struct xfw_link_group){0, 0};
+    links->groups[links->count] = (struct xfw_link_group){0, 0};
+    return (uint32_t)links->count++;
 }
 
 static bool is_side_there(const struct linking *l, const struct xfa_kept_message *one,
@@ -160,7 +161,7 @@ static void link_pair(void *self, const struct xfa_kept_message *all, size_t cou
         return;
     if (both)
         ready = fmax(ready, common_ns(l, got, got->begin_ns));
-    add_group(l);
+    xfw_links_new_group(l->links);
     l->links->messages++;
     uint8_t awaits = both ? XFW_OF_SENT | XFW_OF_GOT : XFW_OF_SENT;
     struct item *item = add_item(l, sent, XFW_OF_SENT, both ? awaits : 0, ready);
@@ -221,8 +222,7 @@ static void link_scan(struct linking *l, const struct xfa_kept_message *all, siz
     for (size_t i = 0; i < count; i++) {
         double before = ready;
         ready = fmax(ready, common_ns(l, &all[i], all[i].begin_ns));
-        add_group(l);
-        uint32_t group = (uint32_t)l->links->count - 1;
+        uint32_t group = xfw_links_new_group(l->links);
         add_item(l, &all[i], 0, i > 0 ? XFW_OF_SENT : 0, ready);
         add_part(l, &all[i], XFA_SENDS, group, ready);
         if (i > 0)
@@ -245,7 +245,7 @@ static void link_collective(void *self, const struct xfa_kept_message *all, size
         link_scan(l, all, count);
         return;
     }
-    add_group(l);
+    xfw_links_new_group(l->links);
     for (size_t i = 0; i < count; i++) {
         bool root = is_root(l, &all[i]);
         add_item(l, &all[i], gives(all->what, root) ? XFW_OF_SENT : 0,
@@ -373,7 +373,7 @@ static void each_call(struct linking *l,
 struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis)
 {
     struct linking l = {.analysis = analysis};
-    if (analysis->matched.messages == 0)
+    if (analysis->matched.messages + analysis->matched.meetings == 0)
         return NULL;
     struct xfw_links *links = l.links = xfa_alloc(sizeof *links);
     xfa_table_init(&links->all, sizeof(struct xfw_link_key), sizeof(struct xfw_link));
@@ -382,6 +382,7 @@ struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis)
     xfa_table_init(&l.shortest, sizeof(struct shortest_key), sizeof(struct shortest));
     xfa_matched_each(&analysis->messages, look_at_pair, NULL, &l);
     xfa_matched_each(&analysis->messages, link_pair, link_collective, &l);
+    xfw_kernel_links_add(links, analysis);
     if (l.count)
         qsort(l.items, l.count, sizeof *l.items, by_call);
     each_call(&l, learn_call);
@@ -398,6 +399,8 @@ void xfw_links_free(struct xfw_links *links)
     if (!links)
         return;
     xfa_table_free(&links->all);
+    xfa_table_free(&links->kernels);
+    free(links->parts);
     free(links->groups);
     free(links);
 }

@@ -44,16 +44,26 @@ struct xfw_link_group {
     uint32_t posts, awaits; /* how many of its links do */
 };
 
+struct xfw_kernel_part; /* kernel_links.h */
+
 struct xfw_links {
     struct xfa_table all;          /* struct xfw_link */
     struct xfw_link_group *groups; /* by number */
     size_t count, capacity;
-    uint64_t messages; /* pairs and collectives that they are of */
+    uint64_t messages;        /* pairs and collectives that they are of */
+    struct xfa_table kernels; /* struct xfw_kernel */
+    struct xfw_kernel_part *parts;
+    size_t part_count, part_capacity;
+    uint64_t meetings; /* of NCCL, whose kernels are linked */
+    uint64_t unmet;    /* calls of NCCL that are of none */
 };
 
 /* NULL: nothing was matched. */
 struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis);
 void xfw_links_free(struct xfw_links *links);
+
+/* Its number; of no links yet. */
+uint32_t xfw_links_new_group(struct xfw_links *links);
 
 /* side: enum xfa_message_side, or XFW_ANY_SIDE. NULL: it was not matched. */
 const struct xfw_link *xfw_link_of(const struct xfw_links *links, uint32_t process,

@@ -41,6 +41,8 @@ enum xfw_what {
     XFW_RANGE,   /* a phase (NVTX range) begins or ends */
     XFW_MESSAGE, /* a message or collective of MPI begins, or a call returns that waited for it:
                     only where ranks are played together (together.h) */
+    XFW_MEETING, /* a part of a kernel of NCCL that other ranks' kernels wait for has begun, or
+                    those that it waits for have (meetings.h) */
 };
 
 /* What the call waits for before it returns. */
@@ -75,7 +77,10 @@ enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
 /* Work that begins within this time of its predecessor's end was queued behind it (a guess). */
 #define XFW_QUEUED_NS 5000.0
 
+#define XFW_REMEMBERED 1024u /* calls before one, which it may count from */
+
 #define XFW_NONE UINT32_MAX
+#define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
 #define XFW_ANY_SIDE 0xff
 
 /* The process's streams have even numbers. The odd ones are for streams that the program is taken
@@ -102,15 +107,19 @@ struct xfw_op {
     bool exclusive;      /* its engine does nothing else meanwhile */
     bool first;          /* the first op of a thread that no other thread is seen to have started */
     bool one_engine;     /* its GPU copies in one direction at a time */
-    bool begins;         /* XFW_RANGE, XFW_MESSAGE: it begins; else it ends */
+    bool begins;         /* XFW_RANGE, XFW_MESSAGE, XFW_MEETING: it begins; else it ends */
     bool made_up;        /* inserted by a change: not in the trace */
     bool overtook;       /* it ran before work that another thread had begun to submit earlier */
-    bool last_piece;     /* the device's record is of the last piece of a copy */
+    bool last_piece;     /* the device's record is of the last piece of a copy; XFW_MEETING: it is
+                            the last part of the kernel's */
     bool in_one;         /* a 2D copy that a change has made contiguous */
     uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
-    uint8_t of_ranks;    /* XFW_MESSAGE: sum of enum xfw_of_ranks, what begins or is awaited */
+    uint8_t of_ranks;    /* XFW_MESSAGE, XFW_MEETING: sum of enum xfw_of_ranks, what begins or is
+                            awaited */
     bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
     bool was_legacy;     /* a change has taken it out of the default stream */
+    bool meets;          /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is
+                            still to come */
     int16_t gpu;         /* of the device work, the run's number; -1: not known */
     int16_t peer;        /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
@@ -121,6 +130,8 @@ struct xfw_op {
     double gap_ns;            /* the thread's own time since its call before */
     uint32_t woken_by;        /* the thread whose last call woke this one; XFW_NONE: none */
     uint64_t woken_by_stream; /* the host function that woke it: that op's number + 1; 0: none */
+    uint64_t woken_by_call;   /* of a thread's first op: which call of that thread, the op's
+                                 number + 1; 0: its last */
     double woken_after_ns;    /* less than 0: within that last call */
     bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
     double own_ns;    /* of the call, without what it waits for */
@@ -130,8 +141,10 @@ struct xfw_op {
     double latency_ns, space_ns, duration_ns;
     double lead_ns; /* of duration_ns: a copy that queues behind another one on its engine begins so
                        much before that one's end (Lo - g of the transfer's model) */
-    double up_ns, down_ns; /* of duration_ns of a graph: its copies to the device, to the host;
-                              lead_ns is that of the first one to the device */
+    double up_ns, down_ns;    /* of duration_ns of a graph: its copies to the device, to the host;
+                                 lead_ns is that of the first one to the device */
+    double reach_ns, link_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
+                                 place; then, how long it needs the link for that */
     double slowdown; /* of a copy: factor on its time while the other direction is busy; 0 or 1:
                         not slower, or duration_ns has it already */
 
@@ -152,13 +165,15 @@ struct xfw_op {
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
 
-    /* XFW_MESSAGE. wake_ns is how long it is under way, from when what is awaited has begun to when
-     * the call returns. */
+    /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
+     * begun to when the call returns. */
     double began_ns;  /* start of the call that began it, as recorded */
     double less_ns;   /* a change: it is under way for so much less */
     double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
     uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
-    uint32_t reserved;
+    uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
+                         stack; 0: not known */
+    uint32_t correlation; /* XFW_KERNEL of a call of NCCL; 0: of none, or not known */
 
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu;          /* where its stream was made; -1: not known */
@@ -185,6 +200,8 @@ struct xfw_op {
     double hook_ns;           /* the hook, in gap_ns or woken_after_ns; below 0 where what
                                  woken_after_ns counts from was held up for longer */
     double overhead_ns;       /* rare work of the recorder, in gap_ns */
+    double worked_ns;         /* of a thread's first op: it was there at least so long before;
+                                 0: not known */
     double records_ns;        /* CUPTI's records, in the call */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
     double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op_numbers.h"
+#include "analyzer/whatif/ops_link.h"
 #include "analyzer/whatif/ops_managed.h"
 #include "analyzer/whatif/ops_messages.h"
 #include "analyzer/whatif/ops_queue.h"
@@ -22,8 +23,11 @@ struct xfw_ops {
     const struct xfa_achievable *achievable;
     bool stopped, messages; /* these are ops, too */
     bool skips;             /* the process at hand is another's */
+    bool one_of_several;    /* it is a rank: MPI's calls may be matched */
+    struct xfw_nccl nccl;
     struct xfw_held held;
     struct xfw_moves moves;
+    struct xfw_readers readers;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
@@ -41,6 +45,7 @@ void xfw_ops_free(struct xfw_ops *ops)
         return;
     xfw_numbers_free(&ops->numbers);
     xfw_moves_end(&ops->moves);
+    xfw_readers_end(&ops->readers);
     xfw_ops_queue_free(ops->queue);
     free(ops);
 }
@@ -86,9 +91,9 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
-    uint64_t overhead_ns = thread->overhead_ns;
+    uint64_t overhead_ns = thread->overhead_ns, worked_ns = thread->worked_ns;
     thread->fetched = (struct xfw_moved){0};
-    thread->overhead_ns = 0;
+    thread->overhead_ns = thread->worked_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -103,6 +108,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
+    op.worked_ns = (double)worked_ns;
     return op;
 }
 
@@ -159,11 +165,14 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.exclusive = false;
     }
     if (what == XFW_KERNEL) {
+        op.correlation = xfw_nccl_has(&ops->nccl, event->correlation) ? event->correlation : 0;
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
+        if (!captured)
+            xfw_readers_launch(&ops->readers, ops->achievable, &op);
     } else if (what == XFW_GRAPH) {
-        op.stack = event->stack;
+        op.stack = op.from = event->stack;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -216,6 +225,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     struct xfw_op op = begin_op(ops, event, XFW_CALL);
     bool in_order = event->flags & XFT_ASYNC; /* of a pool, in a stream's order */
     xfw_moves_call(&ops->moves, event);
+    xfw_readers_call(&ops->readers, event);
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
     op.pooled = frees && in_order;
@@ -230,7 +240,10 @@ static void message(struct xfw_ops *ops, const struct xfa_event *event)
 {
     bool began = event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
                  event->message.what != XFT_MESSAGE_WAIT;
-    if (event->flags & XFT_FAILED || (event->kind != XFT_EVENT_MESSAGE_END && !began))
+    if (event->kind == XFT_EVENT_MESSAGE && event->message.level == XFT_LEVEL_NCCL)
+        xfw_nccl_note(&ops->nccl, event->correlation);
+    if (event->flags & XFT_FAILED || !ops->one_of_several ||
+        (event->kind != XFT_EVENT_MESSAGE_END && !began))
         return;
     struct xfw_op op = begin_op(ops, event, XFW_MESSAGE);
     add_costs(ops, &op, false);
@@ -279,13 +292,15 @@ static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
     uint64_t start = event->start_ns, usual = 0;
+    if (event->overhead.worked_ns)
+        thread->worked_ns = event->overhead.worked_ns;
     if (start < thread->overhead_until_ns)
         start = thread->overhead_until_ns;
     if (event->end_ns <= start)
         return;
     thread->overhead_until_ns = event->end_ns;
-    if (event->behind < XFA_EVENT_KINDS)
-        usual = ops->process->costs[event->behind].ns;
+    if (event->overhead.behind < XFA_EVENT_KINDS)
+        usual = ops->process->costs[event->overhead.behind].ns;
     if (event->end_ns - start > usual)
         thread->overhead_ns += event->end_ns - start - usual;
 }
@@ -442,6 +457,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         event->bytes % transfer->width == 0)
         op.row_bytes = (uint32_t)transfer->width;
     op.site = transfer->class->key.row.site;
+    op.from = event->stack;
     set_engine(&op, transfer->class);
     op.one_engine = one_engine(ops, op.gpu);
     if (device->start_ns) {
@@ -466,11 +482,19 @@ static void begin_pass(void *self, const struct xfa_classes *classes)
     ops->achievable = ops->costs.achievable = classes->achievable;
 }
 
+/* Each member of a team plays all of a run whose processes wait for each other: do they seem to? */
+static bool may_be_coupled(const struct xfa_process *process)
+{
+    const struct xfa_run *run = process->run;
+    return process->number < XFW_MOST_TOGETHER &&
+           (process->number == 0 || run->processes[process->number - 1]->has_messages);
+}
+
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
     ops->process = process;
-    ops->skips = !xfa_process_is_mine(process);
+    ops->skips = !xfa_process_is_mine(process) && !(ops->messages && may_be_coupled(process));
     if (ops->skips)
         return 0;
     xfw_numbers_begin(&ops->numbers, process);
@@ -479,13 +503,13 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
     ops->held.count = 0;
+    ops->nccl = (struct xfw_nccl){{0}};
+    ops->one_of_several = process->rank.known && process->rank.size != 1;
     xfw_moves_begin(&ops->moves, ops->queue, &ops->numbers, process);
+    xfw_readers_begin(&ops->readers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    if (ops->stopped)
-        return 0;
-    bool one_of_several = process->rank.known && process->rank.size != 1;
-    return one_of_several ? XFA_ALL_KINDS : XFA_ALL_KINDS & ~XFA_KINDS_OF_MESSAGES;
+    return ops->stopped ? 0 : XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)

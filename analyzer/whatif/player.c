@@ -93,7 +93,7 @@ static void schedule(struct xfw_player *player, const struct xfw_op *op,
     XFA_EXPECT(op->engine == XFW_NO_ENGINE || !(op->duration_ns < 0),
                "a changed run has work that takes less than no time");
     xfw_schedule_op(player->schedule, op);
-    if (player->tap)
+    if (player->tap && op->what != XFW_MEETING)
         player->tap->op(player->tap->self, op, recorded, player->schedule);
 }
 
@@ -268,6 +268,7 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->gap_ns = from->gap_ns;
     into->woken_by = from->woken_by;
     into->woken_by_stream = from->woken_by_stream;
+    into->woken_by_call = from->woken_by_call;
     into->woken_after_ns = from->woken_after_ns;
     into->within_call = from->within_call;
     from->woken_by_stream = 0;

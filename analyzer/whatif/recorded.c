@@ -29,8 +29,16 @@ struct engine {
     struct usual latency, space, lead;
 };
 
+#define READERS 64 /* kinds of kernels that read over the link: a power of two */
+
 struct gpu {
     struct engine engines[XFW_ENGINES];
+    struct engine reads; /* of kernels, over the link to the host */
+    double link_until;   /* copies to the device, and kernels, have it until then at least */
+    struct reader {
+        uint32_t name;
+        double link_ns, ns; /* of its kernels: what they read takes; the shortest of them */
+    } readers[READERS];
 };
 
 struct thread {
@@ -184,6 +192,37 @@ static void note_piece(struct engine *engine, double start, double end)
     engine->pieces[engine->next++ % PIECES] = (struct piece){start, end, last};
 }
 
+/* When the engine, or the link that it shares with kernels, came free for the copy. */
+static double copies_ready(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    enum xfw_engine engine = xfw_op_engine(op);
+    double ready = engine_ready(&gpu->engines[engine], op->device_start_ns);
+    return engine == XFW_TO_DEVICE ? xfw_max(ready, engine_ready(&gpu->reads, op->device_start_ns))
+                                   : ready;
+}
+
+/* A kernel that reads over the link shares it with others. What that added to its time goes: up to
+ * the shortest time of its kind so far, and no more than the link was in use. */
+static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct reader *reader = &gpu->readers[op->name & (READERS - 1)];
+    bool same = reader->name == op->name && reader->link_ns == op->link_ns && reader->ns > 0;
+    double used = gpu->link_until - (op->device_start_ns + op->reach_ns);
+    if (op->duration_ns < op->reach_ns + op->link_ns) { /* it does not read all of it */
+        op->reach_ns = op->link_ns = 0;
+        return;
+    }
+    if (same && used > ROUNDING_NS)
+        op->duration_ns -= xfw_max(0, xfw_min(used, op->duration_ns - reader->ns));
+    double ns = same ? xfw_min(reader->ns, op->duration_ns) : op->duration_ns;
+    *reader = (struct reader){op->name, op->link_ns, ns};
+    double end = op->device_end_ns - (op->duration_ns - op->reach_ns - op->link_ns);
+    note_piece(&gpu->reads, end - op->link_ns, end);
+    gpu->link_until = xfw_max(gpu->link_until, end);
+}
+
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     double end = op->device_end_ns;
@@ -195,9 +234,12 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
         return;
     struct engine *engines = gpu_at(recorded, op->gpu)->engines;
     note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
-    if (op->up_ns > 0) /* of a graph */
+    if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE)
+        gpu_at(recorded, op->gpu)->link_until = xfw_max(gpu_at(recorded, op->gpu)->link_until, end);
+    double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
+    if (op->up_ns > 0)                                                         /* of a graph */
         note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns,
-                   xfw_min(end, op->device_start_ns + op->up_ns));
+                   xfw_min(end, op->device_start_ns + op->up_ns - hidden));
     if (op->down_ns > 0)
         note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
 }
@@ -229,7 +271,7 @@ static void resolve_submitted(struct xfw_op *op, struct engine *engine, double r
 static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct engine *engine,
                          double latency)
 {
-    double start = op->device_start_ns, busy = engine_ready(engine, start);
+    double start = op->device_start_ns, busy = copies_ready(recorded, op);
     double most = usual_or(&engine->lead, op->lead_ns);
     bool queued = busy > 0 && start <= busy + op->records_device_ns + ROUNDING_NS;
     /* It queued, and the engine took its time: that stays. */
@@ -344,7 +386,7 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
             resolve_pieces(op, last_ns);
         op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
-            ready = xfw_max(ready, engine_ready(engine, op->device_start_ns));
+            ready = xfw_max(ready, copies_ready(recorded, op));
         if (op->up_ns > 0) /* of a graph */
             ready = xfw_max(ready, engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
                                                 op->device_start_ns));
@@ -359,9 +401,12 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
             resolve_graph(recorded, op, op->latency_ns);
         else if (op->lead_ns > 0)
             resolve_lead(recorded, op, engine, op->latency_ns);
+        if (op->link_ns > 0)
+            resolve_read(recorded, op);
         if (op->what == XFW_KERNEL)
             learn_kernel(&recorded->kernels, op);
     } else {
+        op->reach_ns = op->link_ns = 0;
         op->lead_ns = 0;
         resolve_unrecorded(recorded, op, blocks, usual_ns);
     }

@@ -36,14 +36,28 @@ static void play_kept(struct xfw_walk *walk)
     }
 }
 
+/* Ops of another member's process. */
+static void pass_over(struct xfw_walk *walk, const struct xfa_process *process)
+{
+    struct xfw_op op;
+    double end_ns;
+    if (!xfw_gather_has(walk->replays->gather, process->number))
+        return;
+    while (xfw_op_store_next(walk->kept, &op))
+        ;
+    xfw_op_store_over(walk->kept, &end_ns);
+}
+
 static void walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis)
 {
     xfw_op_store_rewind(walk->kept);
     for (size_t i = 0; i < analysis->run->process_count; i++) {
         struct xfa_process *process = analysis->run->processes[i];
         double end_ns;
-        if (!xfa_process_is_mine(process))
+        if (!xfa_process_is_mine(process)) {
+            pass_over(walk, process);
             continue;
+        }
         if (!xfw_walk_reopen(walk, process))
             return;
         xfw_walk_begin(walk, process);
@@ -214,7 +228,9 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
 {
     struct xfw_share all = {0};
     for (size_t i = 0; replays->gather && i < xfw_gather_count(replays->gather); i++) {
-        const struct xfw_sample *sample = xfw_gather_of(replays->gather, (uint32_t)i)->sample;
+        bool mine = xfa_process_is_mine(replays->analysis->run->processes[i]);
+        const struct xfw_sample *sample =
+            mine ? xfw_gather_of(replays->gather, (uint32_t)i)->sample : NULL;
         struct xfw_share share = sample ? xfw_sample_share(sample) : (struct xfw_share){0};
         if (share.played < share.came) {
             all.came += share.came;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/replays_walk.h"
+#include "analyzer/whatif/ways_shared.h"
 
 #define MOST_PLAYERS 4096 /* at one time; of more ways some come later */
 
@@ -29,17 +29,28 @@ static void gather_all(struct xfw_replays *replays)
     free(walk.ways);
 }
 
+/* All members of a team, or none. */
+static bool have_all(struct xfw_replays *replays)
+{
+    struct xfa_team *team = replays->analysis->run->team;
+    if (xfa_team_all(team, has_all(replays)))
+        return true;
+    if (!has_all(replays))
+        gather_all(replays);
+    return xfa_team_all(team, has_all(replays));
+}
+
 bool xfw_replays_are_together(struct xfw_replays *replays)
 {
     if (replays->decided)
         return replays->together != NULL;
     replays->decided = true;
     replays->together = xfw_together_new(replays->analysis);
-    if (replays->together && !has_all(replays))
-        gather_all(replays);
-    if (replays->together && !has_all(replays)) {
+    if (replays->together && !have_all(replays)) {
         xfw_together_free(replays->together);
         replays->together = NULL;
+        replays->analysis->run->whole = false;
+        xfw_replays_drop_gather(replays);
     }
     if (!replays->together && replays->gather && xfw_gather_has_messages(replays->gather))
         xfw_replays_drop_gather(replays);
@@ -107,6 +118,7 @@ static bool open_all(struct xfw_walk *walk, char *error, size_t error_bytes)
         opened++;
     for (size_t i = 0; opened < run->process_count && i < opened; i++)
         xfa_process_let_go(run->processes[i]);
+    walk->replays->failed = (uint32_t)opened;
     return opened == run->process_count;
 }
 
@@ -115,15 +127,14 @@ static void play_taps(struct xfw_walk *walk, struct xfw_op_store *kept, size_t p
 {
     struct xfa_process *of = walk->replays->analysis->run->processes[process];
     struct xfw_op_reader *reader = xfw_op_reader_new(kept, process);
-    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops), op, wait;
+    struct xfw_op *ops = xfa_alloc(XFW_BATCH * sizeof *ops), op;
     size_t count = 0;
     begin(walk, of);
     turn(walk, process);
     while (xfw_op_reader_next(reader, &op)) {
-        if (xfw_together_again(walk->replays->together, (uint32_t)process, &op, &wait))
-            ops[count++] = wait;
+        count += xfw_together_again(walk->replays->together, (uint32_t)process, &op, ops + count);
         ops[count++] = op;
-        if (count + 2 <= XFW_BATCH)
+        if (count + XFW_MOST_BEFORE < XFW_BATCH)
             continue;
         batch(walk, ops, count);
         count = 0;
@@ -215,16 +226,22 @@ static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants,
 
 bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
+    struct xfa_team *team = replays->analysis->run->team;
+    struct xfw_way **ways = xfa_alloc((count + 1) * sizeof(struct xfw_way *));
     size_t some = MOST_PLAYERS / replays->analysis->run->process_count;
     bool done = true;
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
-    for (size_t at = 0, next; at < count && done; at = next) {
-        next = at + some < count ? at + some : count;
+    for (size_t i = 0; i < count; i++)
+        ways[i] = variants[i].way;
+    size_t mine = xfw_ways_mine(team, variants, count);
+    for (size_t at = 0, next; at < mine && done; at = next) {
+        next = at + some < mine ? at + some : mine;
         done = play_some(replays, variants + at, next - at);
     }
+    if (team)
+        done = xfw_ways_exchange(replays, ways, count, done);
+    free(ways);
     replays->whatif->replays += (unsigned)count;
-    replays->whatif->ranks = (struct xfw_ranks){.processes = replays->analysis->run->process_count,
-                                                .messages = xfw_together_count(replays->together),
-                                                .apart = xfw_together_apart(replays->together)};
+    replays->whatif->ranks = xfw_together_ranks(replays->together);
     return done;
 }

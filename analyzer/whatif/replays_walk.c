@@ -127,8 +127,8 @@ bool xfw_walk_sum_up(struct xfw_walk *walk)
 {
     struct xfw_replays *replays = walk->replays;
     bool recording = walk->variants[0].way->recording;
-    char *why =
-        xfw_tally_sum(walk->tally, replays->analysis->run->team, replays->whatif, recording);
+    struct xfa_team *team = walk->together ? NULL : replays->analysis->run->team;
+    char *why = xfw_tally_sum(walk->tally, team, replays->whatif, recording);
     if (why)
         xfw_replays_fail(replays, why);
     xfw_tally_free(walk->tally);

@@ -31,6 +31,7 @@ struct xfw_replays {
     size_t count, capacity;
     bool decided;                  /* whether its ranks are played together */
     struct xfw_together *together; /* NULL: they are not */
+    uint32_t failed;               /* together: the process that could not be opened */
 };
 
 struct xfw_variant {

@@ -90,7 +90,9 @@ struct xfw_whatif {
     struct xfw_ranks {    /* played together (together.h); processes 0: they were not */
         size_t processes;
         uint64_t messages; /* and collectives, that one waits for and another begins */
-        uint64_t apart;    /* calls that belong to these, and were played by themselves */
+        uint64_t meetings; /* the same of NCCL's kernels */
+        uint64_t apart; /* calls and kernels that belong to these, and were played by themselves */
+        uint64_t unmet; /* calls of NCCL that were not matched: their kernels take what they took */
     } ranks;
     double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
     size_t count;             /* of changes */

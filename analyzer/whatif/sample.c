@@ -211,7 +211,7 @@ static size_t leave_out(struct xfw_op *ops, size_t count)
         *op = ops[i];
         op->awaits = XFW_AWAITS_NOTHING;
         op->woken_by = XFW_NONE;
-        op->woken_by_stream = 0;
+        op->woken_by_stream = op->woken_by_call = 0;
         op->gap_ns = op->own_ns = op->wake_ns = op->hook_ns = op->overhead_ns = op->records_ns = 0;
     }
     return left;

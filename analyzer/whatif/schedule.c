@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/meetings.h"
 #include "analyzer/whatif/streams.h"
 #include "xferscope/trace.h"
 
@@ -46,10 +47,15 @@ struct xfw_schedule {
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
     struct xfw_host_calls host_calls;
+    struct made {
+        uint64_t number; /* of the op, + 1 */
+        double call, back;
+    } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
     struct xfw_board *board;      /* NULL: it is played by itself */
     double begun_ns;              /* on the board's clock */
+    struct xfw_meetings meetings; /* with other ranks' kernels */
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -68,6 +74,7 @@ void xfw_schedule_free(struct xfw_schedule *schedule)
         free(schedule->gpus[i]);
     xfw_streams_free(&schedule->streams);
     free(schedule->threads);
+    free(schedule->meetings.all);
     free(schedule);
 }
 
@@ -258,6 +265,28 @@ static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *
     }
 }
 
+/* A kernel reads over the link in what time the engine of copies to the device has left. */
+static void read_over_link(struct xfw_schedule *schedule, const struct xfw_op *op,
+                           struct interval *work)
+{
+    struct engine *engine = &gpu_at(schedule, op->gpu)->engines[XFW_TO_DEVICE];
+    double at = xfw_max(work->start + op->reach_ns, engine->forgotten), left = op->link_ns;
+    for (unsigned pieces = 0; left > 0 && pieces < 2 * INTERVALS; pieces++) {
+        unsigned next = busy_after(engine, at);
+        bool there = next < engine->count;
+        if (there && engine->busy[next].start <= at) {
+            at = engine->busy[next].end;
+            continue;
+        }
+        double taken = there ? engine->busy[next].start : INFINITY, room = taken - at;
+        double until = room > left ? at + left : taken;
+        take(engine, (struct interval){.start = at, .end = until, .stream = op->stream});
+        left = xfw_max(0, left - room);
+        at = until;
+    }
+    work->end = at + xfw_max(0, op->duration_ns - op->reach_ns - op->link_ns);
+}
+
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
     bool placed = op->exclusive && op->engine != XFW_NO_ENGINE && op->duration_ns > 0;
@@ -273,9 +302,22 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
         work = place(schedule, op, start, lead);
     else if (op->what == XFW_GRAPH)
         copies_of_graph(schedule, op, &work);
+    else if (op->link_ns > 0)
+        read_over_link(schedule, op, &work);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
-    xfw_streams_note(&schedule->streams, op, schedule->last_end);
+    if (op->meets && schedule->board)
+        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &schedule->last_end);
+    xfw_streams_note(&schedule->streams, op, work.end);
+}
+
+/* No call: the thread stays where it is. */
+static void meet(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    schedule->last_start = schedule->last_end = NAN;
+    if (schedule->board)
+        xfw_meetings_take(&schedule->meetings, &schedule->streams, schedule->board,
+                          schedule->begun_ns, op, xfw_schedule_thread_now(schedule, op->thread));
 }
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -338,6 +380,10 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
         return xfw_max(thread->now, waker->at + op->woken_after_ns);
     if (op->woken_by < schedule->thread_count)
         by = &schedule->threads[op->woken_by];
+    const struct made *made = &schedule->made[(op->woken_by_call - 1) % XFW_REMEMBERED];
+    if (op->woken_by_call && made->number == op->woken_by_call)
+        return xfw_max(thread->now,
+                       (op->within_call ? made->call : made->back) + op->woken_after_ns);
     if (by && by->begun)
         return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
@@ -367,6 +413,10 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
 
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
+    if (op->what == XFW_MEETING) {
+        meet(schedule, op);
+        return;
+    }
     struct thread *thread = thread_of(schedule, op);
     double call = begins(schedule, thread, op);
     schedule->last_start = schedule->last_end = NAN;
@@ -395,6 +445,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         return;
     thread->recorded = op->end_ns;
     thread->call = call;
+    schedule->made[op->number % XFW_REMEMBERED] = (struct made){op->number + 1, call, thread->now};
     const struct thread *last =
         schedule->last_thread == XFW_NONE ? thread : &schedule->threads[schedule->last_thread];
     if (thread->recorded >= last->recorded)

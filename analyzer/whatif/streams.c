@@ -62,12 +62,16 @@ void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, doub
 
 void xfw_streams_wait(struct xfw_streams *streams, const struct xfw_op *op)
 {
-    double event = *xfw_streams_event(streams, op->event);
+    xfw_streams_until(streams, op, *xfw_streams_event(streams, op->event));
+}
+
+void xfw_streams_until(struct xfw_streams *streams, const struct xfw_op *op, double end)
+{
     struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
-    stream->hard = xfw_max(stream->hard, event);
-    if (event > stream->end) {
-        stream->end = event;
-        note_of_gpu(streams, op, event);
+    stream->hard = xfw_max(stream->hard, end);
+    if (end > stream->end) {
+        stream->end = end;
+        note_of_gpu(streams, op, end);
     }
 }
 

@@ -102,6 +102,8 @@ void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, doub
 /* The op's stream waits for the op's event. Who waits for the stream or its GPU then waits for the
  * event, too, whether or not the stream is given more work. */
 void xfw_streams_wait(struct xfw_streams *streams, const struct xfw_op *op);
+/* Work that was noted before is done at `end`, or later: of an op with that stream and GPU. */
+void xfw_streams_until(struct xfw_streams *streams, const struct xfw_op *op, double end);
 /* Work of the stream that was noted to end at `before` ends at `end`. */
 void xfw_streams_put_off(struct xfw_streams *streams, int gpu, uint32_t stream, double before,
                          double end);

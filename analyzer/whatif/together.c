@@ -2,9 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/kernel_links.h"
 #include "analyzer/whatif/sample.h"
 
 struct group {
@@ -20,11 +22,25 @@ struct within {
 };
 #define MOST_WITHIN 16
 
+/* A kernel of NCCL that has begun, and ends behind those of other ranks. */
+struct open_kernel {
+    struct xfw_op op; /* made up, like its own */
+    uint32_t stream;
+    const struct xfw_kernel *kernel;
+};
+#define MOST_OPEN 32
+#define MOST_PUT_OFF 64
+
 struct rank {
     const struct xfa_process *process;
     struct xfw_op_reader *reader;
-    struct xfw_op next; /* it waits with this one */
-    bool waits, over;
+    struct xfw_op held[MOST_PUT_OFF]; /* ops that wait, in their order */
+    unsigned held_count;
+    uint32_t thread;                    /* of its first op */
+    bool several;                       /* it has others */
+    bool ended, over;                   /* ended: it has no more ops */
+    struct open_kernel open[MOST_OPEN]; /* in the order of their beginning */
+    unsigned open_count;
     struct within within[MOST_WITHIN]; /* by thread */
     bool linked;                       /* it has a message that was matched */
     double begun_ns;                   /* xfw_together_begun_ns() */
@@ -45,7 +61,8 @@ struct xfw_together {
     const struct xfw_rank_turns *turns;
     struct xfw_op batch[XFW_BATCH];
     size_t batch_count;
-    uint64_t apart;
+    uint64_t played, apart;
+    bool *alone; /* kernels, by place: played by themselves */
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -59,7 +76,8 @@ static double common_ns(const struct xfw_together *t, size_t process, uint64_t r
 bool xfw_together_is_asked(const struct xfa_analysis *analysis)
 {
     size_t count = analysis->run->process_count;
-    return count > 1 && count <= XFW_MOST_TOGETHER && analysis->matched.messages > 0;
+    bool messages = count > 1 && analysis->matched.messages > 0;
+    return count <= XFW_MOST_TOGETHER && (messages || analysis->matched.meetings > 0);
 }
 
 struct xfw_together *xfw_together_new(const struct xfa_analysis *analysis)
@@ -74,6 +92,7 @@ struct xfw_together *xfw_together_new(const struct xfa_analysis *analysis)
     t->count = count;
     t->ranks = xfa_alloc(count * sizeof *t->ranks);
     t->groups = xfa_alloc((links->count + 1) * sizeof *t->groups);
+    t->alone = xfa_alloc(links->kernels.count + 1);
     t->first_ns = INFINITY;
     for (size_t i = 0; i < count; i++)
         t->first_ns =
@@ -87,6 +106,7 @@ void xfw_together_free(struct xfw_together *t)
         return;
     xfw_links_free(t->links);
     free(t->groups);
+    free(t->alone);
     free(t->ranks);
     free(t->free_slots);
     free(t);
@@ -102,14 +122,13 @@ bool xfw_together_has(const struct xfw_together *t, uint32_t process)
     return t->ranks[process].linked;
 }
 
-uint64_t xfw_together_count(const struct xfw_together *t)
+struct xfw_ranks xfw_together_ranks(const struct xfw_together *t)
 {
-    return t->links->messages;
-}
-
-uint64_t xfw_together_apart(const struct xfw_together *t)
-{
-    return t->apart;
+    return (struct xfw_ranks){.processes = t->count,
+                              .messages = t->links->messages,
+                              .meetings = t->links->meetings,
+                              .apart = t->apart,
+                              .unmet = t->links->unmet};
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -141,20 +160,26 @@ static const struct xfw_link *link_of(const struct xfw_together *t, const struct
     return xfw_link_of(t->links, process->number, began, op->side);
 }
 
-static void begin(struct xfw_together *t, const struct xfw_link *link, struct xfw_op *op)
+/* A part of the group begins with this op. */
+static void begin(struct xfw_together *t, uint32_t number, uint8_t posts, struct xfw_op *op)
 {
-    struct group *group = &t->groups[link->group];
-    if (!link->posts || t->links->groups[link->group].awaits == 0)
+    struct group *group = &t->groups[number];
+    if (!posts || t->links->groups[number].awaits == 0)
         return;
     bool new = !group->open;
     if (new) {
         group->open = true;
         group->slot = take_slot(t);
-        group->left = t->links->groups[link->group].awaits;
+        group->left = t->links->groups[number].awaits;
     }
     group->posted++;
     op->slot = group->slot;
-    op->of_ranks = link->posts | (new && group->posted == 1 ? XFW_OF_NEW : 0);
+    op->of_ranks = posts | (new && group->posted == 1 ? XFW_OF_NEW : 0);
+}
+
+static bool all_have_begun(const struct xfw_together *t, uint32_t number)
+{
+    return t->groups[number].posted >= t->links->groups[number].posts;
 }
 
 /* False: it has to wait until others have begun. */
@@ -166,7 +191,7 @@ static bool end(struct xfw_together *t, const struct xfw_link *link, struct xfw_
         op->own_ns = xfw_min(op->own_ns, link->own_ns);
     if (!link->awaits)
         return true;
-    if (group->posted < t->links->groups[link->group].posts)
+    if (!all_have_begun(t, link->group))
         return false;
     op->slot = group->slot;
     op->of_ranks = link->awaits;
@@ -203,7 +228,7 @@ static bool wait_within(struct xfw_together *t, struct rank *rank, struct xfw_op
     if (since < 0)
         return true;
     const struct group *group = &t->groups[link->group];
-    if (group->posted < t->links->groups[link->group].posts)
+    if (!all_have_begun(t, link->group))
         return false;
     *wait = xfw_op_like(op);
     wait->what = XFW_MESSAGE;
@@ -226,7 +251,7 @@ static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op
     note_within(rank, link, op);
     if (!op->begins)
         return end(t, link, op);
-    begin(t, link, op);
+    begin(t, link->group, link->posts, op);
     return true;
 }
 
@@ -237,49 +262,245 @@ static void play_batch(struct xfw_together *t)
     t->batch_count = 0;
 }
 
-static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
+/* One less waits for it. */
+static void note_end(struct xfw_together *t, uint32_t number)
 {
-    t->batch[t->batch_count++] = *op;
-    rank->last_ns = fmax(rank->last_ns, rank->begun_ns + op->end_ns);
-    if (t->batch_count == XFW_BATCH)
-        play_batch(t);
-    struct group *group = NULL;
-    if (op->awaits == XFW_AWAITS_RANKS && !op->made_up)
-        group = &t->groups[link_of(t, rank, op)->group];
-    if (group && --group->left == 0 && !t->keep)
+    struct group *group = &t->groups[number];
+    if (--group->left == 0 && !t->keep)
         end_slot(t, group);
 }
 
+static void put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
+{
+    t->batch[t->batch_count++] = *op;
+    t->played++;
+    rank->last_ns = fmax(rank->last_ns, rank->begun_ns + op->end_ns);
+    if (t->batch_count == XFW_BATCH)
+        play_batch(t);
+    if (op->awaits == XFW_AWAITS_RANKS && !op->made_up)
+        note_end(t, link_of(t, rank, op)->group);
+}
+
+/* ---- kernels of NCCL ------------------------------------------------------------------------- */
+
+static const struct xfw_kernel_part *part_of(const struct xfw_together *t, uint32_t place)
+{
+    return xfw_kernel_part(t->links, place);
+}
+
+static bool can_end(const struct xfw_together *t, const struct xfw_kernel *kernel)
+{
+    const struct xfw_kernel_part *part = part_of(t, kernel->first);
+    for (; part; part = part_of(t, part->next))
+        if (part->awaits && !all_have_begun(t, part->group))
+            return false;
+    return true;
+}
+
+/* The ops that say when it ends; how many. */
+static size_t ends_of(const struct xfw_together *t, const struct xfw_kernel *kernel,
+                      const struct xfw_op *like, struct xfw_op ends[XFW_MOST_MEETINGS])
+{
+    const struct xfw_kernel_part *part = part_of(t, kernel->first);
+    size_t count = 0;
+    for (; part; part = part_of(t, part->next)) {
+        if (!part->awaits)
+            continue;
+        struct xfw_op *end = &ends[count++];
+        *end = *like;
+        end->slot = t->groups[part->group].slot;
+        end->of_ranks = part->awaits;
+        end->wake_ns = part->under_way_ns - part->later_ns;
+    }
+    ends[count ? count - 1 : 0].last_piece = true;
+    return count;
+}
+
+/* alone: it takes as long as it took. */
+static void end_kernel(struct xfw_together *t, struct rank *rank, unsigned at, bool alone)
+{
+    const struct open_kernel open = rank->open[at];
+    struct xfw_op ends[XFW_MOST_MEETINGS] = {open.op};
+    size_t count = 1;
+    rank->open_count--;
+    memmove(&rank->open[at], &rank->open[at + 1], (rank->open_count - at) * sizeof *rank->open);
+    if (!alone)
+        count = ends_of(t, open.kernel, &open.op, ends);
+    ends[0].last_piece = ends[0].last_piece || alone;
+    t->alone[xfa_table_place(&t->links->kernels, open.kernel)] = alone;
+    for (size_t i = 0; i < count; i++)
+        put(t, rank, &ends[i]);
+    const struct xfw_kernel_part *part = part_of(t, open.kernel->first);
+    for (; part; part = part_of(t, part->next))
+        if (part->awaits)
+            note_end(t, part->group);
+}
+
+/* Does the op wait for the kernel, or for what comes behind it? */
+static bool is_behind(const struct xfw_op *op, const struct open_kernel *open)
+{
+    bool same_gpu = xfw_place_of_gpu(op->gpu) == xfw_place_of_gpu(open->op.gpu);
+    if (op->awaits == XFW_AWAITS_DEVICE)
+        return same_gpu;
+    if (op->stream == open->stream && op->stream != XFW_NONE)
+        return true;
+    return op->stream != XFW_NONE && same_gpu &&
+           (op->stream_kind == XFW_LEGACY || open->op.stream_kind == XFW_LEGACY);
+}
+
+/* Those that this op is behind (NULL: all) end. False: others have still to begin. */
+static bool end_kernels(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
+{
+    for (unsigned i = 0; i < rank->open_count;) {
+        bool full = rank->open_count == MOST_OPEN && i == 0 && op && op->correlation;
+        if (op && !full && !is_behind(op, &rank->open[i])) {
+            i++;
+            continue;
+        }
+        if (!can_end(t, rank->open[i].kernel))
+            return false;
+        end_kernel(t, rank, i, false);
+    }
+    return true;
+}
+
+/* A kernel begins, and is open until an op is behind it. */
+static void put_kernel(struct xfw_together *t, struct rank *rank, struct xfw_op *op,
+                       const struct xfw_kernel *kernel)
+{
+    struct open_kernel *open = &rank->open[rank->open_count];
+    const struct xfw_kernel_part *part = part_of(t, kernel->first);
+    *open = (struct open_kernel){.op = xfw_op_like(op), .stream = op->stream, .kernel = kernel};
+    open->op.what = XFW_MEETING;
+    open->op.stream = XFW_NONE; /* it is no work */
+    op->meets = true;
+    put(t, rank, op);
+    for (; part; part = part_of(t, part->next)) {
+        struct xfw_op begun = open->op;
+        begun.begins = true;
+        begun.wake_ns = part->later_ns;
+        begin(t, part->group, part->posts, &begun);
+        if (begun.slot != XFW_NONE)
+            put(t, rank, &begun);
+    }
+    rank->open_count++;
+    if (!kernel->waits)
+        end_kernel(t, rank, rank->open_count - 1, true);
+}
+
 /* ---- turns ----------------------------------------------------------------------------------- */
+
+/* False: it has to wait. */
+static bool play_op(struct xfw_together *t, struct rank *rank, const struct xfw_op *next)
+{
+    struct xfw_op op = *next, wait = {.what = XFW_CALL};
+    const struct xfw_kernel *kernel =
+        xfw_kernel_of(t->links, rank->process->number, op.correlation);
+    bool message = op.what == XFW_MESSAGE;
+    if (!end_kernels(t, rank, &op))
+        return false;
+    if (message ? !prepare(t, rank, &op) : !wait_within(t, rank, &op, &wait))
+        return false;
+    if (wait.what == XFW_MESSAGE)
+        put(t, rank, &wait);
+    if (kernel && op.what == XFW_KERNEL && op.stream != XFW_NONE)
+        put_kernel(t, rank, &op, kernel);
+    else
+        put(t, rank, &op);
+    return true;
+}
+
+/* Does it come behind one that waits: of its thread, stream or event? */
+static bool comes_behind(const struct xfw_op *op, const struct xfw_op *held)
+{
+    bool streams = op->stream != XFW_NONE && held->stream != XFW_NONE;
+    bool device = op->awaits == XFW_AWAITS_DEVICE || held->awaits == XFW_AWAITS_DEVICE;
+    bool legacy = op->stream_kind == XFW_LEGACY || held->stream_kind == XFW_LEGACY;
+    if (op->thread == held->thread || op->woken_by == held->thread ||
+        op->woken_by_stream == held->number + 1)
+        return true;
+    if ((streams && op->stream == held->stream) ||
+        (op->event != XFW_NONE && op->event == held->event))
+        return true;
+    return (device || (streams && legacy)) &&
+           xfw_place_of_gpu(op->gpu) == xfw_place_of_gpu(held->gpu);
+}
+
+static bool can_pass(const struct rank *rank, const struct xfw_op *op, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (comes_behind(op, &rank->held[i]))
+            return false;
+    return true;
+}
+
+static void drop_held(struct rank *rank, unsigned at)
+{
+    rank->held_count--;
+    memmove(&rank->held[at], &rank->held[at + 1], (rank->held_count - at) * sizeof *rank->held);
+}
+
+/* Those that waited, as far as they can go on now. */
+static void play_held(struct xfw_together *t, struct rank *rank)
+{
+    uint64_t before;
+    do {
+        before = t->played;
+        for (unsigned i = 0; i < rank->held_count;) {
+            if (can_pass(rank, &rank->held[i], i) && play_op(t, rank, &rank->held[i]))
+                drop_held(rank, i);
+            else
+                i++;
+        }
+    } while (t->played > before && rank->held_count > 0);
+}
+
+/* The next op; where its thread has to wait it is put off, and those of other threads go on. */
+static void play_next(struct xfw_together *t, struct rank *rank)
+{
+    struct xfw_op *next = &rank->held[rank->held_count];
+    rank->ended = !xfw_op_reader_next(rank->reader, next);
+    if (rank->ended)
+        return;
+    rank->thread = rank->thread == XFW_NONE ? next->thread : rank->thread;
+    rank->several = rank->several || next->thread != rank->thread;
+    if (!can_pass(rank, next, rank->held_count) || !play_op(t, rank, next))
+        rank->held_count++;
+    else if (rank->held_count > 0 && (next->begins || next->correlation))
+        play_held(t, rank);
+}
 
 /* Its ops until it has to wait, or is over. False: it has played none. */
 static bool play_turn(struct xfw_together *t, size_t at)
 {
     struct rank *rank = &t->ranks[at];
-    bool any = false;
+    uint64_t before = t->played;
     t->turns->turn(t->turns->self, at);
-    while (!rank->over) {
-        if (!rank->waits && !xfw_op_reader_next(rank->reader, &rank->next)) {
-            rank->over = true;
-            break;
-        }
-        struct xfw_op op = rank->next, wait = {.what = XFW_CALL};
-        bool message = op.what == XFW_MESSAGE;
-        rank->waits = message ? !prepare(t, rank, &op) : !wait_within(t, rank, &op, &wait);
-        if (rank->waits)
-            break;
-        if (wait.what == XFW_MESSAGE)
-            put(t, rank, &wait);
-        put(t, rank, &op);
-        any = true;
-    }
+    play_held(t, rank);
+    while (!rank->ended &&
+           (rank->held_count == 0 || (rank->several && rank->held_count < MOST_PUT_OFF)))
+        play_next(t, rank);
+    rank->over = rank->ended && rank->held_count == 0 && end_kernels(t, rank, NULL);
     play_batch(t);
-    return any;
+    return t->played > before;
 }
 
-static double waits_since(const struct xfw_together *t, const struct rank *rank)
+static double waits_since(const struct rank *rank)
 {
-    return rank->begun_ns + rank->next.start_ns;
+    return rank->held_count ? rank->begun_ns + rank->held->start_ns : rank->last_ns;
+}
+
+/* The kernel for which its first op waits is over without the others. False: it is none. */
+static bool let_kernel_go(struct xfw_together *t, struct rank *rank)
+{
+    for (unsigned i = 0; i < rank->open_count; i++) {
+        if (can_end(t, rank->open[i].kernel) ||
+            (rank->held_count && !is_behind(rank->held, &rank->open[i])))
+            continue;
+        end_kernel(t, rank, i, true);
+        return true;
+    }
+    return false;
 }
 
 /* All wait: the first one does so no longer. */
@@ -288,15 +509,17 @@ static bool let_one_go(struct xfw_together *t)
     struct rank *first = NULL;
     for (size_t i = 0; i < t->count; i++) {
         struct rank *rank = &t->ranks[i];
-        if (rank->waits && (!first || waits_since(t, rank) < waits_since(t, first)))
+        if (!rank->over && (!first || waits_since(rank) < waits_since(first)))
             first = rank;
     }
     if (!first)
         return false;
-    first->waits = false;
     t->apart++;
     t->turns->turn(t->turns->self, (size_t)(first - t->ranks));
-    put(t, first, &first->next);
+    if (!let_kernel_go(t, first) && first->held_count) {
+        put(t, first, first->held);
+        drop_held(first, 0);
+    }
     play_batch(t);
     return true;
 }
@@ -311,6 +534,7 @@ static void start(struct xfw_together *t, const struct xfw_op_store *store)
     for (size_t i = 0; i < t->count; i++)
         t->ranks[i] = (struct rank){.process = t->analysis->run->processes[i],
                                     .begun_ns = xfw_together_begun_ns(t, (uint32_t)i),
+                                    .thread = XFW_NONE,
                                     .reader = xfw_op_reader_new(store, i)};
 }
 
@@ -333,16 +557,25 @@ void xfw_together_play(struct xfw_together *t, const struct xfw_op_store *store,
     }
 }
 
-bool xfw_together_again(struct xfw_together *t, uint32_t process, struct xfw_op *op,
-                        struct xfw_op *wait)
+size_t xfw_together_again(struct xfw_together *t, uint32_t process, struct xfw_op *op,
+                          struct xfw_op before[XFW_MOST_BEFORE])
 {
     struct rank *rank = &t->ranks[process];
     if (op->what == XFW_MESSAGE) {
         prepare(t, rank, op);
-        return false;
+        return 0;
     }
-    wait_within(t, rank, op, wait);
-    return wait->what == XFW_MESSAGE;
+    wait_within(t, rank, op, before);
+    size_t count = before->what == XFW_MESSAGE;
+    const struct xfw_kernel *kernel = xfw_kernel_of(t->links, process, op->correlation);
+    if (!kernel || op->what != XFW_KERNEL || op->stream == XFW_NONE ||
+        t->alone[xfa_table_place(&t->links->kernels, kernel)])
+        return count;
+    struct xfw_op like = xfw_op_like(op);
+    like.what = XFW_MEETING;
+    like.stream = XFW_NONE;
+    op->meets = like.meets = true;
+    return count + ends_of(t, kernel, &like, before + count);
 }
 
 double xfw_together_rest_ns(const struct xfw_together *t, const struct xfw_op_store *store,

@@ -1,14 +1,18 @@
 /*
  * The ranks of a run played together: their ops in an order in which what one waits for comes
  * before. Each process goes on until a call waits for a part of a message that another process has
- * not begun; then another one's turn comes. The order is that of the recorded calls: it is the same
+ * not begun; then another one's turn comes. A kernel of NCCL that waits for other ranks' kernels
+ * (kernel_links.h) begins in its turn, and is open until an op comes that is behind it in its
+ * stream, or waits for its device: that one's turn comes when those kernels have begun, too, in
+ * other processes or in this one. The order is that of the recorded calls: it is the same
  * for all ways of the run, whose times differ. Private to whatif/.
  *
  * Calls of CUDA that MPI makes within a call of its own, once the other side had begun, come as
  * long behind that as they did.
  *
- * If all wait, since the record of clocks or threads contradicts itself, the call that was the
- * first to be recorded is played by itself, as long as it took.
+ * If all wait, since the record of clocks or threads contradicts itself, or since threads of one
+ * process wait for each other's kernels, the call that was the first to be recorded is played by
+ * itself, as long as it took; so is the kernel that it waits for.
  *
  * Ranks end together (MPI_Finalize): where a process was still there when the last one of all made
  * its last call, what it did until then behind its own last call was to wait, and only what comes
@@ -17,13 +21,12 @@
 #ifndef XFW_TOGETHER_H
 #define XFW_TOGETHER_H
 
-#include "analyzer/whatif/message_links.h"
+#include "analyzer/whatif/kernel_links.h"
 #include "analyzer/whatif/op_store.h"
+#include "analyzer/whatif/result.h"
 
-#define XFW_MOST_TOGETHER 256 /* processes: each way has a state of each of them at one time */
-
-/* Is a run to be played so: has it messages that were matched, and no more processes? Of an
- * analysis that is finished; for others too. */
+/* Is a run to be played so: has it messages that were matched, or kernels of NCCL, and no more
+ * processes? Of an analysis that is finished; for others too. */
 bool xfw_together_is_asked(const struct xfa_analysis *analysis);
 
 struct xfw_together;
@@ -47,9 +50,11 @@ struct xfw_rank_turns {
 void xfw_together_play(struct xfw_together *together, const struct xfw_op_store *store, bool keep,
                        const struct xfw_rank_turns *turns);
 
-/* After that, with keep: an op of the process as it was played there. True: `wait` comes before. */
-bool xfw_together_again(struct xfw_together *together, uint32_t process, struct xfw_op *op,
-                        struct xfw_op *wait);
+/* After that, with keep: an op of the process as it was played there. Returns how many others come
+ * before it. */
+#define XFW_MOST_BEFORE (1 + XFW_MOST_MEETINGS)
+size_t xfw_together_again(struct xfw_together *together, uint32_t process, struct xfw_op *op,
+                          struct xfw_op before[XFW_MOST_BEFORE]);
 
 /* After that: it has messages that were matched. */
 bool xfw_together_has(const struct xfw_together *together, uint32_t process);
@@ -59,9 +64,7 @@ bool xfw_together_has(const struct xfw_together *together, uint32_t process);
 double xfw_together_rest_ns(const struct xfw_together *together, const struct xfw_op_store *store,
                             uint32_t process);
 
-/* Messages and collectives whose ranks were played together; and calls that were played by
- * themselves though they belong to one. */
-uint64_t xfw_together_count(const struct xfw_together *together);
-uint64_t xfw_together_apart(const struct xfw_together *together);
+/* What was played together, and what was not. */
+struct xfw_ranks xfw_together_ranks(const struct xfw_together *together);
 
 #endif

@@ -25,7 +25,6 @@ static const struct {
     .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
 };
 
-#define RECENT 64        /* calls that are remembered */
 #define PLACES 128       /* of a program, from where threads went on: remembered */
 #define WORKERS XFW_NONE /* as a partner: any of a pool's */
 
@@ -36,12 +35,14 @@ struct thread {
     uint32_t partner;     /* that thread, or WORKERS */
     unsigned called;      /* idle times that a stream's call of a host function ended */
     unsigned turns, back; /* it went on from where another thread did before, or itself */
+    uint64_t asked;       /* the last question of call_by() that it was met in */
 };
 
 struct recent {
     double came, start, end; /* came: when it would have begun without the recorder */
     double added;            /* behind it, by recording */
     uint32_t thread;
+    uint64_t number; /* of the op */
 };
 
 /* From where in the program a thread went on. */
@@ -56,8 +57,8 @@ struct xfw_wakers {
     size_t thread_count, thread_capacity;
     uint32_t last_thread; /* of the call that ended last; XFW_NONE */
     struct xfw_host_calls host_calls;
-    struct recent recent[RECENT]; /* a ring */
-    uint64_t calls;
+    struct recent recent[XFW_REMEMBERED]; /* a ring */
+    uint64_t calls, asked;                /* so far */
     struct place places[PLACES];
     unsigned pooled, pooled_called; /* times that threads went on in turns; woken by a stream */
 };
@@ -218,46 +219,54 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
 /* 0: the latest. */
 static const struct recent *recent_at(const struct xfw_wakers *wakers, uint64_t ago)
 {
-    return &wakers->recent[(wakers->calls - 1 - ago) % RECENT];
+    return &wakers->recent[(wakers->calls - 1 - ago) % XFW_REMEMBERED];
 }
 
-static bool made_others(const struct xfw_wakers *wakers, uint64_t ago)
+/* Of the threads' last calls that had begun by `when` the one that ended last, or began last if it
+ * was running then. NULL: there was none, or none is remembered. */
+static const struct recent *call_by(struct xfw_wakers *wakers, double when)
 {
-    for (uint64_t i = 0; i < ago; i++)
-        if (recent_at(wakers, i)->thread == recent_at(wakers, ago)->thread)
-            return true;
-    return false;
-}
-
-/* Of the threads' last calls the one that ended last by `when`, or began last if it was running
- * then. Where all came later, the latest: it cannot have begun long before. NULL: there was none.
- */
-static const struct recent *call_by(const struct xfw_wakers *wakers, double when)
-{
-    uint64_t count = wakers->calls < RECENT ? wakers->calls : RECENT;
+    uint64_t count = wakers->calls < XFW_REMEMBERED ? wakers->calls : XFW_REMEMBERED;
     const struct recent *found = NULL;
     double latest = -INFINITY;
+    wakers->asked++;
     for (uint64_t i = 0; i < count; i++) {
         const struct recent *call = recent_at(wakers, i);
+        struct thread *thread = thread_at(wakers, call->thread);
         double at = call->end <= when ? call->end : call->came;
-        if (at > when || at <= latest || made_others(wakers, i))
+        if (at > when || thread->asked == wakers->asked)
             continue;
-        found = call;
-        latest = at;
+        thread->asked = wakers->asked;
+        found = at > latest ? call : found;
+        latest = xfw_max(latest, at);
     }
-    return found || count == 0 ? found : recent_at(wakers, 0);
+    return found;
 }
 
-void xfw_wakers_start_thread(const struct xfw_wakers *wakers, struct xfw_op *op)
+/* Where all came later, the latest: it cannot have begun long before. Where a thread had been at
+ * work for longer than is remembered, the first that is. */
+static const struct recent *maker_of(struct xfw_wakers *wakers, const struct xfw_op *op,
+                                     double began)
 {
-    double came = op->start_ns - op->overhead_ns;
-    const struct recent *by = call_by(wakers, came);
+    const struct recent *by = call_by(wakers, began);
+    if (by || wakers->calls == 0)
+        return by;
+    if (op->worked_ns > 0)
+        return wakers->calls >= XFW_REMEMBERED ? recent_at(wakers, XFW_REMEMBERED - 1) : NULL;
+    return recent_at(wakers, 0);
+}
+
+void xfw_wakers_start_thread(struct xfw_wakers *wakers, struct xfw_op *op)
+{
+    double began = op->start_ns - op->overhead_ns - op->worked_ns;
+    const struct recent *by = maker_of(wakers, op, began);
     op->first = !by;
     op->hook_ns = op->overhead_ns;
     if (!by)
         return;
     op->woken_by = by->thread;
-    op->within_call = by->end > came;
+    op->woken_by_call = by->number + 1;
+    op->within_call = by->end > began;
     op->woken_after_ns = op->start_ns - (op->within_call ? by->start : by->end);
     op->hook_ns += op->within_call ? by->came - by->start : by->added;
 }
@@ -265,12 +274,13 @@ void xfw_wakers_start_thread(const struct xfw_wakers *wakers, struct xfw_op *op)
 void xfw_wakers_note_call(struct xfw_wakers *wakers, const struct xfw_op *op, double held_ns,
                           double added_ns)
 {
-    wakers->recent[wakers->calls++ % RECENT] = (struct recent){
+    wakers->recent[wakers->calls++ % XFW_REMEMBERED] = (struct recent){
         .came = op->start_ns - held_ns,
         .start = op->start_ns,
         .end = op->end_ns,
         .added = added_ns,
         .thread = op->thread,
+        .number = op->number,
     };
 }
 

@@ -13,10 +13,11 @@
  *   believed only where host functions wake such threads: threads that merely do the same beside
  *   each other may look alike.
  *
- * A thread's first call counts from where the other threads were then: from the end of the call
- * that had ended last, or from the start of one that was still running. Of threads that start at
- * once none waits for another. Time of the recorder before its first call is not the thread's: it
- * had come to the call before that.
+ * A thread's first call counts from where the other threads were when it began: from the end of the
+ * call that had ended last, or from the start of one that was still running. It began before its
+ * first call by the processor's time that it had used then (worked_ns), at least. Of threads that
+ * start at once none waits for another. Time of the recorder before its first call is not the
+ * thread's: it had come to the call before that.
  */
 #ifndef XFW_WAKERS_H
 #define XFW_WAKERS_H
@@ -33,7 +34,7 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op);
 
 /* The first op of a thread: sets `first`, or which other thread's call it counts from, and hook_ns:
  * what recording added to that. */
-void xfw_wakers_start_thread(const struct xfw_wakers *wakers, struct xfw_op *op);
+void xfw_wakers_start_thread(struct xfw_wakers *wakers, struct xfw_op *op);
 
 /* Then this: the recorder was at work for held_ns before the op and for added_ns behind it. */
 void xfw_wakers_note_call(struct xfw_wakers *wakers, const struct xfw_op *op, double held_ns,

@@ -80,12 +80,12 @@
  *
  * SEVERAL PROCESSES
  *
- * Where messages of MPI were matched between the run's processes, these are replayed together
+ * Where messages of MPI or NCCL were matched between the run's processes, these are replayed together
  * (together.h): a receive waits for its send, a send that is not eager for its receive, a
- * collective for those whose data it needs (message_links.h). So what one rank takes less moves
- * those that waited for it. That takes the ops of all of them in memory (op_store.h); else, and
- * where nothing was matched, processes are replayed each for itself, from their start to their end.
- * The run ends with the last one. What NCCL's kernels wait for is in their time.
+ * collective for those whose data it needs (message_links.h); kernels of NCCL for those of other
+ * ranks (kernel_links.h). So what one rank takes less moves those that waited for it. That takes
+ * the ops of all of them in memory (op_store.h); else, and where nothing was matched, processes are
+ * replayed each for itself, from their start to their end. The run ends with the last one.
  */
 #ifndef XFW_WHATIF_H
 #define XFW_WHATIF_H

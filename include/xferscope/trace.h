@@ -221,7 +221,9 @@ enum xft_event_kind {
     XFT_EVENT_OVERHEAD = 28, /* no call: work of the recorder in the thread that it does not do at
                                 every call: aux = sum of enum xft_overhead; count = the event kind
                                 of the call after which it was done, whose usual cost (META
-                                cost.KIND.ns) is in the time; 0 = after none. They may overlap */
+                                cost.KIND.ns) is in the time; 0 = after none. They may overlap.
+                                Of a thread's first event, where count is 0: dst = processor time
+                                of the thread before start_ns, ns; 0 = not known */
     XFT_EVENT_PERIOD = 29,   /* recording is limited (META periods.*): from start_ns on calls are
                                 recorded, or are not: aux = enum xft_period */
     XFT_EVENT_HOST_ACCESS = 30, /* what the host did with the memory of a TRANSFER, whose bytes, src

@@ -158,8 +158,10 @@ static void note_machine(void)
 static bool use_simulated_clock(void)
 {
     uint64_t (*now)(void) = ASK(__typeof__(now), "xferscope_simgpu_now_ns");
-    if (now)
+    if (now) {
+        xfs_clock_use_of_threads(ASK(__typeof__(now), "xferscope_simgpu_thread_ns"));
         xfs_clock_use(now);
+    }
     return now != NULL;
 }
 

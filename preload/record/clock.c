@@ -159,3 +159,22 @@ bool xfs_clock_is_monotonic(void)
 {
     return atomic_load(&other_clock) == NULL;
 }
+
+static uint64_t (*_Atomic of_threads)(void);
+
+void xfs_clock_use_of_threads(uint64_t (*ns)(void))
+{
+    atomic_store(&of_threads, ns);
+}
+
+XFS_COLD uint64_t xfs_thread_ns(void)
+{
+    const uint64_t second = 1000000000;
+    uint64_t (*ns)(void) = atomic_load(&of_threads);
+    struct timespec t;
+    if (!xfs_clock_is_monotonic())
+        return ns ? ns() : 0;
+    if (!xfs_may_call_kernel() || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * second + (uint64_t)t.tv_nsec;
+}

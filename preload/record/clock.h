@@ -19,6 +19,12 @@
 __attribute__((hot)) uint64_t xfs_now_ns(void);
 void xfs_clock_use(uint64_t (*now)(void));
 
+/* Processor time of the calling thread, ns; 0: not known (a system call, which it may not make; or
+ * another clock is in use that does not tell). Such a clock's is asked of `ns`; NULL: it has none.
+ */
+uint64_t xfs_thread_ns(void);
+void xfs_clock_use_of_threads(uint64_t (*ns)(void));
+
 /* Checks whether the counter can be used and begins to measure its rate. Called when recording
  * starts; until then, and where it cannot be used, clock_gettime is used. Keeps errno. */
 void xfs_clock_start(void);

@@ -82,9 +82,10 @@ void xfs_cost_unusual(unsigned why)
     lane->unusual |= (uint8_t)why;
 }
 
-void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns)
+void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns, uint64_t worked_ns)
 {
     lane->attached_from_ns = from_ns;
+    lane->worked_ns = worked_ns;
     lane->attached_until_ns = xfs_now_apart_ns();
 }
 

@@ -65,8 +65,9 @@ XFS_COLD void xfs_cost_unusual(unsigned why);
  * writes the OVERHEAD event at once. Keeps errno. */
 XFS_COLD void xfs_cost_took(unsigned why, uint64_t from_ns);
 
-/* The thread got its lane between from_ns and now: written with its first event. */
-XFS_COLD void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns);
+/* The thread got its lane between from_ns and now, and had been at work for worked_ns of the
+ * processor's time (0: not known): written with its first event. */
+XFS_COLD void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns, uint64_t worked_ns);
 
 /* The count that a lane begins with; `before`: where its last thread left it (0: none). */
 uint32_t xfs_cost_count(uint32_t before);

@@ -38,7 +38,7 @@ struct xfs_lane *xfs_thread_attach(struct xfs_recorder *recorder)
 {
     if (xfs_self && xfs_self->recorder == recorder)
         return xfs_self;
-    uint64_t from_ns = xfs_now_apart_ns();
+    uint64_t from_ns = xfs_now_apart_ns(), worked_ns = xfs_thread_ns();
     xfs_self = xfs_lane_open(recorder);
     xfs_own_stack_keep();
     if (xfs_self == NULL) {
@@ -46,7 +46,7 @@ struct xfs_lane *xfs_thread_attach(struct xfs_recorder *recorder)
         return NULL;
     }
     pthread_setspecific(lane_key, xfs_self);
-    xfs_cost_attached(xfs_self, from_ns);
+    xfs_cost_attached(xfs_self, from_ns, worked_ns);
     return xfs_self;
 }
 

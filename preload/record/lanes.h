@@ -55,6 +55,7 @@ struct xfs_lane {
     uint64_t next_seq; /* of the slab's first row */
     uint64_t attached_from_ns,
         attached_until_ns; /* to be written with the next event; 0: nothing */
+    uint64_t worked_ns;    /* with it: the thread's processor time until then; 0: not known */
     uint32_t counted;      /* until_timed, while a call is timed only for what is unusual in it */
     uint16_t unusual;      /* sum of enum xft_overhead: so far in the call that is timed */
     struct xfs_pool_node node

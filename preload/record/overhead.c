@@ -15,20 +15,37 @@ static bool is_worth_an_event(uint64_t from_ns, uint64_t until_ns)
     return until_ns >= from_ns + XFS_OVERHEAD_LEAST_NS && until_ns - from_ns < 10 * NONSENSE_NS;
 }
 
-/* Writes an OVERHEAD event. Also where the clock is coarse: there are few of these. */
-static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
+static void write(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns,
+                  uint64_t worked_ns)
 {
-    if (!is_worth_an_event(from_ns, until_ns))
-        return;
     struct xft_event event = {.kind = XFT_EVENT_OVERHEAD,
                               .start_ns = from_ns,
                               .end_ns = until_ns,
                               .aux = why,
+                              .dst = worked_ns,
                               .count = behind,
                               .device = XFT_PLACE_UNKNOWN,
                               .src_place = XFT_PLACE_UNKNOWN,
                               .dst_place = XFT_PLACE_UNKNOWN};
     xfs_event_write(&event);
+}
+
+/* Writes an OVERHEAD event. Also where the clock is coarse: there are few of these. */
+static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
+{
+    if (is_worth_an_event(from_ns, until_ns))
+        write(why, behind, from_ns, until_ns, 0);
+}
+
+/* How long the thread had been at work is written in any case, before its first call: where a clock
+ * stands still meanwhile, 1 ns before. */
+static void tell_attached(const struct xfs_lane *lane)
+{
+    uint64_t from_ns = lane->attached_from_ns, until_ns = lane->attached_until_ns;
+    if (!lane->worked_ns || until_ns < from_ns || until_ns - from_ns >= 10 * NONSENSE_NS)
+        tell(XFT_OVERHEAD_THREAD, 0, from_ns, until_ns);
+    else
+        write(XFT_OVERHEAD_THREAD, 0, from_ns - (from_ns == until_ns), until_ns, lane->worked_ns);
 }
 
 void xfs_cost_took(unsigned why, uint64_t from_ns)
@@ -61,7 +78,7 @@ static void tell_unusual(struct xfs_lane *lane, uint8_t kind, uint64_t end_ns, u
 {
     int saved = errno;
     if (lane->attached_until_ns)
-        tell(XFT_OVERHEAD_THREAD, 0, lane->attached_from_ns, lane->attached_until_ns);
+        tell_attached(lane);
     lane->attached_until_ns = 0;
     tell(lane->unusual, kind, end_ns, now);
     errno = saved;

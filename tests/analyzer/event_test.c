@@ -111,7 +111,7 @@ static void test_others(void **state)
     assert_int_equal(of(XFT_EVENT_CONTENT).content.width, WIDTH);
     assert_int_equal(of(XFT_EVENT_CONTENT).content.ns, COUNT);
     assert_int_equal(of(XFT_EVENT_RECORDS).records, AUX);
-    assert_int_equal(of(XFT_EVENT_OVERHEAD).behind, COUNT);
+    assert_int_equal(of(XFT_EVENT_OVERHEAD).overhead.behind, COUNT);
 }
 
 /* What the one before in the same room had is not left there: a transfer waits for its times. */

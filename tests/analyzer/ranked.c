@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define RANKS_TEXT 900
-#define LANE 0
 
 static void name_calls(struct trace_builder *b)
 {
@@ -164,6 +163,23 @@ static void save_clock(struct ranked *ranked, uint64_t last_ns)
                 ranked->no_close ? 0 : last_ns + 1000);
 }
 
+/* Each has a lane. */
+static void save_threads(struct ranked *ranked)
+{
+    struct xft_event *own = calloc(ranked->count + 1, sizeof *own);
+    for (unsigned lane = 0; own && lane < RANKED_THREADS; lane++) {
+        size_t count = 0;
+        for (size_t i = 0; i < ranked->count; i++)
+            if (ranked->events[i].reserved[0] == lane)
+                own[count++] = ranked->events[i];
+        for (size_t i = 0; i < count; i++)
+            own[i].reserved[0] = 0;
+        if (count || lane == 0)
+            build_events(&ranked->b, lane, 0, own, count);
+    }
+    free(own);
+}
+
 void ranked_end(struct ranked *ranked)
 {
     uint64_t last_ns = 0;
@@ -176,7 +192,7 @@ void ranked_end(struct ranked *ranked)
             event->aux = clock_ns(ranked, event->aux);
         last_ns = event->end_ns > last_ns ? event->end_ns : last_ns;
     }
-    build_events(&ranked->b, LANE, 0, ranked->events, ranked->count);
+    save_threads(ranked);
     if (ranked->ends_ns)
         last_ns = clock_ns(ranked, ranked->ends_ns) - 1000;
     save_clock(ranked, last_ns);

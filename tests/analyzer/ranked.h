@@ -38,7 +38,9 @@ struct ranked {
 
 /* With names, as rank `rank` of `size` on that host; GPU 0 is there. */
 void ranked_start(struct ranked *ranked, uint32_t rank, uint32_t size, const char *host);
-/* At true times. The pointer is good until the next one. */
+/* At true times. The pointer is good until the next one. reserved[0]: the thread, below
+ * RANKED_THREADS. */
+#define RANKED_THREADS 2
 struct xft_event *ranked_event(struct ranked *ranked, struct xft_event event, uint64_t from_ns,
                                uint64_t to_ns);
 struct xft_event *ranked_send(struct ranked *ranked, uint32_t to, int tag, uint64_t bytes,

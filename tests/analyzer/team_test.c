@@ -21,6 +21,7 @@
 #include "analyzer/together.h"
 #include "tests/analyzer/members.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/ranked.h"
 #include "tests/analyzer/scenario_report.h"
 
 enum { MOST_PROCESSES = 9, MOST_MEMBERS = 5, RUNS = 12, LONG_RUNS = 300 };
@@ -257,14 +258,10 @@ static void leave_what_is_not_shared(struct analyzed *a)
     struct xfa_team *team = a->analysis->run->team;
     if (!team)
         return;
-    bool shared = xfa_together_can_share(a->analysis);
-    const struct xfw_gather *gather = a->findings->gather;
-    if (shared && !xfa_team_any(team, gather && xfw_gather_has_messages(gather)))
+    if (!xfa_together_share(a->analysis, a->findings->gather))
         return;
     xfw_gather_free(a->findings->gather);
     a->findings->gather = NULL;
-    if (!shared)
-        a->analysis->run->team = NULL;
 }
 
 static void weigh(const struct drawn_run *run, struct analyzed *a)
@@ -310,7 +307,11 @@ static size_t with_savings; /* runs in which something would be saved */
 
 static void check_run(struct drawn_run *run, uint32_t members, unsigned i)
 {
-    char *alone = analyzed_alone(run), *together = members_run(members, analyze_as_member, run);
+    char *alone = analyzed_alone(run);
+    bool coupled = strstr(alone, "\"together\"") != NULL; /* each member needs room for all */
+    for (uint32_t m = 0; m < members && coupled; m++)
+        run->memory[m] = XFW_OP_STORE_MOST;
+    char *together = members_run(members, analyze_as_member, run);
     with_savings += strstr(alone, "saves ") != NULL;
     if (strcmp(alone, together) != 0) {
         size_t at = 0;
@@ -361,17 +362,70 @@ static void test_files_that_are_gone(void **state)
     xfp_free(profile);
 }
 
+/* Ranks that copy, each as often as its number says, and then wait for each other in a collective.
+ */
+static void draw_ranks(struct drawn_run *run, uint32_t count)
+{
+    enum { ROUNDS = 40, US = 1000, STEP = 1000 };
+    struct ranked ranks[MOST_PROCESSES];
+    run->count = count;
+    for (uint32_t r = 0; r < count; r++) {
+        ranked_start(&ranks[r], r, count, "node1");
+        for (uint64_t i = 0; i < ROUNDS; i++) {
+            uint64_t at = (100 + i * STEP) * US;
+            for (uint64_t k = 0; k <= r; k++) {
+                struct xft_event copy =
+                    test_transfer(CALL_MEMCPY, XFT_DIR_H2D, XFT_MEM_PAGEABLE, 1 << 20, 0, 0);
+                copy.stack = STACK_UPLOAD;
+                copy.src = 0x10000000;
+                ranked_event(&ranks[r], copy, at + k * 150 * US, at + (k * 150 + 140) * US);
+            }
+            ranked_collective(&ranks[r], XFT_MESSAGE_ALLREDUCE, 8, at + (r + 1) * 150 * US,
+                              at + (count * 150 + 20) * US);
+        }
+        ranked_end(&ranks[r]);
+        run->traces[r] = ranks[r].b;
+    }
+}
+
+/* Of ranks that are replayed together each member plays all, in some of the ways. Where one has no
+ * room for that, each rank is replayed by itself. */
+static void test_ranks_together(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    (void)state;
+    for (uint32_t members = 2; members <= 4; members++) {
+        struct drawn_run run = {.profile = profile, .shares = {0, 1, 1, 0}};
+        draw_ranks(&run, 4);
+        for (size_t i = 0; i < members; i++)
+            run.memory[i] = XFW_OP_STORE_MOST;
+        check_run(&run, members, members);
+        char *together = members_run(members, analyze_as_member, &run);
+        assert_non_null(strstr(together, "\"messages\": 40"));
+        free(together);
+        run.lost[2] = run.lost[3] = true;
+        check_run(&run, members, members);
+        free_drawn(&run);
+    }
+    xfp_free(profile);
+}
+
 static void keep_ops(struct xfa_team *team, void *context, FILE *out)
 {
     const struct drawn_run *run = context;
     drawn = run->shares;
     struct analyzed a = summed(run, team, XFW_OP_STORE_MOST);
     const bool kept = xfw_gather_kept(a.findings->gather, a.analysis->run);
-    fprintf(out, "%d", (int)xfa_team_sum(team, kept));
+    uint64_t has = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        has += xfw_gather_has(a.findings->gather, i);
+    int all_kept = (int)xfa_team_sum(team, kept);
+    fprintf(out, "%d %d", all_kept, (int)xfa_team_sum(team, has));
     analyzed_free(&a);
 }
 
-/* The ops of its own processes, and of no others. */
+/* The ops of its own processes, and of no others but the first: it is not known yet whether that
+ * waits for others. */
 static void test_each_keeps_its_own(void **state)
 {
     (void)state;
@@ -379,7 +433,7 @@ static void test_each_keeps_its_own(void **state)
     for (size_t i = 0; i < run.count; i++)
         play_random(&run.traces[i], 7000 + (int)i);
     char *kept = members_run(3, keep_ops, &run);
-    assert_string_equal(kept, "3");
+    assert_string_equal(kept, "3 6");
     free(kept);
     free_drawn(&run);
 }
@@ -439,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_random_splits),
         cmocka_unit_test(test_files_that_are_gone),
+        cmocka_unit_test(test_ranks_together),
         cmocka_unit_test(test_each_keeps_its_own),
         cmocka_unit_test(test_sums_have_one_order),
     };

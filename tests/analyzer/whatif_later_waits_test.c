@@ -173,7 +173,7 @@ static void test_stages(void **state)
             size_t first = run.count;
             part(&run, 0, i);
             for (size_t k = first; k < run.count; k++)
-                run.ops[k].site = (uint32_t)(k - first) + (another && i == 2 ? 2 : 0);
+                run.ops[k].from = (uint32_t)(k - first + 1) + (another && i == 2 ? 2 : 0);
             add(&run, hand_wait(0));
         }
         assert_true(before(&run) == 3 * 2 * NS);

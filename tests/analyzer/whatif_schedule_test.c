@@ -344,6 +344,45 @@ static void test_threads_that_begin_at_once(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* A thread begins where the others were as long before its first call as it has been at work,
+ * whatever they did meanwhile, and however much longer that takes. */
+static void test_a_thread_that_had_been_at_work(void **state)
+{
+    enum { CALLS = 3, FIRST = 6500, LATER = 10000 };
+    static const struct {
+        double worked;
+        unsigned call;
+        bool within;
+    } runs[] = {{0, 2, false}, {4000, 0, false}, {3200, 1, true}, {9000, XFW_NONE, false}};
+    for (unsigned run = 0; run < 4; run++) {
+        recorded = xfw_recorded_new();
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
+        for (unsigned i = 0; i <= CALLS; i++) {
+            double start = i < CALLS ? 1000 + 2000 * i : FIRST;
+            op.number = i;
+            op.thread = i == CALLS;
+            op.worked_ns = i == CALLS ? runs[run].worked : 0;
+            resolve(op, start, start + 1000, NAN, NAN, false);
+        }
+        const struct xfw_op *first = &ops[CALLS];
+        double from = 1000 + 2000.0 * runs[run].call + (runs[run].within ? 0 : 1000);
+        assert_true(first->first == (runs[run].call == XFW_NONE));
+        assert_true(first->first || first->woken_by_call == runs[run].call + 1);
+        assert_true(first->first || (first->within_call == runs[run].within &&
+                                     first->woken_after_ns == FIRST - from));
+        ops[1].own_ns += LATER;
+        struct xfw_schedule *schedule = xfw_schedule_new();
+        for (unsigned i = 0; i <= CALLS; i++)
+            xfw_schedule_op(schedule, &ops[i]);
+        bool waits = runs[run].call == 2;
+        assert_true(first->first ||
+                    xfw_schedule_thread_now(schedule, 1) == FIRST + 1000 + (waits ? LATER : 0));
+        xfw_schedule_free(schedule);
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 /* Two threads copy through one stream; the one that began first was kept from it for long. */
 static void test_a_thread_that_overtakes_another(void **state)
 {
@@ -401,6 +440,84 @@ static void test_turns_in_another_order(void **state)
         op.device_end_ns = ran[i][1] + 100;
         xfw_recorded_resolve(recorded, &op, false, NULL);
         assert_true(op.exclusive == (i < 3)); /* the last one ran beside the first */
+    }
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
+enum { REACH = 10000, LINK = 70000, AFTER = 20000 };
+
+static struct xfw_op reading_kernel(uint32_t stream)
+{
+    struct xfw_op op = hand_work(XFW_KERNEL, stream, CALL, LATENCY, REACH + LINK + AFTER);
+    op.name = 7;
+    op.reach_ns = REACH;
+    op.link_ns = LINK;
+    return op;
+}
+
+/* Kernels that read the host's memory in place have the link one after the other, and what copies
+ * leave of it. */
+static void test_kernels_share_the_link(void **state)
+{
+    const double copy_begins = 40000, copy_ns = 50000;
+    for (uint32_t i = 0; i < 2; i++)
+        add(reading_kernel(i));
+    add(hand_wait(0));
+    assert_true(played() == LATENCY + REACH + 2 * LINK + AFTER);
+    copy(2, XFW_TO_DEVICE, copy_ns)->latency_ns = copy_begins;
+    add(reading_kernel(0));
+    add(hand_wait(0));
+    assert_true(played() == CALL + LATENCY + REACH + copy_ns + LINK + AFTER);
+    copy(2, XFW_TO_HOST, copy_ns)->latency_ns = copy_begins;
+    add(reading_kernel(0));
+    add(hand_wait(0));
+    assert_true(played() == CALL + LATENCY + REACH + LINK + AFTER); /* the other way */
+}
+
+/* What others of the link added to a kernel's time goes, a copy behind it is ready when the link
+ * is; a kernel that was done before it can have read all does not have the link. */
+static void test_what_sharing_added(void **state)
+{
+    enum { ALONE = REACH + LINK + AFTER, MORE = LINK - 20 };
+    recorded = xfw_recorded_new();
+    struct xfw_op *first = resolve(reading_kernel(0), 0, 10, 10, 10 + ALONE, false);
+    assert_true(first->duration_ns == ALONE && first->link_ns == LINK);
+    struct xfw_op *second = resolve(reading_kernel(1), 20, 30, 30, 30 + ALONE + MORE, false);
+    assert_true(second->duration_ns == ALONE);
+    double free = 30 + ALONE + MORE - AFTER;
+    struct xfw_op up = hand_work(XFW_COPY, 2, 0, 0, 0);
+    up.engine = XFW_TO_DEVICE;
+    assert_true(resolve(up, 40, 50, free, free + 9000, false)->space_ns == 0);
+    struct xfw_op *longer = resolve(reading_kernel(0), 4000000, 4000010, 4000010, 4200010, false);
+    assert_true(longer->duration_ns == 200000); /* nobody else had it */
+    struct xfw_op *less = resolve(reading_kernel(0), 5000000, 5000010, 5000010, 5050010, false);
+    assert_true(less->duration_ns == 50000 && less->link_ns == 0);
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
+/* A graph's copy that queued takes as long as the others with what had passed by then, but the
+ * engine was free again when its record says: the next one did not queue. */
+static void test_graphs_that_queue(void **state)
+{
+    enum { ALONE = 5000, LEAD = 2000, REST = 2000, LAUNCH = 2000 };
+    static const struct {
+        double called, start, up;
+    } graphs[] = {{0, LAUNCH, ALONE}, {2500, 7000, ALONE - LEAD}, {9000, 11000, ALONE}};
+    recorded = xfw_recorded_new();
+    for (unsigned i = 0; i < 3; i++) {
+        struct xfw_op op = hand_work(XFW_GRAPH, i % 2, 0, 0, 0);
+        op.exclusive = false;
+        op.engine = XFW_COMPUTE;
+        op.up_ns = graphs[i].up;
+        op.lead_ns = LEAD;
+        op.paced_ns = ALONE - LEAD;
+        struct xfw_op *resolved =
+            resolve(op, graphs[i].called, graphs[i].called + LAUNCH, graphs[i].start,
+                    graphs[i].start + graphs[i].up + REST, false);
+        assert_true(resolved->duration_ns == ALONE + REST && resolved->up_ns == ALONE);
+        assert_true(resolved->lead_ns == LEAD);
     }
     xfw_recorded_free(recorded);
     count = 0;
@@ -567,9 +684,13 @@ int main(void)
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),
+        cmocka_unit_test(test_a_thread_that_had_been_at_work),
         cmocka_unit_test(test_a_thread_that_overtakes_another),
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
+        cmocka_unit_test(test_graphs_that_queue),
+        cmocka_unit_test(test_kernels_share_the_link),
+        cmocka_unit_test(test_what_sharing_added),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_space_behind_an_engine),
         cmocka_unit_test(test_copies_that_queue_hide_their_lead),

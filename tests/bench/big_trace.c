@@ -2,12 +2,13 @@
  * Runs of any size, for scale.sh: what a training program with pinned and pageable copies, kernels
  * and waits records, its threads' lanes and CUPTI's, through the recorder's own encoder.
  *
- * usage: big_trace TRANSFERS FILES THREADS SITES DIRECTORY
+ * usage: big_trace TRANSFERS FILES THREADS SITES DIRECTORY [STEPS]
  *
  * A step of a thread is three copies to the device (two asynchronous from pinned memory, one from
  * pageable memory), a launch, a copy back and a wait: 11 events, the device's records included, for
  * 4 transfers. The FILES processes share the transfers out and do the same; each is a rank of its
- * own. The events of one are encoded once.
+ * own. The events of one are encoded once. STEPS: after so many of a thread an all-reduce of MPI,
+ * so that the processes are replayed together; with one thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,12 +20,15 @@
 #include "preload/format/index.h"
 #include "preload/format/segments.h"
 #include "tests/analyzer/build_trace.h"
+#include "xferscope/message.h"
 
-enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, MOST_THREADS = 4096, INDEX_ENTRIES = 4096 };
+enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, ALLREDUCE };
+enum { RANKS = 2 /* in NAMES */, COMMUNICATOR = 1 };
+enum { MOST_THREADS = 4096, INDEX_ENTRIES = 4096 };
 
 struct shape {
     uint64_t transfers; /* of one file */
-    unsigned files, threads, sites;
+    unsigned files, threads, sites, steps;
 };
 
 struct lane {
@@ -36,7 +40,7 @@ struct lane {
 
 struct thread {
     struct lane lane;
-    uint64_t now, stream_end;
+    uint64_t now, stream_end, steps;
 };
 
 struct output {
@@ -99,6 +103,7 @@ static void put_names(struct trace_builder *b)
     build_call(b, MEMCPY, XFT_LEVEL_RUNTIME, "cudaMemcpy");
     build_call(b, SYNCHRONIZE, XFT_LEVEL_RUNTIME, "cudaStreamSynchronize");
     build_call(b, LAUNCH, XFT_LEVEL_DRIVER, "cuLaunchKernel");
+    build_call(b, ALLREDUCE, XFT_LEVEL_MPI, "MPI_Allreduce");
     build_module(b, 0x400000, 0x40000000, "/opt/sample/train");
     build_text(b, 1, "step_kernel");
 }
@@ -267,8 +272,21 @@ static void wait_for_stream(struct run *run, struct thread *thread)
     thread->now = e->end_ns + 1000 + random_number() % 5000;
 }
 
+static void all_reduce(struct run *run, struct thread *thread)
+{
+    struct xft_event *e = record_call(run, thread, ALLREDUCE, XFT_EVENT_MESSAGE);
+    e->flags = 0;
+    e->stream = 0;
+    e->stack = 1;
+    e->bytes = 8;
+    e->aux = xft_message_peers(XFT_RANK_NONE, XFT_RANK_NONE);
+    e->count = xft_message_count(XFT_MESSAGE_ALLREDUCE, COMMUNICATOR);
+}
+
 static void step(struct run *run, struct thread *thread)
 {
+    if (run->shape.steps && ++thread->steps % run->shape.steps == 0)
+        all_reduce(run, thread);
     for (int i = 0; i < 3 && run->left; i++)
         copy(run, thread, true, i == 2);
     launch(run, thread);
@@ -297,12 +315,34 @@ static FILE *open_file(const char *directory, unsigned number, const char *mode)
     return file;
 }
 
+static void put_rank(struct trace_builder *b, const struct shape *shape, unsigned number)
+{
+    char text[64];
+    const struct xft_event event = {.kind = XFT_EVENT_COMMUNICATOR,
+                                    .start_ns = TEST_START_NS,
+                                    .end_ns = TEST_START_NS,
+                                    .count = COMMUNICATOR,
+                                    .width = shape->files,
+                                    .src = number,
+                                    .dst = RANKS,
+                                    .aux = 0x77};
+    snprintf(text, sizeof text, "%u", number);
+    build_meta(b, "rank", text);
+    snprintf(text, sizeof text, "%u", shape->files);
+    build_meta(b, "rank.size", text);
+    snprintf(text, sizeof text, "0-%u", shape->files - 1);
+    build_text(b, RANKS, text);
+    build_events(b, shape->threads + 2, 0, &event, 1);
+}
+
 /* What differs from file to file comes last, so that the events lie at the same place in all. */
-static void finish_file(struct output *out, unsigned number)
+static void finish_file(struct output *out, const struct shape *shape, unsigned number)
 {
     char text[64];
     struct trace_builder *b = &out->names;
     b->size = 0;
+    if (shape->steps)
+        put_rank(b, shape, number);
     snprintf(text, sizeof text, "node%u", number / 8);
     build_meta(b, "hostname", text);
     snprintf(text, sizeof text, "GPU-00000000-1111-2222-3333-%llu", 444444444444ull + number);
@@ -362,13 +402,13 @@ static void write_run(struct run *run, const char *directory)
     write_events(run);
     write_index(out);
     uint64_t common = out->at;
-    finish_file(out, 0);
+    finish_file(out, &run->shape, 0);
     FILE *first = open_file(directory, 0, "rb");
     for (unsigned i = 1; i < run->shape.files; i++) {
         out->at = 0;
         out->file = open_file(directory, i, "wb");
         copy_file(out, first, common);
-        finish_file(out, i);
+        finish_file(out, &run->shape, i);
     }
     fclose(first);
     free(out->segment);
@@ -378,7 +418,8 @@ static void write_run(struct run *run, const char *directory)
 int main(int argc, char **argv)
 {
     static struct run run;
-    if (argc == 6) {
+    if (argc == 6 || argc == 7) {
+        run.shape.steps = argc == 7 ? (unsigned)strtoul(argv[6], NULL, 10) : 0;
         run.shape.files = (unsigned)strtoul(argv[2], NULL, 10);
         run.shape.threads = (unsigned)strtoul(argv[3], NULL, 10);
         run.shape.sites = (unsigned)strtoul(argv[4], NULL, 10);
@@ -387,7 +428,7 @@ int main(int argc, char **argv)
     }
     if (!run.shape.transfers || !run.shape.threads || run.shape.threads > MOST_THREADS ||
         !run.shape.sites) {
-        fprintf(stderr, "usage: big_trace TRANSFERS FILES THREADS SITES DIRECTORY\n");
+        fprintf(stderr, "usage: big_trace TRANSFERS FILES THREADS SITES DIRECTORY [STEPS]\n");
         return 2;
     }
     check(mkdir(argv[5], 0777) == 0 || errno == EEXIST, argv[5]);

@@ -123,19 +123,30 @@ def lacks_mpi():
 
 @unittest.skipIf(lacks_mpi(), f"no {lacks_mpi()}")
 class Halo(Walk):
+    def better_in_pieces(self, path):
+        """What a busy processor measures may favour no way: here pieces at 50 GB/s are the best one."""
+        profile = json.loads(path.read_text())
+        for staged in profile["network"]["staged"]:
+            staged["points"] = [dict(bytes=point["bytes"], unpipelined_ns=point["bytes"] / 5, pipelined_ns=point["bytes"] / 50,
+                                     adaptive_ns=point["bytes"] / 50, buffers=2, buffer_bytes=65536) for point in staged["points"]]
+            staged["hybrid_bytes"] = 0
+        path.write_text(json.dumps(profile))
+
     def test_from_nothing_to_the_fix(self):
-        """Times are of how busy the processors are: what is found and matched is not."""
+        """Recorded times are of how busy the processors are: what is found and matched is not."""
         page = (ROOT / "docs" / "walk-halo.md").read_text()
         self.begin("walk-halo.md", "halo.cu", "halo_fixed.cu", XFERSCOPE_SIMGPU_CLOCK="real", **LET)
         self.env["PATH"] = f"{XFERSCOPE.parent}:{PATHS}"
         self.type("nvcc ")
         self.assertIn("net/staged/rank0-rank1", self.type("mpirun -n 2 xferscope probe --net"))
+        if not REAL:
+            self.better_in_pieces(self.folder / "net.json")
         screen = self.type("xferscope run ")
         self.assertRegex(screen, r"40 steps in [\d.]+ ms, sum 1047283776")
         self.assertRegex(screen, r"(?m)^1  [a-z-]+ .*")
         report = self.type("xferscope analyze ")
         self.assertRegex(report, r"2\s+processes\s+together,\s+by\s+162\s+messages")
-        self.assertRegex(report, r"(host-staged-mpi|unpipelined-staging) ")
+        self.assertRegex(report, r"(host-staged-mpi|unpipelined-staging)\b")
         for line in ("exchange (halo.cu:42)", "halo.cu:43"):
             self.assertIn(line, page)
         document = json.loads(subprocess.run([XFERSCOPE, "analyze", "halo.xft", "-f", "json"], cwd=self.folder, env=self.env,

@@ -5,6 +5,7 @@ XFERSCOPE_DRIVER, XFERSCOPE_MAKE and XFERSCOPE_DATA name the analyzer's driver, 
 the folder of recorded runs."""
 
 import collections
+import functools
 import json
 import math
 import os
@@ -33,7 +34,7 @@ class Lab(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
         self.addCleanup(self.folder.cleanup)
-        self.made = set()
+        self.made = {}
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
@@ -43,7 +44,8 @@ class Lab(unittest.TestCase):
         if name not in self.made:
             os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
             subprocess.run([MAKE, scenario, self.path(name), argument], check=True)
-            self.made.add(name)
+            self.made[name] = scenario, argument
+        self.assertEqual(self.made[name], (scenario, argument), name)
         return self.path(name)
 
     def profile(self, variant=""):
@@ -52,7 +54,7 @@ class Lab(unittest.TestCase):
     def run_command(self, *arguments, **options):
         options.setdefault("stdout", subprocess.PIPE)
         return subprocess.run([DRIVER, *map(str, arguments)], stderr=subprocess.PIPE, cwd=self.folder.name,
-                              timeout=60, check=False, env=dict(os.environ, LC_ALL="C.UTF-8"), **options)
+                              timeout=300, check=False, env=dict(os.environ, LC_ALL="C.UTF-8"), **options)
 
     def export(self, *arguments, status=0):
         """The bytes of the file that is written."""
@@ -108,3 +110,25 @@ class Lab(unittest.TestCase):
     def assert_clean(self, text, allowed="\n"):
         hidden = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
         self.assertLessEqual(hidden, set(allowed))
+
+
+class SharedLab(Lab):
+    """One folder for all tests of a program: a run is made once, and exported and analyzed once in each way."""
+
+    common = tempfile.TemporaryDirectory(prefix="xferscope-")
+    known, remembered = {}, {}
+
+    def setUp(self):
+        self.folder, self.made = self.common, self.known
+
+    def remember(self, key, find):
+        if key not in self.remembered:
+            self.remembered[key] = find()
+        return self.remembered[key]
+
+    def export(self, *arguments, status=0):
+        return self.remember(("export", status, *arguments),
+                             functools.partial(super().export, *arguments, status=status))
+
+    def analyze(self, *arguments):
+        return self.remember(("analyze", *arguments), functools.partial(super().analyze, *arguments))

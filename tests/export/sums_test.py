@@ -13,7 +13,7 @@ import unittest
 import jsonschema
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from lab import DATA, Lab, QUOTED, Sums
+from lab import DATA, QUOTED, SharedLab, Sums
 
 SCHEMA = os.environ.get("XFERSCOPE_SPEEDSCOPE_SCHEMA", "")
 
@@ -40,7 +40,7 @@ OUR_SCHEMA = {
 LEAF = re.compile(r"(.*) (\w+), ([a-z-]+) to ([a-z-]+)", re.S)
 
 
-class Stacks(Lab):
+class Stacks(SharedLab):
     def folded(self, *arguments):
         """{(frames): weight}"""
         stacks = collections.Counter()
@@ -109,7 +109,7 @@ class Stacks(Lab):
         self.assertEqual(max(size, key=size.get)[:4], ("<module>122", "main114", "train86", "move_batch61"))
 
     def test_time_in_messages_is_the_reports(self):
-        ranks = [self.make("exchange", f"{rank}nccl", f"{rank}.trace") for rank in range(4)]
+        ranks = [self.make("exchange", f"{rank}nccl", f"nccl{rank}.trace") for rank in range(4)]
         reported = {}
         for row in self.analyze(*ranks, "--no-profile")["messages"]["rows"]:
             reported[row["function"]] = reported.get(row["function"], 0) + round(row["time_s"] * 1e9)
@@ -166,7 +166,7 @@ class Schema(unittest.TestCase):
                 validator().validate(bad)
 
 
-class OpenMetrics(Lab):
+class OpenMetrics(SharedLab):
     def samples(self, *arguments):
         """{name: [(labels, value)]}"""
         text = self.export(*arguments, "-f", "openmetrics").decode()

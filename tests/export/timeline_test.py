@@ -7,12 +7,11 @@ import collections
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from lab import DATA, Lab
+from lab import DATA, SharedLab
 
 Slice = collections.namedtuple("Slice", "track start end name category notes instant")
 
@@ -151,17 +150,10 @@ def read_perfetto(data):
 READERS = {"chrome": read_chrome, "perfetto": read_perfetto}
 
 
-class Timelines(Lab):
-    """One folder for all, and the timelines of the runs read once."""
+class Timelines(SharedLab):
+    """The timelines of the runs are read once."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.common = tempfile.TemporaryDirectory(prefix="xferscope-")
-        cls.addClassCleanup(cls.common.cleanup)
-        cls.known, cls.read, cls.dumps = set(), [], {}
-
-    def setUp(self):
-        self.folder, self.made = self.common, self.known
+    read, dumps = [], {}
 
     def timelines(self, *arguments):
         for name, reader in READERS.items():

@@ -10,7 +10,7 @@ import unittest
 import jsonschema
 
 PARSER = argparse.ArgumentParser()
-for name in ("command", "net", "other", "simgpu", "schema", "nccl"):
+for name in ("command", "net", "counted", "other", "simgpu", "schema", "nccl"):
     PARSER.add_argument(f"--{name}", required=True)
 PARSER.add_argument("--cable")
 PATHS, _ = PARSER.parse_known_args()
@@ -58,6 +58,11 @@ class Lab(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.output = os.path.join(folder.name, "m.json")
+
+    def counted(self, ranks, *options, **how):
+        """measured(), by counted.c's clock, to which nothing takes long."""
+        return self.measured(ranks, "--quick", "--time-limit", "1000", *options,
+                             program=[PATHS.counted, "--net"], **how)
 
     def measured(self, ranks, *options, **how):
         run = mpirun(ranks, "-o", self.output, "--quiet", *options, **how)

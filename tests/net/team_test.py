@@ -58,9 +58,9 @@ class Lab(unittest.TestCase):
         subprocess.run([PATHS.make_trace, *what], check=True)
 
     @classmethod
-    def a_run(cls, name, shape):
+    def a_run(cls, name, shape, *steps):
         path = f"{cls.folder}/{name}"
-        subprocess.run([PATHS.big_trace, *map(str, shape), path], check=True)
+        subprocess.run([PATHS.big_trace, *map(str, shape), path, *map(str, steps)], check=True)
         return path
 
     def alone(self, *options, **how):
@@ -116,8 +116,11 @@ class SameReport(Lab):
         self.check("-f", "json", self.many)
 
     def test_messages(self):
-        """Ranks that are replayed together: the first rank does it."""
-        self.check("-f", "json", self.exchange, ranks=(2,))
+        """Ranks that are replayed together: each rank plays all of them in some ways."""
+        self.check("-f", "json", self.exchange)
+        path = self.a_run("coupled.xft", (4000, 8, 1, 6), 20)
+        report = json.loads(self.check("-f", "json", path))
+        self.assertEqual(report["whatif"]["together"]["processes"], 8)
 
     def test_messages_of_many(self):
         """Too many ranks to be replayed together: they are shared out, though some have messages."""

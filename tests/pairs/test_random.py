@@ -49,10 +49,16 @@ class Programs(unittest.TestCase):
         self.assertEqual(measured["recorded"], measured["before"])
 
     def test_graphs_are_looked_into(self):
-        """What the recorder asks about a graph is known to be its own time."""
-        measured, run = self.lab.measure(program(graph=True))
-        self.assertGreater(measured["recorded"], measured["before"] + 3 * 1800)
-        self.assertLess(self.replayed(run), measured["before"] + 3 * 1000)
+        """What the recorder asks about a graph is known to be its own time. Graphs are captured before the region."""
+        measured, _ = self.lab.measure(program(graph=True))
+        self.assertEqual(measured["recorded"], measured["before"])
+        path, run = self.folder / "within.txt", self.folder / "within.xft"
+        path.write_text(drawn.schedule.lower(program(graph=True), []).replace("\nI\n", "\nT 0\n"))
+        command = self.lab.player(program(), path)
+        record = [self.lab.xferscope, "record", "--quiet", "--no-summary", "-o", run, "--", *command]
+        before, recorded = (int(drawn.PRINTED.search(self.lab.run(*words))[1]) for words in (command, record))
+        self.assertGreater(recorded, before + 3 * 1800)
+        self.assertLess(self.replayed(run), before + 3 * 1000)
 
     def test_threads(self):
         """Each has a clock of its own: they take as long as one of them where the host works, each time."""
@@ -62,6 +68,35 @@ class Programs(unittest.TestCase):
         self.assertEqual(took[1], took[2])
         self.assertLess(took[1], 1.1 * took[0])
         self.assertGreater(self.lab.play({**both, "stages": 2 * one["stages"]}, []), 1.9 * took[0])
+
+    def assert_right(self, drawn_program):
+        """Nothing that is asked is missed."""
+        judged = self.lab.judge(drawn_program)
+        self.assertEqual(drawn.failed(judged), [], judged)
+
+    def test_a_thread_that_works_first(self):
+        """It began with the others, whatever they do until its first call: nothing is to gain (shrunk from seed 3270517608)."""
+        works = {**STAGE, "steps": 15, "bytes": 1048576, "streams": 2, "wait": "stream", "bound": "host", "kernel_ns": 14171,
+                 "host_ns": 100484, "thread": 1}
+        copies = {**STAGE, "steps": 10, "bytes": 512000, "streams": 2, "wait": "stream", "kernel_ns": 3767}
+        self.assert_right({**program(), "stages": [works, copies]})
+
+    def test_stages_of_one_line(self):
+        """The end of a stage is waited for before the next, though both copy in the same line (shrunk from seed 3270517748)."""
+        first = {**STAGE, "steps": 10, "bytes": 1048576, "streams": 2, "wait": "stream", "kernel_ns": 5998, "wastes": ["serial"]}
+        second = {**STAGE, "steps": 9, "bytes": 512000, "streams": 2, "wait": "stream", "bound": "host", "kernel_ns": 8450,
+                  "host_ns": 49025}
+        self.assert_right({**program(), "stages": [first, second]})
+
+    def test_graphs_that_queue(self):
+        """A graph that finds the engine free has not queued (seed 3270517536)."""
+        self.assert_right(program(steps=46, streams=2, wait="stream", kernel_ns=1940, graph=True))
+
+    def test_mapped_memory_and_the_link(self):
+        """Kernels that read it share the link with each other and with copies (seeds 2739892543 and 2739892748)."""
+        self.assert_right(program(steps=46, bytes=512000, streams=4, kind="b", kernel_ns=3527, wastes=["mapped"]))
+        self.assert_right(program(steps=48, bytes=512000, streams=4, wait="stream", kernel_ns=4152,
+                                  wastes=["mapped", "repeated"]))
 
     def test_rows_and_changing_sizes(self):
         """A step's rows take as long as in one piece, a smaller step less."""
@@ -113,6 +148,18 @@ class Programs(unittest.TestCase):
         self.assertGreater(took("P 0 0 1 0", "P 0 1 1 1"), 1.9 * one)
         self.assertGreater(took("P 0 0 1 0", "C 0 3 0 2 0 8388608 1 1 0"), one + 0.9 * copy)
         self.assertLess(took("P 0 0 1 0", "C 0 2 0 3 0 8388608 1 2 0"), one + 0.5 * copy)
+
+    def test_locked_once(self):
+        """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""
+        def took(kind, times, *around):
+            copy, wait = "C 0 1 0 0 0 1048576 0 1 0", "D 1"
+            lines = [*around[:1], copy, wait, *around[1:]] if around else [copy, wait]
+            (self.folder / "locked").write_text("\n".join([f"B {kind} 1048576", "B d 1048576", "S n", *lines]) + "\n")
+            return int(drawn.PRINTED.search(self.lab.run(BUILD / "bin" / "pairs" / "player", "--times", str(times), self.folder / "locked"))[1])
+        pinned = took("p", 4)
+        for kind, around in (("g", ("N 2 0", "U 3 0")), ("h", ("A 2 0", "F 3 0"))):
+            self.assertEqual(took(kind, 4, *around), pinned)
+            self.assertGreater(took(kind, 1, *around), took("p", 1))
 
     def asked(self, changed, *options):
         """What is reported of a table that is sent in each step, and of which a kernel changes so many bytes."""

@@ -5,6 +5,7 @@ usage: profiles_test.py PROBE FAKE_DRIVER_FOLDER SIMGPU_FOLDER
 """
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,8 @@ import unicodedata
 import unittest
 
 PROBE, FAKE, SIMGPU = sys.argv[1:4]
+for number in (signal.SIGINT, signal.SIGHUP):  # which nohup and shells' background jobs ignore
+    signal.signal(number, signal.SIG_DFL)
 SMALL = ["--sizes", "64:64K", "--time-limit", "60", "--filter", "^copy/|^overlap|^concurrent"]
 
 
@@ -82,11 +85,11 @@ class Resume(InFolder):
 
     def test_a_run_that_measured_nothing_leaves_nothing(self):
         """Interrupted in its first copy. An earlier run's part stays."""
-        for signal in (1, 2, 15):
-            run = probe("-o", self.file("m.json"), "--quiet", *SMALL, fault=f"early-{signal}")
-            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), signal)
+        for number in (1, 2, 15):
+            run = probe("-o", self.file("m.json"), "--quiet", *SMALL, fault=f"early-{number}")
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), number)
             self.assertIn("nothing was measured", run.stderr)
-            self.assertEqual(os.listdir(self.folder.name), [], signal)
+            self.assertEqual(os.listdir(self.folder.name), [], number)
         store(self.file("m.json.partial"), {"earlier": True})
         probe("-o", self.file("m.json"), "--quiet", *SMALL, fault="early-2")
         self.assertEqual(os.listdir(self.folder.name), ["m.json.partial"])

@@ -2,11 +2,14 @@
  * Threads whose first calls of CUDA come at once, over all GPUs: some of them are still making
  * their contexts when others copy (the GPU's form of it, with more kinds of calls, is races.cu).
  *
- * usage: first_calls THREADS   prints the copies made, in each direction
+ * usage: first_calls THREADS [in-turn]   prints the copies made, in each direction; in-turn: one
+ * thread after the other
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "runtime_api.h"
@@ -64,15 +67,19 @@ int main(int argc, char **argv)
     pthread_t thread[MOST_THREADS];
 
     if (threads < 1 || threads > MOST_THREADS) {
-        fputs("usage: first_calls THREADS\n", stderr);
+        fputs("usage: first_calls THREADS [in-turn]\n", stderr);
         return 2;
     }
     check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    pthread_barrier_init(&start, NULL, (unsigned)threads);
-    for (int i = 0; i < threads; i++)
+    bool in_turn = argc > 2 && strcmp(argv[2], "in-turn") == 0;
+    pthread_barrier_init(&start, NULL, in_turn ? 1 : (unsigned)threads);
+    for (int i = 0; i < threads; i++) {
         if (pthread_create(&thread[i], NULL, work, (void *)(long)i) != 0)
             return 1;
-    for (int i = 0; i < threads; i++)
+        if (in_turn)
+            pthread_join(thread[i], NULL);
+    }
+    for (int i = 0; i < threads && !in_turn; i++)
         pthread_join(thread[i], NULL);
     printf("%d\n", threads * COPIES);
     return 0;

@@ -401,13 +401,30 @@ static void test_a_thread_begins(void **state)
     (void)state;
     uint64_t attached_ns = clock_ns;
     clock_ns += 7000;
-    xfs_cost_attached(&lane, attached_ns);
+    xfs_cost_attached(&lane, attached_ns, 0);
     clock_ns += 100;
     uint64_t from_ns = make_unusual_call(XFT_OVERHEAD_THREAD, 20000);
     assert_overhead(0, XFT_OVERHEAD_THREAD, 0, attached_ns, 7000);
     assert_overhead(1, XFT_OVERHEAD_THREAD, XFT_EVENT_LAUNCH, from_ns, 20000);
     make_unusual_call(XFT_OVERHEAD_STACK, 20000);
     assert_int_equal(committed, 3); /* it began once */
+    assert_int_equal(rows[0].dst, 0);
+}
+
+/* How long a thread had been at work is written where that took no time to find out, too: before
+ * its first call. */
+static void test_a_thread_had_been_at_work(void **state)
+{
+    (void)state;
+    uint64_t attached_ns = clock_ns;
+    xfs_cost_attached(&lane, attached_ns, 5555);
+    make_unusual_call(XFT_OVERHEAD_THREAD, 0);
+    assert_overhead(0, XFT_OVERHEAD_THREAD, 0, attached_ns - 1, 1);
+    assert_int_equal(rows[0].dst, 5555);
+    assert_int_equal(committed, 1);
+    xfs_cost_attached(&lane, clock_ns + UINT64_C(3600000000000), 5555); /* of another clock */
+    make_unusual_call(XFT_OVERHEAD_THREAD, 0);
+    assert_int_equal(committed, 1);
 }
 
 static void test_written_at_once(void **state)
@@ -460,6 +477,7 @@ int main(void)
         WITH_A_THREAD(test_hardly_anything),
         WITH_A_THREAD(test_the_clock_was_another_one),
         WITH_A_THREAD(test_a_thread_begins),
+        WITH_A_THREAD(test_a_thread_had_been_at_work),
         WITH_A_THREAD(test_written_at_once),
         WITH_A_THREAD(test_nobody_records),
     };

@@ -492,6 +492,55 @@ static void reading_kernel(void **state)
     OK(cuMemFreeHost(words));
 }
 
+/* Kernels that read the host's memory share the link with each other and with copies to the device;
+ * the latency of the later one passes meanwhile. */
+static void shared_link(void **state)
+{
+    struct xfp_place host = {XFT_MEM_MAPPED, -1, 0}, there = {XFT_MEM_DEVICE, 0, -1};
+    const struct xfp_path *read = xfp_find(profile, XFP_MAPPED_READ, host, there, false);
+    uint64_t alone = ns(xfp_time(read, BIG)), behind = alone - ns(xfp_time(read, 1)), t;
+    uint64_t up = copy_ns(true, BIG), down = copy_ns(false, BIG), bytes = BIG;
+    xcu_deviceptr sink = device_memory(4);
+    uint32_t *words = NULL;
+    void *module, *function, *params[] = {&words, &bytes, &sink};
+    xcu_stream a, b;
+
+    OK(cuMemHostAlloc((void **)&words, BIG, XCU_HOST_DEVICEMAP));
+    OK(cuModuleLoadData(&module, "\x7f"
+                                 "ELF"));
+    OK(cuModuleGetFunction(&function, module, "xfp_read"));
+    OK(cuStreamCreate(&a, 1));
+    OK(cuStreamCreate(&b, 1));
+    t = now();
+    OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, a, params, NULL));
+    OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, b, params, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(now() - t, SUBMIT + alone + behind);
+    t = now();
+    OK(cuMemcpyHtoDAsync_v2(device, pinned, BIG, a));
+    OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, b, params, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(now() - t, up + behind);
+    t = now();
+    OK(cuMemcpyDtoHAsync_v2(pinned, device, BIG, a)); /* the other way */
+    OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, b, params, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(now() - t, down > SUBMIT + alone ? down : 2 * SUBMIT + alone);
+    t = now();
+    OK(cuMemcpyDtoHAsync_v2(pinned, device, BIG, a));
+    OK(cuMemcpyHtoDAsync_v2(device, pinned, BIG,
+                            a)); /* not ready yet: what is left is read before */
+    OK(cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, b, params, NULL));
+    OK(cuCtxSynchronize());
+    assert_true(3 * SUBMIT + alone > down);
+    assert_int_equal(now() - t, up + 3 * SUBMIT + alone);
+    OK(cuStreamDestroy_v2(a));
+    OK(cuStreamDestroy_v2(b));
+    OK(cuModuleUnload(module));
+    OK(cuMemFree_v2(sink));
+    OK(cuMemFreeHost(words));
+}
+
 /* ---- threads with clocks of their own -------------------------------------------------------- */
 
 enum { THREADS = 3, CALLS = 5 };
@@ -508,6 +557,7 @@ static void *own_clock(void *number)
     int count;
 
     assert_true(xferscope_simgpu_thread_begin(thread, THREADS));
+    assert_int_equal(xferscope_simgpu_thread_ns(), 0);
     for (int i = 0; i < CALLS; i++) {
         xferscope_simgpu_spend_ns(1000 * (thread + 1));
         uint64_t at = now();
@@ -515,7 +565,9 @@ static void *own_clock(void *number)
         taken[taken_count++] =
             (struct taken){thread, at}; /* no other call returns before the next */
     }
+    assert_int_equal(xferscope_simgpu_thread_ns(), CALLS * (1000 * (thread + 1) + CALL));
     xferscope_simgpu_thread_end();
+    assert_int_equal(xferscope_simgpu_thread_ns(), 0);
     return NULL;
 }
 
@@ -559,6 +611,7 @@ int main(void)
         TEST(migration),
         TEST(kernels),
         TEST(reading_kernel),
+        TEST(shared_link),
         TEST(threads_of_their_own),
     };
 

@@ -31,6 +31,9 @@ void xferscope_simgpu_spend_ns(uint64_t ns);
  */
 int xferscope_simgpu_thread_begin(unsigned number, unsigned of);
 void xferscope_simgpu_thread_end(void);
+/* How long the calling thread has had that clock, all of which it was at work for or waited for the
+ * driver; 0: it has none. */
+uint64_t xferscope_simgpu_thread_ns(void);
 
 /*
  * Host work: bytes copied within the host by that many threads. Advances the clock by the cost that

@@ -68,6 +68,10 @@ static json_t *together_json(const struct xfw_ranks *ranks)
     json_object_set_new(json, "processes", json_integer((json_int_t)ranks->processes));
     json_object_set_new(json, "messages", json_integer((json_int_t)ranks->messages));
     json_object_set_new(json, "apart", json_integer((json_int_t)ranks->apart));
+    if (ranks->meetings + ranks->unmet == 0)
+        return json;
+    json_object_set_new(json, "nccl", json_integer((json_int_t)ranks->meetings));
+    json_object_set_new(json, "nccl_not_matched", json_integer((json_int_t)ranks->unmet));
     return json;
 }
 

@@ -115,19 +115,6 @@ static uint64_t alone_of(const struct xfa_analysis *analysis)
     return analysis->matched.alone + analysis->messages.not_kept;
 }
 
-static void write_folded(const struct xfa_messages *messages, int width, FILE *out)
-{
-    if (messages->without_ranks)
-        xfa_write_fact(out, width, "not apart",
-                       "%" PRIu64 " calls are shown without their ranks, since sites and ranks "
-                       "make more rows than are kept",
-                       messages->without_ranks);
-    if (messages->without_site)
-        xfa_write_fact(out, width, "not apart",
-                       "%" PRIu64 " calls are shown without their call site, for the same reason",
-                       messages->without_site);
-}
-
 static void write_matched(const struct xfa_analysis *analysis, int width, FILE *out)
 {
     const struct xfa_matched *matched = &analysis->matched;
@@ -260,7 +247,9 @@ void xfa_write_messages(const struct xfa_report *report, const struct xfa_view *
                     messages->calls, xfa_plural(messages->calls),
                     xfa_bytes_text(bytes, messages->all_sent), xfa_time_text(time, messages->ns));
     write_table(order, count, analysis->run, view, out);
-    write_folded(messages, view->width, out);
+    xfa_write_folded(out, view->width,
+                     &(struct xfa_folded){"calls", "ranks", "rows", messages->without_ranks,
+                                          messages->without_site});
     write_matched(analysis, view->width, out);
     write_slow(analysis, view->width, out);
     write_last(analysis, view, out);

@@ -113,20 +113,6 @@ static void write_uncounted(const struct xfa_analysis *analysis, int width, FILE
                        counts->device_only, xfa_bytes_text(bytes, counts->device_only_bytes));
 }
 
-static void write_folded(const struct xfa_analysis *analysis, int width, FILE *out)
-{
-    if (analysis->without_gpu)
-        xfa_write_fact(out, width, "not apart",
-                       "%" PRIu64 " transfers are shown without their GPUs, since sites and GPUs "
-                       "make more kinds than are kept",
-                       analysis->without_gpu);
-    if (analysis->without_site)
-        xfa_write_fact(out, width, "not apart",
-                       "%" PRIu64 " transfers are shown without their call site, for the same "
-                       "reason",
-                       analysis->without_site);
-}
-
 static void write_unreadable(const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
     size_t shown = xfa_shown_facts(view, run->unreadable_count, SHOWN_FILES);
@@ -199,7 +185,10 @@ static void write_missing(const struct xfa_report *report, const struct xfa_view
 {
     const struct xfa_run *run = report->analysis->run;
     write_uncounted(report->analysis, view->width, out);
-    write_folded(report->analysis, view->width, out);
+    xfa_write_folded(out, view->width,
+                     &(struct xfa_folded){"transfers", "GPUs", "kinds",
+                                          report->analysis->without_gpu,
+                                          report->analysis->without_site});
     write_unreadable(run, view, out);
     write_those(run, view, out, has_losses, write_loss);
     write_those(run, view, out, has_failed_checks, write_failed_checks);

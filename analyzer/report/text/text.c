@@ -1,5 +1,6 @@
 /* Lines of words, styles and tables that are no wider than the terminal. */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,20 @@ void xfa_write_fact(FILE *out, int width, const char *name, const char *format, 
     va_start(arguments, format);
     write_formatted(out, width, lead, format, arguments);
     va_end(arguments);
+}
+
+void xfa_write_folded(FILE *out, int width, const struct xfa_folded *folded)
+{
+    if (folded->without_it)
+        xfa_write_fact(out, width, "not apart",
+                       "%" PRIu64 " %s are shown without their %s, since sites and %s make more %s "
+                       "than are kept",
+                       folded->without_it, folded->what, folded->without, folded->without,
+                       folded->more);
+    if (folded->without_site)
+        xfa_write_fact(out, width, "not apart",
+                       "%" PRIu64 " %s are shown without their call site, for the same reason",
+                       folded->without_site, folded->what);
 }
 
 void xfa_write_field(FILE *out, int width, const char *name, const char *text)

@@ -65,6 +65,13 @@ void xfa_write_fact(FILE *out, int width, const char *name, const char *format, 
 /* The same with a plain text; nothing when it is NULL. */
 void xfa_write_field(FILE *out, int width, const char *name, const char *text);
 
+/* What is shown together, since each by itself would be more than is kept. */
+struct xfa_folded {
+    const char *what, *without, *more; /* "calls", "ranks", "rows" */
+    uint64_t without_it, without_site; /* so many of them */
+};
+void xfa_write_folded(FILE *out, int width, const struct xfa_folded *folded);
+
 static inline const char *xfa_plural(uint64_t count) /* the plural's s */
 {
     return count == 1 ? "" : "s";

@@ -346,32 +346,6 @@ double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)
     return (second.ns - first.ns) / (double)(more - some);
 }
 
-double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes)
-{
-    const double most = 1e18; /* a damaged trace may say anything */
-    const struct xfp_profile *profile = achievable->profile;
-    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
-    double least = NAN;
-    for (size_t i = 0; profile && i < profile->path_count; i++) {
-        const struct xfp_path *path = &profile->paths[i];
-        const struct xfp_place *far = writes ? &path->dst : &path->src;
-        const struct xfp_place *near = writes ? &path->src : &path->dst;
-        if (path->method != (writes ? XFP_MAPPED_WRITE : XFP_MAPPED_READ) || !xfp_is_plain(path) ||
-            far->memory != XFT_MEM_MAPPED || near->device != number)
-            continue;
-        struct xfp_estimate estimate = xfp_time(path, (uint64_t)fmin(fmax(1, bytes), most));
-        if (estimate.basis != XFP_UNKNOWN)
-            least = fmin(least, estimate.ns); /* of several NUMA nodes the best */
-    }
-    return least;
-}
-
-double xfw_read_once_ns(const struct xfa_achievable *achievable, int gpu, uint64_t bytes)
-{
-    double once = xfw_mapped_ns(achievable, gpu, false, (double)bytes);
-    return once >= 2 * xfw_mapped_ns(achievable, gpu, false, 1) ? once : 0;
-}
-
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns)
 {

@@ -6,6 +6,7 @@
 #define XFW_COSTS_H
 
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/ops_link.h"
 
 /* ---- what no profile has --------------------------------------------------------------------- */
 
@@ -137,13 +138,6 @@ double xfw_host_read_ns(const struct xfa_achievable *achievable, enum xft_memory
 /* Time in which a kernel reads a byte of the device's memory, at the rate of copies within it; NAN:
  * not measured. */
 double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu);
-
-/* To read (or write) so many bytes of the host's memory, each once; NAN: not measured. */
-double xfw_mapped_ns(const struct xfa_achievable *achievable, int gpu, bool writes, double bytes);
-
-/* To read so many bytes of the host's memory once, where the bytes take longer than an access as
- * such; 0: they do not, or it was not measured. */
-double xfw_read_once_ns(const struct xfa_achievable *achievable, int gpu, uint64_t bytes);
 
 /* How many times over, at most, a kernel can have read memory of so many bytes. */
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,

@@ -161,7 +161,10 @@ static void map_op(const struct xfw_change *change, void *self, struct xfw_playe
     double read = fmin(1, xfw_share_read(achievable, op->gpu, bytes, op->duration_ns));
     read *= (double)bytes * part[xfw_player_certainty(player)];
     double over_link = xfw_mapped_ns(achievable, op->gpu, false, read);
-    op->duration_ns = fmax(op->duration_ns, isnan(over_link) ? 0 : over_link);
+    if (isnan(over_link))
+        return;
+    op->duration_ns = fmax(op->duration_ns, over_link);
+    op->link_ns = fmin(op->duration_ns - op->reach_ns, op->link_ns + over_link);
 }
 
 struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xfw_set *classes)
@@ -309,9 +312,11 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
     if (given.bytes == 0 || isnan(byte))
         return;
     copy_first(change, player, op, &given);
-    if (certainty != XFW_LOW)
-        op->duration_ns =
-            fmin(op->duration_ns, on_device_ns(achievable, op, given.bytes, byte, certainty));
+    if (certainty == XFW_LOW)
+        return;
+    op->duration_ns =
+        fmin(op->duration_ns, on_device_ns(achievable, op, given.bytes, byte, certainty));
+    op->reach_ns = op->link_ns = 0;
 }
 
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,

@@ -49,7 +49,7 @@ struct state {
     size_t stream_count, stream_capacity;
     struct xfw_threads_put_off threads;
     struct last last;
-    struct xfw_set sites; /* that have given work */
+    struct xfw_set stacks; /* that have given work */
     struct xfw_feedback feedback;
     double kernel_start; /* of the kernel that began last */
     uint32_t mark;       /* an event of its own, if it has one */
@@ -409,13 +409,13 @@ static void note_recorded(struct state *state, const struct xfw_op *op)
     stream->recorded_end = xfw_max(stream->recorded_end, end);
 }
 
-/* Work of a call site that gave none before begins another stage of the program: the parts in
+/* Work from a call stack that gave none before begins another stage of the program: the parts in
  * flight are those of one loop, whose last waits are for all of it. */
 static void begin_stage(struct state *state, struct xfw_player *player, const struct xfw_op *op)
 {
-    if (op->site == XFW_NONE || xfw_set_has(&state->sites, op->site))
+    if (op->from == 0 || xfw_set_has(&state->stacks, op->from))
         return;
-    xfw_set_add(&state->sites, op->site);
+    xfw_set_add(&state->stacks, op->from);
     xfw_pay(xfw_put_off_of(&state->threads, op->thread), player);
 }
 
@@ -508,7 +508,7 @@ static void dataflow_end(const struct xfw_change *change, void *self)
         xfw_change_end(((const struct dataflow *)change)->terms.first, state->of_first);
     xfw_spans_free(&state->spans);
     xfw_feedback_free(&state->feedback);
-    xfw_set_free(&state->sites);
+    xfw_set_free(&state->stacks);
     free(state->streams);
     xfw_threads_put_off_free(&state->threads);
 }

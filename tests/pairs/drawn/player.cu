@@ -3,13 +3,15 @@
  * statement to a line, each of them made by the call site that it names. There are SITES functions
  * of as many lines of source, and two helper functions, one behind the other, that all of them may
  * go through, so that one program serves for all that is drawn. Statements behind "T n" are those
- * of thread n; all threads begin together, and the region ends with the last of them.
+ * of thread n; all threads begin together, and the region ends with the last of them. Those between
+ * "I" and the next "T n" are performed once, before it.
  *
  *     player [--helpers 1|2] [--times N] SCHEDULE...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
- * count, and enough work for the GPU's clocks to rise. What a driver does once (loading kernels,
- * the first copy of a kind) is done before they begin in any case. Several schedules are played in
+ * count, and enough work for the GPU's clocks to rise; host memory that they page-lock is locked by
+ * the first round and stays so. What a driver does once (loading kernels, the first copy of a kind)
+ * is done before they begin in any case. Several schedules are played in
  * turns, a round of each, so that they meet the same speed of the processor; then the one line is
  * "forms_ns", and what each of them took.
  */
@@ -26,6 +28,7 @@ struct buffer {
                   l device, h pinned */
     size_t bytes;
     char *host, *device; /* the same but of mapped memory */
+    bool locked;         /* by a statement */
 };
 
 struct statement {
@@ -39,11 +42,13 @@ struct form { /* of a program: what one schedule declares */
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
     std::vector<cudaGraphExec_t> graphs;
+    std::vector<struct statement> before;                /* once, by main */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
     unsigned long long took_ns;
 };
 
 static struct form *now; /* the one that is loaded or played */
+static bool in_rounds;   /* it is played more than once */
 static std::atomic<unsigned long long> filled, copies, sum;
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -161,7 +166,7 @@ PAIR_TWIN(k_keep, 8, 8, 8, 8)
 /* Buffers of kernels: index + 1, 0 for none. */
 INLINE void launch(const struct statement *s)
 {
-    const struct buffer none = {0, 0, NULL, NULL};
+    const struct buffer none = {0, 0, NULL, NULL, false};
     const struct buffer from = N(2) ? now->buffers[N(2) - 1] : none,
                         table = N(3) ? now->buffers[N(3) - 1] : none;
     const struct buffer to = N(4) ? now->buffers[N(4) - 1] : none;
@@ -227,16 +232,39 @@ INLINE void capture_end(const struct statement *s)
 
 INLINE void allocate(struct buffer *b)
 {
-    if (b->kind == 'h')
+    if (b->locked)
+        return;
+    b->locked = b->kind == 'h';
+    if (b->locked)
         PAIR_CHECK(cudaMallocHost((void **)&b->device, b->bytes));
     else
         PAIR_CHECK(cudaMalloc((void **)&b->device, b->bytes));
     b->host = b->device;
 }
 
-INLINE void release(const struct buffer *b)
+INLINE void release(struct buffer *b)
 {
-    PAIR_CHECK(b->kind == 'h' ? cudaFreeHost(b->host) : cudaFree(b->host));
+    if (!b->locked)
+        PAIR_CHECK(cudaFree(b->host));
+    else if (!in_rounds) {
+        PAIR_CHECK(cudaFreeHost(b->host));
+        b->locked = false;
+    }
+}
+
+INLINE void page_lock(struct buffer *b)
+{
+    if (!b->locked)
+        PAIR_CHECK(cudaHostRegister(b->host, b->bytes, 0));
+    b->locked = true;
+}
+
+INLINE void page_unlock(struct buffer *b)
+{
+    if (in_rounds)
+        return;
+    PAIR_CHECK(cudaHostUnregister(b->host));
+    b->locked = false;
 }
 
 INLINE void prefetch(const struct statement *s)
@@ -300,10 +328,10 @@ INLINE void perform(const struct statement *s)
         release(&now->buffers[N(0)]);
         break;
     case 'N':
-        PAIR_CHECK(cudaHostRegister(now->buffers[N(0)].host, now->buffers[N(0)].bytes, 0));
+        page_lock(&now->buffers[N(0)]);
         break;
     case 'U':
-        PAIR_CHECK(cudaHostUnregister(now->buffers[N(0)].host));
+        page_unlock(&now->buffers[N(0)]);
         break;
     case 'P':
         prefetch(s);
@@ -365,7 +393,7 @@ enum { SITES = sizeof sites / sizeof *sites };
 
 static void declare_buffer(char kind, size_t bytes)
 {
-    struct buffer b = {kind, bytes, NULL, NULL};
+    struct buffer b = {kind, bytes, NULL, NULL, false};
 
     if (kind == 'd')
         PAIR_CHECK(cudaMalloc((void **)&b.host, bytes));
@@ -398,8 +426,8 @@ static void declare_stream(char kind)
     now->streams.push_back(stream);
 }
 
-/* B kind bytes; S kind; E; T thread; all else is a statement. */
-static void take(char *line, size_t &thread)
+/* B kind bytes; S kind; E; I; T thread; all else is a statement. */
+static void take(char *line, size_t &thread, bool &before)
 {
     struct statement s = {line[0], 0, {0}};
     char *at = line + 1;
@@ -411,7 +439,10 @@ static void take(char *line, size_t &thread)
     else if (line[0] == 'E') {
         now->events.push_back(NULL);
         PAIR_CHECK(cudaEventCreateWithFlags(&now->events.back(), cudaEventDisableTiming));
+    } else if (line[0] == 'I') {
+        before = true;
     } else if (line[0] == 'T') {
+        before = false;
         thread = strtoul(at, NULL, 10);
         now->programs.resize(std::max(now->programs.size(), thread + 1));
     } else if (line[0] > ' ') {
@@ -420,7 +451,7 @@ static void take(char *line, size_t &thread)
             s.number[i] = strtoull(at, &at, 10);
         if (s.what == 'g')
             now->graphs.resize(std::max(now->graphs.size(), (size_t)s.number[1] + 1));
-        now->programs[thread].push_back(s);
+        (before ? now->before : now->programs[thread]).push_back(s);
     }
 }
 
@@ -428,6 +459,7 @@ static struct form load(const char *path)
 {
     char line[256];
     size_t thread = 0;
+    bool before = false;
     FILE *file = fopen(path, "r");
     struct form form;
 
@@ -439,8 +471,10 @@ static struct form load(const char *path)
     form.took_ns = 0;
     now = &form;
     while (fgets(line, sizeof line, file))
-        take(line, thread);
+        take(line, thread, before);
     fclose(file);
+    for (const struct statement &s : form.before)
+        sites[s.site](&s);
     return form;
 }
 
@@ -577,6 +611,7 @@ int main(int argc, char **argv)
     warm();
     for (; i < argc; i++)
         forms.push_back(load(argv[i]));
+    in_rounds = times > 1;
     if (forms.size() == 1)
         play_one(&forms[0], times);
     else

@@ -113,6 +113,7 @@ class Writer:
 
     def __init__(self):
         self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0, "G": 0}, 0
+        self.prepared = []  # lines of what comes before the measured region, as memory and streams do
 
     def declare(self, what, *words):
         self.declared.append(" ".join([what, *map(str, words)]))
@@ -122,6 +123,13 @@ class Writer:
     def do(self, what, place, *numbers):
         """place: tells the call sites of a stage apart."""
         self.lines.append(" ".join([what, str(self.site + place), *map(str, numbers)]))
+
+    def prepare(self, make, *arguments):
+        """What make(...) does is done before the region."""
+        lines, self.lines = self.lines, []
+        make(*arguments)
+        self.prepared += self.lines
+        self.lines = lines
 
 
 class Stage:
@@ -248,7 +256,7 @@ class Stage:
         for host in self.hosts if self.locks else []:
             self.w.do(self.locks[0], 14, host)
         for slot in range(len(self.streams)) if self.is_graph else ():
-            self.capture(slot)
+            self.w.prepare(self.capture, slot)
         for number in range(self.s["steps"]):
             self.step(number)
         for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
@@ -355,7 +363,8 @@ def lower(program, wastes):
         kind = ManagedStage if stage.get("managed") else Stage
         kind(writer, stage, [waste for waste in stage["wastes"] if waste in wastes]).play()
         writer.site += 16
-    return "\n".join([*writer.declared, *writer.lines]) + "\n"
+    prepared = ["I", *writer.prepared, "T 0"] if writer.prepared else []
+    return "\n".join([*writer.declared, *prepared, *writer.lines]) + "\n"
 
 
 def smaller(program):

@@ -101,6 +101,11 @@ SIM_EXPORT int xferscope_simgpu_thread_begin(unsigned number, unsigned of)
     return sim_clock_begin_own(number, of);
 }
 
+SIM_EXPORT uint64_t xferscope_simgpu_thread_ns(void)
+{
+    return sim_clock_own_ns();
+}
+
 SIM_EXPORT void xferscope_simgpu_thread_end(void)
 {
     sim_clock_end_own();

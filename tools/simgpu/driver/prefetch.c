@@ -2,9 +2,9 @@
  * Prefetch, advice and the attributes of managed ranges.
  */
 #include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/link.h"
 #include "tools/simgpu/gpu/machine.h"
 #include "tools/simgpu/gpu/managed.h"
-#include "tools/simgpu/gpu/paths.h"
 #include "tools/simgpu/gpu/queue.h"
 #include "tools/simgpu/gpu/streams.h"
 
@@ -249,10 +249,8 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
         if (sim_report_migration(&m))
             ns += in_kernel ? sim_settings.record_device_ns : sim_settings.record_ns;
     } else if (r && in_kernel && r->memory != XFT_MEM_DEVICE) {
-        struct xfp_place host = {r->memory, -1, r->numa}, device = {XFT_MEM_DEVICE, to, -1};
-
-        ns = write ? sim_path_ns(XFP_MAPPED_WRITE, device, host, bytes)
-                   : sim_path_ns(XFP_MAPPED_READ, host, device, bytes);
+        ns = sim_reach_ns(&(struct sim_reach){r, bytes, to, write != 0,
+                                              sim_thread.kernel_start + *sim_thread.kernel_ns});
     }
     if (r && !in_kernel && !write && r->memory == XFT_MEM_WRITE_COMBINED)
         ns = sim_table_ns("host-read/write-combined/host", bytes);

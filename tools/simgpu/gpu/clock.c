@@ -28,7 +28,7 @@ static struct {
 static _Thread_local struct {
     bool there;
     unsigned number;
-    uint64_t ns;
+    uint64_t ns, begun_ns;
 } own;
 
 static uint64_t monotonic_ns(void)
@@ -150,7 +150,7 @@ bool sim_clock_begin_own(unsigned number, unsigned of)
             pthread_cond_wait(&owners.changed, &owners.lock);
         own.there = true;
         own.number = number;
-        own.ns = owners.shown[number];
+        own.ns = own.begun_ns = owners.shown[number];
     }
     pthread_mutex_unlock(&owners.lock);
     return good;
@@ -167,6 +167,11 @@ void sim_clock_end_own(void)
     pthread_cond_broadcast(&owners.changed);
     pthread_mutex_unlock(&owners.lock);
     own.there = false;
+}
+
+uint64_t sim_clock_own_ns(void)
+{
+    return own.there ? own.ns - own.begun_ns : 0;
 }
 
 /* Of two at the same time the one with the lower number. */

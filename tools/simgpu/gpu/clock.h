@@ -38,6 +38,7 @@ void sim_wait_until(uint64_t ns);
  */
 bool sim_clock_begin_own(unsigned number, unsigned of);
 void sim_clock_end_own(void);
+uint64_t sim_clock_own_ns(void); /* since it began; 0: the thread has none */
 void sim_clock_take_turn(void);
 
 /* Around the time spent inside the simulation; calls do not nest. Under the simulation's lock. */

@@ -36,6 +36,30 @@ static void insert_gap(struct sim_engine *engine, unsigned i, uint64_t from, uin
     engine->gaps[i] = (struct sim_gap){from, to};
 }
 
+uint64_t sim_engine_share(struct sim_engine *engine, uint64_t ready, uint64_t ns)
+{
+    for (unsigned i = 0; i < engine->gap_count && ns > 0;) {
+        const struct sim_gap gap = engine->gaps[i];
+        uint64_t from = sim_later(gap.from, ready), until;
+
+        if (from >= gap.to) {
+            i++;
+            continue;
+        }
+        until = ns < gap.to - from ? from + ns : gap.to;
+        ns -= until - from;
+        remove_gap(engine, i);
+        insert_gap(engine, i, until, gap.to);
+        insert_gap(engine, i, gap.from, from);
+        if (ns == 0)
+            return until;
+        i += gap.from < from;
+    }
+    ready = sim_later(ready, engine->end);
+    insert_gap(engine, engine->gap_count, engine->end, ready);
+    return engine->end = ready + ns;
+}
+
 uint64_t sim_engine_take(struct sim_engine *engine, const struct sim_engine_use *use,
                          uint64_t *start)
 {

@@ -9,6 +9,9 @@
 struct sim_engine_use {
     uint64_t ready, alone_ns, behind_ns;
 };
+/* Takes all that is free from `ready` on until it has had `ns`, in pieces. Returns its end. */
+uint64_t sim_engine_share(struct sim_engine *engine, uint64_t ready, uint64_t ns);
+
 /* Takes the first time that is long enough. Returns its end; *start: when the copy begins. */
 uint64_t sim_engine_take(struct sim_engine *engine, const struct sim_engine_use *use,
                          uint64_t *start);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/simgpu/gpu/link.h"
 #include "tools/simgpu/gpu/managed.h"
 #include "tools/simgpu/gpu/paths.h"
 
@@ -43,8 +44,7 @@ static uint64_t word(const struct sim_kernel *k, int index)
 static uint64_t access_ns(const void *address, size_t bytes, int device, bool write)
 {
     struct sim_range *r = sim_range_at(address);
-    struct xfp_place here = {XFT_MEM_DEVICE, device, -1}, there;
-    enum xfp_method method = write ? XFP_MAPPED_WRITE : XFP_MAPPED_READ;
+    struct xfp_place here = {XFT_MEM_DEVICE, device, -1};
     uint64_t ns = 0;
 
     if (!r)
@@ -62,10 +62,7 @@ static uint64_t access_ns(const void *address, size_t bytes, int device, bool wr
             return ns + m.end - m.ready;
         }
     } else if (r->memory != XFT_MEM_DEVICE || r->device != device) {
-        there = (struct xfp_place){r->memory, r->memory == XFT_MEM_DEVICE ? r->device : -1,
-                                   r->memory == XFT_MEM_DEVICE ? -1 : r->numa};
-        ns = write ? sim_path_ns(method, here, there, bytes)
-                   : sim_path_ns(method, there, here, bytes);
+        ns = sim_reach_ns(&(struct sim_reach){r, bytes, device, write, sim_thread.kernel_start});
         return ns ? ns : 2000 + bytes / 50;
     }
     ns = sim_path_ns(XFP_COPY, here, here, bytes);
@@ -150,9 +147,14 @@ static uint64_t copy_ns(const struct given *g, int device)
 static uint64_t step_ns(const void *first, int device)
 {
     const struct sim_range *r = sim_range_at(first);
+    uint64_t ns;
 
-    return r->memory == XFT_MEM_DEVICE && r->device == device ? 600
-                                                              : access_ns(first, 1, device, false);
+    if (r->memory == XFT_MEM_DEVICE && r->device == device)
+        return 600;
+    if (r->memory == XFT_MEM_MANAGED)
+        return access_ns(first, 1, device, false);
+    ns = sim_reach_alone_ns(&(struct sim_reach){r, 1, device, false, 0});
+    return ns ? ns : 2000;
 }
 
 /* *at: where the walk ends. False: it leaves the memory. */

@@ -20,6 +20,7 @@
  * - known_kernels.c, kernel.c: the probe's kernels; what kernels are given;
  * - effect.c: what operations do to memory;
  * - op.c: operations, and graphs of them, as data;
+ * - link.c: kernels that reach over the link;
  * - capture.c, streams.c: stream capture; streams;
  * - lazy.c, execute.c, queue.c: what is left to be done; one operation; their order, and waits;
  * - memory.c: allocation.

@@ -42,7 +42,7 @@ ROWS = [
       "    return (double)(xfp_wall_ns() - before) / 2 / o->repeat;",
       "    return (double)(xfp_wall_ns() - before) / o->repeat;",
       "the latency of a message is that of a round trip",
-      "net.hosts"),
+      "net.ranks"),
     M("net-window-as-message", "probe/net/messages.c",
       "        value = ping ? times[0] : times[i] / m->order.window;",
       "        value = times[i];",
