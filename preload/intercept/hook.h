@@ -15,6 +15,7 @@
 
 #include "preload/base/attributes.h"
 #include "preload/intercept/describe.h"
+#include "preload/record/record.h"
 
 /* This thread is inside an intercepted call; the stack address of its caller (XFS_CALLED_AT). */
 extern XFS_TLS int xfs_depth;
@@ -45,7 +46,9 @@ __attribute__((hot)) bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call
 static inline bool xfs_enter(struct xfs_frame *f, uint16_t call, uint16_t flags,
                              uintptr_t called_at)
 {
-    return !xfs_is_inner(called_at) && xfs_enter_outermost(f, call, flags, called_at);
+    return !xfs_is_inner(called_at) &&
+           __builtin_expect(!atomic_load_explicit(&xfs_switched_off, memory_order_relaxed), 1) &&
+           xfs_enter_outermost(f, call, flags, called_at);
 }
 __attribute__((hot)) void xfs_returned(struct xfs_frame *f, int status);
 __attribute__((hot)) void xfs_publish(struct xfs_frame *f);

@@ -24,6 +24,8 @@
 
 enum state { STATE_NEW, STATE_ON, STATE_OFF, STATE_CLOSED };
 
+atomic_bool xfs_switched_off;
+
 static struct xfs_life *get_life(void)
 {
     struct xfs_life *l = atomic_load(&xfs_life), *none = NULL;
@@ -63,6 +65,7 @@ static struct xfs_recorder *start(struct xfs_life *l)
     const struct xfs_settings *settings = xfs_settings();
     struct xfs_recorder *recorder = NULL;
     bool watched = xfs_threads_watch();
+    atomic_store(&xfs_switched_off, !settings->enable);
     if (settings->enable && watched)
         recorder = xfs_recorder_create(settings);
     else if (settings->enable)

@@ -25,6 +25,7 @@
 #ifndef XFS_RECORD_H
 #define XFS_RECORD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,10 @@
 #include "preload/record/events.h"
 #include "preload/record/life.h"
 #include "xferscope/trace.h"
+
+/* Recording is switched off (settings), which is found at the first call: calls are passed on. For
+ * good, in forked children too. */
+extern atomic_bool xfs_switched_off;
 
 /* True when events can be recorded; starts recording at the first call. Safe from any thread;
  * false while another thread is still starting or when the library is off or has failed. */

@@ -257,6 +257,12 @@ class TestAttacks(Applied):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{len(names)} attacks", done.stdout)
 
+    def test_drawn_programs(self):
+        done = subprocess.run([ATTACK.parent / "random", BUILD, "--seed", "7", "--count", "6"], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("6 with something carried out, 0 different", done.stdout)
+
     def test_uploads_in_a_stream_that_waits(self):
         """An upload that the driver would not wait with has no place in the ring while its stream waits for the host."""
         done = self.compare("mixed", "held", XFERSCOPE_SIMGPU_LAZY="1", also=ALL)

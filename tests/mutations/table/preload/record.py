@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("switched-off-is-not-known", "preload/record/record.c",
+      "    atomic_store(&xfs_switched_off, !settings->enable);",
+      "    atomic_store(&xfs_switched_off, settings->enable);",
+      "what is to be recorded is passed on",
+      "e2e.given"),
     M("calls-held-not-awaited", "preload/record/hold.c",
       "    while (xfs_lanes_are_calling(&recorder->lanes)) {",
       "    while (recorder == NULL) {",
