@@ -80,8 +80,8 @@
  *
  * SEVERAL PROCESSES
  *
- * Where messages of MPI or NCCL were matched between the run's processes, these are replayed together
- * (together.h): a receive waits for its send, a send that is not eager for its receive, a
+ * Where messages of MPI or NCCL were matched between the run's processes, these are replayed
+ * together (together.h): a receive waits for its send, a send that is not eager for its receive, a
  * collective for those whose data it needs (message_links.h); kernels of NCCL for those of other
  * ranks (kernel_links.h). So what one rank takes less moves those that waited for it. That takes
  * the ops of all of them in memory (op_store.h); else, and where nothing was matched, processes are
