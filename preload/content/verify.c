@@ -206,30 +206,50 @@ static void overwritten(const struct xft_event *event, bool one)
         lose_sight(0, UINT64_MAX);
 }
 
+/* What looks at memory behind a call: in no capture, and of the share of the time. */
+struct visit {
+    struct xfs_guard guard;
+    uint64_t from_ns, before_ns;
+    int mode;
+};
+
+static bool begin_visit(struct visit *visit)
+{
+    visit->from_ns = xfs_now_apart_ns();
+    if (!enter(&visit->guard))
+        return false;
+    visit->before_ns = xfs_machine_ns();
+    visit->mode = without_captures();
+    return true;
+}
+
+static void end_visit(struct visit *visit)
+{
+    driver.exchange(&visit->mode);
+    share.spent_ns += xfs_machine_ns() - visit->before_ns;
+    leave(visit->guard);
+    xfs_cost_took(XFT_OVERHEAD_VERIFY, visit->from_ns);
+}
+
 void xfs_verify_copied(const struct xft_event *event, bool one)
 {
-    struct xfs_guard guard;
+    struct visit visit;
     bool up = event->direction == XFT_DIR_H2D;
     bool watched = (up || event->direction == XFT_DIR_D2H) && event->bytes >= XFS_VERIFY_LEAST;
-    uint64_t start = up ? event->dst : event->src, from_ns = xfs_now_apart_ns();
+    uint64_t start = up ? event->dst : event->src;
     const struct copied copy = {start,
                                 start + event->bytes,
                                 (xcu_stream)(uintptr_t)event->stream,
                                 (event->flags & XFT_PER_THREAD) != 0,
                                 one,
                                 up};
-    if ((event->flags & (XFT_CAPTURED | XFT_FAILED)) || !enter(&guard))
+    if ((event->flags & (XFT_CAPTURED | XFT_FAILED)) || !begin_visit(&visit))
         return;
-    uint64_t before = xfs_machine_ns();
-    int mode = without_captures();
     if (watched)
         watch(&copy);
     else
         overwritten(event, one);
-    driver.exchange(&mode);
-    share.spent_ns += xfs_machine_ns() - before;
-    leave(guard);
-    xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
+    end_visit(&visit);
 }
 
 static bool may_look(void)
@@ -239,15 +259,16 @@ static bool may_look(void)
     return left && !many_launch;
 }
 
-static void look_at_filled(const struct copied *fill)
+static void look_at_filled(const struct xft_event *event, uint64_t end)
 {
-    bool asked = false, idle = false;
+    const xcu_stream stream = (xcu_stream)(uintptr_t)event->stream;
+    bool per_thread = event->flags & XFT_PER_THREAD, asked = false, idle = false;
     for (unsigned i = 0; i < count; i++) {
         struct piece *piece = &pieces[i];
-        if (!overlaps(piece, fill->start, fill->end))
+        if (!overlaps(piece, event->dst, end))
             continue;
         if (!asked)
-            idle = may_look() && is_idle(fill->stream, fill->per_thread);
+            idle = may_look() && is_idle(stream, per_thread);
         asked = true;
         piece->known = idle && look(piece, &piece->hash);
     }
@@ -255,21 +276,11 @@ static void look_at_filled(const struct copied *fill)
 
 void xfs_verify_filled(const struct xft_event *event, uint64_t end)
 {
-    struct xfs_guard guard;
-    uint64_t from_ns = xfs_now_apart_ns();
-    const struct copied fill = {.start = event->dst,
-                                .end = end,
-                                .stream = (xcu_stream)(uintptr_t)event->stream,
-                                .per_thread = (event->flags & XFT_PER_THREAD) != 0};
-    if ((event->flags & XFT_CAPTURED) || !enter(&guard))
+    struct visit visit;
+    if ((event->flags & XFT_CAPTURED) || !begin_visit(&visit))
         return;
-    uint64_t before = xfs_machine_ns();
-    int mode = without_captures();
-    look_at_filled(&fill);
-    driver.exchange(&mode);
-    share.spent_ns += xfs_machine_ns() - before;
-    leave(guard);
-    xfs_cost_took(XFT_OVERHEAD_VERIFY, from_ns);
+    look_at_filled(event, end);
+    end_visit(&visit);
 }
 
 void xfs_verify_unseen(void)

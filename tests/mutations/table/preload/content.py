@@ -56,7 +56,7 @@ ROWS = [
       "a kernel is said to leave alone what it has changed",
       "preload.verify"),
     M("verify-fill-not-awaited", "preload/content/verify.c",
-      "            idle = may_look() && is_idle(fill->stream, fill->per_thread);",
+      "            idle = may_look() && is_idle(stream, per_thread);",
       "            idle = may_look();",
       "memory is looked at while it is still being filled",
       "preload.verify"),
