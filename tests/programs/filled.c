@@ -18,18 +18,7 @@ typedef unsigned u;
     X(cuModuleGetFunction, (void **, void *, const char *))                                        \
     X(cuStreamCreate, (xcu_stream *, u))                                                           \
     X(cuLaunchKernel, (void *, u, u, u, u, u, u, u, xcu_stream, void **, void **))                 \
-    SETS(X, D8, D2D8, unsigned char)                                                               \
-    SETS(X, D16, D2D16, unsigned short)                                                            \
-    SETS(X, D32, D2D32, u)
-#define SETS(X, row, rows, type)                                                                   \
-    X(cuMemset##row##_v2, (xcu_deviceptr, type, size_t))                                           \
-    X(cuMemset##row##_v2_ptds, (xcu_deviceptr, type, size_t))                                      \
-    X(cuMemset##row##Async, (xcu_deviceptr, type, size_t, xcu_stream))                             \
-    X(cuMemset##row##Async_ptsz, (xcu_deviceptr, type, size_t, xcu_stream))                        \
-    X(cuMemset##rows##_v2, (xcu_deviceptr, size_t, type, size_t, size_t))                          \
-    X(cuMemset##rows##_v2_ptds, (xcu_deviceptr, size_t, type, size_t, size_t))                     \
-    X(cuMemset##rows##Async, (xcu_deviceptr, size_t, type, size_t, size_t, xcu_stream))            \
-    X(cuMemset##rows##Async_ptsz, (xcu_deviceptr, size_t, type, size_t, size_t, xcu_stream))
+    FILLS(X)
 
 #include "tests/programs/calls_by_name.h"
 #include "tests/programs/nvtx_client.h"
