@@ -16,77 +16,27 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/whatif.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked.h"
+#include "tests/analyzer/ranked_lab.h"
 
 #define US UINT64_C(1000)
 
-enum { STEPS = 50, MOST = 4, STEP_US = 140, STREAM = 0x10 };
+enum { STEPS = 50, STEP_US = 140, STREAM = 0x10 };
 
-/* Own time, or kernels of other work, of a process, that take at least so long: a half. */
-struct faster {
-    struct xfw_change change;
-    uint32_t process;
-    double least_ns;
-};
-
-static void take_less(const struct xfw_change *change, void *self, struct xfw_player *player,
-                      struct xfw_op *op)
+static void start(struct ranked_lab *lab, uint32_t count)
 {
-    const struct faster *faster = (const struct faster *)change;
-    (void)self;
-    if (xfw_player_process(player)->number != faster->process)
-        return;
-    if (op->gap_ns >= faster->least_ns)
-        op->gap_ns /= 2;
-    if (op->what == XFW_KERNEL && !op->correlation && op->duration_ns >= faster->least_ns)
-        op->duration_ns /= 2;
-}
-
-struct lab {
-    struct ranked ranks[MOST];
-    uint32_t count, correlation;
-    struct analyzed a;
-};
-
-static void start(struct lab *lab, uint32_t count)
-{
-    *lab = (struct lab){.count = count};
-    for (uint32_t i = 0; i < count; i++) {
-        ranked_start(&lab->ranks[i], i, count, "node1");
+    ranked_lab_start(lab, count);
+    for (uint32_t i = 0; i < count; i++)
         ranked_event(&lab->ranks[i],
                      (struct xft_event){.kind = XFT_EVENT_RECORDS,
                                         .aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS},
                      0, 0);
-    }
-}
-
-static void analyse(struct lab *lab)
-{
-    lab->a = analyzed_start(NULL);
-    for (uint32_t i = 0; i < lab->count; i++) {
-        ranked_end(&lab->ranks[i]);
-        analyzed_add(&lab->a, &lab->ranks[i].b);
-    }
-    analyzed_finish(&lab->a);
-}
-
-static void finish(struct lab *lab)
-{
-    analyzed_free(&lab->a);
-    for (uint32_t i = 0; i < lab->count; i++)
-        build_free(&lab->ranks[i].b);
 }
 
 /* The replay of the run unchanged is what was recorded; what it would save. */
-static double saved(struct lab *lab, uint32_t process, double least_ns, uint64_t apart)
+static double saved(struct ranked_lab *lab, uint32_t process, double least_ns, uint64_t apart)
 {
-    static const struct xfw_change_type type = {.name = "faster", .op = take_less};
-    struct faster faster = {.change = {.type = &type, .analysis = lab->a.analysis},
-                            .process = process,
-                            .least_ns = least_ns};
-    struct xfw_change *changes[] = {&faster.change};
-    struct xfw_whatif *whatif = xfw_whatif_of(lab->a.analysis, changes, 1, NULL, NULL, NULL);
+    const struct ranked_faster faster = {process, least_ns, .by = 2, .kernels = true};
+    struct xfw_whatif *whatif = ranked_lab_play(lab, faster);
     assert_true(whatif->known);
     assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
     assert_int_equal(whatif->ranks.processes, lab->count);
@@ -120,8 +70,8 @@ static void launch(struct ranked *ranked, uint32_t correlation, uint64_t stream,
 
 /* A call of NCCL at at_ns in the rank's communicator `number`, whose kernel it launches 1 us later.
  */
-static struct xft_event *nccl(struct lab *lab, uint32_t rank, enum xft_message what, uint64_t at_ns,
-                              uint64_t from_ns, uint64_t to_ns)
+static struct xft_event *nccl(struct ranked_lab *lab, uint32_t rank, enum xft_message what,
+                              uint64_t at_ns, uint64_t from_ns, uint64_t to_ns)
 {
     struct ranked *ranked = &lab->ranks[rank];
     launch(ranked, ++lab->correlation, STREAM, 0, at_ns + US, from_ns, to_ns);
@@ -148,7 +98,7 @@ static uint64_t step_at(uint64_t i)
 }
 
 /* Rank 0 calls after 20 us, the others after 100 us; the transfer takes 30 us. */
-static void all_reduces(struct lab *lab, uint64_t of_last)
+static void all_reduces(struct ranked_lab *lab, uint64_t of_last)
 {
     for (uint64_t i = 0; i < STEPS; i++) {
         uint64_t at = step_at(i);
@@ -167,42 +117,42 @@ static void all_reduces(struct lab *lab, uint64_t of_last)
 /* Rank 0's own time is hidden behind what it waits for rank 1, whose own is everybody's. */
 static void test_all_reduce(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     start(&lab, 2);
     all_reduces(&lab, STEPS);
-    analyse(&lab);
+    ranked_lab_analyse(&lab);
     assert_true(near(saved(&lab, 1, 80 * US, 0), (STEPS - 1) * 52000.0));
     assert_true(near(saved(&lab, 0, 15 * US, 0), 0));
     assert_int_equal(lab.a.analysis->matched.unmet, 0);
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* Two hosts, whose clocks are 2 ms apart: what the kernels waited for sets them. */
 static void test_hosts(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     start(&lab, 2);
     build_meta(&lab.ranks[1].b, "hostname", "node2");
     lab.ranks[1].offset_ns = 2e6;
     all_reduces(&lab, STEPS);
-    analyse(&lab);
+    ranked_lab_analyse(&lab);
     const struct xfa_host_clock *clock = &lab.a.analysis->matched.clocks.all[1];
     assert_int_equal(clock->basis, XFA_CLOCK_MESSAGES);
     assert_true(fabs(clock->offset_ns - 2e6) < 60e3);
     assert_true(near(saved(&lab, 1, 80 * US, 0), (STEPS - 1) * 52000.0));
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* A part of rank 1's calls was not recorded: kernels take what they took. */
 static void test_partial(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     start(&lab, 2);
     all_reduces(&lab, STEPS - 3);
-    analyse(&lab);
+    ranked_lab_analyse(&lab);
     assert_int_equal(lab.a.analysis->matched.meetings, 0);
     assert_int_equal(lab.a.analysis->matched.unmet, 2 * STEPS - 3);
     struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, NULL, 0, NULL, NULL, NULL);
@@ -212,13 +162,13 @@ static void test_partial(void **state)
     free(report);
     assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
     xfw_whatif_free(whatif);
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* Of more calls than are kept both sides are, or none. */
 static void test_more_than_kept(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     start(&lab, 2);
     all_reduces(&lab, STEPS);
@@ -234,12 +184,12 @@ static void test_more_than_kept(void **state)
     struct xfw_whatif *whatif = xfw_whatif_of(lab.a.analysis, NULL, 0, NULL, NULL, NULL);
     assert_true(fabs(whatif->replayed_ns - whatif->recorded_ns) < 1);
     xfw_whatif_free(whatif);
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* Rank 1 sends in a group, whose end launches the kernel, late; rank 0 receives. buffered: the
  * sender's kernel ends before the receiver's begins. */
-static void exchange(struct lab *lab, bool buffered)
+static void exchange(struct ranked_lab *lab, bool buffered)
 {
     start(lab, 2);
     for (uint64_t i = 0; i < STEPS; i++) {
@@ -255,35 +205,35 @@ static void exchange(struct lab *lab, bool buffered)
         event->aux = xft_message_peers(XFT_RANK_NONE, 1);
         await(&lab->ranks[0], at + (got + 4) * US, at + 137 * US);
     }
-    analyse(lab);
+    ranked_lab_analyse(lab);
 }
 
 static void test_messages(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     exchange(&lab, false);
     assert_true(near(saved(&lab, 1, 80 * US, 0), (STEPS - 1) * 52000.0));
     assert_true(near(saved(&lab, 0, 15 * US, 0), 0));
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* Who gives to buffers waits for nobody: its last call is as early as it was. */
 static void test_buffered(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     exchange(&lab, true);
     assert_true(near(saved(&lab, 0, 80 * US, 0), 90000.0)); /* then the sender is the last */
     assert_true(near(saved(&lab, 1, 100 * US, 0), 0));
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* One process with a rank on each of two GPUs, in one group: a kernel before holds up the second.
  */
 static void test_one_process(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     start(&lab, 1);
     struct xft_event second = lab.ranks[0].events[0];
@@ -307,13 +257,13 @@ static void test_one_process(void **state)
         }
         await(&lab.ranks[0], at + 8 * US, at + 137 * US);
     }
-    analyse(&lab);
+    ranked_lab_analyse(&lab);
     assert_true(near(saved(&lab, 0, 80 * US, 0), STEPS * 50000.0));
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* Rank 0 sends by MPI once it has called NCCL, and rank 1 receives before it does. */
-static void message_between(struct lab *lab, uint64_t sent_us)
+static void message_between(struct ranked_lab *lab, uint64_t sent_us)
 {
     start(lab, 2);
     for (uint64_t i = 0; i < STEPS; i++) {
@@ -328,24 +278,24 @@ static void message_between(struct lab *lab, uint64_t sent_us)
         nccl(lab, 1, XFT_MESSAGE_ALLREDUCE, at + 100 * US, at + 105 * US, at + 135 * US);
         await(&lab->ranks[1], at + 104 * US, at + 137 * US);
     }
-    analyse(lab);
+    ranked_lab_analyse(lab);
 }
 
 /* The host goes on while a kernel waits. */
 static void test_message_between(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     message_between(&lab, 25);
     assert_true(near(saved(&lab, 1, 60 * US, 0), STEPS * 35500.0));
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* One process with two threads, each with a rank on a GPU of its own: the first one waits for its
  * kernel, which waits for that of the second. device: the first one waits for all work of one
  * GPU that both use, which the second one's kernel may be: then the first kernel waits for nobody.
  */
-static void threads(struct lab *lab, bool device)
+static void threads(struct ranked_lab *lab, bool device)
 {
     start(lab, 1);
     struct ranked *ranked = &lab->ranks[0];
@@ -373,19 +323,19 @@ static void threads(struct lab *lab, bool device)
                 ranked->events[ranked->count - 1].aux = XFT_SYNC_CONTEXT;
         }
     }
-    analyse(lab);
+    ranked_lab_analyse(lab);
 }
 
 static void test_threads(void **state)
 {
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     threads(&lab, false);
     assert_true(near(saved(&lab, 0, 80 * US, 0), (STEPS - 1) * 52000.0 + 75000.0));
-    finish(&lab);
+    ranked_lab_free(&lab);
     threads(&lab, true);
     assert_true(saved(&lab, 0, 80 * US, STEPS) < 10.0 * US);
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 /* Who receives what is scheduled knows when the kernels are over: when rank 1 is faster those of
@@ -435,20 +385,19 @@ static void test_tap(void **state)
 {
     struct heard heard = {0};
     const struct xfw_tap tap = {&heard, hear_process, hear_op, hear_after, hear_end};
-    struct lab lab;
+    struct ranked_lab lab;
     (void)state;
     start(&lab, 2);
     all_reduces(&lab, STEPS);
-    analyse(&lab);
-    static const struct xfw_change_type type = {.name = "faster", .op = take_less};
-    struct faster faster = {
-        .change = {.type = &type, .analysis = lab.a.analysis}, .process = 1, .least_ns = 80 * US};
+    ranked_lab_analyse(&lab);
+    struct ranked_change faster = ranked_lab_change(
+        &lab, (struct ranked_faster){.process = 1, .least_ns = 80 * US, .by = 2, .kernels = true});
     struct xfw_change *changes[] = {&faster.change};
     assert_null(xfw_whatif_tap(lab.a.analysis, changes, (const unsigned[]){1}, 1, &tap));
     assert_int_equal(heard.kernels, 2 * STEPS);
     assert_int_equal(heard.shorter, STEPS - 1);
     assert_int_equal(heard.ended, 2);
-    finish(&lab);
+    ranked_lab_free(&lab);
 }
 
 int main(void)
