@@ -232,10 +232,11 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     xfw_streams_note(&recorded->streams, op, end);
     if (isnan(op->device_end_ns))
         return;
-    struct engine *engines = gpu_at(recorded, op->gpu)->engines;
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct engine *engines = gpu->engines;
     note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
     if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE)
-        gpu_at(recorded, op->gpu)->link_until = xfw_max(gpu_at(recorded, op->gpu)->link_until, end);
+        gpu->link_until = xfw_max(gpu->link_until, end);
     double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
     if (op->up_ns > 0)                                                         /* of a graph */
         note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns,
