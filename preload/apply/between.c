@@ -5,6 +5,8 @@
 
 #include "preload/apply/driver.h"
 
+#define STREAM_NON_BLOCKING 1u
+
 struct end {
     unsigned type; /* enum xcu_memorytype */
     unsigned managed, plain;
@@ -75,6 +77,19 @@ bool xfs_between_can_reach(const struct xfs_between *copy)
     return driver->can_access &&
            driver->can_access(&there, copy->device[0], copy->device[1]) == XCU_SUCCESS && there &&
            driver->can_access(&back, copy->device[1], copy->device[0]) == XCU_SUCCESS && back;
+}
+
+static atomic_bool has_apart;
+
+void xfs_apart_note(unsigned flags)
+{
+    if (flags & STREAM_NON_BLOCKING)
+        atomic_store(&has_apart, true);
+}
+
+bool xfs_has_apart_streams(void)
+{
+    return atomic_load(&has_apart);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

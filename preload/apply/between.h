@@ -35,6 +35,11 @@ bool xfs_between_look(struct xfs_between *copy);
 /* Both ways. */
 bool xfs_between_can_reach(const struct xfs_between *copy);
 
+/* The program makes a stream with these flags; whether it ever made one that does not wait for the
+ * default stream. */
+void xfs_apart_note(unsigned flags);
+bool xfs_has_apart_streams(void);
+
 /* ---- the time of a copy, between two events around it: nothing waits for it ------------------ */
 
 struct xfs_timed {

@@ -101,7 +101,7 @@ static xcu_context primary(xcu_device device)
                                                 .waits = (blocking_) && !(per_thread)}},           \
       xfs_offer_between(between) || (status = (call), xfs_offer_between_end(between, status)) ||   \
           (status = (call), true)))
-#define XFS_STREAM_MADE(flags) (xfs_pipeline_on() && (xfs_pipeline_stream_made(flags), false))
+#define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), false)
 
 /* All work of a context is over. */
 #define XFS_WAITED(context, call)                                                                  \

@@ -25,10 +25,7 @@ struct xfs_piped_copy {
 
     /* Of xfs_pipeline_begin(). */
     struct xfs_pipe *pipe; /* NULL: it is not looked at */
-    struct xfs_site *site;
-    struct xfs_timed timed;
-    enum xfs_way way;
-    bool is_timed;
+    struct xfs_tried tried;
     bool done;   /* carried out */
     bool failed; /* tried, and it is to be made as asked */
 };
@@ -39,8 +36,5 @@ bool xfs_pipeline_on(void);
 /* Around the driver's call. Begin: true, it is carried out, and the call is not made. */
 bool xfs_pipeline_begin(struct xfs_piped_copy *copy);
 void xfs_pipeline_end(struct xfs_piped_copy *copy, int status);
-
-/* The program makes a stream with these flags, or one of which they are not known. */
-void xfs_pipeline_stream_made(unsigned flags);
 
 #endif

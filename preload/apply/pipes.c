@@ -194,11 +194,11 @@ static void destroy(struct xfs_pipe *pipe)
     }
     if (pipe->memory)
         xfs_locked_less(bytes);
-    xfs_timed_drop(&pipe->timed);
-    struct xfs_proof known = pipe->proof;
+    xfs_timed_drop(&pipe->tries.last);
+    struct xfs_tries known = pipe->tries;
     xcu_context context[2] = {pipe->context[0], pipe->context[1]};
     begin(pipe, context);
-    pipe->proof = known;
+    pipe->tries = known;
 }
 
 bool xfs_pipe_make(struct xfs_pipe *pipe, const struct xfs_between *copy)

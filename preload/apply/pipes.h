@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "preload/apply/between.h"
-#include "preload/apply/proof.h"
+#include "preload/apply/tried.h"
 
 #define XFS_PIPE_SLOTS 8
 
@@ -35,10 +35,7 @@ struct xfs_pipe {
     xcu_event ended;           /* the last piece has arrived */
     unsigned refused;          /* copies until it is tried again to make it */
 
-    /* What is known of copies before apply starts, and the last one whose time is not known. */
-    struct xfs_proof proof;
-    struct xfs_timed timed;
-    uint64_t spent_bytes;
+    struct xfs_tries tries;
 };
 
 /* The pipe of a copy's contexts, taken; NULL: another thread has it, or there are too many. */
