@@ -101,10 +101,26 @@ typedef enum xfw_excluded xfw_excludes_fn(const void *self, size_t a, size_t b);
 
 struct xfw_gather;
 
-/* The analysis is finished. changes: borrowed, simpler ones first: one that saves hardly more than
- * one before it that excludes it is not in the set. excludes: NULL: none does. gather: has seen the
- * analysis's walk (gather.h); NULL: none has, and the files, which have to be there, are read
- * again. */
+/* All is borrowed. */
+struct xfw_proposals {
+    /* Simpler ones first: one that saves hardly more than one before it that excludes it is not in
+     * the set. */
+    struct xfw_change *const *changes;
+    size_t count;
+    xfw_excludes_fn *excludes; /* NULL: none does */
+    const void *self;
+    /* What `xferscope apply` does by itself, all of it at once: of `changes`, or others. */
+    struct xfw_change *const *applied;
+    size_t applied_count;
+    struct xfw_gather *gather; /* has seen the analysis's walk (gather.h); NULL: none has, and the
+                                  files, which have to be there, are read again */
+};
+
+/* The analysis is finished. */
+struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
+                                           const struct xfw_proposals *proposals);
+
+/* The same without what apply does. */
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
                                  size_t count, xfw_excludes_fn *excludes, const void *self,
                                  struct xfw_gather *gather);
