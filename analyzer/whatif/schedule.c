@@ -12,6 +12,8 @@
 #define INTERVALS 64                 /* of an engine, remembered: later work may fit between them */
 #define ROOM ((size_t)2 * INTERVALS) /* for them: at its end they move to its front */
 
+#define MAKERS 8 /* of a thread, and of that one, so far */
+
 /* Of its time: by how much work may overlap what is placed behind it (a guess). */
 #define HARDLY 0.05
 
@@ -36,6 +38,8 @@ struct thread {
     bool begun;
     double now, recorded; /* end of its last call: in the schedule, as recorded */
     double call;          /* start of its last call */
+    uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
+    uint32_t joined;      /* whose end it waited for the last time */
 };
 
 struct xfw_schedule {
@@ -115,6 +119,7 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
         const struct thread *first = &schedule->threads[0];
         double ahead = first->begun ? first->recorded - first->now : 0;
         thread->begun = true;
+        thread->maker = op->woken_by;
         thread->now = op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
     }
     return thread;
@@ -370,7 +375,33 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
         xfw_streams_wait(&schedule->streams, op);
 }
 
-static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
+static bool has_made(const struct xfw_schedule *schedule, uint32_t thread, uint32_t other)
+{
+    for (unsigned i = 0; i < MAKERS && other < schedule->thread_count; i++) {
+        if (!schedule->threads[other].begun)
+            return false;
+        other = schedule->threads[other].maker;
+        if (other == thread)
+            return true;
+    }
+    return false;
+}
+
+/* When the last of the threads that the op waits for has made its last call. */
+static double joined(const struct xfw_schedule *schedule, struct thread *maker,
+                     const struct xfw_op *op)
+{
+    double end = 0;
+    for (uint32_t i = maker->joined; i < schedule->thread_count; i++) {
+        const struct thread *thread = &schedule->threads[i];
+        if (thread->begun && thread->recorded <= op->start_ns && has_made(schedule, op->thread, i))
+            end = xfw_max(end, thread->now);
+    }
+    maker->joined = op->woken_by;
+    return end;
+}
+
+static double begins(const struct xfw_schedule *schedule, struct thread *thread,
                      const struct xfw_op *op)
 {
     const struct xfw_host_call *waker =
@@ -384,6 +415,9 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     if (op->woken_by_call && made->number == op->woken_by_call)
         return xfw_max(thread->now,
                        (op->within_call ? made->call : made->back) + op->woken_after_ns);
+    if (by && by->begun && op->joins)
+        return xfw_max(thread->now,
+                       xfw_max(by->now, joined(schedule, thread, op)) + op->woken_after_ns);
     if (by && by->begun)
         return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
