@@ -108,6 +108,13 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 
 /* A thread that nothing is known to have started begins as recorded, as much earlier as the first
  * thread is ahead of its own record. */
+static double starts(const struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    const struct thread *first = schedule->threads;
+    double ahead = first && first->begun ? first->recorded - first->now : 0;
+    return op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
+}
+
 static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     if (op->thread >= schedule->thread_count)
@@ -116,11 +123,9 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
                       op->thread, sizeof *schedule->threads);
     struct thread *thread = &schedule->threads[op->thread];
     if (!thread->begun) {
-        const struct thread *first = &schedule->threads[0];
-        double ahead = first->begun ? first->recorded - first->now : 0;
+        thread->now = starts(schedule, op);
         thread->begun = true;
         thread->maker = op->woken_by;
-        thread->now = op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
     }
     return thread;
 }
@@ -388,7 +393,7 @@ static bool has_made(const struct xfw_schedule *schedule, uint32_t thread, uint3
 }
 
 /* When the last of the threads that the op waits for has made its last call. */
-static double joined(const struct xfw_schedule *schedule, struct thread *maker,
+static double joined(const struct xfw_schedule *schedule, const struct thread *maker,
                      const struct xfw_op *op)
 {
     double end = 0;
@@ -397,11 +402,10 @@ static double joined(const struct xfw_schedule *schedule, struct thread *maker,
         if (thread->begun && thread->recorded <= op->start_ns && has_made(schedule, op->thread, i))
             end = xfw_max(end, thread->now);
     }
-    maker->joined = op->woken_by;
     return end;
 }
 
-static double begins(const struct xfw_schedule *schedule, struct thread *thread,
+static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
     const struct xfw_host_call *waker =
@@ -453,6 +457,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     }
     struct thread *thread = thread_of(schedule, op);
     double call = begins(schedule, thread, op);
+    if (op->joins)
+        thread->joined = op->woken_by;
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
@@ -526,6 +532,19 @@ double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t even
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
+}
+
+double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread)
+{
+    return thread < schedule->thread_count ? schedule->threads[thread].call : 0;
+}
+
+double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    if (op->thread < schedule->thread_count && schedule->threads[op->thread].begun)
+        return begins(schedule, &schedule->threads[op->thread], op);
+    const struct thread thread = {.begun = true, .now = starts(schedule, op)};
+    return begins(schedule, &thread, op);
 }
 
 double xfw_schedule_last_call(const struct xfw_schedule *schedule)
