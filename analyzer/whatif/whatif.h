@@ -39,7 +39,7 @@
  *              best. What recording added goes (xfw_op_alone()), each way gets a copy of the op,
  *              and its changes alter, drop or insert ops in their order (player.c, change.h,
  *              changes/). All ways are played side by side, on all processors, batch by batch
- *              (replays.c).
+ *              (replays.c), threads by turns (turns.c).
  *   scheduled  schedule.c computes when the call and the work begin and end; streams.c knows when
  *              the work before it in streams and events is done.
  *   tapped     A tap receives the scheduled op (player.h), and the op is forgotten.
@@ -74,9 +74,10 @@
  * which.
  *
  * Then those that only pay together: all others that can be made with the set and with each other
- * are played at once, also those that save nothing by themselves. If that pays, they are taken out
+ * are played at once, also those that save nothing by themselves, or cost little. If that pays, they are taken out
  * again, one after the other, as long as as much is saved without (a walk for each). Of two that
- * exclude each other only the one that saves more by itself is tried so.
+ * exclude each other only the one that saves more by itself is tried so. Last, of each family that
+ * has a member (numbers of buffers, streams) the best one with all the others takes its place.
  *
  * SEVERAL PROCESSES
  *
