@@ -53,7 +53,7 @@ enum xfp_cache { XFP_CACHE_LIST(XFP_ENUM_ROW) XFP_CACHE_COUNT };
 
 /* What `at` counts in the rows of a table. X(symbol, number, word in the file). */
 #define XFP_BY_LIST(X)                                                                             \
-    X(XFP_BY_BYTES, 1, "bytes") /* a size; nothing is moved */                                     \
+    X(XFP_BY_BYTES, 1, "bytes") /* a size */                                                       \
     X(XFP_BY_BYTES_EACH_WAY, 2,                                                                    \
       "bytes each way")                 /* moved in each of two directions at the same time */     \
     X(XFP_BY_ROW_BYTES, 3, "row bytes") /* length of the rows that one copy consists of */         \

@@ -17,12 +17,18 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
+/* Not tried on real GPUs yet. */
+static bool is_between_gpus(unsigned class)
+{
+    return class == XFS_CLASS_PEERS || class == XFS_CLASS_PIPELINE;
+}
+
 bool xfs_classes_choose(const char *words)
 {
     bool any = false;
     for (unsigned i = 0; i < XFS_CLASS_COUNT; i++) {
-        is_on[i] = (strcmp(words, "on") == 0 && i != XFS_CLASS_PEERS) ||
-                   strcmp(words, "all") == 0 || has_word(words, xfs_class_word(i));
+        is_on[i] = (strcmp(words, "on") == 0 && !is_between_gpus(i)) || strcmp(words, "all") == 0 ||
+                   has_word(words, xfs_class_word(i));
         any |= is_on[i];
     }
     return any;

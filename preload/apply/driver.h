@@ -52,6 +52,10 @@
     X(can_access, "cuDeviceCanAccessPeer", xcu_result (*)(int *, xcu_device, xcu_device), false)   \
     X(between, "cuMemcpyDtoDAsync_v2",                                                             \
       xcu_result (*)(xcu_deviceptr, xcu_deviceptr, size_t, xcu_stream), false)                     \
+    X(stream_create, "cuStreamCreate", xcu_result (*)(xcu_stream *, unsigned), false)              \
+    X(stream_destroy, "cuStreamDestroy_v2", xcu_result (*)(xcu_stream), false)                     \
+    X(stream_sync, "cuStreamSynchronize", xcu_result (*)(xcu_stream), false)                       \
+    X(stream_wait, "cuStreamWaitEvent", xcu_result (*)(xcu_stream, xcu_event, unsigned), false)    \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)
 
 struct xfs_apply_driver {

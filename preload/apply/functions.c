@@ -17,6 +17,7 @@
 #include "preload/apply/noted.h"
 #include "preload/apply/offer.h"
 #include "preload/apply/peers.h"
+#include "preload/apply/pipeline.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/prefetch.h"
@@ -67,6 +68,7 @@ static void leave(xcu_context context)
     xfs_rings_leave(context);
     xfs_pool_leave(context);
     xfs_peer_access_leave(context);
+    xfs_pipes_leave(context);
     xfs_uploads_forget();
     xfs_prefetch_leave();
 }
@@ -85,16 +87,21 @@ static xcu_context primary(xcu_device device)
     (xfs_class_on(XFS_CLASS_LOCKING) && (status = (call), true) &&                                 \
      (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_locking_drain() || (status = (call), true)))
 
-/* A copy that may be between two GPUs: made by `call`, once more where it brought other bytes. */
-#define XFS_BETWEEN(per_thread, stream_, waits_, call)                                             \
-    (bytes >= xfs_move_least && xfs_peers_on() &&                                                  \
-     (between = &(struct xfs_peer_copy){.dst = dst,                                                \
-                                        .src = src,                                                \
-                                        .bytes = bytes,                                            \
-                                        .stream = xfs_move_stream(stream_, per_thread),            \
-                                        .waits = (waits_)},                                        \
-      xfs_peers_begin(between), status = (call), true) &&                                          \
-     (xfs_peers_end(between, status) || (status = (call), true)))
+/* A copy that may be between two GPUs, whose contexts the call names or not (NULL): carried out, or
+ * made by `call`, once more where it brought other bytes. */
+#define XFS_BETWEEN(per_thread, to_, from_, stream_, blocking_, call)                              \
+    (bytes >= xfs_move_least && xfs_offers_between() &&                                            \
+     (between = &(struct xfs_offered){.asked = {.dst = dst,                                        \
+                                                .src = src,                                        \
+                                                .bytes = bytes,                                    \
+                                                .to = (to_),                                       \
+                                                .from = (from_),                                   \
+                                                .stream = xfs_move_stream(stream_, per_thread),    \
+                                                .blocking = (blocking_),                           \
+                                                .waits = (blocking_) && !(per_thread)}},           \
+      xfs_offer_between(between) || (status = (call), xfs_offer_between_end(between, status)) ||   \
+          (status = (call), true)))
+#define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), false)
 
 /* All work of a context is over. */
 #define XFS_WAITED(context, call)                                                                  \
@@ -124,7 +131,7 @@ static xcu_context primary(xcu_device device)
     {                                                                                              \
         int(*const real) params = (int(*) params)real_of[ID_##symbol];                             \
         int status = 0;                                                                            \
-        struct xfs_peer_copy *between = NULL;                                                      \
+        struct xfs_offered *between = NULL;                                                        \
         (void)between;                                                                             \
         if (carried)                                                                               \
             return status;                                                                         \
@@ -183,6 +190,7 @@ static void after_fork(void)
         xfs_sites_after_fork();
         xfs_locking_after_fork();
         xfs_peer_access_after_fork();
+        xfs_pipes_after_fork();
     }
     if (!has_plan)
         return;

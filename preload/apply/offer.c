@@ -32,3 +32,38 @@ bool xfs_offer_copy(const struct xfs_move *move, int *status)
     errno = saved;
     return done;
 }
+
+/* ---- between GPUs ---------------------------------------------------------------------------- */
+
+bool xfs_offers_between(void)
+{
+    return xfs_peers_on() || xfs_pipeline_on();
+}
+
+/* Where there can be access, and that is a class which is on, the pipeline is not needed. */
+bool xfs_offer_between(struct xfs_offered *copy)
+{
+    struct xfs_between *asked = &copy->asked;
+    if (!xfs_may_call_kernel() || xfs_apply_captures())
+        return false;
+    int saved = errno;
+    bool done = false;
+    if (xfs_between_look(asked)) {
+        copy->peer.asked = copy->piped.asked = asked;
+        if (xfs_pipeline_on() && !(xfs_peers_on() && xfs_between_can_reach(asked)))
+            done = xfs_pipeline_begin(&copy->piped);
+        else if (xfs_peers_on())
+            xfs_peers_begin(&copy->peer);
+    }
+    errno = saved;
+    return done;
+}
+
+bool xfs_offer_between_end(struct xfs_offered *copy, int status)
+{
+    int saved = errno;
+    xfs_pipeline_end(&copy->piped, status);
+    bool right = xfs_peers_end(&copy->peer, status);
+    errno = saved;
+    return right;
+}

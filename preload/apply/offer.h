@@ -7,9 +7,26 @@
 #include <stdbool.h>
 
 #include "preload/apply/move.h"
+#include "preload/apply/peers.h"
+#include "preload/apply/pipeline.h"
 
 /* True: the first class that takes it carried it out, *status is what the call returns. False: it
  * is still to be made. */
 bool xfs_offer_copy(const struct xfs_move *move, int *status);
+
+/* A copy that may be between two GPUs, and whose it is. */
+struct xfs_offered {
+    struct xfs_between asked;
+    struct xfs_peer_copy peer;
+    struct xfs_piped_copy piped;
+};
+
+/* Are there classes for these? */
+bool xfs_offers_between(void);
+
+/* Around the driver's call. Begin: true, it was carried out, and the call is not made. End: false,
+ * the call has to be made again. */
+bool xfs_offer_between(struct xfs_offered *copy);
+bool xfs_offer_between_end(struct xfs_offered *copy, int status);
 
 #endif

@@ -64,7 +64,7 @@ static void begin(struct xfs_pair *pair, xcu_context one, xcu_context other)
         pair->waited[side] = 0;
     }
     pair->proof = (struct xfs_proof){0};
-    pair->timed = (struct xfs_pair_timed){0};
+    pair->timed = (struct xfs_timed){0};
     pair->spent_bytes = pair->copied = 0;
     pair->wanted = false;
 }
@@ -325,13 +325,9 @@ int xfs_access_disable(xcu_result (*real)(xcu_context), xcu_context peer)
 
 static void end(struct xfs_pair *pair, unsigned side)
 {
-    const struct xfs_apply_driver *driver = xfs_apply_driver();
     (void)side;
     xfs_pair_disable(pair); /* whatever becomes of it, it is not what the program finds later */
-    if (pair->timed.ended) {
-        driver->event_destroy(pair->timed.begun);
-        driver->event_destroy(pair->timed.ended);
-    }
+    xfs_timed_drop(&pair->timed);
     begin(pair, NULL, NULL);
 }
 

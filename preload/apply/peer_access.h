@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/apply/between.h"
 #include "preload/apply/proof.h"
-#include "preload/apply/site.h"
 #include "xferscope/cuda_abi.h"
 
 enum xfs_pair_phase {
@@ -26,14 +26,6 @@ enum xfs_pair_phase {
     XFS_PAIR_OURS,   /* it is enabled, and is tried or has gained */
     XFS_PAIR_UNDONE, /* it does not gain, and is to be disabled */
     XFS_PAIR_OFF     /* the program's business, or not possible: nothing is done any more */
-};
-
-/* A copy between two events, whose time is not known yet. */
-struct xfs_pair_timed {
-    xcu_event begun, ended; /* ended NULL: there is none */
-    uint64_t bytes;
-    enum xfs_way way;
-    struct xfs_site *site; /* NULL: not known */
 };
 
 struct xfs_pair {
@@ -46,7 +38,7 @@ struct xfs_pair {
 
     /* Of who has taken it. */
     struct xfs_proof proof;
-    struct xfs_pair_timed timed;
+    struct xfs_timed timed;
     uint64_t spent_bytes; /* of copies as asked */
     bool wanted;          /* by a site that is not off */
     /* Of the last copy, and of the last wait of the program for all work of each: xfs_pair_now().

@@ -3,11 +3,9 @@
  * between them and never enables it. Its copies are made by the program's own calls, as before;
  * with access the driver has them go from GPU to GPU, and not through the host.
  *
- * Looked at are copies of at least xfs_move_least bytes, between memory of cuMemAlloc of two
- * devices, one of which is the current context's, in a stream of that context. Their time is that
- * between two events around them: nothing waits for it. Once five were timed as asked, and 30 ms
- * were spent so, access is enabled, and five more are timed; if these are not a tenth faster it is
- * disabled again, and stays so.
+ * Copies of at least xfs_move_least bytes (between.h) are timed. Once five were timed as asked, and
+ * 30 ms were spent so, access is enabled, and five more are timed; if these are not a tenth faster
+ * it is disabled again, and stays so.
  *
  * Both are done only when nothing runs in either context, by the program's own doing: it has just
  * waited for each (cuCtxSynchronize), or made a copy in the default stream, which does the same.
@@ -22,14 +20,12 @@
 #include "preload/apply/peer_access.h"
 
 struct xfs_peer_copy {
-    uint64_t dst, src, bytes;
-    xcu_stream stream; /* by a handle that means the same in every function */
-    bool waits;        /* for all work of both contexts: without a stream, in the legacy one */
+    const struct xfs_between *asked; /* looked at */
 
     /* Of xfs_peers_begin(). */
     struct xfs_pair *pair; /* NULL: it is not looked at */
     struct xfs_site *site;
-    struct xfs_pair_timed timed;
+    struct xfs_timed timed;
     enum xfs_way way;
     bool right; /* xfs_peers_end(): compared, and the same */
 };

@@ -195,6 +195,109 @@ class TestPeers(Applied):
             self.assertIn("lost", line)
 
 
+class TestPipeline(Applied):
+    """GPUs that cannot have peer access: by the machine, and since all of them are forbidden it."""
+    WHATS = ("all", "freed", "beside", "forked", "apart")
+    APART = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu", "XFERSCOPE_SIMGPU_NO_PEERS": "1"}
+    FAR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu", "CUDA_VISIBLE_DEVICES": "0,2"}
+    NOW = {"XFERSCOPE_APPLY_TRIALS": "0"}
+
+    def applied(self, *command, options=(), **settings):
+        only = [] if "--only" in options else ["--only", "pipeline"]
+        return super().applied(*command, options=[*only, *options], **settings)
+
+    def lines(self, done, words="carried out"):
+        return [line for line in report_of(done.stderr) if " pipeline P2P " in line and words in line]
+
+    def test_not_by_default(self):
+        done = super().applied("piped", **self.APART, **self.NOW)
+        self.assertEqual((done.returncode, self.lines(done)), (0, []), done.stderr)
+
+    def test_same(self):
+        for what in self.WHATS:
+            for lazy in ({}, {"XFERSCOPE_SIMGPU_LAZY": "1"}):
+                bare = self.alone("piped", what, **self.APART, **lazy)
+                self.assertIn(b" 0 different", bare.stdout)
+                for trials in ({}, self.NOW):
+                    with self.subTest(what, lazy=lazy, trials=trials):
+                        other = self.applied("piped", what, **self.APART, **lazy, **trials)
+                        self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+                        if trials and what != "apart":
+                            self.assertTrue(self.lines(other), other.stderr)
+
+    def test_beside_peer_access(self):
+        """GPUs 0 and 1, 2 and 3 have access; 0 and 2 have not."""
+        for what in TestPeers.WHATS:
+            self.compare("peers", what, options=["--only", "all"], **TestPeers.FOUR, also=self.NOW)
+            self.compare("peers", what, **self.APART, also=self.NOW)
+        done = self.compare("piped", options=["--only", "peers,pipeline"], **TestPeers.FOUR, also=self.NOW)
+        self.assertEqual(self.lines(done), [])
+        done = self.compare("piped", options=["--only", "peers,pipeline"], **self.FAR, also=self.NOW)
+        self.assertTrue(self.lines(done), done.stderr)
+
+    def test_it_gains(self):
+        done = self.applied("piped", "forked", **self.APART)
+        gains = self.lines(done, "saved")
+        self.assertTrue(gains, done.stderr)
+        for line in gains:
+            now, before = map(float, re.search(r"\(([\d.]+) GB/s instead of ([\d.]+)\)", line).groups())
+            self.assertGreater(now, 1.15 * before, line)
+
+    def test_what_does_not_gain_is_left(self):
+        profile = json.loads((SIMGPU / "machines" / "sim-2socket-4gpu.json").read_text())
+        for path in profile["paths"]:
+            if path["name"].startswith("copy/registered/h2d/"):
+                slower(path, 4)
+        machine = self.folder / "slow.json"
+        machine.write_text(json.dumps(profile))
+        done = self.compare("piped", "forked", **{**self.APART, "XFERSCOPE_SIMGPU_MACHINE": str(machine)})
+        self.assertTrue(self.lines(done), done.stderr)
+        for line in self.lines(done):
+            self.assertIn("it does not gain", line)
+
+    def test_check(self):
+        done = self.applied("piped", options=["--check"], **self.APART, **self.NOW)
+        self.assertTrue(self.lines(done), done.stderr)
+        for line in self.lines(done):
+            self.assertRegex(line, r"; [1-9]\d* compared, 0 different$")
+
+    def test_off(self):
+        done = self.applied("piped", **self.APART, **self.NOW)
+        sites = {re.search(r"(piped\+0x[0-9a-f]+)", line)[1] for line in self.lines(done)}
+        self.assertGreater(len(sites), 2)
+        done = self.applied("piped", options=["--off", ",".join(sites)], **self.APART, **self.NOW)
+        self.assertEqual(self.lines(done), [], done.stderr)
+
+    def test_a_stream_that_waits_for_no_other(self):
+        """Copies without a stream are ordered with its work, which is not known."""
+        done = self.compare("piped", "apart", **self.APART, also=self.NOW)
+        self.assertTrue(self.lines(done, "as the program asked"), done.stderr)
+        self.assertEqual(self.lines(done), [])
+
+    def test_bounded(self):
+        for size, there in (("4M", False), ("8M", True), ("40M", True)):
+            done = self.compare("piped", options=["--memory", size], **self.APART, also=self.NOW)
+            self.assertEqual(bool(self.lines(done)), there, done.stderr)
+            if there:
+                most = float(re.search(r"at most ([\d.]+) MiB of page-locked", done.stderr.decode())[1])
+                self.assertLessEqual(most, float(size[:-1]))
+
+    def test_calls_that_fail(self):
+        bare = self.alone("piped", **self.APART)
+        for failure in ("cuStreamCreate:5:2", "cuStreamCreate:6:2", "cuMemHostRegister_v2:1:2", "cuEventCreate:1:2",
+                        "cuEventCreate:12:2", "cuStreamQuery:3:700", "cuMemcpyDtoHAsync_v2:20:700",
+                        "cuMemcpyHtoDAsync_v2:9:700", "cuEventElapsedTime:2:999", "cuCtxGetId:9:201",
+                        "cuCtxPushCurrent_v2:20:201", "cuPointerGetAttributes:9:1", "cuStreamGetCtx:3:400"):
+            for trials in ({}, self.NOW):
+                with self.subTest(failure, trials=trials):
+                    # where the program does not make the call itself
+                    alone = self.alone("piped", **self.APART, XFERSCOPE_SIMGPU_FAIL=failure)
+                    if alone.stdout != bare.stdout:
+                        continue
+                    other = self.applied("piped", **self.APART, XFERSCOPE_SIMGPU_FAIL=failure, **trials)
+                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+
+
 class TestLocked(Applied):
     """Page-locked memory that is freed and allocated again: two allocations are registered, the others use their memory."""
     TWO = {"XFERSCOPE_SIMGPU_FAIL": "cuMemHostRegister_v2:3:2", "XFERSCOPE_APPLY_TRIALS": "0"}

@@ -39,6 +39,7 @@ LOSSES = {
                                         ("p2p", "concurrent/peer/both/gpu0-gpu1"))
                    for start in ("", "-start")],
     "staged-copy": [("h2d", "staged/p2p/gpu0-gpu1", "sim-2socket-4gpu", "64K:1M")],
+    "relayed": [(loses, "relayed/pinned/h2d/gpu1-gpu0", "sim-2socket-4gpu", "1M:1M") for loses in ("h2d", "p2p")],
     "streams": [(loses + start, f"streams/pinned/{loses}/gpu0", "sim-h200", "16M:16M")
                 for loses in ("h2d", "d2h") for start in ("", "-start")],
     "mapped-read": [("read", "mapped-read/mapped/h2d/gpu0", MADE, "64:8M")],

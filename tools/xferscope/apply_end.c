@@ -280,6 +280,9 @@ void apply_end(const struct xfs_report *report, uint64_t started_ns,
     if (report->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",
                   report->threads, xfa_bytes_text(bytes, report->locked_bytes));
+    else if (report->locked_bytes)
+        xfc_print(stderr, "xferscope apply: at most %s of page-locked memory\n",
+                  xfa_bytes_text(bytes, report->locked_bytes));
     else if (done == 0)
         fputs("xferscope apply: nothing was carried out: no thread and no memory was taken\n",
               stderr);

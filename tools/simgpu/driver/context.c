@@ -467,12 +467,12 @@ SIM_API(cuCtxGetStreamPriorityRange, SIM_CTX, (int *least, int *greatest), (leas
 
 /* ---- peer access ------------------------------------------------------------------------- */
 
-/* Devices are peers when the profile knows a path between them. */
+/* Devices are peers when the profile knows a path between them, and nothing forbids it. */
 static bool peers(int from, int to)
 {
     struct xfp_place a = {XFT_MEM_DEVICE, from, -1}, b = {XFT_MEM_DEVICE, to, -1};
 
-    return from != to && sim_find_path(XFP_COPY, a, b, false);
+    return from != to && !sim_settings.no_peers && sim_find_path(XFP_COPY, a, b, false);
 }
 
 SIM_API(cuDeviceCanAccessPeer, SIM_INIT, (int *can, xcu_device device, xcu_device peer),

@@ -1,0 +1,145 @@
+#include "preload/apply/pipeline.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "preload/apply/check.h"
+#include "preload/apply/classes.h"
+#include "preload/apply/driver.h"
+#include "preload/apply/memory.h"
+#include "preload/apply/state.h"
+#include "preload/base/guard.h"
+#include "preload/base/own_stack.h"
+#include "preload/base/settings.h"
+
+bool xfs_pipeline_on(void)
+{
+    return xfs_class_on(XFS_CLASS_PIPELINE);
+}
+
+static bool can_be_done(void)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    return driver->event_elapsed && driver->stream_create && driver->stream_destroy &&
+           driver->stream_sync && driver->stream_wait;
+}
+
+/* ---- ours ------------------------------------------------------------------------------------ */
+
+static void make(void *argument)
+{
+    struct xfs_piped_copy *copy = argument;
+    copy->failed = !xfs_pipe_make(copy->pipe, copy->asked);
+}
+
+/* Nothing that is under way can hold it up. */
+static bool may_begin(struct xfs_piped_copy *copy)
+{
+    const struct xfs_between *asked = copy->asked;
+    if (asked->blocking)
+        return !xfs_has_apart_streams() && xfs_pipe_is_still(copy->pipe);
+    return xfs_apply_driver()->stream_query(asked->stream) == XCU_SUCCESS;
+}
+
+static bool is_right(struct xfs_piped_copy *copy)
+{
+    const struct xfs_between *asked = copy->asked;
+    struct xfs_site *site = copy->tried.site;
+    bool right =
+        !xfs_settings()->apply_check || xfs_check_peer(asked->dst, asked->src, asked->bytes,
+                                                       asked->stream, site ? site->report : NULL);
+    if (!right)
+        xfs_tried_wrong(&copy->tried);
+    return right;
+}
+
+static void carry_out(void *argument)
+{
+    struct xfs_piped_copy *copy = argument;
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    if (!may_begin(copy)) {
+        xfs_report_left(XFS_LEFT_BUSY);
+        return;
+    }
+    xfs_apply_driver()->exchange(&mode);
+    xfs_tried_begin(&copy->tried);
+    copy->done = xfs_pipe_queue(copy->pipe, copy->asked);
+    if (copy->done)
+        xfs_tried_end(&copy->tried);
+    else
+        xfs_tried_drop(&copy->tried);
+    if (copy->done && copy->asked->blocking)
+        copy->done = xfs_pipe_wait(copy->pipe);
+    copy->failed = !copy->done;
+    if (copy->done && !is_right(copy))
+        copy->done = false;
+    xfs_apply_driver()->exchange(&mode);
+    xfs_report_started(0, xfs_locked_bytes());
+}
+
+/* A thread that is cancelled leaves no copy half queued. */
+static void try_ours(struct xfs_piped_copy *copy)
+{
+    struct xfs_guard guard = xfs_guard_enter();
+    if (copy->pipe->memory == NULL && !xfs_on_large_stack(make, copy))
+        copy->failed = true;
+    if (copy->pipe->memory == NULL)
+        xfs_report_left(XFS_LEFT_NO_MEMORY);
+    else if (!copy->failed && xfs_on_own_stack(carry_out, copy) && copy->failed)
+        xfs_report_left(XFS_LEFT_FAILED);
+    xfs_guard_leave(guard);
+}
+
+/* ---- one copy -------------------------------------------------------------------------------- */
+
+static void plan(void *argument)
+{
+    xfs_tried_plan(argument);
+}
+
+/* As asked: its time begins, and ends. */
+static void before_call(void *argument)
+{
+    xfs_tried_as_asked(argument);
+    xfs_tried_begin(argument);
+}
+
+static void after_call(void *argument)
+{
+    xfs_tried_end(argument);
+}
+
+bool xfs_pipeline_begin(struct xfs_piped_copy *copy)
+{
+    if (!can_be_done() || (copy->pipe = xfs_pipe_take(copy->asked)) == NULL)
+        return false;
+    copy->tried = (struct xfs_tried){.class = XFS_CLASS_PIPELINE,
+                                     .direction = XFT_DIR_P2P,
+                                     .bytes = copy->asked->bytes,
+                                     .stream = copy->asked->stream,
+                                     .tries = &copy->pipe->tries};
+    if (!xfs_on_own_stack(plan, &copy->tried)) {
+        xfs_pipe_give_back(copy->pipe);
+        copy->pipe = NULL;
+        return false;
+    }
+    if (copy->tried.way == XFS_WAY_OURS)
+        try_ours(copy);
+    if (copy->failed)
+        xfs_tried_give_up(&copy->tried);
+    if (copy->done)
+        xfs_pipe_give_back(copy->pipe);
+    else
+        (void)xfs_on_own_stack(before_call, &copy->tried);
+    return copy->done;
+}
+
+void xfs_pipeline_end(struct xfs_piped_copy *copy, int status)
+{
+    if (copy->pipe == NULL)
+        return;
+    if (status != XCU_SUCCESS)
+        copy->tried.is_timed = false;
+    (void)xfs_on_own_stack(after_call, &copy->tried);
+    xfs_pipe_give_back(copy->pipe);
+}

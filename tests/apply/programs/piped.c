@@ -1,0 +1,247 @@
+/*
+ * Copies between GPUs and what is ordered with them: what is before and behind them in their
+ * stream, events, default streams, streams of the other GPU. Each copy begins when its stream is
+ * without work; nothing is waited for but what the row says. Arguments: what is done, see main().
+ */
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/apply/programs/applied.h"
+
+#define MOST_BYTES (36 * MIB)
+enum { ROUNDS = 4, NON_BLOCKING = 1 };
+
+xrt_error cudaMemcpyPeer(void *dst, int to, const void *src, int from, size_t bytes);
+xrt_error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t bytes,
+                              xcu_stream stream);
+xrt_error cudaMemsetAsync(void *memory, int value, size_t bytes, xcu_stream stream);
+xrt_error cudaStreamCreateWithFlags(xcu_stream *stream, unsigned flags);
+xrt_error cudaStreamWaitEvent(xcu_stream stream, xcu_event event, unsigned flags);
+
+static const size_t sizes[] = {4 * MIB, 5 * MIB + 4096 + 12, 17 * MIB - 4, MOST_BYTES};
+static char *memory[2], *host, *found;
+static xcu_stream streams[2], others[2];
+static int different, rows;
+
+static void make(int gpu)
+{
+    MUST(cudaSetDevice(gpu));
+    MUST(cudaMalloc((void **)&memory[gpu], MOST_BYTES));
+    MUST(cudaStreamCreate(&streams[gpu]));
+    MUST(cudaStreamCreate(&others[gpu]));
+}
+
+static void wait_for_both(void)
+{
+    for (int gpu = 1; gpu >= 0; gpu--) {
+        MUST(cudaSetDevice(gpu));
+        MUST(cudaDeviceSynchronize());
+    }
+}
+
+/* A pattern of its own in the source, zeros in the destination; all is over. */
+static void prepare(int from, size_t bytes)
+{
+    fill(host, bytes, (uint64_t)++rows);
+    wait_for_both();
+    MUST(cudaSetDevice(from));
+    MUST(cudaMemcpy(memory[from], host, bytes, XRT_COPY_H2D));
+    MUST(cudaSetDevice(!from));
+    MUST(cudaMemsetAsync(memory[!from], 0, bytes, NULL));
+    wait_for_both();
+}
+
+static void compare(const char *what, size_t bytes)
+{
+    if (memcmp(host, found, bytes) == 0)
+        return;
+    printf("%s, row %d of %zu bytes: different\n", what, rows, bytes);
+    different++;
+}
+
+static void copy(int from, int async, size_t bytes, xcu_stream stream)
+{
+    if (async & 1)
+        MUST(cudaMemcpyPeerAsync(memory[!from], !from, memory[from], from, bytes, stream));
+    else
+        MUST(cudaMemcpyAsync(memory[!from], memory[from], bytes, XRT_COPY_DEFAULT, stream));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Behind the copy its stream writes the source, if it may, and brings the destination. */
+static void behind(int current, int from, size_t bytes, xcu_stream stream)
+{
+    prepare(from, bytes);
+    MUST(cudaSetDevice(current));
+    copy(from, rows, bytes, stream);
+    MUST(cudaMemsetAsync(memory[from], 7, bytes, stream));
+    MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, stream));
+    MUST(cudaStreamSynchronize(stream));
+    compare("behind", bytes);
+}
+
+/* Another stream, of the other GPU, waits for an event behind the copy. */
+static void event_behind(int current, int from, size_t bytes)
+{
+    xcu_event event;
+    prepare(from, bytes);
+    MUST(cudaSetDevice(current));
+    MUST(cudaEventCreate(&event));
+    copy(from, rows, bytes, streams[current]);
+    MUST(cudaEventRecord(event, streams[current]));
+    MUST(cudaSetDevice(!current));
+    MUST(cudaStreamWaitEvent(others[!current], event, 0));
+    MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, others[!current]));
+    MUST(cudaStreamSynchronize(others[!current]));
+    compare("event", bytes);
+    MUST(cudaSetDevice(current));
+    MUST(cudaEventSynchronize(event));
+    MUST(cudaEventDestroy(event));
+}
+
+/* In the default stream: other streams of that GPU wait for it, and it for them. */
+static void default_stream(int current, int from, size_t bytes)
+{
+    prepare(from, bytes);
+    MUST(cudaSetDevice(current));
+    copy(from, rows, bytes, NULL);
+    MUST(cudaMemsetAsync(memory[from], 7, bytes, others[current]));
+    MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, streams[current]));
+    MUST(cudaStreamSynchronize(streams[current]));
+    compare("default stream", bytes);
+}
+
+/* A copy without a stream, and what is behind it in streams of both GPUs. */
+static void blocking(int current, int from, size_t bytes)
+{
+    prepare(from, bytes);
+    MUST(cudaSetDevice(current));
+    if (rows & 1)
+        MUST(cudaMemcpyPeer(memory[!from], !from, memory[from], from, bytes));
+    else
+        MUST(cudaMemcpy(memory[!from], memory[from], bytes, XRT_COPY_DEFAULT));
+    MUST(cudaMemsetAsync(memory[from], 7, bytes, streams[current]));
+    MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, others[current]));
+    MUST(cudaStreamSynchronize(others[current]));
+    compare("blocking", bytes);
+}
+
+/* Copies there and back, one behind the other: only the first begins without work before it. */
+static void queued(int current, int from, size_t bytes)
+{
+    prepare(from, bytes);
+    MUST(cudaSetDevice(current));
+    for (int i = 0; i < 4; i++)
+        copy(from ^ (i & 1), i >> 1, bytes, streams[current]);
+    MUST(cudaMemcpyAsync(found, memory[from], bytes, XRT_COPY_D2H, streams[current]));
+    MUST(cudaStreamSynchronize(streams[current]));
+    compare("queued", bytes);
+}
+
+static void all(void)
+{
+    for (int bits = 0; bits < 4 * ROUNDS; bits++) {
+        int current = bits & 1, from = bits >> 1 & 1;
+        size_t bytes = sizes[(bits >> 2) % 4];
+        behind(current, from, bytes, streams[current]);
+        behind(current, from, bytes, NULL);
+        event_behind(current, from, bytes);
+        default_stream(current, from, bytes);
+        blocking(current, from, bytes);
+        queued(current, from, bytes);
+    }
+}
+
+/* Memory is freed, and a GPU is reset, while a copy may be under way. */
+static void freed(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        int gpu = i >> 1 & 1;
+        prepare(i & 1, MOST_BYTES);
+        MUST(cudaSetDevice(i & 1));
+        copy(i & 1, i, MOST_BYTES, NULL);
+        MUST(cudaSetDevice(gpu));
+        if (i < 2) {
+            MUST(cudaFree(memory[gpu]));
+            MUST(cudaMalloc((void **)&memory[gpu], MOST_BYTES));
+        } else {
+            MUST(cudaDeviceReset());
+            make(gpu);
+        }
+        behind(i & 1, !(i & 1), sizes[i & 3], streams[i & 1]);
+    }
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 8 * ROUNDS; i++) {
+        MUST(cudaSetDevice(0));
+        copy(0, i, 4 * MIB, others[0]);
+        MUST(cudaStreamSynchronize(others[0]));
+    }
+    return NULL;
+}
+
+/* Two threads copy the same bytes the same way. */
+static void beside(void)
+{
+    pthread_t made;
+    prepare(0, 4 * MIB);
+    pthread_create(&made, NULL, work, NULL);
+    for (int i = 0; i < 8 * ROUNDS; i++) {
+        MUST(cudaSetDevice(0));
+        copy(0, i, 4 * MIB, streams[0]);
+        MUST(cudaStreamSynchronize(streams[0]));
+    }
+    pthread_join(made, NULL);
+    MUST(cudaSetDevice(1));
+    MUST(cudaMemcpy(found, memory[1], 4 * MIB, XRT_COPY_D2H));
+    compare("beside", 4 * MIB);
+}
+
+static void forked(void)
+{
+    int status = 0;
+    all();
+    fflush(stdout);
+    if (fork() == 0)
+        _exit(cudaSetDevice(0) == 0 ? 3 : 4);
+    wait(&status);
+    printf("child %d\n", status);
+    all();
+}
+
+/* From here on a copy without a stream is ordered with one that waits for no other. */
+static void apart(void)
+{
+    xcu_stream stream;
+    MUST(cudaStreamCreateWithFlags(&stream, NON_BLOCKING));
+    for (int i = 0; i < 4 * ROUNDS; i++)
+        blocking(i & 1, i >> 1 & 1, MOST_BYTES);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "all";
+    host = malloc(MOST_BYTES);
+    found = malloc(MOST_BYTES);
+    for (int gpu = 0; gpu < 2; gpu++)
+        make(gpu);
+    if (strcmp(what, "freed") == 0)
+        freed();
+    else if (strcmp(what, "beside") == 0)
+        beside();
+    else if (strcmp(what, "forked") == 0)
+        forked();
+    else if (strcmp(what, "apart") == 0)
+        apart();
+    else
+        all();
+    printf("%d rows, %d different, last %s\n", rows, different,
+           cudaGetErrorName(cudaGetLastError()));
+    return 0;
+}
