@@ -4,6 +4,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
+#include "analyzer/findings/applied.h"
 #include "analyzer/findings/findings_private.h"
 #include "analyzer/whatif/best_set.h"
 
@@ -268,7 +269,19 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);
     for (size_t i = 0; i < count; i++)
         changes[i] = of[i]->change;
-    findings->whatif = xfw_whatif_of(analysis, changes, count, exclude, of, findings->gather);
+    struct xfw_change *own = NULL, **applied = xfa_alloc((count + 1) * sizeof *applied);
+    const struct xfw_proposals proposals = {
+        .changes = changes,
+        .count = count,
+        .excludes = exclude,
+        .self = of,
+        .applied = applied,
+        .applied_count = xfa_findings_applied(findings, analysis, applied, count + 1, &own),
+        .gather = findings->gather,
+    };
+    findings->whatif = xfw_whatif_of_proposals(analysis, &proposals);
+    xfw_change_free(own);
+    free(applied);
     take_savings(of, analysis, findings->whatif, changes);
     drop_superseded(of, count);
     drop_trials(findings);

@@ -76,6 +76,26 @@ char *xfa_after_text(double whole_ns, const struct xfw_saving *saving)
     return xfa_print("%s to %s", best, worst);
 }
 
+bool xfa_applied_saves(const struct xfa_findings *findings)
+{
+    const struct xfw_whatif *whatif = findings->whatif;
+    return whatif && whatif->known && xfw_saving_known(&whatif->applied) == XFW_KNOWN &&
+           whatif->applied.likely >= XFA_LEAST_SAVED * whatif->alone_ns;
+}
+
+char *xfa_applied_text(const struct xfa_findings *findings)
+{
+    char time[XFA_UNIT_CHARS];
+    if (!xfa_applied_saves(findings))
+        return NULL;
+    const struct xfw_saving saving = xfa_saving_shown(findings, &findings->whatif->applied);
+    char *bounds = xfa_bounds_text(&saving);
+    char *text = xfa_print("without an edit: xferscope apply would save %s (%s)",
+                           xfa_time_text(time, saving.likely), bounds);
+    free(bounds);
+    return text;
+}
+
 char *xfa_most_text(const struct xfw_saving *saving)
 {
     char most[XFA_UNIT_CHARS + 1];

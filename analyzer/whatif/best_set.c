@@ -13,6 +13,10 @@
 #define MOST_TRIALS 4  /* of changes that may only pay together: they exclude each other */
 #define SAME_GAIN 0.02 /* of a gain: what adds less by as much is as good */
 
+/* Of the run, by itself: of what may pay with others. Where threads share an engine, what makes one
+ * of them faster may hold up another (a guess). */
+#define MOST_COST 0.05
+
 /* ---- ways ------------------------------------------------------------------------------------ */
 
 void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
@@ -55,26 +59,39 @@ struct candidate {
     double adds_ns;
 };
 
-/* Of two of a family the later one has to save more by this. */
-static double more_than(const struct xfw_change *change)
+static bool same_family(const struct xfw_change *a, const struct xfw_change *b)
 {
-    return change->for_comparison ? XFW_HARDLY_MORE : XFW_ALIKE;
+    return a->family && a->family == b->family && !a->for_comparison && !b->for_comparison;
 }
 
+/* What saves the most of its family, whatif->alone. */
+static double most_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                             size_t i)
+{
+    double most = whatif->alone[i].likely;
+    for (size_t k = 0; k < whatif->count; k++)
+        if (same_family(changes[i], changes[k]))
+            most = fmax(most, whatif->alone[k].likely);
+    return most;
+}
+
+/* The first that saves nearly as much as the one that saves the most. */
 bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                                size_t i)
 {
-    double saved = whatif->alone[i].likely;
+    double saved = whatif->alone[i].likely, most = most_of_family(whatif, changes, i);
+    double nearly = most > 0 ? most / XFW_ALIKE : most;
     if (changes[i]->for_comparison)
         return false;
     for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
         double other = whatif->alone[k].likely;
-        bool better = k < i || changes[k]->for_comparison ? saved < more_than(changes[k]) * other
-                                                          : other >= XFW_ALIKE * saved;
-        if (k != i && changes[k]->family == changes[i]->family && better)
+        bool compared = changes[k]->for_comparison && changes[k]->family == changes[i]->family;
+        if (compared && saved < XFW_HARDLY_MORE * other)
+            return false;
+        if (k < i && same_family(changes[i], changes[k]) && other > nearly)
             return false;
     }
-    return true;
+    return !(saved < nearly);
 }
 
 /* Can the one have what the other leaves of the transfers that both concern? */
@@ -184,11 +201,6 @@ struct trial {
     unsigned members, more; /* all, and those that are not in the set so far */
 };
 
-static bool same_family(const struct xfw_change *a, const struct xfw_change *b)
-{
-    return a->family && a->family == b->family && !a->for_comparison && !b->for_comparison;
-}
-
 /* The last of its family: with the most streams, buffers, parts. */
 static bool ends_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                         size_t i)
@@ -209,12 +221,12 @@ static bool has_family(const struct xfw_whatif *whatif, struct xfw_change *const
     return false;
 }
 
-/* Can it be made as a whole with all that are in, and does it cost nothing by itself? */
+/* Can it be made as a whole with all that are in, and does it cost little by itself? */
 static bool goes_with(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                       const unsigned *order, size_t i)
 {
     if (order[i] || changes[i]->for_comparison ||
-        !(whatif->alone[i].likely > -XFW_LEAST_SAVED * whatif->alone_ns) ||
+        !(whatif->alone[i].likely > -MOST_COST * whatif->alone_ns) ||
         !ends_family(whatif, changes, i) || has_family(whatif, changes, order, i))
         return false;
     for (size_t k = 0; k < whatif->count; k++)
@@ -539,6 +551,26 @@ static void exchange(struct xfw_replays *replays, struct xfw_whatif *whatif,
     free(order);
 }
 
+/* How many buffers or streams are best was decided before other members joined: once more. */
+static void again_by_family(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                            struct xfw_change *const *changes, unsigned members)
+{
+    const size_t count = whatif->count;
+    struct trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members, members};
+    memcpy(trial.order, whatif->order, count * sizeof *trial.order);
+    bool changed = false;
+    if (members > 1 && decide_families(replays, whatif, changes, &trial, whatif->alone_ns))
+        changed = memcmp(trial.order, whatif->order, count * sizeof *trial.order) != 0;
+    if (changed) {
+        for (size_t i = 0; i < count; i++) {
+            whatif->order[i] = 0;
+            whatif->added[i] = (struct xfw_saving){NAN, NAN, NAN};
+        }
+        play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
+    }
+    free(trial.order);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
@@ -552,5 +584,7 @@ unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     if (members < XFW_MOST_MEMBERS)
         whatif->search.together = add_together(replays, whatif, changes, members, so_far);
     whatif->search.left_out = whatif->search.left_out || members == XFW_MOST_MEMBERS;
-    return members + whatif->search.together;
+    members += whatif->search.together;
+    again_by_family(replays, whatif, changes, members);
+    return members;
 }

@@ -89,6 +89,7 @@ static void take_op(void *self, const struct xfw_op *op)
     struct xfw_gather *gather = self;
     struct xfw_gathered *at = gather->at;
     note_span(at, op);
+    at->threads = at->threads || op->thread > 0;
     at->last_ns = xfw_max(at->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(at, op);

@@ -26,6 +26,7 @@ struct xfw_gathered {
     struct xfw_sample *sample;     /* NULL: all its ops are played */
     double last_ns;                /* the end of its last call */
     bool over;                     /* it was walked over to its end */
+    bool threads;                  /* several of them have made calls so far */
     bool worked;                   /* the device was given work */
     double first_work, last_work;  /* as the schedule's span: schedule.h */
     struct xfw_phase_time *ranges; /* XFW_RANGES of them; NULL: it has none */

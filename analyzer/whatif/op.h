@@ -132,7 +132,9 @@ struct xfw_op {
     uint64_t woken_by_stream; /* the host function that woke it: that op's number + 1; 0: none */
     uint64_t woken_by_call;   /* of a thread's first op: which call of that thread, the op's
                                  number + 1; 0: its last */
-    double woken_after_ns;    /* less than 0: within that last call */
+    bool joins; /* woken_by is the last of several that it waited for: those that it has made since
+                   it last did so, and that had made their calls by then, as recorded */
+    double woken_after_ns; /* less than 0: within that last call */
     bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
     double own_ns;    /* of the call, without what it waits for */
     double wake_ns;   /* from the end of what the call waits for to its return */

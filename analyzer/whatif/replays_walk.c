@@ -103,8 +103,8 @@ void xfw_replays_fail(struct xfw_replays *replays, char *why)
 
 void xfw_batch_make(struct xfw_batch *batch, bool recording)
 {
-    batch->ops = xfa_alloc(XFW_BATCH * sizeof *batch->ops);
-    batch->alone = recording ? xfa_alloc(XFW_BATCH * sizeof *batch->alone) : batch->ops;
+    batch->ops = xfa_alloc(XFW_TURNS * sizeof *batch->ops);
+    batch->alone = recording ? xfa_alloc(XFW_TURNS * sizeof *batch->alone) : batch->ops;
 }
 
 void xfw_batch_free(const struct xfw_batch *batch)
@@ -138,6 +138,19 @@ bool xfw_walk_sum_up(struct xfw_walk *walk)
 
 /* ---- one walk -------------------------------------------------------------------------------- */
 
+/* Threads are in turn by how much earlier they are than in the run unchanged (turns.h). */
+static void find_alone(struct xfw_walk *walk)
+{
+    bool asked = !walk->together && (walk->of->threads || !walk->of->over);
+    walk->alone_player = NULL;
+    for (size_t i = 0; i < walk->count && asked; i++)
+        if (xfw_way_is_alone(walk->variants[i].way))
+            walk->alone_player = walk->variants[i].player;
+    walk->alone_is_way = walk->alone_player != NULL;
+    if (!walk->alone_is_way && asked)
+        walk->alone_player = xfw_player_new(walk->process, NULL, 0, XFW_LIKELY);
+}
+
 void xfw_walk_begin(void *self, struct xfa_process *process)
 {
     struct xfw_walk *walk = self;
@@ -158,14 +171,15 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
         if (tap)
             tap->process(tap->self, process);
     }
+    find_alone(walk);
 }
 
 static void play_way(const struct xfw_walk *walk, size_t i)
 {
     const struct xfw_variant *v = &walk->variants[i];
     const struct xfw_op *ops = v->way->recording ? walk->at_hand.ops : walk->at_hand.alone;
-    for (size_t k = 0; k < walk->at_hand.count; k++)
-        xfw_player_op(v->player, &ops[k]);
+    if (v->player != walk->alone_player)
+        xfw_turns_play(&walk->turns, ops, v->player, v->way->count == 0);
 }
 
 static void make_alone(struct xfw_batch *batch)
@@ -183,7 +197,7 @@ void xfw_walk_fetch(struct xfw_walk *walk)
     struct xfw_batch *next = &walk->next;
     bool stretch = sample && walk->stretches < xfw_sample_count(sample);
     next->stretch = stretch ? xfw_sample_at(sample, walk->stretches++) : NULL;
-    size_t most = stretch ? next->stretch->ops : XFW_BATCH;
+    size_t most = stretch ? next->stretch->ops : walk->of->threads ? XFW_TURNS : XFW_BATCH;
     for (next->count = 0; next->count < most; next->count++)
         if (!xfw_op_store_next(walk->kept, &next->ops[next->count]))
             break;
@@ -220,6 +234,9 @@ void xfw_walk_play(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_sites(walk);
+    xfw_turns_of(&walk->turns, walk->at_hand.alone, walk->at_hand.count, !walk->alone_player);
+    if (walk->alone_player)
+        xfw_turns_alone(&walk->turns, walk->at_hand.alone, walk->alone_player);
     xfa_crew_do(walk->replays->crew, play_or_fetch, walk, 1 + walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
         struct xfw_variant *v = &walk->variants[i];
@@ -288,6 +305,8 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     end_ranges(walk, ranges);
     for (size_t i = 0; i < walk->count; i++)
         end_way(walk, &walk->variants[i], begun, end_ns);
+    if (!walk->alone_is_way)
+        xfw_player_free(walk->alone_player);
 }
 
 bool xfw_walk_reopen(struct xfw_walk *walk, struct xfa_process *process)

@@ -8,6 +8,7 @@
 #include "analyzer/whatif/sample.h"
 #include "analyzer/whatif/tally.h"
 #include "analyzer/whatif/together.h"
+#include "analyzer/whatif/turns.h"
 
 /* A process of which ops were left out, played alone. */
 struct xfw_replayed_process {
@@ -48,7 +49,7 @@ struct xfw_variant {
     } span;
 };
 
-struct xfw_batch {        /* up to XFW_BATCH ops */
+struct xfw_batch {        /* up to XFW_TURNS ops */
     struct xfw_op *ops;   /* as recorded */
     struct xfw_op *alone; /* without what recording cost; the same: no way has that */
     size_t count;
@@ -69,10 +70,13 @@ struct xfw_walk {
     uint64_t first_ns; /* when the first process began, wall clock */
     bool recording;    /* any of the ways has what recording cost */
     struct xfw_batch at_hand, next;
-    struct xfw_op_store *kept;  /* from where batches come; NULL: from a walk over the files */
-    size_t stretches;           /* of the process, so far */
-    bool together, no_taps;     /* its ranks are; nobody receives what is scheduled */
-    double begun_ns;            /* the process at hand, after the first one; together */
+    struct xfw_turns turns;          /* of the batch at hand */
+    struct xfw_player *alone_player; /* of the process, unchanged; NULL: it has one thread */
+    bool alone_is_way;               /* it is one of the variants' */
+    struct xfw_op_store *kept;       /* from where batches come; NULL: from a walk over the files */
+    size_t stretches;                /* of the process, so far */
+    bool together, no_taps;          /* its ranks are; nobody receives what is scheduled */
+    double begun_ns;                 /* the process at hand, after the first one; together */
     double rest_ns;             /* together: behind the last call of all ranks; < 0: not known */
     struct xfw_extent recorded; /* spans of the processes so far; together */
 };

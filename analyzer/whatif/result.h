@@ -108,6 +108,7 @@ struct xfw_whatif {
     } search;
     struct xfa_table taken;    /* by members of the set: xfw_whatif_taken() */
     struct xfw_saving set;     /* all that are in it */
+    struct xfw_saving applied; /* what `xferscope apply` would save; NAN: nothing of it is known */
     bool set_played;           /* the set's saving is not the model's: it was played */
     struct xfw_played *played; /* NULL: not asked for */
     struct xfw_times span; /* the processes' spans (schedule.h), added up; of ranks that are played

@@ -12,6 +12,8 @@
 #define INTERVALS 64                 /* of an engine, remembered: later work may fit between them */
 #define ROOM ((size_t)2 * INTERVALS) /* for them: at its end they move to its front */
 
+#define MAKERS 8 /* of a thread, and of that one, so far */
+
 /* Of its time: by how much work may overlap what is placed behind it (a guess). */
 #define HARDLY 0.05
 
@@ -36,6 +38,8 @@ struct thread {
     bool begun;
     double now, recorded; /* end of its last call: in the schedule, as recorded */
     double call;          /* start of its last call */
+    uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
+    uint32_t joined;      /* whose end it waited for the last time */
 };
 
 struct xfw_schedule {
@@ -104,6 +108,13 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
 
 /* A thread that nothing is known to have started begins as recorded, as much earlier as the first
  * thread is ahead of its own record. */
+static double starts(const struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    const struct thread *first = schedule->threads;
+    double ahead = first && first->begun ? first->recorded - first->now : 0;
+    return op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
+}
+
 static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     if (op->thread >= schedule->thread_count)
@@ -112,10 +123,9 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
                       op->thread, sizeof *schedule->threads);
     struct thread *thread = &schedule->threads[op->thread];
     if (!thread->begun) {
-        const struct thread *first = &schedule->threads[0];
-        double ahead = first->begun ? first->recorded - first->now : 0;
+        thread->now = starts(schedule, op);
         thread->begun = true;
-        thread->now = op->woken_by == XFW_NONE ? xfw_max(0, op->start_ns - op->gap_ns - ahead) : 0;
+        thread->maker = op->woken_by;
     }
     return thread;
 }
@@ -370,6 +380,31 @@ static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_o
         xfw_streams_wait(&schedule->streams, op);
 }
 
+static bool has_made(const struct xfw_schedule *schedule, uint32_t thread, uint32_t other)
+{
+    for (unsigned i = 0; i < MAKERS && other < schedule->thread_count; i++) {
+        if (!schedule->threads[other].begun)
+            return false;
+        other = schedule->threads[other].maker;
+        if (other == thread)
+            return true;
+    }
+    return false;
+}
+
+/* When the last of the threads that the op waits for has made its last call. */
+static double joined(const struct xfw_schedule *schedule, const struct thread *maker,
+                     const struct xfw_op *op)
+{
+    double end = 0;
+    for (uint32_t i = maker->joined; i < schedule->thread_count; i++) {
+        const struct thread *thread = &schedule->threads[i];
+        if (thread->begun && thread->recorded <= op->start_ns && has_made(schedule, op->thread, i))
+            end = xfw_max(end, thread->now);
+    }
+    return end;
+}
+
 static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
@@ -384,6 +419,9 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     if (op->woken_by_call && made->number == op->woken_by_call)
         return xfw_max(thread->now,
                        (op->within_call ? made->call : made->back) + op->woken_after_ns);
+    if (by && by->begun && op->joins)
+        return xfw_max(thread->now,
+                       xfw_max(by->now, joined(schedule, thread, op)) + op->woken_after_ns);
     if (by && by->begun)
         return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
@@ -419,6 +457,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     }
     struct thread *thread = thread_of(schedule, op);
     double call = begins(schedule, thread, op);
+    if (op->joins)
+        thread->joined = op->woken_by;
     schedule->last_start = schedule->last_end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
@@ -492,6 +532,19 @@ double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t even
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
+}
+
+double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread)
+{
+    return thread < schedule->thread_count ? schedule->threads[thread].call : 0;
+}
+
+double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    if (op->thread < schedule->thread_count && schedule->threads[op->thread].begun)
+        return begins(schedule, &schedule->threads[op->thread], op);
+    const struct thread thread = {.begun = true, .now = starts(schedule, op)};
+    return begins(schedule, &thread, op);
 }
 
 double xfw_schedule_last_call(const struct xfw_schedule *schedule)

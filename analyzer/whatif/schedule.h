@@ -5,7 +5,7 @@
  * Work is placed as it is submitted: at the first time when all that it waits for is done and its
  * engine is idle for as long as it takes. So work of another stream that is submitted later but
  * ready earlier runs first, as on a GPU. Not modelled: work that is submitted later delays work
- * that has been placed.
+ * that has been placed; so threads take turns by when they call (turns.h).
  *
  * A copy occupies its engine for its time without lead_ns, which passes while the copy before it on
  * the engine is still running. So n copies that queue take Lo + kG + (n - 1)g (van Werkhoven et
@@ -70,6 +70,9 @@ double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t str
 /* The end of what the event recorded last; 0: nothing yet. */
 double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t event);
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread);
+double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread);
+/* When the call of the op would begin if it was the next one. */
+double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op);
 /* When the call of the op scheduled last began. */
 double xfw_schedule_last_call(const struct xfw_schedule *schedule);
 /* When the device work of the op scheduled last began and ended; NAN: it had none. */

@@ -11,13 +11,14 @@
  * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
-    unsigned least_times, times_for_each_other, certain, counted;
+    unsigned least_times, times_for_each_other, joins_for_others, certain, counted;
     unsigned least_turns, turns_share, called_share;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
     .most_delay_ns = 500000,   /* guess: from what wakes a thread to its call, at most */
     .least_times = 3,          /* guess: so often, before it is believed */
     .times_for_each_other = 7, /* guess: so often for each time that nobody woke the thread */
+    .joins_for_others = 2,     /* guess: so often for each time that the other one went on */
     .certain = 50,             /* guess: idle for so many delays, it is believed at once */
     .counted = 64,             /* guess: beyond, older times count half */
     .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
@@ -27,14 +28,22 @@ static const struct {
 
 #define PLACES 128       /* of a program, from where threads went on: remembered */
 #define WORKERS XFW_NONE /* as a partner: any of a pool's */
+#define MAKERS 8         /* of a thread, and of that one, so far */
 
 struct thread {
-    bool begun, waited;   /* its last call waited for the device */
-    double start, end;    /* of that call */
-    unsigned woken, own;  /* idle times that another thread's call ended; that nobody ended */
-    uint32_t partner;     /* that thread, or WORKERS */
+    bool begun, waited;  /* its last call waited for the device */
+    double start, end;   /* of that call */
+    unsigned woken, own; /* idle times that another thread's call ended; that nobody ended */
+    uint32_t partner;    /* that thread, or WORKERS */
+    struct joins {       /* idle times that a thread which it had made ended */
+        bool asked;      /* there was one */
+        uint32_t by;     /* the last one: by which thread, and the end of its last call then */
+        double end;
+        unsigned last, others; /* it made no call afterwards; it did */
+    } joins;
     unsigned called;      /* idle times that a stream's call of a host function ended */
     unsigned turns, back; /* it went on from where another thread did before, or itself */
+    uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
     uint64_t asked;       /* the last question of call_by() that it was met in */
 };
 
@@ -67,6 +76,7 @@ struct xfw_wakers {
 struct cause {
     uint32_t by;                        /* XFW_NONE: none, or a stream */
     const struct xfw_host_call *called; /* NULL: another thread */
+    bool made;                          /* by is one that the thread has made */
     double delay_ns;                    /* from there to the op; NAN: nobody did anything */
 };
 
@@ -126,6 +136,17 @@ static bool is_worker(const struct xfw_wakers *wakers, const struct thread *thre
 
 /* ---- what came last -------------------------------------------------------------------------- */
 
+/* Threads that start together may look as if one had made the next. */
+static bool has_made(const struct xfw_wakers *wakers, uint32_t thread, uint32_t other)
+{
+    for (unsigned i = 0; i < MAKERS && other != XFW_NONE && wakers->threads[other].begun; i++) {
+        other = wakers->threads[other].maker;
+        if (other == thread)
+            return true;
+    }
+    return false;
+}
+
 /* A host function that the stream calls at once is called within the call that submits it. */
 static struct cause cause_of(const struct xfw_wakers *wakers, const struct thread *thread,
                              const struct xfw_op *op)
@@ -138,6 +159,7 @@ static struct cause cause_of(const struct xfw_wakers *wakers, const struct threa
         cause.delay_ns = op->start_ns - called->at;
     } else if (last != op->thread) {
         cause.by = last;
+        cause.made = has_made(wakers, op->thread, last);
         cause.delay_ns = op->start_ns - wakers->threads[last].end;
     }
     return cause;
@@ -212,6 +234,28 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
         return behind;
     bool again = often(called ? thread->called : thread->woken, thread->own);
     return (called || by) && (again || idle_ns >= guess.certain * fabs(cause->delay_ns));
+}
+
+/* Does the thread wait for one that it has made to end? The last time counts once it is known
+ * whether that one made calls afterwards. */
+static bool joins(const struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
+                  double idle_ns)
+{
+    struct joins *joins = &thread->joins;
+    if (!cause->made || !is_soon(cause->delay_ns, idle_ns))
+        return false;
+    bool ended = joins->asked && wakers->threads[joins->by].end <= joins->end;
+    joins->last += ended;
+    joins->others += joins->asked && !ended;
+    if (joins->last + joins->others > guess.counted) {
+        joins->last /= 2;
+        joins->others /= 2;
+    }
+    joins->asked = true;
+    joins->by = cause->by;
+    joins->end = wakers->threads[cause->by].end;
+    return joins->last >= guess.least_times &&
+           joins->last >= guess.joins_for_others * joins->others;
 }
 
 /* ---- the first call of a thread -------------------------------------------------------------- */
@@ -292,13 +336,15 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     double idle_ns = op->start_ns - thread->end;
     op->woken_by = XFW_NONE;
     op->woken_by_stream = 0;
+    op->joins = false;
     if (wakers->last_thread == XFW_NONE || !thread->begun || idle_ns < guess.least_idle_ns)
         return;
     count_turn(wakers, thread, op);
     struct cause cause = cause_of(wakers, thread, op);
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
-    if (!believe(wakers, thread, &cause, idle_ns))
+    op->joins = joins(wakers, thread, &cause, idle_ns);
+    if (!believe(wakers, thread, &cause, idle_ns) && !op->joins)
         return;
     op->woken_by = cause.by;
     op->woken_by_stream = cause.called ? cause.called->number : 0;
@@ -308,6 +354,8 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
 void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, double done)
 {
     struct thread *thread = thread_at(wakers, op->thread);
+    if (!thread->begun)
+        thread->maker = op->woken_by;
     if (!thread->begun && op->woken_by != XFW_NONE && !op->within_call) {
         thread->partner = op->woken_by; /* its maker, or who came after it: woken once */
         thread->woken = 1;

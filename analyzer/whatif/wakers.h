@@ -6,7 +6,9 @@
  * A thread that makes no call for long was woken, if this happens again and again,
  *
  * - by another thread, right behind whose last call it goes on: it had given its work to that one.
- *   The thread that runs PyTorch's backward pass and its caller do so in every step.
+ *   The thread that runs PyTorch's backward pass and its caller do so in every step. One that makes
+ *   new threads again and again, and goes on behind the last call of the last one, waits for all of
+ *   them to end (`joins`).
  * - by a stream, right behind whose call of a host function it goes on.
  * - by the last event in the process, if it is the worker of a pool (XLA's, under JAX): one of
  *   threads that make the same calls in turns, where chance decides which one is next. This is
@@ -28,8 +30,8 @@ struct xfw_wakers;
 struct xfw_wakers *xfw_wakers_new(void);
 void xfw_wakers_free(struct xfw_wakers *wakers);
 
-/* For each op in the order of calls, first this: sets woken_by, woken_by_stream and
- * woken_after_ns; to none for the first op of a thread. */
+/* For each op in the order of calls, first this: sets woken_by, woken_by_stream, joins
+ * and woken_after_ns; to none for the first op of a thread. */
 void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op);
 
 /* The first op of a thread: sets `first`, or which other thread's call it counts from, and hook_ns:

@@ -171,6 +171,27 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     free_ways(ways, all);
 }
 
+/* All that apply does, at worst, likely, at best. */
+static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                         struct xfw_change *const *applied, size_t count)
+{
+    struct xfw_way ways[XFW_CERTAINTIES] = {0};
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
+        ways[i].certainty = (enum xfw_certainty)i;
+        ways[i].changes = xfa_alloc((count + 1) * sizeof *ways[i].changes);
+        for (size_t k = 0; k < count; k++)
+            if (!applied[k]->idle)
+                ways[i].changes[ways[i].count++] = applied[k];
+        ways[i].unchanged = ways[i].count == 0;
+    }
+    if (count && xfw_replays_play(replays, ways, XFW_CERTAINTIES)) {
+        const struct xfw_saving saving = saving_of(whatif, ways);
+        whatif->applied = xfw_saving_checked(&saving, whatif->alone_ns);
+    }
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+        xfw_way_free(&ways[i]);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static struct xfw_saving *unknown(size_t count)
@@ -235,8 +256,9 @@ static void know_exclusions(struct xfw_change *const *changes, size_t count,
 
 /* All figures of the changes, and which are best together. */
 static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                  struct xfw_change *const *changes)
+                  const struct xfw_proposals *proposals)
 {
+    struct xfw_change *const *changes = proposals->changes;
     whatif->known = play_likely(replays, whatif, changes);
     whatif->known = whatif->known && whatif->error <= XFW_ABSTAIN_ERROR;
     whatif->known = whatif->known && play_alone(replays, whatif, changes);
@@ -245,13 +267,14 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     whatif->marked = whatif->error > XFW_MARK_ERROR;
     unsigned members = xfw_best_set(replays, whatif, changes);
     play_set(replays, whatif, changes, members);
+    play_applied(replays, whatif, proposals->applied, proposals->applied_count);
     whatif->known = play_alone(replays, whatif, changes);
 }
 
-struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
-                                 size_t count, xfw_excludes_fn *excludes, const void *self,
-                                 struct xfw_gather *gather)
+struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
+                                           const struct xfw_proposals *proposals)
 {
+    const size_t count = proposals->count;
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif);
     whatif->speed_error = xfw_speed_error(analysis->achievable.profile);
     whatif->count = count < XFW_MOST_CHANGES ? count : XFW_MOST_CHANGES;
@@ -259,21 +282,30 @@ struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_chang
     whatif->added = unknown(count);
     whatif->last = unknown(count);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
-    whatif->set = (struct xfw_saving){NAN, NAN, NAN};
+    whatif->set = whatif->applied = (struct xfw_saving){NAN, NAN, NAN};
     whatif->recording_known = knows_recording(analysis);
     xfa_table_init(&whatif->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
     const char *why = lacks(analysis);
     if (why) {
         whatif->why = xfa_text(why);
     } else {
-        struct xfw_replays *replays = xfw_replays_new(analysis, whatif, gather, true);
-        know_exclusions(changes, whatif->count, excludes, self);
-        weigh(replays, whatif, changes);
+        struct xfw_replays *replays = xfw_replays_new(analysis, whatif, proposals->gather, true);
+        know_exclusions(proposals->changes, whatif->count, proposals->excludes, proposals->self);
+        weigh(replays, whatif, proposals);
         xfw_replays_free(replays);
     }
     if (!whatif->known)
         abstain(whatif);
     return whatif;
+}
+
+struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
+                                 size_t count, xfw_excludes_fn *excludes, const void *self,
+                                 struct xfw_gather *gather)
+{
+    const struct xfw_proposals proposals = {
+        .changes = changes, .count = count, .excludes = excludes, .self = self, .gather = gather};
+    return xfw_whatif_of_proposals(analysis, &proposals);
 }
 
 char *xfw_whatif_tap(struct xfa_analysis *analysis, struct xfw_change *const *changes,

@@ -39,7 +39,7 @@
  *              best. What recording added goes (xfw_op_alone()), each way gets a copy of the op,
  *              and its changes alter, drop or insert ops in their order (player.c, change.h,
  *              changes/). All ways are played side by side, on all processors, batch by batch
- *              (replays.c).
+ *              (replays.c), threads by turns (turns.c).
  *   scheduled  schedule.c computes when the call and the work begin and end; streams.c knows when
  *              the work before it in streams and events is done.
  *   tapped     A tap receives the scheduled op (player.h), and the op is forgotten.
@@ -74,9 +74,10 @@
  * which.
  *
  * Then those that only pay together: all others that can be made with the set and with each other
- * are played at once, also those that save nothing by themselves. If that pays, they are taken out
+ * are played at once, also those that save nothing by themselves, or cost little. If that pays, they are taken out
  * again, one after the other, as long as as much is saved without (a walk for each). Of two that
- * exclude each other only the one that saves more by itself is tried so.
+ * exclude each other only the one that saves more by itself is tried so. Last, of each family that
+ * has a member (numbers of buffers, streams) the best one with all the others takes its place.
  *
  * SEVERAL PROCESSES
  *
@@ -101,10 +102,26 @@ typedef enum xfw_excluded xfw_excludes_fn(const void *self, size_t a, size_t b);
 
 struct xfw_gather;
 
-/* The analysis is finished. changes: borrowed, simpler ones first: one that saves hardly more than
- * one before it that excludes it is not in the set. excludes: NULL: none does. gather: has seen the
- * analysis's walk (gather.h); NULL: none has, and the files, which have to be there, are read
- * again. */
+/* All is borrowed. */
+struct xfw_proposals {
+    /* Simpler ones first: one that saves hardly more than one before it that excludes it is not in
+     * the set. */
+    struct xfw_change *const *changes;
+    size_t count;
+    xfw_excludes_fn *excludes; /* NULL: none does */
+    const void *self;
+    /* What `xferscope apply` does by itself, all of it at once: of `changes`, or others. */
+    struct xfw_change *const *applied;
+    size_t applied_count;
+    struct xfw_gather *gather; /* has seen the analysis's walk (gather.h); NULL: none has, and the
+                                  files, which have to be there, are read again */
+};
+
+/* The analysis is finished. */
+struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
+                                           const struct xfw_proposals *proposals);
+
+/* The same without what apply does. */
 struct xfw_whatif *xfw_whatif_of(struct xfa_analysis *analysis, struct xfw_change *const *changes,
                                  size_t count, xfw_excludes_fn *excludes, const void *self,
                                  struct xfw_gather *gather);

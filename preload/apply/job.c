@@ -139,4 +139,5 @@ void xfs_job_close(struct xfs_job *job)
         atomic_fetch_add(&job->done, open - taken);
     while (atomic_load_explicit(&job->done, memory_order_acquire) < open)
         __builtin_ia32_pause();
+    atomic_store_explicit(&job->going, false, memory_order_relaxed);
 }

@@ -35,6 +35,7 @@ struct xfs_sum xfs_sum_of(const void *bytes, size_t count);
 struct xfs_job {
     _Atomic uint64_t next, open, done; /* chunks taken; that may be taken; copied */
     atomic_bool bad;
+    atomic_bool going; /* an operation is under way: more chunks may be opened (team.h) */
     _Atomic uint32_t left[XFS_JOB_SLOTS]; /* chunks of the piece in this slot that are not copied */
 
     /* Of one operation; changed only while next, open and done are the same. */
@@ -58,7 +59,8 @@ bool xfs_job_open(struct xfs_job *job, uint64_t piece);
 /* Copies one chunk; false: none is open. Keeps nothing, touches no CUDA. */
 bool xfs_job_step(struct xfs_job *job);
 
-/* No more chunks are taken; returns when those that were taken are copied. */
+/* The operation is over: no more chunks are taken; returns when those that were taken are copied.
+ */
 void xfs_job_close(struct xfs_job *job);
 
 /* Whether the kernel has MADV_POPULATE_WRITE, tried on a page of our own. */

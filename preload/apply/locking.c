@@ -110,7 +110,7 @@ static bool fill(const struct making *making)
     job->fills = true;
     job->clears = making->again;
     atomic_store(&job->bad, false);
-    xfs_team_call(making->threads);
+    xfs_team_call(job, making->threads);
     while (filled < count && !atomic_load(&job->bad)) {
         while (opened < count && opened < filled + XFS_JOB_SLOTS)
             (void)xfs_job_open(job, opened++);

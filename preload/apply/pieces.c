@@ -1,6 +1,7 @@
 #include "preload/apply/pieces.h"
 
 #include "preload/apply/driver.h"
+#include "preload/apply/team.h"
 
 #define LEAST_PIECE ((size_t)256 << 10)
 #define CHUNK ((size_t)256 << 10)
@@ -128,6 +129,7 @@ static bool copy_up(const struct xfs_apply_driver *driver, struct xfs_pieces *pi
 {
     struct xfs_job *job = &pieces->ring->job;
     uint64_t opened = 0, sent = 0, count = count_of(job);
+    xfs_team_call(job, pieces->threads);
     while (sent < count) {
         if (!open_more(driver, pieces, &opened, sent) || atomic_load(&job->bad))
             return false;
@@ -176,6 +178,7 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
 {
     struct xfs_job *job = &pieces->ring->job;
     uint64_t fetched = 0, arrived = 0, written = 0, count = count_of(job);
+    xfs_team_call(job, pieces->threads); /* so that threads are there when the first arrives */
     while (written < count) {
         if (!fetch_more(driver, pieces, &fetched, written) || atomic_load(&job->bad))
             return false;
@@ -184,6 +187,8 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
             enum slot_state state = look_at_slot(driver, pieces->ring, slot, arrived == written);
             if (state == SLOT_FAILED)
                 return false;
+            if (state == SLOT_FREE && arrived == 0)
+                xfs_team_call(job, pieces->threads); /* it may have taken long */
             if (state == SLOT_FREE && !xfs_job_open(job, arrived++))
                 return false;
         }

@@ -15,6 +15,7 @@ struct xfs_pieces {
     xcu_stream stream;
     uint64_t device, host; /* addresses of the part */
     uint64_t bytes;
+    unsigned threads; /* of the team that are to copy */
     bool up;
     bool arrives; /* an upload has arrived when this returns */
 };

@@ -37,6 +37,18 @@ static bool is_hopeless(const struct xfs_proof *proof)
                1.5f * end_of(proof->per_mib_ns[XFS_WAY_AS_ASKED], asked, true);
 }
 
+/* Does the program lose half of what its copies gain, or more, between them? */
+static bool is_lost_between(const struct xfs_proof *proof, float gained_per_mib_ns)
+{
+    const float *asked = proof->gap_ns[XFS_WAY_AS_ASKED], *ours = proof->gap_ns[XFS_WAY_OURS];
+    uint32_t asked_count = proof->gaps[XFS_WAY_AS_ASKED], ours_count = proof->gaps[XFS_WAY_OURS];
+    if (asked_count < XFS_TRIALS || ours_count < XFS_TRIALS ||
+        end_of(ours, ours_count, false) <= end_of(asked, asked_count, true))
+        return false;
+    float lost = median(ours, ours_count) - median(asked, asked_count);
+    return lost > gained_per_mib_ns * proof->mib / 2;
+}
+
 static void decide(struct xfs_proof *proof)
 {
     float asked = median(proof->per_mib_ns[XFS_WAY_AS_ASKED], proof->samples[XFS_WAY_AS_ASKED]);
@@ -46,7 +58,8 @@ static void decide(struct xfs_proof *proof)
     if (is_hopeless(proof))
         proof->verdict = XFS_LOSES;
     else if (enough)
-        proof->verdict = ours < asked * WORTH ? XFS_GAINS : XFS_LOSES;
+        proof->verdict =
+            ours < asked * WORTH && !is_lost_between(proof, asked - ours) ? XFS_GAINS : XFS_LOSES;
     if (proof->verdict != before)
         proof->interval = FIRST_INTERVAL;
 }
@@ -81,6 +94,13 @@ enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed)
 void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, uint64_t ns)
 {
     proof->per_mib_ns[way][proof->samples[way]++ % XFS_TRIALS] = (float)ns * MIB / (float)bytes;
+    proof->mib = (float)bytes / MIB;
+    decide(proof);
+}
+
+void xfs_proof_gap(struct xfs_proof *proof, enum xfs_way way, uint64_t ns)
+{
+    proof->gap_ns[way][proof->gaps[way]++ % XFS_TRIALS] = (float)ns;
     decide(proof);
 }
 

@@ -4,6 +4,11 @@
  * program has it, and looked at again after ever longer whiles; what gains is compared again now
  * and then.
  *
+ * Copies may be faster, and the program slower: threads that have just copied have taken what it
+ * computed from its processor's caches, or speed from that processor. So the time from one copy's
+ * return to the next one's call is compared, too. It varies as the program does: it counts where
+ * each after ours was longer than any after the program's way.
+ *
  * Kept by size (powers of two), since what gains for large copies may lose for small ones. One
  * thread at a time (site.h).
  */
@@ -21,10 +26,13 @@ enum xfs_verdict { XFS_TRYING, XFS_GAINS, XFS_LOSES };
 struct xfs_proof {
     uint32_t samples[2];
     float per_mib_ns[2][XFS_TRIALS]; /* the latest */
-    uint32_t since, interval;        /* copies since the last comparison; until the next */
-    uint8_t verdict;                 /* enum xfs_verdict */
-    bool ours_first;                 /* of the trials: for what is done once or twice in a run */
-    uint8_t looking;                 /* copies of a comparison that are still to be made */
+    uint32_t gaps[2];
+    float gap_ns[2][XFS_TRIALS]; /* the latest, from a timed copy's return to the next call */
+    float mib;                   /* of the last timed copy */
+    uint32_t since, interval;    /* copies since the last comparison; until the next */
+    uint8_t verdict;             /* enum xfs_verdict */
+    bool ours_first;             /* of the trials: for what is done once or twice in a run */
+    uint8_t looking;             /* copies of a comparison that are still to be made */
 };
 
 /* How the next copy is to be made, and whether it is to be timed. */
@@ -32,6 +40,9 @@ enum xfs_way xfs_proof_choose(struct xfs_proof *proof, bool *timed);
 
 /* A timed copy took so long. */
 void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, uint64_t ns);
+
+/* From the return of a timed copy of this way until its thread's next call at the site. */
+void xfs_proof_gap(struct xfs_proof *proof, enum xfs_way way, uint64_t ns);
 
 /* The median time of a way for so many bytes; 0: not known. */
 uint64_t xfs_proof_expects(const struct xfs_proof *proof, enum xfs_way way, uint64_t bytes);

@@ -5,6 +5,7 @@
 #ifndef XFS_APPLY_SITE_H
 #define XFS_APPLY_SITE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,10 @@ struct xfs_site {
     atomic_bool held;     /* by the thread that uses what follows */
     bool off;             /* by XFERSCOPE_APPLY_OFF, or since a copy of it was different */
     struct xfs_proof proofs[XFS_SITE_SIZES];
+    struct xfs_proof *after; /* of the last copy, if it was timed: the gap behind it is its */
+    enum xfs_way after_way;
+    uint64_t returned_ns;
+    pthread_t after_thread;
     struct xfs_report_site *report;      /* NULL: it finds no place there */
     const struct xft_plan_site *planned; /* NULL: the plan has none of this class here */
     struct xfs_leave_out_site leave_out;

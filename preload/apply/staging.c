@@ -9,7 +9,6 @@
 #include "preload/apply/pieces.h"
 #include "preload/apply/state.h"
 #include "preload/apply/site.h"
-#include "preload/apply/team.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
@@ -239,11 +238,11 @@ static void copy_part(void *argument)
         .device = turn->up ? dst : src,
         .host = turn->up ? src : dst,
         .bytes = turn->bytes,
+        .threads = turn->threads,
         .up = turn->up,
         .arrives = move->blocking || turn->timed,
     };
     int mode = XCU_CAPTURE_MODE_RELAXED;
-    xfs_team_call(turn->threads);
     xfs_report_started(turn->threads, xfs_locked_bytes());
     xfs_apply_driver()->exchange(&mode);
     turn->done = copy_in_order(turn, &pieces);
@@ -317,6 +316,14 @@ static void find_site(void *argument)
         xfs_site_release(turn->site);
 }
 
+/* A call at the site begins. */
+static void note_gap(struct xfs_site *site)
+{
+    if (site->after && pthread_equal(site->after_thread, pthread_self()))
+        xfs_proof_gap(site->after, site->after_way, xfs_apply_now_ns() - site->returned_ns);
+    site->after = NULL;
+}
+
 /* Which way the next part goes, and how much it is. */
 static void plan_part(struct turn *turn)
 {
@@ -327,6 +334,8 @@ static void plan_part(struct turn *turn)
     if (turn->site == NULL || !xfs_site_hold(turn->site))
         return;
     struct xfs_proof *proof = xfs_site_proof(turn->site, turn->move->bytes);
+    if (turn->offset == 0)
+        note_gap(turn->site);
     if (!turn->site->off) {
         if (proof->verdict == XFS_TRYING && turn->move->bytes >= TRIED_IN_PARTS && left >= 2 * PART)
             turn->bytes = PART;
@@ -353,6 +362,12 @@ static void note_part(struct turn *turn, bool failed)
     if (turn->site->report)
         __atomic_fetch_add(&turn->site->report->asked, !turn->counted, __ATOMIC_RELAXED);
     turn->counted = true;
+    if (turn->timed && turn->offset == 0 && turn->bytes == turn->move->bytes) {
+        turn->site->after = proof;
+        turn->site->after_way = turn->way;
+        turn->site->after_thread = pthread_self();
+        turn->site->returned_ns = xfs_apply_now_ns();
+    }
     xfs_site_release(turn->site);
 }
 

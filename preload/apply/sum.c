@@ -40,7 +40,7 @@ static bool hash_together(const char *memory, size_t bytes, unsigned threads)
     atomic_store(&job.bad, false);
     if (!xfs_job_open(&job, 0))
         return false;
-    xfs_team_call(threads);
+    xfs_team_call(&job, threads);
     while (xfs_job_step(&job))
         ;
     xfs_job_close(&job);

@@ -12,7 +12,8 @@
 #define MOST_JOBS 32
 #define MOST_THREADS 64
 #define STACK_BYTES (512u << 10)
-#define AWAKE_ROUNDS 4000 /* some 100 us */
+#define AWAKE_ROUNDS 4000 /* some 100 us: while an operation is under way */
+#define LAST_ROUNDS 40    /* some us: while none is */
 #define SLEEP_NS 1000000000
 #define LEAVE_NS 100000
 #define LEAVE_ROUNDS 5000 /* half a second */
@@ -36,16 +37,21 @@ bool xfs_team_add(struct xfs_job *job)
     return true;
 }
 
-static bool step_any(void)
+enum found { NOTHING, MORE_TO_COME, A_CHUNK };
+
+static enum found step_any(void)
 {
+    enum found found = NOTHING;
     for (unsigned i = 0; i < MOST_JOBS; i++) {
         struct xfs_job *job = atomic_load_explicit(&jobs[i], memory_order_acquire);
         if (job == NULL)
-            return false;
+            break;
         if (xfs_job_step(job))
-            return true;
+            return A_CHUNK;
+        if (atomic_load_explicit(&job->going, memory_order_relaxed))
+            found = MORE_TO_COME;
     }
-    return false;
+    return found;
 }
 
 /* ---- a thread -------------------------------------------------------------------------------- */
@@ -70,8 +76,12 @@ static bool sleep_after(unsigned seen)
 /* Works until nothing was found for a while. */
 static void work_on(void)
 {
-    for (unsigned idle = 0; idle < AWAKE_ROUNDS && !atomic_load(&leaving); idle++) {
-        if (step_any())
+    enum found found = A_CHUNK;
+    for (unsigned idle = 0; idle < (found == NOTHING ? LAST_ROUNDS : AWAKE_ROUNDS); idle++) {
+        if (atomic_load(&leaving))
+            return;
+        found = step_any();
+        if (found == A_CHUNK)
             idle = 0;
         else
             __builtin_ia32_pause();
@@ -131,8 +141,9 @@ static void add_thread(void)
     pthread_attr_destroy(&attributes);
 }
 
-void xfs_team_call(unsigned wanted)
+void xfs_team_call(struct xfs_job *job, unsigned wanted)
 {
+    atomic_store(&job->going, true);
     unsigned there = atomic_load(&threads);
     if (wanted > MOST_THREADS)
         wanted = MOST_THREADS;

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "analyzer/report/savings.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
@@ -76,6 +78,27 @@ static void test_staged(void **state)
     analyzed_free(&a);
 }
 
+/* What apply saves: five copies until it starts, then every other of ten, then all. Of small ones
+ * nothing is known, and of what nobody measured neither. */
+static void test_applied(void **state)
+{
+    const double piece = HOST_COPY_NS / 4 + SUBMIT_NS_OF_COPY;
+    double saved = 64 * PAGEABLE_NS - (64 * piece + PINNED_NS + BLOCKING_MORE_NS / 2);
+    struct analyzed a = copied(MEASURED_ALL, 64 * MIB, 64 * MIB, 64 * (uint64_t)PAGEABLE_NS);
+    assert_true(fabs(a.findings->whatif->applied.likely - 10 * saved + SET_UP_NS(4)) < 1);
+    char *text = xfa_applied_text(a.findings);
+    assert_non_null(strstr(text, "without an edit: xferscope apply would save "));
+    free(text);
+    analyzed_free(&a);
+    a = copied(MEASURED_ALL, 4 * MIB, 4 * MIB, 4 * (uint64_t)PAGEABLE_NS);
+    assert_true(fabs(a.findings->whatif->applied.likely) < 1);
+    assert_null(xfa_applied_text(a.findings));
+    analyzed_free(&a);
+    a = copied(MEASURED_REGISTER, 64 * MIB, 64 * MIB, 64 * (uint64_t)PAGEABLE_NS);
+    assert_true(isnan(a.findings->whatif->applied.likely));
+    analyzed_free(&a);
+}
+
 /* The same where nobody measured how fast threads copy: locked around each use, if that pays. */
 static void test_per_use(void **state)
 {
@@ -117,9 +140,9 @@ static void test_not_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),         cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_per_use),      cmocka_unit_test(test_left),
-        cmocka_unit_test(test_not_measured),
+        cmocka_unit_test(test_once),    cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_applied), cmocka_unit_test(test_per_use),
+        cmocka_unit_test(test_left),    cmocka_unit_test(test_not_measured),
     };
     return cmocka_run_group_tests_name("findings: pageable memory", tests, NULL, NULL);
 }

@@ -137,6 +137,39 @@ static void test_event(void **state)
     finish(&run);
 }
 
+static void wait_for_event(struct run *run, uint32_t stream)
+{
+    struct xfw_op *record = add(run, hand_op(XFW_RECORD, XFT_EVENT_RECORD, 0));
+    record->event = 0;
+    record->stream = stream;
+    struct xfw_op *wait = add(run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0));
+    wait->awaits = XFW_AWAITS_EVENT;
+    wait->event = 0;
+}
+
+/* A thread that waits for an event of its stream's waits for no part of another thread's, unless
+ * the event is of that one's stream. */
+static void test_event_of_a_thread(void **state)
+{
+    enum { LONG = 10 * NS, OWN = 100 * NS };
+    (void)state;
+    for (uint32_t of = 0; of < 2; of++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < 3; i++) {
+            part(&run, 0, i);
+            run.ops[run.count - 1].duration_ns = LONG;
+        }
+        for (size_t i = 0; i < run.count; i++)
+            run.ops[i].thread = 1;
+        part(&run, 1, 4);
+        wait_for_event(&run, of);
+        add(&run, hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0))->gap_ns = OWN;
+        assert_true(overlapped(&run) == (of == 0 ? NS + 2 * LONG : 0) + OWN);
+        finish(&run);
+    }
+}
+
 /* Two streams in turns, each part waited for. As recorded one of them was busy at a time, or both:
  * then the program has what it needs, but for its waits. */
 static void test_streams_in_turns(void **state)
@@ -415,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_event),
+        cmocka_unit_test(test_event_of_a_thread),
         cmocka_unit_test(test_streams_in_turns),
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_mapped),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/best_set.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/whatif.h"
 #include "tests/analyzer/analyzed.h"
@@ -307,10 +308,43 @@ static void test_in_the_place_of_another(void **state)
     }
 }
 
+/* Of a family each that saves a little more than the one before: one is the best all the same. What
+ * is for comparison is not, and keeps out those that save hardly more. */
+static void test_best_of_family(void **state)
+{
+    static const struct {
+        double saved[4];
+        int best;
+    } cases[] = {{{100, 101, 102.5, 104}, 2},
+                 {{100, 101, 101.5, 101.9}, 0},
+                 {{50, 100, 101, 99}, 1},
+                 {{-3, -2, -5, -4}, 1}};
+    struct xfw_change members[5] = {{.family = "overlap", .for_comparison = true}};
+    struct xfw_change *changes[5];
+    struct xfw_saving alone[5] = {{0}};
+    const struct xfw_whatif whatif = {.count = 5, .alone = alone};
+    (void)state;
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
+        alone[0].likely = c == 2 ? 90.5 : -100;
+        for (size_t i = 0; i < 5; i++) {
+            members[i].family = "overlap";
+            changes[i] = &members[i];
+            alone[i].likely = i ? cases[c].saved[i - 1] : alone[0].likely;
+        }
+        for (size_t i = 0; i < 5; i++)
+            assert_int_equal(xfw_whatif_best_of_family(&whatif, changes, i),
+                             (int)i == cases[c].best + 1);
+    }
+    alone[0].likely = 99;
+    alone[2].likely = 100;
+    assert_false(xfw_whatif_best_of_family(&whatif, changes, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rest),
+        cmocka_unit_test(test_best_of_family),
         cmocka_unit_test(test_only_together),
         cmocka_unit_test(test_no_passengers),
         cmocka_unit_test(test_simpler_of_equals),

@@ -204,6 +204,69 @@ static void test_within_a_call(void **state)
     xfw_schedule_free(schedule);
 }
 
+/* Each round a thread makes two others and waits for both: A works for 900 us, B for 800 us between
+ * its two calls. `goes_on`: A makes another call while it is waited for. */
+enum { ROUNDS = 10, ROUND = 1000 * US, A_WORKS = 900 * US, B_WORKS = 800 * US };
+
+static double add_rounds(bool goes_on)
+{
+    double now = 1000;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t a = 1 + 2 * i, b = a + 1;
+        call(MAIN, now);
+        call(a, now + 2 * CALL);
+        call(b, now + 3 * CALL);
+        call(b, now + 4 * CALL + B_WORKS);
+        call(a, now + 3 * CALL + A_WORKS);
+        if (goes_on) {
+            call(MAIN, now + 5 * CALL + A_WORKS);
+            call(a, now + 6 * CALL + A_WORKS);
+        }
+        now += ROUND;
+    }
+    call(MAIN, now);
+    return now + CALL;
+}
+
+static double with_less_of_a(double ns)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].thread % 2 == 1 && ops[i].gap_ns == A_WORKS)
+            ops[i].gap_ns -= ns;
+    return played();
+}
+
+static void test_threads_that_end(void **state)
+{
+    (void)state;
+    double end = add_rounds(false);
+    unsigned joins = 0;
+    for (size_t i = 0; i < count; i++) {
+        joins += ops[i].joins;
+        assert_true(!ops[i].joins || ops[i].woken_by == ops[i - 1].thread);
+    }
+    assert_int_equal(joins, ROUNDS - 3); /* three are seen to be over before it is believed */
+    assert_true(played() == end);
+    assert_true(with_less_of_a(50 * US) == end - joins * 50.0 * US);
+}
+
+/* B is the last then. */
+static void test_the_other_ends_last(void **state)
+{
+    (void)state;
+    double end = add_rounds(false), later = A_WORKS - B_WORKS - CALL;
+    double took = with_less_of_a(300 * US);
+    assert_true(took == end - (ROUNDS - 3) * later);
+}
+
+static void test_threads_that_go_on(void **state)
+{
+    (void)state;
+    add_rounds(true);
+    for (size_t i = 0; i < count; i++)
+        assert_false(ops[i].joins);
+}
+
 /* The function was not given to the stream at all, or so long ago that it is not remembered: the
  * thread's own time counts. */
 static void test_a_function_that_is_gone(void **state)
@@ -230,6 +293,9 @@ int main(void)
         TEST(test_turns_alone),
         TEST(test_within_a_call),
         TEST(test_a_function_that_is_gone),
+        TEST(test_threads_that_end),
+        TEST(test_the_other_ends_last),
+        TEST(test_threads_that_go_on),
     };
     return cmocka_run_group_tests_name("threads that wait for each other", tests, NULL, NULL);
 }

@@ -111,13 +111,39 @@ static void gives_up(void **state)
     assert_int_equal(copies(&proof, 1, 100, 50), 1);
 }
 
+/* Copies of 4 MiB that take 400 as asked and 200 our way, with what the program does between them.
+ */
+static void with_gaps(struct xfs_proof *proof, const uint64_t asked_ns[2],
+                      const uint64_t ours_ns[2])
+{
+    for (int i = 0; i < 2 * XFS_TRIALS; i++) {
+        bool timed;
+        enum xfs_way way = xfs_proof_choose(proof, &timed);
+        xfs_proof_took(proof, way, 4 * MIB, way == XFS_WAY_OURS ? 200 : 400);
+        xfs_proof_gap(proof, way, (way == XFS_WAY_OURS ? ours_ns : asked_ns)[i / 2 % 2]);
+    }
+}
+
+static void lost_between(void **state)
+{
+    struct xfs_proof loses = {0}, gains = {0}, varies = {0};
+    (void)state;
+    with_gaps(&loses, (uint64_t[]){1000, 1050}, (uint64_t[]){1160, 1200});
+    assert_int_equal(loses.verdict, XFS_LOSES);
+    with_gaps(&gains, (uint64_t[]){1000, 1040}, (uint64_t[]){1050, 1080}); /* less than half */
+    assert_int_equal(gains.verdict, XFS_GAINS);
+    with_gaps(&varies, (uint64_t[]){1000, 2000},
+              (uint64_t[]){1900, 2500}); /* as the program does */
+    assert_int_equal(varies.verdict, XFS_GAINS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_turn),          cmocka_unit_test(needs_a_tenth),
         cmocka_unit_test(medians),          cmocka_unit_test(stays_and_looks),
         cmocka_unit_test(changes_its_mind), cmocka_unit_test(gives_up),
-        cmocka_unit_test(hopeless),
+        cmocka_unit_test(hopeless),         cmocka_unit_test(lost_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,10 @@ each by these ways (--ways; one may stand there twice):
   recorded  xferscope record with its default settings
   budget    the same with --budget 2
   host      the same with --timing host: no records of CUPTI's
+  applied   xferscope apply: nothing is recorded
+  applied-light   the light way, with the advice carried out at the same time
+
+What is applied is tuned by the profile of XFERSCOPE_PROFILE, as always.
 
 Rounds end after --rounds, or after --seconds in the middle of one. OUT/runs.tsv has a line for each run (name,
 way, number, seconds of the whole process, exit status, trace, the program's own figure), written as it ends; OUT/programs.json has the
@@ -40,7 +44,8 @@ from pathlib import Path
 
 LIGHT = {"XFERSCOPE_TIMING": "host", "XFERSCOPE_KERNELS": "0", "XFERSCOPE_STACKS": "0",
          "XFERSCOPE_ARGUMENTS": "0", "XFERSCOPE_MANAGED": "0", "XFERSCOPE_NVTX": "0"}
-OPTIONS = {"light": [], "recorded": [], "budget": ["--budget", "2"], "host": ["--timing", "host"]}
+OPTIONS = {"light": [], "recorded": [], "budget": ["--budget", "2"], "host": ["--timing", "host"], "applied-light": []}
+ALONE = ("bare", "applied")  # nothing is recorded
 WAYS = ("bare", "light", "recorded")  # when none are named
 KEYS = ("name", "way", "number", "seconds", "status", "trace", "figure")  # of a line of runs.tsv
 LINE = re.compile(r"([^\s:]+):\s+(\S.*)")
@@ -119,11 +124,15 @@ def own_figure(arguments, output):
 def one_way(program, way, number, folder, arguments):
     """One run: a line of runs.tsv."""
     command, env, trace = shlex.split(program["command"]), dict(os.environ), ""
-    if way != "bare":
+    if way == "applied":
+        command = [arguments.tool, "apply", "--quiet", "--", *command]
+    elif way != "bare":
         trace = f"{program['name'].replace('/', '-')}.{way}{number}.xft"
         command = [arguments.tool, "record", "--quiet", "-o", str(arguments.out / trace), *OPTIONS[way], "--", *command]
-    if way == "light":
+    if way in ("light", "applied-light"):
         env.update(LIGHT)
+    if way == "applied-light":
+        env["XFERSCOPE_APPLY"] = "on"
     with tempfile.TemporaryFile() as output:
         seconds, status = run(command, folder, arguments.limit + 5, env,
                               output if arguments.figure else subprocess.DEVNULL)
@@ -159,8 +168,8 @@ def parse_arguments():
                         help="names of the programs that are run bare, too (default: all)")
     parser.add_argument("--figure", type=re.compile, metavar="REGEX", help="the number that a program says")
     arguments = parser.parse_args()
-    if not set(arguments.ways) <= {"bare", *OPTIONS} or arguments.rounds < 1 or arguments.screen < 1:
-        parser.error(f"--ways: of {', '.join(['bare', *OPTIONS])}; --rounds, --screen: 1 at least")
+    if not set(arguments.ways) <= {*ALONE, *OPTIONS} or arguments.rounds < 1 or arguments.screen < 1:
+        parser.error(f"--ways: of {', '.join([*ALONE, *OPTIONS])}; --rounds, --screen: 1 at least")
     if arguments.figure and arguments.figure.groups != 1:
         parser.error("--figure: one group")
     arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")

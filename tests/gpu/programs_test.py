@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""programs.py and programs_table.py with a stand-in for xferscope: what is left out, what is compared."""
+"""programs.py, programs_table.py and apply_same.py with a stand-in for xferscope: what is left out, what is compared."""
 import json
 import subprocess
 import sys
@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 XFERSCOPE = """#!/bin/sh
 case $1 in
 record) echo "${XFERSCOPE_TIMING:-default}" >"$4"; while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
+apply) while [ "$1" != -- ]; do shift; done; shift; APPLIED=1 exec "$@" ;;
 analyze) cat "$(dirname "$0")/$(cat "$2").json" ;;
 esac
 """
@@ -77,6 +78,28 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual((status, done.returncode), (0, 0), done.stderr)
         self.assertIn("| a | 100.0 | 0.0% | +30.0% |", done.stdout)
         self.assertIn("region, budget: 1 programs, median +30.0%, worst +30.0%, at most 2 % in 0, 5 % in 0", done.stdout)
+
+    def same(self, commands):
+        (self.folder / "commands").write_text(commands)
+        status, text = self.script("apply_same.py", str(self.folder / "commands"), "--times", "3", "--jobs", "2")
+        return status, text, {entry["name"]: entry for entry in json.loads((self.folder / "out" / "same.json").read_text())["programs"]}
+
+    def test_the_same_applied(self):
+        status, text, entries = self.same("a: sh -c 'echo kept 5 in $(date +%N) ns; exit 0'\nf: false\n")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(entries["a"]["runs"], {"alone": 3, "usual": 3, "all": 3, "check": 1})
+        self.assertNotIn("f", entries)
+
+    def test_another_number_word_or_status_applied(self):
+        status, text, entries = self.same("n: sh -c 'echo kept ${APPLIED:-5}'\nw: sh -c 'echo ${APPLIED:+un}done'\n"
+                                          "s: sh -c 'exit ${APPLIED:-0}'\ne: sh -c 'echo ${APPLIED:-5} >&2'\n")
+        self.assertEqual(status, 1)
+        self.assertEqual({name: len(entry["differs"]) for name, entry in entries.items()}, {"n": 7, "w": 7, "s": 7, "e": 7})
+        self.assertIn("n: usual, GPUs 0: '1' instead of '5'", text)
+
+    def test_applied_ways(self):
+        runs = self.measure("a: sh -c 'echo took ${APPLIED:-0}'\n", "--rounds", "1", "--ways", "bare,applied", "--figure", r"took (\d+)")[2]
+        self.assertEqual([(run[1], run[6]) for run in runs], [("bare", "0"), ("applied", "1")])
 
     def test_a_way_that_is_not(self):
         self.assertEqual(self.measure("a: true\n", "--ways", "bare,fast")[0], 2)

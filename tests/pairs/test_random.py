@@ -7,6 +7,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -54,7 +55,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(measured["recorded"], measured["before"])
         path, run = self.folder / "within.txt", self.folder / "within.xft"
         path.write_text(drawn.schedule.lower(program(graph=True), []).replace("\nI\n", "\nT 0\n"))
-        command = self.lab.player(program(), path)
+        command = self.lab.player((program(), [path]))
         record = [self.lab.xferscope, "record", "--quiet", "--no-summary", "-o", run, "--", *command]
         before, recorded = (int(drawn.PRINTED.search(self.lab.run(*words))[1]) for words in (command, record))
         self.assertGreater(recorded, before + 3 * 1800)
@@ -68,6 +69,19 @@ class Programs(unittest.TestCase):
         self.assertEqual(took[1], took[2])
         self.assertLess(took[1], 1.1 * took[0])
         self.assertGreater(self.lab.play({**both, "stages": 2 * one["stages"]}, []), 1.9 * took[0])
+
+    def test_programs_of_one_process(self):
+        """Programs that one process plays take what each takes in one of its own, helper functions or not."""
+        self.lab.gpu = True
+        patched = unittest.mock.patch.object(drawn, "TIMES_GPU", 2)
+        patched.start()
+        self.addCleanup(patched.stop)
+        one, other = program(steps=4), {**program(steps=9, down=True, bound="host", host_ns=30000), "helper": 2}
+        forms = [(each, [(each, []), (drawn.schedule.changed(each, lambda stage: {"streams": 4}), [])]) for each in (one, other)]
+        apart = [self.lab.play_in_turns([each])[0] for each in forms]
+        self.assertEqual(self.lab.play_in_turns(forms), apart)
+        self.assertEqual([len(times) for times in apart], [2, 2])
+        self.assertNotEqual(*apart)
 
     def assert_right(self, drawn_program):
         """Nothing that is asked is missed."""

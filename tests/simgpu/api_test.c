@@ -447,6 +447,13 @@ static void capture(void **state)
     OK(cuGraphExecDestroy(exec));
     IS(XCU_ERROR_INVALID_VALUE, cuGraphLaunch(exec, stream));
 
+    for (int mode = 0; mode < 3; mode++) { /* as an H200 did, from another thread as well */
+        OK(cuStreamBeginCapture_v2(stream, mode));
+        IS(XCU_ERROR_CAPTURE_UNSUPPORTED, cuCtxSynchronize());
+        IS(XCU_ERROR_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+        OK(cuCtxSynchronize());
+    }
+
     OK(cuStreamBeginCapture_v2(stream, 0));
     IS(XCU_ERROR_CAPTURE_UNSUPPORTED, cuMemAlloc_v2(&q, 10));
     OK(cuStreamIsCapturing(stream, &status));

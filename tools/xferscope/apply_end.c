@@ -191,8 +191,11 @@ static void say_what_came(const struct xfs_report_site *site)
         fprintf(stderr, "%" PRIu64 " as the program asked", site->asked);
         return;
     }
-    const char *loses =
-        site->verdict == XFS_LOSES ? "; it does not gain, and is left as the program asked" : "";
+    const char *loses = site->verdict != XFS_LOSES ? ""
+                        : site->done_ns >= site->instead_ns
+                            ? "; it does not gain, and is left as the program asked"
+                            : "; the program loses it between its copies, and it is "
+                              "left as the program asked";
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);

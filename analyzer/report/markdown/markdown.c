@@ -147,6 +147,8 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
         write_text(md, "",
                    xfa_findings_count(findings) ? xfa_headline_line(analysis, findings, phase)
                                                 : xfa_nothing_text(analysis, findings));
+    if (known)
+        write_text(md, "", xfa_applied_text(findings));
     else if (whatif && whatif->why)
         write_text(md, "What the run would save is not known: ", xfa_text(whatif->why));
     write_text(md, "Assumed: ", xfa_answers_text(findings));

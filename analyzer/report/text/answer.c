@@ -132,6 +132,10 @@ static void write_headline(const struct xfa_report *report, const struct xfa_hea
     bool gain = headline->saving.likely > 0;
     write_styled(view, gain ? XFA_STYLE_GAIN : XFA_STYLE_NONE, "", result_text(report, headline),
                  out);
+    char *applied = xfa_applied_text(report->findings);
+    if (applied)
+        xfa_write_paragraph(out, "  ", applied, view->width);
+    free(applied);
     if (!report->analysis->profile && xfa_findings_count(report->findings) == 0)
         xfa_write_paragraph(out, "  ",
                             "No machine profile: what this machine could give is not known. "

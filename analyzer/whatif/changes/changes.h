@@ -69,8 +69,13 @@ struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis
  * the host waits at once.
  *
  * The costs of the new path are paid where they are due: page-locking each buffer before its first
- * use, or around each use; staging takes the thread's time as long as the copy.
+ * use, or around each use; staging takes the thread's time as long as the copy. XFW_APPLIED stages
+ * as `xferscope apply` does: once copies that it could make faster have taken XFW_APPLIED_START_NS,
+ * those that it makes faster by a tenth, but for half of the first ones of each class, in which it
+ * tries.
  */
+#define XFW_APPLIED_START_NS 30e6
+#define XFW_APPLIED_TRIALS 10
 struct xfw_new_path {
     uint32_t class;
     const struct xfp_path *to, *from; /* borrowed; from NULL: not measured, or not needed */
@@ -80,12 +85,13 @@ enum xfw_pinning {
     XFW_MOVED, /* none: the memory lies elsewhere, or is reached in another way */
     XFW_PIN_ONCE,
     XFW_PIN_PER_USE,
-    XFW_STAGE
+    XFW_STAGE,
+    XFW_APPLIED
 };
 
 struct xfw_times_terms {
     enum xfw_pinning pinning;
-    unsigned threads;                  /* XFW_STAGE */
+    unsigned threads;                  /* XFW_STAGE, XFW_APPLIED */
     const struct xfw_buffers *buffers; /* XFW_PIN_ONCE: borrowed */
     bool asynchronous; /* where it is page-locked: synchronous calls become Async ones */
 };

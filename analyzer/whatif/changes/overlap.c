@@ -25,6 +25,7 @@
 struct stream {
     bool moved;           /* copies of it have left */
     bool fetches;         /* the part at hand began with a copy to the host */
+    uint32_t thread;      /* that gave it work last */
     enum xfw_stage stage; /* of the part at hand */
     uint64_t part;        /* from 1 on; 0: none has begun */
     uint64_t used;        /* the last part whose data the host had time to use */
@@ -47,6 +48,8 @@ struct state {
     struct xfw_spans spans;
     struct stream *streams;
     size_t stream_count, stream_capacity;
+    uint32_t *recorded_in; /* by event: in which stream last, + 1; 0: in none */
+    size_t event_count, event_capacity;
     struct xfw_threads_put_off threads;
     struct last last;
     struct xfw_set stacks; /* that have given work */
@@ -365,6 +368,27 @@ static double target_of(struct state *state, struct xfw_player *player, const st
     return target;
 }
 
+/* An event is recorded behind the work of its stream, and of those that this waits for: streams of
+ * the same thread, as far as is known. */
+static bool is_awaited(const struct state *state, const struct xfw_op *op, uint32_t number)
+{
+    if (op->awaits == XFW_AWAITS_STREAM)
+        return op->stream == number;
+    bool of_event = op->event < state->event_count && state->recorded_in[op->event] == number + 1;
+    return op->awaits != XFW_AWAITS_EVENT || of_event ||
+           state->streams[number].thread == op->thread;
+}
+
+static void note_event(struct state *state, const struct xfw_op *op)
+{
+    if (op->event == XFW_NONE || op->event >= XFW_FIRST_SIDE_EVENT)
+        return;
+    if (op->event >= state->event_count)
+        state->recorded_in = xfa_grown(state->recorded_in, &state->event_capacity,
+                                       &state->event_count, op->event, sizeof *state->recorded_in);
+    state->recorded_in[op->event] = op->stream + 1;
+}
+
 /* The host waits for the part that is as far back as there are buffers. */
 static void wait_later(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                        struct xfw_op *op)
@@ -373,7 +397,7 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
     bool moved = false;
     for (size_t i = 0; i < state->stream_count; i++) {
         const struct stream *stream = &state->streams[i];
-        if (op->awaits == XFW_AWAITS_STREAM && op->stream != i)
+        if (!is_awaited(state, op, (uint32_t)i))
             continue;
         moved = moved || stream->moved;
         until =
@@ -456,6 +480,10 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         xfw_put_off_of(&state->threads, op->thread)->gave = true;
         if (op->stream != XFW_NONE && !op->made_up)
             note_recorded(state, op);
+        if (op->stream != XFW_NONE)
+            stream_of(state, op->stream)->thread = op->thread;
+    } else if (op->what == XFW_RECORD && op->stream != XFW_NONE) {
+        note_event(state, op);
     }
     if (op->kind == XFT_EVENT_ALLOC)
         xfw_spans_allocated(&state->spans, op->dst, op->bytes);
@@ -510,6 +538,7 @@ static void dataflow_end(const struct xfw_change *change, void *self)
     xfw_feedback_free(&state->feedback);
     xfw_set_free(&state->stacks);
     free(state->streams);
+    free(state->recorded_in);
     xfw_threads_put_off_free(&state->threads);
 }
 

@@ -89,7 +89,9 @@ struct times {
 
 struct times_state {
     struct xfw_set locked; /* buffers */
-    bool set_up;           /* XFW_STAGE */
+    bool set_up;           /* XFW_STAGE, XFW_APPLIED */
+    double could_ns;       /* XFW_APPLIED: took copies that could have been faster */
+    unsigned *tried;       /* XFW_APPLIED: copies of each class since then */
     struct xfw_reuse reuse;
 };
 
@@ -172,6 +174,24 @@ static void keep_other_reasons(const struct times *times, struct times_state *st
     xfw_player_play(player, &other);
 }
 
+/* Does apply leave the copy as the program asked? */
+static bool is_left(const struct times *times, struct times_state *state, const struct xfw_op *op,
+                    const struct xfw_staging *staging)
+{
+    const double worth = 0.9;
+    double takes_ns = staging->first_ns + staging->during_ns + staging->last_ns;
+    if (takes_ns >= worth * xfw_op_took(op))
+        return true;
+    bool started = state->could_ns >= XFW_APPLIED_START_NS;
+    state->could_ns += xfw_op_took(op);
+    if (!started)
+        return true;
+    if (!state->tried)
+        state->tried = xfa_alloc(times->count * sizeof *state->tried);
+    unsigned tried = state->tried[op->class]++;
+    return tried < XFW_APPLIED_TRIALS && tried % 2 == 0;
+}
+
 static void make_staged(const struct times *times, struct times_state *state,
                         struct xfw_player *player, struct xfw_op *op, const struct xfp_path *path)
 {
@@ -180,6 +200,8 @@ static void make_staged(const struct times *times, struct times_state *state,
         xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, times->terms.threads,
                          xfw_player_certainty(player));
     if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
+        return;
+    if (times->terms.pinning == XFW_APPLIED && is_left(times, state, op, &staging))
         return;
     keep_other_reasons(times, state, player, op, &host);
     if (!state->set_up) {
@@ -258,8 +280,9 @@ static void times_op(const struct xfw_change *change, void *self, struct xfw_pla
     const struct paths *paths = &times->paths[op->class];
     if (!can_be(times, op) || !xfw_player_take(player, op))
         return;
-    op->path = times->terms.pinning == XFW_STAGE ? NULL : paths->to;
-    if (times->terms.pinning == XFW_STAGE)
+    bool staged = times->terms.pinning == XFW_STAGE || times->terms.pinning == XFW_APPLIED;
+    op->path = staged ? NULL : paths->to;
+    if (staged)
         make_staged(times, state, player, op, paths->to);
     else if (times->terms.pinning == XFW_MOVED)
         scale(state, paths, player, op);
@@ -271,6 +294,7 @@ static void times_end(const struct xfw_change *change, void *self)
 {
     struct times_state *state = self;
     (void)change;
+    free(state->tried);
     xfw_set_free(&state->locked);
 }
 

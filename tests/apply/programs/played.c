@@ -51,6 +51,10 @@ struct player {
                       [STREAMS]; /* of each device: legacy, the thread's, two blocking, one not */
 };
 
+/* While a stream is captured nobody may wait for all of its device: the driver would refuse it, and
+ * end the capture. */
+static pthread_mutex_t one_of_them = PTHREAD_MUTEX_INITIALIZER;
+
 static int device_count, steps;
 static uint64_t seed;
 
@@ -279,9 +283,11 @@ static void capture(struct player *p)
     struct buffer *b = take(p, &stream);
     xcu_stream apart = p->streams[place_of(p, b->device)][STREAMS - 1];
     MUST(cudaStreamSynchronize(stream));
+    pthread_mutex_lock(&one_of_them);
     MUST(cudaStreamBeginCapture(apart, 1 + (int)draw(p, 2)));
     MUST(cudaMemcpyAsync(b->memory, b->memory + b->bytes / 2, b->bytes / 2, XRT_COPY_D2D, apart));
     MUST(cudaStreamEndCapture(apart, &graph));
+    pthread_mutex_unlock(&one_of_them);
     MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     MUST(cudaGraphLaunch(exec, apart));
     MUST(cudaStreamSynchronize(apart));
@@ -322,7 +328,9 @@ static void renew_stream(struct player *p)
 static void wait_for_all(struct player *p)
 {
     use(p, p->devices[draw(p, 2)]);
+    pthread_mutex_lock(&one_of_them);
     MUST(cudaDeviceSynchronize());
+    pthread_mutex_unlock(&one_of_them);
 }
 
 /* ---- a thread -------------------------------------------------------------------------------- */

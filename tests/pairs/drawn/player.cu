@@ -6,14 +6,15 @@
  * of thread n; all threads begin together, and the region ends with the last of them. Those between
  * "I" and the next "T n" are performed once, before it.
  *
- *     player [--helpers 1|2] [--times N] SCHEDULE...
+ *     player [--times N] [--helpers 0|1|2] SCHEDULE... [--helpers 0|1|2 SCHEDULE...]...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
  * count, and enough work for the GPU's clocks to rise; host memory that they page-lock is locked by
  * the first round and stays so. What a driver does once (loading kernels, the first copy of a kind)
- * is done before they begin in any case. Several schedules are played in
- * turns, a round of each, so that they meet the same speed of the processor; then the one line is
- * "forms_ns", and what each of them took.
+ * is done before they begin in any case. Several schedules are played in turns, a round of each, so
+ * that they meet the same speed of the processor; then the one line is "forms_ns", and what each of
+ * them took. Each --helpers begins others, which are played when those before it are done: a line
+ * for each, so that the processes of many programs are started once.
  */
 #include "../pair.h"
 
@@ -533,14 +534,19 @@ static void play(void)
         pthread_join(threads[i], NULL);
 }
 
-/* Host memory and GPU as in the midst of a run. */
-static void warm_round(struct form *form)
+/* For the GPU's clocks to rise. */
+static void warm_gpu(void)
 {
     const unsigned long long ns = 50000000;
 
-    now = form;
     k_write<<<1, PAIR_THREADS>>>(NULL, 0, ns);
     PAIR_CHECK(cudaDeviceSynchronize());
+}
+
+/* Host memory as in the midst of a run. */
+static void warm_round(struct form *form)
+{
+    now = form;
     play();
     PAIR_CHECK(cudaDeviceSynchronize());
     filled = copies = sum = 0;
@@ -550,8 +556,10 @@ static void warm_round(struct form *form)
 static void play_one(struct form *form, long times)
 {
     now = form;
-    if (times > 1)
+    if (times > 1) {
+        warm_gpu();
         warm_round(form);
+    }
     pair_begin();
     play();
     while (--times > 0) {
@@ -576,6 +584,7 @@ static void play_round(struct form *form)
 
 static void play_in_turns(std::vector<struct form> &forms, long times)
 {
+    warm_gpu();
     for (struct form &form : forms)
         warm_round(&form);
     while (times-- > 0)
@@ -587,34 +596,60 @@ static void play_in_turns(std::vector<struct form> &forms, long times)
     printf("\n");
 }
 
+struct group { /* of schedules that are played in turns */
+    int helpers;
+    std::vector<const char *> paths;
+};
+
 static int usage(const char *name)
 {
-    fprintf(stderr, "usage: %s [--helpers 1|2] [--times N] SCHEDULE...\n", name);
+    fprintf(stderr, "usage: %s [--times N] [--helpers 0|1|2] SCHEDULE...\n", name);
     return 2;
 }
 
-int main(int argc, char **argv)
+static bool parse(int argc, char **argv, long *times, std::vector<struct group> &groups)
+{
+    groups.push_back({0, {}});
+    for (int i = 1; i < argc; i++) {
+        bool helps = strcmp(argv[i], "--helpers") == 0, named = strcmp(argv[i], "--times") == 0;
+        if ((helps || named) && i + 1 == argc)
+            return false;
+        if (helps && !groups.back().paths.empty())
+            groups.push_back({0, {}});
+        if (helps)
+            groups.back().helpers = atoi(argv[++i]);
+        else if (named)
+            *times = strtol(argv[++i], NULL, 10);
+        else
+            groups.back().paths.push_back(argv[i]);
+    }
+    return *times >= 1 && !groups.back().paths.empty();
+}
+
+static void play_group(const struct group &group, long times)
 {
     std::vector<struct form> forms;
-    long times = 1;
-    int i = 1;
 
-    for (; i < argc - 1 && argv[i][0] == '-'; i++) {
-        if (strcmp(argv[i], "--helpers") == 0)
-            helpers = atoi(argv[++i]);
-        else if (strcmp(argv[i], "--times") != 0 || (times = strtol(argv[++i], NULL, 10)) < 1)
-            return usage(argv[0]);
-    }
-    if (i >= argc)
-        return usage(argv[0]);
-    PAIR_CHECK(cudaFree(NULL));
-    warm();
-    for (; i < argc; i++)
-        forms.push_back(load(argv[i]));
-    in_rounds = times > 1;
+    helpers = group.helpers;
+    for (const char *path : group.paths)
+        forms.push_back(load(path));
     if (forms.size() == 1)
         play_one(&forms[0], times);
     else
         play_in_turns(forms, times);
+}
+
+int main(int argc, char **argv)
+{
+    std::vector<struct group> groups;
+    long times = 1;
+
+    if (!parse(argc, argv, &times, groups))
+        return usage(argv[0]);
+    in_rounds = times > 1;
+    PAIR_CHECK(cudaFree(NULL));
+    warm();
+    for (const struct group &group : groups)
+        play_group(group, times);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "tools/simgpu/driver/call.h"
+#include "tools/simgpu/gpu/capture.h"
 #include "tools/simgpu/gpu/memory.h"
 #include "tools/simgpu/gpu/paths.h"
 #include "tools/simgpu/gpu/queue.h"
@@ -423,8 +424,10 @@ static xcu_result synchronize(struct sim_context *c)
 {
     if (!c)
         return XCU_ERROR_INVALID_CONTEXT;
-    sim_wait_context(c);
-    return XCU_SUCCESS;
+    xcu_result r = sim_capture_forbids_wait(c);
+    if (!r)
+        sim_wait_context(c);
+    return r;
 }
 
 SIM_API(cuCtxSynchronize, SIM_CTX | SIM_UNSAFE, (void), ())

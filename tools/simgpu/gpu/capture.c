@@ -40,6 +40,15 @@ xcu_result sim_capture_unsafe(void)
     return XCU_SUCCESS;
 }
 
+xcu_result sim_capture_forbids_wait(const struct sim_context *context)
+{
+    xcu_result r = XCU_SUCCESS;
+    for (struct sim_capture *c = sim_captures; c; c = c->next)
+        if (c->origin->context == context)
+            r = invalidate(c, XCU_ERROR_CAPTURE_UNSUPPORTED);
+    return r;
+}
+
 /* ---- nodes from operations --------------------------------------------------------------- */
 
 static int node_type(const struct sim_op *op)

@@ -21,6 +21,9 @@ xcu_result sim_capture_append(struct sim_stream *stream, struct sim_op *op);
 xcu_result sim_capture_forbids(struct sim_stream *stream);
 /* The same for a call that could act on captured streams behind their back (SIM_UNSAFE). */
 xcu_result sim_capture_unsafe(void);
+/* The same for a call that waits for all streams of a context, captured ones among them: in every
+ * mode, from every thread. */
+xcu_result sim_capture_forbids_wait(const struct sim_context *context);
 /* The stream records an event; it waits for one. */
 xcu_result sim_capture_record(struct sim_stream *stream, struct sim_event *event);
 xcu_result sim_capture_wait(struct sim_stream *stream, struct sim_event *event);

@@ -82,7 +82,7 @@ export function value_at(at) {
 function unit_of(at) {
   const keys = at.split(' ')[0].split('.');
   const last = keys.pop();
-  if (/_s$/.test(last) || keys.some((key) => key === 'saving_s' || key === 'set_saving_s')) return 's';
+  if (/_s$/.test(last) || keys.some((key) => ['saving_s', 'set_saving_s', 'apply_saving_s'].includes(key))) return 's';
   if (/_ns$/.test(last)) return 'ns';
   if (/_gbps$/.test(last)) return 'gbps';
   return /bytes$|^traffic$/.test(last) ? 'bytes' : 'count';

@@ -40,6 +40,13 @@ function headline() {
   return text && h('p', { class: 'headline' }, shown(text));
 }
 
+function applied({ whatif }) {
+  const saving = whatif?.apply_saving_s;
+  if (!saving) return null;
+  const at = 'report.whatif.apply_saving_s';
+  return h('p', {}, 'Without an edit: ', h('code', {}, 'xferscope apply'), ' would save ', figure(`${at}.likely`), ' (', bounds(at, saving), ').');
+}
+
 // With --site, --kind, --rank or --phase only a part of findings and transfers is here.
 function part_shown({ filter }) {
   if (!filter) return null;
@@ -59,6 +66,7 @@ export function run_head(report, theme) {
     h('h1', {}, name(run_name(run))),
     h('p', { class: 'command' }, h('code', {}, command_line(run.command.length ? run.command : [run.program ?? run.trace]))),
     headline(),
+    applied(report),
     simulated,
     watched,
     verified,
