@@ -7,30 +7,26 @@
 
 #define STREAM_NON_BLOCKING 1u
 
-struct end {
-    unsigned type; /* enum xcu_memorytype */
-    unsigned managed, plain;
-    int device;
-    xcu_context context;
-    xcu_deviceptr start;
-    size_t bytes;
-};
-
-static bool ask(uint64_t address, uint64_t bytes, xcu_context named, struct end *end)
+bool xfs_end_ask(uint64_t address, uint64_t bytes, struct xfs_end *end)
 {
     int which[] = {XCU_PTR_MEMORY_TYPE,    XCU_PTR_IS_MANAGED, XCU_PTR_LEGACY_IPC,
                    XCU_PTR_DEVICE_ORDINAL, XCU_PTR_CONTEXT,    XCU_PTR_RANGE_START,
                    XCU_PTR_RANGE_SIZE};
     void *values[] = {&end->type,    &end->managed, &end->plain, &end->device,
                       &end->context, &end->start,   &end->bytes};
-    *end = (struct end){.device = -1};
+    *end = (struct xfs_end){.device = -1};
     return xfs_apply_driver()->attributes(7, which, values, address) == XCU_SUCCESS &&
-           end->type == XCU_MEMORY_DEVICE && !end->managed && end->plain && end->context &&
-           (named == NULL || named == end->context) && address >= end->start &&
+           end->type != 0 && !end->managed && address >= end->start &&
            address - end->start <= end->bytes && bytes <= end->bytes - (address - end->start);
 }
 
-static bool is_plain_stream(xcu_stream stream, xcu_context context)
+static bool is_device_end(uint64_t address, uint64_t bytes, xcu_context named, struct xfs_end *end)
+{
+    return xfs_end_ask(address, bytes, end) && end->type == XCU_MEMORY_DEVICE && end->plain &&
+           end->context && (named == NULL || named == end->context);
+}
+
+bool xfs_is_plain_stream(xcu_stream stream, xcu_context context)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context owner = context;
@@ -54,13 +50,13 @@ static bool has_several_devices(void)
 bool xfs_between_look(struct xfs_between *copy)
 {
     xcu_context current = NULL;
-    struct end dst, src;
+    struct xfs_end dst, src;
     if (xfs_apply_driver() == NULL || !has_several_devices() ||
         xfs_apply_driver()->current(&current) != XCU_SUCCESS || current == NULL ||
-        !ask(copy->dst, copy->bytes, copy->to, &dst) ||
-        !ask(copy->src, copy->bytes, copy->from, &src) || dst.device == src.device ||
+        !is_device_end(copy->dst, copy->bytes, copy->to, &dst) ||
+        !is_device_end(copy->src, copy->bytes, copy->from, &src) || dst.device == src.device ||
         dst.context == src.context || (dst.context != current && src.context != current) ||
-        !is_plain_stream(copy->stream, current))
+        !xfs_is_plain_stream(copy->stream, current))
         return false;
     copy->context[0] = src.context;
     copy->context[1] = dst.context;

@@ -9,11 +9,28 @@
 #define XFS_APPLY_BETWEEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/apply/proof.h"
 #include "preload/apply/site.h"
 #include "xferscope/cuda_abi.h"
+
+/* What the driver knows of memory. */
+struct xfs_end {
+    unsigned type;           /* enum xcu_memorytype */
+    unsigned managed, plain; /* plain: of cuMemAlloc */
+    int device;
+    xcu_context context;
+    xcu_deviceptr start; /* of the allocation */
+    size_t bytes;
+};
+
+/* False: it does not know all of these bytes as one allocation, or they are managed. */
+bool xfs_end_ask(uint64_t address, uint64_t bytes, struct xfs_end *end);
+
+/* The stream is one of this context's, and is not being captured. */
+bool xfs_is_plain_stream(xcu_stream stream, xcu_context context);
 
 struct xfs_between {
     uint64_t dst, src, bytes;

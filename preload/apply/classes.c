@@ -20,7 +20,7 @@ static bool has_word(const char *text, const char *word)
 /* Not tried on real GPUs yet. */
 static bool is_between_gpus(unsigned class)
 {
-    return class == XFS_CLASS_PEERS || class == XFS_CLASS_PIPELINE;
+    return class == XFS_CLASS_PEERS || class == XFS_CLASS_PIPELINE || class == XFS_CLASS_RELAY;
 }
 
 bool xfs_classes_choose(const char *words)

@@ -52,6 +52,7 @@
     X(can_access, "cuDeviceCanAccessPeer", xcu_result (*)(int *, xcu_device, xcu_device), false)   \
     X(between, "cuMemcpyDtoDAsync_v2",                                                             \
       xcu_result (*)(xcu_deviceptr, xcu_deviceptr, size_t, xcu_stream), false)                     \
+    X(uuid, "cuDeviceGetUuid", xcu_result (*)(struct xcu_uuid *, xcu_device), false)               \
     X(stream_create, "cuStreamCreate", xcu_result (*)(xcu_stream *, unsigned), false)              \
     X(stream_destroy, "cuStreamDestroy_v2", xcu_result (*)(xcu_stream), false)                     \
     X(stream_sync, "cuStreamSynchronize", xcu_result (*)(xcu_stream), false)                       \

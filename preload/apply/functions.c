@@ -21,6 +21,8 @@
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/prefetch.h"
+#include "preload/apply/relay.h"
+#include "preload/apply/relays.h"
 #include "preload/apply/ring.h"
 #include "preload/apply/site.h"
 #include "preload/apply/state.h"
@@ -69,6 +71,7 @@ static void leave(xcu_context context)
     xfs_pool_leave(context);
     xfs_peer_access_leave(context);
     xfs_pipes_leave(context);
+    xfs_relays_leave(context);
     xfs_uploads_forget();
     xfs_prefetch_leave();
 }
@@ -101,6 +104,11 @@ static xcu_context primary(xcu_device device)
                                                 .waits = (blocking_) && !(per_thread)}},           \
       xfs_offer_between(between) || (status = (call), xfs_offer_between_end(between, status)) ||   \
           (status = (call), true)))
+/* Streams that do not wait for the default stream matter to classes. */
+static bool apart_matters(void)
+{
+    return xfs_pipeline_on() || xfs_relay_on();
+}
 #define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), false)
 
 /* All work of a context is over. */
@@ -191,6 +199,7 @@ static void after_fork(void)
         xfs_locking_after_fork();
         xfs_peer_access_after_fork();
         xfs_pipes_after_fork();
+        xfs_relays_after_fork();
     }
     if (!has_plan)
         return;

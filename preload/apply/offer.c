@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "preload/apply/leave_out.h"
+#include "preload/apply/relay.h"
 #include "preload/apply/staging.h"
 #include "preload/apply/state.h"
 #include "preload/apply/uploads.h"
@@ -10,6 +11,7 @@
 
 static bool (*const classes[])(const struct xfs_move *move, int *status) = {
     xfs_leave_out_move,
+    xfs_relay_move,
     xfs_staging_move,
 };
 

@@ -5,8 +5,9 @@
 #include "preload/apply/state.h"
 #include "preload/base/settings.h"
 
-#define WORTH_NS UINT64_C(30000000) /* spent in operations as asked, before apply starts for them  \
-                                     */
+#define WORTH_NS                                                                                   \
+    UINT64_C(30000000) /* spent in operations as asked, before apply starts for them               \
+                        */
 
 /* took_ns 0: not timed. */
 static void tell(struct xfs_site *site, enum xfs_way way, uint64_t bytes, uint64_t took_ns)

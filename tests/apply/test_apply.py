@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -295,6 +296,69 @@ class TestPipeline(Applied):
                     if alone.stdout != bare.stdout:
                         continue
                     other = self.applied("piped", **self.APART, XFERSCOPE_SIMGPU_FAIL=failure, **trials)
+                    self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
+
+
+class TestRelay(Applied):
+    """Uploads by the links of two GPUs, where the machine's profile has measured that they pay."""
+    PAIRS = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu"}
+    NOW = {"XFERSCOPE_APPLY_TRIALS": "0"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.keep = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.keep.cleanup)
+        cls.profile = Path(cls.keep.name) / "pairs.json"
+        done = run([XFERSCOPE, "probe", "--quiet", "--no-verify", "--filter", "^relayed/|^copy/pinned/h2d/(node0-)?gpu",
+                    "--sizes", "8M:32M", "--time-limit", "60", "-o", cls.profile], cwd=cls.keep.name,
+                   env=environment(**cls.PAIRS))
+        assert done.returncode == 0, done.stderr
+
+    def applied(self, *command, options=(), **settings):
+        profile = [] if "--no-profile" in options else ["--profile", self.profile]
+        return super().applied(*command, options=["--only", "relay", *profile, *options], **settings)
+
+    def lines(self, done, words="carried out"):
+        return [line for line in report_of(done.stderr) if " relay H2D " in line and words in line]
+
+    def test_same(self):
+        for what in ("all", "apart", "without", "resets"):
+            for lazy in ({}, {"XFERSCOPE_SIMGPU_LAZY": "1"}):
+                done = self.compare("relayed", what, **self.PAIRS, **lazy, also=self.NOW)
+                self.assertIn(b" 0 different", done.stdout)
+                self.assertEqual(bool(self.lines(done)), what in ("all", "resets"), done.stderr)
+                self.assertFalse([line for line in self.lines(done) if "beside_work" in line], done.stderr)
+
+    def test_it_gains(self):
+        done = self.compare("relayed", "many", options=["--check"], **self.PAIRS)
+        gains = self.lines(done, "saved")
+        self.assertEqual(len(gains), 2, done.stderr)
+        for line in gains:
+            now, before = map(float, re.search(r"\(([\d.]+) GB/s instead of ([\d.]+)\)", line).groups())
+            self.assertGreater(now, 1.5 * before, line)
+            self.assertRegex(line, r"; [1-9]\d* compared, 0 different$")
+
+    def test_where_it_was_not_measured(self):
+        for options in (["--no-profile"], ["--profile", SIMGPU / "machines" / "sim-2socket-4gpu.json"]):
+            done = self.compare("relayed", "all", options=options, **self.PAIRS, also=self.NOW)
+            self.assertEqual(self.lines(done, ""), [], done.stderr)
+
+    def test_gpus_of_other_numbers(self):
+        """A profile's GPUs are known by their UUIDs."""
+        done = self.compare("relayed", "all", **self.PAIRS, CUDA_VISIBLE_DEVICES="3,2", also=self.NOW)
+        self.assertTrue(self.lines(done), done.stderr)
+        done = self.compare("relayed", "without", **self.PAIRS, CUDA_VISIBLE_DEVICES="1,2", also=self.NOW)
+        self.assertEqual(self.lines(done, ""), [], done.stderr)
+
+    def test_calls_that_fail(self):
+        bare = self.alone("relayed", "all", **self.PAIRS)
+        for failure in ("cuStreamCreate:3:2", "cuStreamCreate:4:2", "cuMemAlloc_v2:3:2",
+                        "cuMemGetInfo_v2:1:999", "cuDeviceGetUuid:1:999", "cuMemcpyDtoDAsync_v2:2:700",
+                        "cuCtxPushCurrent_v2:9:201", "cuCtxGetId:9:201"):
+            for trials in ({}, self.NOW):
+                with self.subTest(failure, trials=trials):
+                    other = self.applied("relayed", "all", **self.PAIRS, XFERSCOPE_SIMGPU_FAIL=failure, **trials)
                     self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
 
 

@@ -99,12 +99,62 @@ static void a_profile_without_copies(void **state)
     xfp_free(profile);
 }
 
+/* As if it had been measured at 16 and 64 MiB that a relay takes so much of the straight copy. */
+static void relay(struct xfp_profile *profile, double of_16, double of_64)
+{
+    struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, device = {XFT_MEM_DEVICE, 0, -1};
+    const struct xfp_path *path = xfp_find(profile, XFP_COPY, host, device, true);
+    static struct xfp_row rows[2];
+    static struct xfp_table table;
+
+    rows[0] = (struct xfp_row){.at = 16 * MIB};
+    rows[0].cost.median = of_16 * xfp_blocking_time(path, 16 * MIB).ns;
+    rows[1] = (struct xfp_row){.at = 64 * MIB};
+    rows[1].cost.median = of_64 * xfp_blocking_time(path, 64 * MIB).ns;
+    table = (struct xfp_table){.name = "relayed/pinned/h2d/gpu1-gpu0",
+                               .by = "bytes",
+                               .unit = "ns",
+                               .row_count = 2,
+                               .rows = rows};
+    profile->tables[profile->table_count - 1] = table;
+}
+
+static void uploads_by_another_link(void **state)
+{
+    struct xfp_profile *profile = read_profile();
+    struct xfp_table last = profile->tables[profile->table_count - 1];
+    struct xfp_gpu gpus[2] = {{.uuid = "GPU-a"}, {.uuid = "GPU-b"}}, *own = profile->machine.gpus;
+    size_t count = profile->machine.gpu_count;
+    char text[64], small[16];
+
+    (void)state;
+    tuned_relays(profile, text, sizeof text);
+    assert_string_equal(text, "");
+    profile->machine.gpus = gpus;
+    profile->machine.gpu_count = 2;
+    relay(profile, 0.6, 0.5);
+    tuned_relays(profile, text, sizeof text);
+    assert_string_equal(text, "GPU-a<GPU-b:16777216");
+    tuned_relays(profile, small, sizeof small);
+    assert_string_equal(small, "");
+    relay(profile, 0.95, 0.5);
+    tuned_relays(profile, text, sizeof text);
+    assert_string_equal(text, "GPU-a<GPU-b:67108864");
+    relay(profile, 0.5, 0.95);
+    tuned_relays(profile, text, sizeof text);
+    assert_string_equal(text, "");
+    profile->machine.gpus = own;
+    profile->machine.gpu_count = count;
+    profile->tables[profile->table_count - 1] = last;
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_measured_machine),       cmocka_unit_test(a_slower_link),
         cmocka_unit_test(nothing_to_gain),          cmocka_unit_test(from_a_size_on),
-        cmocka_unit_test(a_profile_without_copies),
+        cmocka_unit_test(a_profile_without_copies), cmocka_unit_test(uploads_by_another_link),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

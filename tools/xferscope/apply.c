@@ -35,7 +35,7 @@ static const char usage[] =
     "      --memory SIZE      most page-locked memory of a process (K, M, G); default: 256M\n"
     "      --threads N        most threads that copy; default: half of the processors\n"
     "      --only CLASSES     names of classes with commas between, or `all`; default:\n"
-    "                         all but peers and pipeline\n"
+    "                         all but peers, pipeline and relay\n"
     "      --off SITES        sites to leave alone, MODULE+0xOFFSET with commas between\n"
     "  -q, --quiet            say nothing at the end\n"
     "  -h, --help             print this\n"
@@ -190,7 +190,7 @@ static int parse(int argc, char **argv, struct options *options)
 
 /* The settings that follow from it, for child_setting; "": none. */
 struct from_profile {
-    char threads[16], least[24];
+    char threads[16], least[24], relays[4096];
 };
 
 /* What the user sets is the user's. */
@@ -205,7 +205,7 @@ static int look_up(const struct options *options, struct from_profile *from)
 {
     char path[PATH_MAX], why[256];
 
-    *from = (struct from_profile){"", ""};
+    *from = (struct from_profile){"", "", ""};
     snprintf(path, sizeof path, "%s", options->profile ? options->profile : "");
     if (options->no_profile ||
         (!*path && xfp_look_up(NULL, false, path, sizeof path) == XFP_NOT_THERE))
@@ -218,6 +218,8 @@ static int look_up(const struct options *options, struct from_profile *from)
         return 0;
     }
     struct tuned tuned = tuned_by(profile);
+    if (getenv("XFERSCOPE_APPLY_RELAYS") == NULL)
+        tuned_relays(profile, from->relays, sizeof from->relays);
     xfp_free(profile);
     if (!options->threads)
         write_number(from->threads, sizeof from->threads, "XFERSCOPE_APPLY_THREADS", tuned.threads);
@@ -232,6 +234,8 @@ static size_t add_profile(const struct from_profile *from, struct child_setting 
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_THREADS", from->threads};
     if (*from->least)
         settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_LEAST", from->least};
+    if (*from->relays)
+        settings[count++] = (struct child_setting){"XFERSCOPE_APPLY_RELAYS", from->relays};
     return count;
 }
 
@@ -241,7 +245,7 @@ static size_t add_profile(const struct from_profile *from, struct child_setting 
 static int run(const struct options *options, const char *report, const char *plan,
                struct child_result *result)
 {
-    struct child_setting settings[11];
+    struct child_setting settings[12];
     struct from_profile from;
     char library[PATH_MAX];
     size_t count = 0;

@@ -1,7 +1,9 @@
 #include "tools/xferscope/tuned.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "preload/apply/job.h"
@@ -110,4 +112,78 @@ struct tuned tuned_by(const struct xfp_profile *profile)
     tuned.threads = (unsigned)table->rows[row].at;
     tuned.least = sent && (!fetched || sent < fetched) ? sent : fetched;
     return tuned;
+}
+
+/* ---- uploads by way of another GPU ----------------------------------------------------------- */
+
+#define RELAYED_FROM (UINT64_C(8) << 20)
+
+/* The smallest size from which on it pays; 0: none, or not measured. */
+static uint64_t relayed_from(const struct xfp_profile *profile, const struct xfp_table *table,
+                             int to)
+{
+    struct xfp_place host = {XFT_MEM_PINNED, -1, -1}, device = {XFT_MEM_DEVICE, to, -1};
+    const struct xfp_path *straight = xfp_find(profile, XFP_COPY, host, device, true);
+    uint64_t from = 0;
+
+    for (size_t i = table && straight ? table->row_count : 0; i-- > 0;) {
+        uint64_t bytes = table->rows[i].at;
+        if (bytes < RELAYED_FROM ||
+            !(xfp_table_at(table, bytes).ns < WORTH * blocking(straight, bytes)))
+            break;
+        from = bytes;
+    }
+    return from;
+}
+
+static const struct xfp_table *relay_table(const struct xfp_profile *profile, size_t by, size_t to)
+{
+    char name[80];
+
+    snprintf(name, sizeof name, "relayed/pinned/h2d/gpu%zu-gpu%zu", by, to);
+    return by == to ? NULL : xfp_find_table(profile, name);
+}
+
+/* At the largest size. */
+static double relayed_ns(const struct xfp_table *table)
+{
+    return xfp_table_at(table, table->rows[table->row_count - 1].at).ns;
+}
+
+/* The GPU by which it is fastest, of those that pay; the number of GPUs: none. */
+static size_t best_relay(const struct xfp_profile *profile, size_t to, uint64_t *from)
+{
+    size_t count = profile->machine.gpu_count, best = count;
+
+    for (size_t by = 0; by < count; by++) {
+        const struct xfp_table *table = relay_table(profile, by, to);
+        uint64_t pays = relayed_from(profile, table, (int)to);
+        if (pays == 0 ||
+            (best < count && relayed_ns(table) >= relayed_ns(relay_table(profile, best, to))))
+            continue;
+        best = by;
+        *from = pays;
+    }
+    return best;
+}
+
+void tuned_relays(const struct xfp_profile *profile, char *text, size_t bytes)
+{
+    const struct xfp_gpu *gpus = profile->machine.gpus;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t to = 0; to < profile->machine.gpu_count; to++) {
+        char line[160];
+        uint64_t from = 0;
+        size_t by = best_relay(profile, to, &from);
+        if (by == profile->machine.gpu_count || !gpus[to].uuid || !gpus[by].uuid)
+            continue;
+        int length = snprintf(line, sizeof line, "%s%s<%s:%" PRIu64, used ? "," : "", gpus[to].uuid,
+                              gpus[by].uuid, from);
+        if ((size_t)length >= sizeof line || used + (size_t)length >= bytes)
+            return;
+        memcpy(text + used, line, (size_t)length + 1);
+        used += (size_t)length;
+    }
 }

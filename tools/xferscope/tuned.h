@@ -6,6 +6,7 @@
 #define XFERSCOPE_TUNED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct xfp_profile;
@@ -18,5 +19,10 @@ struct tuned {
 
 /* Of the GPU that is listed first. */
 struct tuned tuned_by(const struct xfp_profile *profile);
+
+/* Uploads that are faster by way of another GPU (relayed/pinned/h2d), as XFERSCOPE_APPLY_RELAYS has
+ * them: for each GPU the fastest one by which it pays, and from which size on, 8 MiB at least. "":
+ * none, or not measured. What does not fit is left out. */
+void tuned_relays(const struct xfp_profile *profile, char *text, size_t bytes);
 
 #endif

@@ -46,6 +46,15 @@ static int memory_type(const struct sim_range *r)
                                                                        : XCU_MEMORY_HOST;
 }
 
+/* For kernels of the current context. */
+static bool is_in_reach(const struct sim_range *r)
+{
+    const struct sim_context *c = sim_current();
+
+    return r->memory != XFT_MEM_DEVICE || r->pool || r->device == c->device ||
+           (c->peers >> r->device & 1);
+}
+
 static xcu_result known(void *data, int attribute, const struct sim_range *r, uint64_t address)
 {
     switch (attribute) {
@@ -54,7 +63,7 @@ static xcu_result known(void *data, int attribute, const struct sim_range *r, ui
     case XCU_PTR_MEMORY_TYPE:
         return put_int(data, memory_type(r));
     case XCU_PTR_DEVICE_POINTER:
-        return put_word(data, address);
+        return is_in_reach(r) ? put_word(data, address) : XCU_ERROR_INVALID_VALUE;
     case XCU_PTR_HOST_POINTER:
         if (r->memory == XFT_MEM_DEVICE)
             return XCU_ERROR_INVALID_VALUE;

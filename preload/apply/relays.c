@@ -1,0 +1,315 @@
+#include "preload/apply/relays.h"
+
+#include <string.h>
+
+#include "preload/apply/driver.h"
+
+#define MOST_RELAYS 16
+#define LEAST_LEFT ((size_t)1 << 30) /* free memory of the other GPU */
+#define LEAST_PIECE ((size_t)1 << 20)
+#define TRIED_AGAIN 256 /* uploads after which what was refused is asked for again */
+#define STREAM_NON_BLOCKING 1
+#define EVENT_WITHOUT_TIME 2
+
+static struct xfs_relay relays[MOST_RELAYS];
+static atomic_uint relay_count; /* places that were ever used */
+static atomic_flag adding = ATOMIC_FLAG_INIT;
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static unsigned long long id_of(xcu_context context)
+{
+    unsigned long long id = 0;
+    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
+}
+
+static bool take(struct xfs_relay *relay)
+{
+    bool taken = false;
+    return atomic_compare_exchange_strong(&relay->taken, &taken, true);
+}
+
+void xfs_relay_give_back(struct xfs_relay *relay)
+{
+    atomic_store(&relay->taken, false);
+}
+
+/* Taken. What an earlier one of this place had went with its contexts. */
+static void begin(struct xfs_relay *relay, xcu_context to, xcu_context by)
+{
+    memset((char *)relay + offsetof(struct xfs_relay, to), 0,
+           sizeof *relay - offsetof(struct xfs_relay, to));
+    relay->to = to;
+    relay->by = by;
+    relay->to_id = to ? id_of(to) : 0;
+    relay->by_id = by ? id_of(by) : 0;
+}
+
+static bool is_alive(const struct xfs_relay *relay)
+{
+    return relay->to_id && relay->by_id && relay->to_id == id_of(relay->to) &&
+           relay->by_id == id_of(relay->by);
+}
+
+static struct xfs_relay *find(xcu_context to, xcu_context by)
+{
+    unsigned count = atomic_load(&relay_count);
+    for (unsigned i = 0; i < count; i++)
+        if (relays[i].to == to && relays[i].by == by)
+            return &relays[i];
+    return NULL;
+}
+
+static struct xfs_relay *add(xcu_context to, xcu_context by)
+{
+    unsigned count = atomic_load(&relay_count), at = 0;
+    while (at < count && relays[at].to)
+        at++;
+    if (at == MOST_RELAYS || !take(&relays[at]))
+        return NULL;
+    begin(&relays[at], to, by);
+    if (at == count)
+        atomic_store(&relay_count, count + 1);
+    return &relays[at];
+}
+
+struct xfs_relay *xfs_relay_take(xcu_context to, xcu_context by)
+{
+    struct xfs_relay *relay = find(to, by);
+    if (relay && !take(relay))
+        return NULL;
+    if (relay && (relay->to != to || relay->by != by)) {
+        xfs_relay_give_back(relay); /* it has become another */
+        return NULL;
+    }
+    if (relay) {
+        if (!is_alive(relay))
+            begin(relay, to, by);
+        return relay;
+    }
+    if (atomic_flag_test_and_set(&adding))
+        return NULL;
+    relay = find(to, by) ? NULL : add(to, by);
+    atomic_flag_clear(&adding);
+    return relay;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static bool enter(xcu_context context)
+{
+    return xfs_apply_driver()->push(context) == XCU_SUCCESS;
+}
+
+static void leave(void)
+{
+    xcu_context popped;
+    xfs_apply_driver()->pop(&popped);
+}
+
+static bool has_room(void)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    size_t left = 0, total = 0;
+    return driver->left && driver->left(&left, &total) == XCU_SUCCESS && left >= LEAST_LEFT;
+}
+
+static bool make_event(xcu_event *event)
+{
+    return xfs_apply_driver()->event_create(event, EVENT_WITHOUT_TIME) == XCU_SUCCESS;
+}
+
+/* In the other GPU's context. */
+static bool make_by(struct xfs_relay *relay)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    if (!has_room() || driver->stream_create(&relay->in, STREAM_NON_BLOCKING) != XCU_SUCCESS ||
+        driver->stream_create(&relay->hop, STREAM_NON_BLOCKING) != XCU_SUCCESS ||
+        !make_event(&relay->ended))
+        return false;
+    for (unsigned i = 0; i < XFS_RELAY_SLOTS; i++)
+        if (!make_event(&relay->full[i]) || !make_event(&relay->empty[i]))
+            return false;
+    return driver->alloc(&relay->ring, XFS_RELAY_SLOTS * XFS_RELAY_SLOT) == XCU_SUCCESS;
+}
+
+static void drop_event(xcu_event event)
+{
+    if (event)
+        xfs_apply_driver()->event_destroy(event);
+}
+
+static void destroy_by(struct xfs_relay *relay)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    if (relay->ring)
+        driver->free(relay->ring);
+    if (relay->in)
+        driver->stream_destroy(relay->in);
+    if (relay->hop)
+        driver->stream_destroy(relay->hop);
+    for (unsigned i = 0; i < XFS_RELAY_SLOTS; i++) {
+        drop_event(relay->full[i]);
+        drop_event(relay->empty[i]);
+    }
+    drop_event(relay->ended);
+}
+
+/* Nothing of it is under way. It is as it was before it was made. */
+static void destroy(struct xfs_relay *relay)
+{
+    struct xfs_tries known = relay->tries;
+    if (enter(relay->by)) {
+        destroy_by(relay);
+        leave();
+    }
+    if (enter(relay->to)) {
+        drop_event(relay->begun);
+        drop_event(relay->arrived);
+        xfs_timed_drop(&known.last);
+        leave();
+    }
+    begin(relay, relay->to, relay->by);
+    relay->tries = known;
+}
+
+bool xfs_relay_make(struct xfs_relay *relay)
+{
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    if (relay->ring)
+        return true;
+    if (relay->refused > 0) {
+        relay->refused--;
+        return false;
+    }
+    xfs_apply_driver()->exchange(&mode); /* another thread's capture is not disturbed */
+    bool made = make_event(&relay->begun) && make_event(&relay->arrived) && enter(relay->by);
+    if (made) {
+        made = make_by(relay);
+        leave();
+    }
+    if (!made) {
+        destroy(relay);
+        relay->refused = TRIED_AGAIN;
+    }
+    xfs_apply_driver()->exchange(&mode);
+    return made;
+}
+
+bool xfs_relay_is_free(struct xfs_relay *relay, uint64_t dst)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_deviceptr there = 0;
+    int which[] = {XCU_PTR_DEVICE_POINTER};
+    void *values[] = {&there};
+    bool free = enter(relay->by);
+    if (!free)
+        return false;
+    free = driver->attributes(1, which, values, dst) == XCU_SUCCESS && there == dst &&
+           driver->stream_query(XCU_STREAM_LEGACY) == XCU_SUCCESS;
+    leave();
+    return free;
+}
+
+/* ---- one upload ------------------------------------------------------------------------------ */
+
+static size_t piece_bytes(uint64_t bytes)
+{
+    size_t piece = (size_t)(bytes / XFS_RELAY_SLOTS / 2) & ~(LEAST_PIECE - 1);
+    if (piece < LEAST_PIECE)
+        piece = LEAST_PIECE;
+    return piece < XFS_RELAY_SLOT ? piece : XFS_RELAY_SLOT;
+}
+
+/* Into a slot that is empty, and from there on. In the other GPU's context. */
+static bool queue_piece(struct xfs_relay *relay, const struct xfs_relayed *upload, uint64_t piece,
+                        uint64_t at)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    unsigned slot = (unsigned)(piece % XFS_RELAY_SLOTS);
+    uint64_t left = upload->bytes - at, most = piece_bytes(upload->bytes / 2);
+    xcu_deviceptr ring = relay->ring + slot * XFS_RELAY_SLOT;
+    size_t bytes = (size_t)(left < most ? left : most);
+    if (relay->used[slot] && driver->stream_wait(relay->in, relay->empty[slot], 0) != XCU_SUCCESS)
+        return false;
+    if (driver->to_device(ring, (const void *)(uintptr_t)(upload->src + at), bytes, relay->in) !=
+            XCU_SUCCESS ||
+        driver->event_record(relay->full[slot], relay->in) != XCU_SUCCESS ||
+        driver->stream_wait(relay->hop, relay->full[slot], 0) != XCU_SUCCESS ||
+        driver->between(upload->dst + at, ring, bytes, relay->hop) != XCU_SUCCESS)
+        return false;
+    relay->used[slot] = driver->event_record(relay->empty[slot], relay->hop) == XCU_SUCCESS;
+    return relay->used[slot];
+}
+
+/* In the other GPU's context. */
+static bool queue_relayed(struct xfs_relay *relay, const struct xfs_relayed *upload, uint64_t from)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    size_t most = piece_bytes(upload->bytes / 2);
+    uint64_t piece = 0;
+    if (driver->stream_wait(relay->in, relay->begun, 0) != XCU_SUCCESS)
+        return false;
+    for (uint64_t at = from; at < upload->bytes; at += most)
+        if (!queue_piece(relay, upload, piece++, at))
+            return false;
+    return driver->event_record(relay->ended, relay->hop) == XCU_SUCCESS;
+}
+
+static bool queue_all(struct xfs_relay *relay, const struct xfs_relayed *upload)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    uint64_t straight = upload->bytes / 2 & ~(uint64_t)4095;
+    if (driver->event_record(relay->begun, upload->stream) != XCU_SUCCESS ||
+        driver->to_device(upload->dst, (const void *)(uintptr_t)upload->src, straight,
+                          upload->stream) != XCU_SUCCESS ||
+        !enter(relay->by))
+        return false;
+    bool queued = queue_relayed(relay, upload, straight);
+    leave();
+    return queued && driver->stream_wait(upload->stream, relay->ended, 0) == XCU_SUCCESS &&
+           driver->event_record(relay->arrived, upload->stream) == XCU_SUCCESS;
+}
+
+bool xfs_relay_queue(struct xfs_relay *relay, const struct xfs_relayed *upload)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    if (queue_all(relay, upload))
+        return true;
+    driver->stream_sync(relay->in);
+    driver->stream_sync(relay->hop);
+    return false;
+}
+
+bool xfs_relay_wait(struct xfs_relay *relay)
+{
+    return xfs_apply_driver()->event_wait(relay->arrived) == XCU_SUCCESS;
+}
+
+/* ---- the ends -------------------------------------------------------------------------------- */
+
+void xfs_relays_leave(xcu_context context)
+{
+    unsigned count = atomic_load(&relay_count);
+    for (unsigned i = 0; context && i < count; i++) {
+        struct xfs_relay *relay = &relays[i];
+        if ((relay->to != context && relay->by != context) || !take(relay))
+            continue; /* or an upload that is under way while its context ends */
+        if (is_alive(relay)) {
+            if (relay->ring) {
+                xfs_apply_driver()->stream_sync(relay->in);
+                xfs_apply_driver()->stream_sync(relay->hop);
+            }
+            destroy(relay);
+        }
+        begin(relay, NULL, NULL);
+        xfs_relay_give_back(relay);
+    }
+}
+
+void xfs_relays_after_fork(void)
+{
+    memset(relays, 0, sizeof relays);
+    atomic_store(&relay_count, 0);
+    atomic_flag_clear(&adding);
+}
