@@ -48,7 +48,7 @@ struct matching {
 static const struct xfa_process *process_of(const struct matching *m,
                                             const struct xfa_kept_message *one)
 {
-    return m->messages->run->processes[one->process];
+    return m->messages->run->processes[one->at.process];
 }
 
 static uint64_t wall_ns(const struct matching *m, const struct xfa_kept_message *one, uint64_t ns)
@@ -64,35 +64,6 @@ static double common_ns(const struct matching *m, const struct xfa_kept_message 
 
 /* ---- who belongs together -------------------------------------------------------------------- */
 
-static int by_channel(const void *a, const void *b)
-{
-    const struct xfa_kept_message *x = a, *y = b;
-    if (x->channel != y->channel)
-        return x->channel < y->channel ? -1 : 1;
-    if (x->n != y->n)
-        return x->n < y->n ? -1 : 1;
-    if (x->side != y->side)
-        return x->side < y->side ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static bool is_pair(const struct xfa_kept_message *all, size_t count)
-{
-    return count == 2 && all[0].side == XFA_SENDS && all[1].side == XFA_RECEIVES &&
-           all[0].of == all[1].of && all[0].of > 0 && all[1].done;
-}
-
-static bool is_collective(const struct xfa_kept_message *all, size_t count)
-{
-    if (count < 2 || count != all->size || all->side != XFA_TAKES_PART || all->of == 0)
-        return false;
-    for (size_t i = 1; i < count; i++)
-        if (all[i].side != all->side || all[i].what != all->what || all[i].of != all->of ||
-            all[i].rank == all[i - 1].rank)
-            return false;
-    return true;
-}
-
 static void alone(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
@@ -102,16 +73,16 @@ static void alone(void *self, const struct xfa_kept_message *all, size_t count)
 static void each_group(const struct xfa_messages *messages, xfa_matched_fn *pair,
                        xfa_matched_fn *collective, xfa_matched_fn *other, void *self)
 {
-    const struct xfa_kept_message *kept = messages->kept;
-    for (size_t at = 0, next; at < messages->kept_count; at = next) {
-        for (next = at + 1; next < messages->kept_count && kept[next].n == kept[at].n &&
-                            kept[next].channel == kept[at].channel;)
-            next++;
-        xfa_matched_fn *use = is_pair(&kept[at], next - at)         ? pair
-                              : is_collective(&kept[at], next - at) ? collective
-                                                                    : other;
+    const struct xfa_kept_calls *kept = &messages->kept;
+    const struct xfa_kept_message *all = kept->all;
+    for (size_t at = 0, next; at < kept->count; at = next) {
+        next = xfa_calls_next(kept, at);
+        bool of_two = xfa_calls_are_pair(kept, at, next - at) && all[at + 1].done;
+        xfa_matched_fn *use = of_two                                          ? pair
+                              : xfa_calls_are_collective(kept, at, next - at) ? collective
+                                                                              : other;
         if (use)
-            use(self, &kept[at], next - at);
+            use(self, &all[at], next - at);
     }
 }
 
@@ -154,7 +125,7 @@ static void bound_pair(void *self, const struct xfa_kept_message *all, size_t co
 static void bound_collective(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
-    if (!xfa_message_is_of_all(all->what))
+    if (!xfa_message_is_of_all(all->at.what))
         return;
     for (size_t i = 1; i < count; i++) {
         const struct xfa_kept_message *pairs[2] = {&all[i - 1], &all[0]};
@@ -171,7 +142,7 @@ static void span_of_meeting(void *self, const struct xfa_nccl_call *all, size_t 
 {
     struct matching *m = self;
     for (size_t i = 0; i < count; i++) {
-        const struct xfa_process *process = m->messages->run->processes[all[i].process];
+        const struct xfa_process *process = m->messages->run->processes[all[i].at.process];
         xfa_host_clocks_span(&m->matched->clocks, process->host,
                              xfa_process_wall_ns(process, all[i].begin_ns));
         xfa_host_clocks_span(&m->matched->clocks, process->host,
@@ -184,8 +155,8 @@ static void span_of_meeting(void *self, const struct xfa_nccl_call *all, size_t 
 static void bound_kernels(struct matching *m, const struct xfa_nccl_call *from,
                           const struct xfa_nccl_call *to)
 {
-    const struct xfa_process *a = m->messages->run->processes[from->process];
-    const struct xfa_process *b = m->messages->run->processes[to->process];
+    const struct xfa_process *a = m->messages->run->processes[from->at.process];
+    const struct xfa_process *b = m->messages->run->processes[to->at.process];
     uint64_t began_ns = from->begin_ns > DEVICE_CLOCK_NS ? from->begin_ns - DEVICE_CLOCK_NS : 0;
     xfa_host_clocks_bound(&m->matched->clocks, a->host, xfa_process_wall_ns(a, began_ns), b->host,
                           xfa_process_wall_ns(b, to->end_ns));
@@ -194,9 +165,9 @@ static void bound_kernels(struct matching *m, const struct xfa_nccl_call *from,
 static void bound_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
 {
     struct matching *m = self;
-    if (all->side == XFA_SENDS)
+    if (all->at.side == XFA_SENDS)
         bound_kernels(m, &all[0], &all[1]);
-    for (size_t i = 1; i < count && xfa_message_is_of_all(all->what); i++) {
+    for (size_t i = 1; i < count && xfa_message_is_of_all(all->at.what); i++) {
         const struct xfa_nccl_call *pairs[2] = {&all[i - 1], &all[0]};
         for (size_t k = 0; k < (i > 1 ? 2 : 1); k++) {
             bound_kernels(m, pairs[k], &all[i]);
@@ -209,13 +180,16 @@ static uint64_t first_ns(const struct matching *m)
 {
     const struct xfa_messages *messages = m->messages;
     uint64_t first = UINT64_MAX;
-    for (size_t i = 0; i < messages->kept_count; i++) {
-        uint64_t begin = wall_ns(m, &messages->kept[i], messages->kept[i].begin_ns);
+    const struct xfa_kept_message *kept = messages->kept.all;
+    const struct xfa_nccl_call *calls = messages->nccl.kept.all;
+    for (size_t i = 0; i < messages->kept.count; i++) {
+        uint64_t begin = wall_ns(m, &kept[i], kept[i].begin_ns);
         first = begin < first ? begin : first;
     }
-    for (size_t i = 0; i < messages->nccl.count; i++) {
-        const struct xfa_nccl_call *one = &messages->nccl.kept[i];
-        uint64_t begin = xfa_process_wall_ns(messages->run->processes[one->process], one->begin_ns);
+    for (size_t i = 0; i < messages->nccl.kept.count; i++) {
+        const struct xfa_nccl_call *one = &calls[i];
+        uint64_t begin =
+            xfa_process_wall_ns(messages->run->processes[one->at.process], one->begin_ns);
         first = one->end_ns && begin < first ? begin : first;
     }
     return first;
@@ -283,12 +257,12 @@ static void add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
 static void add_cell(struct matching *m, const struct xfa_kept_message *x,
                      const struct xfa_kept_message *y, double ns)
 {
-    bool first = x->process < y->process;
-    struct cell_key key = {xfa_size_class(x->bytes),
-                           process_of(m, x)->host != process_of(m, y)->host,
-                           first ? x->process : y->process, first ? y->process : x->process};
+    bool first = x->at.process < y->at.process;
+    struct cell_key key = {
+        xfa_size_class(x->bytes), process_of(m, x)->host != process_of(m, y)->host,
+        first ? x->at.process : y->at.process, first ? y->at.process : x->at.process};
     struct cell *cell = xfa_table_get(&m->cells, &key);
-    if (x->process == y->process || (!cell && m->cells.count >= XFA_MAX_MESSAGE_CELLS))
+    if (x->at.process == y->at.process || (!cell && m->cells.count >= XFA_MAX_MESSAGE_CELLS))
         return;
     cell = cell ? cell : xfa_table_put(&m->cells, &key);
     cell->count++;
@@ -333,10 +307,10 @@ static void tell_pair(void *self, const struct xfa_kept_message *all, size_t cou
     const struct xfa_kept_message *sent = &all[0], *got = &all[1];
     m->matched->messages++;
     row_of(m, sent)->matched++;
-    row_of(m, got)->matched += got->what != XFT_MESSAGE_SENDRECV;
+    row_of(m, got)->matched += got->at.what != XFT_MESSAGE_SENDRECV;
     if (!got->arrival_known)
         row_of(m, got)->arrived = xfa_add(row_of(m, got)->arrived, sent->bytes);
-    if (sent->what != XFT_MESSAGE_SENDRECV)
+    if (sent->at.what != XFT_MESSAGE_SENDRECV)
         divide_wait(m, sent, got, common_ns(m, got, got->begin_ns));
     divide_wait(m, got, sent, common_ns(m, sent, sent->begin_ns));
     time_pair(m, sent, got);
@@ -368,10 +342,10 @@ static void tell_collective(void *self, const struct xfa_kept_message *all, size
         others += isnan(before) ? 0 : before;
     }
     for (size_t i = 0; i < count && all_divided; i++)
-        m->matched->processes[all[i].process].collectives++;
+        m->matched->processes[all[i].at.process].collectives++;
     if (all_divided) {
-        m->matched->processes[last->process].last++;
-        m->matched->processes[last->process].others_ns += others;
+        m->matched->processes[last->at.process].last++;
+        m->matched->processes[last->at.process].others_ns += others;
     }
 }
 
@@ -503,8 +477,7 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     xfa_table_init(&m.cells, sizeof(struct cell_key), sizeof(struct cell));
     xfa_table_init(&m.peers, sizeof(struct peers_key), sizeof(struct peers));
     xfa_table_init(&m.paths, sizeof(struct host_path_key), sizeof(struct host_path));
-    if (messages->kept_count)
-        qsort(messages->kept, messages->kept_count, sizeof *messages->kept, by_channel);
+    xfa_calls_sort(&messages->kept);
     xfa_nccl_sort(&messages->nccl);
     xfa_nccl_each(&messages->nccl, count_meeting, count_unmet, matched);
     set_clocks(&m);

@@ -5,22 +5,10 @@
 
 #include "analyzer/base/alloc.h"
 
-#define NOT_KEPT UINT32_MAX
 #define MOST_EARLY 64
 #define NCCL_CALLS                                                                                 \
     4096 /* whose kernels are looked for, by the lower bits of their correlations                  \
           */
-
-struct channel {
-    struct channel_key { /* key */
-        uint64_t channel;
-        uint32_t side, reserved;
-    } key;
-    uint32_t count;
-    uint64_t last_ns; /* begin of the one counted last */
-    uint32_t communicator;
-    bool unsure;
-};
 
 /* A request that has begun. */
 struct request {
@@ -73,64 +61,15 @@ static struct xfa_message_row *row_at(const struct xfa_messages *messages, uint3
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-static bool is_chosen(const struct xfa_messages *messages, uint64_t channel, uint32_t n)
+/* Requests that have begun know where theirs lie. */
+static void move_requests(void *self, const uint32_t *moved)
 {
-    return (xfa_communicator_mixed(channel, n) & messages->mask) == 0;
-}
-
-/* Half of them go; requests that have begun know where theirs lie. */
-static void thin_out(struct xfa_messages *messages)
-{
-    uint32_t *moved = xfa_alloc_unset((messages->kept_count + 1) * sizeof *moved);
-    size_t count = 0;
-    messages->mask = 2 * messages->mask + 1;
-    for (size_t i = 0; i < messages->kept_count; i++) {
-        const struct xfa_kept_message *one = &messages->kept[i];
-        bool stays = is_chosen(messages, one->channel, one->n);
-        moved[i] = stays ? (uint32_t)count : NOT_KEPT;
-        if (stays)
-            messages->kept[count++] = *one;
-    }
-    messages->kept_count = count;
+    struct xfa_messages *messages = self;
     for (size_t i = 0; i < messages->now->requests.count; i++) {
         struct request *request = xfa_table_at(&messages->now->requests, i);
-        if (request->kept != NOT_KEPT)
+        if (request->kept != XFA_NOT_KEPT)
             request->kept = moved[request->kept];
     }
-    free(moved);
-}
-
-static uint32_t keep(struct xfa_messages *messages, const struct xfa_kept_message *one)
-{
-    if (!is_chosen(messages, one->channel, one->n))
-        return NOT_KEPT;
-    if (messages->kept_count >= XFA_MAX_MESSAGES)
-        thin_out(messages);
-    if (!is_chosen(messages, one->channel, one->n) || messages->kept_count >= XFA_MAX_MESSAGES)
-        return NOT_KEPT;
-    messages->kept = xfa_room(messages->kept, &messages->kept_capacity, messages->kept_count + 1,
-                              sizeof *messages->kept);
-    messages->kept[messages->kept_count] = *one;
-    return (uint32_t)messages->kept_count++;
-}
-
-/* The channel of one more call there, counted; NULL: there are too many. */
-static struct channel *count_in(struct xfa_messages *messages, uint64_t of,
-                                enum xfa_message_side side, uint64_t begin_ns,
-                                const struct xfa_known_communicator *communicator)
-{
-    struct channel_key key = {.channel = of, .side = side};
-    struct xfa_table *channels = &messages->now->channels;
-    if (!xfa_table_get(channels, &key) && channels->count >= XFA_MAX_CHANNELS) {
-        messages->not_kept++;
-        return NULL;
-    }
-    struct channel *channel = xfa_table_put(channels, &key);
-    channel->unsure = channel->unsure || begin_ns < channel->last_ns;
-    channel->last_ns = begin_ns;
-    channel->communicator = communicator->number;
-    channel->count++;
-    return channel;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -199,14 +138,14 @@ static struct xfa_kept_message kept_of(const struct xfa_event *event, uint32_t r
 {
     bool blocks = !(event->flags & XFT_ASYNC);
     return (struct xfa_kept_message){.row = row,
-                                     .process = event->process->number,
-                                     .rank = communicator->rank,
-                                     .size = communicator->size,
+                                     .at = {.process = event->process->number,
+                                            .rank = communicator->rank,
+                                            .size = communicator->size,
+                                            .what = event->message.what},
                                      .begin_ns = event->start_ns,
                                      .end_ns = event->end_ns,
                                      .wait_ns = event->start_ns,
                                      .bytes = event->bytes,
-                                     .what = event->message.what,
                                      .done = blocks,
                                      .arrival_known = blocks,
                                      .blocks = blocks};
@@ -216,13 +155,16 @@ static uint32_t keep_side(struct xfa_messages *messages, struct xfa_kept_message
                           enum xfa_message_side side, uint64_t of,
                           const struct xfa_known_communicator *communicator)
 {
-    struct channel *channel = count_in(messages, of, side, one.begin_ns, communicator);
-    if (!channel)
-        return NOT_KEPT;
-    one.channel = of;
-    one.n = channel->count;
-    one.side = (uint8_t)side;
-    return keep(messages, &one);
+    one.at.channel = of;
+    one.at.side = (uint8_t)side;
+    struct xfa_channel *channel =
+        xfa_channel_count(&messages->now->channels, &one.at, one.begin_ns);
+    if (!channel) {
+        messages->not_kept++;
+        return XFA_NOT_KEPT;
+    }
+    channel->communicator = communicator->number;
+    return xfa_calls_keep(&messages->kept, &one, move_requests, messages);
 }
 
 /* A receive whose sender is known. Of any tag it takes what another receive would have had. */
@@ -231,11 +173,11 @@ static uint32_t keep_receive(struct xfa_messages *messages, struct xfa_kept_mess
                              struct xfa_known_communicator *communicator)
 {
     if (from == XFT_RANK_NONE)
-        return NOT_KEPT;
+        return XFA_NOT_KEPT;
     if (from == XFT_RANK_ANY || tag > INT32_MAX) {
         communicator->unsure = true;
         messages->not_kept++;
-        return NOT_KEPT;
+        return XFA_NOT_KEPT;
     }
     return keep_side(messages, one, XFA_RECEIVES,
                      xfa_communicator_channel(communicator, from, communicator->rank, tag),
@@ -248,7 +190,7 @@ static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event 
 {
     const struct xfa_message *message = &event->message;
     struct xfa_kept_message one = kept_of(event, row, communicator);
-    uint32_t kept = NOT_KEPT, tag = (uint32_t)message->tag;
+    uint32_t kept = XFA_NOT_KEPT, tag = (uint32_t)message->tag;
     if (xft_message_is_collective(message->what))
         return keep_side(messages, one, XFA_TAKES_PART,
                          xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0),
@@ -307,17 +249,17 @@ static void complete(struct xfa_messages *messages, const struct xfa_event *even
         xfa_communicators_of(&messages->now->communicators, request->communicator);
     if (request->any && communicator) {
         struct xfa_kept_message one = {.row = request->row,
-                                       .process = event->process->number,
-                                       .rank = communicator->rank,
-                                       .size = communicator->size,
-                                       .begin_ns = request->began_ns,
-                                       .what = XFT_MESSAGE_RECV};
+                                       .at = {.process = event->process->number,
+                                              .rank = communicator->rank,
+                                              .size = communicator->size,
+                                              .what = XFT_MESSAGE_RECV},
+                                       .begin_ns = request->began_ns};
         request->kept =
             keep_receive(messages, one, event->message_end.from, request->tag, communicator);
     }
-    if (request->kept == NOT_KEPT)
+    if (request->kept == XFA_NOT_KEPT)
         return;
-    struct xfa_kept_message *kept = &messages->kept[request->kept];
+    struct xfa_kept_message *kept = (struct xfa_kept_message *)messages->kept.all + request->kept;
     kept->done = !(event->flags & XFT_FAILED);
     kept->end_ns = event->end_ns;
     kept->wait_ns = event->start_ns;
@@ -414,7 +356,7 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
             xfa_nccl_call(&messages->nccl, event, communicator);
         return;
     }
-    uint32_t kept = may_match ? keep_call(messages, event, at, communicator) : NOT_KEPT;
+    uint32_t kept = may_match ? keep_call(messages, event, at, communicator) : XFA_NOT_KEPT;
     if (event->flags & XFT_ASYNC)
         begin_request(messages, event, at, kept);
 }
@@ -491,10 +433,10 @@ static uint64_t begin(void *self, struct xfa_process *process)
     struct xfa_message_process *now = messages->now = xfa_alloc(sizeof *now);
     now->process = process;
     xfa_communicators_begin(&now->communicators);
-    xfa_table_init(&now->channels, sizeof(struct channel_key), sizeof(struct channel));
+    xfa_channels_init(&now->channels);
     xfa_table_init(&now->requests, sizeof(uint64_t), sizeof(struct request));
     xfa_table_init(&now->waits, sizeof(int32_t), sizeof(struct waited));
-    xfa_nccl_begin(&messages->nccl);
+    xfa_nccl_begin(&messages->nccl, process);
     return XFA_ALL_KINDS;
 }
 
@@ -518,17 +460,15 @@ static void forget(struct xfa_messages *messages)
 static void count_channels(struct xfa_messages *messages)
 {
     const struct xfa_message_process *now = messages->now;
-    for (size_t i = messages->kept_count; i-- > 0;) {
-        struct xfa_kept_message *one = &messages->kept[i];
-        if (one->process != now->process->number)
-            break;
-        struct channel_key key = {.channel = one->channel, .side = one->side};
-        const struct channel *channel = xfa_table_get(&now->channels, &key);
+    struct xfa_kept_message *kept = messages->kept.all;
+    for (size_t i = messages->kept.count; i-- > 0 && kept[i].at.process == now->process->number;) {
+        struct xfa_kept_message *one = &kept[i];
+        const struct xfa_channel *channel = xfa_channel_of(&now->channels, &one->at);
         const struct xfa_known_communicator *communicator =
             xfa_communicators_of(&now->communicators, channel->communicator);
         bool unsure = channel->unsure ||
-                      (one->side == XFA_RECEIVES && (!communicator || communicator->unsure));
-        one->of = unsure ? 0 : channel->count;
+                      (one->at.side == XFA_RECEIVES && (!communicator || communicator->unsure));
+        one->at.of = unsure ? 0 : channel->count;
     }
 }
 
@@ -547,6 +487,8 @@ struct xfa_observer xfa_messages_observer(struct xfa_messages *messages)
 {
     xfa_table_init(&messages->rows, sizeof(struct xfa_message_key), sizeof(struct xfa_message_row));
     xfa_table_init(&messages->members, sizeof(struct member_key), sizeof(struct member));
+    messages->kept.bytes = sizeof(struct xfa_kept_message);
+    messages->kept.most = XFA_MAX_MESSAGES;
     return (struct xfa_observer){.name = "messages",
                                  .kinds = XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_KERNEL),
                                  .self = messages,
@@ -561,7 +503,7 @@ void xfa_messages_free(struct xfa_messages *messages)
     xfa_table_free(&messages->rows);
     xfa_table_free(&messages->members);
     xfa_nccl_free(&messages->nccl);
-    free(messages->kept);
+    free(messages->kept.all);
 }
 
 const struct xfa_process *xfa_messages_process(const struct xfa_messages *messages, uint64_t id,

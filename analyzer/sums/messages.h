@@ -19,13 +19,13 @@
 #ifndef XFA_MESSAGES_H
 #define XFA_MESSAGES_H
 
+#include "analyzer/sums/kept_calls.h"
 #include "analyzer/sums/nccl_calls.h"
 
 #define XFA_MAX_MESSAGE_ROWS (1u << 17)
 #define XFA_MAX_FOLDED_MESSAGE_ROWS (1u << 15)
 #define XFA_MAX_MESSAGES (1u << 19)
-#define XFA_MAX_CHANNELS (1u << 18) /* of a process; messages of further ones are not matched */
-#define XFA_MAX_REQUESTS 65536      /* the same of requests */
+#define XFA_MAX_REQUESTS 65536 /* of a process; messages of further ones are not matched */
 
 struct xfa_message_key {   /* zeroed before it is filled in */
     uint64_t communicator; /* id; 0 = not known */
@@ -62,8 +62,6 @@ struct xfa_message_row {
     double achievable_ns;  /* what they could have taken */
 };
 
-enum xfa_message_side { XFA_SENDS, XFA_RECEIVES, XFA_TAKES_PART };
-
 static inline bool xfa_message_sends(unsigned what) /* enum xft_message: to one other rank */
 {
     return what == XFT_MESSAGE_SEND || what == XFT_MESSAGE_SENDRECV;
@@ -75,16 +73,11 @@ static inline bool xfa_message_receives(unsigned what)
 
 /* A call that may be matched. Times are of the process's clock. */
 struct xfa_kept_message {
-    uint64_t channel; /* hash of communicator, ranks and tag */
-    uint32_t n, of; /* number in the channel, and how many the process has there; of 0: they cannot
-                       be distinguished */
-    uint32_t row, process;
-    uint32_t rank, size; /* of the process in the communicator, and of that */
+    struct xfa_channel_place at;
+    uint32_t row;
     uint64_t begin_ns, end_ns;
     uint64_t wait_ns; /* since when the host waited for it; of a blocking call its begin */
     uint64_t bytes;
-    uint8_t side; /* enum xfa_message_side */
-    uint8_t what;
     bool done;          /* end_ns is known */
     bool arrival_known; /* bytes are known to have arrived, or counted as such */
     bool blocks;
@@ -94,10 +87,8 @@ struct xfa_message_process; /* messages.c */
 
 struct xfa_messages {
     struct xfa_run *run;
-    struct xfa_table rows; /* struct xfa_message_row */
-    struct xfa_kept_message *kept;
-    size_t kept_count, kept_capacity;
-    uint64_t mask; /* of the hashes that are kept: these bits are 0 */
+    struct xfa_table rows;      /* struct xfa_message_row */
+    struct xfa_kept_calls kept; /* struct xfa_kept_message */
     uint64_t calls, all_sent;
     double ns;                            /* in all calls, waits as well */
     size_t most, most_folded;             /* rows, as above; 0: those limits (a test sets less) */

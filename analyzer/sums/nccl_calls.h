@@ -12,34 +12,28 @@
 #define XFA_NCCL_CALLS_H
 
 #include "analyzer/sums/communicators.h"
+#include "analyzer/sums/kept_calls.h"
 
 #define XFA_MAX_NCCL_CALLS (1u << 19)
 #define XFA_MAX_NCCL_KERNELS (1u << 20) /* of a process, whose times are looked for */
 
 struct xfa_nccl_call {
-    uint64_t channel; /* hash of communicator and ranks */
-    uint32_t n, of;   /* number in the channel, and how many the rank has there; of 0: their order
-                         is not known */
-    uint32_t process, correlation;
-    uint32_t rank, size;       /* in the communicator, and of it */
+    struct xfa_channel_place at;
+    uint32_t correlation;
     uint32_t root;             /* of a collective that has one; else XFT_RANK_NONE */
     uint64_t begin_ns, end_ns; /* of its kernel, by the process's clock; 0: not known */
-    uint8_t side;              /* enum xfa_message_side */
-    uint8_t what;              /* enum xft_message */
 };
 
-struct xfa_nccl_calls { /* zero to begin with */
-    struct xfa_nccl_call *kept;
-    size_t count, capacity, most; /* most: 0: XFA_MAX_NCCL_CALLS (a test sets less) */
-    uint64_t mask;                /* of the hashes that are kept: these bits are 0 */
-    size_t first;                 /* of the process at hand */
-    struct xfa_table channels;    /* of the process at hand; nccl_calls.c */
-    struct xfa_table kernels;
+struct xfa_nccl_calls {          /* zero to begin with */
+    struct xfa_kept_calls kept;  /* struct xfa_nccl_call; most 0: XFA_MAX_NCCL_CALLS (a test sets
+                                    less) */
+    struct xfa_process *process; /* at hand */
+    struct xfa_table channels, kernels; /* of it; nccl_calls.c */
 };
 
 /* One process after the other: it begins, its calls that succeeded in a communicator that other
  * processes know by the same id, and kernels, in the order of time, it ends. */
-void xfa_nccl_begin(struct xfa_nccl_calls *calls);
+void xfa_nccl_begin(struct xfa_nccl_calls *calls, struct xfa_process *process);
 void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
                    const struct xfa_known_communicator *communicator);
 /* announced: it is known to be of a call that comes later. */

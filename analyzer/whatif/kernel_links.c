@@ -20,7 +20,7 @@ struct begun {
 
 static double common_ns(const struct linking *l, const struct xfa_nccl_call *one, uint64_t ns)
 {
-    const struct xfa_process *process = l->analysis->run->processes[one->process];
+    const struct xfa_process *process = l->analysis->run->processes[one->at.process];
     return xfa_host_clocks_ns(&l->analysis->matched.clocks, process->host,
                               xfa_process_wall_ns(process, ns));
 }
@@ -28,18 +28,18 @@ static double common_ns(const struct linking *l, const struct xfa_nccl_call *one
 /* Does it give what others need; does it need what others give? */
 static bool gives(const struct xfa_nccl_call *one)
 {
-    if (one->what == XFT_MESSAGE_BCAST || one->what == XFT_MESSAGE_SCATTER)
-        return one->rank == one->root;
-    if (one->what == XFT_MESSAGE_REDUCE || one->what == XFT_MESSAGE_GATHER)
-        return one->rank != one->root;
-    return one->side != XFA_RECEIVES;
+    if (one->at.what == XFT_MESSAGE_BCAST || one->at.what == XFT_MESSAGE_SCATTER)
+        return one->at.rank == one->root;
+    if (one->at.what == XFT_MESSAGE_REDUCE || one->at.what == XFT_MESSAGE_GATHER)
+        return one->at.rank != one->root;
+    return one->at.side != XFA_RECEIVES;
 }
 
 static bool is_between_hosts(const struct linking *l, const struct xfa_nccl_call *all, size_t count)
 {
     struct xfa_process **processes = l->analysis->run->processes;
     for (size_t i = 1; i < count; i++)
-        if (processes[all[i].process]->host != processes[all->process]->host)
+        if (processes[all[i].at.process]->host != processes[all->at.process]->host)
             return true;
     return false;
 }
@@ -52,7 +52,7 @@ static double later_ns(const struct linking *l, const struct xfa_nccl_call *one,
 
 static struct begun begun_of(const struct linking *l, const struct xfa_nccl_call *all, size_t count)
 {
-    bool together = xfa_message_is_of_all(all->what) && is_between_hosts(l, all, count);
+    bool together = xfa_message_is_of_all(all->at.what) && is_between_hosts(l, all, count);
     struct begun begun = {-INFINITY, -INFINITY, NAN};
     if (together)
         begun.end_ns = common_ns(l, all, all->end_ns);
@@ -68,7 +68,7 @@ static struct begun begun_of(const struct linking *l, const struct xfa_nccl_call
 static struct xfw_kernel_part part_of(const struct linking *l, const struct xfa_nccl_call *one,
                                       const struct begun *begun)
 {
-    bool giver = gives(one), of_all = xfa_message_is_of_all(one->what);
+    bool giver = gives(one), of_all = xfa_message_is_of_all(one->at.what);
     double later = later_ns(l, one, begun->end_ns), end_ns = common_ns(l, one, one->end_ns) + later;
     struct xfw_kernel_part part = {.posts = giver ? XFW_OF_SENT : XFW_OF_GOT, .later_ns = later};
     if (end_ns >= begun->all_ns - ROUNDING_NS) {
@@ -88,7 +88,7 @@ static bool can_be(const struct linking *l, const struct xfa_nccl_call *all, siz
     bool waits = false;
     for (size_t i = 0; i < count; i++) {
         bool one = part_of(l, &all[i], begun).awaits != 0;
-        if (!one && xfa_message_is_of_all(all[i].what))
+        if (!one && xfa_message_is_of_all(all[i].at.what))
             return false;
         waits = waits || one;
     }
@@ -99,7 +99,7 @@ static void add_part(struct linking *l, const struct xfa_nccl_call *one,
                      const struct xfw_kernel_part *made)
 {
     struct xfw_links *links = l->links;
-    const struct xfw_kernel_key key = {one->process, one->correlation};
+    const struct xfw_kernel_key key = {one->at.process, one->correlation};
     struct xfw_kernel *kernel = xfa_table_put(&links->kernels, &key);
     struct xfw_link_group *group = &links->groups[made->group];
     links->parts =

@@ -53,7 +53,7 @@ struct linking {
 static const struct xfa_process *process_of(const struct linking *l,
                                             const struct xfa_kept_message *one)
 {
-    return l->analysis->run->processes[one->process];
+    return l->analysis->run->processes[one->at.process];
 }
 
 static double common_ns(const struct linking *l, const struct xfa_kept_message *one, uint64_t ns)
@@ -106,7 +106,7 @@ static bool is_rendezvous(struct linking *l, const struct xfa_kept_message *sent
 static struct item *add_item(struct linking *l, const struct xfa_kept_message *one, uint8_t posts,
                              uint8_t awaits, double ready_ns)
 {
-    const struct xfw_link_key key = {one->begin_ns, one->process, one->side};
+    const struct xfw_link_key key = {one->begin_ns, one->at.process, one->at.side};
     struct xfw_link_group *group = &l->links->groups[l->links->count - 1];
     if (xfa_table_get(&l->links->all,
                       &key)) /* two threads at one time: neither can be identified */
@@ -141,13 +141,13 @@ uint32_t xfw_links_new_group(struct xfw_links *links)
 static bool is_side_there(const struct linking *l, const struct xfa_kept_message *one,
                           uint32_t side)
 {
-    const struct xfw_link_key key = {one->begin_ns, one->process, side};
+    const struct xfw_link_key key = {one->begin_ns, one->at.process, side};
     return xfa_table_get(&l->links->all, &key) != NULL;
 }
 
 static bool is_there(const struct linking *l, const struct xfa_kept_message *one)
 {
-    return is_side_there(l, one, one->side);
+    return is_side_there(l, one, one->at.side);
 }
 
 static void link_pair(void *self, const struct xfa_kept_message *all, size_t count)
@@ -194,7 +194,7 @@ static bool takes(unsigned what, bool root)
 static void add_part(struct linking *l, const struct xfa_kept_message *one, uint32_t side,
                      uint32_t group, double ready_ns)
 {
-    const struct xfw_link_key key = {one->begin_ns, one->process, side};
+    const struct xfw_link_key key = {one->begin_ns, one->at.process, side};
     struct xfw_link *link = xfa_table_put(&l->links->all, &key);
     bool gives = side == XFA_SENDS;
     link->group = group;
@@ -253,23 +253,23 @@ static void link_collective(void *self, const struct xfa_kept_message *all, size
     for (size_t i = 0; i < count; i++) {
         if (is_there(l, &all[i]))
             return;
-        if (gives(all->what, is_root(l, &all[i])))
+        if (gives(all->at.what, is_root(l, &all[i])))
             ready = fmax(ready, common_ns(l, &all[i], all[i].begin_ns));
     }
     l->links->messages++;
-    if (all->what == XFT_MESSAGE_SCAN && is_chain(l, all, count)) {
+    if (all->at.what == XFT_MESSAGE_SCAN && is_chain(l, all, count)) {
         link_scan(l, all, count);
         return;
     }
-    if (all->what == XFT_MESSAGE_SCAN && count <= XFW_MOST_BELOW + 1) {
+    if (all->at.what == XFT_MESSAGE_SCAN && count <= XFW_MOST_BELOW + 1) {
         link_scan_of_requests(l, all, count);
         return;
     }
     xfw_links_new_group(l->links);
     for (size_t i = 0; i < count; i++) {
         bool root = is_root(l, &all[i]);
-        add_item(l, &all[i], gives(all->what, root) ? XFW_OF_SENT : 0,
-                 takes(all->what, root) ? XFW_OF_SENT : 0, ready);
+        add_item(l, &all[i], gives(all->at.what, root) ? XFW_OF_SENT : 0,
+                 takes(all->at.what, root) ? XFW_OF_SENT : 0, ready);
     }
 }
 
@@ -278,8 +278,8 @@ static void link_collective(void *self, const struct xfa_kept_message *all, size
 static int by_call(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
-    if (x->one->process != y->one->process)
-        return x->one->process < y->one->process ? -1 : 1;
+    if (x->one->at.process != y->one->at.process)
+        return x->one->at.process < y->one->at.process ? -1 : 1;
     if (x->one->done != y->one->done)
         return x->one->done ? -1 : 1;
     if (x->one->end_ns != y->one->end_ns)
@@ -289,7 +289,7 @@ static int by_call(const void *a, const void *b)
 
 static bool same_call(const struct item *x, const struct item *y)
 {
-    return x->one->process == y->one->process && x->one->wait_ns == y->one->wait_ns &&
+    return x->one->at.process == y->one->at.process && x->one->wait_ns == y->one->wait_ns &&
            x->one->end_ns == y->one->end_ns;
 }
 
@@ -315,13 +315,13 @@ static struct usual_key usual_key(const struct linking *l, const struct item *it
     const struct xfa_kept_message *one = item->one, *other = item->other ? item->other : one;
     return (struct usual_key){process_of(l, one)->host, process_of(l, other)->host,
                               xfa_size_class(one->bytes),
-                              one->what << 1 | (one->side == XFA_SENDS)};
+                              one->at.what << 1 | (one->at.side == XFA_SENDS)};
 }
 
 static struct shortest *shortest_of(struct linking *l, const struct item *item)
 {
-    const struct shortest_key key = {item->one->process, item->one->blocks ? item->one->what : 0,
-                                     item->one->blocks};
+    const struct shortest_key key = {item->one->at.process,
+                                     item->one->blocks ? item->one->at.what : 0, item->one->blocks};
     struct shortest *shortest = xfa_table_get(&l->shortest, &key);
     if (shortest)
         return shortest;
@@ -354,7 +354,7 @@ static double usual_ns(const struct linking *l, const struct item *item)
     const struct usual *usual = xfa_table_get(&l->usual, &key);
     if (usual)
         return usual->ns / (double)usual->count;
-    if (item->one->side == XFA_RECEIVES && item->other && item->other->done)
+    if (item->one->at.side == XFA_RECEIVES && item->other && item->other->done)
         return fmax(0, common_ns(l, item->other, item->other->end_ns) - item->ready_ns);
     return INFINITY;
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/report/savings.h"
+#include "analyzer/whatif/changes/changes.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
@@ -78,24 +79,36 @@ static void test_staged(void **state)
     analyzed_free(&a);
 }
 
-/* What apply saves: five copies until it starts, then every other of ten, then all. Of small ones
- * nothing is known, and of what nobody measured neither. */
-static void test_applied(void **state)
+static double applied_ns(const struct analyzed *a)
+{
+    return a->findings->whatif->applied.likely;
+}
+
+static double saved_by_apply(double mib)
 {
     const double piece = HOST_COPY_NS / 4 + SUBMIT_NS_OF_COPY;
-    double saved = 64 * PAGEABLE_NS - (64 * piece + PINNED_NS + BLOCKING_MORE_NS / 2);
-    struct analyzed a = copied(MEASURED_ALL, 64 * MIB, 64 * MIB, 64 * (uint64_t)PAGEABLE_NS);
-    assert_true(fabs(a.findings->whatif->applied.likely - 10 * saved + SET_UP_NS(4)) < 1);
+    return mib * PAGEABLE_NS - (XFW_APPLIED_UP_NS + mib * piece + PINNED_NS + BLOCKING_MORE_NS / 2);
+}
+
+/* What apply saves: ten copies until it starts, then every other of ten; of large ones four until
+ * it starts, then all. Of small ones nothing is known, and of what nobody measured neither. */
+static void test_applied(void **state)
+{
+    struct analyzed a = copied(MEASURED_ALL, 32 * MIB, 32 * MIB, 32 * (uint64_t)PAGEABLE_NS);
+    assert_true(fabs(applied_ns(&a) - 5 * saved_by_apply(32) + SET_UP_NS(4)) < 1);
+    analyzed_free(&a);
+    a = copied(MEASURED_ALL, 64 * MIB, 64 * MIB, 64 * (uint64_t)PAGEABLE_NS);
+    assert_true(fabs(applied_ns(&a) - 16 * saved_by_apply(64) + SET_UP_NS(4)) < 1);
     char *text = xfa_applied_text(a.findings);
     assert_non_null(strstr(text, "without an edit: xferscope apply would save "));
     free(text);
     analyzed_free(&a);
     a = copied(MEASURED_ALL, 4 * MIB, 4 * MIB, 4 * (uint64_t)PAGEABLE_NS);
-    assert_true(fabs(a.findings->whatif->applied.likely) < 1);
+    assert_true(fabs(applied_ns(&a)) < 1);
     assert_null(xfa_applied_text(a.findings));
     analyzed_free(&a);
     a = copied(MEASURED_REGISTER, 64 * MIB, 64 * MIB, 64 * (uint64_t)PAGEABLE_NS);
-    assert_true(isnan(a.findings->whatif->applied.likely));
+    assert_true(isnan(applied_ns(&a)));
     analyzed_free(&a);
 }
 

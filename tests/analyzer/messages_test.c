@@ -388,7 +388,7 @@ static void test_more_than_kept(void **state)
         ranked_recv(&ranks[1], 0, 5, 100, 1000 * (i + 1), 1000 * (i + 1) + 600);
     }
     struct analyzed a = analyse(ranks, 2, NULL);
-    assert_true(a.analysis->messages.kept_count < count * 11 / 10);
+    assert_true(a.analysis->messages.kept.count < count * 11 / 10);
     assert_int_equal(matched(&a)->alone, 0);
     assert_true(matched(&a)->messages > count * 4 / 10 && matched(&a)->messages < count * 6 / 10);
     assert_int_equal(row_of(&a, XFT_MESSAGE_SEND, 0, 1)->calls, count);

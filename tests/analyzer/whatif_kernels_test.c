@@ -173,7 +173,7 @@ static void test_more_than_kept(void **state)
     start(&lab, 2);
     all_reduces(&lab, STEPS);
     lab.a = analyzed_start(NULL);
-    lab.a.analysis->messages.nccl.most = STEPS;
+    lab.a.analysis->messages.nccl.kept.most = STEPS;
     for (uint32_t i = 0; i < lab.count; i++) {
         ranked_end(&lab.ranks[i]);
         analyzed_add(&lab.a, &lab.ranks[i].b);

@@ -127,7 +127,7 @@ json_t *xfa_messages_json(const struct xfa_analysis *analysis)
     json_object_set_new(json, "matched", xfa_json_count(matched->messages));
     json_object_set_new(json, "not_matched",
                         xfa_json_count(xfa_add(matched->alone, messages->not_kept)));
-    json_object_set_new(json, "one_in", xfa_json_count(messages->mask + 1));
+    json_object_set_new(json, "one_in", xfa_json_count(messages->kept.mask + 1));
     if (messages->without_ranks || messages->without_site)
         json_object_set_new(json, "folded", folded_json(messages));
     json_object_set_new(json, "rows", rows_json(analysis));

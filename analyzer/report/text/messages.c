@@ -122,9 +122,9 @@ static void write_matched(const struct xfa_analysis *analysis, int width, FILE *
     if (matched->messages + alone == 0)
         return;
     char chosen[64] = "", without[160] = "";
-    if (analysis->messages.mask)
+    if (analysis->messages.kept.mask)
         snprintf(chosen, sizeof chosen, " (one in %" PRIu64 ", chosen by chance)",
-                 analysis->messages.mask + 1);
+                 analysis->messages.kept.mask + 1);
     if (alone)
         snprintf(without, sizeof without,
                  "; of %" PRIu64 " call%s the other side is not known for sure", alone,

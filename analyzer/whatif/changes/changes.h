@@ -69,13 +69,8 @@ struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis
  * the host waits at once.
  *
  * The costs of the new path are paid where they are due: page-locking each buffer before its first
- * use, or around each use; staging takes the thread's time as long as the copy. XFW_APPLIED stages
- * as `xferscope apply` does: once copies that it could make faster have taken XFW_APPLIED_START_NS,
- * those that it makes faster by a tenth, but for half of the first ones of each class, in which it
- * tries.
+ * use, or around each use; staging takes the thread's time as long as the copy.
  */
-#define XFW_APPLIED_START_NS 30e6
-#define XFW_APPLIED_TRIALS 10
 struct xfw_new_path {
     uint32_t class;
     const struct xfp_path *to, *from; /* borrowed; from NULL: not measured, or not needed */
@@ -88,6 +83,19 @@ enum xfw_pinning {
     XFW_STAGE,
     XFW_APPLIED
 };
+
+/*
+ * XFW_APPLIED stages as `xferscope apply` does: once copies that it could make faster have taken
+ * XFW_APPLIED_START_NS, those that it makes faster by a tenth, but for half of the first ones of
+ * each class, in which it tries. A large one is tried in parts, and begins to gain within. Each
+ * takes longer than its pieces, by what was measured on an H200 for waking threads and looking at
+ * memory (docs/results/apply-h200-2026-11-27.md: times by size).
+ */
+#define XFW_APPLIED_START_NS 30e6
+#define XFW_APPLIED_TRIALS 10
+#define XFW_APPLIED_LARGE ((uint64_t)64 << 20)
+#define XFW_APPLIED_UP_NS 300e3
+#define XFW_APPLIED_DOWN_NS 100e3
 
 struct xfw_times_terms {
     enum xfw_pinning pinning;

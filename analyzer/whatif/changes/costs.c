@@ -286,6 +286,16 @@ unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_d
     return 0;
 }
 
+double xfw_staging_part(const struct xfa_achievable *achievable, enum xft_direction direction,
+                        unsigned threads)
+{
+    const struct xfp_table *table = staging_table(achievable, direction);
+    struct xfp_estimate one = table ? xfp_table_at(table, 1) : (struct xfp_estimate){0};
+    struct xfp_estimate all = table ? xfp_table_at(table, threads) : (struct xfp_estimate){0};
+    bool known = one.basis != XFP_UNKNOWN && all.basis != XFP_UNKNOWN && one.ns > 0;
+    return known ? fmin(1, all.ns / one.ns) : 1;
+}
+
 double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
                          enum xfw_certainty certainty)
 {

@@ -117,6 +117,9 @@ struct xfw_staging {
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
                                     const struct xfp_path *path, uint64_t bytes, unsigned threads,
                                     enum xfw_certainty certainty);
+/* What n threads take of what one takes to copy on the host; 1: not measured. */
+double xfw_staging_part(const struct xfa_achievable *achievable, enum xft_direction direction,
+                        unsigned threads);
 /* To set its memory and threads up, once, and undo it. */
 double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
                          enum xfw_certainty certainty);

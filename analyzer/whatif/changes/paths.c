@@ -156,36 +156,60 @@ static void scale(struct times_state *state, const struct paths *paths, struct x
 }
 
 /* A copy that took many times what such copies take had other reasons (the first one sets the
- * driver's buffers up): that time stays, behind the thread's own time. */
-static void keep_other_reasons(const struct times *times, struct times_state *state,
-                               struct xfw_player *player, struct xfw_op *op,
-                               const struct xfw_host_memory *host)
+ * driver's buffers up; memory that was never touched is made): how much of its time. */
+static double other_reasons_ns(const struct times *times, struct times_state *state,
+                               const struct xfw_op *op, const struct xfw_host_memory *host)
 {
     const struct xfp_path *path =
         xfw_asked_path(&state->reuse.asked, &times->change.analysis->achievable,
                        host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, (enum xft_memory)host->memory,
                        host->node, op->gpu);
     struct xfw_copy_cost usual = xfw_asked_cost(&state->reuse.asked, path, op->bytes, XFW_LIKELY);
-    if (!usual.known || xfw_op_took(op) <= MANY_TIMES * usual.blocking_ns)
+    bool many = usual.known && xfw_op_took(op) > MANY_TIMES * usual.blocking_ns;
+    return many ? xfw_op_took(op) - usual.blocking_ns : 0;
+}
+
+/* That time stays, behind the thread's own time. */
+static void keep(struct xfw_player *player, struct xfw_op *op, double other_ns)
+{
+    if (!(other_ns > 0))
         return;
     struct xfw_op other = xfw_op_like(op);
     xfw_op_take_gap(&other, op);
-    other.own_ns = xfw_op_took(op) - usual.blocking_ns;
+    other.own_ns = other_ns;
     xfw_player_play(player, &other);
+}
+
+/* What stays of it where threads of apply copy: they make the memory that was never touched, as
+ * fast as they copy. At worst it had another reason. */
+static double stays(const struct times *times, const struct xfw_player *player,
+                    const struct xfw_host_memory *host)
+{
+    enum xft_direction direction = host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D;
+    if (times->terms.pinning != XFW_APPLIED || xfw_player_certainty(player) == XFW_LOW)
+        return 1;
+    return xfw_staging_part(&times->change.analysis->achievable, direction, times->terms.threads);
+}
+
+static double around_ns(const struct xfw_host_memory *host, enum xfw_certainty certainty)
+{
+    double ns = host->to_host ? XFW_APPLIED_DOWN_NS : XFW_APPLIED_UP_NS;
+    return certainty == XFW_LOW ? 2 * ns : certainty == XFW_LIKELY ? ns : 0;
 }
 
 /* Does apply leave the copy as the program asked? */
 static bool is_left(const struct times *times, struct times_state *state, const struct xfw_op *op,
-                    const struct xfw_staging *staging)
+                    const struct xfw_staging *staging, double other_ns)
 {
     const double worth = 0.9;
-    double takes_ns = staging->first_ns + staging->during_ns + staging->last_ns;
+    double takes_ns = other_ns + staging->first_ns + staging->during_ns + staging->last_ns;
+    bool large = op->bytes >= XFW_APPLIED_LARGE;
     if (takes_ns >= worth * xfw_op_took(op))
         return true;
-    bool started = state->could_ns >= XFW_APPLIED_START_NS;
+    bool started = state->could_ns + (large ? xfw_op_took(op) : 0) >= XFW_APPLIED_START_NS;
     state->could_ns += xfw_op_took(op);
-    if (!started)
-        return true;
+    if (!started || large)
+        return !started;
     if (!state->tried)
         state->tried = xfa_alloc(times->count * sizeof *state->tried);
     unsigned tried = state->tried[op->class]++;
@@ -201,9 +225,12 @@ static void make_staged(const struct times *times, struct times_state *state,
                          xfw_player_certainty(player));
     if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
-    if (times->terms.pinning == XFW_APPLIED && is_left(times, state, op, &staging))
+    if (times->terms.pinning == XFW_APPLIED)
+        staging.first_ns += around_ns(&host, xfw_player_certainty(player));
+    double other_ns = stays(times, player, &host) * other_reasons_ns(times, state, op, &host);
+    if (times->terms.pinning == XFW_APPLIED && is_left(times, state, op, &staging, other_ns))
         return;
-    keep_other_reasons(times, state, player, op, &host);
+    keep(player, op, other_ns);
     if (!state->set_up) {
         struct xfw_op set_up = xfw_op_like(op);
         set_up.own_ns = xfw_staging_setup(&times->change.analysis->achievable, op->gpu,
@@ -249,7 +276,7 @@ static void page_lock(const struct times *times, struct times_state *state,
     struct xfw_copy_cost cost = xfw_asked_cost(&state->reuse.asked, to, op->bytes, certainty);
     if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
-    keep_other_reasons(times, state, player, op, &host);
+    keep(player, op, other_reasons_ns(times, state, op, &host));
     pay_for_locking(times, state, player, op, &host);
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;

@@ -218,7 +218,7 @@ ROWS = [
       "kernels wait for a copy engine that is not used any more, and the saving is shown too small",
       "analyzer-whatif_leave_out_test"),
     M("applied-from-the-first-copy", "analyzer/whatif/changes/paths.c",
-      "    bool started = state->could_ns >= XFW_APPLIED_START_NS;",
+      "    bool started = state->could_ns + (large ? xfw_op_took(op) : 0) >= XFW_APPLIED_START_NS;",
       "    bool started = true;",
       "what apply saves is counted from the first copy on",
       "analyzer-findings_pageable_test"),
