@@ -17,17 +17,17 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Not tried on real GPUs yet. */
-static bool is_between_gpus(unsigned class)
+/* What is ordered with them was not tried on real GPUs yet. */
+static bool is_untried(unsigned class)
 {
-    return class == XFS_CLASS_PEERS || class == XFS_CLASS_PIPELINE || class == XFS_CLASS_RELAY;
+    return class == XFS_CLASS_PIPELINE || class == XFS_CLASS_RELAY;
 }
 
 bool xfs_classes_choose(const char *words)
 {
     bool any = false;
     for (unsigned i = 0; i < XFS_CLASS_COUNT; i++) {
-        is_on[i] = (strcmp(words, "on") == 0 && !is_between_gpus(i)) || strcmp(words, "all") == 0 ||
+        is_on[i] = (strcmp(words, "on") == 0 && !is_untried(i)) || strcmp(words, "all") == 0 ||
                    has_word(words, xfs_class_word(i));
         any |= is_on[i];
     }

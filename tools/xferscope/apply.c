@@ -35,7 +35,7 @@ static const char usage[] =
     "      --memory SIZE      most page-locked memory of a process (K, M, G); default: 256M\n"
     "      --threads N        most threads that copy; default: half of the processors\n"
     "      --only CLASSES     names of classes with commas between, or `all`; default:\n"
-    "                         all but peers, pipeline and relay\n"
+    "                         all but pipeline and relay\n"
     "      --off SITES        sites to leave alone, MODULE+0xOFFSET with commas between\n"
     "  -q, --quiet            say nothing at the end\n"
     "  -h, --help             print this\n"

@@ -30,6 +30,9 @@ static xcu_result fill(xcu_deviceptr dst, size_t pitch, unsigned value, size_t e
     if (!width || !height)
         return XCU_SUCCESS;
     r = sim_side_pitched(&side, (const void *)dst, pitch, 0, &origin, &shape, SIM_DEVICE_SIDE);
+    if (!r && side.device >= 0 && side.device != s->context->device &&
+        !sim_peer_enabled(s->context->device, side.device))
+        r = XCU_ERROR_INVALID_VALUE; /* as an H200's driver says */
     if (r)
         return r;
     op.u.fill = (struct sim_fill){side.start,
