@@ -77,7 +77,8 @@ static void behind(int current, int from, size_t bytes, xcu_stream stream)
     prepare(from, bytes);
     MUST(cudaSetDevice(current));
     copy(from, rows, bytes, stream);
-    MUST(cudaMemsetAsync(memory[from], 7, bytes, stream));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, bytes, stream));
     MUST(cudaMemcpyAsync(found, memory[!from], MOST_BYTES, XRT_COPY_D2H, stream));
     MUST(cudaStreamSynchronize(stream));
     compare("behind", bytes);
@@ -110,7 +111,8 @@ static void default_stream(int current, int from, size_t bytes)
     prepare(from, bytes);
     MUST(cudaSetDevice(current));
     copy(from, rows, bytes, NULL);
-    MUST(cudaMemsetAsync(memory[from], 7, bytes, others[current]));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, bytes, others[current]));
     MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, streams[current]));
     MUST(cudaStreamSynchronize(streams[current]));
     compare("default stream", bytes);
@@ -125,7 +127,8 @@ static void blocking(int current, int from, size_t bytes)
         MUST(cudaMemcpyPeer(memory[!from], !from, memory[from], from, bytes));
     else
         MUST(cudaMemcpy(memory[!from], memory[from], bytes, XRT_COPY_DEFAULT));
-    MUST(cudaMemsetAsync(memory[from], 7, bytes, streams[current]));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, bytes, streams[current]));
     MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, others[current]));
     MUST(cudaStreamSynchronize(others[current]));
     compare("blocking", bytes);
