@@ -37,7 +37,6 @@ struct xfs_between {
     xcu_context to, from; /* as the call named them; NULL: it did not */
     xcu_stream stream;    /* by a handle that means the same in every function */
     bool blocking;        /* the function without Async in its name */
-    bool waits;           /* for all work of both contexts: blocking, in the legacy stream */
 
     /* Of xfs_between_look(): the source's and the destination's. */
     xcu_context context[2];

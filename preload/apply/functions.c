@@ -100,8 +100,7 @@ static xcu_context primary(xcu_device device)
                                                 .to = (to_),                                       \
                                                 .from = (from_),                                   \
                                                 .stream = xfs_move_stream(stream_, per_thread),    \
-                                                .blocking = (blocking_),                           \
-                                                .waits = (blocking_) && !(per_thread)}},           \
+                                                .blocking = (blocking_)}},                         \
       xfs_offer_between(between) || (status = (call), xfs_offer_between_end(between, status)) ||   \
           (status = (call), true)))
 /* Streams that do not wait for the default stream matter to classes. */

@@ -159,11 +159,6 @@ static void end(void *argument)
         xfs_pair_disable(pair);
         atomic_store(&pair->phase, XFS_PAIR_OFF);
     }
-    if (asked->waits) {
-        pair->waited[0] = pair->waited[1] = xfs_pair_now();
-        read_time(pair);
-        change(pair);
-    }
 }
 
 void xfs_peers_begin(struct xfs_peer_copy *copy)

@@ -8,8 +8,8 @@
  * it is disabled again, and stays so.
  *
  * Both are done only when nothing runs in either context, by the program's own doing: it has just
- * waited for each (cuCtxSynchronize), or made a copy in the default stream, which does the same.
- * So it waits for nothing that it did not wait for itself.
+ * waited for each (cuCtxSynchronize). So it waits for nothing that it did not wait for itself. A
+ * copy between GPUs in the default stream returns before it is over (tests/gpu/peer_promises.c).
  */
 #ifndef XFS_APPLY_PEERS_H
 #define XFS_APPLY_PEERS_H

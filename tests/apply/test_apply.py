@@ -159,10 +159,11 @@ class TestPeers(Applied):
         self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
 
     def test_a_gpu_that_may_be_at_work(self):
-        for trials in ({}, {"XFERSCOPE_APPLY_TRIALS": "0"}):
-            done = self.compare("peers", "half", **self.FOUR, also=trials)
-            self.assertTrue(self.lines(done), done.stderr)
-            self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
+        for what in ("half", "unwaited"):
+            for trials in ({}, {"XFERSCOPE_APPLY_TRIALS": "0"}):
+                done = self.compare("peers", what, **self.FOUR, also=trials)
+                self.assertTrue(self.lines(done), done.stderr)
+                self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
 
     def test_gpus_that_bring_other_bytes(self):
         """Peer access that is given, and is wrong: found out before a copy of the program's uses it."""

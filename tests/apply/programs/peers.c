@@ -185,6 +185,13 @@ static void half(void)
     }
 }
 
+/* Copies without a stream, which return before they are over, and no other wait. */
+static void unwaited(void)
+{
+    for (int i = 0; i < 40 * ROUNDS; i++)
+        copy(2 * (i & 1), 0, 1);
+}
+
 /* Enabled by the program before and one way only. */
 static void early(void)
 {
@@ -239,6 +246,8 @@ int main(int argc, char **argv)
         resets();
     else if (strcmp(what, "half") == 0)
         half();
+    else if (strcmp(what, "unwaited") == 0)
+        unwaited();
     else if (strcmp(what, "early") == 0)
         early();
     else if (strcmp(what, "captured") == 0)

@@ -22,7 +22,6 @@ xrt_error cudaStreamWaitEvent(xcu_stream stream, xcu_event event, unsigned flags
 
 static const size_t sizes[] = {4 * MIB, 5 * MIB + 4096 + 12, 17 * MIB - 4, MOST_BYTES};
 static char *memory[2], *host, *found;
-static char *sevens; /* page-locked */
 static xcu_stream streams[2], others[2];
 static int different, rows;
 
@@ -40,12 +39,6 @@ static void wait_for_both(void)
         MUST(cudaSetDevice(gpu));
         MUST(cudaDeviceSynchronize());
     }
-}
-
-/* By the stream of either GPU. A fill would be refused: of another GPU's memory it needs access. */
-static int overwrite(int gpu, size_t bytes, xcu_stream stream)
-{
-    return cudaMemcpyAsync(memory[gpu], sevens, bytes, XRT_COPY_H2D, stream);
 }
 
 /* A pattern of its own in the source, zeros in the destination; all is over. */
@@ -84,7 +77,8 @@ static void behind(int current, int from, size_t bytes, xcu_stream stream)
     prepare(from, bytes);
     MUST(cudaSetDevice(current));
     copy(from, rows, bytes, stream);
-    MUST(overwrite(from, bytes, stream));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, bytes, stream));
     MUST(cudaMemcpyAsync(found, memory[!from], MOST_BYTES, XRT_COPY_D2H, stream));
     MUST(cudaStreamSynchronize(stream));
     compare("behind", bytes);
@@ -117,7 +111,8 @@ static void default_stream(int current, int from, size_t bytes)
     prepare(from, bytes);
     MUST(cudaSetDevice(current));
     copy(from, rows, bytes, NULL);
-    MUST(overwrite(from, bytes, others[current]));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, bytes, others[current]));
     MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, streams[current]));
     MUST(cudaStreamSynchronize(streams[current]));
     compare("default stream", bytes);
@@ -132,7 +127,8 @@ static void blocking(int current, int from, size_t bytes)
         MUST(cudaMemcpyPeer(memory[!from], !from, memory[from], from, bytes));
     else
         MUST(cudaMemcpy(memory[!from], memory[from], bytes, XRT_COPY_DEFAULT));
-    MUST(overwrite(from, bytes, streams[current]));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, bytes, streams[current]));
     MUST(cudaMemcpyAsync(found, memory[!from], bytes, XRT_COPY_D2H, others[current]));
     MUST(cudaStreamSynchronize(others[current]));
     compare("blocking", bytes);
@@ -240,9 +236,6 @@ int main(int argc, char **argv)
     found = malloc(MOST_BYTES);
     for (int gpu = 0; gpu < 2; gpu++)
         make(gpu);
-    MUST(cudaSetDevice(0)); /* the other one is reset */
-    MUST(cudaMallocHost((void **)&sevens, MOST_BYTES));
-    memset(sevens, 7, MOST_BYTES);
     if (strcmp(what, "freed") == 0)
         freed();
     else if (strcmp(what, "beside") == 0)
