@@ -74,10 +74,11 @@
  * which.
  *
  * Then those that only pay together: all others that can be made with the set and with each other
- * are played at once, also those that save nothing by themselves, or cost little. If that pays, they are taken out
- * again, one after the other, as long as as much is saved without (a walk for each). Of two that
- * exclude each other only the one that saves more by itself is tried so. Last, of each family that
- * has a member (numbers of buffers, streams) the best one with all the others takes its place.
+ * are played at once, also those that save nothing by themselves, or cost little. If that pays,
+ * they are taken out again, one after the other, as long as as much is saved without (a walk for
+ * each). Of two that exclude each other only the one that saves more by itself is tried so. Last,
+ * of each family that has a member (numbers of buffers, streams) the best one with all the others
+ * takes its place.
  *
  * SEVERAL PROCESSES
  *
