@@ -293,9 +293,9 @@ static void test_cut_graph(void **state)
     start(&run);
     struct xfw_op *graph = add(&run, hand_work(XFW_GRAPH, 0, 0, 0, 2 * NS));
     graph->up_ns = NS;
-    graph->space_ns = NS / 2;
+    graph->space_ns = NS / 2.0;
     add(&run, hand_wait(0));
-    assert_true(before(&run) == NS / 2 + 2 * NS);
+    assert_true(before(&run) == NS / 2.0 + 2 * NS);
     assert_true(overlapped(&run) == 2 * NS);
     finish(&run);
 }
