@@ -6,13 +6,6 @@
 #include "analyzer/findings/pageable_uses.h"
 #include "analyzer/whatif/changes/costs.h"
 
-static bool is_pageable(const struct xfa_row *row)
-{
-    const struct xfa_row_key *key = &row->key;
-    return (key->direction == XFT_DIR_H2D && key->src_mem == XFT_MEM_PAGEABLE) ||
-           (key->direction == XFT_DIR_D2H && key->dst_mem == XFT_MEM_PAGEABLE);
-}
-
 /* All copies of pageable memory, as if they were one finding. NULL: there are none, or the profile
  * does not say what threads make of them. */
 static struct xfw_change *staging(const struct xfa_findings *findings,
@@ -26,7 +19,7 @@ static struct xfw_change *staging(const struct xfa_findings *findings,
     all.sites = xfa_alloc((analysis->row_count + 1) * sizeof *all.sites);
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
-        if (is_pageable(row))
+        if (xfa_is_pageable_row(row))
             all.sites[all.site_count++] = (struct xfa_finding_site){.row = row, .site = row->site};
     }
     struct xfw_change *change = xfa_pageable_change(

@@ -36,9 +36,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 {
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct xfa_figures *figures = &analysis->rows[row];
-    bool from = what->key.direction == XFT_DIR_H2D && what->key.src_mem == XFT_MEM_PAGEABLE;
-    bool to = what->key.direction == XFT_DIR_D2H && what->key.dst_mem == XFT_MEM_PAGEABLE;
-    if (!from && !to)
+    if (!xfa_is_pageable_row(what))
         return false;
     xfa_gain_of(gain, figures);
     gain->weight_ns = isnan(gain->achieved_ns) ? (double)figures->bytes * XFA_STAND_IN_NS_PER_BYTE

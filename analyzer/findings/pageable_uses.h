@@ -22,6 +22,14 @@ struct xfa_pageable_uses { /* zeroed at first */
     struct xfw_buffers buffers;
 };
 
+/* Copies of it between pageable memory of the host and a device. */
+static inline bool xfa_is_pageable_row(const struct xfa_row *row)
+{
+    const struct xfa_row_key *key = &row->key;
+    return (key->direction == XFT_DIR_H2D && key->src_mem == XFT_MEM_PAGEABLE) ||
+           (key->direction == XFT_DIR_D2H && key->dst_mem == XFT_MEM_PAGEABLE);
+}
+
 struct xfa_observer xfa_pageable_observer(void *uses);
 void xfa_pageable_free(void *uses);
 

@@ -176,14 +176,14 @@ static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
                          struct xfw_change *const *applied, size_t count)
 {
     struct xfw_way ways[XFW_CERTAINTIES] = {0};
+    unsigned *order = xfa_alloc((count + 1) * sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (unsigned)i + 1;
     for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
         ways[i].certainty = (enum xfw_certainty)i;
-        ways[i].changes = xfa_alloc((count + 1) * sizeof *ways[i].changes);
-        for (size_t k = 0; k < count; k++)
-            if (!applied[k]->idle)
-                ways[i].changes[ways[i].count++] = applied[k];
-        ways[i].unchanged = ways[i].count == 0;
+        xfw_way_of(&ways[i], applied, order, count, SIZE_MAX, SIZE_MAX);
     }
+    free(order);
     if (count && xfw_replays_play(replays, ways, XFW_CERTAINTIES)) {
         const struct xfw_saving saving = saving_of(whatif, ways);
         whatif->applied = xfw_saving_checked(&saving, whatif->alone_ns);

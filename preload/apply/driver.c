@@ -60,6 +60,12 @@ uint64_t xfs_apply_buffer_at(xcu_deviceptr address, size_t bytes, int attribute)
     return known && has && start == address && size >= bytes ? buffer : 0;
 }
 
+unsigned long long xfs_apply_context_id(xcu_context context)
+{
+    unsigned long long id = 0;
+    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
+}
+
 /* Retaining a context that exists returns its handle. */
 xcu_context xfs_apply_primary(xcu_device device)
 {

@@ -75,6 +75,9 @@ uint64_t xfs_apply_now_ns(void);
  * (XCU_PTR_..., an unsigned); 0: there is none. */
 uint64_t xfs_apply_buffer_at(xcu_deviceptr address, size_t bytes, int attribute);
 
+/* The number of a context, which no later one has; 0: the driver says an error. */
+unsigned long long xfs_apply_context_id(xcu_context context);
+
 /* A device's primary context; NULL: there is none. Makes none. */
 xcu_context xfs_apply_primary(xcu_device device);
 

@@ -42,12 +42,6 @@ static void give_back(void)
     xfs_brief_give_back(&taken);
 }
 
-static unsigned long long id_of(xcu_context context)
-{
-    unsigned long long id = 0;
-    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
-}
-
 /* ---- with the lock held ---------------------------------------------------------------------- */
 
 static void leave_place(struct place *place, struct place *out)
@@ -165,7 +159,7 @@ bool xfs_locked_pool_take(xcu_context context, size_t bytes, struct xfs_locked *
 {
     struct place left = {.block.memory = NULL};
     unsigned long long id;
-    if (atomic_load(&kept_count) == 0 || (id = id_of(context)) == 0 || !take())
+    if (atomic_load(&kept_count) == 0 || (id = xfs_apply_context_id(context)) == 0 || !take())
         return false;
     for (unsigned i = 0; i < PLACES && left.block.memory == NULL; i++) {
         const struct xfs_locked *block = &places[i].block;
@@ -187,7 +181,7 @@ bool xfs_locked_pool_take(xcu_context context, size_t bytes, struct xfs_locked *
 
 bool xfs_locked_pool_keep(const struct xfs_locked *freed)
 {
-    unsigned long long id = id_of(freed->context);
+    unsigned long long id = xfs_apply_context_id(freed->context);
     bool kept = false;
     if (id == 0 || !comes_again(freed->bytes) || !is_registered(freed) ||
         madvise(freed->memory, freed->mapped, MADV_DONTFORK) != 0)

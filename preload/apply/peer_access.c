@@ -20,12 +20,6 @@ uint64_t xfs_pair_now(void)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static unsigned long long id_of(xcu_context context)
-{
-    unsigned long long id = 0;
-    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
-}
-
 static bool take(struct xfs_pair *pair)
 {
     bool taken = false;
@@ -58,7 +52,7 @@ static void begin(struct xfs_pair *pair, xcu_context one, xcu_context other)
     pair->context[0] = one;
     pair->context[1] = other;
     for (unsigned side = 0; side < 2; side++) {
-        pair->id[side] = pair->context[side] ? id_of(pair->context[side]) : 0;
+        pair->id[side] = pair->context[side] ? xfs_apply_context_id(pair->context[side]) : 0;
         atomic_store(&pair->ours[side], false);
         atomic_store(&pair->programs[side], false);
         pair->waited[side] = 0;
@@ -71,8 +65,8 @@ static void begin(struct xfs_pair *pair, xcu_context one, xcu_context other)
 
 static bool is_alive(const struct xfs_pair *pair)
 {
-    return pair->id[0] && pair->id[1] && pair->id[0] == id_of(pair->context[0]) &&
-           pair->id[1] == id_of(pair->context[1]);
+    return pair->id[0] && pair->id[1] && pair->id[0] == xfs_apply_context_id(pair->context[0]) &&
+           pair->id[1] == xfs_apply_context_id(pair->context[1]);
 }
 
 static struct xfs_pair *make(xcu_context one, xcu_context other)

@@ -92,23 +92,6 @@ static void try_ours(struct xfs_piped_copy *copy)
 
 /* ---- one copy -------------------------------------------------------------------------------- */
 
-static void plan(void *argument)
-{
-    xfs_tried_plan(argument);
-}
-
-/* As asked: its time begins, and ends. */
-static void before_call(void *argument)
-{
-    xfs_tried_as_asked(argument);
-    xfs_tried_begin(argument);
-}
-
-static void after_call(void *argument)
-{
-    xfs_tried_end(argument);
-}
-
 bool xfs_pipeline_begin(struct xfs_piped_copy *copy)
 {
     if (!can_be_done() || (copy->pipe = xfs_pipe_take(copy->asked)) == NULL)
@@ -118,7 +101,7 @@ bool xfs_pipeline_begin(struct xfs_piped_copy *copy)
                                      .bytes = copy->asked->bytes,
                                      .stream = copy->asked->stream,
                                      .tries = &copy->pipe->tries};
-    if (!xfs_on_own_stack(plan, &copy->tried)) {
+    if (!xfs_tried_plan(&copy->tried)) {
         xfs_pipe_give_back(copy->pipe);
         copy->pipe = NULL;
         return false;
@@ -130,7 +113,7 @@ bool xfs_pipeline_begin(struct xfs_piped_copy *copy)
     if (copy->done)
         xfs_pipe_give_back(copy->pipe);
     else
-        (void)xfs_on_own_stack(before_call, &copy->tried);
+        xfs_tried_before_call(&copy->tried);
     return copy->done;
 }
 
@@ -138,8 +121,6 @@ void xfs_pipeline_end(struct xfs_piped_copy *copy, int status)
 {
     if (copy->pipe == NULL)
         return;
-    if (status != XCU_SUCCESS)
-        copy->tried.is_timed = false;
-    (void)xfs_on_own_stack(after_call, &copy->tried);
+    xfs_tried_after_call(&copy->tried, status);
     xfs_pipe_give_back(copy->pipe);
 }

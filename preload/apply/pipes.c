@@ -24,12 +24,6 @@ static atomic_flag adding = ATOMIC_FLAG_INIT;
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static unsigned long long id_of(xcu_context context)
-{
-    unsigned long long id = 0;
-    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
-}
-
 static bool take(struct xfs_pipe *pipe)
 {
     bool taken = false;
@@ -54,14 +48,14 @@ static void begin(struct xfs_pipe *pipe, const xcu_context context[2])
            sizeof *pipe - offsetof(struct xfs_pipe, context));
     for (unsigned side = 0; side < 2; side++) {
         pipe->context[side] = context[side];
-        pipe->id[side] = context[side] ? id_of(context[side]) : 0;
+        pipe->id[side] = context[side] ? xfs_apply_context_id(context[side]) : 0;
     }
 }
 
 static bool is_alive(const struct xfs_pipe *pipe)
 {
-    return pipe->id[0] && pipe->id[1] && pipe->id[0] == id_of(pipe->context[0]) &&
-           pipe->id[1] == id_of(pipe->context[1]);
+    return pipe->id[0] && pipe->id[1] && pipe->id[0] == xfs_apply_context_id(pipe->context[0]) &&
+           pipe->id[1] == xfs_apply_context_id(pipe->context[1]);
 }
 
 static struct xfs_pipe *add(const xcu_context context[2])

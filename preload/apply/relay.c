@@ -177,29 +177,11 @@ static void try_ours(struct turn *turn)
     xfs_guard_leave(guard);
 }
 
-static void plan(void *argument)
-{
-    xfs_tried_plan(argument);
-}
-
-static void before_call(void *argument)
-{
-    xfs_tried_as_asked(argument);
-    xfs_tried_begin(argument);
-}
-
-static void after_call(void *argument)
-{
-    xfs_tried_end(argument);
-}
-
 static int as_asked(struct turn *turn)
 {
-    (void)xfs_on_own_stack(before_call, &turn->tried);
+    xfs_tried_before_call(&turn->tried);
     int status = xfs_move_as_asked(turn->move, 0, turn->move->bytes);
-    if (status != XCU_SUCCESS)
-        turn->tried.is_timed = false;
-    (void)xfs_on_own_stack(after_call, &turn->tried);
+    xfs_tried_after_call(&turn->tried, status);
     return status;
 }
 
@@ -215,7 +197,7 @@ bool xfs_relay_move(const struct xfs_move *move, int *status)
                                     .bytes = move->bytes,
                                     .stream = move->stream,
                                     .tries = &turn.relay->tries};
-    if (xfs_on_own_stack(plan, &turn.tried) && turn.tried.way == XFS_WAY_OURS)
+    if (xfs_tried_plan(&turn.tried) && turn.tried.way == XFS_WAY_OURS)
         try_ours(&turn);
     if (turn.failed)
         xfs_tried_give_up(&turn.tried);

@@ -17,12 +17,6 @@ static atomic_flag adding = ATOMIC_FLAG_INIT;
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static unsigned long long id_of(xcu_context context)
-{
-    unsigned long long id = 0;
-    return xfs_apply_driver()->context_id(context, &id) == XCU_SUCCESS ? id : 0;
-}
-
 static bool take(struct xfs_relay *relay)
 {
     bool taken = false;
@@ -41,14 +35,14 @@ static void begin(struct xfs_relay *relay, xcu_context to, xcu_context by)
            sizeof *relay - offsetof(struct xfs_relay, to));
     relay->to = to;
     relay->by = by;
-    relay->to_id = to ? id_of(to) : 0;
-    relay->by_id = by ? id_of(by) : 0;
+    relay->to_id = to ? xfs_apply_context_id(to) : 0;
+    relay->by_id = by ? xfs_apply_context_id(by) : 0;
 }
 
 static bool is_alive(const struct xfs_relay *relay)
 {
-    return relay->to_id && relay->by_id && relay->to_id == id_of(relay->to) &&
-           relay->by_id == id_of(relay->by);
+    return relay->to_id && relay->by_id && relay->to_id == xfs_apply_context_id(relay->to) &&
+           relay->by_id == xfs_apply_context_id(relay->by);
 }
 
 static struct xfs_relay *find(xcu_context to, xcu_context by)

@@ -20,12 +20,6 @@ static struct xfs_ring rings[MOST_RINGS];
 static atomic_uint ring_count; /* those of contexts that are gone stay */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned long long id_of(const struct xfs_apply_driver *driver, xcu_context context)
-{
-    unsigned long long id = 0;
-    return driver->context_id(context, &id) == XCU_SUCCESS ? id : 0;
-}
-
 static bool take(struct xfs_ring *ring)
 {
     bool taken = false;
@@ -114,7 +108,7 @@ static bool fill(const struct xfs_apply_driver *driver, struct xfs_ring *ring, x
         destroy(driver, ring);
     driver->exchange(&mode);
     ring->context = context;
-    ring->id = id_of(driver, context);
+    ring->id = xfs_apply_context_id(context);
     return made;
 }
 
@@ -164,7 +158,7 @@ static bool revive(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
     bool revived = locked && make_events(driver, ring);
     driver->exchange(&mode);
     if (revived)
-        ring->id = id_of(driver, ring->context);
+        ring->id = xfs_apply_context_id(ring->context);
     else
         ring->context = GONE;
     return revived;
@@ -183,7 +177,7 @@ struct xfs_ring *xfs_ring_take(xcu_context context, bool may_make, bool *missing
             continue;
         if (!take(ring))
             return NULL;
-        if (ring->context == context && ring->id == id_of(driver, context))
+        if (ring->context == context && ring->id == xfs_apply_context_id(context))
             return ring;
         if (ring->context == context && revive(driver, ring))
             return ring;
@@ -213,7 +207,8 @@ static void leave(const struct xfs_apply_driver *driver, struct xfs_ring *ring)
     xcu_context popped;
     if (!take(ring)) /* a copy that is under way while its context ends */
         return;
-    if (ring->id == id_of(driver, ring->context) && driver->push(ring->context) == XCU_SUCCESS) {
+    if (ring->id == xfs_apply_context_id(ring->context) &&
+        driver->push(ring->context) == XCU_SUCCESS) {
         destroy(driver, ring);
         driver->pop(&popped);
         ring->context = NULL;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "preload/apply/state.h"
+#include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
 
 #define WORTH_NS                                                                                   \
@@ -55,14 +56,20 @@ static void choose(struct xfs_tried *tried)
     xfs_site_release(tried->site);
 }
 
-void xfs_tried_plan(struct xfs_tried *tried)
+static void plan(void *argument)
 {
+    struct xfs_tried *tried = argument;
     read_time(tried->tries);
     tried->way = XFS_WAY_AS_ASKED;
     if (is_worth(tried->tries) && xfs_apply_begin())
         choose(tried);
     else
         tried->is_timed = true;
+}
+
+bool xfs_tried_plan(struct xfs_tried *tried)
+{
+    return xfs_on_own_stack(plan, tried);
 }
 
 void xfs_tried_begin(struct xfs_tried *tried)
@@ -100,10 +107,29 @@ void xfs_tried_give_up(struct xfs_tried *tried)
     xfs_site_release(tried->site);
 }
 
-void xfs_tried_as_asked(struct xfs_tried *tried)
+static void before_call(void *argument)
 {
+    struct xfs_tried *tried = argument;
     tried->is_timed = tried->is_timed && tried->way == XFS_WAY_AS_ASKED;
     tried->way = XFS_WAY_AS_ASKED;
+    xfs_tried_begin(tried);
+}
+
+static void after_call(void *argument)
+{
+    xfs_tried_end(argument);
+}
+
+void xfs_tried_before_call(struct xfs_tried *tried)
+{
+    (void)xfs_on_own_stack(before_call, tried);
+}
+
+void xfs_tried_after_call(struct xfs_tried *tried, int status)
+{
+    if (status != XCU_SUCCESS)
+        tried->is_timed = false;
+    (void)xfs_on_own_stack(after_call, tried);
 }
 
 void xfs_tried_wrong(struct xfs_tried *tried)

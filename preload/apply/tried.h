@@ -32,19 +32,22 @@ struct xfs_tried {
     struct xfs_timed timed;
 };
 
-/* Which way it is to go: as asked before 30 ms were spent so, then by the site's trials. On a stack
- * of our own. */
-void xfs_tried_plan(struct xfs_tried *tried);
+/* Which way it is to go: as asked before 30 ms were spent so, then by the site's trials. False: it
+ * is not known, for want of a stack of our own. */
+bool xfs_tried_plan(struct xfs_tried *tried);
 
-/* Around what is done. End: it was done, and is reported. Drop: it was not. */
+/* Around the program's own call, which is timed only if that was its turn. */
+void xfs_tried_before_call(struct xfs_tried *tried);
+void xfs_tried_after_call(struct xfs_tried *tried, int status);
+
+/* Around what is done our way, on a stack of our own. End: it was done, and is reported. Drop: it
+ * was not. */
 void xfs_tried_begin(struct xfs_tried *tried);
 void xfs_tried_end(struct xfs_tried *tried);
 void xfs_tried_drop(struct xfs_tried *tried);
 
-/* Our way cannot be gone, or is not this time: it goes as asked, timed only if that was its turn.
- */
+/* Our way cannot be gone. */
 void xfs_tried_give_up(struct xfs_tried *tried);
-void xfs_tried_as_asked(struct xfs_tried *tried);
 
 /* Other bytes arrived: never again at this site. */
 void xfs_tried_wrong(struct xfs_tried *tried);

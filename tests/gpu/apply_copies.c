@@ -9,35 +9,14 @@
  */
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "tests/apply/programs/applied.h"
+#include "tests/gpu/clocked.h"
 
-enum { MOST_COPIES = 400 };
+enum { MOST_COPIES = CLOCKED_MOST };
 
 static xcu_stream stream;
 static double row_seconds = 0.4;
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(const double *values, int count)
-{
-    double sorted[MOST_COPIES];
-    memcpy(sorted, values, (size_t)count * sizeof *values);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare);
-    return sorted[count / 2];
-}
 
 static char *fresh(size_t bytes)
 {

@@ -9,11 +9,11 @@
  * of the second half, ok.
  */
 #include <string.h>
-#include <time.h>
 
 #include "tests/apply/programs/applied.h"
+#include "tests/gpu/clocked.h"
 
-enum { MOST_COPIES = 400, LEAST_COPIES = 32 };
+enum { MOST_COPIES = CLOCKED_MOST, LEAST_COPIES = 32 };
 
 xrt_error cudaMemcpyPeer(void *dst, int to, const void *src, int from, size_t bytes);
 xrt_error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t bytes,
@@ -23,27 +23,6 @@ static const char *const forms[] = {"peer", "peer-async", "default", "default-as
 static char *memory[2];
 static xcu_stream streams[2];
 static double row_seconds = 0.2;
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(const double *values, int count)
-{
-    double sorted[MOST_COPIES];
-    memcpy(sorted, values, (size_t)count * sizeof *values);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare);
-    return sorted[count / 2];
-}
 
 static void wait_for_both(int current)
 {

@@ -11,10 +11,10 @@
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/apply/programs/applied.h"
+#include "tests/gpu/clocked.h"
 
 enum { HELD_MS = 60 };
 
@@ -27,13 +27,6 @@ xrt_error cudaStreamCreateWithFlags(xcu_stream *stream, unsigned flags);
 
 static char *source;
 static size_t source_bytes;
-
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 static void hold(void *unused)
 {

@@ -10,10 +10,10 @@
  * GPU's context, and for its default stream. access: with peer access, both ways.
  */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/apply/programs/applied.h"
+#include "tests/gpu/clocked.h"
 
 #define BYTES (16 * MIB)
 enum { HELD_MS = 60, NON_BLOCKING = 1 };
@@ -29,13 +29,6 @@ xrt_error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size
 
 static char *memory[2];
 static xcu_stream streams[2][2]; /* of a GPU: blocking, and not */
-
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 static void hold(void *unused)
 {
