@@ -40,7 +40,7 @@ static struct xfs_site *planned_here(void)
 static void tell(const struct xfs_site *site, const void *memory, size_t bytes)
 {
     struct xfs_report_site *line = site->report;
-    int node = xfs_near_node_of(memory);
+    int node = xfs_near_node_of((const char *)memory + bytes / 2);
     if (line == NULL || (node >= 0 && node != site->planned->node))
         return;
     __atomic_fetch_add(&line->done, 1, __ATOMIC_RELAXED);

@@ -8,8 +8,8 @@
  * own, and memory with one, is left alone.
  *
  * Nothing is tried out: the call takes the time that it takes, and what gains are copies at other
- * sites. What is carried out is counted where the first page lies on the node then, or the kernel
- * does not say.
+ * sites. What is carried out is counted where the page in the middle lies on the node then, or the
+ * kernel does not say.
  */
 #ifndef XFS_APPLY_PLACEMENT_H
 #define XFS_APPLY_PLACEMENT_H

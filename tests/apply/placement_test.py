@@ -83,8 +83,8 @@ class Placement(unittest.TestCase):
         self.assertEqual(step["sites"][0]["direction"], "H2D")
 
     def test_moving_has_to_pay(self):
-        for step in self.steps("registered_each_time"):
-            self.assertIsNone(step["by"])
+        (step,) = self.steps("registered_each_time")
+        self.assertIsNone(step["by"])
 
     # ---- what is carried out --------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class Placement(unittest.TestCase):
                 (step,) = self.steps(mode)
                 self.carry_out()
                 calls, mib, part = self.both(mode)
-                self.assertEqual((calls, mib), (1, 8) if mode == "pinned" else (2, 8), self.said)
+                self.assertEqual((calls, mib), (1, 4) if mode == "pinned" else (2, 4), self.said)
                 self.assertRegex(self.said, r"\(step 1 of the plan, remote-numa-node: ")
                 alone = time_ns(run(PROGRAM, mode, **FAR))
                 self.assertAlmostEqual((1 - part) * alone / (step["saving_s"]["likely"] * 1e9), 1, delta=0.15)

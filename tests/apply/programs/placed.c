@@ -12,7 +12,7 @@
 
 #include "tests/apply/programs/applied.h"
 
-#define BYTES (8 * MIB)
+#define BYTES (4 * MIB)
 #define ROUNDS 60
 #define MANY 200 /* that moving the memory pays for */
 #define PAGE 4096
@@ -55,7 +55,7 @@ static void use(char *memory, int rounds)
 {
     int policy = -1;
     for (int i = 0; i < rounds; i++) {
-        memory[i * PAGE] += (char)i;
+        memory[(size_t)i * PAGE] = (char)i;
         MUST(cudaMemcpy(device, memory, bytes, XRT_COPY_H2D));
     }
     MUST(cudaMemcpy(found, device, bytes, XRT_COPY_D2H));
