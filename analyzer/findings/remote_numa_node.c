@@ -7,13 +7,32 @@
  * Pageable memory is left to pageable-host-memory: the GPU reads the driver's buffers, not the
  * program's memory. Copies of rows and batches are left out: they were not measured by node.
  */
-#include "analyzer/findings/finding.h"
+#include "analyzer/findings/remote_numa_node.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/sums/blocks.h"
+
+#define MOST_BLOCKS (1u << 18)
+#define MOST_STACKS 65536
+#define MOVING_NS_PER_BYTE 1.0 /* a page of 4 KiB in 4 us, which is slow */
+
+/* What a call site took, by allocating or page-locking it; sums of a stack of the process at hand,
+ * then of its site. */
+struct taken_memory {
+    uint32_t key; /* stack, or the site's number */
+    uint32_t function;
+    int node;   /* that all of its copies want: the nearest, or the one where it is; -1: none yet */
+    bool mixed; /* they want different ones, or it is not known which */
+    bool locked;               /* memory of the program that was page-locked: some of it */
+    uint64_t taken;            /* bytes */
+    uint64_t transfers, bytes; /* copies that want another node than they have */
+    double lost_ns;            /* by them */
+    bool up, down;             /* their directions */
+};
 
 /* The transfers of one class whose times are known. */
 struct far {
@@ -28,6 +47,11 @@ struct far {
 struct remote {
     struct far *classes; /* by class number */
     size_t count, capacity;
+    struct xfa_blocks blocks; /* of the process at hand: `stack` is the place in `stacks` */
+    struct xfa_table stacks;  /* struct taken_memory, of the process at hand */
+    struct xfa_table memory;  /* struct taken_memory, of the run, by site */
+    bool far;                 /* there are such copies, in the process at hand */
+    bool missed;              /* memory was taken that is not in `blocks` */
 };
 
 static struct far *far_of(struct remote *remote, uint32_t class)
@@ -48,10 +72,149 @@ static bool ask(struct far *far, const struct xfa_near *near, uint64_t bytes)
     return far->here.basis != XFP_UNKNOWN && far->near.basis != XFP_UNKNOWN;
 }
 
+/* ---- where memory is taken ------------------------------------------------------------------- */
+
+static void take(struct remote *remote, const struct xfa_event *event, bool locked)
+{
+    uint64_t address = event->memory.address;
+    bool known = xfa_table_get(&remote->stacks, &event->stack) != NULL;
+    if (!event->stack || !address || !event->bytes || address + event->bytes < address ||
+        remote->blocks.count >= MOST_BLOCKS || (!known && remote->stacks.count >= MOST_STACKS)) {
+        remote->missed = true;
+        return;
+    }
+    struct taken_memory *memory = xfa_table_put(&remote->stacks, &event->stack);
+    if (!known) {
+        memory->node = -1;
+        memory->function = event->call;
+    }
+    memory->locked |= locked;
+    memory->taken = xfa_add(memory->taken, event->bytes);
+    xfa_blocks_add(&remote->blocks, address, address + event->bytes,
+                   xfa_table_place(&remote->stacks, memory));
+}
+
+static void event(void *self, const struct xfa_event *event)
+{
+    struct remote *remote = self;
+    xfa_blocks_pass(&remote->blocks, event->start_ns);
+    if (event->flags & XFT_FAILED)
+        return;
+    if (event->kind == XFT_EVENT_REGISTER)
+        take(remote, event, true);
+    else if (event->kind == XFT_EVENT_ALLOC && xfa_is_page_locked(event->dst_mem))
+        take(remote, event, false);
+    else if (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER)
+        xfa_blocks_end(&remote->blocks, event->memory.address, event->start_ns);
+}
+
+/* The memory of a copy, and the node that the copy wants; NULL: it is not known. */
+static struct taken_memory *memory_of(struct remote *remote, const struct xfa_event *event)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    const struct xfa_class *class = transfer->class;
+    struct xfa_host_side side;
+    if (!xfa_host_side_of(&class->key, &side) || !xfa_is_page_locked(side.memory))
+        return NULL;
+    xfa_blocks_pass(&remote->blocks, event->start_ns);
+    const struct xfa_block *block =
+        xfa_blocks_find(&remote->blocks, side.to_device ? transfer->src : transfer->dst);
+    if (!block)
+        return NULL;
+    struct taken_memory *memory = xfa_table_at(&remote->stacks, block->stack);
+    int wanted = class->near.node >= 0 ? class->near.node : side.node;
+    memory->mixed |= wanted < 0 || (memory->node >= 0 && memory->node != wanted);
+    memory->node = wanted;
+    return memory;
+}
+
+static void add_lost(struct remote *remote, struct taken_memory *memory,
+                     const struct xfa_event *event, double lost_ns)
+{
+    remote->far = true;
+    if (!memory)
+        return;
+    memory->transfers++;
+    memory->bytes = xfa_add(memory->bytes, event->bytes);
+    memory->lost_ns += lost_ns;
+    memory->up |= event->transfer.class->key.row.direction == XFT_DIR_H2D;
+    memory->down |= event->transfer.class->key.row.direction == XFT_DIR_D2H;
+}
+
+static void add_to_site(struct taken_memory *sum, const struct taken_memory *more, bool first)
+{
+    sum->function = first ? more->function : sum->function;
+    sum->mixed |=
+        more->mixed || (!first && sum->node >= 0 && more->node >= 0 && sum->node != more->node);
+    sum->node = more->node >= 0 || first ? more->node : sum->node;
+    sum->locked |= more->locked;
+    sum->taken = xfa_add(sum->taken, more->taken);
+    sum->transfers += more->transfers;
+    sum->bytes = xfa_add(sum->bytes, more->bytes);
+    sum->lost_ns += more->lost_ns;
+    sum->up |= more->up;
+    sum->down |= more->down;
+}
+
+static void forget_process(struct remote *remote)
+{
+    xfa_blocks_free(&remote->blocks);
+    xfa_table_free(&remote->stacks);
+    xfa_table_init(&remote->stacks, sizeof(uint32_t), sizeof(struct taken_memory));
+    remote->far = false;
+}
+
+/* Sites are looked up where there is something to say of them. */
+static void end(void *self, struct xfa_process *process)
+{
+    struct remote *remote = self;
+    for (size_t i = 0; i < remote->stacks.count && remote->far; i++) {
+        const struct taken_memory *memory = xfa_table_at(&remote->stacks, i);
+        struct taken_memory more = *memory;
+        uint32_t site = xfa_process_site(process, memory->key)->number;
+        bool first = xfa_table_get(&remote->memory, &site) == NULL;
+        more.function = xfa_process_function(process, memory->function)->number;
+        add_to_site(xfa_table_put(&remote->memory, &site), &more, first);
+    }
+    forget_process(remote);
+}
+
+static bool is_to_be_placed(const struct taken_memory *memory, const struct xfa_finding *finding)
+{
+    double moving_ns = memory->locked ? (double)memory->taken * MOVING_NS_PER_BYTE : 0;
+    return !memory->mixed && memory->node == finding->remedy.node &&
+           (finding->remedy.to_host ? memory->down : memory->up) && memory->lost_ns > moving_ns;
+}
+
+struct xfa_finding_site *xfa_remote_node_memory(const struct xfa_analysis *analysis,
+                                                const void *sums, const struct xfa_finding *finding,
+                                                size_t *count)
+{
+    const struct remote *remote = sums;
+    struct xfa_finding_site *sites = xfa_alloc((remote->memory.count + 1) * sizeof *sites);
+    *count = 0;
+    for (size_t i = 0; i < remote->memory.count && !remote->missed; i++) {
+        const struct taken_memory *memory = xfa_table_at(&remote->memory, i);
+        if (is_to_be_placed(memory, finding))
+            sites[(*count)++] = (struct xfa_finding_site){
+                .site = xfa_run_site(analysis->run, memory->key),
+                .function = xfa_run_function(analysis->run, memory->function),
+                .transfers = memory->transfers,
+                .bytes = memory->bytes,
+                .lost_ns = memory->lost_ns,
+                .reckoning = XFA_RECKONED_NEAR_NODE,
+            };
+    }
+    return sites;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
 static void transfer(void *self, const struct xfa_event *event)
 {
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
+    struct taken_memory *memory = memory_of(self, event);
     uint64_t bytes = event->bytes;
     if (class->near.node < 0 || class->key.shape != XFA_LINEAR || transfer->timed == XFA_TIMED_NOT)
         return;
@@ -65,20 +228,35 @@ static void transfer(void *self, const struct xfa_event *event)
     far->achieved_ns += transfer->achieved_ns;
     far->near_ns += far->near.ns;
     far->lost_ns += fmax(0, took - far->near.ns);
+    add_lost(self, memory, event, fmax(0, took - far->near.ns));
     far->error_ns += far->near.ns * far->near.error + (slower ? took * far->here.error : 0);
     far->basis[far->near.basis & 3]++;
 }
 
 static struct xfa_observer observe(void *self)
 {
+    struct remote *remote = self;
+    xfa_table_init(&remote->stacks, sizeof(uint32_t), sizeof(struct taken_memory));
+    xfa_table_init(&remote->memory, sizeof(uint32_t), sizeof(struct taken_memory));
     return (struct xfa_observer){
-        .name = "remote nodes", .self = self, .aside = true, .transfer = transfer};
+        .name = "remote nodes",
+        .kinds = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
+                 XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER),
+        .self = self,
+        .aside = true,
+        .event = event,
+        .transfer = transfer,
+        .end = end,
+    };
 }
 
 static void release(void *self)
 {
     struct remote *remote = self;
     free(remote->classes);
+    forget_process(remote);
+    xfa_table_free(&remote->stacks);
+    xfa_table_free(&remote->memory);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */

@@ -223,6 +223,17 @@ static void read_sites(struct xfa_json_reader *r, const json_t *item, struct xfa
     r->part = 0;
 }
 
+/* Of a step that places memory. */
+static int node_of(struct xfa_json_reader *r, const json_t *item)
+{
+    const json_t *node = json_object_get(json_object_get(item, "parameters"), "node");
+    json_int_t number = json_is_integer(node) ? json_integer_value(node) : -1;
+    if (number < 0 || number >= XFT_PLAN_NODES_MOST)
+        xfa_json_fail(r, "parameters",
+                      "an object with the \"node\", where \"by\" is \"placement\"");
+    return (int)number;
+}
+
 /* The words that the library goes by are checked; what is for people is taken as it is. */
 static void read_step(struct xfa_json_reader *r, const json_t *item, struct xfa_apply_step *step)
 {
@@ -240,7 +251,7 @@ static void read_step(struct xfa_json_reader *r, const json_t *item, struct xfa_
     asked = json_object_get(item, "question");
     step->question = json_is_object(asked) ? xfa_json_text_of(r, asked, "if") : NULL;
     step->key = json_is_object(asked) ? xfa_json_text_of(r, asked, "key") : NULL;
-    step->numbers.node = -1;
+    step->numbers.node = step->by == XFT_PLAN_PLACEMENT ? node_of(r, item) : -1;
     if (step->carry_out && step->by == XFT_PLAN_NOTHING)
         xfa_json_fail(r, "carry_out", "false: nothing carries this out (\"by\" is null)");
     read_sites(r, item, step);

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
+#include "analyzer/findings/remote_numa_node.h"
 #include "analyzer/plan/plan.h"
 #include "analyzer/report/described.h"
 
@@ -31,10 +32,8 @@ static const struct carrier {
     {XFA_REMEDY_STAGE, true, XFT_PLAN_NOTHING, "apply does so without a plan"},
     {XFA_REMEDY_LOCK_BY_HAND, true, XFT_PLAN_NOTHING, "apply does so without a plan"},
     {XFA_REMEDY_PEER_ACCESS, false, XFT_PLAN_NOTHING, "apply does so without a plan"},
-    {XFA_REMEDY_NEAR_NODE, false, XFT_PLAN_NOTHING,
-     "page-locked memory stays where it is; apply places only its own"},
-    {XFA_REMEDY_NEAR_NODE, true, XFT_PLAN_NOTHING,
-     "page-locked memory stays where it is; apply places only its own"},
+    {XFA_REMEDY_NEAR_NODE, false, XFT_PLAN_PLACEMENT, NULL},
+    {XFA_REMEDY_NEAR_NODE, true, XFT_PLAN_PLACEMENT, NULL},
     {XFA_REMEDY_STREAM_PER_THREAD, false, XFT_PLAN_NOTHING,
      "no record shows that threads do not rely on each other's order"},
     {XFA_REMEDY_REGISTER_ONCE, true, XFT_PLAN_NOTHING,
@@ -119,6 +118,43 @@ static bool is_placed(const struct xfa_apply_step *step)
     return false;
 }
 
+/* ---- where memory is taken ------------------------------------------------------------------- */
+
+/* Memory is placed where it is allocated or page-locked, not where it is copied. */
+static void take_memory_sites(struct xfa_apply_step *step, const struct xfa_analysis *analysis,
+                              const struct xfa_findings *findings,
+                              const struct xfa_finding *finding)
+{
+    size_t count = 0;
+    struct xfa_finding_site *sites = xfa_remote_node_memory(
+        analysis, findings->selves[XFA_FINDING_REMOTE_NODE], finding, &count);
+    step->sites = xfa_alloc((count + 1) * sizeof *step->sites);
+    for (size_t i = 0; i < count; i++)
+        step->sites[step->site_count++] =
+            site_of(analysis->run, finding, &sites[i], XFT_PLAN_PLACEMENT);
+    free(sites);
+}
+
+static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *analysis,
+                       const struct xfa_findings *findings, const struct xfa_finding *finding)
+{
+    if (step->by == XFT_PLAN_PLACEMENT)
+        take_memory_sites(step, analysis, findings, finding);
+    if (step->site_count)
+        return;
+    if (step->by == XFT_PLAN_PLACEMENT) {
+        step->by = XFT_PLAN_NOTHING;
+        step->why_not =
+            xfa_text("no call site is known that allocates or page-locks memory for "
+                     "this node alone, and whose copies save more than moving it takes");
+    }
+    free(step->sites);
+    step->sites = xfa_alloc((finding->site_count + 1) * sizeof *step->sites);
+    for (size_t i = 0; i < finding->site_count; i++)
+        step->sites[step->site_count++] =
+            site_of(analysis->run, finding, &finding->sites[i], step->by);
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Of the best set, what can be carried out; of the others, why not. */
@@ -156,11 +192,8 @@ static struct xfa_apply_step step_of(const struct xfa_analysis *analysis,
         .assumes = text_or_null(described.assumed),
         .question = text_or_null(described.condition),
         .key = text_or_null(described.key),
-        .sites = xfa_alloc((finding->site_count + 1) * sizeof *step.sites),
     };
-    for (size_t i = 0; i < finding->site_count; i++)
-        step.sites[step.site_count++] =
-            site_of(analysis->run, finding, &finding->sites[i], carrier.by);
+    take_sites(&step, analysis, findings, finding);
     choose(&step);
     xfa_described_free(&described);
     return step;

@@ -70,7 +70,7 @@ static bool same_place(const struct xft_plan_site *a, const struct xft_plan_site
 {
     return a->what == b->what && a->module == b->module && a->offset == b->offset &&
            a->caller_module == b->caller_module && a->caller_offset == b->caller_offset &&
-           strcmp(a->text, b->text) == 0;
+           a->node == b->node && strcmp(a->text, b->text) == 0;
 }
 
 /* A site whose rows differ only in what they copy is one; it is granted what all of them are. */
@@ -96,6 +96,7 @@ static bool pack_site(struct packed *packed, const struct xfa_apply_step *step, 
         .what = (uint16_t)step->by,
         .step = number,
         .flags = site->kernels_keep ? XFT_PLAN_KERNELS_KEEP : 0,
+        .node = step->by == XFT_PLAN_PLACEMENT ? step->numbers.node : -1,
     };
     if (!xfa_apply_place_holds(&site->place) ||
         (is_named(&site->caller) && !xfa_apply_place_holds(&site->caller)))

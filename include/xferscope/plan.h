@@ -27,7 +27,8 @@
 #define XFT_PLAN_CLASS_LIST(X)                                                                     \
     X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
     X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
-    X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */
+    X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */              \
+    X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
 enum xft_plan_class { XFT_PLAN_NOTHING, XFT_PLAN_CLASS_LIST(XFT_ENUM_ROW) XFT_PLAN_CLASSES };
@@ -48,7 +49,7 @@ static inline const char *xft_plan_class_word(unsigned number)
 }
 
 #define XFT_PLAN_MAGIC "XFERPLAN"
-#define XFT_PLAN_VERSION 2
+#define XFT_PLAN_VERSION 3
 
 #define XFT_PLAN_MODULES_MOST 64
 #define XFT_PLAN_SITES_MOST 256
@@ -56,6 +57,7 @@ static inline const char *xft_plan_class_word(unsigned number)
 #define XFT_PLAN_BUILD_ID_MOST 64
 #define XFT_PLAN_TEXT_BYTES 108
 #define XFT_PLAN_NO_MODULE UINT32_MAX
+#define XFT_PLAN_NODES_MOST 1024
 
 struct xft_plan_header {
     char magic[8];
@@ -90,6 +92,7 @@ struct xft_plan_site {
     uint16_t what;                  /* enum xft_plan_class, not XFT_PLAN_NOTHING */
     uint16_t step;                  /* of the plan that people edit: its place there, from 1 on */
     uint32_t flags;                 /* XFT_PLAN_KERNELS_KEEP */
+    int32_t node;                   /* of XFT_PLAN_PLACEMENT: the NUMA node; else -1 */
     char text[XFT_PLAN_TEXT_BYTES]; /* the site in words, terminated */
 };
 
@@ -119,6 +122,8 @@ static inline bool xft_plan_site_holds(const struct xft_plan_site *site, uint32_
            (site->caller_module == XFT_PLAN_NO_MODULE || site->caller_module < modules) &&
            site->what > XFT_PLAN_NOTHING && site->what < XFT_PLAN_CLASSES && site->step > 0 &&
            site->step <= XFT_PLAN_STEPS_MOST && (site->flags & ~XFT_PLAN_KERNELS_KEEP) == 0 &&
+           (site->what == XFT_PLAN_PLACEMENT ? site->node >= 0 && site->node < XFT_PLAN_NODES_MOST
+                                             : site->node == -1) &&
            memchr(site->text, 0, sizeof site->text) != NULL;
 }
 

@@ -18,6 +18,7 @@
 #include "preload/apply/offer.h"
 #include "preload/apply/peers.h"
 #include "preload/apply/pipeline.h"
+#include "preload/apply/placement.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/prefetch.h"
@@ -90,6 +91,24 @@ static xcu_context primary(xcu_device device)
     (xfs_class_on(XFS_CLASS_LOCKING) && (status = (call), true) &&                                 \
      (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_locking_drain() || (status = (call), true)))
 
+#define XFS_LOCKS(flags_, has_flags_)                                                              \
+    xfs_placement_alloc(&(struct xfs_locking){.real = (xfs_function)real,                          \
+                                              .out = p,                                            \
+                                              .bytes = bytes,                                      \
+                                              .flags = (flags_),                                   \
+                                              .has_flags = (has_flags_),                           \
+                                              .node = -1},                                         \
+                        &status)
+
+/* The program's memory is page-locked by `call`. */
+#define XFS_PLACES(call)                                                                           \
+    (xfs_placement_on() &&                                                                         \
+     (placing = &(struct xfs_placing){.memory = p, .bytes = bytes},                                \
+      xfs_placement_begin(placing)) &&                                                             \
+     (status = (call),                                                                             \
+      status != XCU_ERROR_OUT_OF_MEMORY || !xfs_locking_drain() || (status = (call), true)) &&     \
+     (xfs_placement_end(placing, status), true))
+
 /* A copy that may be between two GPUs, whose contexts the call names or not (NULL): carried out, or
  * made by `call`, once more where it brought other bytes. */
 #define XFS_BETWEEN(per_thread, to_, from_, stream_, blocking_, call)                              \
@@ -139,6 +158,8 @@ static bool apart_matters(void)
         int(*const real) params = (int(*) params)real_of[ID_##symbol];                             \
         int status = 0;                                                                            \
         struct xfs_offered *between = NULL;                                                        \
+        struct xfs_placing *placing = NULL;                                                        \
+        (void)placing;                                                                             \
         (void)between;                                                                             \
         if (carried)                                                                               \
             return status;                                                                         \

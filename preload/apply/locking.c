@@ -10,6 +10,7 @@
 #include "preload/apply/job.h"
 #include "preload/apply/locked_pool.h"
 #include "preload/apply/memory.h"
+#include "preload/apply/near.h"
 #include "preload/apply/state.h"
 #include "preload/apply/site.h"
 #include "preload/apply/team.h"
@@ -123,6 +124,15 @@ static bool fill(const struct making *making)
     return !atomic_load(&job->bad);
 }
 
+static void place(const struct making *making)
+{
+    xcu_device device;
+    if (making->call->node >= 0)
+        xfs_near_place_on(making->memory, making->mapped, making->call->node);
+    else if (xfs_apply_driver()->device(&device) == XCU_SUCCESS)
+        xfs_near_place(making->memory, making->mapped, device);
+}
+
 /* What was kept, or new memory. */
 static bool map(struct making *making, xcu_context context)
 {
@@ -137,6 +147,8 @@ static bool map(struct making *making, xcu_context context)
     }
     making->mapped = (bytes + XFS_LARGE_PAGE - 1) & ~(XFS_LARGE_PAGE - 1);
     making->memory = xfs_map_aligned(making->mapped, MAP_SHARED); /* as the driver's is */
+    if (making->memory)
+        place(making);
     return making->memory != NULL;
 }
 
@@ -231,7 +243,7 @@ static int ask(const struct xfs_locking *call)
     return ((int (*)(void **, size_t))call->real)(call->out, call->bytes);
 }
 
-static int as_asked(const struct xfs_locking *call)
+int xfs_locking_as_asked(const struct xfs_locking *call)
 {
     int status = ask(call);
     if (status == XCU_ERROR_OUT_OF_MEMORY && xfs_locked_pool_drain(NULL))
@@ -268,7 +280,7 @@ static void alloc(struct making *making, int *status)
         *making->call->out = making->memory;
         xfs_report_started(making->threads, xfs_locked_bytes());
     } else {
-        *status = as_asked(making->call);
+        *status = xfs_locking_as_asked(making->call);
     }
     making->took_ns = xfs_apply_now_ns() - begun;
     if (*status == XCU_SUCCESS)

@@ -23,6 +23,8 @@ static void print_site(const struct xft_plan_header *plan, const struct xft_plan
         print_module(plan, site->caller_module);
         printf("+0x%" PRIx64, site->caller_offset);
     }
+    if (site->node >= 0)
+        printf(" node %d", site->node);
     printf(" %s\n", site->text);
 }
 

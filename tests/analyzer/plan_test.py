@@ -112,6 +112,20 @@ class Plan(Lab):
         self.check(plan)
         self.assertEqual(self.pack(plan), ["pool 1 0 aa 0x10 - f (a.c:1)"])
 
+    def test_a_step_that_places_memory_has_a_node(self):
+        site = {"site": "f (a.c:1)", "build_id": "aa", "offset": "0x10"}
+        step = {"finding": "remote-numa-node", "remedy": "near-node", "by": "placement", "carry_out": True, "sites": [site]}
+        for node, wanted in ((1, None), (0, None), (1024, "node"), (-1, "node"), (None, "node")):
+            plan = {"schema": "xferscope-plan", "version": 1, "steps": [
+                {**step, "parameters": {} if node is None else {"node": node}}]}
+            with self.subTest(node):
+                self.assertEqual(self.fits(plan), wanted is None)
+                lines = self.pack(plan, status=2 if wanted else 0)
+                if wanted:
+                    self.assertIn('"parameters" is to be an object with the "node"', lines[0])
+                else:
+                    self.assertEqual(lines, [f"placement 1 0 aa 0x10 - node {node} f (a.c:1)"])
+
     def test_too_many(self):
         plan = {"schema": "xferscope-plan", "version": 1, "steps": [
             {"finding": "x", "remedy": "y", "by": "pool", "carry_out": True,

@@ -25,6 +25,9 @@ class Near(unittest.TestCase):
     def test_the_gpus_node(self):
         self.assertEqual(self.preferred("0"), ["prefer:0"])
 
+    def test_large_allocations(self):
+        self.assertEqual(self.preferred("0", "locked"), ["prefer:0", "prefer:0"])
+
     def test_a_policy_of_the_programs_own_counts(self):
         self.assertEqual(self.preferred("0", "bind"), [])
 

@@ -58,6 +58,7 @@ static struct whole plan_of(void)
                                            .caller_module = XFT_PLAN_NO_MODULE,
                                            .what = XFT_PLAN_LEAVE_OUT,
                                            .step = 1,
+                                           .node = -1,
                                            .text = "one"};
     plan.sites[1] = plan.sites[0];
     plan.sites[1].module = 1;
@@ -121,6 +122,9 @@ static void every_number_has_bounds(void **state)
     WITH(plan.sites[0].step = 0)
     WITH(plan.sites[0].step = XFT_PLAN_STEPS_MOST + 1)
     WITH(plan.sites[0].flags = 2)
+    WITH(plan.sites[0].node = 0)
+    WITH(plan.sites[0].what = XFT_PLAN_PLACEMENT)
+    WITH((plan.sites[0].what = XFT_PLAN_PLACEMENT, plan.sites[0].node = XFT_PLAN_NODES_MOST))
     WITH(memset(plan.sites[1].text, 'x', sizeof plan.sites[1].text))
 }
 

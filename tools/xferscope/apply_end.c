@@ -199,6 +199,8 @@ static void say_what_came(const struct xfs_report_site *site)
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
+    if (site->class == XFS_CLASS_PLACEMENT)
+        return; /* copies gain by it, not these calls */
     if (site->compared_bytes == 0 || site->instead_ns == 0) {
         fputs(*loses ? loses : ", never compared", stderr);
         return;

@@ -1,7 +1,7 @@
 /*
- * Where apply's own memory lies: near GPU [bind]. Copies in the way that it carries out to that
- * GPU, with `bind` under a memory policy of the program's own, and says on standard error how much
- * memory of the process prefers which NUMA node.
+ * Where apply's own memory lies: near GPU [bind | locked]. Copies in the way that it carries out to
+ * that GPU, with `bind` under a memory policy of the program's own, with `locked` beside a large
+ * allocation, and says on standard error how much memory of the process prefers which NUMA node.
  */
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
@@ -31,14 +31,16 @@ static void say_preferred(void)
 
 int main(int argc, char **argv)
 {
-    void *device;
+    void *device, *locked;
     char *host = malloc(WARM_BYTES);
     MUST(cudaSetDevice(argc > 1 ? atoi(argv[1]) : 0));
-    if (argc > 2)
+    if (argc > 2 && strcmp(argv[2], "bind") == 0)
         bind_self();
     fill(host, WARM_BYTES, 1);
     MUST(cudaMalloc(&device, WARM_BYTES));
     warm_up(device, host);
+    if (argc > 2 && strcmp(argv[2], "locked") == 0)
+        MUST(cudaMallocHost(&locked, WARM_BYTES));
     printf("%016llx\n", (unsigned long long)sum(host, WARM_BYTES));
     say_preferred();
     return 0;
