@@ -56,6 +56,11 @@ struct xfa_unpacking xfa_unpack(const struct xfa_parcel *parcel);
 uint64_t xfa_unpack_number(struct xfa_unpacking *from);
 double xfa_unpack_real(struct xfa_unpacking *from);
 char *xfa_unpack_text(struct xfa_unpacking *from); /* for free(); never NULL */
+void xfa_unpack_bytes(struct xfa_unpacking *from, void *into, size_t count);
+/* How many items follow, of that many bytes each; 0, and `bad`: more than there are bytes for. */
+size_t xfa_unpack_count(struct xfa_unpacking *from, size_t item_bytes);
+/* As xfa_unpack_number(); 0, and `bad`: it is not below the limit. */
+uint32_t xfa_unpack_below(struct xfa_unpacking *from, size_t limit);
 
 /* ---- members --------------------------------------------------------------------------------- */
 

@@ -128,6 +128,10 @@ uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t
 /* The place of the buffer that has the address; SIZE_MAX: none has. */
 size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address);
 void xfw_buffers_free(struct xfw_buffers *buffers);
+/* To other members of a team (base/team.h), and those of one, which has other processes: with
+ * numbers below the limit, else `from` is bad. */
+void xfw_buffers_give(const struct xfw_buffers *buffers, struct xfa_parcel *parcel);
+void xfw_buffers_take(struct xfw_buffers *buffers, struct xfa_unpacking *from, size_t processes);
 
 /*
  * 2D copies take the time of a contiguous copy of as many bytes. As likely and at best the program
