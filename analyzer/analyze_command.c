@@ -332,7 +332,6 @@ static bool leave_team(struct reading *reading)
     return !team || team->rank == 0;
 }
 
-
 /* ---- one run --------------------------------------------------------------------------------- */
 
 static int report(struct reading *reading, struct xfa_findings *findings)

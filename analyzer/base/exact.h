@@ -38,7 +38,8 @@ static inline void xfa_exact_merge(struct xfa_exact *into, const struct xfa_exac
 static inline void xfa_exact_add(struct xfa_exact *sum, double value)
 {
     bool fits = value >= -XFA_EXACT_MOST && value <= XFA_EXACT_MOST;
-    const struct xfa_exact one = {.parts = fits ? (__int128)(value * XFA_EXACT_PARTS) : 0, .unknown = !fits};
+    const struct xfa_exact one = {.parts = fits ? (__int128)(value * XFA_EXACT_PARTS) : 0,
+                                  .unknown = !fits};
     xfa_exact_merge(sum, &one);
 }
 

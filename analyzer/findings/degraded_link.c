@@ -142,7 +142,8 @@ static void transfer(void *self, const struct xfa_event *event)
 
 static struct xfa_observer observe(void *self)
 {
-    return (struct xfa_observer){.name = "slow links", .self = self, .shared = true, .transfer = transfer};
+    return (struct xfa_observer){
+        .name = "slow links", .self = self, .shared = true, .transfer = transfer};
 }
 
 /* As many numbers as it has: bytes, and then how many large copies took how much longer. */
@@ -190,7 +191,8 @@ static double both_ways(const struct xfp_profile *profile, int gpu, bool up)
 static double by_own_figure(const struct xfa_analysis *analysis, const struct slow *slow, int gpu,
                             bool up)
 {
-    if (gpu < 0 || gpu >= XFW_GPUS || (double)slow->bytes[gpu] < NEARLY_ALL * (double)slow->all_bytes)
+    if (gpu < 0 || gpu >= XFW_GPUS ||
+        (double)slow->bytes[gpu] < NEARLY_ALL * (double)slow->all_bytes)
         return 1;
     const struct direction *direction = &slow->directions[gpu][up],
                            *other = &slow->directions[gpu][!up];

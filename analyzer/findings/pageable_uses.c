@@ -43,12 +43,15 @@ struct xfa_observer xfa_pageable_observer(void *self)
 {
     struct xfa_pageable_uses *uses = self;
     xfa_table_init(&uses->sizes, sizeof(struct xfa_pageable_key), sizeof(struct xfa_pageable_size));
-    return (struct xfa_observer){
-        .name = "pageable memory", .self = self, .aside = true, .shared = true,
-        .transfer = transfer};
+    return (struct xfa_observer){.name = "pageable memory",
+                                 .self = self,
+                                 .aside = true,
+                                 .shared = true,
+                                 .transfer = transfer};
 }
 
-/* ---- divided ---------------------------------------------------------------------------------- */
+/* ---- divided ----------------------------------------------------------------------------------
+ */
 
 void xfa_pageable_give(const void *self, struct xfa_parcel *parcel)
 {

@@ -399,7 +399,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     gain->error = group->error;
     gain->achieved_basis = runs->modelled == 0 ? xfa_achieved_basis(&analysis->rows[row])
                            : runs->modelled == runs->transfers ? XFA_BASIS_MODELLED
-                                                                   : XFA_BASIS_MIXED;
+                                                               : XFA_BASIS_MIXED;
     gain->achievable_basis = XFA_BASIS_MODELLED;
     gain->reckoning = XFA_RECKONED_BATCHED;
     gain->remedy =
