@@ -399,6 +399,57 @@ static void spoil(struct analyzed *a, unsigned id)
     xfa_parcel_free(&parcel);
 }
 
+/* Of other processes than one's own, too: ranks that are played together want them. */
+static void test_marks_and_buffers(void **state)
+{
+    struct xfw_marks marks = {0}, taken = {0};
+    struct xfw_buffers buffers = {0}, others = {0};
+    struct xfa_parcel parcel = {0};
+    (void)state;
+    xfw_mark(&marks, 1, 3);
+    xfw_mark(&marks, 3, 200);
+    xfw_mark(&taken, 0, 3);
+    xfw_buffers_add(&buffers, 3, 1000, 100);
+    xfw_marks_give(&marks, &parcel);
+    xfw_buffers_give(&buffers, &parcel);
+    struct xfa_unpacking from = xfa_unpack(&parcel);
+    xfw_marks_take(&taken, &from, 4);
+    xfw_buffers_take(&others, &from, 4);
+    assert_true(!from.bad && from.left == 0);
+    assert_true(xfw_marked(&taken, 0, 3) && xfw_marked(&taken, 1, 3) && xfw_marked(&taken, 3, 200));
+    assert_false(xfw_marked(&taken, 0, 200) || xfw_marked(&taken, 1, 200));
+    assert_true(xfw_buffers_find(&others, 3, 1050) == 0);
+    assert_true(xfw_buffers_find(&others, 0, 1050) == SIZE_MAX);
+    from = xfa_unpack(&parcel);
+    xfw_marks_take(&taken, &from, 3); /* the run has no process 3 */
+    assert_true(from.bad);
+    xfw_marks_free(&marks);
+    xfw_marks_free(&taken);
+    xfw_buffers_free(&buffers);
+    xfw_buffers_free(&others);
+    xfa_parcel_free(&parcel);
+}
+
+/* Numbers that the run does not have. */
+static void refuse(const struct analyzed *a, enum xfa_finding_id id, size_t at)
+{
+    const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
+    struct xfa_parcel parcel = {0};
+    void *self = xfa_alloc(kind->self_bytes);
+    const uint32_t none = UINT32_MAX;
+    kind->observe(self);
+    kind->give(a->findings->selves[id], &parcel);
+    assert_true(parcel.count > at + sizeof none);
+    memcpy(parcel.bytes + at, &none, sizeof none);
+    struct xfa_unpacking from = xfa_unpack(&parcel);
+    kind->take(self, a->analysis, &from);
+    assert_true(from.bad);
+    if (kind->free)
+        kind->free(self);
+    free(self);
+    xfa_parcel_free(&parcel);
+}
+
 static void test_ill_sums(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
@@ -415,6 +466,12 @@ static void test_ill_sums(void **state)
     for (unsigned id = 0; id < XFA_FINDINGS; id++)
         if (xfa_finding_kind_of(id)->give)
             spoil(&a, id);
+    refuse(&a, XFA_FINDING_EARLY_WAIT, 8); /* the first site, behind how many there are */
+    refuse(&a, XFA_FINDING_OVERBROAD_WAIT, 8);
+    refuse(&a, XFA_FINDING_PAGEABLE, 8); /* class */
+    refuse(&a, XFA_FINDING_SMALL, 8);    /* row */
+    refuse(&a, XFA_FINDING_SMALL, 12);   /* that of its group */
+    refuse(&a, XFA_FINDING_READBACK, 0); /* rows */
     analyzed_free(&a);
     xfp_free(profile);
 }
@@ -422,9 +479,8 @@ static void test_ill_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_in_any_order),
-        cmocka_unit_test(test_exact_not_known),
-        cmocka_unit_test(test_same_findings),
+        cmocka_unit_test(test_exact_in_any_order), cmocka_unit_test(test_exact_not_known),
+        cmocka_unit_test(test_same_findings),      cmocka_unit_test(test_marks_and_buffers),
         cmocka_unit_test(test_ill_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

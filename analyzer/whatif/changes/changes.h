@@ -26,11 +26,11 @@
 #ifndef XFW_CHANGES_H
 #define XFW_CHANGES_H
 
-#include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/base/table.h"
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
