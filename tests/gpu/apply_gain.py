@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""What `xferscope apply` changes in the time of programs that nobody wrote for it: alone and applied, in turn.
+
+usage: tests/gpu/apply_gain.py BUILD OUT COMMANDS [options]
+
+COMMANDS is as programs.py has it. In each process main() runs up to --again times (again.c), as often as fits into
+--longest; the first time of a process is told apart, since libraries are loaded and memory is mapped there. Processes alone
+and applied take turns, --turns of each; one program at a time on each of --gpus. Afterwards each is recorded once
+(main() once), for what the report predicts.
+
+OUT/gain.json has every time; the table, a line a program: how often main() ran in each way, the median of its time alone
+and applied (of the later times), the change, the spread of the runs alone (half of the distance between the 10th and the
+90th percentile of their processes' medians, in per cent of the median), and the medians of the first time and of
+the rest of the process. `beyond` counts programs whose change is above 2 % and above that spread. `--table` makes the table
+of an OUT anew.
+
+Exit status: 0 measured; 1 nothing was; 2 wrong usage.
+"""
+import argparse
+import concurrent.futures
+import json
+import queue
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import again
+import programs
+
+WAYS = ("alone", "applied")
+ALLOWED = 0.02
+
+
+def measure(program, folder, arguments, gpus, end):
+    """All processes of a program; (way, whole seconds, [seconds of each time]) each."""
+    gpu = gpus.get()
+    env = {"CUDA_VISIBLE_DEVICES": gpu}
+    found = {"name": program["name"], "gpu": gpu, "problem": None, "processes": [], "trace": None}
+    try:
+        first = again.run(program["command"], folder, arguments.first, (), env, 2, arguments.repeater)
+        times = again.rounds_for(first, arguments.longest, arguments.again)
+        if first.status is None or (first.status and times == 1):
+            found["problem"] = "takes too long" if first.status is None else f"exit status {first.status}"
+            return found
+        for turn in range(2 * arguments.turns):
+            if time.monotonic() > end:
+                break
+            way = WAYS[(turn + turn // 2) % 2]
+            before = [arguments.tool, "apply", "--"] if way == "applied" else ()
+            start = time.monotonic()
+            run = again.run(program["command"], folder, arguments.limit, before, env, times, arguments.repeater)
+            whole = time.monotonic() - start
+            found["processes"].append({"way": way, "status": run.status, "whole_s": whole, "times_s": run.seconds, "said": run.said})
+        if arguments.record and time.monotonic() < end:
+            trace = program["name"].replace("/", "-") + ".xft"
+            again.run(program["command"], folder, arguments.limit,
+                      [arguments.tool, "record", "--quiet", "-o", str(arguments.out.resolve() / trace), "--"], env)
+            found["trace"] = trace
+        return found
+    finally:
+        gpus.put(gpu)
+
+
+def percentile(values, part):
+    """The value below which `part` of the values lie, between neighbours by distance."""
+    values = sorted(values)
+    place = part * (len(values) - 1)
+    low = int(place)
+    return values[low] + (values[min(low + 1, len(values) - 1)] - values[low]) * (place - low)
+
+
+def entry_of(found):
+    """A program's line of the table, or None where nothing can be said."""
+    by_way = {way: [p for p in found["processes"] if p["way"] == way and not p["status"] and p["times_s"]] for way in WAYS}
+    if not all(by_way.values()):
+        return None
+    later = {way: [p["times_s"][1:] or p["times_s"] for p in those] for way, those in by_way.items()}
+    medians = {way: [statistics.median(times) for times in those] for way, those in later.items()}
+    alone, applied = (statistics.median(time_ for times in later[way] for time_ in times) for way in WAYS)
+    first = {way: statistics.median(p["times_s"][0] for p in those) for way, those in by_way.items()}
+    rest = {way: statistics.median(p["whole_s"] - sum(p["times_s"]) for p in those) for way, those in by_way.items()}
+    return {"name": found["name"], "times": [sum(map(len, later[way])) for way in WAYS], "alone": alone, "applied": applied,
+            "change": applied / alone - 1, "carried": any("carried out" in p["said"] for p in by_way["applied"]),
+            "spread": (percentile(medians["alone"], 0.9) - percentile(medians["alone"], 0.1)) / 2 / alone,
+            "first": [first[way] for way in WAYS], "rest": [rest[way] for way in WAYS]}
+
+
+def table(out):
+    """Prints it; how many programs there are."""
+    entries = [entry for entry in map(entry_of, json.loads((out / "gain.json").read_text())) if entry]
+    print("| program | times | alone, ms | applied, ms | change | spread alone | carried out | first time, ms | rest of the process, ms |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for e in sorted(entries, key=lambda e: e["change"]):
+        ms = {key: [1e3 * value for value in e[key]] for key in ("first", "rest")}
+        print(f"| {e['name']} | {e['times'][0]}, {e['times'][1]} | {1e3 * e['alone']:.4g} | {1e3 * e['applied']:.4g} | {e['change']:+.1%} "
+              f"| {e['spread']:.1%} | {'yes' if e['carried'] else 'no'} | {ms['first'][0]:.4g}, {ms['first'][1]:.4g} "
+              f"| {ms['rest'][0]:.4g}, {ms['rest'][1]:.4g} |")
+    for what, those in (("carried out", [e for e in entries if e["carried"]]), ("nothing", [e for e in entries if not e["carried"]])):
+        if those:
+            beyond = sum(e["change"] > max(ALLOWED, e["spread"]) for e in those)
+            print(f"{what}: {len(those)} programs, median change {statistics.median(e['change'] for e in those):+.2%}, faster by 2 % "
+                  f"and more {sum(e['change'] < -ALLOWED for e in those)}, slower {sum(e['change'] > ALLOWED for e in those)}, "
+                  f"beyond the spread {beyond}")
+    return len(entries)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("commands", type=Path)
+    parser.add_argument("--again", type=int, default=30, metavar="N", help="times that main() runs in a process")
+    parser.add_argument("--longest", type=float, default=3, metavar="S", help="for these times together")
+    parser.add_argument("--turns", type=int, default=4, metavar="N", help="processes of each way")
+    parser.add_argument("--gpus", type=lambda text: text.split("/"), default=["0"], metavar="N/N...")
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--limit", type=float, default=30, metavar="S", help="for each process")
+    parser.add_argument("--first", type=float, default=8, metavar="S", help="longest first run of a program that is tried")
+    parser.add_argument("--no-record", dest="record", action="store_false")
+    parser.add_argument("--table", action="store_true")
+    arguments = parser.parse_args()
+    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
+    arguments.repeater = again.library(arguments.build)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    if not arguments.table:
+        those, folder = programs.programs_of(arguments.commands), arguments.commands.resolve().parent
+        end, gpus = time.monotonic() + arguments.seconds, queue.Queue()
+        for gpu in arguments.gpus:
+            gpus.put(gpu)
+        with concurrent.futures.ThreadPoolExecutor(len(arguments.gpus)) as pool:
+            found = list(pool.map(lambda program: measure(program, folder, arguments, gpus, end), those))
+        (arguments.out / "gain.json").write_text(json.dumps(found, indent=1) + "\n")
+    return not table(arguments.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
