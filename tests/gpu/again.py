@@ -1,4 +1,6 @@
 """A program whose main() is repeated in one process (again.c), and what it said in each round."""
+import contextlib
+import functools
 import os
 import re
 import shlex
@@ -25,13 +27,29 @@ def library(build):
     return build.resolve() / "lib" / "libagain.so"
 
 
+@functools.lru_cache(maxsize=None)
+def files_of(folder):
+    """What stood there before the first run."""
+    return [path.resolve() for path in folder.iterdir()]
+
+
+@contextlib.contextmanager
+def own_folder(folder):
+    """A folder with links to what `folder` had at first: files that a program writes are not read by another that runs beside it."""
+    with tempfile.TemporaryDirectory() as own:
+        for path in files_of(folder):
+            (Path(own) / path.name).symlink_to(path)
+        yield own
+
+
 def run(command, folder, limit, before=(), env=(), rounds=1, repeater=None):
-    """Runs `command` (as a shell takes it) behind the words `before`; with `repeater` (again.c's library) its main() `rounds` times."""
+    """Runs `command` (as a shell takes it) behind the words `before`; with `repeater` (again.c's library) its main() `rounds` times.
+    It runs in a folder of its own, with what `folder` has."""
     words, settings = shlex.split(command), {**os.environ, **dict(env)}
-    with tempfile.NamedTemporaryFile() as times:
+    with own_folder(folder) as own, tempfile.NamedTemporaryFile() as times:
         if repeater:
             settings.update(LD_PRELOAD=str(repeater), AGAIN_PROGRAM=words[0], AGAIN_ROUNDS=str(rounds), AGAIN_TIMES=times.name)
-        process = subprocess.Popen([*before, *words], cwd=folder, env=settings, start_new_session=True, text=True,
+        process = subprocess.Popen([*before, *words], cwd=own, env=settings, start_new_session=True, text=True,
                                    errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             out, err = process.communicate(timeout=limit)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import again
 
+HERE = Path(__file__).resolve().parent
 LIBRARY = Path(sys.argv.pop(1))
 
 
 class AgainTest(unittest.TestCase):
     def run_it(self, command, rounds, repeater=LIBRARY):
-        return again.run(command, Path("/"), 60, rounds=rounds, repeater=repeater)
+        return again.run(command, HERE, 60, rounds=rounds, repeater=repeater)
 
     def test_as_often_as_asked(self):
         run = self.run_it("expr 1 + 2", 3)
@@ -33,12 +34,18 @@ class AgainTest(unittest.TestCase):
         self.assertEqual((run.status, len(run.seconds), again.rounds_for(run, 10, 20)), (2, 1, 1))
 
     def test_only_the_program_is_repeated(self):
-        run = again.run("expr 1 + 2", Path("/"), 60, ["env"], rounds=2, repeater=LIBRARY)
+        run = again.run("expr 1 + 2", HERE, 60, ["env"], rounds=2, repeater=LIBRARY)
         self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["3\n"] * 2 + [""], 2))
 
     def test_without_it(self):
         run = self.run_it("expr 1 + 2", 3, None)
         self.assertEqual((run.status, run.out, run.seconds), (0, ["3\n"], []))
+
+    def test_a_folder_of_its_own(self):
+        run = self.run_it("sh -c 'ls again.c written; touch written'", 1)
+        self.assertEqual((run.status, run.out[0]), (0, "again.c\n"))
+        self.assertFalse((HERE / "written").exists())
+        self.assertEqual(self.run_it("ls written", 1).status, 2)
 
     def test_rounds_that_fit(self):
         run = self.run_it("expr 1 + 2", 2)

@@ -11,8 +11,8 @@ and applied take turns, --turns of each; one program at a time on each of --gpus
 OUT/gain.json has every time; the table, a line a program: how often main() ran in each way, the median of its time alone
 and applied (of the later times), the change, the spread of the runs alone (half of the distance between the 10th and the
 90th percentile of their processes' medians, in per cent of the median), and the medians of the first time and of
-the rest of the process. `beyond` counts programs whose change is above 2 % and above that spread. `--table` makes the table
-of an OUT anew.
+the rest of the process. "beyond the spread" are programs whose change is above 2 % and above that spread. What they say is compared as
+apply_same.py does it. `--table` makes the table of an OUT anew.
 
 Exit status: 0 measured; 1 nothing was; 2 wrong usage.
 """
@@ -27,22 +27,39 @@ from pathlib import Path
 
 import again
 import programs
+from apply_same import Expected
 
 WAYS = ("alone", "applied")
 ALLOWED = 0.02
+
+
+def difference(runs):
+    """Where an applied run ends or says otherwise than those alone, or None; a program whose runs alone end differently says nothing."""
+    alone, applied = ([run for way, run in runs if way == wanted] for wanted in WAYS)
+    if not alone or len({run.status for run in alone}) > 1:
+        return None
+    expected = [(key, Expected([getattr(run, key) for run in alone])) for key in ("out", "err")]
+    for run in applied:
+        why = f"status {run.status} instead of {alone[0].status}" if run.status != alone[0].status else \
+            next(filter(None, (those.difference(getattr(run, key)) for key, those in expected)), None)
+        if why:
+            return why
+    return None
 
 
 def measure(program, folder, arguments, gpus, end):
     """All processes of a program; (way, whole seconds, [seconds of each time]) each."""
     gpu = gpus.get()
     env = {"CUDA_VISIBLE_DEVICES": gpu}
-    found = {"name": program["name"], "gpu": gpu, "problem": None, "processes": [], "trace": None}
+    found = {"name": program["name"], "gpu": gpu, "problem": None, "processes": [],
+             "differs": None, "trace": None}
     try:
         first = again.run(program["command"], folder, arguments.first, (), env, 2, arguments.repeater)
         times = again.rounds_for(first, arguments.longest, arguments.again)
         if first.status is None or (first.status and times == 1):
             found["problem"] = "takes too long" if first.status is None else f"exit status {first.status}"
             return found
+        runs = []
         for turn in range(2 * arguments.turns):
             if time.monotonic() > end:
                 break
@@ -51,7 +68,9 @@ def measure(program, folder, arguments, gpus, end):
             start = time.monotonic()
             run = again.run(program["command"], folder, arguments.limit, before, env, times, arguments.repeater)
             whole = time.monotonic() - start
+            runs.append((way, run))
             found["processes"].append({"way": way, "status": run.status, "whole_s": whole, "times_s": run.seconds, "said": run.said})
+        found["differs"] = difference(runs)
         if arguments.record and time.monotonic() < end:
             trace = program["name"].replace("/", "-") + ".xft"
             again.run(program["command"], folder, arguments.limit,
@@ -88,7 +107,8 @@ def entry_of(found):
 
 def table(out):
     """Prints it; how many programs there are."""
-    entries = [entry for entry in map(entry_of, json.loads((out / "gain.json").read_text())) if entry]
+    found = json.loads((out / "gain.json").read_text())
+    entries = [entry for entry in map(entry_of, found) if entry]
     print("| program | times | alone, ms | applied, ms | change | spread alone | carried out | first time, ms | rest of the process, ms |")
     print("|---|---|---|---|---|---|---|---|---|")
     for e in sorted(entries, key=lambda e: e["change"]):
@@ -102,6 +122,9 @@ def table(out):
             print(f"{what}: {len(those)} programs, median change {statistics.median(e['change'] for e in those):+.2%}, faster by 2 % "
                   f"and more {sum(e['change'] < -ALLOWED for e in those)}, slower {sum(e['change'] > ALLOWED for e in those)}, "
                   f"beyond the spread {beyond}")
+    for those in found:
+        if those["differs"]:
+            print(f"{those['name']}: {those['differs']}")
     return len(entries)
 
 
