@@ -9,8 +9,8 @@ asked as well, and compared ("check", in every --check-every-th round). One roun
 (--one), odd ones with two visible (--two). Programs of which nothing was carried out have --others rounds, the others
 --times; none is begun after --seconds.
 
-A process needs longer to start there than most programs run, one process after the other on all GPUs. With --again N main() is repeated up to N times
-in each process (again.c), as often as fits into --longest; programs that cannot be repeated run once.
+A process needs longer to start there than most programs run, one process after the other on all GPUs. With --repeat N main() is repeated up to N times
+in each process (repeated.c), as often as fits into --longest; programs that cannot be repeated run once.
 
 Exit status, standard output and standard error of an applied run have to be those of the runs alone, of each time that
 main() ran. Numbers that differ between these (times, rates) are left out, as are programs whose runs alone end
@@ -29,7 +29,7 @@ import sys
 import time
 from pathlib import Path
 
-import again
+import repeated
 import programs
 
 NUMBER = re.compile(r"(0x[0-9a-fA-F]+|\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}\b|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\binf\b|\bnan\b)")
@@ -99,7 +99,7 @@ def once(task, folder, arguments):
         before = [arguments.tool, "apply", *options, "--"]
     if gpus:
         env = {**env, "CUDA_VISIBLE_DEVICES": gpus}
-    run = again.run(program["command"], folder, arguments.limit * (3 if form == "check" else 1), before, env,
+    run = repeated.run(program["command"], folder, arguments.limit * (3 if form == "check" else 1), before, env,
                     program["times"], arguments.repeater)
     run.gpus = gpus or "all"
     return program["name"], form, run
@@ -108,11 +108,11 @@ def once(task, folder, arguments):
 def how_often(those, folder, arguments):
     """Which programs work here, and how often main() can run in a process."""
     def first(program):
-        run = again.run(program["command"], folder, arguments.first, (), {"CUDA_VISIBLE_DEVICES": arguments.one[0]},
-                        min(2, arguments.again), arguments.repeater)
+        run = repeated.run(program["command"], folder, arguments.first, (), {"CUDA_VISIBLE_DEVICES": arguments.one[0]},
+                        min(2, arguments.repeat), arguments.repeater)
         alone = run if not run.status or len(run.seconds) < 2 else \
-            again.run(program["command"], folder, arguments.first, (), {"CUDA_VISIBLE_DEVICES": arguments.one[0]})
-        program["times"] = again.rounds_for(run, arguments.longest, arguments.again)
+            repeated.run(program["command"], folder, arguments.first, (), {"CUDA_VISIBLE_DEVICES": arguments.one[0]})
+        program["times"] = repeated.rounds_for(run, arguments.longest, arguments.repeat)
         if alone.status is None:
             program["problem"] = f"takes longer than {arguments.first:g} s"
         elif alone.status:
@@ -168,7 +168,7 @@ def parse_arguments():
     parser.add_argument("--times", type=int, default=20, metavar="N", help="rounds")
     parser.add_argument("--others", type=int, default=4, metavar="N", help="rounds of those of which nothing is carried out")
     parser.add_argument("--check-every", type=int, default=5, metavar="N")
-    parser.add_argument("--again", type=int, default=1, metavar="N", help="times that main() runs in a process")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="times that main() runs in a process")
     parser.add_argument("--longest", type=float, default=3, metavar="S", help="for these times together")
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--limit", type=float, default=20, metavar="S", help="for each process (--check: three times that)")
@@ -180,7 +180,7 @@ def parse_arguments():
                         help="the GPUs that are visible in odd ones (default: all)")
     arguments = parser.parse_args()
     arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
-    arguments.repeater = again.library(arguments.build) if arguments.again > 1 else None
+    arguments.repeater = repeated.library(arguments.build) if arguments.repeat > 1 else None
     arguments.out.mkdir(parents=True, exist_ok=True)
     return arguments
 

@@ -1,4 +1,4 @@
-"""A program whose main() is repeated in one process (again.c), and what it said in each round."""
+"""A program whose main() is repeated in one process (repeated.c), and what it said in each round."""
 import contextlib
 import functools
 import os
@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-MARK = re.compile(r"\n\x1eagain (-?\d+)\n")
+MARK = re.compile(r"\n\x1erepeated (-?\d+)\n")
 OURS = re.compile(r"^xferscope.*\n?", re.MULTILINE)
 
 
@@ -24,7 +24,7 @@ class Run:
 
 
 def library(build):
-    return build.resolve() / "lib" / "libagain.so"
+    return build.resolve() / "lib" / "librepeated.so"
 
 
 @functools.lru_cache(maxsize=None)
@@ -43,12 +43,12 @@ def own_folder(folder):
 
 
 def run(command, folder, limit, before=(), env=(), rounds=1, repeater=None):
-    """Runs `command` (as a shell takes it) behind the words `before`; with `repeater` (again.c's library) its main() `rounds` times.
+    """Runs `command` (as a shell takes it) behind the words `before`; with `repeater` (repeated.c's library) its main() `rounds` times.
     It runs in a folder of its own, with what `folder` has."""
     words, settings = shlex.split(command), {**os.environ, **dict(env)}
     with own_folder(folder) as own, tempfile.NamedTemporaryFile() as times:
         if repeater:
-            settings.update(LD_PRELOAD=str(repeater), AGAIN_PROGRAM=words[0], AGAIN_ROUNDS=str(rounds), AGAIN_TIMES=times.name)
+            settings.update(LD_PRELOAD=str(repeater), REPEATED_PROGRAM=words[0], REPEATED_ROUNDS=str(rounds), REPEATED_TIMES=times.name)
         process = subprocess.Popen([*before, *words], cwd=own, env=settings, start_new_session=True, text=True,
                                    errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:

@@ -2,13 +2,13 @@
  *
  * A process needs 0.25 s on a GPU machine before its first call, one after the other on all GPUs,
  * so that thousands of processes take hours; and a process that goes on for long is the harder case
- * for what keeps something. Loaded with LD_PRELOAD; again.py reads what it writes.
+ * for what keeps something. Loaded with LD_PRELOAD; repeated.py reads what it writes.
  *
- *   AGAIN_PROGRAM  only the process whose argv[0] ends so is repeated
- *   AGAIN_ROUNDS   how often (default: once)
- *   AGAIN_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
+ *   REPEATED_PROGRAM  only the process whose argv[0] ends so is repeated
+ *   REPEATED_ROUNDS   how often (default: once)
+ *   REPEATED_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
  *
- * After each round both outputs get a line of AGAIN_MARK, with the exit status. exit() in the
+ * After each round both outputs get a line of REPEATED_MARK, with the exit status. exit() in the
  * thread of main() ends the round; what was registered with atexit() runs once, after the last. A
  * round whose status is not zero is the last one. */
 #include <dlfcn.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AGAIN_MARK "\036again"
+#define REPEATED_MARK "\036repeated"
 
 typedef int main_function(int argc, char **argv, char **env);
 typedef int start_function(main_function *main, int argc, char **argv, void (*init)(void),
@@ -54,8 +54,8 @@ static char **copy_of(int argc, char **argv)
 
 static void say_end(FILE *times, int status, uint64_t ns)
 {
-    printf("\n" AGAIN_MARK " %d\n", status);
-    fprintf(stderr, "\n" AGAIN_MARK " %d\n", status);
+    printf("\n" REPEATED_MARK " %d\n", status);
+    fprintf(stderr, "\n" REPEATED_MARK " %d\n", status);
     fflush(NULL);
     if (times) {
         fprintf(times, "%d %llu\n", status, (unsigned long long)ns);
@@ -74,8 +74,8 @@ static void one_round(int argc, char **argv, char **env)
 
 static int rounds_of_main(int argc, char **argv, char **env)
 {
-    const char *rounds = getenv("AGAIN_ROUNDS");
-    const char *path = getenv("AGAIN_TIMES");
+    const char *rounds = getenv("REPEATED_ROUNDS");
+    const char *path = getenv("REPEATED_TIMES");
     FILE *times = path ? fopen(path, "we") : NULL;
     const long count = rounds ? strtol(rounds, NULL, 10) : 1;
     main_thread = pthread_self();
@@ -114,7 +114,7 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
                       void (*fini)(void), void (*linker_fini)(void), void *stack_end)
 {
     start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
-    const char *wanted = getenv("AGAIN_PROGRAM");
+    const char *wanted = getenv("REPEATED_PROGRAM");
     if (wanted && argc > 0 && ends_with(argv[0], wanted)) {
         program_main = main;
         main = rounds_of_main;
