@@ -8,6 +8,7 @@
 
 static atomic_flag taken = ATOMIC_FLAG_INIT;
 static _Atomic uint8_t way; /* enum xfs_way */
+static atomic_bool rests;
 static struct {
     struct xfs_proof proof;
     bool begun, timed;        /* the period */
@@ -19,6 +20,7 @@ static void next_period(void)
 {
     pace.begun = false;
     atomic_store(&way, (uint8_t)xfs_proof_choose(&pace.proof, &pace.timed));
+    atomic_store(&rests, pace.proof.verdict == XFS_LOSES && !pace.timed);
 }
 
 static void begin_period(uint64_t now_ns)
@@ -44,6 +46,23 @@ static void count(uint64_t bytes, uint64_t now_ns)
 enum xfs_way xfs_pace_way(void)
 {
     return (enum xfs_way)atomic_load_explicit(&way, memory_order_relaxed);
+}
+
+bool xfs_pace_rests(void)
+{
+    return atomic_load_explicit(&rests, memory_order_relaxed);
+}
+
+/* The next period is not begun with one that was not looked at. */
+void xfs_pace_passed(void)
+{
+    if (!xfs_brief_take(&taken, SPINS))
+        return;
+    if (!pace.timed && pace.begun)
+        count(0, 0);
+    else if (!pace.timed)
+        begin_period(0);
+    xfs_brief_give_back(&taken);
 }
 
 /* A thread that does not get the lock soon is not counted. */
@@ -77,4 +96,5 @@ void xfs_pace_after_fork(void)
     pace.timed = true;
     pace.begun = false;
     atomic_store(&way, XFS_WAY_AS_ASKED);
+    atomic_store(&rests, false);
 }

@@ -19,6 +19,11 @@
 /* The way of the period. */
 enum xfs_way xfs_pace_way(void);
 
+/* Does our way not gain, and is this no period to look at it again? Then copies need not be looked
+ * at, but have to be counted. */
+bool xfs_pace_rests(void);
+void xfs_pace_passed(void);
+
 /* A copy of so many bytes is over, now. Returns what is known of both ways; a way that was never
  * timed has no samples. */
 struct xfs_proof xfs_pace_copied(uint64_t bytes, uint64_t now_ns);

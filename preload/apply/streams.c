@@ -51,7 +51,7 @@ void xfs_streams_used(xcu_stream stream)
 void xfs_streams_within(uint64_t dst, uint64_t src)
 {
     struct xfs_end to, from;
-    if (!xfs_streams_on() || xfs_flights_are_over())
+    if (!xfs_streams_on() || xfs_flights_are_over() || !xfs_has_several_devices())
         return;
     if (xfs_apply_driver() == NULL || !xfs_end_ask(dst, 1, &to) || !xfs_end_ask(src, 1, &from) ||
         to.type != XCU_MEMORY_DEVICE || from.type != XCU_MEMORY_DEVICE || to.device != from.device)
@@ -75,11 +75,11 @@ bool xfs_streams_follow(const struct xfs_move *move, struct xfs_flight *flight)
         return false;
     xfs_streams_used(move->stream);
     *flight = (struct xfs_flight){.dst = move->dst, .src = move->src, .bytes = move->bytes};
-    if (is_within(move)) {
+    if (!xfs_flights_are_over() && is_within(move)) {
         xfs_streams_within(move->dst, move->src);
         return false;
     }
-    bool follows = move->bytes > 0 && xfs_flight_begins(flight);
+    bool follows = move->bytes > 0 && !xfs_flights_are_over() && xfs_flight_begins(flight);
     if (!follows && move->blocking && move->bytes >= XFS_STREAMS_LEAST)
         xfs_report_left(XFS_LEFT_ORDER);
     return follows;
@@ -104,6 +104,11 @@ static const struct xfs_apply_driver *whole_driver(void)
     return driver && driver->stream_create && driver->stream_sync ? driver : NULL;
 }
 
+static bool is_tried(void)
+{
+    return xfs_settings()->apply_trials && !xfs_settings()->apply_check;
+}
+
 /* Copies of the kind came from more than this thread. */
 static bool are_several_threads(void)
 {
@@ -122,6 +127,17 @@ static bool is_of_the_context(xcu_context current)
     return id && (atomic_compare_exchange_strong(&context, &none, id) || none == id);
 }
 
+/* Without a look at its memory. */
+static bool may_be_one(const struct xfs_move *move)
+{
+    if (!move->blocking || move->bytes < XFS_STREAMS_LEAST || !are_several_threads())
+        return false;
+    if (!is_tried() || !xfs_pace_rests())
+        return true;
+    xfs_pace_passed();
+    return false;
+}
+
 static bool look(struct turn *turn)
 {
     const struct xfs_move *move = turn->move;
@@ -133,13 +149,7 @@ static bool look(struct turn *turn)
     turn->up = dst.type == XCU_MEMORY_DEVICE;
     const struct xfs_end *device = turn->up ? &dst : &src, *host = turn->up ? &src : &dst;
     return device->type == XCU_MEMORY_DEVICE && device->plain && device->context == turn->current &&
-           host->type == XCU_MEMORY_HOST && is_of_the_context(turn->current) &&
-           are_several_threads();
-}
-
-static bool is_tried(void)
-{
-    return xfs_settings()->apply_trials && !xfs_settings()->apply_check;
+           host->type == XCU_MEMORY_HOST && is_of_the_context(turn->current);
 }
 
 static void plan(void *argument)
@@ -278,8 +288,8 @@ static int make(struct turn *turn)
 bool xfs_streams_move(const struct xfs_move *move, const struct xfs_flight *flight, int *status)
 {
     struct turn turn = {.move = move, .flight = flight, .way = XFS_WAY_AS_ASKED};
-    if (!move->blocking || move->bytes < XFS_STREAMS_LEAST || !look(&turn) || !xfs_apply_begin() ||
-        !xfs_on_own_stack(plan, &turn) || turn.site == NULL)
+    if (!may_be_one(move) || !look(&turn) || !xfs_apply_begin() || !xfs_on_own_stack(plan, &turn) ||
+        turn.site == NULL)
         return false;
     *status = make(&turn);
     return true;

@@ -70,6 +70,21 @@ static void the_time_of_all_that_is_done_counts(void **state)
     assert_int_equal(copies(500, 1100, 1050), 0);
 }
 
+static void where_nothing_is_gained_copies_are_passed(void **state)
+{
+    int looked = 0;
+    (void)state;
+    for (int i = 0; i < 40000; i++) {
+        if (xfs_pace_rests()) {
+            xfs_pace_passed();
+            continue;
+        }
+        looked++;
+        (void)xfs_pace_copied(MIB, now += 100);
+    }
+    assert_in_range(looked, 200, 1000); /* the trials, and looks ever further apart */
+}
+
 static void what_is_known(void **state)
 {
     (void)state;
@@ -106,6 +121,7 @@ int main(void)
         TEST(what_gains),
         TEST(what_does_not),
         TEST(the_time_of_all_that_is_done_counts),
+        TEST(where_nothing_is_gained_copies_are_passed),
         TEST(what_is_known),
         TEST(a_clock_that_goes_back),
         TEST(given_up),
