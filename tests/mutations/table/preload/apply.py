@@ -119,7 +119,7 @@ ROWS = [
       "apply.pipeline"),
     M("pipe-of-another-size", "preload/apply/pipes.c",
       "        piece.bytes = left < most ? (size_t)left : most;",
-      "        piece.bytes = most;",
+      "        piece.bytes = left ? most : 0;",
       "the last piece is as long as the others",
       "apply.pipeline"),
     M("pipe-memory-unbounded", "preload/apply/pipes.c",
