@@ -425,6 +425,7 @@ class TestAttacks(Applied):
         done = subprocess.run([ATTACK, BUILD, "--forms", "all", "--only", ",".join(names)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{len(names)} attacks", done.stdout)
+        self.assertNotIn("not compared", done.stdout)
 
     def test_drawn_programs(self):
         done = subprocess.run([ATTACK.parent / "random", BUILD, "--seed", "7", "--count", "6"], capture_output=True, text=True,
