@@ -83,6 +83,15 @@ class Programs(unittest.TestCase):
         self.assertEqual([len(times) for times in apart], [2, 2])
         self.assertNotEqual(*apart)
 
+    def test_only_what_is_played_is_there(self):
+        """Two schedules in turns find the GPU's memory as each would alone: together they need more than it has."""
+        path = self.folder / "large.txt"
+        path.write_text("B d 107374182400\nS n\nH 0 1000 0\nW 8 0\n")
+        out = self.lab.run(BUILD / "bin" / "pairs" / "player", "--times", "5", path, path)
+        (one, other), = (map(int, line.split()) for line in drawn.IN_TURNS.findall(out))
+        self.assertEqual(one, other)
+        self.assertGreaterEqual(one, 5 * 1000)
+
     def assert_right(self, drawn_program):
         """Nothing that is asked is missed."""
         judged = self.lab.judge(drawn_program)

@@ -11,10 +11,12 @@
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
  * count, and enough work for the GPU's clocks to rise; host memory that they page-lock is locked by
  * the first round and stays so. What a driver does once (loading kernels, the first copy of a kind)
- * is done before they begin in any case. Several schedules are played in turns, a round of each, so
- * that they meet the same speed of the processor; then the one line is "forms_ns", and what each of
- * them took. Each --helpers begins others, which are played when those before it are done: a line
- * for each, so that the processes of many programs are started once.
+ * is done before they begin in any case. Several schedules are played in turns, some rounds of
+ * each, so that they meet the same speed of the processor; then the one line is "forms_ns", and
+ * what each of them took. Memory, streams, events and graphs of a schedule are there only while it
+ * is its turn: what allocations and waits for the device take depends on what else there is. Each
+ * --helpers begins others, which are played when those before it are done: a line for each, so that
+ * the processes of many programs are started once.
  */
 #include "../pair.h"
 
@@ -45,9 +47,9 @@ struct form { /* of a program: what one schedule declares */
     std::vector<cudaGraphExec_t> graphs;
     std::vector<struct statement> before;                /* once, by main */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
-    unsigned long long took_ns;
 };
 
+enum { TURNS = 3 };      /* of several forms of a program: few, since loading takes time, too */
 static struct form *now; /* the one that is loaded or played */
 static bool in_rounds;   /* it is played more than once */
 static std::atomic<unsigned long long> filled, copies, sum;
@@ -469,7 +471,6 @@ static struct form load(const char *path)
         exit(1);
     }
     form.programs.resize(1);
-    form.took_ns = 0;
     now = &form;
     while (fgets(line, sizeof line, file))
         take(line, thread, before);
@@ -477,6 +478,35 @@ static struct form load(const char *path)
     for (const struct statement &s : form.before)
         sites[s.site](&s);
     return form;
+}
+
+static void unload_buffer(const struct buffer *b)
+{
+    bool pinned = b->kind == 'p' || b->kind == 'm' || (b->kind == 'h' && b->locked);
+
+    if (b->kind == 'd' || b->kind == 'u')
+        PAIR_CHECK(cudaFree(b->host));
+    else if (pinned)
+        PAIR_CHECK(cudaFreeHost(b->host));
+    else if (b->kind == 'g') {
+        if (b->locked)
+            PAIR_CHECK(cudaHostUnregister(b->host));
+        free(b->host);
+    }
+}
+
+static void unload(struct form *form)
+{
+    for (cudaGraphExec_t graph : form->graphs)
+        PAIR_CHECK(cudaGraphExecDestroy(graph));
+    for (cudaEvent_t event : form->events)
+        PAIR_CHECK(cudaEventDestroy(event));
+    for (cudaStream_t stream : form->streams)
+        if (stream != cudaStreamLegacy && stream != cudaStreamPerThread)
+            PAIR_CHECK(cudaStreamDestroy(stream));
+    for (const struct buffer &buffer : form->buffers)
+        unload_buffer(&buffer);
+    *form = {};
 }
 
 static void warm(void)
@@ -570,29 +600,36 @@ static void play_one(struct form *form, long times)
     pair_end(sum, copies);
 }
 
-static void play_round(struct form *form)
+/* What so many rounds take, ns. */
+static unsigned long long play_rounds(struct form *form, long rounds)
 {
-    unsigned long long start;
+    unsigned long long start, took_ns = 0;
 
-    now = form;
-    pair_wait();
-    start = pair_now_ns();
-    play();
-    pair_wait();
-    form->took_ns += pair_now_ns() - start;
+    warm_round(form);
+    while (rounds-- > 0) {
+        pair_wait();
+        start = pair_now_ns();
+        play();
+        pair_wait();
+        took_ns += pair_now_ns() - start;
+    }
+    return took_ns;
 }
 
-static void play_in_turns(std::vector<struct form> &forms, long times)
+static void play_in_turns(const std::vector<const char *> &paths, long times)
 {
+    std::vector<unsigned long long> took_ns(paths.size());
+
     warm_gpu();
-    for (struct form &form : forms)
-        warm_round(&form);
-    while (times-- > 0)
-        for (struct form &form : forms)
-            play_round(&form);
+    for (long turn = 0; turn < TURNS; turn++)
+        for (size_t i = 0; i < paths.size(); i++) {
+            struct form form = load(paths[i]);
+            took_ns[i] += play_rounds(&form, times * (turn + 1) / TURNS - times * turn / TURNS);
+            unload(&form);
+        }
     printf("forms_ns");
-    for (const struct form &form : forms)
-        printf(" %llu", form.took_ns);
+    for (unsigned long long ns : took_ns)
+        printf(" %llu", ns);
     printf("\n");
 }
 
@@ -628,15 +665,13 @@ static bool parse(int argc, char **argv, long *times, std::vector<struct group> 
 
 static void play_group(const struct group &group, long times)
 {
-    std::vector<struct form> forms;
-
     helpers = group.helpers;
-    for (const char *path : group.paths)
-        forms.push_back(load(path));
-    if (forms.size() == 1)
-        play_one(&forms[0], times);
-    else
-        play_in_turns(forms, times);
+    if (group.paths.size() > 1) {
+        play_in_turns(group.paths, times);
+        return;
+    }
+    struct form form = load(group.paths[0]);
+    play_one(&form, times);
 }
 
 int main(int argc, char **argv)
