@@ -368,6 +368,73 @@ static void test_same_findings(void **state)
         xfp_free(profiles[i]);
 }
 
+/* ---- order ----------------------------------------------------------------------------------- */
+
+struct item {
+    uint32_t key;
+    struct xfa_met met;
+    uint64_t sum;
+};
+
+static bool is_item(const struct xfa_analysis *analysis, const void *item)
+{
+    (void)analysis;
+    return ((const struct item *)item)->key < 100;
+}
+
+static void add_item(void *item, const void *more)
+{
+    ((struct item *)item)->sum += ((const struct item *)more)->sum;
+}
+
+static const struct xfa_met_table of_items = {offsetof(struct item, met), is_item, add_item};
+
+static void give_items(struct xfa_parcel *parcel, const struct item *items, size_t count)
+{
+    struct xfa_table table;
+    xfa_table_init(&table, sizeof(uint32_t), sizeof(struct item));
+    for (size_t i = 0; i < count; i++)
+        *(struct item *)xfa_table_put(&table, &items[i].key) = items[i];
+    xfa_met_give(&table, parcel);
+    xfa_table_free(&table);
+}
+
+static void check_item(const struct xfa_table *table, size_t i, const struct item *expected)
+{
+    const struct item *item = xfa_table_at(table, i);
+    assert_int_equal(item->key, expected->key);
+    assert_int_equal(item->sum, expected->sum);
+    assert_true(xfa_table_get(table, &expected->key) == item);
+}
+
+/* As one process that reads process 0, 1, 2 meets them, whoever gave them. */
+static void test_order_of_one_process(void **state)
+{
+    static const struct item first[] = {{5, {1, 0}, 1}, {7, {2, 0}, 2}, {9, {2, 0}, 4}},
+                             second[] = {{9, {0, 0}, 8}, {8, {0, 0}, 16}};
+    static const struct item expected[] = {
+        {9, {0, 0}, 12}, {8, {0, 1}, 16}, {5, {1, 0}, 1}, {7, {2, 1}, 2}};
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        struct xfa_parcel parcels[2] = {{0}, {0}};
+        struct xfa_table table;
+        give_items(&parcels[turned], first, 3);
+        give_items(&parcels[!turned], second, 2);
+        xfa_table_init(&table, sizeof(uint32_t), sizeof(struct item));
+        for (int i = 0; i < 2; i++) {
+            struct xfa_unpacking from = xfa_unpack(&parcels[i]);
+            xfa_met_take(&table, &of_items, NULL, &from);
+            assert_true(!from.bad && from.left == 0);
+            xfa_parcel_free(&parcels[i]);
+        }
+        xfa_met_sort(&table, &of_items);
+        assert_int_equal(table.count, 4);
+        for (size_t i = 0; i < 4; i++)
+            check_item(&table, i, &expected[i]);
+        xfa_table_free(&table);
+    }
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 /* Each kind's own sums with one of their numbers changed, or cut off: the others do not read beyond
@@ -480,8 +547,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_in_any_order), cmocka_unit_test(test_exact_not_known),
-        cmocka_unit_test(test_same_findings),      cmocka_unit_test(test_marks_and_buffers),
-        cmocka_unit_test(test_ill_sums),
+        cmocka_unit_test(test_same_findings),      cmocka_unit_test(test_order_of_one_process),
+        cmocka_unit_test(test_marks_and_buffers),  cmocka_unit_test(test_ill_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
