@@ -11,7 +11,7 @@
  * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
-    unsigned least_times, times_for_each_other, joins_for_others, certain, counted;
+    unsigned least_times, times_for_each_other, joins_for_others, certain, gap, counted;
     unsigned least_turns, turns_share, called_share;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
@@ -19,7 +19,8 @@ static const struct {
     .least_times = 3,          /* guess: so often, before it is believed */
     .times_for_each_other = 7, /* guess: so often for each time that nobody woke the thread */
     .joins_for_others = 2,     /* guess: so often for each time that the other one went on */
-    .certain = 50,             /* guess: idle for so many delays, it is believed at once */
+    .certain = 50,             /* guess: what happens by chance once in so many times does not */
+    .gap = 8,                  /* guess: woken in the first part of so many between two calls */
     .counted = 64,             /* guess: beyond, older times count half */
     .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
     .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
@@ -41,10 +42,20 @@ struct thread {
         double end;
         unsigned last, others; /* it made no call afterwards; it did */
     } joins;
-    unsigned called;      /* idle times that a stream's call of a host function ended */
-    unsigned turns, back; /* it went on from where another thread did before, or itself */
-    uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
-    uint64_t asked;       /* the last question of call_by() that it was met in */
+    struct between { /* two calls of another thread, where it went on last; `asked`: it did */
+        bool asked;
+        uint32_t by;
+        double from, at, to; /* to: NAN: the other one has made no call since */
+    } between;
+    bool watched;          /* another thread went on behind its last call */
+    bool ended;            /* its last call was its last one */
+    unsigned tries, close; /* idle times; those ended so close behind another's call that chance
+                              does so once in `certain` times */
+    uint64_t calls_by_end; /* of the process, when its last call was made */
+    unsigned called;       /* idle times that a stream's call of a host function ended */
+    unsigned turns, back;  /* it went on from where another thread did before, or itself */
+    uint32_t maker;        /* the thread that its first call counts from; XFW_NONE: none */
+    uint64_t asked;        /* the last question of call_by() that it was met in */
 };
 
 struct recent {
@@ -78,6 +89,7 @@ struct cause {
     const struct xfw_host_call *called; /* NULL: another thread */
     bool made;                          /* by is one that the thread has made */
     double delay_ns;                    /* from there to the op; NAN: nobody did anything */
+    double chance;                      /* that some call ended so shortly before the op */
 };
 
 struct xfw_wakers *xfw_wakers_new(void)
@@ -151,7 +163,7 @@ static bool has_made(const struct xfw_wakers *wakers, uint32_t thread, uint32_t 
 static struct cause cause_of(const struct xfw_wakers *wakers, const struct thread *thread,
                              const struct xfw_op *op)
 {
-    struct cause cause = {.by = XFW_NONE, .delay_ns = NAN};
+    struct cause cause = {.by = XFW_NONE, .delay_ns = NAN, .chance = 1};
     uint32_t last = wakers->last_thread;
     const struct xfw_host_call *called = xfw_host_calls_last(&wakers->host_calls, op->start_ns);
     if (called && called->at > thread->end && called->at >= wakers->threads[last].start) {
@@ -161,6 +173,9 @@ static struct cause cause_of(const struct xfw_wakers *wakers, const struct threa
         cause.by = last;
         cause.made = has_made(wakers, op->thread, last);
         cause.delay_ns = op->start_ns - wakers->threads[last].end;
+        bool ended = wakers->threads[last].ended;
+        double calls = ended ? 1 : (double)(wakers->calls - thread->calls_by_end);
+        cause.chance = calls * fabs(cause.delay_ns) / (op->start_ns - thread->end);
     }
     return cause;
 }
@@ -206,6 +221,59 @@ static bool is_sure(const struct xfw_wakers *wakers, const struct cause *cause, 
            idle_ns >= guess.certain * fabs(cause->delay_ns);
 }
 
+/* Is it too often for chance that so many of its idle times ended so close behind another's call?
+ * By chance it is once in `certain` times: the number of times has Poisson's distribution. */
+static bool is_no_chance(const struct thread *thread)
+{
+    double mean = (double)thread->tries / guess.certain, term = exp(-mean), fewer = 0;
+    for (unsigned i = 0; i < thread->close; i++) {
+        fewer += term;
+        term *= mean / (i + 1);
+    }
+    return (1 - fewer) * guess.certain <= 1;
+}
+
+static void count_close(struct thread *thread, bool close)
+{
+    thread->tries++;
+    thread->close += close;
+    if (thread->tries > guess.counted) {
+        thread->tries /= 2;
+        thread->close /= 2;
+    }
+}
+
+/* What is known by now of where it went on the time before. */
+static void count_between(struct thread *thread, const struct xfw_op *op)
+{
+    struct between *between = &thread->between;
+    if (!between->asked)
+        return;
+    double to = isnan(between->to) ? op->start_ns : between->to;
+    count(thread, (between->at - between->from) * guess.gap < to - between->from, false);
+    between->asked = false;
+}
+
+static void note_next(struct xfw_wakers *wakers, const struct xfw_op *op)
+{
+    if (!wakers->threads[op->thread].watched)
+        return;
+    for (size_t i = 0; i < wakers->thread_count; i++) {
+        struct between *between = &wakers->threads[i].between;
+        if (between->asked && between->by == op->thread && isnan(between->to))
+            between->to = op->start_ns;
+    }
+    wakers->threads[op->thread].watched = false;
+}
+
+static void watch(struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
+                  const struct xfw_op *op)
+{
+    struct thread *other = &wakers->threads[cause->by];
+    thread->between = (struct between){true, cause->by, other->end, op->start_ns, NAN};
+    other->watched = true;
+}
+
 static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
 {
     wakers->pooled++;
@@ -217,8 +285,9 @@ static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
 }
 
 static bool believe(struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
-                    double idle_ns)
+                    const struct xfw_op *op)
 {
+    double idle_ns = op->start_ns - thread->end;
     bool by_worker = cause->by != XFW_NONE && is_worker(wakers, &wakers->threads[cause->by]);
     bool behind = is_behind(wakers, cause, idle_ns), sure = is_sure(wakers, cause, idle_ns);
     bool soon = is_soon(cause->delay_ns, idle_ns) ||
@@ -229,11 +298,19 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
     if (takes_turns(thread) && behind)
         count_pooled(wakers, cause);
     thread->partner = by ? partner : thread->partner;
-    count(thread, by, called);
+    count_between(thread, op);
+    if (by && !by_worker)
+        watch(wakers, thread, cause, op);
+    else
+        count(thread, by, called);
     if (sure || is_worker(wakers, thread))
         return behind;
-    bool again = often(called ? thread->called : thread->woken, thread->own);
-    return (called || by) && (again || idle_ns >= guess.certain * fabs(cause->delay_ns));
+    if (called)
+        return often(thread->called, thread->own) ||
+               idle_ns >= guess.certain * fabs(cause->delay_ns);
+    bool close = cause->chance * guess.certain <= 1;
+    count_close(thread, close);
+    return by && (often(thread->woken, thread->own) || (close && is_no_chance(thread)));
 }
 
 /* Does the thread wait for one that it has made to end? The last time counts once it is known
@@ -334,6 +411,7 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
 {
     struct thread *thread = thread_at(wakers, op->thread);
     double idle_ns = op->start_ns - thread->end;
+    note_next(wakers, op);
     op->woken_by = XFW_NONE;
     op->woken_by_stream = 0;
     op->joins = false;
@@ -344,7 +422,7 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
     op->joins = joins(wakers, thread, &cause, idle_ns);
-    if (!believe(wakers, thread, &cause, idle_ns) && !op->joins)
+    if (!believe(wakers, thread, &cause, op) && !op->joins)
         return;
     op->woken_by = cause.by;
     op->woken_by_stream = cause.called ? cause.called->number : 0;
@@ -361,6 +439,8 @@ void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, do
         thread->woken = 1;
     }
     thread->begun = true;
+    thread->ended = op->last;
+    thread->calls_by_end = wakers->calls;
     thread->start = op->start_ns;
     thread->end = xfw_max(thread->end, op->end_ns);
     thread->waited = op->awaits != XFW_AWAITS_NOTHING;
