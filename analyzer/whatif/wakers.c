@@ -11,7 +11,7 @@
  * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
-    unsigned least_times, times_for_each_other, joins_for_others, certain, gap, counted;
+    unsigned least_times, times_for_each_other, joins_for_others, certain, soon, counted;
     unsigned least_turns, turns_share, called_share;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
@@ -20,9 +20,10 @@ static const struct {
     .times_for_each_other = 7, /* guess: so often for each time that nobody woke the thread */
     .joins_for_others = 2,     /* guess: so often for each time that the other one went on */
     .certain = 50,             /* guess: what happens by chance once in so many times does not */
-    .gap = 8,                  /* guess: woken in the first part of so many between two calls */
-    .counted = 64,             /* guess: beyond, older times count half */
-    .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
+    .soon = 8,         /* guess: a woken thread goes on in a ninth of the time between two calls
+                          of who woke it, in the mean; PyTorch's do so in a ninth */
+    .counted = 64,     /* guess: beyond, older times count half */
+    .least_turns = 3,  /* guess: turns, before a thread is taken for a pool's */
     .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
     .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
 };
@@ -49,6 +50,7 @@ struct thread {
     } between;
     bool watched;          /* another thread went on behind its last call */
     bool ended;            /* its last call was its last one */
+    double evidence;       /* that it waits for its partner: nats */
     unsigned tries, close; /* idle times; those ended so close behind another's call that chance
                               does so once in `certain` times */
     uint64_t calls_by_end; /* of the process, when its last call was made */
@@ -243,15 +245,32 @@ static void count_close(struct thread *thread, bool close)
     }
 }
 
-/* What is known by now of where it went on the time before. */
+/* A. Wald, Sequential Tests of Statistical Hypotheses (1945): logarithms of how much likelier what
+ * was seen is of a thread that was woken than of one that was not are added up. Once their sum is
+ * that of `certain`, chance has it so in one case of as many. */
+static void add_evidence(struct thread *thread, double nats)
+{
+    const double most = 2 * log(guess.certain);
+    thread->evidence = xfw_max(-most, xfw_min(most, thread->evidence + nats));
+}
+
+static bool is_evident(const struct thread *thread)
+{
+    return thread->evidence >= log(guess.certain);
+}
+
+/* What is known by now of where it went on the time before. By chance all of the time between the
+ * two calls is alike; of a woken thread the density is that of Beta(1, `soon`). */
 static void count_between(struct thread *thread, const struct xfw_op *op)
 {
     struct between *between = &thread->between;
+    double to = isnan(between->to) ? op->start_ns : between->to;
+    double part = to > between->from ? (between->at - between->from) / (to - between->from) : 0;
     if (!between->asked)
         return;
-    double to = isnan(between->to) ? op->start_ns : between->to;
-    count(thread, (between->at - between->from) * guess.gap < to - between->from, false);
     between->asked = false;
+    count(thread, part < 0.5, false);
+    add_evidence(thread, log(guess.soon) + (guess.soon - 1) * log(xfw_max(1e-9, 1 - part)));
 }
 
 static void note_next(struct xfw_wakers *wakers, const struct xfw_op *op)
@@ -303,6 +322,8 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
         watch(wakers, thread, cause, op);
     else
         count(thread, by, called);
+    if (!by && !called)
+        add_evidence(thread, -log(guess.times_for_each_other));
     if (sure || is_worker(wakers, thread))
         return behind;
     if (called)
@@ -310,7 +331,8 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
                idle_ns >= guess.certain * fabs(cause->delay_ns);
     bool close = cause->chance * guess.certain <= 1;
     count_close(thread, close);
-    return by && (often(thread->woken, thread->own) || (close && is_no_chance(thread)));
+    bool again = by_worker ? often(thread->woken, thread->own) : is_evident(thread);
+    return by && (again || (close && is_no_chance(thread)));
 }
 
 /* Does the thread wait for one that it has made to end? The last time counts once it is known
