@@ -154,6 +154,8 @@ static double *beside_of(struct state *state, uint32_t thread)
  * as the copies took. */
 static void faster_beside(struct state *state, struct xfw_op *op)
 {
+    if (op->thread >= state->beside_count)
+        return;
     double *beside = beside_of(state, op->thread);
     double less = xfw_min(*beside, MOST_SLOWED * op->gap_ns);
     op->gap_ns -= less;
@@ -173,11 +175,11 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     bool also = copy && !goes && marked(change, what->also, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
     follow(state, op, goes || also);
-    if (certainty == XFW_HIGH && !change->what.set)
-        faster_beside(state, op);
+    faster_beside(state, op);
     if (!goes && !also)
         return;
-    if (certainty == XFW_HIGH && op->awaits == XFW_AWAITS_NOTHING && op->engine != XFW_COMPUTE)
+    if (certainty == XFW_HIGH && !what->set && op->awaits == XFW_AWAITS_NOTHING &&
+        op->engine != XFW_COMPUTE)
         *beside_of(state, op->thread) += op->duration_ns;
     if (certainty == XFW_HIGH && op->engine == XFW_TO_DEVICE && !what->set)
         without_staging(state, op);
