@@ -4,6 +4,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/pageable_uses.h"
+#include "analyzer/findings/taken.h"
 #include "analyzer/whatif/changes/costs.h"
 
 /* All copies of pageable memory, as if they were one finding. NULL: there are none, or the profile
@@ -28,6 +29,26 @@ static struct xfw_change *staging(const struct xfa_findings *findings,
     return change;
 }
 
+/* All large allocations of page-locked memory. NULL: there are none, or the profile does not say
+ * what threads make of them. */
+static struct xfw_change *locking(const struct xfa_findings *findings,
+                                  const struct xfa_analysis *analysis)
+{
+    const struct xfa_taken *taken = findings->selves[XFA_FINDING_PAGE_LOCKING];
+    struct xfw_set sites = {0};
+    bool any = false;
+    for (size_t i = 0; i < taken->calls.count; i++) {
+        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
+        const struct xfw_once_key *key = &calls->key;
+        if (key->bytes < XFW_APPLIED_LOCKED || key->memory != XFT_MEM_PINNED ||
+            !xfw_locking_cost(&analysis->achievable, -1, key->gpu, key->bytes, XFW_LIKELY).known)
+            continue;
+        xfw_set_add(&sites, key->site);
+        any = true;
+    }
+    return any ? xfw_change_lock_by_apply(analysis, &sites) : NULL;
+}
+
 static bool is_carried_out(const struct xfa_remedy *remedy)
 {
     return remedy->kind == XFA_REMEDY_PEER_ACCESS;
@@ -35,12 +56,14 @@ static bool is_carried_out(const struct xfa_remedy *remedy)
 
 size_t xfa_findings_applied(const struct xfa_findings *findings,
                             const struct xfa_analysis *analysis, struct xfw_change **changes,
-                            size_t most, struct xfw_change **own)
+                            size_t most, struct xfw_change *own[XFA_APPLIED_OWN])
 {
     size_t count = 0;
-    *own = staging(findings, analysis);
-    if (*own && most > 0)
-        changes[count++] = *own;
+    own[0] = staging(findings, analysis);
+    own[1] = locking(findings, analysis);
+    for (size_t i = 0; i < XFA_APPLIED_OWN && count < most; i++)
+        if (own[i])
+            changes[count++] = own[i];
     for (size_t i = 0; i < findings->count && count < most; i++)
         if (findings->items[i].change && is_carried_out(&findings->items[i].remedy))
             changes[count++] = findings->items[i].change;

@@ -269,18 +269,20 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);
     for (size_t i = 0; i < count; i++)
         changes[i] = of[i]->change;
-    struct xfw_change *own = NULL, **applied = xfa_alloc((count + 1) * sizeof *applied);
+    const size_t most = count + XFA_APPLIED_OWN;
+    struct xfw_change *own[XFA_APPLIED_OWN], **applied = xfa_alloc(most * sizeof *applied);
     const struct xfw_proposals proposals = {
         .changes = changes,
         .count = count,
         .excludes = exclude,
         .self = of,
         .applied = applied,
-        .applied_count = xfa_findings_applied(findings, analysis, applied, count + 1, &own),
+        .applied_count = xfa_findings_applied(findings, analysis, applied, most, own),
         .gather = findings->gather,
     };
     findings->whatif = xfw_whatif_of_proposals(analysis, &proposals);
-    xfw_change_free(own);
+    for (size_t i = 0; i < XFA_APPLIED_OWN; i++)
+        xfw_change_free(own[i]);
     free(applied);
     take_savings(of, analysis, findings->whatif, changes);
     drop_superseded(of, count);

@@ -132,7 +132,8 @@ static void read_kind(struct xfa_event *restrict event, const struct xft_event *
     case XFT_EVENT_REGISTER:
     case XFT_EVENT_UNREGISTER:
     case XFT_EVENT_SET:
-        event->memory = (struct xfa_memory_call){.address = row->dst, .row_bytes = row->width};
+        event->memory = (struct xfa_memory_call){
+            .address = row->dst, .row_bytes = row->width, .flags = row->aux};
         break;
     case XFT_EVENT_PREFETCH:
     case XFT_EVENT_ADVISE:

@@ -66,6 +66,7 @@ struct xfa_transfer {
 struct xfa_memory_call {
     uint64_t address;
     uint64_t row_bytes; /* of a SET */
+    uint64_t flags;     /* of an ALLOC of page-locked memory; 0: none */
 };
 
 /* Managed memory: PREFETCH, ADVISE, MIGRATION, FAULT. */

@@ -167,6 +167,7 @@ struct xfw_op {
     uint32_t stack;     /* the trace's id, as long as the site was not looked for; 0: none */
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
+    bool flagged;       /* an ALLOC of page-locked memory with flags */
 
     /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
      * begun to when the call returns. */

@@ -232,6 +232,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     bool frees = event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_UNREGISTER ||
                  event->kind == XFT_EVENT_ALLOC || event->kind == XFT_EVENT_REGISTER;
     op.pooled = frees && in_order;
+    op.flagged = event->kind == XFT_EVENT_ALLOC && event->memory.flags != 0;
     if (frees && !in_order)
         op.awaits = XFW_AWAITS_DEVICE;
     op.stack = event->stack;

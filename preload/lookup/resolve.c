@@ -162,13 +162,53 @@ void *xfs_substitute(void *address)
     return at < pair_count && pairs[at].real == real ? (void *)pairs[at].wrapper : address;
 }
 
-bool xfs_is_driver_code(const void *address)
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+typedef int find_object(void *, struct dl_find_object *);
+
+static int find_none(void *address, struct dl_find_object *found)
+{
+    (void)address, (void)found;
+    return -1;
+}
+
+/* The loader's own table; dladdr goes through all symbols of the module. */
+static const char *file_by_table(const void *address)
+{
+    static _Atomic(find_object *) known;
+    find_object *find = atomic_load_explicit(&known, memory_order_relaxed);
+    struct dl_find_object found;
+    if (find == NULL) {
+        find = (find_object *)try_dlsym(RTLD_DEFAULT, "_dl_find_object", 0);
+        find = find ? find : find_none; /* before glibc 2.35 */
+        atomic_store_explicit(&known, find, memory_order_relaxed);
+    }
+    return find((void *)(uintptr_t)address, &found) == 0 ? found.dlfo_link_map->l_name : NULL;
+}
+#else
+static const char *file_by_table(const void *address)
+{
+    (void)address;
+    return NULL;
+}
+#endif
+
+/* NULL: it is in none. */
+static const char *file_of(const void *address)
 {
     Dl_info info;
-    if (!dladdr(address, &info) || info.dli_fname == NULL)
+    const char *file = file_by_table(address);
+    if (file)
+        return file;
+    return dladdr(address, &info) ? info.dli_fname : NULL;
+}
+
+bool xfs_is_driver_code(const void *address)
+{
+    const char *file = file_of(address);
+    if (file == NULL)
         return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    const char *name = slash ? slash + 1 : info.dli_fname;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file;
     static const char *const prefixes[] = {"libcuda.so", "libcupti", "libnvidia-",
                                            "libcudadebugger"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)

@@ -11,6 +11,7 @@
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
+#include "xferscope/cuda_abi.h"
 
 enum { SITE = 10, SITE_FREE, ALLOC_NS = 20000000, FREE_NS = 9000000 };
 
@@ -25,6 +26,9 @@ struct one {
     uint64_t alloc_ns, free_ns; /* free_ns 0: it is not freed */
     double probed_ns;           /* per MiB, of the driver's allocation; 0: not measured */
     bool unmeasured;            /* what it takes by hand */
+    unsigned times;             /* as often; 0: once */
+    unsigned flags;             /* of the allocation */
+    int gpus;                   /* that the process has; 0: one */
 };
 
 static struct xft_event memory_event(const struct one *one, enum xft_event_kind kind)
@@ -36,6 +40,7 @@ static struct xft_event memory_event(const struct one *one, enum xft_event_kind 
         .dst = 0x7f0000000000,
         .bytes = kind == XFT_EVENT_ALLOC ? one->bytes : 0,
         .dst_mem = (uint8_t)one->memory,
+        .aux = kind == XFT_EVENT_ALLOC ? one->flags : 0,
         .src_place = XFT_PLACE_UNKNOWN,
         .dst_place = XFT_PLACE_UNKNOWN,
     };
@@ -58,22 +63,30 @@ static struct xfp_profile *profile_of(const struct one *one)
     return profile;
 }
 
+static void play_buffer(struct play *play, const struct one *one)
+{
+    play_event(play, memory_event(one, XFT_EVENT_ALLOC), one->alloc_ns);
+    for (unsigned i = 0; i < 4; i++) {
+        play_async(play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, MIB, 100000);
+        const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+        play_event(play, wait, 100000);
+    }
+    if (one->free_ns)
+        play_event(play, memory_event(one, XFT_EVENT_FREE), one->free_ns);
+}
+
 static struct analyzed analysis_of(const struct one *one)
 {
     struct xfp_profile *profile = profile_of(one);
     struct trace_builder b;
     struct play play;
     play_start(&play, &b, 1);
+    if (one->gpus == 2)
+        build_meta(&b, "gpu.1.name", "Test GPU");
     play_site(&play, SITE, "make_buffer", 1);
     play_site(&play, SITE_FREE, "drop_buffer", 2);
-    play_event(&play, memory_event(one, XFT_EVENT_ALLOC), one->alloc_ns);
-    for (unsigned i = 0; i < 4; i++) {
-        play_async(&play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, MIB, 100000);
-        const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
-        play_event(&play, wait, 100000);
-    }
-    if (one->free_ns)
-        play_event(&play, memory_event(one, XFT_EVENT_FREE), one->free_ns);
+    for (unsigned i = 0; i == 0 || i < one->times; i++)
+        play_buffer(&play, one);
     play_end(&play, XFT_STATE_CLOSED);
     return analyzed_answered(&b, profile, NULL);
 }
@@ -121,6 +134,50 @@ static void test_slower_than_probed(void **state)
     check(&one, take, take - (ALLOC_NS - 64 * one.probed_ns) / 2);
 }
 
+/* ---- what apply saves ------------------------------------------------------------------------ */
+
+static double applied_ns(const struct one *one)
+{
+    struct analyzed a = analysis_of(one);
+    double ns = a.findings->whatif->applied.likely;
+    analyzed_free(&a);
+    return ns;
+}
+
+/* The first of a site is made its way, then every other of ten. */
+static void test_applied(void **state)
+{
+    const double take = ALLOC_NS - 64 * LOCK_NS, give = FREE_NS - 64 * UNLOCK_NS;
+    struct one one = slow;
+    assert_true(fabs(applied_ns(&one) - take - give) < 1);
+    one.times = 4;
+    assert_true(fabs(applied_ns(&one) - 2 * (take + give)) < 1);
+    one.times = 12;
+    assert_true(fabs(applied_ns(&one) - 7 * (take + give)) < 1);
+}
+
+static void test_not_applied(void **state)
+{
+    struct one one = slow;
+    one.flags = XCU_HOST_PORTABLE;
+    assert_true(fabs(applied_ns(&one)) < 1);
+    one = slow;
+    one.bytes = 31 * MIB;
+    assert_true(isnan(applied_ns(&one)));
+    one = slow;
+    one.memory = XFT_MEM_MAPPED;
+    assert_true(isnan(applied_ns(&one)));
+    one = slow;
+    one.unmeasured = true;
+    assert_true(isnan(applied_ns(&one)));
+    one = slow;
+    one.alloc_ns = 64 * (uint64_t)LOCK_NS * 10 / 9; /* not faster by a tenth */
+    assert_true(fabs(applied_ns(&one)) < 1);
+    one = slow;
+    one.gpus = 2;
+    assert_true(fabs(applied_ns(&one)) < 1);
+}
+
 static bool is_found(struct one one)
 {
     struct analyzed a = analysis_of(&one);
@@ -152,9 +209,9 @@ static void test_not_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_slower_than_probed),
-        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_found),       cmocka_unit_test(test_slower_than_probed),
+        cmocka_unit_test(test_not_found),   cmocka_unit_test(test_applied),
+        cmocka_unit_test(test_not_applied),
     };
     return cmocka_run_group_tests_name("findings: slow page-locking", tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@ XFERSCOPE = BIN / "xferscope"
 
 
 def run(*command, **settings):
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(SIMGPU), "LC_ALL": "C.UTF-8", **settings}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(SIMGPU), "LC_ALL": "C.UTF-8",
+                   "XDG_CACHE_HOME": os.devnull, **settings}  # nothing is kept
     runtime = environment.pop("XFERSCOPE_ASAN_RUNTIME", "")
     if runtime:  # programs are built without sanitizers: it has to come before our library
         environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")

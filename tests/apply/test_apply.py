@@ -425,6 +425,7 @@ class TestAttacks(Applied):
         done = subprocess.run([ATTACK, BUILD, "--forms", "all", "--only", ",".join(names)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{len(names)} attacks", done.stdout)
+        self.assertNotIn("not compared", done.stdout)
 
     def test_drawn_programs(self):
         done = subprocess.run([ATTACK.parent / "random", BUILD, "--seed", "7", "--count", "6"], capture_output=True, text=True,
@@ -548,6 +549,46 @@ class TestCommand(Applied):
         done = self.applied("order", XFERSCOPE_PROFILE=str(profile))
         self.assertEqual(done.stdout, self.alone("order").stdout)
         self.assertIn("it is not used", done.stderr.decode())
+
+    def test_kept_figures(self):
+        """What apply takes from a profile is kept by its contents; a file that is not as it was written is
+        said in a line and written anew."""
+        profile, cache = self.folder / "h.json", self.folder / "cache"
+        data = json.loads((ROOT / "tests" / "data" / "h200.json").read_text())
+
+        def said(text):
+            profile.write_text(text)
+            done = run([XFERSCOPE, "apply", "-q", "--profile", profile, "--", "sh", "-c",
+                        "echo $XFERSCOPE_APPLY_LEAST:$XFERSCOPE_APPLY_THREADS"],
+                       cwd=self.folder, env=environment(XDG_CACHE_HOME=str(cache)))
+            return done.stdout.decode().strip(), done.stderr.decode()
+
+        text = json.dumps(data)
+        self.assertEqual(said(text), ("1048576:16", ""))
+        (kept,) = (cache / "xferscope").iterdir()
+        good = kept.read_text()
+        kept.write_text(good.replace("16 1048576", "7 2097152"))
+        self.assertEqual(said(text), ("2097152:7", ""))  # it is read
+        self.assertEqual(said(json.dumps(data, indent=3)), ("1048576:16", ""))  # not for other contents
+        head, of, figures, _ = kept.read_text().split("\n", 3)
+        self.assertEqual(said(text), ("1048576:16", ""))
+        good = kept.read_text()
+        head, of, figures, rest = good.split("\n", 3)
+        for bad in ("", "x" * 9000, head + "\n", "\n".join((head, of, "1000 1048576", rest)),
+                    "\n".join((head, of, "16 1048575", rest)), "\n".join((head, of, "16 67108865", rest)),
+                    "\n".join((head, of, "-1 1048576", rest)), "\n".join((head, of, "16 99999999999999999999", rest)),
+                    "\n".join((head, of, figures, "a b\n")), "\n".join((head, of, figures, "a" * 4096 + "\n")),
+                    good + "more", good + "\0", good[:-1]):
+            kept.write_text(bad)
+            figures_, errors = said(text)
+            self.assertEqual(figures_, "1048576:16", bad)
+            self.assertRegex(errors, r"^xferscope apply: .*: not as it was written; it is not used.*\n$", bad)
+            self.assertEqual(kept.read_text(), good, bad)
+        kept.write_text(good.replace("figures 1", "figures 0"))  # of another version: no word about it
+        self.assertEqual((said(text), kept.read_text()), (("1048576:16", ""), good))
+        kept.unlink()
+        kept.mkdir()
+        self.assertEqual(said(text)[0], "1048576:16")
 
     def test_status_and_silence(self):
         done = self.applied("exits", "exit", options=["-q"])

@@ -10,8 +10,9 @@
 #
 # usage: instructions.sh [--check | --update] [BUILD]
 #   --check    compares with instructions.expected: within 1 % where the compiler is the one noted
-#              there, within 25 % else; a message's hook is below a bound of its own. Exit status 1
-#              when something differs by more
+#              there, within 25 % else; a message's hook is below a bound of its own, and what apply adds
+#              where nothing is applied is below what recording adds. Exit status 1 when something
+#              differs by more
 #   --update   writes instructions.expected. Set XFERSCOPE_COMPILER as ctest does
 set -euo pipefail
 
@@ -104,16 +105,22 @@ per_call() { # kind settings...
 
 # What is counted: kind, name, settings; "bare" starts a kind.
 recorded=(LD_PRELOAD="$library" XFERSCOPE_TIMING=host)
+applied=(LD_PRELOAD="$library" XFERSCOPE_ENABLE=0 XFERSCOPE_APPLY=all)
 rows() {
     row copy "bare"
     row copy "recording off" LD_PRELOAD="$library" XFERSCOPE_ENABLE=0
+    row copy "applied" "${applied[@]}"
+    row copy "applied, looked at" "${applied[@]}" XFERSCOPE_APPLY_LEAST=1
     row copy "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row copy "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
     row wait "bare"
+    row wait "applied" "${applied[@]}"
     row wait "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row alloc "bare"
+    row alloc "applied" "${applied[@]}"
     row alloc "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row launch "bare"
+    row launch "applied" "${applied[@]}"
     row launch "recorded" "${recorded[@]}"
     row launch-given "bare"
     row launch-given "recorded, no arguments" "${recorded[@]}" XFERSCOPE_ARGUMENTS=0
@@ -159,6 +166,26 @@ within_bounds() {
         END {exit failed}' <(bounds) "$scratch.rows"
 }
 
+# A program to which nothing is applied has no more instructions added than one that is recorded with
+# host times, a copy that is looked at none more than one recorded with its stack.
+within_recording() {
+    awk -F'|' '
+        {added[$1 "|" $2] = $4}
+        function more(applied, recorded) {
+            if (!(applied in added) || !(recorded in added) || added[applied] <= added[recorded]) return
+            printf "%s: %d instructions added, %s: %d\n", applied, added[applied], recorded, added[recorded]
+            failed = 1
+        }
+        END {
+            more("copy|applied", "copy|recorded, no stacks")
+            more("copy|applied, looked at", "copy|recorded, stacks")
+            more("wait|applied", "wait|recorded, no stacks")
+            more("alloc|applied", "alloc|recorded, no stacks")
+            more("launch|applied", "launch|recorded")
+            exit failed
+        }' "$scratch.rows"
+}
+
 # Rows that differ from those expected by more than is allowed.
 compare() {
     local noted tolerance=25
@@ -187,7 +214,7 @@ printf '%-11s %-22s %8s %8s %8s\n' "" "instructions per call" all added calls
 table <"$scratch.rows"
 case $mode in
 --check)
-    if ! within_bounds || ! compare; then
+    if ! within_bounds || ! within_recording || ! compare; then
         echo "instructions.sh: if that is meant, run tests/bench/instructions.sh --update" >&2
         exit 1
     fi

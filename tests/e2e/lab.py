@@ -24,6 +24,7 @@ def sanitizer_runtime():
 def environment(**extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith("XFERSCOPE_") or k == "XFERSCOPE_CHECKS"}
     env["LD_LIBRARY_PATH"] = str(SIMGPU)
+    env["XDG_CACHE_HOME"] = os.devnull  # nothing is kept
     env.pop("LD_PRELOAD", None)
     env.pop("CUDA_VISIBLE_DEVICES", None)  # the simulated GPU obeys it, too
     if sanitizer_runtime():

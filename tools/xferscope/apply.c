@@ -15,9 +15,9 @@
 #include "preload/apply/classes.h"
 #include "tools/xferscope/apply_end.h"
 #include "tools/xferscope/commands.h"
+#include "tools/xferscope/figures.h"
 #include "tools/xferscope/given_plan.h"
 #include "tools/xferscope/preloaded.h"
-#include "tools/xferscope/tuned.h"
 #include "xferscope/profile.h"
 
 static const char usage[] =
@@ -204,26 +204,26 @@ static void write_number(char *text, size_t bytes, const char *variable, uint64_
 static int look_up(const struct options *options, struct from_profile *from)
 {
     char path[PATH_MAX], why[256];
+    struct figures figures;
 
     *from = (struct from_profile){"", "", ""};
     snprintf(path, sizeof path, "%s", options->profile ? options->profile : "");
     if (options->no_profile ||
         (!*path && xfp_look_up(NULL, false, path, sizeof path) == XFP_NOT_THERE))
         return 0;
-    struct xfp_profile *profile = xfp_read_file(path, why, sizeof why);
-    if (!profile && options->profile)
+    bool good = figures_of(path, &figures, why, sizeof why);
+    if (!good && options->profile)
         return refuse("%s", why);
-    if (!profile) {
+    if (!good) {
         xfc_print(stderr, "xferscope apply: %s; it is not used\n", why);
         return 0;
     }
-    struct tuned tuned = tuned_by(profile);
     if (getenv("XFERSCOPE_APPLY_RELAYS") == NULL)
-        tuned_relays(profile, from->relays, sizeof from->relays);
-    xfp_free(profile);
+        snprintf(from->relays, sizeof from->relays, "%s", figures.relays);
     if (!options->threads)
-        write_number(from->threads, sizeof from->threads, "XFERSCOPE_APPLY_THREADS", tuned.threads);
-    write_number(from->least, sizeof from->least, "XFERSCOPE_APPLY_LEAST", tuned.least);
+        write_number(from->threads, sizeof from->threads, "XFERSCOPE_APPLY_THREADS",
+                     figures.tuned.threads);
+    write_number(from->least, sizeof from->least, "XFERSCOPE_APPLY_LEAST", figures.tuned.least);
     return 0;
 }
 

@@ -73,29 +73,51 @@ static void name_frame(struct xfs_known *known, uint64_t started_ns, struct xfa_
     free(list.bytes);
 }
 
-/* The innermost frame that is most likely the program's own. */
+/* The line of Python's that is innermost; false: there is none. */
+static bool find_python(const struct xfs_report *report, const struct xfs_report_site *site,
+                        struct xfa_frame *place)
+{
+    for (unsigned i = 0; i < site->frames && i < XFS_REPORT_FRAMES; i++) {
+        uint32_t number = site->frame[i].module;
+        if (number == 0 || number > XFS_REPORT_MODULES || !site->frame[i].python)
+            continue;
+        *place = (struct xfa_frame){.module = report->modules[number - 1],
+                                    .line = (uint32_t)site->frame[i].offset};
+        return true;
+    }
+    return false;
+}
+
+/* The innermost frame that is most likely the program's own. Names are looked for only where they
+ * can matter: reading a module's takes milliseconds. */
 static struct xfa_frame choose_place(const struct xfs_report *report, struct xfs_known *known,
                                      uint64_t started_ns, const struct xfs_report_site *site)
 {
     struct xfa_frame best = {0};
-    for (unsigned i = 0; i < site->frames && i < XFS_REPORT_FRAMES; i++) {
+    bool named = true;
+    if (find_python(report, site, &best))
+        return best;
+    for (unsigned i = 0; i < site->frames && i < XFS_REPORT_FRAMES &&
+                         (!best.module || xfa_layer(&best) != XFA_LAYER_PROGRAM);
+         i++) {
         uint32_t number = site->frame[i].module;
         struct xfa_frame frame = {.offset = site->frame[i].offset};
         if (number == 0 || number > XFS_REPORT_MODULES)
             continue;
         frame.module = report->modules[number - 1];
-        if (site->frame[i].python) {
-            free_names(&best);
-            return (struct xfa_frame){.module = frame.module, .line = (uint32_t)frame.offset};
-        }
-        name_frame(known, started_ns, &frame);
+        bool names_matter = xfa_layer(&frame) == XFA_LAYER_PROGRAM;
+        if (names_matter)
+            name_frame(known, started_ns, &frame);
         if (best.module && xfa_layer(&frame) >= xfa_layer(&best)) {
             free_names(&frame);
             continue;
         }
         free_names(&best);
         best = frame;
+        named = names_matter;
     }
+    if (!named)
+        name_frame(known, started_ns, &best);
     return best;
 }
 
@@ -192,7 +214,7 @@ static void say_what_came(const struct xfs_report_site *site)
         return;
     }
     const char *loses = site->verdict != XFS_LOSES ? ""
-                        : site->done_ns >= site->instead_ns
+                        : site->done_ns >= site->instead_ns || site->class == XFS_CLASS_STREAMS
                             ? "; it does not gain, and is left as the program asked"
                             : "; the program loses it between its copies, and it is "
                               "left as the program asked";
@@ -247,6 +269,7 @@ static void say_left(const struct xfs_report *report)
         [XFS_LEFT_NO_MEMORY] = "without memory that could be page-locked",
         [XFS_LEFT_BUSY] = "beside another one",
         [XFS_LEFT_FAILED] = "made again as asked, after an attempt",
+        [XFS_LEFT_ORDER] = "in the legacy default stream, with work that it orders beside it",
     };
     bool any = false;
 

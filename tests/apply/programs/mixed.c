@@ -129,6 +129,7 @@ static void events(int round)
     MUST(cudaMemcpyAsync(second, device, BYTES, XRT_COPY_D2D, a));
     MUST(cudaMemcpyAsync(locked, second, BYTES, XRT_COPY_D2H, a));
     MUST(cudaEventRecord(two, a));
+    MUST(cudaStreamWaitEvent(apart, two, 0)); /* what it fills is read until then */
     MUST(cudaMemsetAsync(device, 1, BYTES, apart));
     MUST(cudaEventSynchronize(two));
     printf("events %d: %d %d\n", round, cudaEventQuery(one), cudaEventQuery(two));

@@ -41,12 +41,14 @@ static void wait_for_both(void)
     }
 }
 
-/* A pattern of its own in the source, zeros in the destination; all is over. */
+/* A pattern of its own in the source, and what is no part of it behind; zeros in the destination; all
+ * is over. */
 static void prepare(int from, size_t bytes)
 {
     fill(host, bytes, (uint64_t)++rows);
     wait_for_both();
     MUST(cudaSetDevice(from));
+    MUST(cudaMemsetAsync(memory[from], 9, MOST_BYTES, NULL));
     MUST(cudaMemcpy(memory[from], host, bytes, XRT_COPY_H2D));
     MUST(cudaSetDevice(!from));
     MUST(cudaMemsetAsync(memory[!from], 0, MOST_BYTES, NULL));

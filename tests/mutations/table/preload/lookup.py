@@ -19,4 +19,9 @@ ROWS = [
       "    if (words == 0)",
       "numbers that lie across words are taken for pointers",
       "preload.arguments"),
+    M("driver-code-by-symbols", "preload/lookup/resolve.c",
+      "    if (file)\n        return file;\n",
+      "    (void)file;\n",
+      "each look-up of the runtime goes through all symbols of its caller's module",
+      "apply.start"),
 ]

@@ -1,0 +1,123 @@
+/* Repeats the main() of a program that nobody wrote for it, in one process.
+ *
+ * A process needs 0.25 s on a GPU machine before its first call, one after the other on all GPUs,
+ * so that thousands of processes take hours; and a process that goes on for long is the harder case
+ * for what keeps something. Loaded with LD_PRELOAD; repeated.py reads what it writes.
+ *
+ *   REPEATED_PROGRAM  only the process whose argv[0] ends so is repeated
+ *   REPEATED_ROUNDS   how often (default: once)
+ *   REPEATED_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
+ *
+ * After each round both outputs get a line of REPEATED_MARK, with the exit status. exit() in the
+ * thread of main() ends the round; what was registered with atexit() runs once, after the last. A
+ * round whose status is not zero is the last one. */
+#include <dlfcn.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REPEATED_MARK "\036repeated"
+
+typedef int main_function(int argc, char **argv, char **env);
+typedef int start_function(main_function *main, int argc, char **argv, void (*init)(void),
+                           void (*fini)(void), void (*linker_fini)(void), void *stack_end);
+
+start_function __libc_start_main; /* NOLINT(bugprone-reserved-identifier): glibc's name */
+
+static main_function *program_main;
+static pthread_t main_thread;
+static jmp_buf round_end;
+static volatile int in_round, round_status;
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000ull + (uint64_t)time.tv_nsec;
+}
+
+/* A round gets arguments of its own: getopt() moves them, programs cut them. Never freed, as those
+ * of a process. */
+static char **copy_of(int argc, char **argv)
+{
+    char **copy = calloc((size_t)argc + 1, sizeof *copy);
+    for (int i = 0; copy && i < argc; ++i)
+        copy[i] = strdup(argv[i]);
+    return copy;
+}
+
+static void say_end(FILE *times, int status, uint64_t ns)
+{
+    printf("\n" REPEATED_MARK " %d\n", status);
+    fprintf(stderr, "\n" REPEATED_MARK " %d\n", status);
+    fflush(NULL);
+    if (times) {
+        fprintf(times, "%d %llu\n", status, (unsigned long long)ns);
+        fflush(times);
+    }
+}
+
+/* Alone in its function: what a jump would clobber stands elsewhere. */
+static void one_round(int argc, char **argv, char **env)
+{
+    if (setjmp(round_end))
+        return;
+    in_round = 1;
+    round_status = program_main(argc, argv, env);
+}
+
+static int rounds_of_main(int argc, char **argv, char **env)
+{
+    const char *rounds = getenv("REPEATED_ROUNDS");
+    const char *path = getenv("REPEATED_TIMES");
+    FILE *times = path ? fopen(path, "we") : NULL;
+    const long count = rounds ? strtol(rounds, NULL, 10) : 1;
+    main_thread = pthread_self();
+    round_status = 0;
+    for (long round = 0; round < (count > 1 ? count : 1) && !round_status; ++round) {
+        char **arguments = copy_of(argc, argv);
+        optind = 0;
+        const uint64_t start = now_ns();
+        one_round(argc, arguments, env);
+        in_round = 0;
+        say_end(times, round_status, now_ns() - start);
+    }
+    return round_status;
+}
+
+void exit(int status)
+{
+    if (in_round && pthread_equal(pthread_self(), main_thread)) {
+        round_status = status;
+        longjmp(round_end, 1);
+    }
+    typedef void exit_function(int);
+    ((exit_function *)dlsym(RTLD_NEXT, "exit"))(status);
+    __builtin_unreachable();
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    const size_t length = text ? strlen(text) : 0, wanted = strlen(end);
+    return length >= wanted && !strcmp(text + length - wanted, end);
+}
+
+/* The C library's entry, under its own name: it calls ours here. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*linker_fini)(void), void *stack_end)
+{
+    start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
+    const char *wanted = getenv("REPEATED_PROGRAM");
+    if (wanted && argc > 0 && ends_with(argv[0], wanted)) {
+        program_main = main;
+        main = rounds_of_main;
+    }
+    return next(main, argc, argv, init, fini, linker_fini, stack_end);
+}

@@ -1,0 +1,69 @@
+"""A program whose main() is repeated in one process (repeated.c), and what it said in each round."""
+import contextlib
+import functools
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+MARK = re.compile(r"\n\x1erepeated (-?\d+)\n")
+OURS = re.compile(r"^xferscope.*\n?", re.MULTILINE)
+
+
+class Run:
+    """One process: `status` (None: ended after the limit), `out` and `err` by round (what follows the last round is the last
+    of them), `seconds` of each whole round, and `said`, what xferscope itself said."""
+
+    def __init__(self, status, out, err, seconds):
+        self.status, self.out, self.seconds = status, MARK.split(out)[::2], seconds
+        self.said = "".join(OURS.findall(err))
+        self.err = MARK.split(OURS.sub("", err))[::2]
+
+
+def library(build):
+    return build.resolve() / "lib" / "librepeated.so"
+
+
+@functools.lru_cache(maxsize=None)
+def files_of(folder):
+    """What stood there before the first run."""
+    return [path.resolve() for path in folder.iterdir()]
+
+
+@contextlib.contextmanager
+def own_folder(folder):
+    """A folder with links to what `folder` had at first: files that a program writes are not read by another that runs beside it."""
+    with tempfile.TemporaryDirectory() as own:
+        for path in files_of(folder):
+            (Path(own) / path.name).symlink_to(path)
+        yield own
+
+
+def run(command, folder, limit, before=(), env=(), rounds=1, repeater=None):
+    """Runs `command` (as a shell takes it) behind the words `before`; with `repeater` (repeated.c's library) its main() `rounds` times.
+    It runs in a folder of its own, with what `folder` has."""
+    words, settings = shlex.split(command), {**os.environ, **dict(env)}
+    with own_folder(folder) as own, tempfile.NamedTemporaryFile() as times:
+        if repeater:
+            settings.update(LD_PRELOAD=str(repeater), REPEATED_PROGRAM=words[0], REPEATED_ROUNDS=str(rounds), REPEATED_TIMES=times.name)
+        process = subprocess.Popen([*before, *words], cwd=own, env=settings, start_new_session=True, text=True,
+                                   errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            out, err = process.communicate(timeout=limit)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            status = None
+        lines = Path(times.name).read_text().splitlines()
+    return Run(status, out, err, [int(line.split()[1]) / 1e9 for line in lines])
+
+
+def rounds_for(first, longest, most):
+    """How many rounds of a program fit into `longest` seconds, `first` being a Run of two; 1 where it cannot be repeated."""
+    if first.status or len(first.seconds) < 2:
+        return 1
+    return max(2, min(most, int(longest / max(first.seconds[1], 1e-6))))

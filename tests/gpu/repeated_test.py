@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""repeated.c: main() runs as often as asked, what it says is kept apart by round, a round that fails is the last.
+
+usage: repeated_test.py LIBRARY
+"""
+import sys
+import unittest
+from pathlib import Path
+
+import repeated
+
+HERE = Path(__file__).resolve().parent
+LIBRARY = Path(sys.argv.pop(1))
+
+
+class RepeatedTest(unittest.TestCase):
+    def run_it(self, command, rounds, repeater=LIBRARY):
+        return repeated.run(command, HERE, 60, rounds=rounds, repeater=repeater)
+
+    def test_as_often_as_asked(self):
+        run = self.run_it("expr 1 + 2", 3)
+        self.assertEqual((run.status, run.out, run.err[:3], len(run.seconds)), (0, ["3\n"] * 3 + [""], [""] * 3, 3))
+
+    def test_options_are_read_anew(self):
+        run = self.run_it("sort -r -t : -k 2 /dev/null --debug", 2)
+        self.assertEqual((run.status, len(run.seconds), run.err[0] == run.err[1]), (0, 2, True))
+
+    def test_exit_ends_a_round(self):
+        run = self.run_it("ls --version", 2)
+        self.assertEqual((run.status, len(run.seconds), run.out[0] == run.out[1]), (0, 2, True))
+
+    def test_a_round_that_fails_is_the_last(self):
+        run = self.run_it("ls /is/not/there", 3)
+        self.assertEqual((run.status, len(run.seconds), repeated.rounds_for(run, 10, 20)), (2, 1, 1))
+
+    def test_only_the_program_is_repeated(self):
+        run = repeated.run("expr 1 + 2", HERE, 60, ["env"], rounds=2, repeater=LIBRARY)
+        self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["3\n"] * 2 + [""], 2))
+
+    def test_without_it(self):
+        run = self.run_it("expr 1 + 2", 3, None)
+        self.assertEqual((run.status, run.out, run.seconds), (0, ["3\n"], []))
+
+    def test_a_folder_of_its_own(self):
+        run = self.run_it("sh -c 'ls repeated.c written; touch written'", 1)
+        self.assertEqual((run.status, run.out[0]), (0, "repeated.c\n"))
+        self.assertFalse((HERE / "written").exists())
+        self.assertEqual(self.run_it("ls written", 1).status, 2)
+
+    def test_rounds_that_fit(self):
+        run = self.run_it("expr 1 + 2", 2)
+        run.seconds = [3.0, 0.5]
+        self.assertEqual([repeated.rounds_for(run, 3, 20), repeated.rounds_for(run, 3, 4), repeated.rounds_for(run, 0.1, 4)], [6, 4, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
