@@ -34,8 +34,7 @@ static const struct carrier {
     {XFA_REMEDY_PEER_ACCESS, false, XFT_PLAN_NOTHING, "apply does so without a plan"},
     {XFA_REMEDY_NEAR_NODE, false, XFT_PLAN_PLACEMENT, NULL},
     {XFA_REMEDY_NEAR_NODE, true, XFT_PLAN_PLACEMENT, NULL},
-    {XFA_REMEDY_STREAM_PER_THREAD, false, XFT_PLAN_NOTHING,
-     "no record shows that threads do not rely on each other's order"},
+    {XFA_REMEDY_STREAM_PER_THREAD, false, XFT_PLAN_STREAMS, NULL},
     {XFA_REMEDY_REGISTER_ONCE, true, XFT_PLAN_NOTHING,
      "memory that the program unlocks is never kept locked: it may be freed next"},
     {XFA_REMEDY_LEAVE_OUT, false, XFT_PLAN_NOTHING,
@@ -135,6 +134,30 @@ static void take_memory_sites(struct xfa_apply_step *step, const struct xfa_anal
     free(sites);
 }
 
+/* ---- which work has streams of its own ------------------------------------------------------- */
+
+/* Of the legacy default stream's work the copies that are waited for: only of these it is known
+ * what they use, and that nothing else can rely on their place in that stream. */
+static bool is_for(enum xft_plan_class by, const struct xfa_finding_site *site)
+{
+    static const char *const waited_for[] = {"cudaMemcpy", "cuMemcpy", "cuMemcpyHtoD_v2",
+                                             "cuMemcpyDtoH_v2"};
+    if (by != XFT_PLAN_STREAMS)
+        return true;
+    for (size_t i = 0; site->function && i < sizeof waited_for / sizeof *waited_for; i++)
+        if (strcmp(site->function->name, waited_for[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool has_any_for(enum xft_plan_class by, const struct xfa_finding *finding)
+{
+    for (size_t i = 0; i < finding->site_count; i++)
+        if (is_for(by, &finding->sites[i]))
+            return true;
+    return false;
+}
+
 static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *analysis,
                        const struct xfa_findings *findings, const struct xfa_finding *finding)
 {
@@ -148,11 +171,17 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
             xfa_text("no call site is known that allocates or page-locks memory for "
                      "this node alone, and whose copies save more than moving it takes");
     }
+    if (step->by == XFT_PLAN_STREAMS && !has_any_for(step->by, finding)) {
+        step->by = XFT_PLAN_NOTHING;
+        step->why_not = xfa_text("only copies between host and device that are waited for can have "
+                                 "streams of their own; what else there is, a kernel may use");
+    }
     free(step->sites);
     step->sites = xfa_alloc((finding->site_count + 1) * sizeof *step->sites);
     for (size_t i = 0; i < finding->site_count; i++)
-        step->sites[step->site_count++] =
-            site_of(analysis->run, finding, &finding->sites[i], step->by);
+        if (is_for(step->by, &finding->sites[i]))
+            step->sites[step->site_count++] =
+                site_of(analysis->run, finding, &finding->sites[i], step->by);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

@@ -28,7 +28,8 @@
     X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
     X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
     X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */              \
-    X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */
+    X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */                  \
+    X(XFT_PLAN_STREAMS, 5, "streams")     /* copies of threads in the legacy default stream */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
 enum xft_plan_class { XFT_PLAN_NOTHING, XFT_PLAN_CLASS_LIST(XFT_ENUM_ROW) XFT_PLAN_CLASSES };
@@ -49,7 +50,7 @@ static inline const char *xft_plan_class_word(unsigned number)
 }
 
 #define XFT_PLAN_MAGIC "XFERPLAN"
-#define XFT_PLAN_VERSION 3
+#define XFT_PLAN_VERSION 4
 
 #define XFT_PLAN_MODULES_MOST 64
 #define XFT_PLAN_SITES_MOST 256

@@ -38,11 +38,11 @@ bool xfs_is_plain_stream(xcu_stream stream, xcu_context context)
            capturing == XCU_CAPTURE_NONE;
 }
 
-static bool has_several_devices(void)
+bool xfs_has_several_devices(void)
 {
     static atomic_int known;
     int count = atomic_load_explicit(&known, memory_order_relaxed);
-    if (count == 0 && xfs_apply_driver()->devices(&count) == XCU_SUCCESS)
+    if (count == 0 && xfs_apply_driver() && xfs_apply_driver()->devices(&count) == XCU_SUCCESS)
         atomic_store_explicit(&known, count, memory_order_relaxed);
     return count > 1;
 }
@@ -51,7 +51,7 @@ bool xfs_between_look(struct xfs_between *copy)
 {
     xcu_context current = NULL;
     struct xfs_end dst, src;
-    if (xfs_apply_driver() == NULL || !has_several_devices() ||
+    if (xfs_apply_driver() == NULL || !xfs_has_several_devices() ||
         xfs_apply_driver()->current(&current) != XCU_SUCCESS || current == NULL ||
         !is_device_end(copy->dst, copy->bytes, copy->to, &dst) ||
         !is_device_end(copy->src, copy->bytes, copy->from, &src) || dst.device == src.device ||

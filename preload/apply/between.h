@@ -29,6 +29,9 @@ struct xfs_end {
 /* False: it does not know all of these bytes as one allocation, or they are managed. */
 bool xfs_end_ask(uint64_t address, uint64_t bytes, struct xfs_end *end);
 
+/* Of this process. */
+bool xfs_has_several_devices(void);
+
 /* The stream is one of this context's, and is not being captured. */
 bool xfs_is_plain_stream(xcu_stream stream, xcu_context context);
 

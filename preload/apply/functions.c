@@ -27,6 +27,7 @@
 #include "preload/apply/ring.h"
 #include "preload/apply/site.h"
 #include "preload/apply/state.h"
+#include "preload/apply/streams.h"
 #include "preload/apply/sum.h"
 #include "preload/apply/team.h"
 #include "preload/apply/uploads.h"
@@ -53,7 +54,7 @@ enum {
 static xfs_function real_of[FUNCTIONS]; /* written before the function in its place is known */
 
 #define XFS_MOVED(form_, per_thread, stream_, blocking_)                                           \
-    ((bytes >= xfs_move_least || xfs_leave_out_on()) &&                                            \
+    ((bytes >= xfs_move_least || xfs_leave_out_on() || xfs_streams_want(bytes)) &&                 \
      xfs_offer_copy(&(struct xfs_move){.form = (form_),                                            \
                                        .real = (xfs_function)real,                                 \
                                        .dst = (uint64_t)(uintptr_t)dst,                            \
@@ -75,6 +76,7 @@ static void leave(xcu_context context)
     xfs_relays_leave(context);
     xfs_uploads_forget();
     xfs_prefetch_leave();
+    xfs_streams_end();
 }
 static xcu_context primary(xcu_device device)
 {
@@ -122,12 +124,20 @@ static xcu_context primary(xcu_device device)
                                                 .blocking = (blocking_)}},                         \
       xfs_offer_between(between) || (status = (call), xfs_offer_between_end(between, status)) ||   \
           (status = (call), true)))
-/* Streams that do not wait for the default stream matter to classes. */
-static bool apart_matters(void)
+/* Streams that the program makes matter to classes. */
+static bool made_streams_matter(void)
 {
-    return xfs_pipeline_on() || xfs_relay_on();
+    return xfs_pipeline_on() || xfs_relay_on() || xfs_streams_on();
 }
-#define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), false)
+#define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), xfs_streams_end(), false)
+/* Work in a stream, or in a default stream; work whose order is not followed. */
+#define XFS_USES(stream, per_thread) (xfs_streams_used(xfs_move_stream(stream, per_thread)), false)
+#define XFS_WITHIN (xfs_streams_within(dst, src), false)
+#define XFS_IN_ANY_ORDER (xfs_streams_end(), false)
+static bool launches_matter(void)
+{
+    return xfs_prefetch_on() || xfs_streams_on();
+}
 
 /* All work of a context is over. */
 #define XFS_WAITED(context, call)                                                                  \
@@ -144,13 +154,13 @@ static bool apart_matters(void)
     (xfs_prefetch_on() && xfs_prefetch_alloc((xfs_function)real, p, bytes, flags, &status))
 #define XFS_FREES(p) (xfs_prefetch_on() && (xfs_managed_forget(p), false))
 #define XFS_LAUNCHED(per_thread_, ...)                                                             \
-    xfs_prefetch_launch(&(struct xfs_launch){.real = (xfs_function)real,                           \
-                                             .function = function,                                 \
-                                             .values = values,                                     \
-                                             .extra = extra,                                       \
-                                             .per_thread = (per_thread_),                          \
-                                             __VA_ARGS__},                                         \
-                        &status)
+    (xfs_prefetch_on() && xfs_prefetch_launch(&(struct xfs_launch){.real = (xfs_function)real,     \
+                                                                   .function = function,           \
+                                                                   .values = values,               \
+                                                                   .extra = extra,                 \
+                                                                   .per_thread = (per_thread_),    \
+                                                                   __VA_ARGS__},                   \
+                                              &status))
 
 #define XFS_IN_PLACE(symbol, params, args, carried)                                                \
     static int in_##symbol params                                                                  \
@@ -189,9 +199,12 @@ static const struct {
 /* A function that may write device memory in ways that are not followed. */
 static xfs_function counted(const char *symbol, xfs_function real)
 {
-    xfs_function found = xfs_leave_out_on() ? xfs_writes_counted(symbol, real) : real;
-    if (found == NULL)
+    bool counts = xfs_leave_out_on() || xfs_streams_on();
+    xfs_function found = counts ? xfs_writes_counted(symbol, real) : real;
+    if (found == NULL) {
         xfs_leave_out_give_up();
+        xfs_streams_end();
+    }
     return found ? found : real;
 }
 
@@ -227,6 +240,7 @@ static void after_fork(void)
     xfs_pool_after_fork();
     xfs_sums_after_fork();
     xfs_prefetch_after_fork();
+    xfs_streams_after_fork();
     xfs_lines_after_fork();
 }
 

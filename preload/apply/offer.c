@@ -6,14 +6,9 @@
 #include "preload/apply/relay.h"
 #include "preload/apply/staging.h"
 #include "preload/apply/state.h"
+#include "preload/apply/streams.h"
 #include "preload/apply/uploads.h"
 #include "preload/base/sandbox.h"
-
-static bool (*const classes[])(const struct xfs_move *move, int *status) = {
-    xfs_leave_out_move,
-    xfs_relay_move,
-    xfs_staging_move,
-};
 
 /* Made as asked: who follows what is written where has to know. */
 static bool pass_on(const struct xfs_move *move)
@@ -25,14 +20,22 @@ static bool pass_on(const struct xfs_move *move)
 
 bool xfs_offer_copy(const struct xfs_move *move, int *status)
 {
-    if (!xfs_may_call_kernel() || xfs_apply_captures())
+    if (!xfs_may_call_kernel() || xfs_apply_captures()) {
+        xfs_streams_end();
         return pass_on(move);
+    }
+    struct xfs_flight flight;
     int saved = errno;
-    bool done = false;
-    for (unsigned i = 0; i < sizeof classes / sizeof *classes && !done; i++)
-        done = classes[i](move, status);
+    bool follows = xfs_streams_follow(move, &flight);
+    bool done = xfs_leave_out_move(move, status) ||
+                (follows && xfs_streams_move(move, &flight, status)) ||
+                xfs_relay_move(move, status) || xfs_staging_move(move, status);
+    if (follows && !done)
+        *status = xfs_move_as_asked(move, 0, move->bytes);
+    if (follows)
+        xfs_flight_ends(&flight);
     errno = saved;
-    return done;
+    return done || follows;
 }
 
 /* ---- between GPUs ---------------------------------------------------------------------------- */

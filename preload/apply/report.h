@@ -30,6 +30,7 @@ enum xfs_report_left {
     XFS_LEFT_NO_MEMORY,    /* none could be page-locked */
     XFS_LEFT_BUSY,         /* another copy was under way */
     XFS_LEFT_FAILED,       /* an attempt failed and was made again as asked */
+    XFS_LEFT_ORDER,        /* the legacy default stream orders more than streams.h follows */
     XFS_LEFT_COUNT
 };
 

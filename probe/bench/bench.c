@@ -80,6 +80,41 @@ static bool possible(struct xfp_session *s, const struct xfp_family *family)
     return s->options->max_bytes >= family->from_bytes;
 }
 
+/* When a benchmark runs, lower first: those of the first GPU, of the first pair, of the other GPUs,
+ * of all others. The time that a limit leaves suffices for what each analysis asks, however many
+ * pairs there are; GPUs of a machine are mostly alike. GPUs are read from the name, which names all
+ * that take part. */
+static int rank_of(const struct xfp_bench *bench)
+{
+    const int first_pair = 1, others = 2, pairs = 1 << 20;
+    int gpus = 0, highest = 0;
+
+    if (strstr(bench->name, "/all"))
+        return pairs;
+    for (const char *at = bench->name; (at = strstr(at, "gpu")); at += strlen("gpu")) {
+        const int gpu = (int)strtol(at + strlen("gpu"), NULL, 10);
+        highest = gpu > highest ? gpu : highest;
+        gpus++;
+    }
+    if (gpus > 1)
+        return highest == 1 ? first_pair : pairs;
+    return highest ? others + highest : 0;
+}
+
+/* Benchmarks of one rank stay in the order of their families. */
+static void order(struct xfp_bench_list *list)
+{
+    for (size_t i = 1; i < list->count; i++) {
+        const struct xfp_bench bench = list->items[i];
+        const int rank = rank_of(&bench);
+        size_t at = i;
+
+        for (; at > 0 && rank_of(&list->items[at - 1]) > rank; at--)
+            list->items[at] = list->items[at - 1];
+        list->items[at] = bench;
+    }
+}
+
 int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
 {
     const struct xfp_probe_options *options = s->options;
@@ -106,6 +141,7 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list)
         list->items[kept++] = *bench;
     }
     list->count = kept;
+    order(list);
     if (options->filter)
         regfree(&filter);
     return 0;

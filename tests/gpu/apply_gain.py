@@ -4,7 +4,7 @@
 usage: tests/gpu/apply_gain.py BUILD OUT COMMANDS [options]
 
 COMMANDS is as programs.py has it. In each process main() runs up to --repeat times (repeated.c), as often as fits into
---longest; the first time of a process is told apart, since libraries are loaded and memory is mapped there. Processes alone
+--longest; the first time of a process is kept apart, since libraries are loaded and memory is mapped there. Processes alone
 and applied take turns, --turns of each; one program at a time on each of --gpus. Afterwards one is recorded, for what the
 report predicts of such a process.
 

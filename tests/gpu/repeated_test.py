@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""repeated.c: main() runs as often as asked, what it says is told apart by round, a round that fails is the last.
+"""repeated.c: main() runs as often as asked, what it says is kept apart by round, a round that fails is the last.
 
 usage: repeated_test.py LIBRARY
 """

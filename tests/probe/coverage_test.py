@@ -112,6 +112,17 @@ class Case(unittest.TestCase):
             self.close(given[size], found[size], (what, size))
 
 
+class Order(unittest.TestCase):
+    def test_a_limit_leaves_what_each_analysis_asks(self):
+        """All of the first GPU, then the first pair, before any other GPU; other pairs and all GPUs at the end."""
+        names = [line.split()[0] for line in probe("sim-2socket-4gpu", "--list").stdout.splitlines()]
+        ranks = [4 if "/all" in name else {(): 0, ("0",): 0, ("0", "1"): 1}.get(tuple(sorted(re.findall(r"gpu(\d+)", name))))
+                 for name in names]
+        ranks = [rank if rank is not None else 4 if name.count("gpu") > 1 else 2 for name, rank in zip(names, ranks)]
+        self.assertEqual(ranks, sorted(ranks))
+        self.assertEqual(set(ranks), {0, 1, 2, 4})
+
+
 class Table1(unittest.TestCase):
     def test_every_cell_has_its_benchmarks(self):
         with open(PAGE, encoding="utf-8") as file:

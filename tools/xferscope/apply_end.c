@@ -214,7 +214,7 @@ static void say_what_came(const struct xfs_report_site *site)
         return;
     }
     const char *loses = site->verdict != XFS_LOSES ? ""
-                        : site->done_ns >= site->instead_ns
+                        : site->done_ns >= site->instead_ns || site->class == XFS_CLASS_STREAMS
                             ? "; it does not gain, and is left as the program asked"
                             : "; the program loses it between its copies, and it is "
                               "left as the program asked";
@@ -269,6 +269,7 @@ static void say_left(const struct xfs_report *report)
         [XFS_LEFT_NO_MEMORY] = "without memory that could be page-locked",
         [XFS_LEFT_BUSY] = "beside another one",
         [XFS_LEFT_FAILED] = "made again as asked, after an attempt",
+        [XFS_LEFT_ORDER] = "in the legacy default stream, with work that it orders beside it",
     };
     bool any = false;
 
