@@ -14,8 +14,9 @@
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host
- * calls_once.c       | memory is allocated, or page-locked, once; or mapped, touched and
- * page-locked own_streams.c      | work of the legacy default stream goes to streams of its own
+ * calls_once.c       | memory is allocated, or page-locked, once
+ * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
+ * own_streams.c      | work of the legacy default stream goes to streams of its own
  *
  * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
  * spans.h (memory on the device, and when it was used last).
@@ -560,32 +561,5 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 /* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
-
-/*
- * Page-locked memory that these sites have the driver allocate is mapped by the program, touched by
- * threads and page-locked: each such call takes the time of that, by the profile, where that is
- * shorter; and so does the call that frees it. What the calls wait for stays. As with calls that
- * go, what a call took beyond what the profile has is not promised, and at worst a quarter less is
- * saved. It has to save XFW_LOCK_PART of the run, since it takes more than another call.
- */
-#define XFW_LOCK_PART 0.05
-struct xfw_change *xfw_change_lock_by_hand(const struct xfa_analysis *analysis,
-                                           struct xfw_set *sites);
-
-/*
- * The same as `xferscope apply` does it: allocations without flags of XFW_APPLIED_LOCKED and more
- * in processes of one GPU, where that takes a tenth less than the driver; half of the first
- * XFW_APPLIED_TRIALS of each site, beginning with the first, then all. What apply keeps of memory
- * that is freed and allocated again is not in it.
- */
-#define XFW_APPLIED_LOCKED ((uint64_t)32 << 20)
-struct xfw_change *xfw_change_lock_by_apply(const struct xfa_analysis *analysis,
-                                            struct xfw_set *sites);
-
-/* Could the program make such memory (enum xft_memory) itself? Not if it is write-combined. */
-static inline bool xfw_is_lockable_by_hand(unsigned memory)
-{
-    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;
-}
 
 #endif
