@@ -5,15 +5,16 @@
  * All members do the same steps in the same order, as if each were alone: each opens all files of
  * the run and sums them up, so that whatever is decided from sums (classes, findings, which ways
  * are played) is decided alike everywhere. Some sums each has of its own processes only, until
- * they are merged (findings/divided.h): these are exact, and the same whoever has which part. The most expensive work, which is done for each process
- * of the run by itself, is divided among the members: one member does it for each process (run.h,
- * xfa_process_is_mine()). Where processes wait for each other each member plays all of them, and
- * the ways in which the run is played are divided (whatif/ways_shared.h).
+ * they are merged (findings/divided.h): these are exact, and the same whoever has which part. The
+ * most expensive work, which is done for each process of the run by itself, is divided among the
+ * members: one member does it for each process (run.h, xfa_process_is_mine()). Where processes wait
+ * for each other each member plays all of them, and the ways in which the run is played are divided
+ * (whatif/ways_shared.h).
  *
- * What is merged of the replay is not sums but parts: what came of one process, whole (whatif/tally.h). Members
- * exchange their parts, each gets all of them, and all add them up in the order of the processes.
- * One process alone does just that with its own parts. So the order of additions does not depend
- * on who did what, and the results are the same to the bit.
+ * What is merged of the replay is not sums but parts: what came of one process, whole
+ * (whatif/tally.h). Members exchange their parts, each gets all of them, and all add them up in the
+ * order of the processes. One process alone does just that with its own parts. So the order of
+ * additions does not depend on who did what, and the results are the same to the bit.
  *
  * Rules for code that merges:
  *   - an exchange is a step of all members: whether it is reached may not depend on what only some
