@@ -6,6 +6,7 @@
 #include "analyzer/findings/pageable_uses.h"
 #include "analyzer/findings/taken.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/locked.h"
 
 /* All copies of pageable memory, as if they were one finding. NULL: there are none, or the profile
  * does not say what threads make of them. */

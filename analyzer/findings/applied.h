@@ -4,7 +4,7 @@
  *
  * Copies of pageable memory are staged by threads, large allocations of page-locked memory are made
  * by threads; peer access is enabled. What apply finds out in the run, whether a site gains, the
- * replay finds out by its own times (changes.h: XFW_APPLIED, xfw_change_lock_by_apply()).
+ * replay finds out by its own times (changes.h: XFW_APPLIED, locked.h).
  */
 #ifndef XFA_APPLIED_H
 #define XFA_APPLIED_H

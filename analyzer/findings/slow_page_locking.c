@@ -11,6 +11,7 @@
 #include "analyzer/findings/taken.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/locked.h"
 
 #include <math.h>
 

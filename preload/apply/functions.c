@@ -127,8 +127,9 @@ static xcu_context primary(xcu_device device)
 /* Streams that the program makes matter to classes. */
 static bool made_streams_matter(void)
 {
-    return xfs_pipeline_on() || xfs_relay_on() || xfs_streams_on();
+    return xfs_relay_on() || xfs_streams_on();
 }
+#define XFS_STREAM_ENDS(stream) (xfs_pipes_forget(stream), false)
 #define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), xfs_streams_end(), false)
 /* Work in a stream, or in a default stream; work whose order is not followed. */
 #define XFS_USES(stream, per_thread) (xfs_streams_used(xfs_move_stream(stream, per_thread)), false)

@@ -32,13 +32,13 @@ static void make(void *argument)
     copy->failed = !xfs_pipe_make(copy->pipe, copy->asked);
 }
 
-/* Nothing that is under way can hold it up. */
+/* What is waited for here has nothing to wait for. */
 static bool may_begin(struct xfs_piped_copy *copy)
 {
     const struct xfs_between *asked = copy->asked;
-    if (asked->blocking)
-        return !xfs_has_apart_streams() && xfs_pipe_is_still(copy->pipe);
-    return xfs_apply_driver()->stream_query(asked->stream) == XCU_SUCCESS;
+    bool waits = !asked->blocking && !xfs_settings()->apply_check;
+    return xfs_pipe_has_room(copy->pipe, asked, waits) &&
+           (!asked->blocking || xfs_pipe_is_still(copy->pipe));
 }
 
 static bool is_right(struct xfs_piped_copy *copy)

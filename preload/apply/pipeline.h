@@ -3,13 +3,13 @@
  * page-locked memory of our own (pipes.h). The driver copies them through memory of its own, with
  * less overlap.
  *
- * A copy by Async is carried out where its stream is without work: its pieces then wait for nothing
- * of the program's. Behind work they would wait in the other GPU's context as well, where the
- * program may wait for all work, and perhaps only then does what that work waits for.
+ * A copy by Async may stand behind work of its stream: its pieces then wait in the other GPU's
+ * context as well, where a wait for all work waits for them, as it does for the driver's copy. No
+ * other stream's copies wait with them (pipes.h).
  *
- * A blocking copy is serialised with all work of both contexts. It is carried out where their
- * default streams are without work and the program never made a stream that does not wait for them,
- * and is waited for.
+ * A blocking copy is carried out where the default streams of both contexts are without work, and
+ * is waited for. The driver's is not ordered with streams that do not wait for these, either. What
+ * the driver's do was measured with tests/gpu/peer_promises.c.
  *
  * Trials as of other classes, by the time between two events around the copy.
  */

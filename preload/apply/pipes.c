@@ -14,6 +14,7 @@
 #define BATCH 4         /* pieces that are queued on one side before the other */
 #define TRIED_AGAIN 256 /* copies after which what was refused is asked for again */
 #define STILL_NS 20000  /* an event in a stream without work */
+#define MOST_WAITING 64 /* pieces behind work: two waits, a copy and an event each */
 #define STREAM_NON_BLOCKING 1
 #define EVENT_WITHOUT_TIME 2
 #define REGISTER_PORTABLE 1
@@ -223,20 +224,29 @@ bool xfs_pipe_make(struct xfs_pipe *pipe, const struct xfs_between *copy)
 
 /* ---- one copy -------------------------------------------------------------------------------- */
 
-bool xfs_pipe_is_still(struct xfs_pipe *pipe)
+/* Whether the stream of the current context has nothing to wait for now: its own work, or that of
+ * streams that it is ordered with. */
+static bool is_idle(struct xfs_pipe *pipe, unsigned side, xcu_stream stream)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
+    xcu_result r = XCU_ERROR_NOT_READY;
+    if (driver->event_record(pipe->begun[side], stream) != XCU_SUCCESS)
+        return false;
+    uint64_t since = xfs_apply_now_ns();
+    while ((r = driver->event_query(pipe->begun[side])) == XCU_ERROR_NOT_READY &&
+           xfs_apply_now_ns() - since < STILL_NS)
+        ;
+    return r == XCU_SUCCESS;
+}
+
+bool xfs_pipe_is_still(struct xfs_pipe *pipe)
+{
     for (unsigned side = 0; side < 2; side++) {
-        xcu_result r = XCU_ERROR_NOT_READY;
         if (!enter(pipe, side))
             return false;
-        bool marked = driver->event_record(pipe->begun[side], XCU_STREAM_LEGACY) == XCU_SUCCESS;
+        bool idle = is_idle(pipe, side, XCU_STREAM_LEGACY);
         leave();
-        uint64_t since = xfs_apply_now_ns();
-        while (marked && (r = driver->event_query(pipe->begun[side])) == XCU_ERROR_NOT_READY &&
-               xfs_apply_now_ns() - since < STILL_NS)
-            ;
-        if (r != XCU_SUCCESS)
+        if (!idle)
             return false;
     }
     return true;
@@ -249,6 +259,32 @@ static size_t piece_bytes(const struct xfs_pipe *pipe, uint64_t bytes)
     if (piece < LEAST_SLOT)
         piece = LEAST_SLOT;
     return piece < pipe->slot_bytes ? piece : pipe->slot_bytes;
+}
+
+static uint64_t piece_count(const struct xfs_pipe *pipe, uint64_t bytes)
+{
+    size_t most = piece_bytes(pipe, bytes);
+    return (bytes + most - 1) / most;
+}
+
+/* A thread's default stream has the same handle as another thread's. */
+bool xfs_pipe_has_room(struct xfs_pipe *pipe, const struct xfs_between *copy, bool waits)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    if (pipe->pieces && driver->event_query(pipe->ended) == XCU_SUCCESS) {
+        pipe->pieces = 0;
+        pipe->behind = NULL;
+    }
+    if (driver->stream_query(copy->stream) == XCU_SUCCESS &&
+        is_idle(pipe, copy->side, copy->stream))
+        return pipe->behind == NULL;
+    if (!waits || copy->stream == XCU_STREAM_PER_THREAD ||
+        pipe->pieces + piece_count(pipe, copy->bytes) > MOST_WAITING ||
+        (pipe->behind && (pipe->behind != copy->stream || pipe->behind_side != copy->side)))
+        return false;
+    pipe->behind = copy->stream;
+    pipe->behind_side = copy->side;
+    return true;
 }
 
 struct piece {
@@ -339,9 +375,10 @@ static bool queue_all(struct xfs_pipe *pipe, const struct xfs_between *copy)
 bool xfs_pipe_queue(struct xfs_pipe *pipe, const struct xfs_between *copy)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
+    pipe->pieces += piece_count(pipe, copy->bytes);
     if (queue_all(pipe, copy))
         return true;
-    for (unsigned side = 0; side < 2; side++)
+    for (unsigned side = 0; side < 2 && !queue_end(pipe, copy); side++)
         driver->stream_sync(pipe->stream[side]);
     return false;
 }
@@ -352,6 +389,20 @@ bool xfs_pipe_wait(struct xfs_pipe *pipe)
 }
 
 /* ---- the ends -------------------------------------------------------------------------------- */
+
+/* Until what waits behind it is over the pipe is nobody's: no stream has this handle. */
+void xfs_pipes_forget(xcu_stream stream)
+{
+    unsigned count = atomic_load(&pipe_count);
+    for (unsigned i = 0; i < count; i++) {
+        struct xfs_pipe *pipe = &pipes[i];
+        if (pipe->behind != stream || !take(pipe))
+            continue;
+        if (pipe->behind == stream)
+            pipe->behind = (xcu_stream)pipe;
+        xfs_pipe_give_back(pipe);
+    }
+}
 
 void xfs_pipes_leave(xcu_context context)
 {

@@ -200,7 +200,7 @@ class TestPeers(Applied):
 
 class TestPipeline(Applied):
     """GPUs that cannot have peer access: by the machine, and since all of them are forbidden it."""
-    WHATS = ("all", "freed", "beside", "forked", "apart")
+    WHATS = ("all", "freed", "beside", "forked", "apart", "held")
     APART = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu", "XFERSCOPE_SIMGPU_NO_PEERS": "1"}
     FAR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu", "CUDA_VISIBLE_DEVICES": "0,2"}
     NOW = {"XFERSCOPE_APPLY_TRIALS": "0"}
@@ -225,7 +225,7 @@ class TestPipeline(Applied):
                     with self.subTest(what, lazy=lazy, trials=trials):
                         other = self.applied("piped", what, **self.APART, **lazy, **trials)
                         self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
-                        if trials and what != "apart":
+                        if trials:
                             self.assertTrue(self.lines(other), other.stderr)
 
     def test_beside_peer_access(self):
@@ -271,11 +271,20 @@ class TestPipeline(Applied):
         done = self.applied("piped", options=["--off", ",".join(sites)], **self.APART, **self.NOW)
         self.assertEqual(self.lines(done), [], done.stderr)
 
-    def test_a_stream_that_waits_for_no_other(self):
-        """Copies without a stream are ordered with its work, which is not known."""
-        done = self.compare("piped", "apart", **self.APART, also=self.NOW)
-        self.assertTrue(self.lines(done, "as the program asked"), done.stderr)
-        self.assertEqual(self.lines(done), [])
+    def test_behind_work(self):
+        """Copies of the stream that is held stand behind it, as many as a driver's queue should be given; those of
+        another stream do not."""
+        done = self.compare("piped", "held", **self.APART, also=self.NOW)
+        by_function = {}
+        for line in self.lines(done, ""):
+            name = line.split(" pipeline P2P ")[1].split()[0]
+            by_function.setdefault(name, []).append(line.split(": ", 2)[2])
+        self.assertEqual(sorted(by_function["held"]), ["16 as the program asked"] +
+                         ["288 MiB of 16 calls carried out, never compared"] * 2, done.stderr)
+        self.assertIn("2 as the program asked", by_function["held_and_ended"], done.stderr)
+        most, of = (float(re.search(pattern, " ".join(by_function["copy"]))[1])
+                    for pattern in (r"([\d.]+) MiB of", r"of (\d+) calls"))
+        self.assertLess(most, of * 36, done.stderr)
 
     def test_bounded(self):
         for size, there in (("4M", False), ("8M", True), ("40M", True)):

@@ -14,8 +14,9 @@
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host
- * calls_once.c       | memory is allocated, or page-locked, once; or mapped, touched and
- * page-locked own_streams.c      | work of the legacy default stream goes to streams of its own
+ * calls_once.c       | memory is allocated, or page-locked, once
+ * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
+ * own_streams.c      | work of the legacy default stream goes to streams of its own
  *
  * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
  * spans.h (memory on the device, and when it was used last).
@@ -30,6 +31,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
@@ -108,26 +110,6 @@ struct xfw_times_terms {
 struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
                                     const struct xfw_new_path *paths, size_t count,
                                     const struct xfw_times_terms *terms);
-
-/* Host memory that copies of a run use, by process: stretches of addresses, those that touch or
- * overlap as one. It is what page-locking once has to lock. Zeroed at first. */
-#define XFW_MOST_BUFFERS 65536 /* of a process; further ones are not kept */
-struct xfw_buffer {
-    uint64_t first, end;
-};
-struct xfw_buffers {
-    struct xfw_process_buffers {
-        struct xfw_buffer *items; /* by address */
-        size_t count, capacity;
-    } * processes;
-    size_t count, capacity;
-};
-/* Returns how many of the bytes had not been used before. */
-uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
-                         uint64_t bytes);
-/* The place of the buffer that has the address; SIZE_MAX: none has. */
-size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address);
-void xfw_buffers_free(struct xfw_buffers *buffers);
 
 /*
  * 2D copies take the time of a contiguous copy of as many bytes. As likely and at best the program
@@ -579,32 +561,5 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 /* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
-
-/*
- * Page-locked memory that these sites have the driver allocate is mapped by the program, touched by
- * threads and page-locked: each such call takes the time of that, by the profile, where that is
- * shorter; and so does the call that frees it. What the calls wait for stays. As with calls that
- * go, what a call took beyond what the profile has is not promised, and at worst a quarter less is
- * saved. It has to save XFW_LOCK_PART of the run, since it takes more than another call.
- */
-#define XFW_LOCK_PART 0.05
-struct xfw_change *xfw_change_lock_by_hand(const struct xfa_analysis *analysis,
-                                           struct xfw_set *sites);
-
-/*
- * The same as `xferscope apply` does it: allocations without flags of XFW_APPLIED_LOCKED and more
- * in processes of one GPU, where that takes a tenth less than the driver; half of the first
- * XFW_APPLIED_TRIALS of each site, beginning with the first, then all. What apply keeps of memory
- * that is freed and allocated again is not in it.
- */
-#define XFW_APPLIED_LOCKED ((uint64_t)32 << 20)
-struct xfw_change *xfw_change_lock_by_apply(const struct xfa_analysis *analysis,
-                                            struct xfw_set *sites);
-
-/* Could the program make such memory (enum xft_memory) itself? Not if it is write-combined. */
-static inline bool xfw_is_lockable_by_hand(unsigned memory)
-{
-    return memory == XFT_MEM_PINNED || memory == XFT_MEM_MAPPED;
-}
 
 #endif

@@ -41,8 +41,8 @@ static void wait_for_both(void)
     }
 }
 
-/* A pattern of its own in the source, and what is no part of it behind; zeros in the destination; all
- * is over. */
+/* A pattern of its own in the source, and what is no part of it behind; zeros in the destination;
+ * all is over. */
 static void prepare(int from, size_t bytes)
 {
     fill(host, bytes, (uint64_t)++rows);
@@ -231,6 +231,91 @@ static void apart(void)
         blocking(i & 1, i >> 1 & 1, MOST_BYTES);
 }
 
+/* ---- behind work ----------------------------------------------------------------------------- */
+
+#define HALF (MOST_BYTES / 2)
+
+/* Milliseconds of work that changes nothing. */
+static void hold_stream(int gpu, xcu_stream stream)
+{
+    static void *scratch;
+    if (scratch == NULL)
+        MUST(cudaMallocHost(&scratch, MOST_BYTES));
+    MUST(cudaSetDevice(gpu));
+    for (int i = 0; i < 8; i++)
+        MUST(cudaMemcpyAsync(scratch, memory[gpu], MOST_BYTES, XRT_COPY_D2H, stream));
+}
+
+/* Copies stand behind it; one of another stream must not. */
+static void held(int current, int from, xcu_stream stream, xcu_stream free_stream)
+{
+    prepare(from, MOST_BYTES);
+    hold_stream(current, stream);
+    MUST(cudaMemsetAsync(memory[current] + HALF - 4096, 5, 4096, stream));
+    if (current == from)
+        memset(host + HALF - 4096, 5, 4096);
+    MUST(cudaMemcpyPeerAsync(memory[!from], !from, memory[from], from, HALF, stream));
+    MUST(cudaMemcpyPeerAsync(memory[!from], !from, memory[from], from, HALF, stream));
+    if (current == from)
+        MUST(cudaMemsetAsync(memory[from], 7, HALF, stream));
+    MUST(cudaMemcpyPeerAsync(memory[!from] + HALF, !from, memory[from] + HALF, from, HALF,
+                             free_stream));
+    MUST(cudaStreamSynchronize(free_stream));
+    MUST(cudaMemcpyAsync(found, memory[!from], MOST_BYTES, XRT_COPY_D2H, stream));
+    MUST(cudaStreamSynchronize(stream));
+    compare("held", MOST_BYTES);
+}
+
+/* More copies than a queue should be given. */
+static void many_held(int gpu)
+{
+    prepare(gpu, MOST_BYTES);
+    hold_stream(gpu, streams[gpu]);
+    for (int i = 0; i < 16; i++)
+        copy(gpu, i, MOST_BYTES, streams[gpu]);
+    MUST(cudaMemcpyAsync(found, memory[!gpu], MOST_BYTES, XRT_COPY_D2H, streams[gpu]));
+    MUST(cudaStreamSynchronize(streams[gpu]));
+    compare("many held", MOST_BYTES);
+}
+
+/* Its stream ends while copies stand behind work of it; another one may get its handle. */
+static void held_and_ended(int gpu)
+{
+    xcu_stream stream, next;
+    prepare(gpu, MOST_BYTES);
+    MUST(cudaSetDevice(gpu));
+    MUST(cudaStreamCreateWithFlags(&stream, NON_BLOCKING));
+    hold_stream(gpu, stream);
+    copy(gpu, 1, HALF, stream);
+    MUST(cudaStreamDestroy(stream));
+    MUST(cudaStreamCreateWithFlags(&next, NON_BLOCKING));
+    MUST(cudaMemsetAsync(memory[gpu] + HALF, 5, 4096, next));
+    memset(host + HALF, 5, 4096);
+    MUST(cudaMemcpyPeerAsync(memory[!gpu] + HALF, !gpu, memory[gpu] + HALF, gpu, HALF, next));
+    wait_for_both();
+    MUST(cudaMemcpy(found, memory[!gpu], MOST_BYTES, XRT_COPY_D2H));
+    compare("held and ended", MOST_BYTES);
+    MUST(cudaStreamDestroy(next));
+}
+
+static void all_held(void)
+{
+    xcu_stream apart_streams[2];
+    for (int gpu = 0; gpu < 2; gpu++) {
+        MUST(cudaSetDevice(gpu));
+        MUST(cudaStreamCreateWithFlags(&apart_streams[gpu], NON_BLOCKING));
+    }
+    for (int bits = 0; bits < 4 * ROUNDS; bits++) {
+        int current = bits & 1;
+        xcu_stream stream = bits >> 2 & 1 ? NULL : streams[current];
+        held(current, bits >> 1 & 1, stream, apart_streams[current]);
+    }
+    for (int gpu = 0; gpu < 2; gpu++) {
+        many_held(gpu);
+        held_and_ended(gpu);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "all";
@@ -246,6 +331,8 @@ int main(int argc, char **argv)
         forked();
     else if (strcmp(what, "apart") == 0)
         apart();
+    else if (strcmp(what, "held") == 0)
+        all_held();
     else
         all();
     printf("%d rows, %d different, last %s\n", rows, different,
