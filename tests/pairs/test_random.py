@@ -83,6 +83,22 @@ class Programs(unittest.TestCase):
         self.assertEqual([len(times) for times in apart], [2, 2])
         self.assertNotEqual(*apart)
 
+    def test_a_recorded_region_lasts(self):
+        """On a GPU it has as many rounds as it needs for that; its time is that of the usual number."""
+        self.lab.gpu = True
+        for name, value in (("TIMES_GPU", 2), ("LEAST_GPU", 3)):
+            patched = unittest.mock.patch.object(drawn, name, value)
+            patched.start()
+            self.addCleanup(patched.stop)
+        measured = next(self.lab.measure_all([program(wastes=["blocking"])]))[0]
+        self.assertGreater(measured["rounds"] * measured["recorded"], 2.9e6 * drawn.TIMES_GPU * 0.9)
+        self.assertGreater(measured["rounds"], drawn.TIMES_GPU)
+        self.assertAlmostEqual(measured["recorded"], measured["before"], delta=0.05 * measured["before"])
+        run = self.folder / f"{program()['seed']}.xft"
+        judged = self.lab.predict(measured, run)
+        self.assertTrue(judged["replay"], judged)
+        self.assertAlmostEqual(judged["predicted"][1], judged["saved"], delta=0.1 * measured["before"])
+
     def test_only_what_is_played_is_there(self):
         """Two schedules in turns find the GPU's memory as each would alone: together they need more than it has."""
         path = self.folder / "large.txt"

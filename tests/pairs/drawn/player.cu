@@ -6,15 +6,18 @@
  * of thread n; all threads begin together, and the region ends with the last of them. Those between
  * "I" and the next "T n" are performed once, before it.
  *
- *     player [--times N] [--helpers 0|1|2] SCHEDULE... [--helpers 0|1|2 SCHEDULE...]...
+ *     player [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...
+ *            [--helpers 0|1|2 SCHEDULE...]...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
  * count, and enough work for the GPU's clocks to rise; host memory that they page-lock is locked by
  * the first round and stays so. What a driver does once (loading kernels, the first copy of a kind)
- * is done before they begin in any case. Several schedules are played in turns, some rounds of
- * each, so that they meet the same speed of the processor; then the one line is "forms_ns", and
- * what each of them took. Memory, streams, events and graphs of a schedule are there only while it
- * is its turn: what allocations and waits for the device take depends on what else there is. Each
+ * is done before they begin in any case. --least: more often, if need be, for the region of a
+ * single schedule to last so long, as it would by what that round took; "rounds N" says how often.
+ * Several schedules are played in turns, some rounds of each, so that they meet the same speed of
+ * the processor; then the one line is "forms_ns", and what each of them took. Memory, streams,
+ * events and graphs of a schedule are there only while it is its turn: what allocations and waits
+ * for the device take depends on what else there is. Each
  * --helpers begins others, which are played when those before it are done: a line for each, so that
  * the processes of many programs are started once.
  */
@@ -52,6 +55,7 @@ struct form { /* of a program: what one schedule declares */
 };
 
 enum { PAGE = 4096 };
+enum { MORE = 40 };      /* times as many rounds, at most, for the region to last */
 enum { TURNS = 3 };      /* of several forms of a program: few, since loading takes time, too */
 static struct form *now; /* the one that is loaded or played */
 static bool in_rounds;   /* it is played more than once */
@@ -647,12 +651,16 @@ static void warm_round(struct form *form)
 }
 
 /* The measured region, in rounds of one form. */
-static void play_one(struct form *form, long times)
+static void play_one(struct form *form, long times, unsigned long long least_ns)
 {
     now = form;
     if (times > 1) {
         warm_gpu();
+        unsigned long long start = pair_now_ns();
         warm_round(form);
+        unsigned long long took = std::max(pair_now_ns() - start, 1ull);
+        times = std::max(times, std::min(times * MORE, (long)(least_ns / took)));
+        printf("rounds %ld\n", times);
     }
     pair_begin();
     play();
@@ -704,16 +712,18 @@ struct group { /* of schedules that are played in turns */
 
 static int usage(const char *name)
 {
-    fprintf(stderr, "usage: %s [--times N] [--helpers 0|1|2] SCHEDULE...\n", name);
+    fprintf(stderr, "usage: %s [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...\n", name);
     return 2;
 }
 
-static bool parse(int argc, char **argv, long *times, std::vector<struct group> &groups)
+static bool parse(int argc, char **argv, long *times, unsigned long long *least_ns,
+                  std::vector<struct group> &groups)
 {
     groups.push_back({0, {}});
     for (int i = 1; i < argc; i++) {
-        bool helps = strcmp(argv[i], "--helpers") == 0, named = strcmp(argv[i], "--times") == 0;
-        if ((helps || named) && i + 1 == argc)
+        bool helps = strcmp(argv[i], "--helpers") == 0, named = strcmp(argv[i], "--times") == 0,
+             least = strcmp(argv[i], "--least") == 0;
+        if ((helps || named || least) && i + 1 == argc)
             return false;
         if (helps && !groups.back().paths.empty())
             groups.push_back({0, {}});
@@ -721,13 +731,15 @@ static bool parse(int argc, char **argv, long *times, std::vector<struct group> 
             groups.back().helpers = atoi(argv[++i]);
         else if (named)
             *times = strtol(argv[++i], NULL, 10);
+        else if (least)
+            *least_ns = 1000000 * strtoull(argv[++i], NULL, 10);
         else
             groups.back().paths.push_back(argv[i]);
     }
     return *times >= 1 && !groups.back().paths.empty();
 }
 
-static void play_group(const struct group &group, long times)
+static void play_group(const struct group &group, long times, unsigned long long least_ns)
 {
     helpers = group.helpers;
     if (group.paths.size() > 1) {
@@ -735,20 +747,21 @@ static void play_group(const struct group &group, long times)
         return;
     }
     struct form form = load(group.paths[0]);
-    play_one(&form, times);
+    play_one(&form, times, least_ns);
 }
 
 int main(int argc, char **argv)
 {
     std::vector<struct group> groups;
+    unsigned long long least_ns = 0;
     long times = 1;
 
-    if (!parse(argc, argv, &times, groups))
+    if (!parse(argc, argv, &times, &least_ns, groups))
         return usage(argv[0]);
     in_rounds = times > 1;
     PAIR_CHECK(cudaFree(NULL));
     warm();
     for (const struct group &group : groups)
-        play_group(group, times);
+        play_group(group, times, least_ns);
     return 0;
 }
