@@ -439,9 +439,4 @@ ROWS = [
       "policy >= 0;",
       "memory lies elsewhere than the user's numactl says",
       "apply.near"),
-    M("contexts-ended-unseen", "preload/apply/contexts.c",
-      "        if (!xfs_contexts_alive(of))\n            xfs_contexts_begin(table, of, one, other);\n",
-      "",
-      "what belonged to a context that has ended is used in one that has its handle",
-      "apply.pipeline"),
 ]
