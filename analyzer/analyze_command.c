@@ -332,37 +332,10 @@ static bool leave_team(struct reading *reading)
     return !team || team->rank == 0;
 }
 
-static void drop_ops(struct xfa_findings *findings)
-{
-    xfw_gather_free(findings->gather);
-    findings->gather = NULL;
-}
-
-/* Members that have not read the same could not add up what they play. Rank 0 reports what it has
- * read: of the ops it has but its own, so that it reads the files again. False: as above. */
-static bool check_team(struct reading *reading, struct xfa_findings *findings)
-{
-    const struct xfa_run *run = reading->analysis->run;
-    bool agree = !run->team || xfa_together_agree(reading->analysis, &reading->machine);
-    if (!run->team)
-        return true;
-    if (agree) {
-        if (xfa_together_share(reading->analysis, findings->gather))
-            drop_ops(findings);
-        return true;
-    }
-    xfa_analyze_complain("the ranks do not see the same files and machine profile: rank 0 "
-                         "analyzes alone what it sees");
-    drop_ops(findings);
-    return leave_team(reading);
-}
-
 /* ---- one run --------------------------------------------------------------------------------- */
 
 static int report(struct reading *reading, struct xfa_findings *findings)
 {
-    if (!check_team(reading, findings))
-        return XFA_OK;
     if (reading->analysis->run->process_count == 0)
         return XFA_NOTHING;
     xfa_findings_find(findings, reading->analysis);
@@ -399,6 +372,14 @@ static void walk_once(struct reading *reading, const struct xfa_findings *findin
     free(all);
 }
 
+static void walk_again(struct reading *reading, struct xfa_findings **findings)
+{
+    xfa_analysis_free(reading->analysis);
+    xfa_findings_free(*findings);
+    *findings = xfa_analyze_findings(reading->options);
+    walk_once(reading, *findings, NULL, NULL);
+}
+
 /* One pass; with --replay, which needs the cells, a second one when the profile has changed.
  * *findings is that of the last pass. */
 static void walk(struct reading *reading, struct xfa_findings **findings)
@@ -408,13 +389,32 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     struct xfa_observer observer = xfa_cells_observer(&cells);
     bool replays = reading->options->replay;
     walk_once(reading, *findings, replays ? &observer : NULL, xfa_analyze_complain);
-    if (replays && replay(reading, &cells)) {
-        xfa_analysis_free(reading->analysis);
-        xfa_findings_free(*findings);
-        *findings = xfa_analyze_findings(reading->options);
-        walk_once(reading, *findings, NULL, NULL);
-    }
+    if (replays && replay(reading, &cells))
+        walk_again(reading, findings);
     xfa_cells_free(&cells);
+}
+
+/* Members that have not read the same could not add up what they have summed up and play. Rank 0
+ * reports what it sees: it has summed up but its own processes, so that it reads all of them again.
+ * False: this member has nothing to do any more. */
+static bool check_team(struct reading *reading, struct xfa_findings **findings)
+{
+    if (!reading->analysis->run->team)
+        return true;
+    if (xfa_together_agree(reading->analysis, &reading->machine)) {
+        if (xfa_together_share(reading->analysis, (*findings)->gather)) {
+            xfw_gather_free((*findings)->gather);
+            (*findings)->gather = NULL;
+        }
+        return true;
+    }
+    xfa_analyze_complain("the ranks do not see the same files and machine profile: rank 0 "
+                         "analyzes alone what it sees");
+    if (!leave_team(reading))
+        return false;
+    reading->options->team = NULL;
+    walk_again(reading, findings);
+    return true;
 }
 
 static int analyze(struct xfa_analyze_options *options, void (*leave)(struct xfa_team *team))
@@ -424,7 +424,7 @@ static int analyze(struct xfa_analyze_options *options, void (*leave)(struct xfa
     begin(&reading, options, true);
     reading.leave = leave;
     walk(&reading, &findings);
-    int status = report(&reading, findings);
+    int status = check_team(&reading, &findings) ? report(&reading, findings) : XFA_OK;
     xfa_findings_free(findings);
     end(&reading);
     return status;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/base/team.h"
+
 /* ---- marks: a set of transfers --------------------------------------------------------- */
 
 /* Transfers of a run, by process and number in the process (op.transfer). Observers mark them: each
@@ -22,6 +24,10 @@ struct xfw_marks {
 void xfw_mark(struct xfw_marks *marks, uint32_t process, uint64_t transfer);
 bool xfw_marked(const struct xfw_marks *marks, uint32_t process, uint64_t transfer);
 void xfw_marks_free(struct xfw_marks *marks);
+/* To other members of a team (team.h), and from one, added to what there is: of processes with
+ * numbers below the limit, else `from` is bad. */
+void xfw_marks_give(const struct xfw_marks *marks, struct xfa_parcel *parcel);
+void xfw_marks_take(struct xfw_marks *marks, struct xfa_unpacking *from, size_t processes);
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 

@@ -67,13 +67,22 @@ static uint32_t *slot_of(const struct xfa_table *table, const void *key)
     }
 }
 
-static void grow(struct xfa_table *table)
+static void fill_slots(struct xfa_table *table, size_t slot_count)
 {
     free(table->slots);
-    table->slot_count = table->slot_count ? table->slot_count * 2 : 32;
+    table->slot_count = slot_count;
     table->slots = xfa_alloc(table->slot_count * sizeof *table->slots);
     for (size_t i = 0; i < table->count; i++)
         *slot_of(table, xfa_table_at(table, i)) = (uint32_t)i + 1;
+}
+
+void xfa_table_sort(struct xfa_table *table, int (*order)(const void *, const void *, void *),
+                    void *self)
+{
+    if (table->count == 0)
+        return;
+    qsort_r(table->items, table->count, table->item_bytes, order, self);
+    fill_slots(table, table->slot_count);
 }
 
 void *xfa_table_get(const struct xfa_table *table, const void *key)
@@ -87,7 +96,7 @@ void *xfa_table_get(const struct xfa_table *table, const void *key)
 void *xfa_table_put(struct xfa_table *table, const void *key)
 {
     if ((table->count + 1) * 4 > table->slot_count * 3)
-        grow(table);
+        fill_slots(table, table->slot_count ? table->slot_count * 2 : 32);
     uint32_t *slot = slot_of(table, key);
     if (*slot)
         return xfa_table_at(table, *slot - 1);

@@ -28,6 +28,10 @@ void *xfa_table_get(const struct xfa_table *table, const void *key);
 /* The item with this key; a new one is zero except for its key. */
 void *xfa_table_put(struct xfa_table *table, const void *key);
 
+/* Items in another order: as for qsort_r(). */
+void xfa_table_sort(struct xfa_table *table, int (*order)(const void *, const void *, void *),
+                    void *self);
+
 static inline void *xfa_table_at(const struct xfa_table *table, size_t i)
 {
     return table->items + i * table->item_bytes;

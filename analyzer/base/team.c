@@ -43,7 +43,7 @@ struct xfa_unpacking xfa_unpack(const struct xfa_parcel *parcel)
     return (struct xfa_unpacking){parcel->bytes, parcel->count, false};
 }
 
-static void take(struct xfa_unpacking *from, void *into, size_t count)
+void xfa_unpack_bytes(struct xfa_unpacking *from, void *into, size_t count)
 {
     memset(into, 0, count);
     from->bad = from->bad || from->left < count;
@@ -57,14 +57,14 @@ static void take(struct xfa_unpacking *from, void *into, size_t count)
 uint64_t xfa_unpack_number(struct xfa_unpacking *from)
 {
     uint64_t number;
-    take(from, &number, sizeof number);
+    xfa_unpack_bytes(from, &number, sizeof number);
     return number;
 }
 
 double xfa_unpack_real(struct xfa_unpacking *from)
 {
     double real;
-    take(from, &real, sizeof real);
+    xfa_unpack_bytes(from, &real, sizeof real);
     return real;
 }
 
@@ -75,8 +75,22 @@ char *xfa_unpack_text(struct xfa_unpacking *from)
     if (from->bad)
         return xfa_text("");
     char *text = xfa_alloc((size_t)bytes + 1);
-    take(from, text, (size_t)bytes);
+    xfa_unpack_bytes(from, text, (size_t)bytes);
     return text;
+}
+
+size_t xfa_unpack_count(struct xfa_unpacking *from, size_t item_bytes)
+{
+    uint64_t count = xfa_unpack_number(from);
+    from->bad = from->bad || count > from->left / item_bytes;
+    return from->bad ? 0 : (size_t)count;
+}
+
+uint32_t xfa_unpack_below(struct xfa_unpacking *from, size_t limit)
+{
+    uint64_t number = xfa_unpack_number(from);
+    from->bad = from->bad || number >= limit;
+    return from->bad ? 0 : (uint32_t)number;
 }
 
 /* ---- members --------------------------------------------------------------------------------- */

@@ -4,12 +4,13 @@
  *
  * All members do the same steps in the same order, as if each were alone: each opens all files of
  * the run and sums them up, so that whatever is decided from sums (classes, findings, which ways
- * are played) is decided alike everywhere. The most expensive work, which is done for each process
+ * are played) is decided alike everywhere. Some sums each has of its own processes only, until
+ * they are merged (findings/divided.h): these are exact, and the same whoever has which part. The most expensive work, which is done for each process
  * of the run by itself, is divided among the members: one member does it for each process (run.h,
  * xfa_process_is_mine()). Where processes wait for each other each member plays all of them, and
  * the ways in which the run is played are divided (whatif/ways_shared.h).
  *
- * What is merged is not sums but parts: what came of one process, whole (whatif/tally.h). Members
+ * What is merged of the replay is not sums but parts: what came of one process, whole (whatif/tally.h). Members
  * exchange their parts, each gets all of them, and all add them up in the order of the processes.
  * One process alone does just that with its own parts. So the order of additions does not depend
  * on who did what, and the results are the same to the bit.
@@ -56,6 +57,11 @@ struct xfa_unpacking xfa_unpack(const struct xfa_parcel *parcel);
 uint64_t xfa_unpack_number(struct xfa_unpacking *from);
 double xfa_unpack_real(struct xfa_unpacking *from);
 char *xfa_unpack_text(struct xfa_unpacking *from); /* for free(); never NULL */
+void xfa_unpack_bytes(struct xfa_unpacking *from, void *into, size_t count);
+/* How many items follow, of that many bytes each; 0, and `bad`: more than there are bytes for. */
+size_t xfa_unpack_count(struct xfa_unpacking *from, size_t item_bytes);
+/* As xfa_unpack_number(); 0, and `bad`: it is not below the limit. */
+uint32_t xfa_unpack_below(struct xfa_unpacking *from, size_t limit);
 
 /* ---- members --------------------------------------------------------------------------------- */
 

@@ -115,7 +115,7 @@ struct slow {
         uint64_t count, bins[BINS]; /* large copies; the same by how much longer they took than by
                                        the profile */
     } directions[XFW_GPUS][DIRECTIONS];
-    double bytes[XFW_GPUS], all_bytes;
+    uint64_t bytes[XFW_GPUS], all_bytes;
 };
 
 static void transfer(void *self, const struct xfa_event *event)
@@ -127,8 +127,8 @@ static void transfer(void *self, const struct xfa_event *event)
     uint64_t bytes = event->bytes;
     if (!xfa_host_side_of(key, &host) || host.gpu < 0 || host.gpu >= XFW_GPUS)
         return;
-    slow->bytes[host.gpu] += (double)bytes;
-    slow->all_bytes += (double)bytes;
+    slow->bytes[host.gpu] = xfa_add(slow->bytes[host.gpu], bytes);
+    slow->all_bytes = xfa_add(slow->all_bytes, bytes);
     if (bytes < LARGE || host.memory == XFT_MEM_PAGEABLE || host.memory == XFT_MEM_MANAGED ||
         key->shape != XFA_LINEAR || transfer->timed != XFA_TIMED_DEVICE ||
         transfer->achievable.basis == XFP_UNKNOWN || !(transfer->achievable.ns > 0))
@@ -142,7 +142,34 @@ static void transfer(void *self, const struct xfa_event *event)
 
 static struct xfa_observer observe(void *self)
 {
-    return (struct xfa_observer){.name = "slow links", .self = self, .transfer = transfer};
+    return (struct xfa_observer){
+        .name = "slow links", .self = self, .shared = true, .transfer = transfer};
+}
+
+/* As many numbers as it has: bytes, and then how many large copies took how much longer. */
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    xfa_parcel_put(parcel, self, sizeof(struct slow));
+}
+
+static void take_direction(struct direction *direction, const struct direction *more)
+{
+    direction->count += more->count;
+    for (size_t i = 0; i < BINS; i++)
+        direction->bins[i] += more->bins[i];
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct slow *slow = self, *more = xfa_alloc(sizeof *more);
+    xfa_unpack_bytes(from, more, sizeof *more);
+    for (size_t gpu = 0; gpu < XFW_GPUS; gpu++) {
+        slow->bytes[gpu] = xfa_add(slow->bytes[gpu], more->bytes[gpu]);
+        for (size_t up = 0; up < DIRECTIONS; up++)
+            take_direction(&slow->directions[gpu][up], &more->directions[gpu][up]);
+    }
+    slow->all_bytes = xfa_add(slow->all_bytes, more->all_bytes);
+    free(more);
 }
 
 /* How many times longer a large copy takes, by the profile, while the other direction is busy. */
@@ -164,7 +191,8 @@ static double both_ways(const struct xfp_profile *profile, int gpu, bool up)
 static double by_own_figure(const struct xfa_analysis *analysis, const struct slow *slow, int gpu,
                             bool up)
 {
-    if (gpu < 0 || gpu >= XFW_GPUS || slow->bytes[gpu] < NEARLY_ALL * slow->all_bytes)
+    if (gpu < 0 || gpu >= XFW_GPUS ||
+        (double)slow->bytes[gpu] < NEARLY_ALL * (double)slow->all_bytes)
         return 1;
     const struct direction *direction = &slow->directions[gpu][up],
                            *other = &slow->directions[gpu][!up];
@@ -238,4 +266,6 @@ const struct xfa_finding_kind xfa_kind_degraded_link = {
     .change = change,
     .self_bytes = sizeof(struct slow),
     .observe = observe,
+    .give = give,
+    .take = take,
 };

@@ -6,6 +6,7 @@
  * copies (for kernels, or before a buffer is written again) are left out, since their purpose is
  * not known; so are waits before work that is long enough to read all results.
  */
+#include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
@@ -14,8 +15,6 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
-#define MOST_SITES 16384
-
 struct site_key {
     uint32_t site, function; /* numbers */
 };
@@ -23,7 +22,8 @@ struct site_key {
 struct site_waits {
     struct site_key key;
     uint64_t times, bytes; /* waits that could come later; bytes that they waited for */
-    double lost_ns;
+    struct xfa_exact lost_ns;
+    struct xfa_met met;
 };
 
 struct last_wait { /* a thread's last wait, if that was its last call */
@@ -36,6 +36,7 @@ struct last_wait { /* a thread's last wait, if that was its last call */
 
 struct early {
     struct xfa_table sites, last;
+    uint32_t process;
     uint64_t fetched; /* bytes copied to the host since the previous wait */
 };
 
@@ -45,6 +46,7 @@ static uint64_t process(void *self, struct xfa_process *process)
     xfa_table_free(&early->last);
     xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
     early->fetched = 0;
+    early->process = process->number;
     return XFA_ALL_KINDS;
 }
 
@@ -58,12 +60,12 @@ static void called(struct early *early, int32_t tid, uint64_t start_ns)
     double ns = start_ns > last->end_ns ? (double)(start_ns - last->end_ns) : 0;
     if (!xfw_cannot_have_read(ns, last->bytes))
         return;
-    if (early->sites.count >= MOST_SITES && !xfa_table_get(&early->sites, &last->key))
-        return;
     struct site_waits *site = xfa_table_put(&early->sites, &last->key);
+    if (site->times == 0)
+        site->met.process = early->process;
     site->times++;
     site->bytes = xfa_add(site->bytes, last->bytes);
-    site->lost_ns += fmin(ns, last->ns);
+    xfa_exact_add(&site->lost_ns, fmin(ns, last->ns));
 }
 
 static void event(void *self, const struct xfa_event *event)
@@ -98,6 +100,7 @@ static struct xfa_observer observe(void *self)
     xfa_table_init(&early->last, sizeof(int32_t), sizeof(struct last_wait));
     return (struct xfa_observer){
         .name = "early waits",
+        .shared = true,
         .kinds = XFA_KINDS_OF_CALLS,
         .self = self,
         .process = process,
@@ -111,6 +114,41 @@ static void release(void *self)
     struct early *early = self;
     xfa_table_free(&early->sites);
     xfa_table_free(&early->last);
+}
+
+/* ---- divided --------------------------------------------------------------------------------- */
+
+static bool is_good(const struct xfa_analysis *analysis, const void *item)
+{
+    const struct site_waits *waits = item;
+    return xfa_divided_site(analysis, waits->key.site) &&
+           xfa_divided_function(analysis, waits->key.function);
+}
+
+static void add(void *item, const void *more)
+{
+    struct site_waits *waits = item;
+    const struct site_waits *other = more;
+    waits->times += other->times;
+    waits->bytes = xfa_add(waits->bytes, other->bytes);
+    xfa_exact_merge(&waits->lost_ns, &other->lost_ns);
+}
+
+static const struct xfa_met_table of_sites = {offsetof(struct site_waits, met), is_good, add};
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    xfa_met_give(&((const struct early *)self)->sites, parcel);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    xfa_met_take(&((struct early *)self)->sites, &of_sites, analysis, from);
+}
+
+static void merged(void *self)
+{
+    xfa_met_sort(&((struct early *)self)->sites, &of_sites);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -133,10 +171,10 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
             .function = xfa_run_function(analysis->run, waits->key.function),
             .transfers = waits->times,
             .bytes = waits->bytes,
-            .lost_ns = waits->lost_ns,
+            .lost_ns = xfa_exact_value(&waits->lost_ns),
             .reckoning = XFA_RECKONED_COVERED,
         };
-        if (waits->lost_ns > least_ns)
+        if (site.lost_ns > least_ns)
             xfa_findings_add_site(findings, &like, &site);
     }
 }
@@ -154,4 +192,7 @@ const struct xfa_finding_kind xfa_kind_early_wait = {
     .self_bytes = sizeof(struct early),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
+    .merged = merged,
 };

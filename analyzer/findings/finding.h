@@ -81,6 +81,12 @@ struct xfa_finding_kind {
     size_t self_bytes;
     struct xfa_observer (*observe)(void *self);
     void (*free)(void *self); /* what the self owns */
+    /* Of a `shared` observer, whose sums the members of a team divide (divided.h): puts them into a
+     * parcel, takes another member's, and, when all have been taken (NULL: nothing), puts what has
+     * an order into it. */
+    void (*give)(const void *self, struct xfa_parcel *parcel);
+    void (*take)(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from);
+    void (*merged)(void *self);
 };
 
 #define XFA_FINDING(id, name, word, title) extern const struct xfa_finding_kind xfa_kind_##name;
@@ -165,6 +171,7 @@ char *xfa_finding_assumed(const struct xfa_finding *finding);
 struct xfa_findings *xfa_findings_new(void);
 /* At most that many bytes of the run are kept for its replays: gather.h. */
 struct xfa_findings *xfa_findings_within(size_t memory);
+/* Of a team, first the sums that its members have divided are merged: an exchange. */
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
 void xfa_findings_free(struct xfa_findings *findings);
 

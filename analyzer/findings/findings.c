@@ -7,6 +7,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
+#include "analyzer/findings/divided.h"
 
 struct xfa_remedy xfa_remedy_for(const struct xfa_row *row, enum xfa_remedy_kind kind)
 {
@@ -399,6 +400,7 @@ static void look_at_rows(struct xfa_findings *findings, enum xfa_finding_id id,
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis)
 {
     uint32_t *rows = xfa_rows_sorted(analysis, xfa_by_lost);
+    xfa_findings_merge(findings, analysis);
     for (unsigned id = 0; id < XFA_FINDINGS; id++) {
         if (xfa_finding_kind_of(id)->find)
             xfa_finding_kind_of(id)->find(analysis, findings->selves[id], findings);

@@ -19,12 +19,12 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/stream_work.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
-#define MOST_SITES 16384
 #define MOST_WAITS 64    /* that are not decided: bits of a word */
 #define MOST_POINTERS 32 /* of a kernel's; further ones are not looked at */
 
@@ -36,7 +36,9 @@ struct site_waits {
     uint32_t function;
     uint64_t times, needed; /* waits that are not needed, and others */
     uint64_t bytes;         /* copies that those were behind of */
-    double ns;              /* in those */
+    struct xfa_exact ns;    /* in those */
+    struct xfa_met met;
+    uint32_t last; /* process whose wait named the function */
 };
 
 struct device_wait { /* not decided */
@@ -60,8 +62,7 @@ struct overbroad {
 
 static struct site_waits *site_of(struct overbroad *self, uint32_t site)
 {
-    bool full = self->sites.count >= MOST_SITES;
-    return full ? xfa_table_get(&self->sites, &site) : xfa_table_put(&self->sites, &site);
+    return xfa_table_put(&self->sites, &site);
 }
 
 static void forget(struct overbroad *self, unsigned wait)
@@ -76,11 +77,10 @@ static void forget(struct overbroad *self, unsigned wait)
 static void needed(struct overbroad *self, uint64_t waits)
 {
     for (unsigned i = 0; waits != 0; i++, waits >>= 1) {
-        struct site_waits *site = waits & 1 ? site_of(self, self->waits[i].site) : NULL;
-        if (site)
-            site->needed++;
-        if (waits & 1)
-            forget(self, i);
+        if (!(waits & 1))
+            continue;
+        site_of(self, self->waits[i].site)->needed++;
+        forget(self, i);
     }
 }
 
@@ -92,7 +92,7 @@ static void spared(struct overbroad *self, unsigned number)
     if (site) {
         site->times++;
         site->bytes = xfa_add(site->bytes, wait->bytes);
-        site->ns += wait->ns;
+        xfa_exact_add(&site->ns, wait->ns);
     }
     if (wait->streams == 0)
         forget(self, number);
@@ -110,10 +110,13 @@ static unsigned free_wait(struct overbroad *self)
 static void open_wait(struct overbroad *self, const struct xfa_event *event,
                       struct device_wait *wait, const bool *in_flight)
 {
+    uint32_t process = event->process->number;
+    bool known = xfa_table_get(&self->sites, &wait->site) != NULL;
     struct site_waits *site = site_of(self, wait->site);
-    if (!site)
-        return;
+    if (!known)
+        site->met.process = process;
     site->function = xfa_function_of(event)->number;
+    site->last = process;
     if (self->lost) {
         site->needed++;
         return;
@@ -362,6 +365,7 @@ static struct xfa_observer observe(void *of)
     xfa_streams_init(&self->streams);
     return (struct xfa_observer){
         .name = "waits for a device",
+        .shared = true,
         .kinds = XFA_KINDS_OF_CALLS,
         .self = self,
         .event = event,
@@ -375,6 +379,46 @@ static void release(void *of)
     struct overbroad *self = of;
     xfa_table_free(&self->sites);
     xfa_streams_free(&self->streams);
+}
+
+/* ---- divided --------------------------------------------------------------------------------- */
+
+static bool is_good(const struct xfa_analysis *analysis, const void *item)
+{
+    const struct site_waits *waits = item;
+    return xfa_divided_site(analysis, waits->site) &&
+           xfa_divided_function(analysis, waits->function);
+}
+
+static void add(void *item, const void *more)
+{
+    struct site_waits *waits = item;
+    const struct site_waits *other = more;
+    waits->times += other->times;
+    waits->needed += other->needed;
+    waits->bytes = xfa_add(waits->bytes, other->bytes);
+    xfa_exact_merge(&waits->ns, &other->ns);
+    if (other->last >= waits->last) {
+        waits->function = other->function;
+        waits->last = other->last;
+    }
+}
+
+static const struct xfa_met_table of_sites = {offsetof(struct site_waits, met), is_good, add};
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    xfa_met_give(&((const struct overbroad *)self)->sites, parcel);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    xfa_met_take(&((struct overbroad *)self)->sites, &of_sites, analysis, from);
+}
+
+static void merged(void *self)
+{
+    xfa_met_sort(&((struct overbroad *)self)->sites, &of_sites);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -402,7 +446,7 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
         };
         double all = (double)waits->times + (double)waits->needed;
         if (waits->times >= LEAST_TIMES && (double)waits->times >= LEAST_SHARE * all &&
-            waits->ns > xfa_findings_least_ns(analysis))
+            xfa_exact_value(&waits->ns) > xfa_findings_least_ns(analysis))
             xfa_findings_add_site(findings, &like, &site);
     }
 }
@@ -420,4 +464,7 @@ const struct xfa_finding_kind xfa_kind_overbroad_wait = {
     .self_bytes = sizeof(struct overbroad),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
+    .merged = merged,
 };

@@ -108,14 +108,14 @@ static struct xfa_finding *add_finding(struct xfa_findings *findings,
 
 struct sums {
     struct xfa_pageable_uses uses; /* first: its observer's self is this one's */
-    double kernels_ns;             /* on the device */
+    uint64_t kernels_ns;           /* on the device */
 };
 
 static void event(void *self, const struct xfa_event *event)
 {
     struct sums *sums = self;
     if (event->end_ns > event->start_ns)
-        sums->kernels_ns += (double)(event->end_ns - event->start_ns);
+        sums->kernels_ns = xfa_add(sums->kernels_ns, event->end_ns - event->start_ns);
 }
 
 static struct xfa_observer observe(void *self)
@@ -130,6 +130,20 @@ static struct xfa_observer observe(void *self)
 static void release(void *self)
 {
     xfa_pageable_free(&((struct sums *)self)->uses);
+}
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct sums *sums = self;
+    xfa_pageable_give(&sums->uses, parcel);
+    xfa_parcel_number(parcel, sums->kernels_ns);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct sums *sums = self;
+    xfa_pageable_take(&sums->uses, analysis, from);
+    sums->kernels_ns = xfa_add(sums->kernels_ns, xfa_unpack_number(from));
 }
 
 struct copies {
@@ -148,7 +162,7 @@ static struct copies copies_of(const struct xfa_analysis *analysis,
  */
 static double beside(const struct sums *sums, struct copies copies, bool locks)
 {
-    double kernels = sums->kernels_ns, both = fmin(copies.up, copies.down);
+    double kernels = (double)sums->kernels_ns, both = fmin(copies.up, copies.down);
     return fmin(copies.up + copies.down, kernels + (locks && kernels > 0 ? both : 0));
 }
 
@@ -238,6 +252,8 @@ const struct xfa_finding_kind xfa_kind_serial = {
     .self_bytes = sizeof(struct sums),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
 };
 
 /* ---- one-direction-at-a-time ----------------------------------------------------------------- */

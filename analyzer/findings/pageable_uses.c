@@ -43,8 +43,47 @@ struct xfa_observer xfa_pageable_observer(void *self)
 {
     struct xfa_pageable_uses *uses = self;
     xfa_table_init(&uses->sizes, sizeof(struct xfa_pageable_key), sizeof(struct xfa_pageable_size));
-    return (struct xfa_observer){
-        .name = "pageable memory", .self = self, .aside = true, .transfer = transfer};
+    return (struct xfa_observer){.name = "pageable memory",
+                                 .self = self,
+                                 .aside = true,
+                                 .shared = true,
+                                 .transfer = transfer};
+}
+
+/* ---- divided ----------------------------------------------------------------------------------
+ */
+
+void xfa_pageable_give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct xfa_pageable_uses *uses = self;
+    xfa_parcel_number(parcel, uses->sizes.count);
+    xfa_parcel_put(parcel, uses->sizes.items, uses->sizes.count * uses->sizes.item_bytes);
+    xfw_buffers_give(&uses->buffers, parcel);
+}
+
+static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_size *more)
+{
+    struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &more->key);
+    size->copies += more->copies;
+    size->bytes += more->bytes;
+    size->firsts += more->firsts;
+    size->new_bytes += more->new_bytes;
+}
+
+/* Their order does not show: they are asked for by key. */
+void xfa_pageable_take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct xfa_pageable_uses *uses = self;
+    struct xfa_pageable_size more;
+    size_t count = xfa_unpack_count(from, sizeof more);
+    for (size_t i = 0; i < count && !from->bad; i++) {
+        xfa_unpack_bytes(from, &more, sizeof more);
+        from->bad = from->bad || more.copies == 0 || more.key.size >= XFA_SIZE_CLASSES ||
+                    more.key.class >= analysis->classes.classes.count;
+        if (!from->bad)
+            take_size(uses, &more);
+    }
+    xfw_buffers_take(&uses->buffers, from, analysis->run->process_count);
 }
 
 void xfa_pageable_free(void *self)

@@ -32,6 +32,9 @@ static inline bool xfa_is_pageable_row(const struct xfa_row *row)
 
 struct xfa_observer xfa_pageable_observer(void *uses);
 void xfa_pageable_free(void *uses);
+/* As a kind of finding's (finding.h). */
+void xfa_pageable_give(const void *uses, struct xfa_parcel *parcel);
+void xfa_pageable_take(void *uses, const struct xfa_analysis *analysis, struct xfa_unpacking *from);
 
 /* What all copies of a row would take; NAN: not known. */
 struct xfa_pageable_costs {

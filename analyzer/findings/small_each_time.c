@@ -8,6 +8,7 @@
  *   Replayed without these copies.
  * What either costs is known from the replayed run alone: lost is not known.
  */
+#include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
@@ -40,14 +41,18 @@ struct lane {
 
 struct row_sums {
     uint64_t transfers, bytes, again; /* again: to a place of before */
-    uint64_t places[PLACES];
+};
+
+struct row_places { /* of a row's copies in the process at hand */
+    uint32_t row;   /* key */
     unsigned next;
+    uint64_t places[PLACES];
 };
 
 struct each_time {
     struct row_sums *rows; /* by row number */
     size_t count, capacity;
-    struct xfa_table lanes; /* of the process at hand */
+    struct xfa_table lanes, places; /* of the process at hand */
     struct xfw_memories memories;
     uint32_t process;
     uint64_t transfers;
@@ -72,6 +77,8 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     struct each_time *sums = self;
     xfa_table_free(&sums->lanes);
     xfa_table_init(&sums->lanes, sizeof(uint32_t), sizeof(struct lane));
+    xfa_table_free(&sums->places);
+    xfa_table_init(&sums->places, sizeof(uint32_t), sizeof(struct row_places));
     xfw_memories_free(&sums->memories);
     sums->process = process->number;
     sums->transfers = 0;
@@ -82,6 +89,7 @@ static void end_process(void *self, struct xfa_process *process)
 {
     struct each_time *sums = self;
     xfa_table_free(&sums->lanes);
+    xfa_table_free(&sums->places);
     xfw_memories_free(&sums->memories);
 }
 
@@ -92,6 +100,31 @@ static void release(void *self)
         xfw_marks_free(&sums->marks[i]);
     xfw_memories_free(&sums->memories);
     free(sums->rows);
+}
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct each_time *sums = self;
+    xfa_parcel_number(parcel, sums->count);
+    xfa_parcel_put(parcel, sums->rows, sums->count * sizeof *sums->rows);
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+        xfw_marks_give(&sums->marks[i], parcel);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct each_time *sums = self;
+    size_t rows = xfa_unpack_count(from, sizeof *sums->rows);
+    from->bad = from->bad || rows > analysis->classes.rows.count;
+    for (uint32_t i = 0; i < rows && !from->bad; i++) {
+        struct row_sums more, *row = row_of(sums, i);
+        xfa_unpack_bytes(from, &more, sizeof more);
+        row->transfers += more.transfers;
+        row->bytes = xfa_add(row->bytes, more.bytes);
+        row->again += more.again;
+    }
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+        xfw_marks_take(&sums->marks[i], from, analysis->run->process_count);
 }
 
 /* Sums of a row whose copies belong to rounds; the part by which it is in `gain`. */
@@ -145,6 +178,7 @@ static struct xfa_observer observe_readbacks(void *self)
 {
     return (struct xfa_observer){
         .name = "frequent readbacks",
+        .shared = true,
         .kinds = XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH),
         .self = self,
         .process = begin_process,
@@ -175,6 +209,8 @@ const struct xfa_finding_kind xfa_kind_readback = {
     .self_bytes = sizeof(struct each_time),
     .observe = observe_readbacks,
     .free = release,
+    .give = give,
+    .take = take,
 };
 
 /* ---- parameters-by-copy ---------------------------------------------------------------------- */
@@ -213,7 +249,7 @@ static bool is_read(const struct each_time *sums, const struct xfa_event *launch
     return given;
 }
 
-static bool was_sent_to(struct row_sums *row, uint64_t address)
+static bool was_sent_to(struct row_places *row, uint64_t address)
 {
     for (unsigned i = 0; i < PLACES; i++)
         if (row->places[i] == address)
@@ -226,7 +262,7 @@ static bool was_sent_to(struct row_sums *row, uint64_t address)
 static void take_sent(struct each_time *sums, const struct small_copy *copy)
 {
     struct row_sums *row = row_of(sums, copy->row);
-    row->again += was_sent_to(row, copy->address);
+    row->again += was_sent_to(xfa_table_put(&sums->places, &copy->row), copy->address);
     row->transfers++;
     row->bytes = xfa_add(row->bytes, copy->bytes);
     xfw_mark(&sums->marks[XFW_LOW], sums->process, copy->number);
@@ -255,6 +291,7 @@ static struct xfa_observer observe_parameters(void *self)
 {
     return (struct xfa_observer){
         .name = "parameters by copy",
+        .shared = true,
         .kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH),
         .self = self,
         .process = begin_process,
@@ -292,4 +329,6 @@ const struct xfa_finding_kind xfa_kind_parameters = {
     .self_bytes = sizeof(struct each_time),
     .observe = observe_parameters,
     .free = release,
+    .give = give,
+    .take = take,
 };

@@ -9,6 +9,7 @@
  * Calls of the thread that may use the data end a run: launches, memsets, waits. A CUDA event that
  * is recorded within a run ends it only when it is queried.
  */
+#include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
@@ -22,12 +23,13 @@
 
 /* A row's part in runs, or runs of a group. */
 struct runs {
-    double count;       /* of a row: its parts of runs, by pieces */
-    struct xfa_sum sum; /* ns: what they took, measured or by the model */
-    uint64_t modelled;  /* of its transfers: by the model */
-    double scattered;   /* of count: those whose pieces are not contiguous (pack.h) */
-    double batched_ns;  /* one transfer per run instead */
-    double error;       /* of the model, relative */
+    uint64_t transfers, bytes;
+    uint64_t modelled;           /* of its transfers: by the model */
+    struct xfa_exact count;      /* of a row: its parts of runs, by pieces */
+    struct xfa_exact took_ns;    /* measured or by the model */
+    struct xfa_exact scattered;  /* of count: those whose pieces are not contiguous (pack.h) */
+    struct xfa_exact batched_ns; /* one transfer per run instead */
+    double error;                /* of the model, relative */
 };
 
 struct small_row {
@@ -85,13 +87,13 @@ static uint32_t first_of(const struct small *small, uint32_t row)
 
 static void add_runs(struct runs *to, const struct runs *more)
 {
-    to->count += more->count;
-    to->sum.transfers += more->sum.transfers;
-    to->sum.bytes = xfa_add(to->sum.bytes, more->sum.bytes);
-    to->sum.ns += more->sum.ns;
+    to->transfers += more->transfers;
+    to->bytes = xfa_add(to->bytes, more->bytes);
     to->modelled += more->modelled;
-    to->scattered += more->scattered;
-    to->batched_ns += more->batched_ns;
+    xfa_exact_merge(&to->count, &more->count);
+    xfa_exact_merge(&to->took_ns, &more->took_ns);
+    xfa_exact_merge(&to->scattered, &more->scattered);
+    xfa_exact_merge(&to->batched_ns, &more->batched_ns);
     to->error = fmax(to->error, more->error);
 }
 
@@ -128,16 +130,17 @@ static struct runs runs_of(const struct lane *lane, const struct part *part, dou
                            double modelled_ns)
 {
     double share = (double)part->count / (double)lane->count;
-    return (struct runs){
-        .count = share,
-        .sum = {.transfers = part->count,
-                .bytes = part->bytes,
-                .ns = lane->measured ? part->took_ns : share * modelled_ns},
+    struct runs runs = {
+        .transfers = part->count,
+        .bytes = part->bytes,
         .modelled = lane->measured ? 0 : part->count,
-        .scattered = lane->layout.scattered ? share : 0,
-        .batched_ns = share * batched_ns,
         .error = lane->fit->max_error,
     };
+    xfa_exact_add(&runs.count, share);
+    xfa_exact_add(&runs.took_ns, lane->measured ? part->took_ns : share * modelled_ns);
+    xfa_exact_add(&runs.scattered, lane->layout.scattered ? share : 0);
+    xfa_exact_add(&runs.batched_ns, share * batched_ns);
+    return runs;
 }
 
 /* Section V: n consecutive transfers take Lo + k G + (n - 1) g, one of all k bytes Lo + k G. */
@@ -290,6 +293,7 @@ static struct xfa_observer observe(void *self)
                                  .kinds = ends,
                                  .self = self,
                                  .aside = true,
+                                 .shared = true,
                                  .process = process,
                                  .event = event,
                                  .transfer = transfer,
@@ -303,6 +307,53 @@ static void release(void *self)
     xfw_runs_free(&small->marks);
 }
 
+/* ---- divided --------------------------------------------------------------------------------- */
+
+/* A row as other members have it. */
+struct given_row {
+    uint32_t row, first; /* first: of its group */
+    struct runs own, group;
+};
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct small *small = self;
+    xfa_parcel_number(parcel, small->count);
+    for (uint32_t i = 0; i < small->count; i++) {
+        const struct small_row *row = &small->rows[i];
+        const struct given_row given = {i, first_of(small, i), row->own, row->group};
+        xfa_parcel_put(parcel, &given, sizeof given);
+    }
+    xfw_marks_give(&small->marks.pieces, parcel);
+    xfw_marks_give(&small->marks.lasts, parcel);
+}
+
+/* Groups that have a row in common are one; what a row that is not the first has of its group was
+ * added to the first's. */
+static void take_row(struct small *small, const struct given_row *given)
+{
+    add_runs(&row_of(small, given->row)->own, &given->own);
+    row_of(small, given->first);
+    join(small, given->first, given->row);
+    if (given->first == given->row)
+        add_runs(&small->rows[find_first(small, given->row)].group, &given->group);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct small *small = self;
+    struct given_row given;
+    size_t count = xfa_unpack_count(from, sizeof given), rows = analysis->classes.rows.count;
+    for (size_t i = 0; i < count && !from->bad; i++) {
+        xfa_unpack_bytes(from, &given, sizeof given);
+        from->bad = from->bad || given.row >= rows || given.first >= rows;
+        if (!from->bad)
+            take_row(small, &given);
+    }
+    xfw_marks_take(&small->marks.pieces, from, analysis->run->process_count);
+    xfw_marks_take(&small->marks.lasts, from, analysis->run->process_count);
+}
+
 /* ---- the finding ----------------------------------------------------------------------------- */
 
 /* Packed, or as a batch: whichever takes less for the average run of the group. Contiguous pieces
@@ -312,10 +363,11 @@ static enum xfw_packing packing_of(const struct xfa_analysis *analysis, const st
 {
     enum xft_direction direction = row->key.direction;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
-    uint64_t pieces = (uint64_t)((double)runs->sum.transfers / runs->count);
-    uint64_t bytes = (uint64_t)((double)runs->sum.bytes / runs->count);
-    double packed = runs->batched_ns / runs->count +
-                    runs->scattered / runs->count *
+    double count = xfa_exact_value(&runs->count);
+    uint64_t pieces = (uint64_t)((double)runs->transfers / count);
+    uint64_t bytes = (uint64_t)((double)runs->bytes / count);
+    double packed = xfa_exact_value(&runs->batched_ns) / count +
+                    xfa_exact_value(&runs->scattered) / count *
                         xfw_pack_ns(&analysis->achievable, pieces, bytes, XFW_LIKELY);
     double batch = xfw_batch_ns(&analysis->achievable, direction, gpu, pieces, bytes, XFW_LIKELY);
     return batch < packed ? XFW_PACK_BATCH : XFW_PACK;
@@ -323,7 +375,7 @@ static enum xfw_packing packing_of(const struct xfa_analysis *analysis, const st
 
 static double lost_ns(const struct runs *runs)
 {
-    return fmax(0, runs->sum.ns - runs->batched_ns);
+    return fmax(0, xfa_exact_value(&runs->took_ns) - xfa_exact_value(&runs->batched_ns));
 }
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
@@ -331,23 +383,23 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 {
     const struct small *small = sums;
     const struct runs *runs = row < small->count ? &small->rows[row].own : NULL;
-    if (!runs || runs->sum.transfers == 0)
+    if (!runs || runs->transfers == 0)
         return false;
     uint32_t first = first_of(small, (uint32_t)row);
     const struct runs *group = &small->rows[first].group;
     const struct xfa_row *what = xfa_analysis_row(analysis, first);
-    if (!(lost_ns(group) > group->error * group->batched_ns))
+    if (!(lost_ns(group) > group->error * xfa_exact_value(&group->batched_ns)))
         return false;
-    gain->transfers = runs->sum.transfers;
-    gain->bytes = runs->sum.bytes;
-    gain->achieved_ns = runs->sum.ns;
-    gain->achievable_ns = runs->batched_ns;
+    gain->transfers = runs->transfers;
+    gain->bytes = runs->bytes;
+    gain->achieved_ns = xfa_exact_value(&runs->took_ns);
+    gain->achievable_ns = xfa_exact_value(&runs->batched_ns);
     gain->lost_ns = lost_ns(runs);
     gain->whole_ns = lost_ns(group);
     gain->error = group->error;
     gain->achieved_basis = runs->modelled == 0 ? xfa_achieved_basis(&analysis->rows[row])
-                           : runs->modelled == runs->sum.transfers ? XFA_BASIS_MODELLED
-                                                                   : XFA_BASIS_MIXED;
+                           : runs->modelled == runs->transfers ? XFA_BASIS_MODELLED
+                                                               : XFA_BASIS_MIXED;
     gain->achievable_basis = XFA_BASIS_MODELLED;
     gain->reckoning = XFA_RECKONED_BATCHED;
     gain->remedy =
@@ -388,4 +440,6 @@ const struct xfa_finding_kind xfa_kind_small = {
     .self_bytes = sizeof(struct small),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
 };

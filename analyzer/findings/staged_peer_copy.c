@@ -8,6 +8,7 @@
  * copy is called within the time that one thread needs to read as much. Whether the host reads the
  * bytes is not known.
  */
+#include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
@@ -36,7 +37,8 @@ struct pair_key {
 struct pair {
     struct pair_key key;
     uint64_t times;
-    double down_ns, up_ns; /* achieved; NAN: not known of some */
+    struct xfa_exact down_ns, up_ns; /* achieved; not known of some: not known */
+    struct xfa_met met;
 };
 
 struct staged {
@@ -96,9 +98,10 @@ static void went_up(struct staged *staged, const struct xfa_event *event, uint64
         return;
     struct pair_key key = {place->class, event->transfer.class->number, event->bytes};
     struct pair *pair = xfa_table_put(&staged->pairs, &key);
-    pair->times++;
-    pair->down_ns += place->staged ? 0 : place->achieved_ns;
-    pair->up_ns += known_ns(event);
+    if (pair->times++ == 0)
+        pair->met.process = process;
+    xfa_exact_add(&pair->down_ns, place->staged ? 0 : place->achieved_ns);
+    xfa_exact_add(&pair->up_ns, known_ns(event));
     place->staged = true;
     xfw_mark(&staged->down, process, place->transfer);
     xfw_mark(&staged->up, process, number);
@@ -125,6 +128,7 @@ static struct xfa_observer observe(void *self)
     return (struct xfa_observer){.name = "staged copies",
                                  .self = self,
                                  .aside = true,
+                                 .shared = true,
                                  .process = process,
                                  .transfer = transfer};
 }
@@ -136,6 +140,47 @@ static void release(void *self)
     xfa_table_free(&staged->pairs);
     xfw_marks_free(&staged->down);
     xfw_marks_free(&staged->up);
+}
+
+/* ---- divided --------------------------------------------------------------------------------- */
+
+static bool is_good(const struct xfa_analysis *analysis, const void *item)
+{
+    const struct pair *pair = item;
+    size_t classes = analysis->classes.classes.count;
+    return pair->key.down < classes && pair->key.up < classes;
+}
+
+static void add(void *item, const void *more)
+{
+    struct pair *pair = item;
+    const struct pair *other = more;
+    pair->times += other->times;
+    xfa_exact_merge(&pair->down_ns, &other->down_ns);
+    xfa_exact_merge(&pair->up_ns, &other->up_ns);
+}
+
+static const struct xfa_met_table of_pairs = {offsetof(struct pair, met), is_good, add};
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct staged *staged = self;
+    xfa_met_give(&staged->pairs, parcel);
+    xfw_marks_give(&staged->down, parcel);
+    xfw_marks_give(&staged->up, parcel);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct staged *staged = self;
+    xfa_met_take(&staged->pairs, &of_pairs, analysis, from);
+    xfw_marks_take(&staged->down, from, analysis->run->process_count);
+    xfw_marks_take(&staged->up, from, analysis->run->process_count);
+}
+
+static void merged(void *self)
+{
+    xfa_met_sort(&((struct staged *)self)->pairs, &of_pairs);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -208,16 +253,17 @@ static void add_site(struct xfa_finding *finding, const struct xfa_analysis *ana
 static void add_pair(struct xfa_findings *findings, const struct xfa_analysis *analysis,
                      const struct pair *pair, const struct xfw_peer_cost *cost)
 {
+    double down = xfa_exact_value(&pair->down_ns), up = xfa_exact_value(&pair->up_ns);
     struct xfa_remedy remedy = remedy_of(analysis, pair, cost);
     struct xfa_finding *finding = finding_for(findings, &remedy);
     double directly = (double)pair->times * cost->ns;
     finding->transfers += 2 * pair->times;
     finding->bytes = xfa_add(finding->bytes, 2 * pair->times * pair->key.bytes);
-    finding->achieved_ns += pair->down_ns + pair->up_ns;
+    finding->achieved_ns += down + up;
     finding->achievable_ns += directly;
-    finding->lost_ns += pair->down_ns + pair->up_ns - directly;
-    add_site(finding, analysis, pair->key.down, pair, pair->down_ns);
-    add_site(finding, analysis, pair->key.up, pair, pair->up_ns - directly);
+    finding->lost_ns += down + up - directly;
+    add_site(finding, analysis, pair->key.down, pair, down);
+    add_site(finding, analysis, pair->key.up, pair, up - directly);
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
@@ -230,7 +276,8 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
     for (size_t i = 0; i < staged->pairs.count; i++) {
         const struct pair *pair = xfa_table_at(&staged->pairs, i);
         struct xfw_peer_cost cost = cost_of(analysis, pair);
-        double lost_ns = pair->down_ns + pair->up_ns - (double)pair->times * cost.ns;
+        double took_ns = xfa_exact_value(&pair->down_ns) + xfa_exact_value(&pair->up_ns);
+        double lost_ns = took_ns - (double)pair->times * cost.ns;
         if (cost.known && lost_ns > XFA_LEAST_LOST_NS && lost_ns > least)
             add_pair(findings, analysis, pair, &cost);
     }
@@ -249,4 +296,7 @@ const struct xfa_finding_kind xfa_kind_staged_peer = {
     .self_bytes = sizeof(struct staged),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
+    .merged = merged,
 };

@@ -174,6 +174,7 @@ void xfa_event_read(struct xfa_event *event, struct xfa_process *process,
 {
     event->lane = row->lane;
     event->tid = row->tid;
+    event->last = row->last;
     read_head(event, process, row->event);
     read_kind(event, row->event);
 }

@@ -166,6 +166,7 @@ struct xfa_event {
     uint16_t flags;                      /* enum xft_event_flags */
     int16_t src_place, dst_place;        /* as in trace.h: of a GPU the process's ordinal */
     int16_t gpu;                         /* XFT_PLACE_UNKNOWN; XFT_PLACE_HOST: a fault of a CPU's */
+    bool last;                           /* of its thread */
     uint8_t kind;                        /* enum xft_event_kind */
     uint8_t direction, src_mem, dst_mem; /* as far as the event itself says */
     union {

@@ -11,11 +11,11 @@
  * passed outlives the call but processes, sites and functions (run.h); numbers of classes and
  * rows (class.h) stay.
  *
- * Members of a team (base/team.h) have the same observers, each of which sees all processes; what
- * is done for a process of its own (whatif/ops.h) wants nothing of others'.
+ * Members of a team (base/team.h) have the same observers. Each sees all processes from the start,
+ * but for those that are `shared`; what is done for a process of its own (whatif/ops.h) wants
+ * nothing of others'.
  *
- * Functions that an observer does not need are NULL. There is no merging of two observers' states:
- * each sees the run from the start, and is called by one thread at a time.
+ * Functions that an observer does not need are NULL. It is called by one thread at a time.
  */
 #ifndef XFA_OBSERVER_H
 #define XFA_OBSERVER_H
@@ -46,6 +46,10 @@ struct xfa_observer {
      * what was known when it was opened; it looks for no sites and functions. process() and end()
      * come in the walk's thread, when it has seen all before. */
     bool aside;
+    /* In a team it sees the processes of this member alone, and its sums are merged when the run
+     * was read (findings/divided.h). It looks for no sites and functions but of the events that
+     * sums/waits.h has: the members have the same, in the same order. */
+    bool shared;
     /* It belongs to a pass, of which these are the classes. They are borrowed from the pass's
      * owner, and outlive it. */
     void (*pass)(void *self, const struct xfa_classes *classes);

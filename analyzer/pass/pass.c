@@ -320,6 +320,11 @@ static void take_events(struct xfa_pass *pass, struct xfa_process *process,
     }
 }
 
+static bool sees(const struct xfa_observer *observer, const struct xfa_process *process)
+{
+    return !observer->shared || xfa_process_is_mine(process);
+}
+
 /* Which observer gets which events of this process. */
 static void open_process(struct xfa_pass *pass, struct xfa_process *process)
 {
@@ -329,6 +334,8 @@ static void open_process(struct xfa_pass *pass, struct xfa_process *process)
         xfa_audience_empty(xfa_aside_audience(pass->aside));
     for (size_t i = 0; i < pass->observer_count; i++) {
         const struct xfa_observer *o = &pass->observers[i];
+        if (!sees(o, process))
+            continue;
         uint64_t kinds = o->process ? o->kinds & o->process(o->self, process) : o->kinds;
         xfa_audience_add(o->aside ? xfa_aside_audience(pass->aside) : &pass->here, o, kinds);
     }
@@ -365,7 +372,7 @@ void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
     if (pass->aside)
         xfa_aside_catch_up(pass->aside);
     for (size_t i = 0; i < pass->observer_count; i++)
-        if (pass->observers[i].end)
+        if (pass->observers[i].end && sees(&pass->observers[i], process))
             pass->observers[i].end(pass->observers[i].self, process);
     const struct span *span = span_of(pass, process);
     process->has_ranges = span->kinds[XFT_EVENT_RANGE_BEGIN] > 0;

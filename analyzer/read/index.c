@@ -329,8 +329,11 @@ static void sort_chunks(struct xfa_index *index)
     if (index->count == 0)
         return;
     qsort(index->chunks, index->count, sizeof *index->chunks, by_lane);
-    for (size_t i = 0; i < index->count; i++)
-        index->chunks[i].rank = (uint32_t)i;
+    for (size_t i = 0; i < index->count; i++) {
+        struct xfa_chunk *chunk = &index->chunks[i], *next = chunk + 1;
+        chunk->rank = (uint32_t)i;
+        chunk->ends = i + 1 == index->count || next->lane != chunk->lane || next->tid != chunk->tid;
+    }
     qsort(index->chunks, index->count, sizeof *index->chunks, by_time);
 }
 

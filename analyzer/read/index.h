@@ -27,6 +27,7 @@ struct xfa_chunk {
     uint32_t segment; /* its number in the trace; XFA_NO_SEGMENT: a slab */
     uint32_t rank;    /* among all, by lane and first_seq */
     bool indexed;     /* the times are from the INDEX */
+    bool ends;        /* it has the last rows of its thread */
 };
 #define XFA_NO_SEGMENT UINT32_MAX
 

@@ -136,6 +136,7 @@ static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
     merged->seq = window->first_seq + window->rows[window->next];
     merged->lane = chunk->lane;
     merged->tid = chunk->tid;
+    merged->last = chunk->ends && merged->seq == chunk->first_seq + chunk->rows - 1;
 }
 
 /* Until a chunk is to be opened or read on. */

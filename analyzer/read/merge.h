@@ -22,6 +22,7 @@ struct xfa_merged {
     uint64_t seq;
     uint32_t lane;
     int32_t tid;
+    bool last; /* of its thread */
 };
 
 /* trace->loss is set as xfa_trace_events() does, complete at the end. One at a time per trace. */

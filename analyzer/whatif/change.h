@@ -36,6 +36,11 @@ struct xfw_change_type {
     void (*begin)(const struct xfw_change *change, void *state, struct xfw_player *player);
     void (*op)(const struct xfw_change *change, void *state, struct xfw_player *player,
                struct xfw_op *op);
+    /* When the op's call will begin, where the change makes that another time than `begins`, as it
+     * is without: asked before it is played, to know whose turn it is (turns.h). NULL: it does not.
+     */
+    double (*begins)(const struct xfw_change *change, const void *state,
+                     const struct xfw_player *player, const struct xfw_op *op, double begins);
     /* The process's last op has been played: others of the change's own may follow. */
     void (*finish)(const struct xfw_change *change, void *state, struct xfw_player *player);
     void (*end)(const struct xfw_change *change, void *state); /* frees what the state owns */

@@ -106,6 +106,7 @@ struct xfw_op {
     uint8_t stream_kind; /* enum xfw_stream_kind */
     bool exclusive;      /* its engine does nothing else meanwhile */
     bool first;          /* the first op of a thread that no other thread is seen to have started */
+    bool last;           /* its thread's last */
     bool one_engine;     /* its GPU copies in one direction at a time */
     bool begins;         /* XFW_RANGE, XFW_MESSAGE, XFW_MEETING: it begins; else it ends */
     bool made_up;        /* inserted by a change: not in the trace */
@@ -212,10 +213,15 @@ struct xfw_op {
                         g + k G, van Werkhoven et al., section V); 0: not known */
 };
 
-/* A bit for an allocation by its address: two may have the same one. */
+/* A place for an allocation by its address, and the bit for it: two may have the same one. */
+#define XFW_ALLOCATIONS 64
+static inline unsigned xfw_allocation_place(uint64_t first)
+{
+    return (unsigned)(first * 0x9e3779b97f4a7c15u >> 58);
+}
 static inline uint64_t xfw_allocation_bit(uint64_t first)
 {
-    return (uint64_t)1 << (first * 0x9e3779b97f4a7c15u >> 58);
+    return (uint64_t)1 << xfw_allocation_place(first);
 }
 
 static inline bool xfw_has_moved(const struct xfw_moved *moved)

@@ -32,6 +32,7 @@ struct xfw_thread {
     int32_t tid; /* key */
     uint32_t number;
     uint64_t end_ns; /* of its last call */
+    bool ended;      /* which is its last one in the trace */
     enum xfw_behind behind;
     struct xfw_moved fetched; /* since then */
     double fetched_until_ns;

@@ -91,6 +91,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    thread->ended = event->last;
     uint64_t overhead_ns = thread->overhead_ns, worked_ns = thread->worked_ns;
     thread->fetched = (struct xfw_moved){0};
     thread->overhead_ns = thread->worked_ns = 0;
@@ -101,6 +102,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.stream_gpu = -1;
     op.thread = thread->number;
     op.tid = event->tid;
+    op.last = event->last;
     op.start_ns = xfw_ops_queue_time(ops->queue, event->start_ns);
     op.end_ns = xfw_ops_queue_time(ops->queue, event->end_ns);
     op.bytes = event->bytes;
@@ -169,6 +171,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
+        xfw_moves_launch(&ops->moves, &op);
         if (!captured)
             xfw_readers_launch(&ops->readers, ops->achievable, &op);
     } else if (what == XFW_GRAPH) {
@@ -306,6 +309,23 @@ static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
         thread->overhead_ns += event->end_ns - start - usual;
 }
 
+/* Who makes no more calls is at work until its memory has come, and others may wait for it to end:
+ * that is as a call of its own. */
+static void move(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    const struct xfw_thread *thread = xfw_moves_event(&ops->moves, event);
+    if (!thread || !thread->ended)
+        return;
+    struct xfa_event there = {.kind = event->kind,
+                              .tid = thread->tid,
+                              .gpu = XFT_PLACE_UNKNOWN,
+                              .start_ns = event->end_ns,
+                              .end_ns = event->end_ns,
+                              .last = true};
+    struct xfw_op op = begin_op(ops, &there, XFW_CALL);
+    xfw_hold(&ops->held, ops->queue, &op);
+}
+
 /* A record of the device, or of the recording, is no call. */
 static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
 {
@@ -316,7 +336,7 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
         return true;
     case XFT_EVENT_MIGRATION:
     case XFT_EVENT_FAULT:
-        xfw_moves_event(&ops->moves, event);
+        move(ops, event);
         return true;
     case XFT_EVENT_RECORDS:
         ops->records = event->records;

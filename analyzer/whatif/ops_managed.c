@@ -1,5 +1,7 @@
 #include "analyzer/whatif/ops_managed.h"
 
+#include <string.h>
+
 #include "analyzer/base/alloc.h"
 #include "xferscope/trace.h"
 
@@ -17,6 +19,7 @@ void xfw_moves_begin(struct xfw_moves *moves, struct xfw_ops_queue *queue,
 void xfw_moves_end(struct xfw_moves *moves)
 {
     xfa_blocks_free(&moves->allocations);
+    memset(moves->users, 0, sizeof moves->users);
 }
 
 void xfw_moves_call(struct xfw_moves *moves, const struct xfa_event *event)
@@ -29,6 +32,20 @@ void xfw_moves_call(struct xfw_moves *moves, const struct xfa_event *event)
             xfa_blocks_add(&moves->allocations, address, xfa_add(address, event->bytes), 0);
     } else if (event->kind == XFT_EVENT_FREE) {
         xfa_blocks_end(&moves->allocations, address, event->start_ns);
+    }
+}
+
+void xfw_moves_launch(struct xfw_moves *moves, const struct xfw_op *op)
+{
+    const struct xfa_arguments *arguments =
+        moves->allocations.count && op->arguments && moves->process->trace
+            ? xfa_trace_arguments(moves->process->trace, op->arguments)
+            : NULL;
+    for (uint32_t k = 0; arguments && k < arguments->count; k++) {
+        const struct xfa_block *block =
+            xfa_blocks_find(&moves->allocations, xfa_arguments_pointer(arguments, k));
+        if (block)
+            moves->users[xfw_allocation_place(block->address)] = op->thread + 1;
     }
 }
 
@@ -101,24 +118,37 @@ static void demanded(struct xfw_moves *moves, const struct xfa_event *event)
     count(moves, moved, event, gpu);
 }
 
-/* It moved in the own time of the thread whose last call ended last. */
-static void fetched(struct xfw_moves *moves, const struct xfa_event *event)
+/* It moved in the own time of the thread whose kernels use it or, where that is in a call, of the
+ * one whose last call ended last. */
+static struct xfw_thread *fetched_by(const struct xfw_moves *moves, const struct xfa_event *event)
 {
-    struct xfw_thread *thread = NULL;
+    const struct xfa_block *block = block_of(moves, event);
+    uint32_t user = block ? moves->users[xfw_allocation_place(block->address)] : 0;
+    struct xfw_thread *thread = user ? xfa_table_at(&moves->numbers->threads, user - 1) : NULL;
+    if (thread && thread->end_ns <= event->start_ns)
+        return thread;
+    thread = NULL;
     for (size_t i = 0; i < moves->numbers->threads.count && i < MOST_LOOKED_AT; i++) {
         struct xfw_thread *one = xfa_table_at(&moves->numbers->threads, i);
         if (one->end_ns <= event->start_ns && (!thread || one->end_ns > thread->end_ns))
             thread = one;
     }
+    return thread;
+}
+
+static struct xfw_thread *fetched(struct xfw_moves *moves, const struct xfa_event *event)
+{
+    struct xfw_thread *thread = fetched_by(moves, event);
     if (!thread)
-        return;
+        return NULL;
     double start = xfw_ops_queue_time(moves->queue, event->start_ns);
     double end = xfw_ops_queue_time(moves->queue, event->end_ns);
     thread->fetched.stalled_ns += more_of(&thread->fetched_until_ns, start, end, end);
     count(moves, &thread->fetched, event, gpu_of(moves, event));
+    return thread;
 }
 
-void xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event)
+struct xfw_thread *xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event)
 {
     xfw_ops_queue_keep_running(moves->queue);
     if (event->kind == XFT_EVENT_FAULT) {
@@ -127,8 +157,9 @@ void xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event)
     } else if (event->managed.cause == XFT_CAUSE_USER) {
         xfw_ops_queue_record_move(moves->queue, event);
     } else if (event->direction == XFT_DIR_D2H) {
-        fetched(moves, event);
+        return fetched(moves, event);
     } else {
         demanded(moves, event);
     }
+    return NULL;
 }

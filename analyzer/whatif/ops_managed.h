@@ -14,7 +14,8 @@ struct xfw_moves {
     struct xfw_ops_queue *queue; /* borrowed, as are the next two */
     struct xfw_numbers *numbers;
     const struct xfa_process *process;
-    struct xfa_blocks allocations; /* of managed memory */
+    struct xfa_blocks allocations;   /* of managed memory */
+    uint32_t users[XFW_ALLOCATIONS]; /* of each the thread whose kernel was given it last, + 1 */
 };
 /* What was known of the process before is forgotten. */
 void xfw_moves_begin(struct xfw_moves *moves, struct xfw_ops_queue *queue,
@@ -23,7 +24,10 @@ void xfw_moves_end(struct xfw_moves *moves);
 
 /* A call that may allocate or free managed memory. */
 void xfw_moves_call(struct xfw_moves *moves, const struct xfa_event *event);
-/* A MIGRATION or FAULT. */
-void xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event);
+/* A kernel is launched. */
+void xfw_moves_launch(struct xfw_moves *moves, const struct xfw_op *op);
+/* A MIGRATION or FAULT. Returns the thread in whose own time memory moved to the host; NULL: in
+ * none. */
+struct xfw_thread *xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event);
 
 #endif

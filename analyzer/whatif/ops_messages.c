@@ -114,6 +114,12 @@ static bool hold(struct xfw_held *held, const struct xfw_op *op)
     return true;
 }
 
+void xfw_hold(struct xfw_held *held, struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    if (!hold(held, op))
+        xfw_ops_queue_push(queue, op);
+}
+
 static bool is_scan(const struct xfa_event *event)
 {
     return event->kind == XFT_EVENT_MESSAGE && event->message.what == XFT_MESSAGE_SCAN &&
@@ -130,8 +136,10 @@ void xfw_message_take(struct xfw_held *held, struct xfw_ops_queue *queue,
     for (unsigned i = 0; i < count; i++) {
         if (ops[i].begins)
             set_memory(&ops[i], event);
-        if (ops[i].begins || !hold(held, &ops[i]))
+        if (ops[i].begins)
             xfw_ops_queue_push(queue, &ops[i]);
+        else
+            xfw_hold(held, queue, &ops[i]);
         if (ops[i].begins && is_scan(event))
             pass_on(queue, &ops[i]);
     }

@@ -43,6 +43,9 @@ static inline bool xfw_nccl_has(const struct xfw_nccl *nccl, uint32_t correlatio
     return correlation && nccl->calls[correlation % XFW_NCCL_CALLS] == correlation;
 }
 
+/* An op that is to come in the order of ends, at end_ns. */
+void xfw_hold(struct xfw_held *held, struct xfw_ops_queue *queue, const struct xfw_op *op);
+
 /* Those that had ended by then go to the queue, in that order. */
 void xfw_held_let_go(struct xfw_held *held, struct xfw_ops_queue *queue, double until_ns);
 

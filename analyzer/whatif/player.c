@@ -129,6 +129,16 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
     change_and_play(player, &op, given, 0);
 }
 
+double xfw_player_begins(const struct xfw_player *player, const struct xfw_op *op)
+{
+    double begins = xfw_schedule_begins(player->schedule, op);
+    for (size_t i = 0; i < player->count; i++)
+        if (player->changes[i]->type->begins)
+            begins = player->changes[i]->type->begins(player->changes[i], player->states[i], player,
+                                                      op, begins);
+    return begins;
+}
+
 void xfw_player_insert(struct xfw_player *player, const struct xfw_op *inserted)
 {
     struct xfw_op op;

@@ -37,6 +37,9 @@ void xfw_player_join(struct xfw_player *player, struct xfw_board *board, double 
 /* The next op. Take out what recording cost before (xfw_op_alone()), unless it is to count. */
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *op);
 
+/* When its call will begin, as far as is known before it is played. */
+double xfw_player_begins(const struct xfw_player *player, const struct xfw_op *op);
+
 /* There are no more: changes play what they have put off. sample: the process's; NULL: no op was
  * left out. */
 void xfw_player_finish(struct xfw_player *player, const struct xfw_sample *sample);

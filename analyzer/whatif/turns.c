@@ -156,8 +156,8 @@ static double woken_late(const struct play *play, uint16_t place)
 /* The op's place in the order of calls. */
 static double comes(const struct play *play, uint16_t place)
 {
-    return xfw_schedule_begins(xfw_player_schedule(play->player), &play->ops[place - 1]) +
-           woken_late(play, place) + play->turns->later_ns[place - 1];
+    return xfw_player_begins(play->player, &play->ops[place - 1]) + woken_late(play, place) +
+           play->turns->later_ns[place - 1];
 }
 
 /* The thread whose call comes next; XFW_TURN_THREADS: all are done. */

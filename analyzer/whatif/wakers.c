@@ -11,7 +11,7 @@
  * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
-    unsigned least_times, times_for_each_other, joins_for_others, certain, counted;
+    unsigned least_times, times_for_each_other, joins_for_others, certain, soon, counted;
     unsigned least_turns, turns_share, called_share;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
@@ -19,9 +19,11 @@ static const struct {
     .least_times = 3,          /* guess: so often, before it is believed */
     .times_for_each_other = 7, /* guess: so often for each time that nobody woke the thread */
     .joins_for_others = 2,     /* guess: so often for each time that the other one went on */
-    .certain = 50,             /* guess: idle for so many delays, it is believed at once */
-    .counted = 64,             /* guess: beyond, older times count half */
-    .least_turns = 3,          /* guess: turns, before a thread is taken for a pool's */
+    .certain = 50,             /* guess: what happens by chance once in so many times does not */
+    .soon = 8,         /* guess: a woken thread goes on in a ninth of the time between two calls
+                          of who woke it, in the mean; PyTorch's do so in a ninth */
+    .counted = 64,     /* guess: beyond, older times count half */
+    .least_turns = 3,  /* guess: turns, before a thread is taken for a pool's */
     .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
     .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
 };
@@ -41,10 +43,21 @@ struct thread {
         double end;
         unsigned last, others; /* it made no call afterwards; it did */
     } joins;
-    unsigned called;      /* idle times that a stream's call of a host function ended */
-    unsigned turns, back; /* it went on from where another thread did before, or itself */
-    uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
-    uint64_t asked;       /* the last question of call_by() that it was met in */
+    struct between { /* two calls of another thread, where it went on last; `asked`: it did */
+        bool asked;
+        uint32_t by;
+        double from, at, to; /* to: NAN: the other one has made no call since */
+    } between;
+    bool watched;          /* another thread went on behind its last call */
+    bool ended;            /* its last call was its last one */
+    double evidence;       /* that it waits for its partner: nats */
+    unsigned tries, close; /* idle times; those ended so close behind another's call that chance
+                              does so once in `certain` times */
+    uint64_t calls_by_end; /* of the process, when its last call was made */
+    unsigned called;       /* idle times that a stream's call of a host function ended */
+    unsigned turns, back;  /* it went on from where another thread did before, or itself */
+    uint32_t maker;        /* the thread that its first call counts from; XFW_NONE: none */
+    uint64_t asked;        /* the last question of call_by() that it was met in */
 };
 
 struct recent {
@@ -78,6 +91,7 @@ struct cause {
     const struct xfw_host_call *called; /* NULL: another thread */
     bool made;                          /* by is one that the thread has made */
     double delay_ns;                    /* from there to the op; NAN: nobody did anything */
+    double chance;                      /* that some call ended so shortly before the op */
 };
 
 struct xfw_wakers *xfw_wakers_new(void)
@@ -151,7 +165,7 @@ static bool has_made(const struct xfw_wakers *wakers, uint32_t thread, uint32_t 
 static struct cause cause_of(const struct xfw_wakers *wakers, const struct thread *thread,
                              const struct xfw_op *op)
 {
-    struct cause cause = {.by = XFW_NONE, .delay_ns = NAN};
+    struct cause cause = {.by = XFW_NONE, .delay_ns = NAN, .chance = 1};
     uint32_t last = wakers->last_thread;
     const struct xfw_host_call *called = xfw_host_calls_last(&wakers->host_calls, op->start_ns);
     if (called && called->at > thread->end && called->at >= wakers->threads[last].start) {
@@ -161,6 +175,9 @@ static struct cause cause_of(const struct xfw_wakers *wakers, const struct threa
         cause.by = last;
         cause.made = has_made(wakers, op->thread, last);
         cause.delay_ns = op->start_ns - wakers->threads[last].end;
+        bool ended = wakers->threads[last].ended;
+        double calls = ended ? 1 : (double)(wakers->calls - thread->calls_by_end);
+        cause.chance = calls * fabs(cause.delay_ns) / (op->start_ns - thread->end);
     }
     return cause;
 }
@@ -206,6 +223,76 @@ static bool is_sure(const struct xfw_wakers *wakers, const struct cause *cause, 
            idle_ns >= guess.certain * fabs(cause->delay_ns);
 }
 
+/* Is it too often for chance that so many of its idle times ended so close behind another's call?
+ * By chance it is once in `certain` times: the number of times has Poisson's distribution. */
+static bool is_no_chance(const struct thread *thread)
+{
+    double mean = (double)thread->tries / guess.certain, term = exp(-mean), fewer = 0;
+    for (unsigned i = 0; i < thread->close; i++) {
+        fewer += term;
+        term *= mean / (i + 1);
+    }
+    return (1 - fewer) * guess.certain <= 1;
+}
+
+static void count_close(struct thread *thread, bool close)
+{
+    thread->tries++;
+    thread->close += close;
+    if (thread->tries > guess.counted) {
+        thread->tries /= 2;
+        thread->close /= 2;
+    }
+}
+
+/* A. Wald, Sequential Tests of Statistical Hypotheses (1945): logarithms of how much likelier what
+ * was seen is of a thread that was woken than of one that was not are added up. Once their sum is
+ * that of `certain`, chance has it so in one case of as many. */
+static void add_evidence(struct thread *thread, double nats)
+{
+    const double most = 2 * log(guess.certain);
+    thread->evidence = xfw_max(-most, xfw_min(most, thread->evidence + nats));
+}
+
+static bool is_evident(const struct thread *thread)
+{
+    return thread->evidence >= log(guess.certain);
+}
+
+/* What is known by now of where it went on the time before. By chance all of the time between the
+ * two calls is alike; of a woken thread the density is that of Beta(1, `soon`). */
+static void count_between(struct thread *thread, const struct xfw_op *op)
+{
+    struct between *between = &thread->between;
+    double to = isnan(between->to) ? op->start_ns : between->to;
+    double part = to > between->from ? (between->at - between->from) / (to - between->from) : 0;
+    if (!between->asked)
+        return;
+    between->asked = false;
+    count(thread, part < 0.5, false);
+    add_evidence(thread, log(guess.soon) + (guess.soon - 1) * log(xfw_max(1e-9, 1 - part)));
+}
+
+static void note_next(struct xfw_wakers *wakers, const struct xfw_op *op)
+{
+    if (!wakers->threads[op->thread].watched)
+        return;
+    for (size_t i = 0; i < wakers->thread_count; i++) {
+        struct between *between = &wakers->threads[i].between;
+        if (between->asked && between->by == op->thread && isnan(between->to))
+            between->to = op->start_ns;
+    }
+    wakers->threads[op->thread].watched = false;
+}
+
+static void watch(struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
+                  const struct xfw_op *op)
+{
+    struct thread *other = &wakers->threads[cause->by];
+    thread->between = (struct between){true, cause->by, other->end, op->start_ns, NAN};
+    other->watched = true;
+}
+
 static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
 {
     wakers->pooled++;
@@ -217,8 +304,9 @@ static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
 }
 
 static bool believe(struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
-                    double idle_ns)
+                    const struct xfw_op *op)
 {
+    double idle_ns = op->start_ns - thread->end;
     bool by_worker = cause->by != XFW_NONE && is_worker(wakers, &wakers->threads[cause->by]);
     bool behind = is_behind(wakers, cause, idle_ns), sure = is_sure(wakers, cause, idle_ns);
     bool soon = is_soon(cause->delay_ns, idle_ns) ||
@@ -229,11 +317,22 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
     if (takes_turns(thread) && behind)
         count_pooled(wakers, cause);
     thread->partner = by ? partner : thread->partner;
-    count(thread, by, called);
+    count_between(thread, op);
+    if (by && !by_worker)
+        watch(wakers, thread, cause, op);
+    else
+        count(thread, by, called);
+    if (!by && !called)
+        add_evidence(thread, -log(guess.times_for_each_other));
     if (sure || is_worker(wakers, thread))
         return behind;
-    bool again = often(called ? thread->called : thread->woken, thread->own);
-    return (called || by) && (again || idle_ns >= guess.certain * fabs(cause->delay_ns));
+    if (called)
+        return often(thread->called, thread->own) ||
+               idle_ns >= guess.certain * fabs(cause->delay_ns);
+    bool close = cause->chance * guess.certain <= 1;
+    count_close(thread, close);
+    bool again = by_worker ? often(thread->woken, thread->own) : is_evident(thread);
+    return by && (again || (close && is_no_chance(thread)));
 }
 
 /* Does the thread wait for one that it has made to end? The last time counts once it is known
@@ -334,6 +433,7 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
 {
     struct thread *thread = thread_at(wakers, op->thread);
     double idle_ns = op->start_ns - thread->end;
+    note_next(wakers, op);
     op->woken_by = XFW_NONE;
     op->woken_by_stream = 0;
     op->joins = false;
@@ -344,7 +444,7 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
     op->joins = joins(wakers, thread, &cause, idle_ns);
-    if (!believe(wakers, thread, &cause, idle_ns) && !op->joins)
+    if (!believe(wakers, thread, &cause, op) && !op->joins)
         return;
     op->woken_by = cause.by;
     op->woken_by_stream = cause.called ? cause.called->number : 0;
@@ -361,6 +461,8 @@ void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, do
         thread->woken = 1;
     }
     thread->begun = true;
+    thread->ended = op->last;
+    thread->calls_by_end = wakers->calls;
     thread->start = op->start_ns;
     thread->end = xfw_max(thread->end, op->end_ns);
     thread->waited = op->awaits != XFW_AWAITS_NOTHING;

@@ -3,7 +3,7 @@
  * what a function of the host does that a stream calls (cuLaunchHostFunc): it is inferred from when
  * calls happened alone, as recorded, op by op, in the order of calls. Private to whatif/.
  *
- * A thread that makes no call for long was woken, if this happens again and again,
+ * A thread that makes no call for long was woken, if this happens more often than by chance,
  *
  * - by another thread, right behind whose last call it goes on: it had given its work to that one.
  *   The thread that runs PyTorch's backward pass and its caller do so in every step. One that makes
@@ -14,6 +14,12 @@
  *   threads that make the same calls in turns, where chance decides which one is next. This is
  *   believed only where host functions wake such threads: threads that merely do the same beside
  *   each other may look alike.
+ *
+ * Threads that merely work beside each other go on behind each other's calls, too. How likely that
+ * is, is known twice: before, from how many calls others made while the thread was idle; and
+ * afterwards, from when the other thread called next: one that goes on by itself does so anywhere
+ * between two calls of the other, one that was woken soon behind the first of them. A call that
+ * was the other thread's last one counts as the only one.
  *
  * A thread's first call counts from where the other threads were when it began: from the end of the
  * call that had ended last, or from the start of one that was still running. It began before its

@@ -81,15 +81,13 @@ static void made(uint64_t address, uint64_t bytes)
     play_event(&play, alloc, 1000);
 }
 
-static struct analyzed analysis_of(const struct loop *loop)
+static void write_loop(struct trace_builder *b, int pid, const struct loop *loop)
 {
-    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
-    struct trace_builder b;
-    play_start(&play, &b, 1);
+    play_start(&play, b, pid);
     play_site(&play, SITE, "send", 1);
     play_site(&play, FETCH, "fetch", 2);
-    build_text(&b, NAME, loop->kernel ? loop->kernel : "none");
-    build_arguments(&b, ARGUMENTS, (uint64_t[]){DATA, VALUES}, 2);
+    build_text(b, NAME, loop->kernel ? loop->kernel : "none");
+    build_arguments(b, ARGUMENTS, (uint64_t[]){DATA, VALUES}, 2);
     const struct xft_event records = {.kind = XFT_EVENT_RECORDS,
                                       .aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS};
     play_event(&play, records, 0);
@@ -109,6 +107,13 @@ static struct analyzed analysis_of(const struct loop *loop)
     }
     wait();
     play_end(&play, XFT_STATE_CLOSED);
+}
+
+static struct analyzed analysis_of(const struct loop *loop)
+{
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    struct trace_builder b;
+    write_loop(&b, 1, loop);
     return analyzed_played(&b, profile);
 }
 
@@ -235,12 +240,37 @@ static void test_no_parameters(void **state)
     assert_false(is_found(loop, XFA_FINDING_PARAMETERS));
 }
 
+/* Processes that send once each: to an address of before, but of another process's memory. */
+static void test_places_of_a_process(void **state)
+{
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    struct analyzed a = analyzed_start(profile);
+    struct trace_builder b[40];
+    struct loop loop = sends;
+    (void)state;
+    loop.rounds = 1;
+    for (int i = 0; i < 40; i++) {
+        write_loop(&b[i], 1 + i, &loop);
+        analyzed_add(&a, &b[i]);
+    }
+    analyzed_finish(&a);
+    assert_null(analyzed_finding(&a, XFA_FINDING_PARAMETERS, NULL));
+    analyzed_free(&a);
+    for (int i = 0; i < 40; i++)
+        build_free(&b[i]);
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readback),       cmocka_unit_test(test_no_readback),
-        cmocka_unit_test(test_not_waited_for), cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_no_parameters),
+        cmocka_unit_test(test_readback),
+        cmocka_unit_test(test_no_readback),
+        cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_no_parameters),
+        cmocka_unit_test(test_places_of_a_process),
     };
     return cmocka_run_group_tests_name("findings: a few bytes each time", tests, NULL, NULL);
 }

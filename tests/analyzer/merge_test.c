@@ -154,6 +154,27 @@ static void assert_same_list(const struct list *a, const struct list *b)
         assert_memory_equal(&a->items[i], &b->items[i], sizeof *a->items);
 }
 
+/* Each lane's last row is known as such, and no other. */
+static void check_ends(struct xfa_trace *trace, size_t rows)
+{
+    enum { LANES = 64 };
+    uint64_t ended[LANES] = {0}; /* seq + 1 */
+    struct xfa_merged m;
+    struct xfa_merge *merge = xfa_merge_within(trace, rows);
+    struct one_by_one events = {.merge = merge};
+    while (one_next(&events, &m)) {
+        assert_in_range(m.lane, 0, LANES - 1);
+        assert_false(m.last && ended[m.lane]);
+        ended[m.lane] = m.last ? m.seq + 1 : ended[m.lane];
+    }
+    xfa_merge_free(merge);
+    merge = xfa_merge_within(trace, rows);
+    events = (struct one_by_one){.merge = merge};
+    while (one_next(&events, &m))
+        assert_in_range(m.seq, 0, ended[m.lane] - 1);
+    xfa_merge_free(merge);
+}
+
 /* As many events as expected, in order, both ways; returns what was lost. */
 static struct xfa_loss check(const struct trace_builder *b, size_t events, size_t rows)
 {
@@ -163,6 +184,8 @@ static struct xfa_loss check(const struct trace_builder *b, size_t events, size_
     uint64_t twice = trace->duplicate_events;
     struct list list = merged(trace, rows), at_once = in_batches(trace, rows);
     struct xfa_loss loss = trace->loss;
+    if (streamed.missing_events + streamed.bad_rows + loss.bad_entries == 0)
+        check_ends(trace, rows);
     assert_int_equal(expected.count, events);
     assert_same_list(&expected, &list);
     assert_same_list(&expected, &at_once);

@@ -14,7 +14,7 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/scenario.h"
 
-enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 32 };
+enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 32, MEMORY = 0x70000000 };
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
@@ -70,6 +70,37 @@ static void record(void)
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
 }
 
+/* Two threads: A's kernel is given managed memory, B's call ends last before that comes back, from
+ * 80 to 81 us. A makes a call afterwards, or no more: then it has ended. */
+static void record_threads(bool goes_on)
+{
+    const uint64_t given = MEMORY;
+    hosts = devices = 0;
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_arguments(&b, 1, &given, 1);
+    call(XFT_EVENT_RECORDS, 1000, 1000)->aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS;
+    struct xft_event *alloc = call(XFT_EVENT_ALLOC, 2000, 9000);
+    alloc->dst_mem = XFT_MEM_MANAGED;
+    alloc->dst = MEMORY;
+    alloc->bytes = PIECE;
+    struct xft_event *launch = call(XFT_EVENT_LAUNCH, 10000, 12000);
+    launch->correlation = launch->aux = 1;
+    call(XFT_EVENT_SYNC, 13000, 70000)->aux = XFT_SYNC_CONTEXT;
+    if (goes_on)
+        call(XFT_EVENT_SYNC, 100000, 101000)->aux = XFT_SYNC_CONTEXT;
+    build_events(&b, 0, 0, host, hosts);
+    hosts = 0;
+    call(XFT_EVENT_SYNC, 71000, 75000)->aux = XFT_SYNC_CONTEXT;
+    call(XFT_EVENT_SYNC, 105000, 106000)->aux = XFT_SYNC_CONTEXT;
+    build_events(&b, 1, 0, host, hosts);
+    happened(XFT_EVENT_KERNEL, 15000, 65000)->correlation = 1;
+    moved(XFT_DIR_D2H, XFT_CAUSE_COHERENCE, 80000, 81000);
+    device[devices - 1].src = MEMORY;
+    build_events(&b, 2, 0, device, devices);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
+}
+
 /* ---- ops as they are played ------------------------------------------------------------------ */
 
 static struct xfw_op played[MOST];
@@ -83,10 +114,10 @@ static void take(const struct xfw_change *change, void *state, struct xfw_player
         played[plays++] = *op;
 }
 
-static struct xfw_whatif *play(const struct xfp_profile *profile)
+/* The run that was recorded last. */
+static struct xfw_whatif *play_recorded(const struct xfp_profile *profile)
 {
     static const struct xfw_change_type type = {.name = "watching", .op = take};
-    record();
     struct analyzed a = analyzed_trace(&b, profile);
     struct xfw_change watching = {.type = &type, .analysis = a.analysis}, *changes[] = {&watching};
     plays = 0;
@@ -94,6 +125,12 @@ static struct xfw_whatif *play(const struct xfp_profile *profile)
     analyzed_free(&a);
     build_free(&b);
     return whatif;
+}
+
+static struct xfw_whatif *play(const struct xfp_profile *profile)
+{
+    record();
+    return play_recorded(profile);
 }
 
 /* Those of the kind, in their order. */
@@ -153,11 +190,32 @@ static void test_what_recording_cost(void **state)
     xfp_free(profile);
 }
 
+/* The thread's whose kernel uses it; one that makes no more calls has one of its own then, which
+ * others may have waited for. */
+static void test_which_thread(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        record_threads(goes_on);
+        xfw_whatif_free(play_recorded(profile));
+        const struct xfw_op *there = op_of(XFT_EVENT_MIGRATION, 0);
+        assert_true(goes_on ? !there : there != NULL);
+        there = goes_on ? op_of(XFT_EVENT_SYNC, 2) : there;
+        assert_int_equal(there->thread, 0);
+        assert_int_equal(there->fetched.records, 1);
+        assert_true(near(there->gap_ns, goes_on ? 30000 : 11000));
+        for (size_t i = 0; i < plays; i++)
+            assert_true(played[i].thread == 0 || played[i].fetched.records == 0);
+    }
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whose_it_was),
         cmocka_unit_test(test_what_recording_cost),
+        cmocka_unit_test(test_which_thread),
     };
     return cmocka_run_group_tests_name("what if: managed memory", tests, NULL, NULL);
 }

@@ -299,14 +299,14 @@ static void test_threads_that_take_turns(void **state)
         struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0);
         op.thread = i % 2;
         struct xfw_op *resolved = resolve(op, now, now + TURN, NAN, NAN, false);
-        bool begins = i == 1, known = i >= 5; /* of each, two turns only show it */
+        bool begins = i == 1, known = i >= 10; /* of each, four turns only show it */
         assert_true((resolved->woken_by == 1 - op.thread) == (begins || known));
         assert_true(resolved->woken_by == XFW_NONE || resolved->woken_after_ns == WAY);
     }
     for (size_t i = 0; i < count; i++)
-        if (ops[i].thread == 1 && i >= 6)
+        if (ops[i].thread == 1 && i >= 12)
             ops[i].own_ns -= 200 * US;
-    size_t shorter = (count - 6) / 2; /* the last of them comes after thread 0 is done */
+    size_t shorter = (count - 12) / 2; /* the last of them comes after thread 0 is done */
     assert_true(played() == now - TURN - WAY - WAY - (double)(shorter - 1) * 200 * US);
     xfw_recorded_free(recorded);
 }

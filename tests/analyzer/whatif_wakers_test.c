@@ -188,6 +188,62 @@ static void test_turns_alone(void **state)
                     (ops[i].thread == MAIN || ops[i].woken_by == XFW_NONE));
 }
 
+/* A thread works by itself for 800 us at a time, while another one calls again and again: some of
+ * its calls end just before this one goes on. */
+static void test_beside_each_other(void **state)
+{
+    enum { STEPS_BESIDE = 40, OWN = 800 * US, OTHER = 37 * US };
+    (void)state;
+    double other = 2000;
+    call(1, 1500);
+    for (unsigned i = 0; i < STEPS_BESIDE; i++) {
+        double now = (i + 1) * (double)OWN;
+        for (; other + CALL < now; other += OTHER)
+            call(1, other);
+        assert_true(call(MAIN, now)->woken_by == (i ? XFW_NONE : 1)); /* its first one */
+    }
+}
+
+/* It makes calls, gives its work to another thread, which makes as many, and goes on behind the
+ * last of them. */
+static void test_work_that_is_given(void **state)
+{
+    enum { STEPS_GIVEN = 10, CALLS = 30, WAY = 20 * US };
+    (void)state;
+    double now = 1000;
+    unsigned woken = 0;
+    for (unsigned i = 0; i < STEPS_GIVEN; i++) {
+        for (unsigned k = 0; k < CALLS; k++, now += CALL + 3 * US)
+            woken += call(MAIN, now)->woken_by == 1 && i > 0;
+        for (unsigned k = 0; k < CALLS; k++)
+            call(1, now += CALL + 3 * US);
+        now += CALL + WAY;
+    }
+    assert_in_range(woken, STEPS_GIVEN - 5, STEPS_GIVEN - 1);
+}
+
+/* Once only: behind the other's last call of all it was woken, behind another call of one that
+ * calls all the time it may be chance. */
+static void test_once(void **state)
+{
+    enum { CALLS = 30, WAY = 4 * US };
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        double now = 1000;
+        xfw_recorded_free(recorded);
+        recorded = xfw_recorded_new();
+        call(MAIN, now);
+        for (unsigned k = 0; k < CALLS; k++) {
+            struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+            op.last = last && k + 1 == CALLS;
+            resolve(op, 1, now += CALL + 30 * US, 0);
+        }
+        struct xfw_op *op = call(MAIN, now + CALL + WAY);
+        assert_true(op->woken_by == (last ? 1 : XFW_NONE));
+        assert_true(!last || op->woken_after_ns == WAY);
+    }
+}
+
 /* A thread that is woken within another's last call goes on before that call ends. */
 static void test_within_a_call(void **state)
 {
@@ -291,6 +347,9 @@ int main(void)
         TEST(test_a_function_by_chance),
         TEST(test_workers),
         TEST(test_turns_alone),
+        TEST(test_beside_each_other),
+        TEST(test_work_that_is_given),
+        TEST(test_once),
         TEST(test_within_a_call),
         TEST(test_a_function_that_is_gone),
         TEST(test_threads_that_end),

@@ -39,7 +39,7 @@ __attribute__((noipa)) static void download(void *host, const void *device)
     MUST(cudaMemcpy(host, device, bytes, XRT_COPY_D2H));
 }
 
-/* What one copy brought is told from what the one before it did by its first and last words. */
+/* The first and last words say which round's copy it is. */
 static void mark(struct worker *worker, int round)
 {
     memcpy(worker->host, &round, sizeof round);

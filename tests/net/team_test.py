@@ -144,6 +144,14 @@ class SameReport(Lab):
     def test_text(self):
         self.check("-f", "text", self.many)
 
+    def test_page(self):
+        """Rank 0 draws all processes, also with the advice, which other ranks have found sums for."""
+        one = self.alone("-p", self.profile, "-f", "html", self.many)
+        if not one.stdout:
+            self.skipTest("built without npm: there is no page")
+        for ranks in (2, 3):
+            self.assert_equal(one, self.together(ranks, "-p", self.profile, "-f", "html", self.many))
+
     def test_more_ranks_than_processes(self):
         path = f"{self.folder}/exchange-only.xft"
         os.makedirs(path)

@@ -172,6 +172,19 @@ class Programs(unittest.TestCase):
         self.assertGreater(took("P 0 0 1 0", "C 0 3 0 2 0 8388608 1 1 0"), one + 0.9 * copy)
         self.assertLess(took("P 0 0 1 0", "C 0 2 0 3 0 8388608 1 2 0"), one + 0.5 * copy)
 
+    def test_page_locking_takes_its_time(self):
+        """Where a program does it in the region: what the machine has for it. It is found, and saves what it costs."""
+        mib, slots = 4, 3
+        locks = program(arena=mib << 20, wastes=["locking"])
+        ns = {"alloc/pinned": 1670, "free/pinned": 1450, "register/pageable": 39590, "unregister/pageable": 25960}
+        per_mib = {"alloc/pinned": 346900, "free/pinned": 82400, "register/pageable": 27300, "unregister/pageable": 13800}
+        call = {name: ns[name] + mib * per_mib[name] for name in ns}
+        touched = 10000 + (mib << 20) / 10
+        costs = slots * (call["alloc/pinned"] + call["free/pinned"] - call["register/pageable"] - call["unregister/pageable"] - touched)
+        took = [self.lab.play(locks, left) for left in (["locking"], [])]
+        self.assertAlmostEqual(took[0] - took[1], costs, delta=0.01 * costs)
+        self.assert_right(locks)
+
     def test_locked_once(self):
         """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""
         def took(kind, times, *around):

@@ -31,6 +31,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
@@ -109,26 +110,6 @@ struct xfw_times_terms {
 struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
                                     const struct xfw_new_path *paths, size_t count,
                                     const struct xfw_times_terms *terms);
-
-/* Host memory that copies of a run use, by process: stretches of addresses, those that touch or
- * overlap as one. It is what page-locking once has to lock. Zeroed at first. */
-#define XFW_MOST_BUFFERS 65536 /* of a process; further ones are not kept */
-struct xfw_buffer {
-    uint64_t first, end;
-};
-struct xfw_buffers {
-    struct xfw_process_buffers {
-        struct xfw_buffer *items; /* by address */
-        size_t count, capacity;
-    } * processes;
-    size_t count, capacity;
-};
-/* Returns how many of the bytes had not been used before. */
-uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
-                         uint64_t bytes);
-/* The place of the buffer that has the address; SIZE_MAX: none has. */
-size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address);
-void xfw_buffers_free(struct xfw_buffers *buffers);
 
 /*
  * 2D copies take the time of a contiguous copy of as many bytes. As likely and at best the program

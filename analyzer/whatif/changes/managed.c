@@ -7,27 +7,27 @@
 
 /* ---- prefetched ------------------------------------------------------------------------------ */
 
-#define ALLOCATIONS 64 /* bits of xfw_allocation_bit() */
-
 struct prefetch_state {
     struct xfw_memories memories;
-    double used_until[ALLOCATIONS]; /* the end of the last kernel that may have used it */
-    uint64_t given;                 /* allocations of the kernel that was played last: its end is
-                                       known when the next op comes */
-    uint32_t stream;                /* of the last kernel, + 1; 0: none */
-    uint8_t stream_kind;
+    struct use {
+        double until;    /* the end of the last kernel that may have used it */
+        uint32_t stream; /* of the last kernel that was given it, + 1; 0: none */
+        uint8_t stream_kind;
+    } uses[XFW_ALLOCATIONS];
+    uint64_t given;  /* allocations of the kernel that was played last: its end is known when the
+                        next op comes */
+    uint64_t known;  /* allocations that a kernel is known to have been given */
+    struct use last; /* that kernel, or graph */
 };
 
 /* ---- which kernel used it last ---- */
 
-/* Allocations that a kernel may use; all, where it is not known. */
+/* Managed allocations that a kernel was given; 0, where it is not known. */
 static uint64_t given_to(const struct prefetch_state *state, const struct xfw_player *player,
                          const struct xfw_op *op)
 {
     uint64_t given = 0, pointer;
     uint32_t k = 0;
-    if (op->what != XFW_KERNEL || !op->arguments)
-        return UINT64_MAX;
     for (; xfw_launch_pointer(xfw_player_process(player), op->arguments, k, &pointer); k++) {
         struct xfw_memory memory;
         if (xfw_memories_find(&state->memories, pointer, &memory) && memory.kind == XFT_MEM_MANAGED)
@@ -36,33 +36,42 @@ static uint64_t given_to(const struct prefetch_state *state, const struct xfw_pl
     return given;
 }
 
+static bool is_known(const struct xfw_op *op)
+{
+    return op->what == XFW_KERNEL && op->arguments;
+}
+
 static void note_use(struct prefetch_state *state, const struct xfw_player *player)
 {
-    double end = state->given ? xfw_player_work_end(player, state->stream - 1) : 0;
-    for (unsigned i = 0; i < ALLOCATIONS && state->given; i++)
+    double end = state->given ? xfw_player_work_end(player, state->last.stream - 1) : 0;
+    for (unsigned i = 0; i < XFW_ALLOCATIONS && state->given; i++)
         if (state->given >> i & 1)
-            state->used_until[i] = fmax(state->used_until[i], end);
+            state->uses[i] = (struct use){fmax(state->uses[i].until, end), state->last.stream,
+                                          state->last.stream_kind};
     state->given = 0;
 }
 
-/* When the last kernel was done that used one of them. */
-static double used_until(const struct prefetch_state *state, uint64_t allocations)
+/* The last use of one of them; 0: of all. */
+static struct use use_of(const struct prefetch_state *state, uint64_t allocations)
 {
-    double until = 0;
-    for (unsigned i = 0; i < ALLOCATIONS; i++)
-        if (!allocations || allocations >> i & 1)
-            until = fmax(until, state->used_until[i]);
-    return until;
+    struct use last = {0};
+    for (unsigned i = 0; i < XFW_ALLOCATIONS; i++)
+        if ((!allocations || allocations >> i & 1) && state->uses[i].stream &&
+            state->uses[i].until >= last.until)
+            last = state->uses[i];
+    return last;
 }
 
+/* Of work of which it is not known what it is given all may be, but for memory of which it is known
+ * which kernels use it: at worst that, too. */
 static void kernel(struct prefetch_state *state, const struct xfw_player *player,
                    const struct xfw_op *op)
 {
-    state->given = given_to(state, player, op);
-    if (!state->given)
-        return;
-    state->stream = op->stream + 1;
-    state->stream_kind = op->stream_kind;
+    bool known = is_known(op), worst = xfw_player_certainty(player) == XFW_LOW;
+    state->given = known ? given_to(state, player, op) : worst ? UINT64_MAX : ~state->known;
+    if (known)
+        state->known |= state->given;
+    state->last = (struct use){0, op->stream + 1, op->stream_kind};
 }
 
 /* ---- what moving takes ---- */
@@ -149,14 +158,14 @@ static void before_kernel(const struct xfw_change *change, struct xfw_player *pl
     op->demanded = (struct xfw_moved){0};
 }
 
-static void behind_kernel(const struct prefetch_state *state, struct xfw_player *player,
-                          const struct xfw_op *op, struct xfw_op *prefetch)
+static void behind_kernel(double until, struct xfw_player *player, const struct xfw_op *op,
+                          struct xfw_op *prefetch)
 {
     struct xfw_op call = xfw_op_like(op);
     call.own_ns = prefetch->own_ns;
     xfw_player_play(player, &call);
     prefetch->own_ns = 0;
-    xfw_player_play_earlier(player, prefetch, used_until(state, op->fetched.allocations));
+    xfw_player_play_earlier(player, prefetch, until);
     xfw_wait_until(player, op, xfw_schedule_last_end(xfw_player_schedule(player)));
 }
 
@@ -172,13 +181,14 @@ static void before_host(const struct xfw_change *change, const struct prefetch_s
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.gpu = op->fetched.gpu;
     prefetch.bytes = op->fetched.bytes;
-    if (!state->stream) {
+    struct use use = use_of(state, op->fetched.allocations);
+    if (!use.stream) {
         prefetch.own_ns = cost.ns;
         xfw_player_play(player, &prefetch);
     } else {
         prefetch.what = XFW_PREFETCH;
-        prefetch.stream = state->stream - 1;
-        prefetch.stream_kind = state->stream_kind;
+        prefetch.stream = use.stream - 1;
+        prefetch.stream_kind = use.stream_kind;
         prefetch.engine = XFW_TO_HOST;
         prefetch.exclusive = true;
         prefetch.duration_ns = cost.ns;
@@ -187,7 +197,7 @@ static void before_host(const struct xfw_change *change, const struct prefetch_s
             prefetch.awaits = XFW_AWAITS_ITSELF;
             xfw_player_play(player, &prefetch);
         } else {
-            behind_kernel(state, player, op, &prefetch);
+            behind_kernel(use.until, player, op, &prefetch);
         }
     }
     op->gap_ns -= faults;
@@ -199,6 +209,24 @@ static bool moves_unsure(const struct xfw_change *change, const struct xfw_playe
 {
     return xfw_player_certainty(player) == XFW_LOW &&
            !xfw_records_cost_of(&change->analysis->achievable, 0).moves_known;
+}
+
+/* The thread does not wait for its faults, but for what it prefetched. */
+static double prefetch_begins(const struct xfw_change *change, const void *self,
+                              const struct xfw_player *player, const struct xfw_op *op,
+                              double begins)
+{
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (!op->fetched.bytes || moves_unsure(change, player))
+        return begins;
+    double faults = fetched_ns(&change->analysis->achievable, op, certainty);
+    struct prefetching cost = prefetching(change, XFT_DIR_D2H, &op->fetched, certainty);
+    if (!(cost.ns < faults))
+        return begins;
+    if (certainty == XFW_LOW)
+        return begins - faults + cost.ns;
+    double there = use_of(self, op->fetched.allocations).until + cost.ns;
+    return fmax(begins - faults, there + op->gap_ns - faults);
 }
 
 static void prefetch_op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -228,6 +256,7 @@ struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis)
     static const struct xfw_change_type type = {.name = "prefetch",
                                                 .state_bytes = sizeof(struct prefetch_state),
                                                 .op = prefetch_op,
+                                                .begins = prefetch_begins,
                                                 .end = prefetch_end};
     return xfw_change_new(sizeof(struct xfw_change), &type, analysis, NULL);
 }

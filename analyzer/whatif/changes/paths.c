@@ -68,6 +68,29 @@ size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uin
     return at < of->count && of->items[at].first <= address ? at : SIZE_MAX;
 }
 
+void xfw_buffers_give(const struct xfw_buffers *buffers, struct xfa_parcel *parcel)
+{
+    xfa_parcel_number(parcel, buffers->count);
+    for (size_t i = 0; i < buffers->count; i++) {
+        const struct xfw_process_buffers *of = &buffers->processes[i];
+        xfa_parcel_number(parcel, of->count);
+        xfa_parcel_put(parcel, of->items, of->count * sizeof *of->items);
+    }
+}
+
+void xfw_buffers_take(struct xfw_buffers *buffers, struct xfa_unpacking *from, size_t processes)
+{
+    uint32_t count = xfa_unpack_below(from, processes + 1);
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        size_t items = xfa_unpack_count(from, sizeof(struct xfw_buffer));
+        for (size_t k = 0; k < items && !from->bad; k++) {
+            struct xfw_buffer item;
+            xfa_unpack_bytes(from, &item, sizeof item);
+            xfw_buffers_add(buffers, i, item.first, item.end - item.first);
+        }
+    }
+}
+
 void xfw_buffers_free(struct xfw_buffers *buffers)
 {
     for (size_t i = 0; i < buffers->count; i++)

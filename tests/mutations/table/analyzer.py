@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("team-that-differs-has-parts", "analyzer/analyze_command.c",
+      "    reading->options->team = NULL;\n    walk_again(reading, findings);",
+      "    reading->options->team = NULL;",
+      "where ranks see other profiles rank 0 reports of findings in its own processes alone",
+      "net.team"),
     M("gate-all-phases", "analyzer/gate_command.c",
       "    reading->figures = reading->filter.figures;",
       "    reading->figures = reading->analysis->rows;",

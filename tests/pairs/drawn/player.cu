@@ -21,14 +21,16 @@
 #include "../pair.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 #include <vector>
 
 struct buffer {
     char kind; /* d device, p pinned, g pageable, m mapped, u managed, allocated later:
-                  l device, h pinned */
+                  l device, h pinned, v pinned by the driver, or by hand */
     size_t bytes;
     char *host, *device; /* the same but of mapped memory */
     bool locked;         /* by a statement */
@@ -49,6 +51,7 @@ struct form { /* of a program: what one schedule declares */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
 };
 
+enum { PAGE = 4096 };
 enum { TURNS = 3 };      /* of several forms of a program: few, since loading takes time, too */
 static struct form *now; /* the one that is loaded or played */
 static bool in_rounds;   /* it is played more than once */
@@ -213,10 +216,11 @@ INLINE void copy_rows(const struct statement *s)
                                  now->streams[N(5)]));
 }
 
+/* ns, buffer + 1, how much of it; 0: all. */
 INLINE void host_work(const struct statement *s, bool write)
 {
     if (N(1) && write)
-        scramble(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes);
+        scramble(now->buffers[N(1) - 1].host, N(2) ? N(2) : now->buffers[N(1) - 1].bytes);
     else if (N(1)) {
         pair_touch(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, false);
         sum += (unsigned char)now->buffers[N(1) - 1].host[0];
@@ -268,6 +272,60 @@ INLINE void page_unlock(struct buffer *b)
         return;
     PAIR_CHECK(cudaHostUnregister(b->host));
     b->locked = false;
+}
+
+/* Page-locked memory each time: the driver's, or mapped, touched by threads and page-locked. */
+
+static void touch(char *pages, size_t bytes, unsigned threads)
+{
+    typedef void host_copy_function(const char *, size_t, unsigned);
+    static host_copy_function *simulated =
+        (host_copy_function *)pair_simulated("xferscope_simgpu_host_copy");
+    std::vector<std::thread> team;
+    char name[32];
+
+    snprintf(name, sizeof name, "lock/threads%u/gpu0", threads);
+    if (simulated) {
+        simulated(name, bytes, threads);
+        return;
+    }
+    for (unsigned t = 0; t < threads; t++)
+        team.emplace_back([=] {
+            for (size_t at = bytes * t / threads; at < bytes * (t + 1) / threads; at += PAGE)
+                *(volatile char *)(pages + at) = 0;
+        });
+    for (std::thread &t : team)
+        t.join();
+}
+
+INLINE void take(struct buffer *b, unsigned threads)
+{
+    void *pages;
+
+    if (threads == 0) {
+        PAIR_CHECK(cudaMallocHost((void **)&b->device, b->bytes));
+        b->host = b->device;
+        return;
+    }
+    pages = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    madvise(pages, b->bytes, MADV_HUGEPAGE);
+    touch((char *)pages, b->bytes, threads);
+    PAIR_CHECK(cudaHostRegister(pages, b->bytes, 0));
+    b->host = b->device = (char *)pages;
+}
+
+INLINE void give(struct buffer *b, unsigned threads)
+{
+    if (threads == 0) {
+        PAIR_CHECK(cudaFreeHost(b->host));
+        return;
+    }
+    PAIR_CHECK(cudaHostUnregister(b->host));
+    munmap(b->host, b->bytes);
 }
 
 INLINE void prefetch(const struct statement *s)
@@ -335,6 +393,12 @@ INLINE void perform(const struct statement *s)
         break;
     case 'U':
         page_unlock(&now->buffers[N(0)]);
+        break;
+    case 'O': /* buffer, threads that touch it; 0: the driver allocates it */
+        take(&now->buffers[N(0)], (unsigned)N(1));
+        break;
+    case 'o':
+        give(&now->buffers[N(0)], (unsigned)N(1));
         break;
     case 'P':
         prefetch(s);
@@ -430,7 +494,7 @@ static void declare_stream(char kind)
 }
 
 /* B kind bytes; S kind; E; I; T thread; all else is a statement. */
-static void take(char *line, size_t &thread, bool &before)
+static void read_line(char *line, size_t &thread, bool &before)
 {
     struct statement s = {line[0], 0, {0}};
     char *at = line + 1;
@@ -473,7 +537,7 @@ static struct form load(const char *path)
     form.programs.resize(1);
     now = &form;
     while (fgets(line, sizeof line, file))
-        take(line, thread, before);
+        read_line(line, thread, before);
     fclose(file);
     for (const struct statement &s : form.before)
         sites[s.site](&s);

@@ -24,6 +24,7 @@ WASTES = {
     # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
     "legacy": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute",
                "default-stream-serialization"},
+    "locking": {"slow-page-locking"},  # not drawn with others: the driver allocates larger buffers, in the region
     "demand": {"managed-demand-migration"},  # only of stages with managed memory, which have no other
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
@@ -33,7 +34,7 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
 ROW = 4096  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
-NOT_DRAWN = {"few", "legacy", "demand"}
+NOT_DRAWN = {"few", "legacy", "demand", "locking"}
 MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
 UNSEEN = {"repeated", "unused"}
@@ -78,8 +79,23 @@ def draw_threads(rng):
     return stages
 
 
-def draw(seed):
-    """The program of a seed. One in four is clean."""
+def draw_locking(program):
+    """In one of ten programs of one thread a stage takes its buffers within the region: of memory that the driver allocates
+    (the waste), or that the program maps, touches and page-locks. Of its buffers it uses the begin."""
+    rng = random.Random(f"locking {program['seed']}")
+    fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage["graph"]
+           and not stage["rows"] and not {"pageable", "mapped", "legacy", "serial"} & set(stage["wastes"])]
+    if not fit or any(stage["thread"] for stage in program["stages"]) or rng.random() >= 0.1:
+        return
+    stage = rng.choice(fit)
+    stage["arena"] = rng.choice([2, 4, 8]) << 20
+    if rng.random() < 0.75:
+        stage["wastes"].append("locking")
+
+
+def draw(seed, locking=True):
+    """The program of a seed. One in four is clean. locking: programs may take page-locked memory in the region (in
+    rounds they would take it again and again, which is another waste)."""
     rng = random.Random(seed)
     threads = rng.random() < 0.2
     stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
@@ -101,7 +117,15 @@ def draw(seed):
             continue  # the table is sent with a step's size; what kernels read of mapped memory no record shows
         if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
             wastes.append(one)
-    return {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
+    program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
+    if locking:
+        draw_locking(program)
+    return program
+
+
+def takes_memory(program):
+    """Page-locked memory, in the measured region."""
+    return any(stage.get("arena") for stage in program["stages"])
 
 
 def wastes_of(program):
@@ -143,7 +167,8 @@ class Stage:
         size, memory = stage["bytes"], "g" if pageable else "m" if "mapped" in wastes else "p"
         # The fixed program page-locks it, or has the driver allocate it: the stage pays for that.
         self.locks = "" if not pageable or pageable & set(wastes) else "AF" if stage.get("allocates") else "NU"
-        memory = "h" if self.locks == "AF" else memory
+        memory = "v" if stage.get("arena") else "h" if self.locks == "AF" else memory
+        self.threads = 0 if "locking" in wastes else stage.get("touch", 1)  # that touch what is not the driver's
         slots = 1 if "serial" in wastes or self.legacy else stage["streams"]
         declare = writer.declare
         self.streams = [declare("S", "l" if self.legacy else stage["kind"]) for _ in range(slots)]
@@ -153,7 +178,7 @@ class Stage:
         # Other copies than plain asynchronous ones of page-locked memory are not made in rows.
         self.rows = stage["rows"] and not {"small", "blocking", "pageable", "mapped", "legacy"} & set(stage["wastes"])
         apart = 2 if self.rows else 1
-        self.hosts = [declare("B", memory, apart * size) for _ in range(slots)]
+        self.hosts = [declare("B", memory, stage.get("arena") or apart * size) for _ in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
         self.results = [declare("B", "d", size) for _ in range(slots)]
         self.fetched = [declare("B", "p", size) for _ in range(slots)]
@@ -236,7 +261,7 @@ class Stage:
             self.consume(slot)
         if "allocation" in self.wastes:
             self.w.do("A", 10, self.extra)
-        self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1)
+        self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1, *([self.size] if self.s.get("arena") else []))
         if "mapped" not in self.wastes and not self.is_graph:
             self.upload(slot)
         self.additions(slot, number == 0)
@@ -253,6 +278,8 @@ class Stage:
             self.w.do("F", 14, self.extra)
 
     def play(self):
+        for host in self.hosts if self.s.get("arena") else []:
+            self.w.do("O", 14, host, self.threads)
         for host in self.hosts if self.locks else []:
             self.w.do(self.locks[0], 14, host)
         for slot in range(len(self.streams)) if self.is_graph else ():
@@ -263,6 +290,8 @@ class Stage:
             self.consume(number % len(self.streams))
         for host in self.hosts if self.locks else []:
             self.w.do(self.locks[1], 15, host)
+        for host in self.hosts if self.s.get("arena") else []:
+            self.w.do("o", 15, host, self.threads)
 
 
 class ManagedStage:

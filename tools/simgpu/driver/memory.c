@@ -103,17 +103,20 @@ static enum xft_memory pinned_kind(unsigned flags)
     return flags & XCU_HOST_DEVICEMAP ? XFT_MEM_MAPPED : XFT_MEM_PINNED;
 }
 
-/* A call that allocates or frees page-locked memory takes what the profile has for it, if it has.
- */
-static void spend_call(const char *call, const struct sim_range *range)
+/* A call that allocates, registers or frees memory of this kind takes what the profile has for it,
+ * else `without`. */
+static void spend_call(const char *call, enum xft_memory memory, const struct sim_range *range,
+                       uint64_t without)
 {
     char name[64];
     uint64_t ns;
 
-    snprintf(name, sizeof(name), "%s/%s/gpu%d", call, xft_memory_word(range->memory),
-             range->device);
+    snprintf(name, sizeof(name), "%s/%s/gpu%d", call, xft_memory_word(memory), range->device);
     ns = sim_table_ns(name, range->bytes);
-    sim_advance(ns > sim_settings.call_ns ? ns - sim_settings.call_ns : 0);
+    if (ns)
+        sim_advance(ns > sim_settings.call_ns ? ns - sim_settings.call_ns : 0);
+    else
+        sim_advance(without);
 }
 
 static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
@@ -131,7 +134,7 @@ static xcu_result host_alloc(void **out, size_t bytes, unsigned flags)
     if (!r) {
         sim_range_at(range.start)->numa = sim_locked_numa(range.start, bytes);
         *out = range.start;
-        spend_call("alloc", &range);
+        spend_call("alloc", range.memory, &range, 0);
     }
     return r;
 }
@@ -160,7 +163,7 @@ SIM_API(cuMemFreeHost, SIM_CTX | SIM_UNSAFE, (void *address), (address))
     sim_do_all_owed();
     r = to_free(address, true);
     if (r)
-        spend_call("free", r);
+        spend_call("free", r->memory, r, 0);
     return r ? sim_range_free(r) : XCU_ERROR_INVALID_VALUE;
 }
 
@@ -205,7 +208,8 @@ SIM_API(cuMemHostRegister_v2, SIM_CTX | SIM_UNSAFE, (void *address, size_t bytes
     if (!address || !bytes || (flags & ~15u) || sim_region_owns(address))
         return XCU_ERROR_INVALID_VALUE;
     range.numa = sim_locked_numa(address, bytes);
-    sim_advance(bytes / 26); /* 26 GB/s: page-locking 256 MiB of touched memory takes 10 ms */
+    /* 26 GB/s: page-locking 256 MiB of touched memory takes 10 ms */
+    spend_call("register", XFT_MEM_PAGEABLE, &range, bytes / 26);
     return sim_range_add(&range) ? XCU_SUCCESS : XCU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
@@ -221,7 +225,7 @@ SIM_API(cuMemHostUnregister, SIM_CTX | SIM_UNSAFE, (void *address), (address))
         return XCU_ERROR_INVALID_VALUE; /* memory that the driver allocated */
     if (!r || !(r->flags & SIM_RANGE_REGISTERED) || r->start != address)
         return XCU_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    sim_advance(r->bytes / 67);
+    spend_call("unregister", XFT_MEM_PAGEABLE, r, r->bytes / 67);
     return sim_range_free(r);
 }
 

@@ -7,6 +7,7 @@ say nothing about any real machine. Usage: machines/make.py, in this folder.
 import json
 from pathlib import Path
 
+TABLE_SIZES = [4096, 65536, 1 << 20, 16 << 20, 256 << 20]
 SIZES = [64 << n for n in range(23)]  # 64 B to 256 MiB
 GIB = 1 << 30
 
@@ -65,6 +66,12 @@ DEMAND_H2D = [(64, 20000), (1 << 20, 551900), (16 << 20, 3106900), (256 << 20, 4
 DEMAND_D2H = [(64, 15000), (1 << 20, 243900), (16 << 20, 3728300), (256 << 20, 53687000)]
 
 
+# Page-locked memory, ns of a call and for each MiB, as docs/results/probe-h200-2026-11-20.md has it at 4 KiB and 64 MiB.
+LOCKING = {"alloc/pinned": (1670, 346900), "free/pinned": (1450, 82400), "alloc/mapped": (2880, 330600),
+           "free/mapped": (1460, 79800), "alloc/write-combined": (913800, 256100), "free/write-combined": (365200, 52500),
+           "register/pageable": (39590, 27300), "unregister/pageable": (25960, 13800)}
+
+
 def pageable(table, speed, latency):
     rows = []
     for size in SIZES:
@@ -118,26 +125,37 @@ def gpu(ordinal, numa):
             "copy_engines": 3}
 
 
-def write(name, cpu, cpus, nodes, gpus, paths):
+def locking_tables(gpu):
+    return [{"name": f"{name}/gpu{gpu}", "by": "bytes", "unit": "ns",
+             "rows": [{"at": size, "median": round(call + size * mib / (1 << 20))} for size in TABLE_SIZES]}
+            for name, (call, mib) in LOCKING.items()]
+
+
+def write(name, cpu, cpus, nodes, gpus, paths, tables=()):
     profile = {"schema": "xferscope-profile", "version": 1, "created": "2026-01-01T00:00:00Z",
                "producer": "tools/simgpu/machines/make.py",
                "machine": {"hostname": name, "machine_id": "", "cpu": cpu, "cpus": cpus,
                            "numa_nodes": nodes, "driver_version": 13000, "simulated": True,
                            "gpus": gpus},
-               "paths": paths, "warnings": ["a simulated machine: no figure was measured"]}
-    head = json.dumps({k: v for k, v in profile.items() if k not in ("paths", "warnings")}, indent=1)
+               "paths": paths, **({"tables": list(tables)} if tables else {}), "warnings": ["a simulated machine: no figure was measured"]}
+    head = json.dumps({k: v for k, v in profile.items() if k not in ("paths", "tables", "warnings")}, indent=1)
     lines = []
     for p in paths:
         points = ",\n    ".join(json.dumps(row) for row in p["points"])
         rest = json.dumps({k: v for k, v in p.items() if k != "points"})
         lines.append(f"  {rest[:-1]},\n   \"points\": [\n    {points}]}}")
-    text = head[:-2] + ",\n \"paths\": [\n" + ",\n".join(lines) + "],\n \"warnings\": " \
+    more = [f"  {json.dumps(table)}" for table in tables]
+    text = head[:-2] + ",\n \"paths\": [\n" + ",\n".join(lines) + "],\n" \
+        + (" \"tables\": [\n" + ",\n".join(more) + "],\n" if more else "") + " \"warnings\": " \
         + json.dumps(profile["warnings"]) + "\n}\n"
     assert json.loads(text) == profile
     Path(name + ".json").write_text(text)
 
 
-write("sim-h200", "Simulated CPU", 16, 1, [gpu(0, 0)], host_paths(0, 0, "", 1, 0) + device_paths(0))
+ONE = host_paths(0, 0, "", 1, 0) + device_paths(0)
+write("sim-h200", "Simulated CPU", 16, 1, [gpu(0, 0)], ONE)
+# The same where page-locking takes its time.
+write("sim-h200-locking", "Simulated CPU", 16, 1, [gpu(0, 0)], ONE, locking_tables(0))
 
 four = []
 for g in range(4):

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("shared-sees-all", "analyzer/pass/pass.c",
+      "    return !observer->shared || xfa_process_is_mine(process);",
+      "    return !observer->shared || process;",
+      "by several ranks a finding has each transfer as often as there are ranks",
+      "analyzer-divided_test"),
     M("achievable-unknown-is-real", "analyzer/pass/achievable.c",
       "if (simulated != profile && (simulated || process->gpu_count > 0))",
       "if (simulated != profile)",

@@ -1,0 +1,52 @@
+/*
+ * Sums of reals that do not depend on the order of their additions: whoever adds up which part, and
+ * in whatever order the parts are merged, the sum is the same to the bit. For sums that the members
+ * of a team divide (base/team.h); sums of doubles round after each addition, so that they differ.
+ *
+ * A fixed-point accumulator, as of Kulisch (Computer Arithmetic and Validity, 2nd edition, 2013,
+ * chapter 8), of as many bits as times need: an addend is rounded once, to a multiple of 2^-60, and
+ * integers are added up, which is associative. Demmel and Nguyen (Parallel Reproducible Summation,
+ * IEEE Transactions on Computers 64(7), 2015) have the same for the whole range of doubles.
+ *
+ * Addends and sums lie between -2^66 and 2^66 (in ns: 2,300 years). A sum with an addend that is
+ * not a number, or beyond, is not known.
+ */
+#ifndef XFA_EXACT_H
+#define XFA_EXACT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define XFA_EXACT_MOST 0x1p66
+#define XFA_EXACT_PARTS 0x1p60 /* of 1 */
+
+struct xfa_exact { /* zero to begin with */
+    __int128 parts;
+    uint64_t unknown;
+};
+
+static inline void xfa_exact_merge(struct xfa_exact *into, const struct xfa_exact *from)
+{
+    const __int128 most = (__int128)XFA_EXACT_MOST * (__int128)XFA_EXACT_PARTS;
+    bool over = __builtin_add_overflow(into->parts, from->parts, &into->parts);
+    over = over || into->parts > most || into->parts < -most;
+    into->unknown = into->unknown || from->unknown || over;
+    into->parts = into->unknown ? 0 : into->parts;
+}
+
+static inline void xfa_exact_add(struct xfa_exact *sum, double value)
+{
+    bool fits = value >= -XFA_EXACT_MOST && value <= XFA_EXACT_MOST;
+    const struct xfa_exact one = {.parts = fits ? (__int128)(value * XFA_EXACT_PARTS) : 0,
+                                  .unknown = !fits};
+    xfa_exact_merge(sum, &one);
+}
+
+/* The double next to the sum; NAN: it is not known. */
+static inline double xfa_exact_value(const struct xfa_exact *sum)
+{
+    return sum->unknown ? NAN : (double)sum->parts / XFA_EXACT_PARTS;
+}
+
+#endif

@@ -1,0 +1,120 @@
+#include "analyzer/findings/divided.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/findings/findings_private.h"
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+void xfa_met_give(const struct xfa_table *table, struct xfa_parcel *parcel)
+{
+    xfa_parcel_number(parcel, table->count);
+    xfa_parcel_put(parcel, table->items, table->count * table->item_bytes);
+}
+
+static int by_met(const void *a, const void *b, void *self)
+{
+    const struct xfa_met_table *of = self;
+    struct xfa_met x, y;
+    memcpy(&x, (const unsigned char *)a + of->met, sizeof x);
+    memcpy(&y, (const unsigned char *)b + of->met, sizeof y);
+    if (x.process != y.process)
+        return x.process < y.process ? -1 : 1;
+    return (x.place > y.place) - (x.place < y.place);
+}
+
+/* more: an item that another member gave. */
+static void take_item(struct xfa_table *table, const struct xfa_met_table *of,
+                      const unsigned char *more)
+{
+    bool known = xfa_table_get(table, more) != NULL;
+    unsigned char *item = xfa_table_put(table, more);
+    if (!known || by_met(more, item, (void *)of) < 0)
+        memcpy(item + of->met, more + of->met, sizeof(struct xfa_met));
+    of->add(item, more);
+}
+
+void xfa_met_take(struct xfa_table *table, const struct xfa_met_table *of,
+                  const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    size_t count = xfa_unpack_count(from, table->item_bytes);
+    unsigned char *more = xfa_alloc(table->item_bytes);
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        xfa_unpack_bytes(from, more, table->item_bytes);
+        memcpy(more + of->met + offsetof(struct xfa_met, place), &i, sizeof i);
+        from->bad = from->bad || !of->is_good(analysis, more);
+        if (!from->bad)
+            take_item(table, of, more);
+    }
+    free(more);
+}
+
+void xfa_met_sort(struct xfa_table *table, const struct xfa_met_table *of)
+{
+    xfa_table_sort(table, by_met, (void *)of);
+}
+
+bool xfa_divided_site(const struct xfa_analysis *analysis, uint32_t number)
+{
+    return number < xfa_run_site_count(analysis->run);
+}
+
+bool xfa_divided_function(const struct xfa_analysis *analysis, uint32_t number)
+{
+    return number < analysis->run->functions.count;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void give_all(const struct xfa_findings *findings, struct xfa_parcel *parcel)
+{
+    for (unsigned id = 0; id < XFA_FINDINGS; id++)
+        if (xfa_finding_kind_of(id)->give)
+            xfa_finding_kind_of(id)->give(findings->selves[id], parcel);
+}
+
+/* As it was before the run was read. */
+static void empty(const struct xfa_finding_kind *kind, void *self)
+{
+    if (kind->free)
+        kind->free(self);
+    memset(self, 0, kind->self_bytes);
+    kind->observe(self);
+}
+
+static void take_all(struct xfa_findings *findings, const struct xfa_analysis *analysis,
+                     uint32_t rank, const struct xfa_parcel *parcel)
+{
+    struct xfa_team *team = analysis->run->team;
+    struct xfa_unpacking from = xfa_unpack(parcel);
+    unsigned id = 0;
+    for (; id < XFA_FINDINGS && !from.bad; id++)
+        if (xfa_finding_kind_of(id)->take)
+            xfa_finding_kind_of(id)->take(findings->selves[id], analysis, &from);
+    if (from.bad || from.left > 0)
+        team->fail(team->self, xfa_print("the sums of rank %u (%s) are none that rank %u can read: "
+                                         "let one of them analyze",
+                                         rank, xfa_finding_word(id - 1), team->rank));
+}
+
+void xfa_findings_merge(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+{
+    struct xfa_team *team = analysis->run->team;
+    struct xfa_parcel mine = {0};
+    if (!team)
+        return;
+    give_all(findings, &mine);
+    struct xfa_parcel *all = xfa_team_exchange(team, "sums", &mine);
+    for (unsigned id = 0; id < XFA_FINDINGS; id++)
+        if (xfa_finding_kind_of(id)->take)
+            empty(xfa_finding_kind_of(id), findings->selves[id]);
+    for (uint32_t rank = 0; rank < team->count; rank++)
+        take_all(findings, analysis, rank, &all[rank]);
+    for (unsigned id = 0; id < XFA_FINDINGS; id++)
+        if (xfa_finding_kind_of(id)->merged)
+            xfa_finding_kind_of(id)->merged(findings->selves[id]);
+    xfa_team_free_parcels(team, all);
+    xfa_parcel_free(&mine);
+}
