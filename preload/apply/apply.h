@@ -28,8 +28,9 @@
  *     which knows locking.h, and streams.h with flights.h;
  *   - what all classes use: classes.h (which are on), state.h (of the process), site.h (who asked),
  *     proof.h (whether it gains), report.h (what came of it), plan.h with lines.h, move.h (a copy
- *     as it was asked for), between.h (one between two GPUs), tried.h (trials by events), pieces.h,
- *     ring.h, memory.h, near.h, job.h and team.h (copies by threads), limits.h, driver.h.
+ *     as it was asked for), between.h (one between two GPUs), contexts.h (what belongs to two
+ * contexts), tried.h (trials by events), pieces.h, ring.h, memory.h, near.h, job.h and team.h
+ * (copies by threads), limits.h, driver.h.
  *
  * All functions keep errno, are thread-safe, and may be called in signal handlers, where calls are
  * passed on.

@@ -9,8 +9,11 @@
 #define TRIED ((size_t)1 << 20) /* bytes of our own, each way */
 
 static struct xfs_pair pairs[MOST_PAIRS];
-static atomic_uint pair_count; /* places that were ever used */
-static atomic_flag making = ATOMIC_FLAG_INIT;
+static struct xfs_contexts_table table = {.entries = pairs,
+                                          .bytes = sizeof *pairs,
+                                          .most = MOST_PAIRS,
+                                          .any_order = true,
+                                          .adding = ATOMIC_FLAG_INIT};
 
 uint64_t xfs_pair_now(void)
 {
@@ -20,103 +23,29 @@ uint64_t xfs_pair_now(void)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static bool take(struct xfs_pair *pair)
+struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other)
 {
-    bool taken = false;
-    return atomic_compare_exchange_strong(&pair->taken, &taken, true);
+    return xfs_contexts_take(&table, one, other);
 }
 
 void xfs_pair_give_back(struct xfs_pair *pair)
 {
-    atomic_store(&pair->taken, false);
-}
-
-static bool is_of(const struct xfs_pair *pair, xcu_context one, xcu_context other, unsigned side)
-{
-    return pair->context[side] == one && pair->context[!side] == other;
-}
-
-static struct xfs_pair *find(xcu_context one, xcu_context other)
-{
-    unsigned count = atomic_load(&pair_count);
-    for (unsigned i = 0; i < count; i++)
-        if (is_of(&pairs[i], one, other, 0) || is_of(&pairs[i], one, other, 1))
-            return &pairs[i];
-    return NULL;
-}
-
-/* In another pair's place, or for contexts by the same handles. */
-static void begin(struct xfs_pair *pair, xcu_context one, xcu_context other)
-{
-    atomic_store(&pair->phase, XFS_PAIR_ASKED);
-    pair->context[0] = one;
-    pair->context[1] = other;
-    for (unsigned side = 0; side < 2; side++) {
-        pair->id[side] = pair->context[side] ? xfs_apply_context_id(pair->context[side]) : 0;
-        atomic_store(&pair->ours[side], false);
-        atomic_store(&pair->programs[side], false);
-        pair->waited[side] = 0;
-    }
-    pair->proof = (struct xfs_proof){0};
-    pair->timed = (struct xfs_timed){0};
-    pair->spent_bytes = pair->copied = 0;
-    pair->wanted = false;
-}
-
-static bool is_alive(const struct xfs_pair *pair)
-{
-    return pair->id[0] && pair->id[1] && pair->id[0] == xfs_apply_context_id(pair->context[0]) &&
-           pair->id[1] == xfs_apply_context_id(pair->context[1]);
-}
-
-static struct xfs_pair *make(xcu_context one, xcu_context other)
-{
-    unsigned count = atomic_load(&pair_count), at = 0;
-    while (at < count && pairs[at].context[0])
-        at++;
-    if (at == MOST_PAIRS || !take(&pairs[at]))
-        return NULL;
-    begin(&pairs[at], one, other);
-    if (at == count)
-        atomic_store(&pair_count, count + 1);
-    return &pairs[at];
-}
-
-struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other)
-{
-    struct xfs_pair *pair = find(one, other);
-    if (pair && !take(pair))
-        return NULL;
-    if (pair && !is_of(pair, one, other, 0) && !is_of(pair, one, other, 1)) {
-        xfs_pair_give_back(pair); /* it has become another */
-        return NULL;
-    }
-    if (pair) {
-        if (!is_alive(pair))
-            begin(pair, one, other);
-        return pair;
-    }
-    if (atomic_flag_test_and_set(&making))
-        return NULL;
-    pair = find(one, other) ? NULL : make(one, other);
-    atomic_flag_clear(&making);
-    return pair;
+    xfs_contexts_give_back(&pair->of);
 }
 
 bool xfs_pairs_any(void)
 {
-    return atomic_load(&pair_count) > 0;
+    return xfs_contexts_count(&table) > 0;
 }
 
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side))
 {
-    unsigned count = atomic_load(&pair_count);
-    for (unsigned i = 0; i < count; i++) {
-        struct xfs_pair *pair = &pairs[i];
-        if ((pair->context[0] != context && pair->context[1] != context) || !take(pair))
+    for (unsigned i = 0; i < xfs_contexts_count(&table); i++) {
+        struct xfs_pair *pair = xfs_contexts_take_of(&table, i, context);
+        if (pair == NULL)
             continue;
-        if ((pair->context[0] == context || pair->context[1] == context) && is_alive(pair))
-            work(pair, pair->context[1] == context);
+        if (xfs_contexts_alive(&pair->of))
+            work(pair, pair->of.context[1] == context);
         xfs_pair_give_back(pair);
     }
 }
@@ -159,7 +88,7 @@ static bool in_context(struct trial *trial, const struct xfs_pair *pair, unsigne
                        bool (*work)(struct trial *trial, unsigned side))
 {
     xcu_context popped;
-    if (trial->driver->push(pair->context[side]) != XCU_SUCCESS)
+    if (trial->driver->push(pair->of.context[side]) != XCU_SUCCESS)
         return false;
     bool done = work(trial, side);
     trial->driver->pop(&popped);
@@ -197,10 +126,10 @@ static bool enable_from(struct xfs_pair *pair, unsigned side)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context popped;
-    if (driver->push(pair->context[side]) != XCU_SUCCESS)
+    if (driver->push(pair->of.context[side]) != XCU_SUCCESS)
         return false;
     atomic_store(&pair->ours[side], true);
-    bool enabled = driver->enable_peer(pair->context[!side], 0) == XCU_SUCCESS;
+    bool enabled = driver->enable_peer(pair->of.context[!side], 0) == XCU_SUCCESS;
     if (!enabled)
         atomic_store(&pair->ours[side], false);
     driver->pop(&popped);
@@ -212,9 +141,9 @@ static void disable_from(struct xfs_pair *pair, unsigned side)
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context popped;
     if (!atomic_load(&pair->ours[side]) || atomic_load(&pair->programs[side]) ||
-        driver->push(pair->context[side]) != XCU_SUCCESS)
+        driver->push(pair->of.context[side]) != XCU_SUCCESS)
         return;
-    if (driver->disable_peer(pair->context[!side]) == XCU_SUCCESS)
+    if (driver->disable_peer(pair->of.context[!side]) == XCU_SUCCESS)
         atomic_store(&pair->ours[side], false);
     driver->pop(&popped);
 }
@@ -222,7 +151,7 @@ static void disable_from(struct xfs_pair *pair, unsigned side)
 bool xfs_pair_enable(struct xfs_pair *pair)
 {
     int mode = XCU_CAPTURE_MODE_RELAXED;
-    if (!is_alive(pair))
+    if (!xfs_contexts_alive(&pair->of))
         return false;
     xfs_apply_driver()->exchange(&mode);
     bool enabled = enable_from(pair, 0) && enable_from(pair, 1) && is_right(pair);
@@ -235,7 +164,7 @@ bool xfs_pair_enable(struct xfs_pair *pair)
 void xfs_pair_disable(struct xfs_pair *pair)
 {
     int mode = XCU_CAPTURE_MODE_RELAXED;
-    if (!is_alive(pair))
+    if (!xfs_contexts_alive(&pair->of))
         return;
     xfs_apply_driver()->exchange(&mode);
     for (unsigned side = 0; side < 2; side++)
@@ -249,24 +178,24 @@ static struct xfs_pair *pair_with(xcu_context peer, unsigned *side)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context current = NULL;
-    if (driver == NULL || atomic_load(&pair_count) == 0 || peer == NULL ||
+    if (driver == NULL || xfs_contexts_count(&table) == 0 || peer == NULL ||
         driver->current(&current) != XCU_SUCCESS || current == NULL || current == peer)
         return NULL;
-    struct xfs_pair *pair = find(current, peer);
-    if (pair == NULL || !is_alive(pair))
+    struct xfs_pair *pair = xfs_contexts_find(&table, current, peer);
+    if (pair == NULL || !xfs_contexts_alive(&pair->of))
         return NULL;
-    *side = pair->context[1] == current;
+    *side = pair->of.context[1] == current;
     return pair;
 }
 
 /* A context may reach so many peers and no more: those are the program's. */
 static bool make_place(xcu_context from)
 {
-    unsigned count = atomic_load(&pair_count);
+    unsigned count = xfs_contexts_count(&table);
     bool any = false;
     for (unsigned i = 0; i < count; i++)
         for (unsigned side = 0; side < 2; side++) {
-            if (pairs[i].context[side] != from || !atomic_load(&pairs[i].ours[side]))
+            if (pairs[i].of.context[side] != from || !atomic_load(&pairs[i].ours[side]))
                 continue;
             atomic_store(&pairs[i].phase, XFS_PAIR_OFF);
             disable_from(&pairs[i], side);
@@ -281,7 +210,7 @@ int xfs_access_enable(xcu_result (*real)(xcu_context, unsigned), xcu_context pee
     int status = real(peer, flags);
     struct xfs_pair *pair = pair_with(peer, &side);
     xcu_context current = NULL;
-    if (status == XCU_ERROR_TOO_MANY_PEERS && atomic_load(&pair_count) > 0 &&
+    if (status == XCU_ERROR_TOO_MANY_PEERS && xfs_contexts_count(&table) > 0 &&
         xfs_apply_driver()->current(&current) == XCU_SUCCESS && current && make_place(current))
         status = real(peer, flags);
     if (pair == NULL)
@@ -322,18 +251,16 @@ static void end(struct xfs_pair *pair, unsigned side)
     (void)side;
     xfs_pair_disable(pair); /* whatever becomes of it, it is not what the program finds later */
     xfs_timed_drop(&pair->timed);
-    begin(pair, NULL, NULL);
+    xfs_contexts_begin(&table, &pair->of, NULL, NULL);
 }
 
 void xfs_peer_access_leave(xcu_context context)
 {
-    if (context && xfs_apply_driver() && atomic_load(&pair_count) > 0)
+    if (context && xfs_apply_driver() && xfs_contexts_count(&table) > 0)
         xfs_pairs_of(context, end);
 }
 
 void xfs_peer_access_after_fork(void)
 {
-    memset(pairs, 0, sizeof pairs);
-    atomic_store(&pair_count, 0);
-    atomic_flag_clear(&making);
+    xfs_contexts_after_fork(&table);
 }

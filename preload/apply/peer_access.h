@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "preload/apply/between.h"
+#include "preload/apply/contexts.h"
 #include "preload/apply/proof.h"
 #include "xferscope/cuda_abi.h"
 
@@ -29,12 +30,10 @@ enum xfs_pair_phase {
 };
 
 struct xfs_pair {
-    atomic_bool taken;
-    atomic_int phase; /* enum xfs_pair_phase */
-    xcu_context context[2];
-    unsigned long long id[2]; /* the contexts' numbers; 0: the place is free */
-    atomic_bool ours[2];      /* from [i] to the other: enabled by us */
-    atomic_bool programs[2];  /* by the program */
+    struct xfs_contexts of;
+    atomic_int phase;        /* enum xfs_pair_phase */
+    atomic_bool ours[2];     /* from [i] to the other: enabled by us */
+    atomic_bool programs[2]; /* by the program */
 
     /* Of who has taken it. */
     struct xfs_proof proof;

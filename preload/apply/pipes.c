@@ -20,93 +20,25 @@
 #define REGISTER_PORTABLE 1
 
 static struct xfs_pipe pipes[MOST_PIPES];
-static atomic_uint pipe_count; /* places that were ever used */
-static atomic_flag adding = ATOMIC_FLAG_INIT;
+static struct xfs_contexts_table table = {
+    .entries = pipes, .bytes = sizeof *pipes, .most = MOST_PIPES, .adding = ATOMIC_FLAG_INIT};
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
-static bool take(struct xfs_pipe *pipe)
+/* Of contexts that ended unseen the memory stays: the driver may still know it. */
+struct xfs_pipe *xfs_pipe_take(const struct xfs_between *copy)
 {
-    bool taken = false;
-    return atomic_compare_exchange_strong(&pipe->taken, &taken, true);
+    return xfs_contexts_take(&table, copy->context[0], copy->context[1]);
 }
 
 void xfs_pipe_give_back(struct xfs_pipe *pipe)
 {
-    atomic_store(&pipe->taken, false);
-}
-
-static bool is_of(const struct xfs_pipe *pipe, const xcu_context context[2])
-{
-    return pipe->context[0] == context[0] && pipe->context[1] == context[1];
-}
-
-/* Taken. What an earlier one of this place had in contexts that ended unseen went with these, and
- * its memory stays: the driver may still know it. */
-static void begin(struct xfs_pipe *pipe, const xcu_context context[2])
-{
-    memset((char *)pipe + offsetof(struct xfs_pipe, context), 0,
-           sizeof *pipe - offsetof(struct xfs_pipe, context));
-    for (unsigned side = 0; side < 2; side++) {
-        pipe->context[side] = context[side];
-        pipe->id[side] = context[side] ? xfs_apply_context_id(context[side]) : 0;
-    }
-}
-
-static bool is_alive(const struct xfs_pipe *pipe)
-{
-    return pipe->id[0] && pipe->id[1] && pipe->id[0] == xfs_apply_context_id(pipe->context[0]) &&
-           pipe->id[1] == xfs_apply_context_id(pipe->context[1]);
-}
-
-static struct xfs_pipe *add(const xcu_context context[2])
-{
-    unsigned count = atomic_load(&pipe_count), at = 0;
-    while (at < count && pipes[at].context[0])
-        at++;
-    if (at == MOST_PIPES || !take(&pipes[at]))
-        return NULL;
-    begin(&pipes[at], context);
-    if (at == count)
-        atomic_store(&pipe_count, count + 1);
-    return &pipes[at];
-}
-
-static struct xfs_pipe *find(const xcu_context context[2])
-{
-    unsigned count = atomic_load(&pipe_count);
-    for (unsigned i = 0; i < count; i++)
-        if (is_of(&pipes[i], context))
-            return &pipes[i];
-    return NULL;
-}
-
-struct xfs_pipe *xfs_pipe_take(const struct xfs_between *copy)
-{
-    struct xfs_pipe *pipe = find(copy->context);
-    if (pipe && !take(pipe))
-        return NULL;
-    if (pipe && !is_of(pipe, copy->context)) {
-        xfs_pipe_give_back(pipe); /* it has become another */
-        return NULL;
-    }
-    if (pipe) {
-        if (!is_alive(pipe))
-            begin(pipe, copy->context);
-        return pipe;
-    }
-    if (atomic_flag_test_and_set(&adding))
-        return NULL;
-    pipe = find(copy->context) ? NULL : add(copy->context);
-    atomic_flag_clear(&adding);
-    return pipe;
+    xfs_contexts_give_back(&pipe->of);
 }
 
 /* ---- in its contexts ------------------------------------------------------------------------- */
 
 static bool enter(const struct xfs_pipe *pipe, unsigned side)
 {
-    return xfs_apply_driver()->push(pipe->context[side]) == XCU_SUCCESS;
+    return xfs_apply_driver()->push(pipe->of.context[side]) == XCU_SUCCESS;
 }
 
 static void leave(void)
@@ -191,8 +123,7 @@ static void destroy(struct xfs_pipe *pipe)
         xfs_locked_less(bytes);
     xfs_timed_drop(&pipe->tries.last);
     struct xfs_tries known = pipe->tries;
-    xcu_context context[2] = {pipe->context[0], pipe->context[1]};
-    begin(pipe, context);
+    xfs_contexts_begin(&table, &pipe->of, pipe->of.context[0], pipe->of.context[1]);
     pipe->tries = known;
 }
 
@@ -393,10 +324,9 @@ bool xfs_pipe_wait(struct xfs_pipe *pipe)
 /* Until what waits behind it is over the pipe is nobody's: no stream has this handle. */
 void xfs_pipes_forget(xcu_stream stream)
 {
-    unsigned count = atomic_load(&pipe_count);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < xfs_contexts_count(&table); i++) {
         struct xfs_pipe *pipe = &pipes[i];
-        if (pipe->behind != stream || !take(pipe))
+        if (pipe->behind != stream || xfs_contexts_take_of(&table, i, pipe->of.context[0]) == NULL)
             continue;
         if (pipe->behind == stream)
             pipe->behind = (xcu_stream)pipe;
@@ -404,27 +334,24 @@ void xfs_pipes_forget(xcu_stream stream)
     }
 }
 
+/* Not one of a copy that is under way while its context ends. */
 void xfs_pipes_leave(xcu_context context)
 {
-    unsigned count = atomic_load(&pipe_count);
-    static const xcu_context none[2];
-    for (unsigned i = 0; context && i < count; i++) {
-        struct xfs_pipe *pipe = &pipes[i];
-        if ((pipe->context[0] != context && pipe->context[1] != context) || !take(pipe))
-            continue; /* or a copy that is under way while its context ends */
-        if (is_alive(pipe)) {
+    for (unsigned i = 0; context && i < xfs_contexts_count(&table); i++) {
+        struct xfs_pipe *pipe = xfs_contexts_take_of(&table, i, context);
+        if (pipe == NULL)
+            continue;
+        if (xfs_contexts_alive(&pipe->of)) {
             for (unsigned side = 0; side < 2 && pipe->memory; side++)
                 xfs_apply_driver()->stream_sync(pipe->stream[side]);
             destroy(pipe);
         }
-        begin(pipe, none);
+        xfs_contexts_begin(&table, &pipe->of, NULL, NULL);
         xfs_pipe_give_back(pipe);
     }
 }
 
 void xfs_pipes_after_fork(void)
 {
-    memset(pipes, 0, sizeof pipes);
-    atomic_store(&pipe_count, 0);
-    atomic_flag_clear(&adding);
+    xfs_contexts_after_fork(&table);
 }

@@ -14,20 +14,18 @@
 #ifndef XFS_APPLY_PIPES_H
 #define XFS_APPLY_PIPES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "preload/apply/between.h"
+#include "preload/apply/contexts.h"
 #include "preload/apply/tried.h"
 
 #define XFS_PIPE_SLOTS 8
 
 struct xfs_pipe {
-    atomic_bool taken;
-    xcu_context context[2];   /* the source's, the destination's; NULL: the place is free */
-    unsigned long long id[2]; /* their numbers */
+    struct xfs_contexts of; /* the source's, the destination's */
 
     /* Of who has taken it. Made by xfs_pipe_make(). */
     char *memory; /* NULL: not made */

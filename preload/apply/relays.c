@@ -12,80 +12,18 @@
 #define EVENT_WITHOUT_TIME 2
 
 static struct xfs_relay relays[MOST_RELAYS];
-static atomic_uint relay_count; /* places that were ever used */
-static atomic_flag adding = ATOMIC_FLAG_INIT;
+static struct xfs_contexts_table table = {
+    .entries = relays, .bytes = sizeof *relays, .most = MOST_RELAYS, .adding = ATOMIC_FLAG_INIT};
+enum { TO, BY };
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
-static bool take(struct xfs_relay *relay)
+struct xfs_relay *xfs_relay_take(xcu_context to, xcu_context by)
 {
-    bool taken = false;
-    return atomic_compare_exchange_strong(&relay->taken, &taken, true);
+    return xfs_contexts_take(&table, to, by);
 }
 
 void xfs_relay_give_back(struct xfs_relay *relay)
 {
-    atomic_store(&relay->taken, false);
-}
-
-/* Taken. What an earlier one of this place had went with its contexts. */
-static void begin(struct xfs_relay *relay, xcu_context to, xcu_context by)
-{
-    memset((char *)relay + offsetof(struct xfs_relay, to), 0,
-           sizeof *relay - offsetof(struct xfs_relay, to));
-    relay->to = to;
-    relay->by = by;
-    relay->to_id = to ? xfs_apply_context_id(to) : 0;
-    relay->by_id = by ? xfs_apply_context_id(by) : 0;
-}
-
-static bool is_alive(const struct xfs_relay *relay)
-{
-    return relay->to_id && relay->by_id && relay->to_id == xfs_apply_context_id(relay->to) &&
-           relay->by_id == xfs_apply_context_id(relay->by);
-}
-
-static struct xfs_relay *find(xcu_context to, xcu_context by)
-{
-    unsigned count = atomic_load(&relay_count);
-    for (unsigned i = 0; i < count; i++)
-        if (relays[i].to == to && relays[i].by == by)
-            return &relays[i];
-    return NULL;
-}
-
-static struct xfs_relay *add(xcu_context to, xcu_context by)
-{
-    unsigned count = atomic_load(&relay_count), at = 0;
-    while (at < count && relays[at].to)
-        at++;
-    if (at == MOST_RELAYS || !take(&relays[at]))
-        return NULL;
-    begin(&relays[at], to, by);
-    if (at == count)
-        atomic_store(&relay_count, count + 1);
-    return &relays[at];
-}
-
-struct xfs_relay *xfs_relay_take(xcu_context to, xcu_context by)
-{
-    struct xfs_relay *relay = find(to, by);
-    if (relay && !take(relay))
-        return NULL;
-    if (relay && (relay->to != to || relay->by != by)) {
-        xfs_relay_give_back(relay); /* it has become another */
-        return NULL;
-    }
-    if (relay) {
-        if (!is_alive(relay))
-            begin(relay, to, by);
-        return relay;
-    }
-    if (atomic_flag_test_and_set(&adding))
-        return NULL;
-    relay = find(to, by) ? NULL : add(to, by);
-    atomic_flag_clear(&adding);
-    return relay;
+    xfs_contexts_give_back(&relay->of);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -153,17 +91,17 @@ static void destroy_by(struct xfs_relay *relay)
 static void destroy(struct xfs_relay *relay)
 {
     struct xfs_tries known = relay->tries;
-    if (enter(relay->by)) {
+    if (enter(relay->of.context[BY])) {
         destroy_by(relay);
         leave();
     }
-    if (enter(relay->to)) {
+    if (enter(relay->of.context[TO])) {
         drop_event(relay->begun);
         drop_event(relay->arrived);
         xfs_timed_drop(&known.last);
         leave();
     }
-    begin(relay, relay->to, relay->by);
+    xfs_contexts_begin(&table, &relay->of, relay->of.context[TO], relay->of.context[BY]);
     relay->tries = known;
 }
 
@@ -177,7 +115,8 @@ bool xfs_relay_make(struct xfs_relay *relay)
         return false;
     }
     xfs_apply_driver()->exchange(&mode); /* another thread's capture is not disturbed */
-    bool made = make_event(&relay->begun) && make_event(&relay->arrived) && enter(relay->by);
+    bool made =
+        make_event(&relay->begun) && make_event(&relay->arrived) && enter(relay->of.context[BY]);
     if (made) {
         made = make_by(relay);
         leave();
@@ -196,7 +135,7 @@ bool xfs_relay_is_free(struct xfs_relay *relay, uint64_t dst)
     xcu_deviceptr there = 0;
     int which[] = {XCU_PTR_DEVICE_POINTER};
     void *values[] = {&there};
-    bool free = enter(relay->by);
+    bool free = enter(relay->of.context[BY]);
     if (!free)
         return false;
     free = driver->attributes(1, which, values, dst) == XCU_SUCCESS && there == dst &&
@@ -257,7 +196,7 @@ static bool queue_all(struct xfs_relay *relay, const struct xfs_relayed *upload)
     if (driver->event_record(relay->begun, upload->stream) != XCU_SUCCESS ||
         driver->to_device(upload->dst, (const void *)(uintptr_t)upload->src, straight,
                           upload->stream) != XCU_SUCCESS ||
-        !enter(relay->by))
+        !enter(relay->of.context[BY]))
         return false;
     bool queued = queue_relayed(relay, upload, straight);
     leave();
@@ -282,28 +221,26 @@ bool xfs_relay_wait(struct xfs_relay *relay)
 
 /* ---- the ends -------------------------------------------------------------------------------- */
 
+/* Not one of an upload that is under way while its context ends. */
 void xfs_relays_leave(xcu_context context)
 {
-    unsigned count = atomic_load(&relay_count);
-    for (unsigned i = 0; context && i < count; i++) {
-        struct xfs_relay *relay = &relays[i];
-        if ((relay->to != context && relay->by != context) || !take(relay))
-            continue; /* or an upload that is under way while its context ends */
-        if (is_alive(relay)) {
+    for (unsigned i = 0; context && i < xfs_contexts_count(&table); i++) {
+        struct xfs_relay *relay = xfs_contexts_take_of(&table, i, context);
+        if (relay == NULL)
+            continue;
+        if (xfs_contexts_alive(&relay->of)) {
             if (relay->ring) {
                 xfs_apply_driver()->stream_sync(relay->in);
                 xfs_apply_driver()->stream_sync(relay->hop);
             }
             destroy(relay);
         }
-        begin(relay, NULL, NULL);
+        xfs_contexts_begin(&table, &relay->of, NULL, NULL);
         xfs_relay_give_back(relay);
     }
 }
 
 void xfs_relays_after_fork(void)
 {
-    memset(relays, 0, sizeof relays);
-    atomic_store(&relay_count, 0);
-    atomic_flag_clear(&adding);
+    xfs_contexts_after_fork(&table);
 }

@@ -9,20 +9,18 @@
 #ifndef XFS_APPLY_RELAYS_H
 #define XFS_APPLY_RELAYS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/apply/contexts.h"
 #include "preload/apply/tried.h"
 
 #define XFS_RELAY_SLOTS 4
 #define XFS_RELAY_SLOT ((size_t)4 << 20)
 
 struct xfs_relay {
-    atomic_bool taken;
-    xcu_context to, by;              /* NULL: the place is free */
-    unsigned long long to_id, by_id; /* their numbers */
+    struct xfs_contexts of; /* the destination's, and that by which it goes */
 
     /* Of who has taken it. Made by xfs_relay_make(). */
     xcu_deviceptr ring; /* 0: not made */
