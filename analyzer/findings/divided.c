@@ -68,11 +68,31 @@ bool xfa_divided_function(const struct xfa_analysis *analysis, uint32_t number)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void give_all(const struct xfa_findings *findings, struct xfa_parcel *parcel)
+bool xfa_is_divided(const struct xfa_finding_kind *kind)
 {
-    for (unsigned id = 0; id < XFA_FINDINGS; id++)
-        if (xfa_finding_kind_of(id)->give)
-            xfa_finding_kind_of(id)->give(findings->selves[id], parcel);
+    return kind->met_of || kind->give;
+}
+
+static struct xfa_table *table_of(const struct xfa_finding_kind *kind, void *self)
+{
+    return (struct xfa_table *)((unsigned char *)self + kind->met_table);
+}
+
+void xfa_divided_give(const struct xfa_finding_kind *kind, void *self, struct xfa_parcel *parcel)
+{
+    if (kind->met_of)
+        xfa_met_give(table_of(kind, self), parcel);
+    if (kind->give)
+        kind->give(self, parcel);
+}
+
+void xfa_divided_take(const struct xfa_finding_kind *kind, void *self,
+                      const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    if (kind->met_of)
+        xfa_met_take(table_of(kind, self), kind->met_of, analysis, from);
+    if (kind->take)
+        kind->take(self, analysis, from);
 }
 
 /* As it was before the run was read. */
@@ -91,8 +111,7 @@ static void take_all(struct xfa_findings *findings, const struct xfa_analysis *a
     struct xfa_unpacking from = xfa_unpack(parcel);
     unsigned id = 0;
     for (; id < XFA_FINDINGS && !from.bad; id++)
-        if (xfa_finding_kind_of(id)->take)
-            xfa_finding_kind_of(id)->take(findings->selves[id], analysis, &from);
+        xfa_divided_take(xfa_finding_kind_of(id), findings->selves[id], analysis, &from);
     if (from.bad || from.left > 0)
         team->fail(team->self, xfa_print("the sums of rank %u (%s) are none that rank %u can read: "
                                          "let one of them analyze",
@@ -105,16 +124,19 @@ void xfa_findings_merge(struct xfa_findings *findings, const struct xfa_analysis
     struct xfa_parcel mine = {0};
     if (!team)
         return;
-    give_all(findings, &mine);
+    for (unsigned id = 0; id < XFA_FINDINGS; id++)
+        xfa_divided_give(xfa_finding_kind_of(id), findings->selves[id], &mine);
     struct xfa_parcel *all = xfa_team_exchange(team, "sums", &mine);
     for (unsigned id = 0; id < XFA_FINDINGS; id++)
-        if (xfa_finding_kind_of(id)->take)
+        if (xfa_is_divided(xfa_finding_kind_of(id)))
             empty(xfa_finding_kind_of(id), findings->selves[id]);
     for (uint32_t rank = 0; rank < team->count; rank++)
         take_all(findings, analysis, rank, &all[rank]);
-    for (unsigned id = 0; id < XFA_FINDINGS; id++)
-        if (xfa_finding_kind_of(id)->merged)
-            xfa_finding_kind_of(id)->merged(findings->selves[id]);
+    for (unsigned id = 0; id < XFA_FINDINGS; id++) {
+        const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
+        if (kind->met_of)
+            xfa_met_sort(table_of(kind, findings->selves[id]), kind->met_of);
+    }
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&mine);
 }

@@ -45,6 +45,14 @@ void xfa_met_sort(struct xfa_table *table, const struct xfa_met_table *of);
 bool xfa_divided_site(const struct xfa_analysis *analysis, uint32_t number);
 bool xfa_divided_function(const struct xfa_analysis *analysis, uint32_t number);
 
+/* Of one kind: are its sums divided? All of them into a parcel, and those of another member added.
+ */
+struct xfa_finding_kind;
+bool xfa_is_divided(const struct xfa_finding_kind *kind);
+void xfa_divided_give(const struct xfa_finding_kind *kind, void *self, struct xfa_parcel *parcel);
+void xfa_divided_take(const struct xfa_finding_kind *kind, void *self,
+                      const struct xfa_analysis *analysis, struct xfa_unpacking *from);
+
 /* Merges all sums that were divided; an exchange. Without a team there is nothing to do. One that
  * cannot be read ends the team. */
 struct xfa_findings;

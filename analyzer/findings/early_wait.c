@@ -136,21 +136,6 @@ static void add(void *item, const void *more)
 
 static const struct xfa_met_table of_sites = {offsetof(struct site_waits, met), is_good, add};
 
-static void give(const void *self, struct xfa_parcel *parcel)
-{
-    xfa_met_give(&((const struct early *)self)->sites, parcel);
-}
-
-static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
-{
-    xfa_met_take(&((struct early *)self)->sites, &of_sites, analysis, from);
-}
-
-static void merged(void *self)
-{
-    xfa_met_sort(&((struct early *)self)->sites, &of_sites);
-}
-
 /* ---- the finding ----------------------------------------------------------------------------- */
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
@@ -192,7 +177,6 @@ const struct xfa_finding_kind xfa_kind_early_wait = {
     .self_bytes = sizeof(struct early),
     .observe = observe,
     .free = release,
-    .give = give,
-    .take = take,
-    .merged = merged,
+    .met_of = &of_sites,
+    .met_table = offsetof(struct early, sites),
 };

@@ -81,12 +81,13 @@ struct xfa_finding_kind {
     size_t self_bytes;
     struct xfa_observer (*observe)(void *self);
     void (*free)(void *self); /* what the self owns */
-    /* Of a `shared` observer, whose sums the members of a team divide (divided.h): puts them into a
-     * parcel, takes another member's, and, when all have been taken (NULL: nothing), puts what has
-     * an order into it. */
+    /* Of a `shared` observer, whose sums the members of a team divide (divided.h): a table of the
+     * self, at this place in it (NULL: none), and what puts all other sums into a parcel, and takes
+     * another member's (NULL: there are none). */
+    const struct xfa_met_table *met_of;
+    size_t met_table;
     void (*give)(const void *self, struct xfa_parcel *parcel);
     void (*take)(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from);
-    void (*merged)(void *self);
 };
 
 #define XFA_FINDING(id, name, word, title) extern const struct xfa_finding_kind xfa_kind_##name;

@@ -165,7 +165,6 @@ static const struct xfa_met_table of_pairs = {offsetof(struct pair, met), is_goo
 static void give(const void *self, struct xfa_parcel *parcel)
 {
     const struct staged *staged = self;
-    xfa_met_give(&staged->pairs, parcel);
     xfw_marks_give(&staged->down, parcel);
     xfw_marks_give(&staged->up, parcel);
 }
@@ -173,14 +172,8 @@ static void give(const void *self, struct xfa_parcel *parcel)
 static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
 {
     struct staged *staged = self;
-    xfa_met_take(&staged->pairs, &of_pairs, analysis, from);
     xfw_marks_take(&staged->down, from, analysis->run->process_count);
     xfw_marks_take(&staged->up, from, analysis->run->process_count);
-}
-
-static void merged(void *self)
-{
-    xfa_met_sort(&((struct staged *)self)->pairs, &of_pairs);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -296,7 +289,8 @@ const struct xfa_finding_kind xfa_kind_staged_peer = {
     .self_bytes = sizeof(struct staged),
     .observe = observe,
     .free = release,
+    .met_of = &of_pairs,
+    .met_table = offsetof(struct staged, pairs),
     .give = give,
     .take = take,
-    .merged = merged,
 };

@@ -20,6 +20,7 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/members.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/random_below.h"
 
 enum { MOST_PROCESSES = 6, MOST_MEMBERS = 4, RUNS = 16, SITES = 6, FIRST_SITE = 10, ROUNDS = 40 };
 enum { HOST = 0x50000000, DATA = 0x30000000, KERNEL_TEXT = 7, ARGUMENTS = 3 };
@@ -28,8 +29,7 @@ static uint64_t state_of_random = 1;
 
 static uint32_t below(uint32_t limit)
 {
-    state_of_random = state_of_random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state_of_random >> 33) % limit;
+    return random_below(&state_of_random, limit);
 }
 
 /* ---- exact sums ------------------------------------------------------------------------------ */
@@ -444,7 +444,7 @@ static void spoil(struct analyzed *a, unsigned id)
     const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
     struct xfa_parcel parcel = {0};
     size_t refused = 0;
-    kind->give(a->findings->selves[id], &parcel);
+    xfa_divided_give(kind, a->findings->selves[id], &parcel);
     for (size_t i = 0; i < 400; i++) {
         void *self = xfa_alloc(kind->self_bytes);
         struct xfa_parcel ill = {0};
@@ -455,7 +455,7 @@ static void spoil(struct analyzed *a, unsigned id)
         else
             memset(ill.bytes + below((uint32_t)parcel.count / 8) * (size_t)8, 0xff, 8);
         struct xfa_unpacking from = xfa_unpack(&ill);
-        kind->take(self, a->analysis, &from);
+        xfa_divided_take(kind, self, a->analysis, &from);
         refused += from.bad || from.left > 0;
         if (kind->free)
             kind->free(self);
@@ -505,11 +505,11 @@ static void refuse(const struct analyzed *a, enum xfa_finding_id id, size_t at)
     void *self = xfa_alloc(kind->self_bytes);
     const uint32_t none = UINT32_MAX;
     kind->observe(self);
-    kind->give(a->findings->selves[id], &parcel);
+    xfa_divided_give(kind, a->findings->selves[id], &parcel);
     assert_true(parcel.count > at + sizeof none);
     memcpy(parcel.bytes + at, &none, sizeof none);
     struct xfa_unpacking from = xfa_unpack(&parcel);
-    kind->take(self, a->analysis, &from);
+    xfa_divided_take(kind, self, a->analysis, &from);
     assert_true(from.bad);
     if (kind->free)
         kind->free(self);
@@ -531,7 +531,7 @@ static void test_ill_sums(void **state)
     }
     analyzed_finish(&a);
     for (unsigned id = 0; id < XFA_FINDINGS; id++)
-        if (xfa_finding_kind_of(id)->give)
+        if (xfa_is_divided(xfa_finding_kind_of(id)))
             spoil(&a, id);
     refuse(&a, XFA_FINDING_EARLY_WAIT, 8); /* the first site, behind how many there are */
     refuse(&a, XFA_FINDING_OVERBROAD_WAIT, 8);
