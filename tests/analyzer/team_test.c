@@ -21,6 +21,7 @@
 #include "analyzer/together.h"
 #include "tests/analyzer/members.h"
 #include "tests/analyzer/play.h"
+#include "tests/analyzer/random_below.h"
 #include "tests/analyzer/ranked.h"
 #include "tests/analyzer/scenario_report.h"
 
@@ -30,8 +31,7 @@ static uint64_t state_of_random = 1;
 
 static uint32_t below(uint32_t limit)
 {
-    state_of_random = state_of_random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state_of_random >> 33) % limit;
+    return random_below(&state_of_random, limit);
 }
 
 /* ---- parcels --------------------------------------------------------------------------------- */

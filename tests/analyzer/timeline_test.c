@@ -16,13 +16,8 @@
 #include "common/text.h"
 #include "tests/analyzer/about.h"
 #include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/random_below.h"
 #include "tests/analyzer/scenario.h"
-
-static uint64_t chance(uint64_t *seed, uint64_t below)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (*seed >> 33) % below;
-}
 
 /* ---- tracks ---------------------------------------------------------------------------------- */
 
@@ -59,13 +54,15 @@ static struct sums filled(size_t budget, size_t count, uint64_t *resolution)
     uint64_t seed = 7, now = 0;
     xfa_tracks_init(&tracks, budget);
     for (size_t i = 0; i < count; i++) {
-        struct xfa_track_key key = {.gpu = (int16_t)chance(&seed, 3),
-                                    .kind = (uint8_t)chance(&seed, XFA_TRACK_KINDS)};
-        uint64_t ns = chance(&seed, 50) ? chance(&seed, 2000) : chance(&seed, 1000000);
-        now += chance(&seed, 3000);
-        uint64_t start = now > 500 && chance(&seed, 20) == 0 ? now - 500 : now;
-        struct xfa_slice slice = {
-            start, start + ns, 1, chance(&seed, 1 << 20), ns, (uint32_t)chance(&seed, 4)};
+        struct xfa_track_key key = {.gpu = (int16_t)random_below(&seed, 3),
+                                    .kind = (uint8_t)random_below(&seed, XFA_TRACK_KINDS)};
+        uint64_t ns =
+            random_below(&seed, 50) ? random_below(&seed, 2000) : random_below(&seed, 1000000);
+        now += random_below(&seed, 3000);
+        uint64_t start = now > 500 && random_below(&seed, 20) == 0 ? now - 500 : now;
+        struct xfa_slice slice = {start, start + ns,
+                                  1,     random_below(&seed, 1 << 20),
+                                  ns,    (uint32_t)random_below(&seed, 4)};
         xfa_tracks_add(&tracks, &key, &slice);
         assert_true(tracks.slices <= budget);
     }
@@ -178,7 +175,7 @@ static void test_order(void **state)
     uint64_t seed = 3, before = 0, taken = 0;
     (void)state;
     for (uint64_t i = 0; i < count; i++) {
-        span.start = 1000 * i + chance(&seed, 1000 * (XFA_ORDER_MOST / 2));
+        span.start = 1000 * i + random_below(&seed, 1000 * (XFA_ORDER_MOST / 2));
         xfa_order_put(&order, &span);
         assert_true(order.waiting <= XFA_ORDER_MOST + 1);
         for (; xfa_order_take(&order, false, &span); taken++) {
@@ -336,13 +333,13 @@ static void test_shares_add_up(void **state)
         uint64_t now = 0;
         xfa_tracks_init(&tracks, 50);
         for (size_t i = 0; i < 400; i++) {
-            now += chance(&seed, 100);
-            uint64_t late = now > 50 && chance(&seed, 30) == 0 ? 50 : 0;
-            moments[i] = (struct moment){(enum xfa_activity)chance(&seed, XFA_ACTIVITIES),
-                                         (int)chance(&seed, 4) - 1, now - late,
-                                         now - late + chance(&seed, 300)};
+            now += random_below(&seed, 100);
+            uint64_t late = now > 50 && random_below(&seed, 30) == 0 ? 50 : 0;
+            moments[i] = (struct moment){(enum xfa_activity)random_below(&seed, XFA_ACTIVITIES),
+                                         (int)random_below(&seed, 4) - 1, now - late,
+                                         now - late + random_below(&seed, 300)};
         }
-        uint64_t end = now + chance(&seed, 1000);
+        uint64_t end = now + random_below(&seed, 1000);
         struct xfa_shares alone = {.tracks = NULL}; /* nothing is drawn: the same shares */
         add_moments(&shares, 0, moments, 400, end);
         add_moments(&alone, 0, moments, 400, end);

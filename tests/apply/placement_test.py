@@ -11,15 +11,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, SIMGPU, XFERSCOPE, run
+from simulated import BIN, SIMGPU, XFERSCOPE, run, time_ns
 
 PROGRAM = BIN / "apply" / "placed"
 MACHINE = SIMGPU / "machines" / "sim-2socket-4gpu.json"
 FAR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu", "XFERSCOPE_SIMGPU_NUMA": "1"}
-
-
-def time_ns(done):
-    return int(re.search(r"simulated: (\d+) ns", done.stderr)[1])
 
 
 @unittest.skipUnless(Path("/proc/self/numa_maps").exists(), "this kernel has no NUMA")

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, SIMGPU, XFERSCOPE, run
+from simulated import BIN, SIMGPU, XFERSCOPE, run, time_ns
 
 PROGRAM = BIN / "apply" / "prefetched"
 ROUNDS = 48
@@ -20,10 +20,6 @@ ROUNDS = 48
 @functools.cache
 def alone_once(mode, settings):
     return run(PROGRAM, mode, **dict(settings))
-
-
-def time_ns(done):
-    return int(re.search(r"simulated: (\d+) ns", done.stderr)[1])
 
 
 class Prefetch(unittest.TestCase):

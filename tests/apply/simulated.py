@@ -1,6 +1,7 @@
 """Programs on the simulated GPU, for the tests of plans: SCRIPT BIN SIMGPU."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,3 +18,8 @@ def run(*command, **settings):
         environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=300,
                           check=False)
+
+
+def time_ns(done):
+    """What a program says that its work took, by the virtual clock."""
+    return int(re.search(r"simulated: (\d+) ns", done.stderr)[1])

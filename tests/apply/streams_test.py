@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, SIMGPU, XFERSCOPE, run
+from simulated import BIN, SIMGPU, XFERSCOPE, run, time_ns
 
 PROGRAM = BIN / "apply" / "streamed"
 MACHINE = SIMGPU / "machines" / "sim-h200.json"
@@ -20,10 +20,6 @@ ROUNDS, FEW_ROUNDS = 200, 60  # of the program, where times are compared and els
 AT_ONCE = {"XFERSCOPE_APPLY_TRIALS": "0"}
 LAZY = {"XFERSCOPE_SIMGPU_LAZY": "1"}
 ENDED = "in the legacy default stream, with work that it orders beside it"
-
-
-def time_ns(done):
-    return int(re.search(r"simulated: (\d+) ns", done.stderr)[1])
 
 
 class Streams(unittest.TestCase):

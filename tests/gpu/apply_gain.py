@@ -17,7 +17,6 @@ apply_same.py does it. `--table` makes the table of an OUT anew.
 
 Exit status: 0 measured; 1 nothing was; 2 wrong usage.
 """
-import argparse
 import concurrent.futures
 import json
 import queue
@@ -26,10 +25,9 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import repeated
 import programs
+import repeated
 from apply_same import Expected
 
 WAYS = ("alone", "applied")
@@ -150,23 +148,13 @@ def table(arguments):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("commands", type=Path)
-    parser.add_argument("--repeat", type=int, default=30, metavar="N", help="times that main() runs in a process")
-    parser.add_argument("--longest", type=float, default=3, metavar="S", help="for these times together")
+    parser = repeated.parser(__doc__, rounds=30, limit=30)
     parser.add_argument("--turns", type=int, default=4, metavar="N", help="processes of each way")
     parser.add_argument("--gpus", type=lambda text: text.split("/"), default=["0"], metavar="N/N...")
-    parser.add_argument("--seconds", type=float, default=3600)
-    parser.add_argument("--limit", type=float, default=30, metavar="S", help="for each process")
-    parser.add_argument("--first", type=float, default=8, metavar="S", help="longest first run of a program that is tried")
     parser.add_argument("--no-record", dest="record", action="store_false")
     parser.add_argument("--table", action="store_true")
-    arguments = parser.parse_args()
-    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
-    arguments.repeater = repeated.library(arguments.build)
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments = repeated.parsed(parser)
+    arguments.repeater = repeated.library(arguments.build)  # it says how long a single time took, too
     return arguments
 
 

@@ -7,7 +7,7 @@ COMMANDS is as programs.py has it. Each program is run in four forms, several at
 ("usual"); with all that can be carried out at once, from 1 MiB on ("all"); and with all of that made as the program
 asked as well, and compared ("check", in every --check-every-th round). One round has each form once: even ones on one GPU
 (--one), odd ones with two visible (--two). Programs of which nothing was carried out have --others rounds, the others
---times; none is begun after --seconds.
+--times; none is begun after --seconds. A process may take --limit seconds, with --check three times that.
 
 A process needs longer to start there than most programs run, one process after the other on all GPUs. With --repeat N main() is repeated up to N times
 in each process (repeated.c), as often as fits into --longest; programs that cannot be repeated run once.
@@ -19,7 +19,6 @@ with where it is.
 
 Writes OUT/same.json, and a file for each program that differs. Exit status: 0 none; 1 some; 2 wrong usage.
 """
-import argparse
 import collections
 import concurrent.futures
 import json
@@ -27,10 +26,9 @@ import os
 import re
 import sys
 import time
-from pathlib import Path
 
-import repeated
 import programs
+import repeated
 
 NUMBER = re.compile(r"(0x[0-9a-fA-F]+|\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}\b|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\binf\b|\bnan\b)")
 DIFFERENT = re.compile(r"(\d+) compared, ([1-9]\d*) different")
@@ -161,28 +159,17 @@ def judge(program, runs):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("commands", type=Path)
+    """--check has three times --limit."""
+    parser = repeated.parser(__doc__, rounds=1, limit=20)
     parser.add_argument("--times", type=int, default=20, metavar="N", help="rounds")
     parser.add_argument("--others", type=int, default=4, metavar="N", help="rounds of those of which nothing is carried out")
     parser.add_argument("--check-every", type=int, default=5, metavar="N")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="times that main() runs in a process")
-    parser.add_argument("--longest", type=float, default=3, metavar="S", help="for these times together")
-    parser.add_argument("--seconds", type=float, default=3600)
-    parser.add_argument("--limit", type=float, default=20, metavar="S", help="for each process (--check: three times that)")
-    parser.add_argument("--first", type=float, default=8, metavar="S", help="longest first run of a program that is tried")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() // 2)
     parser.add_argument("--one", type=lambda text: text.split("/"), default=["0"], metavar="N/N...",
                         help="the GPU that is visible in even rounds, by program in turn")
     parser.add_argument("--two", type=lambda text: text.split("/"), default=[None], metavar="N,N/N,N...",
                         help="the GPUs that are visible in odd ones (default: all)")
-    arguments = parser.parse_args()
-    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
-    arguments.repeater = repeated.library(arguments.build) if arguments.repeat > 1 else None
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    return arguments
+    return repeated.parsed(parser)
 
 
 def measure(working, folder, arguments, end):

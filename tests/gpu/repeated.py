@@ -1,4 +1,5 @@
 """A program whose main() is repeated in one process (repeated.c), and what it said in each round."""
+import argparse
 import contextlib
 import functools
 import os
@@ -67,3 +68,26 @@ def rounds_for(first, longest, most):
     if first.status or len(first.seconds) < 2:
         return 1
     return max(2, min(most, int(longest / max(first.seconds[1], 1e-6))))
+
+
+def parser(description, rounds, limit):
+    """What the scripts that run foreign programs so have in common; the defaults of two of them are the caller's."""
+    made = argparse.ArgumentParser(description=description.splitlines()[0])
+    made.add_argument("build", type=Path)
+    made.add_argument("out", type=Path)
+    made.add_argument("commands", type=Path)
+    made.add_argument("--repeat", type=int, default=rounds, metavar="N", help="times that main() runs in a process")
+    made.add_argument("--longest", type=float, default=3, metavar="S", help="for these times together")
+    made.add_argument("--seconds", type=float, default=3600)
+    made.add_argument("--limit", type=float, default=limit, metavar="S", help="for each process")
+    made.add_argument("--first", type=float, default=8, metavar="S", help="longest first run of a program that is tried")
+    return made
+
+
+def parsed(made):
+    """Its arguments, with `tool` and `repeater` of that build (None: main() runs once); `out` is there."""
+    arguments = made.parse_args()
+    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
+    arguments.repeater = library(arguments.build) if arguments.repeat > 1 else None
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    return arguments
