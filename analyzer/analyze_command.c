@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyzer/analysis/survey.h"
 #include "analyzer/analyze_steps.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/pager.h"
@@ -30,6 +31,7 @@ struct reading {
     char *name;
     struct xfa_machine_profile machine;
     struct xfa_analysis *analysis;
+    struct xfa_survey *survey; /* of all processes; NULL: there was none, or all is read */
     struct xfa_replayed replayed;
     struct xfa_timeline *timeline; /* NULL: the format shows none */
     struct xfa_filter filter;      /* of this analysis */
@@ -59,6 +61,7 @@ static void open_analysis(struct reading *reading, const struct xfa_observer *ob
         all[count++] = xfa_filter_observer(&reading->filter);
     struct xfa_request request = xfa_analyze_request(&reading->machine, reading->name, all, count);
     request.team = options->team;
+    request.survey = options->team ? reading->survey : NULL;
     if (reading->watched) {
         xfa_progress_begin(&xfa_analyze_progress, stderr, options->traces, options->trace_count);
         request.watch = &xfa_analyze_progress.watch;
@@ -93,6 +96,7 @@ static void end(struct reading *reading)
     xfa_machine_profile_free(&reading->machine);
     xfa_replayed_free(&reading->replayed);
     drop_timeline(reading);
+    xfa_survey_free(reading->survey);
     free(reading->name);
 }
 
@@ -380,6 +384,27 @@ static void walk_again(struct reading *reading, struct xfa_findings **findings)
     walk_once(reading, *findings, NULL, NULL);
 }
 
+/* Of a team: each member reads its own processes first, with the observers that will sum the run
+ * up. What is chosen of a run by a filter depends on all that it has. */
+static void survey(struct reading *reading)
+{
+    const struct xfa_analyze_options *options = reading->options;
+    if (!options->team || xfa_filter_observes(&reading->filter))
+        return;
+    struct xfa_findings *findings = xfa_findings_of_survey();
+    struct xfa_request request = xfa_analyze_request(&reading->machine, reading->name,
+                                                     findings->observers, findings->observer_count);
+    request.team = options->team;
+    request.surveys = true;
+    struct xfa_analysis *analysis = xfa_analysis_new(&request);
+    for (size_t i = 0; i < options->trace_count; i++)
+        xfa_analysis_add(analysis, options->traces[i], NULL);
+    if (xfa_together_same_files(analysis, &reading->machine))
+        reading->survey = xfa_survey_of(analysis);
+    xfa_analysis_free(analysis);
+    xfa_findings_free(findings);
+}
+
 /* One pass; with --replay, which needs the cells, a second one when the profile has changed.
  * *findings is that of the last pass. */
 static void walk(struct reading *reading, struct xfa_findings **findings)
@@ -388,6 +413,7 @@ static void walk(struct reading *reading, struct xfa_findings **findings)
     xfa_cells_init(&cells);
     struct xfa_observer observer = xfa_cells_observer(&cells);
     bool replays = reading->options->replay;
+    survey(reading);
     walk_once(reading, *findings, replays ? &observer : NULL, xfa_analyze_complain);
     if (replays && replay(reading, &cells))
         walk_again(reading, findings);

@@ -32,7 +32,6 @@ static void put_process(struct xfa_parcel *parcel, const struct xfa_process *pro
     xfa_parcel_number(parcel, process->start_mono_ns);
     xfa_parcel_number(parcel, process->end_mono_ns);
     xfa_parcel_number(parcel, process->events);
-    xfa_parcel_number(parcel, process->losses != NULL);
 }
 
 static void put_profile(struct xfa_parcel *parcel, const struct xfa_machine_profile *machine)
@@ -47,25 +46,46 @@ static void put_profile(struct xfa_parcel *parcel, const struct xfa_machine_prof
     free(text);
 }
 
+static bool agree(const struct xfa_run *run, struct xfa_parcel *parcel)
+{
+    uint64_t hash = hash_of(parcel->bytes, parcel->count);
+    xfa_parcel_free(parcel);
+    return xfa_team_agrees(run->team, &hash, sizeof hash);
+}
+
+static struct xfa_parcel files_of(const struct xfa_run *run,
+                                  const struct xfa_machine_profile *machine)
+{
+    struct xfa_parcel parcel = {0};
+    xfa_parcel_number(&parcel, run->process_count);
+    xfa_parcel_number(&parcel, run->unreadable_count);
+    for (size_t i = 0; i < run->process_count; i++)
+        put_process(&parcel, run->processes[i]);
+    put_profile(&parcel, machine);
+    return parcel;
+}
+
+bool xfa_together_same_files(const struct xfa_analysis *analysis,
+                             const struct xfa_machine_profile *machine)
+{
+    struct xfa_parcel parcel = files_of(analysis->run, machine);
+    return agree(analysis->run, &parcel);
+}
+
 bool xfa_together_agree(const struct xfa_analysis *analysis,
                         const struct xfa_machine_profile *machine)
 {
     const struct xfa_run *run = analysis->run;
-    struct xfa_parcel parcel = {0};
-    xfa_parcel_number(&parcel, run->process_count);
-    xfa_parcel_number(&parcel, run->unreadable_count);
+    struct xfa_parcel parcel = files_of(run, machine);
     xfa_parcel_number(&parcel, analysis->classes.classes.count);
     xfa_parcel_number(&parcel, analysis->row_count);
     xfa_parcel_number(&parcel, run->sites.count);
     xfa_parcel_number(&parcel, analysis->lossy);
     for (size_t i = 0; i < run->process_count; i++) {
-        put_process(&parcel, run->processes[i]);
+        xfa_parcel_number(&parcel, run->processes[i]->losses != NULL);
         xfa_parcel_number(&parcel, analysis->transfers[i]);
     }
-    put_profile(&parcel, machine);
-    uint64_t hash = hash_of(parcel.bytes, parcel.count);
-    xfa_parcel_free(&parcel);
-    return xfa_team_agrees(run->team, &hash, sizeof hash);
+    return agree(run, &parcel);
 }
 
 bool xfa_together_share(struct xfa_analysis *analysis, const struct xfw_gather *gather)

@@ -12,6 +12,11 @@
  * alone does it. */
 bool xfa_is_shared(const struct xfa_analyze_options *options);
 
+/* Has every member opened the same files, and the same machine profile? Of a survey
+ * (analysis/survey.h). An exchange. */
+bool xfa_together_same_files(const struct xfa_analysis *analysis,
+                             const struct xfa_machine_profile *machine);
+
 /* Has every member read the same: files, events, classes, machine profile? The analysis is
  * finished. An exchange. */
 bool xfa_together_agree(const struct xfa_analysis *analysis,

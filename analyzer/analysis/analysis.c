@@ -1,5 +1,7 @@
 #include "analyzer/analysis/analysis.h"
 
+#include "analyzer/analysis/survey.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -120,7 +122,10 @@ uint32_t *xfa_rows_sorted(const struct xfa_analysis *analysis, xfa_row_order *or
 static void walk(struct xfa_analysis *analysis, struct xfa_process *process)
 {
     xfa_achievable_match(&analysis->achievable, process);
-    xfa_pass_walk(analysis->pass, process);
+    if (analysis->surveys)
+        xfa_survey_walk(analysis, process);
+    else
+        xfa_pass_walk(analysis->pass, process);
 }
 
 static void unreadable(struct xfa_analysis *analysis, const char *line, xfa_complain_fn *complain)
@@ -220,6 +225,16 @@ static void note_gpu(struct xfa_analysis *analysis, int gpu)
         analysis->copied_gpus |= (uint64_t)1 << known;
 }
 
+/* All sums of the analysis' own observers are complete: times become known. */
+static void finish_sums(struct xfa_analysis *analysis)
+{
+    if (analysis->survey)
+        xfa_survey_merge(analysis);
+    xfa_rows_finish(&analysis->of_classes);
+    xfa_waits_finish(&analysis->waits);
+    xfa_ranks_finish(&analysis->ranks);
+}
+
 static void sum_rows(struct xfa_analysis *analysis)
 {
     analysis->rows = xfa_rows_figures(&analysis->of_classes, &analysis->classes);
@@ -283,6 +298,7 @@ void xfa_analysis_finish(struct xfa_analysis *analysis)
     analysis->transfers = xfa_alloc((run->process_count + 1) * sizeof *analysis->transfers);
     for (size_t i = 0; i < run->process_count; i++)
         analysis->transfers[i] = xfa_pass_transfers(analysis->pass, (uint32_t)i);
+    finish_sums(analysis);
     sum_rows(analysis);
     sum_folded(analysis);
     xfa_messages_match(&analysis->matched, &analysis->messages, &analysis->achievable);
@@ -333,8 +349,12 @@ struct xfa_analysis *xfa_analysis_new(const struct xfa_request *request)
     xfa_classes_init(&analysis->classes, analysis->run, &analysis->achievable);
     analysis->managed.run = analysis->waits.run = analysis->messages.run = analysis->run;
     analysis->observers = observers_of(analysis, request);
-    analysis->pass = xfa_pass_new(&analysis->classes, analysis->observers,
-                                  OWN_OBSERVERS + request->observer_count);
+    analysis->observer_count = OWN_OBSERVERS + request->observer_count;
+    analysis->pass =
+        xfa_pass_new(&analysis->classes, analysis->observers, analysis->observer_count);
+    analysis->surveys = request->surveys;
+    analysis->survey = request->survey;
+    xfa_pass_by_survey(analysis->pass, request->survey);
     analysis->watch = request->watch;
     xfa_pass_watch(analysis->pass, request->watch);
     return analysis;

@@ -9,6 +9,7 @@
 #define XFA_ANALYSIS_H
 
 #include "analyzer/pass/pass.h"
+#include "analyzer/pass/walked.h"
 #include "analyzer/sums/contents.h"
 #include "analyzer/sums/managed.h"
 #include "analyzer/sums/message_match.h"
@@ -73,6 +74,10 @@ struct xfa_analysis {
     struct xfa_pass *pass;
     const struct xfa_watch *watch;
     struct xfa_observer *observers;
+    size_t observer_count;
+    const struct xfa_survey *survey; /* by which it is read, borrowed; NULL: none */
+    bool surveys;   /* this is one: xfa_survey_of() is asked instead of finishing it */
+    bool undivided; /* a survey: all members have to read all of the run */
     bool simulated; /* the run or the profile */
     bool stopped;   /* xfa_analysis_stop(): not all was read */
     bool lossy;     /* something was lost, or could not be read */
@@ -89,8 +94,10 @@ struct xfa_request {
     const char *profile_by;               /* how it was found, static; NULL = not known */
     const struct xfa_observer *observers; /* in addition to the analysis' own: those of findings */
     size_t observer_count;
-    const struct xfa_watch *watch; /* of progress, borrowed; NULL: none */
-    struct xfa_team *team;         /* that analyzes the run together, borrowed; NULL: none */
+    const struct xfa_watch *watch;   /* of progress, borrowed; NULL: none */
+    struct xfa_team *team;           /* that analyzes the run together, borrowed; NULL: none */
+    bool surveys;                    /* of its own processes alone, for xfa_survey_of() */
+    const struct xfa_survey *survey; /* of the same files, borrowed; NULL: none */
 };
 
 /* Files are read as they are added; then, once, xfa_analysis_finish(). */

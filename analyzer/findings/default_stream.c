@@ -12,8 +12,10 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/whatif/changes/changes.h"
 
 #define MOST_SITES 16384
@@ -25,7 +27,8 @@
 
 struct site_work {
     uint32_t site; /* key: number */
-    uint32_t function;
+    struct xfa_met met;
+    uint32_t last, function; /* the last process, and what it called last */
     uint64_t times, bytes;
 };
 
@@ -71,13 +74,11 @@ static void stream_made(struct default_stream *self, const struct xfa_event *eve
 static void add_site(struct default_stream *self, const struct xfa_event *event, uint64_t bytes)
 {
     uint32_t number = xfa_site_of(event)->number;
-    bool full = self->sites.count >= MOST_SITES;
-    struct site_work *site =
-        full ? xfa_table_get(&self->sites, &number) : xfa_table_put(&self->sites, &number);
-    if (!site)
-        return;
+    struct site_work *site = xfa_table_put(&self->sites, &number);
+    if (site->times++ == 0)
+        site->met.process = event->process->number;
+    site->last = event->process->number;
     site->function = xfa_function_of(event)->number;
-    site->times++;
     site->bytes = xfa_add(site->bytes, bytes);
 }
 
@@ -131,6 +132,7 @@ static struct xfa_observer observe(void *of)
         .name = "default stream",
         .kinds = XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) |
                  XFA_KIND(XFT_EVENT_SET) | XFA_KIND(XFT_EVENT_STREAM),
+        .divided = true,
         .self = self,
         .event = event,
         .transfer = transfer,
@@ -143,6 +145,44 @@ static void release(void *of)
     struct default_stream *self = of;
     xfa_table_free(&self->sites);
     xfa_table_free(&self->nonblocking);
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static bool is_good(const void *analysis, const void *item)
+{
+    const struct site_work *site = item;
+    return xfa_divided_site(analysis, site->site) && xfa_divided_function(analysis, site->function);
+}
+
+static void add(void *item, const void *more)
+{
+    struct site_work *into = item;
+    const struct site_work *from = more;
+    if (into->times == 0 || from->last > into->last) {
+        into->last = from->last;
+        into->function = from->function;
+    }
+    into->times += from->times;
+    into->bytes = xfa_add(into->bytes, from->bytes);
+}
+
+static const struct xfa_met_table of_sites = {offsetof(struct site_work, met), is_good, add};
+
+static void give(const void *of, struct xfa_parcel *parcel)
+{
+    const struct default_stream *self = of;
+    xfa_parcel_number(parcel, self->most_turns);
+    xfa_parcel_number(parcel, self->threads);
+}
+
+static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct default_stream *self = of;
+    uint64_t turns = xfa_unpack_number(from);
+    (void)analysis;
+    self->most_turns = turns > self->most_turns ? turns : self->most_turns;
+    self->threads = xfa_unpack_number(from) || self->threads;
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -162,7 +202,7 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
     };
     if (self->most_turns < LEAST_TURNS)
         return;
-    for (size_t i = 0; i < self->sites.count; i++) {
+    for (size_t i = 0; i < self->sites.count && i < MOST_SITES; i++) {
         const struct site_work *work = xfa_table_at(&self->sites, i);
         const struct xfa_finding_site site = {
             .site = xfa_run_site(analysis->run, work->site),
@@ -189,4 +229,8 @@ const struct xfa_finding_kind xfa_kind_default_stream = {
     .self_bytes = sizeof(struct default_stream),
     .observe = observe,
     .free = release,
+    .met_of = &of_sites,
+    .met_table = offsetof(struct default_stream, sites),
+    .give = give,
+    .take = take,
 };

@@ -6,56 +6,6 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/findings_private.h"
 
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-void xfa_met_give(const struct xfa_table *table, struct xfa_parcel *parcel)
-{
-    xfa_parcel_number(parcel, table->count);
-    xfa_parcel_put(parcel, table->items, table->count * table->item_bytes);
-}
-
-static int by_met(const void *a, const void *b, void *self)
-{
-    const struct xfa_met_table *of = self;
-    struct xfa_met x, y;
-    memcpy(&x, (const unsigned char *)a + of->met, sizeof x);
-    memcpy(&y, (const unsigned char *)b + of->met, sizeof y);
-    if (x.process != y.process)
-        return x.process < y.process ? -1 : 1;
-    return (x.place > y.place) - (x.place < y.place);
-}
-
-/* more: an item that another member gave. */
-static void take_item(struct xfa_table *table, const struct xfa_met_table *of,
-                      const unsigned char *more)
-{
-    bool known = xfa_table_get(table, more) != NULL;
-    unsigned char *item = xfa_table_put(table, more);
-    if (!known || by_met(more, item, (void *)of) < 0)
-        memcpy(item + of->met, more + of->met, sizeof(struct xfa_met));
-    of->add(item, more);
-}
-
-void xfa_met_take(struct xfa_table *table, const struct xfa_met_table *of,
-                  const struct xfa_analysis *analysis, struct xfa_unpacking *from)
-{
-    size_t count = xfa_unpack_count(from, table->item_bytes);
-    unsigned char *more = xfa_alloc(table->item_bytes);
-    for (uint32_t i = 0; i < count && !from->bad; i++) {
-        xfa_unpack_bytes(from, more, table->item_bytes);
-        memcpy(more + of->met + offsetof(struct xfa_met, place), &i, sizeof i);
-        from->bad = from->bad || !of->is_good(analysis, more);
-        if (!from->bad)
-            take_item(table, of, more);
-    }
-    free(more);
-}
-
-void xfa_met_sort(struct xfa_table *table, const struct xfa_met_table *of)
-{
-    xfa_table_sort(table, by_met, (void *)of);
-}
-
 bool xfa_divided_site(const struct xfa_analysis *analysis, uint32_t number)
 {
     return number < xfa_run_site_count(analysis->run);
@@ -104,6 +54,14 @@ static void empty(const struct xfa_finding_kind *kind, void *self)
     kind->observe(self);
 }
 
+/* Are its sums in parts in this analysis? */
+static bool is_in_parts(const struct xfa_findings *findings, const struct xfa_analysis *analysis,
+                        unsigned id)
+{
+    return xfa_is_divided(xfa_finding_kind_of(id)) &&
+           (analysis->survey || !findings->by_survey[id]);
+}
+
 static void take_all(struct xfa_findings *findings, const struct xfa_analysis *analysis,
                      uint32_t rank, const struct xfa_parcel *parcel)
 {
@@ -111,11 +69,21 @@ static void take_all(struct xfa_findings *findings, const struct xfa_analysis *a
     struct xfa_unpacking from = xfa_unpack(parcel);
     unsigned id = 0;
     for (; id < XFA_FINDINGS && !from.bad; id++)
-        xfa_divided_take(xfa_finding_kind_of(id), findings->selves[id], analysis, &from);
+        if (is_in_parts(findings, analysis, id))
+            xfa_divided_take(xfa_finding_kind_of(id), findings->selves[id], analysis, &from);
     if (from.bad || from.left > 0)
         team->fail(team->self, xfa_print("the sums of rank %u (%s) are none that rank %u can read: "
                                          "let one of them analyze",
                                          rank, xfa_finding_word(id - 1), team->rank));
+}
+
+static void taken(struct xfa_findings *findings, unsigned id)
+{
+    const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
+    if (kind->met_of)
+        xfa_met_sort(table_of(kind, findings->selves[id]), kind->met_of);
+    if (kind->taken)
+        kind->taken(findings->selves[id]);
 }
 
 void xfa_findings_merge(struct xfa_findings *findings, const struct xfa_analysis *analysis)
@@ -125,18 +93,17 @@ void xfa_findings_merge(struct xfa_findings *findings, const struct xfa_analysis
     if (!team)
         return;
     for (unsigned id = 0; id < XFA_FINDINGS; id++)
-        xfa_divided_give(xfa_finding_kind_of(id), findings->selves[id], &mine);
+        if (is_in_parts(findings, analysis, id))
+            xfa_divided_give(xfa_finding_kind_of(id), findings->selves[id], &mine);
     struct xfa_parcel *all = xfa_team_exchange(team, "sums", &mine);
     for (unsigned id = 0; id < XFA_FINDINGS; id++)
-        if (xfa_is_divided(xfa_finding_kind_of(id)))
+        if (is_in_parts(findings, analysis, id))
             empty(xfa_finding_kind_of(id), findings->selves[id]);
     for (uint32_t rank = 0; rank < team->count; rank++)
         take_all(findings, analysis, rank, &all[rank]);
-    for (unsigned id = 0; id < XFA_FINDINGS; id++) {
-        const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
-        if (kind->met_of)
-            xfa_met_sort(table_of(kind, findings->selves[id]), kind->met_of);
-    }
+    for (unsigned id = 0; id < XFA_FINDINGS; id++)
+        if (is_in_parts(findings, analysis, id))
+            taken(findings, id);
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&mine);
 }

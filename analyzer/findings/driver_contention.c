@@ -16,10 +16,12 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/whatif/changes/changes.h"
 
 #define MOST_STACKS 16384
@@ -43,8 +45,9 @@ struct site {
         uint32_t site, function;
         uint32_t loading;
     } key;
+    struct xfa_met met;
     uint64_t times;
-    double lost_ns;
+    struct xfa_exact lost;
 };
 
 struct kind {
@@ -191,8 +194,10 @@ static void end(void *of, struct xfa_process *process)
                                      xfa_process_function(process, behind->key.call)->number,
                                      behind->key.loading};
         struct site *site = xfa_table_put(&self->sites, &key);
+        if (site->times == 0)
+            site->met.process = process->number;
         site->times += behind->times;
-        site->lost_ns += lost;
+        xfa_exact_add(&site->lost, lost);
     }
     xfa_table_free(&self->behind);
     xfa_table_init(&self->behind, sizeof(struct place), sizeof(struct behind));
@@ -210,6 +215,7 @@ static struct xfa_observer observe(void *of)
     return (struct xfa_observer){
         .name = "driver contention",
         .aside = true,
+        .divided = true,
         .kinds = XFW_CALLERS_KINDS,
         .self = self,
         .event = event,
@@ -226,6 +232,46 @@ static void release(void *of)
     xfw_callers_free(&self->callers);
     xfw_alone_free(&self->alone);
     free(self->kinds);
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static bool is_good(const void *analysis, const void *item)
+{
+    const struct site *site = item;
+    return xfa_divided_site(analysis, site->key.site) &&
+           xfa_divided_function(analysis, site->key.function);
+}
+
+static void add(void *item, const void *more)
+{
+    struct site *into = item;
+    const struct site *from = more;
+    into->times += from->times;
+    xfa_exact_merge(&into->lost, &from->lost);
+}
+
+static const struct xfa_met_table of_sites = {offsetof(struct site, met), is_good, add};
+
+/* What calls take alone, of all processes: nothing of those of other members is known. */
+static void give(const void *of, struct xfa_parcel *parcel)
+{
+    const struct contention *self = of;
+    xfa_parcel_number(parcel, self->alone.count);
+    xfa_parcel_put(parcel, self->alone.items, self->alone.count * sizeof *self->alone.items);
+}
+
+static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct contention *self = of;
+    size_t count = xfa_unpack_count(from, sizeof *self->alone.items);
+    from->bad = from->bad || count > analysis->run->process_count;
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        struct xfw_alone_of alone;
+        xfa_unpack_bytes(from, &alone, sizeof alone);
+        if (alone.ns[0] > 0) /* of a process of who gave it */
+            xfw_alone_add(&self->alone, i, alone.ns);
+    }
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -254,14 +300,14 @@ static void add_sites(const struct xfa_analysis *analysis, const struct contenti
                 .site = xfa_run_site(analysis->run, of->key.site),
                 .function = xfa_run_function(analysis->run, of->key.function),
                 .transfers = of->times,
-                .lost_ns = of->lost_ns,
+                .lost_ns = xfa_exact_value(&of->lost),
                 .reckoning = XFA_RECKONED_CONTENDED,
             };
             if ((of->key.loading != 0) != loads)
                 continue;
             if (add)
                 xfa_findings_add_site(findings, loads ? &loading : &submitting, &site);
-            lost += of->lost_ns;
+            lost += site.lost_ns;
             times += of->times;
         }
         if (lost <= xfa_findings_least_ns(analysis) || (!loads && times < LEAST_BEHIND))
@@ -296,4 +342,8 @@ const struct xfa_finding_kind xfa_kind_contention = {
     .self_bytes = sizeof(struct contention),
     .observe = observe,
     .free = release,
+    .met_of = &of_sites,
+    .met_table = offsetof(struct contention, sites),
+    .give = give,
+    .take = take,
 };

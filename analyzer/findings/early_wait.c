@@ -118,7 +118,7 @@ static void release(void *self)
 
 /* ---- divided --------------------------------------------------------------------------------- */
 
-static bool is_good(const struct xfa_analysis *analysis, const void *item)
+static bool is_good(const void *analysis, const void *item)
 {
     const struct site_waits *waits = item;
     return xfa_divided_site(analysis, waits->key.site) &&

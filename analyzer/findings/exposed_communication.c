@@ -51,6 +51,7 @@ struct exposed_calls {
     struct place *places;
     size_t place_count, place_capacity, first_place; /* the process's first */
     bool beyond;
+    bool touched; /* the process at hand, or the one before, has such calls */
     const struct xfa_process *process;
 };
 
@@ -149,6 +150,7 @@ static void event(void *of, const struct xfa_event *event)
         ran(self, event);
     else if (event->message.level == XFT_LEVEL_MPI)
         called(self, event);
+    self->touched = self->touched || event->kind != XFT_EVENT_KERNEL;
 }
 
 static uint64_t process(void *of, struct xfa_process *process)
@@ -156,6 +158,7 @@ static uint64_t process(void *of, struct xfa_process *process)
     struct exposed_calls *self = of;
     const char *kernels = xfa_trace_meta(process->trace, "kernels");
     self->process = process;
+    self->touched = false;
     self->busy_until_ns = 0;
     self->kernels_ns = 0;
     self->count = 0;
@@ -181,6 +184,11 @@ static void end(void *of, struct xfa_process *process)
     }
 }
 
+static bool touched(const void *of)
+{
+    return ((const struct exposed_calls *)of)->touched;
+}
+
 static struct xfa_observer observe(void *of)
 {
     struct exposed_calls *self = of;
@@ -192,6 +200,7 @@ static struct xfa_observer observe(void *of)
         .process = process,
         .event = event,
         .end = end,
+        .touched = touched,
     };
 }
 

@@ -81,13 +81,14 @@ struct xfa_finding_kind {
     size_t self_bytes;
     struct xfa_observer (*observe)(void *self);
     void (*free)(void *self); /* what the self owns */
-    /* Of a `shared` observer, whose sums the members of a team divide (divided.h): a table of the
-     * self, at this place in it (NULL: none), and what puts all other sums into a parcel, and takes
-     * another member's (NULL: there are none). */
+    /* Of a `shared` or `divided` observer, whose sums the members of a team divide (divided.h): a
+     * table of the self, at this place in it (NULL: none), and what puts all other sums into a
+     * parcel, and takes another member's (NULL: there are none). */
     const struct xfa_met_table *met_of;
     size_t met_table;
     void (*give)(const void *self, struct xfa_parcel *parcel);
     void (*take)(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from);
+    void (*taken)(void *self); /* all members' were; NULL: nothing is to do */
 };
 
 #define XFA_FINDING(id, name, word, title) extern const struct xfa_finding_kind xfa_kind_##name;
@@ -149,9 +150,10 @@ struct xfa_findings {
     struct xfa_observer observers[XFA_FINDINGS + 1]; /* the last one: gather's */
     size_t observer_count;
     void *selves[XFA_FINDINGS];
-    struct xfw_gather *gather;   /* the run's ops, for the replay */
-    struct xfw_whatif *whatif;   /* NULL: not weighed */
-    struct xfa_answers *answers; /* borrowed; NULL: none were given */
+    bool by_survey[XFA_FINDINGS]; /* their observers are `divided` (pass/observer.h) */
+    struct xfw_gather *gather;    /* the run's ops, for the replay */
+    struct xfw_whatif *whatif;    /* NULL: not weighed */
+    struct xfa_answers *answers;  /* borrowed; NULL: none were given */
     const char *phase; /* borrowed: shares are of this phase, where its time is known; NULL: of the
                           run. For the caller to set */
 };
@@ -170,6 +172,8 @@ char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_find
 char *xfa_finding_assumed(const struct xfa_finding *finding);
 
 struct xfa_findings *xfa_findings_new(void);
+/* For a survey (analysis/survey.h): its observers are those of all kinds, without gather's. */
+struct xfa_findings *xfa_findings_of_survey(void);
 /* At most that many bytes of the run are kept for its replays: gather.h. */
 struct xfa_findings *xfa_findings_within(size_t memory);
 /* Of a team, first the sums that its members have divided are merged: an exchange. */

@@ -58,7 +58,7 @@ double xfa_findings_least_ns(const struct xfa_analysis *analysis)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct xfa_findings *xfa_findings_within(size_t memory)
+struct xfa_findings *xfa_findings_of_survey(void)
 {
     struct xfa_findings *findings = xfa_alloc(sizeof *findings);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
@@ -66,8 +66,16 @@ struct xfa_findings *xfa_findings_within(size_t memory)
         if (!kind->observe)
             continue;
         findings->selves[id] = xfa_alloc(kind->self_bytes);
-        findings->observers[findings->observer_count++] = kind->observe(findings->selves[id]);
+        struct xfa_observer observer = kind->observe(findings->selves[id]);
+        findings->by_survey[id] = observer.divided;
+        findings->observers[findings->observer_count++] = observer;
     }
+    return findings;
+}
+
+struct xfa_findings *xfa_findings_within(size_t memory)
+{
+    struct xfa_findings *findings = xfa_findings_of_survey();
     size_t room = xfw_op_store_room();
     findings->gather = xfw_gather_new(memory < room ? memory : room, true, NULL);
     findings->observers[findings->observer_count++] = xfw_gather_observer(findings->gather);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
@@ -31,8 +32,8 @@ struct thread {
 
 struct row_sums {
     uint64_t copies, again, bytes; /* again: of memory that cannot have changed; their bytes */
-    uint64_t launches, last;       /* graphs that made them; which one was the last */
-    double again_ns;
+    uint64_t launches, last;       /* graphs that made them; which one was the last, of a process */
+    struct xfa_exact again_time;
 };
 
 struct graph_uploads {
@@ -89,7 +90,8 @@ static void take_upload(struct graph_uploads *sums, const struct xfa_event *even
         row->launches += row->last != sums->launches;
         row->last = sums->launches;
         row->bytes = xfa_add(row->bytes, event->bytes);
-        row->again_ns += isnan(event->transfer.achieved_ns) ? 0 : event->transfer.achieved_ns;
+        xfa_exact_add(&row->again_time,
+                      isnan(event->transfer.achieved_ns) ? 0 : event->transfer.achieved_ns);
     }
     upload->written_ns = sums->host_ns;
 }
@@ -144,6 +146,8 @@ static uint64_t process(void *self, struct xfa_process *process)
     struct graph_uploads *sums = self;
     xfa_table_free(&sums->threads);
     xfa_table_init(&sums->threads, sizeof(int32_t), sizeof(struct thread));
+    for (size_t i = 0; i < sums->count; i++)
+        sums->rows[i].last = 0;
     sums->upload_count = 0;
     sums->launches = 0;
     sums->host_ns = 0;
@@ -157,6 +161,7 @@ static struct xfa_observer observe(void *self)
     return (struct xfa_observer){
         .name = "uploads of graphs",
         .kinds = XFA_KINDS_OF_CALLS,
+        .divided = true,
         .self = self,
         .process = process,
         .event = event,
@@ -171,6 +176,31 @@ static void release(void *self)
     free(sums->rows);
 }
 
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct graph_uploads *sums = self;
+    xfa_parcel_number(parcel, sums->count);
+    xfa_parcel_put(parcel, sums->rows, sums->count * sizeof *sums->rows);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct graph_uploads *sums = self;
+    size_t count = xfa_unpack_count(from, sizeof(struct row_sums));
+    from->bad = from->bad || count > analysis->row_count;
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        struct row_sums more, *into = row_of(sums, i);
+        xfa_unpack_bytes(from, &more, sizeof more);
+        into->copies += more.copies;
+        into->again += more.again;
+        into->bytes = xfa_add(into->bytes, more.bytes);
+        into->launches += more.launches;
+        xfa_exact_merge(&into->again_time, &more.again_time);
+    }
+}
+
 /* ---- the finding ----------------------------------------------------------------------------- */
 
 static bool look(const struct xfa_analysis *analysis, const void *self, size_t number,
@@ -180,9 +210,10 @@ static bool look(const struct xfa_analysis *analysis, const void *self, size_t n
     const struct row_sums *row = number < sums->count ? &sums->rows[number] : NULL;
     if (!row || row->again < LEAST_AGAIN || 2 * row->again < row->copies)
         return false;
+    double again_ns = xfa_exact_value(&row->again_time);
     gain->transfers = row->again;
     gain->bytes = row->bytes;
-    gain->achieved_ns = gain->lost_ns = row->again_ns > 0 ? row->again_ns : NAN;
+    gain->achieved_ns = gain->lost_ns = again_ns > 0 ? again_ns : NAN;
     gain->weight_ns = (double)row->bytes * XFA_STAND_IN_NS_PER_BYTE;
     gain->achieved_basis = xfa_achieved_basis(&analysis->rows[number]);
     gain->reckoning = XFA_RECKONED_GRAPH_UPLOAD;
@@ -200,8 +231,9 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     struct xfw_shorter_graph *graphs = xfa_alloc((finding->site_count + 1) * sizeof *graphs);
     for (size_t i = 0; i < finding->site_count; i++) {
         const struct row_sums *row = &sums->rows[finding->sites[i].row->number];
-        graphs[i] = (struct xfw_shorter_graph){finding->sites[i].site->number,
-                                               row->again_ns / (double)row->launches};
+        graphs[i] =
+            (struct xfw_shorter_graph){finding->sites[i].site->number,
+                                       xfa_exact_value(&row->again_time) / (double)row->launches};
     }
     struct xfw_change *change = xfw_change_shorter_graphs(analysis, graphs, finding->site_count);
     free(graphs);
@@ -214,4 +246,6 @@ const struct xfa_finding_kind xfa_kind_graph_upload = {
     .self_bytes = sizeof(struct graph_uploads),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
 };

@@ -15,10 +15,12 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
@@ -32,10 +34,13 @@
 /* Kernels that read memory over the link, by the stack that allocated it, then by site. */
 struct reads {
     uint32_t by; /* key */
-    int gpu;
+    struct xfa_met met;
+    uint32_t last; /* process in which it was met */
+    int gpu;       /* the last one */
     uint64_t kernels, bytes;
-    uint64_t fills; /* how often the host may have changed the memory that they read */
-    double ns;
+    uint64_t fills;        /* how often the host may have changed the memory that they read */
+    double ns;             /* of a process */
+    struct xfa_exact time; /* of a site */
 };
 
 /* Memory that was given to a kernel over the link. */
@@ -57,7 +62,7 @@ struct launched {
 /* Copies of a row, and the kernels that were given what they filled. */
 struct row_sums {
     uint64_t copies, bytes, kernels;
-    double kernel_ns, copy_ns;
+    struct xfa_exact kernel_time, copy_time;
     bool otherwise; /* used */
 };
 
@@ -108,7 +113,7 @@ static void fill(struct mapped *mapped, const struct xfa_event *event)
     }
     row->copies++;
     row->bytes = xfa_add(row->bytes, event->bytes);
-    row->copy_ns += isnan(transfer->achieved_ns) ? 0 : transfer->achieved_ns;
+    xfa_exact_add(&row->copy_time, isnan(transfer->achieved_ns) ? 0 : transfer->achieved_ns);
     if (mapped->count < MOST_FILLED)
         mapped->filled[mapped->count++] = (struct filled){transfer->dst, end, transfer->class->row};
     else
@@ -201,7 +206,7 @@ static void ran(struct mapped *mapped, const struct xfa_event *event)
     if (launched->row != NO_ROW) {
         struct row_sums *row = row_of(mapped, launched->row);
         row->kernels++;
-        row->kernel_ns += ns;
+        xfa_exact_add(&row->kernel_time, ns);
     }
     if (launched->bytes && (mapped->of_stacks.count < MOST_STACKS ||
                             xfa_table_get(&mapped->of_stacks, &launched->by))) {
@@ -259,11 +264,14 @@ static void end_process(void *self, struct xfa_process *process)
             continue;
         uint32_t site = xfa_process_site(process, of_stack->by)->number;
         struct reads *reads = xfa_table_put(&mapped->of_sites, &site);
+        if (reads->kernels == 0)
+            reads->met.process = process->number;
+        reads->last = process->number;
         reads->gpu = of_stack->gpu;
         reads->kernels += of_stack->kernels;
         reads->fills += of_stack->fills;
         reads->bytes = xfa_add(reads->bytes, of_stack->bytes);
-        reads->ns += of_stack->ns;
+        xfa_exact_add(&reads->time, of_stack->ns);
     }
 }
 
@@ -279,6 +287,7 @@ static struct xfa_observer observe(void *self)
         .kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_KERNEL) |
                  XFA_KIND(XFT_EVENT_SET) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) |
                  XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY),
+        .divided = true,
         .self = self,
         .process = begin_process,
         .event = take_event,
@@ -298,6 +307,53 @@ static void release(void *self)
     free(mapped->rows);
 }
 
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static bool is_good(const void *analysis, const void *item)
+{
+    return xfa_divided_site(analysis, ((const struct reads *)item)->by);
+}
+
+static void add(void *item, const void *more)
+{
+    struct reads *into = item;
+    const struct reads *from = more;
+    if (into->kernels == 0 || from->last > into->last) {
+        into->last = from->last;
+        into->gpu = from->gpu;
+    }
+    into->kernels += from->kernels;
+    into->fills += from->fills;
+    into->bytes = xfa_add(into->bytes, from->bytes);
+    xfa_exact_merge(&into->time, &from->time);
+}
+
+static const struct xfa_met_table of_sites = {offsetof(struct reads, met), is_good, add};
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct mapped *mapped = self;
+    xfa_parcel_number(parcel, mapped->row_count);
+    xfa_parcel_put(parcel, mapped->rows, mapped->row_count * sizeof *mapped->rows);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct mapped *mapped = self;
+    size_t count = xfa_unpack_count(from, sizeof(struct row_sums));
+    from->bad = from->bad || count > analysis->row_count;
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        struct row_sums more, *into = row_of(mapped, i);
+        xfa_unpack_bytes(from, &more, sizeof more);
+        into->copies += more.copies;
+        into->bytes = xfa_add(into->bytes, more.bytes);
+        into->kernels += more.kernels;
+        into->otherwise |= more.otherwise;
+        xfa_exact_merge(&into->kernel_time, &more.kernel_time);
+        xfa_exact_merge(&into->copy_time, &more.copy_time);
+    }
+}
+
 /* ---- read over the link again and again ------------------------------------------------------ */
 
 /* Time of its kernels beyond one read of all of it; 0: it is not read several times. */
@@ -305,11 +361,11 @@ static double read_again_ns(const struct xfa_analysis *analysis, const struct re
 {
     const struct xfa_achievable *achievable = &analysis->achievable;
     uint64_t bytes = reads->bytes / reads->kernels;
-    double ns = reads->ns / (double)reads->kernels;
+    double all_ns = xfa_exact_value(&reads->time), ns = all_ns / (double)reads->kernels;
     double times = xfw_times_over(achievable, reads->gpu, bytes, ns);
     double once = xfw_read_once_ns(achievable, reads->gpu, bytes);
     if (times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER)
-        return reads->ns * (1 - 1 / times);
+        return all_ns * (1 - 1 / times);
     if (!(once > 0) || ns < once || ns > XFW_MOST_TIMES_OVER * once ||
         (double)reads->kernels < XFW_READ_AGAIN * (double)reads->fills)
         return 0;
@@ -352,7 +408,8 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t n
     const struct row_sums *row = number < mapped->row_count ? &mapped->rows[number] : NULL;
     if (!row || row->copies == 0 || row->otherwise || row->kernels < row->copies)
         return false;
-    double share = row->kernel_ns / (double)row->copies;
+    double copy_ns = xfa_exact_value(&row->copy_time);
+    double share = xfa_exact_value(&row->kernel_time) / (double)row->copies;
     share =
         xfw_share_read(&analysis->achievable, what->key.dst_gpu, row->bytes / row->copies, share);
     if (!(share < XFW_READ_IN_PART))
@@ -360,7 +417,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t n
     xfa_gain_of(gain, &analysis->rows[number]);
     gain->transfers = row->copies;
     gain->bytes = row->bytes;
-    gain->lost_ns = row->copy_ns > 0 ? row->copy_ns * (1 - share) : NAN;
+    gain->lost_ns = copy_ns > 0 ? copy_ns * (1 - share) : NAN;
     gain->weight_ns = (double)row->bytes * XFA_STAND_IN_NS_PER_BYTE;
     gain->reckoning = XFA_RECKONED_READ_IN_PART;
     gain->assumed = "the kernels do not write to this memory, and the host leaves it alone until "
@@ -388,4 +445,8 @@ const struct xfa_finding_kind xfa_kind_mapped = {
     .self_bytes = sizeof(struct mapped),
     .observe = observe,
     .free = release,
+    .met_of = &of_sites,
+    .met_table = offsetof(struct mapped, of_sites),
+    .give = give,
+    .take = take,
 };

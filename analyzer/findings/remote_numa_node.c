@@ -10,10 +10,12 @@
 #include "analyzer/findings/remote_numa_node.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/sums/blocks.h"
 
 #define MOST_BLOCKS (1u << 18)
@@ -24,22 +26,23 @@
  * then of its site. */
 struct taken_memory {
     uint32_t key; /* stack, or the site's number */
+    struct xfa_met met;
     uint32_t function;
     int node;   /* that all of its copies want: the nearest, or the one where it is; -1: none yet */
     bool mixed; /* they want different ones, or it is not known which */
     bool locked;               /* memory of the program that was page-locked: some of it */
     uint64_t taken;            /* bytes */
     uint64_t transfers, bytes; /* copies that want another node than they have */
-    double lost_ns;            /* by them */
+    struct xfa_exact lost;     /* by them */
     bool up, down;             /* their directions */
 };
 
 /* The transfers of one class whose times are known. */
 struct far {
     uint64_t transfers, bytes;
-    double achieved_ns, near_ns, lost_ns, error_ns;
-    uint64_t basis[4]; /* transfers by enum xfp_basis */
-    uint64_t asked;    /* bytes of the last question, whose answers here and near are */
+    struct xfa_exact achieved, at_near, lost, error; /* ns */
+    uint64_t basis[4];                               /* transfers by enum xfp_basis */
+    uint64_t asked; /* bytes of the last question, whose answers here and near are */
     struct xfp_estimate here,
         near; /* time of one transfer of so many bytes, on its own node and on the best */
 };
@@ -136,7 +139,7 @@ static void add_lost(struct remote *remote, struct taken_memory *memory,
         return;
     memory->transfers++;
     memory->bytes = xfa_add(memory->bytes, event->bytes);
-    memory->lost_ns += lost_ns;
+    xfa_exact_add(&memory->lost, lost_ns);
     memory->up |= event->transfer.class->key.row.direction == XFT_DIR_H2D;
     memory->down |= event->transfer.class->key.row.direction == XFT_DIR_D2H;
 }
@@ -147,11 +150,12 @@ static void add_to_site(struct taken_memory *sum, const struct taken_memory *mor
     sum->mixed |=
         more->mixed || (!first && sum->node >= 0 && more->node >= 0 && sum->node != more->node);
     sum->node = more->node >= 0 || first ? more->node : sum->node;
+    sum->node = sum->mixed ? -1 : sum->node;
     sum->locked |= more->locked;
     sum->taken = xfa_add(sum->taken, more->taken);
     sum->transfers += more->transfers;
     sum->bytes = xfa_add(sum->bytes, more->bytes);
-    sum->lost_ns += more->lost_ns;
+    xfa_exact_merge(&sum->lost, &more->lost);
     sum->up |= more->up;
     sum->down |= more->down;
 }
@@ -174,7 +178,10 @@ static void end(void *self, struct xfa_process *process)
         uint32_t site = xfa_process_site(process, memory->key)->number;
         bool first = xfa_table_get(&remote->memory, &site) == NULL;
         more.function = xfa_process_function(process, memory->function)->number;
-        add_to_site(xfa_table_put(&remote->memory, &site), &more, first);
+        struct taken_memory *sum = xfa_table_put(&remote->memory, &site);
+        if (first)
+            sum->met.process = process->number;
+        add_to_site(sum, &more, first);
     }
     forget_process(remote);
 }
@@ -183,7 +190,8 @@ static bool is_to_be_placed(const struct taken_memory *memory, const struct xfa_
 {
     double moving_ns = memory->locked ? (double)memory->taken * MOVING_NS_PER_BYTE : 0;
     return !memory->mixed && memory->node == finding->remedy.node &&
-           (finding->remedy.to_host ? memory->down : memory->up) && memory->lost_ns > moving_ns;
+           (finding->remedy.to_host ? memory->down : memory->up) &&
+           xfa_exact_value(&memory->lost) > moving_ns;
 }
 
 struct xfa_finding_site *xfa_remote_node_memory(const struct xfa_analysis *analysis,
@@ -201,7 +209,7 @@ struct xfa_finding_site *xfa_remote_node_memory(const struct xfa_analysis *analy
                 .function = xfa_run_function(analysis->run, memory->function),
                 .transfers = memory->transfers,
                 .bytes = memory->bytes,
-                .lost_ns = memory->lost_ns,
+                .lost_ns = xfa_exact_value(&memory->lost),
                 .reckoning = XFA_RECKONED_NEAR_NODE,
             };
     }
@@ -225,11 +233,12 @@ static void transfer(void *self, const struct xfa_event *event)
     double took = slower ? far->here.ns : transfer->achieved_ns;
     far->transfers++;
     far->bytes = xfa_add(far->bytes, bytes);
-    far->achieved_ns += transfer->achieved_ns;
-    far->near_ns += far->near.ns;
-    far->lost_ns += fmax(0, took - far->near.ns);
+    xfa_exact_add(&far->achieved, transfer->achieved_ns);
+    xfa_exact_add(&far->at_near, far->near.ns);
+    xfa_exact_add(&far->lost, fmax(0, took - far->near.ns));
     add_lost(self, memory, event, fmax(0, took - far->near.ns));
-    far->error_ns += far->near.ns * far->near.error + (slower ? took * far->here.error : 0);
+    xfa_exact_add(&far->error,
+                  far->near.ns * far->near.error + (slower ? took * far->here.error : 0));
     far->basis[far->near.basis & 3]++;
 }
 
@@ -244,6 +253,7 @@ static struct xfa_observer observe(void *self)
                  XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER),
         .self = self,
         .aside = true,
+        .divided = true,
         .event = event,
         .transfer = transfer,
         .end = end,
@@ -259,19 +269,62 @@ static void release(void *self)
     xfa_table_free(&remote->memory);
 }
 
-/* ---- the finding ----------------------------------------------------------------------------- */
+/* ---- members of a team ----------------------------------------------------------------------- */
 
 static void add(struct far *into, const struct far *from)
 {
     into->transfers += from->transfers;
     into->bytes = xfa_add(into->bytes, from->bytes);
-    into->achieved_ns += from->achieved_ns;
-    into->near_ns += from->near_ns;
-    into->lost_ns += from->lost_ns;
-    into->error_ns += from->error_ns;
+    xfa_exact_merge(&into->achieved, &from->achieved);
+    xfa_exact_merge(&into->at_near, &from->at_near);
+    xfa_exact_merge(&into->lost, &from->lost);
+    xfa_exact_merge(&into->error, &from->error);
     for (size_t i = 0; i < sizeof into->basis / sizeof *into->basis; i++)
         into->basis[i] += from->basis[i];
 }
+
+static bool is_good(const void *analysis, const void *item)
+{
+    const struct taken_memory *memory = item;
+    return xfa_divided_site(analysis, memory->key) &&
+           xfa_divided_function(analysis, memory->function);
+}
+
+/* The function is that of the first process that has one. */
+static void add_memory(void *item, const void *more)
+{
+    struct taken_memory *into = item;
+    const struct taken_memory *from = more;
+    add_to_site(into, from, into->taken == 0);
+    if (into->met.process == from->met.process)
+        into->function = from->function;
+}
+
+static const struct xfa_met_table of_memory = {offsetof(struct taken_memory, met), is_good,
+                                               add_memory};
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct remote *remote = self;
+    xfa_parcel_number(parcel, remote->missed);
+    xfa_parcel_number(parcel, remote->count);
+    xfa_parcel_put(parcel, remote->classes, remote->count * sizeof *remote->classes);
+}
+
+static void take_sums(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct remote *remote = self;
+    remote->missed = xfa_unpack_number(from) || remote->missed;
+    size_t count = xfa_unpack_count(from, sizeof(struct far));
+    from->bad = from->bad || count > analysis->classes.classes.count;
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        struct far more;
+        xfa_unpack_bytes(from, &more, sizeof more);
+        add(far_of(remote, i), &more);
+    }
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
@@ -294,10 +347,10 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     memcpy(of_far.achievable_basis, far.basis, sizeof of_far.achievable_basis);
     gain->transfers = far.transfers;
     gain->bytes = far.bytes;
-    gain->achieved_ns = far.achieved_ns;
-    gain->achievable_ns = far.near_ns;
-    gain->lost_ns = far.lost_ns;
-    gain->error = far.error_ns / far.near_ns;
+    gain->achieved_ns = xfa_exact_value(&far.achieved);
+    gain->achievable_ns = xfa_exact_value(&far.at_near);
+    gain->lost_ns = xfa_exact_value(&far.lost);
+    gain->error = xfa_exact_value(&far.error) / gain->achievable_ns;
     gain->achieved_basis = xfa_achieved_basis(&of_far);
     gain->achievable_basis = xfa_achievable_basis(&of_far);
     gain->reckoning = XFA_RECKONED_NEAR_NODE;
@@ -326,4 +379,8 @@ const struct xfa_finding_kind xfa_kind_remote_node = {
     .self_bytes = sizeof(struct remote),
     .observe = observe,
     .free = release,
+    .met_of = &of_memory,
+    .met_table = offsetof(struct remote, memory),
+    .give = give,
+    .take = take_sums,
 };

@@ -69,4 +69,7 @@ const struct xfa_finding_kind xfa_kind_page_locking = {
     .self_bytes = sizeof(struct xfa_taken),
     .observe = observe,
     .free = xfa_taken_free,
+    .give = xfa_taken_give,
+    .take = xfa_taken_take,
+    .taken = xfa_taken_all,
 };

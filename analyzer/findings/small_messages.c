@@ -34,6 +34,7 @@ struct small_messages {
     struct xfa_communicators communicators;
     struct run runs[MOST_RUNS];
     unsigned count;
+    bool touched; /* the process at hand, or the one before, has messages */
     const struct xfa_process *process;
 };
 
@@ -110,6 +111,7 @@ static bool ends_runs(const struct xfa_event *event)
 static void event(void *of, const struct xfa_event *event)
 {
     struct small_messages *self = of;
+    self->touched = self->touched || event->kind != XFT_EVENT_SYNC;
     if (event->kind == XFT_EVENT_COMMUNICATOR)
         xfa_communicators_add(&self->communicators, event);
     else if (ends_runs(event))
@@ -139,8 +141,14 @@ static uint64_t process(void *of, struct xfa_process *process)
 {
     struct small_messages *self = of;
     self->process = process;
+    self->touched = false;
     xfa_communicators_begin(&self->communicators);
     return XFA_ALL_KINDS;
+}
+
+static bool touched(const void *of)
+{
+    return ((const struct small_messages *)of)->touched;
 }
 
 static struct xfa_observer observe(void *self)
@@ -155,6 +163,7 @@ static struct xfa_observer observe(void *self)
         .event = event,
         .transfer = transfer,
         .end = end,
+        .touched = touched,
     };
 }
 

@@ -144,10 +144,10 @@ static void release(void *self)
 
 /* ---- divided --------------------------------------------------------------------------------- */
 
-static bool is_good(const struct xfa_analysis *analysis, const void *item)
+static bool is_good(const void *analysis, const void *item)
 {
     const struct pair *pair = item;
-    size_t classes = analysis->classes.classes.count;
+    size_t classes = ((const struct xfa_analysis *)analysis)->classes.classes.count;
     return pair->key.down < classes && pair->key.up < classes;
 }
 

@@ -71,4 +71,6 @@ const struct xfa_finding_kind xfa_kind_synchronous = {
     .self_bytes = sizeof(struct xfa_pageable_uses),
     .observe = xfa_pageable_observer,
     .free = xfa_pageable_free,
+    .give = xfa_pageable_give,
+    .take = xfa_pageable_take,
 };

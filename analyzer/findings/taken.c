@@ -1,6 +1,9 @@
 #include "analyzer/findings/taken.h"
 
+#include <stdlib.h>
+
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
@@ -74,6 +77,7 @@ struct xfa_observer xfa_taken_observer(struct xfa_taken *taken, enum xft_event_k
         .kinds = XFA_KIND(takes) | XFA_KIND(gives),
         .self = taken,
         .aside = true,
+        .divided = true,
         .event = event,
         .end = end,
     };
@@ -84,6 +88,68 @@ void xfa_taken_free(void *self)
     struct xfa_taken *taken = self;
     xfa_table_free(&taken->calls);
     xfw_once_book_free(&taken->book);
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+/* Items are of one process each, so that members have none in common. */
+void xfa_taken_give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct xfa_taken *taken = self;
+    xfa_met_give(&taken->calls, parcel);
+}
+
+static bool is_good(const struct xfa_analysis *analysis, const struct xfw_once_calls *calls)
+{
+    return calls->key.process < analysis->run->process_count &&
+           xfa_divided_site(analysis, calls->key.site) &&
+           xfa_divided_function(analysis, calls->first);
+}
+
+void xfa_taken_take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct xfa_taken *taken = self;
+    size_t count = xfa_unpack_count(from, sizeof(struct xfw_once_calls));
+    for (size_t i = 0; i < count && !from->bad; i++) {
+        struct xfw_once_calls calls;
+        xfa_unpack_bytes(from, &calls, sizeof calls);
+        from->bad = from->bad || !is_good(analysis, &calls);
+        if (!from->bad)
+            *(struct xfw_once_calls *)xfa_table_put(&taken->calls, &calls.key) = calls;
+    }
+}
+
+struct taken_at {
+    uint32_t process, place;
+};
+
+static int by_process(const void *a, const void *b)
+{
+    const struct taken_at *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* In the order of one process, which keeps the first so many. */
+void xfa_taken_all(void *self)
+{
+    struct xfa_taken *taken = self;
+    struct xfa_table all = taken->calls;
+    struct taken_at *order = xfa_alloc((all.count + 1) * sizeof *order);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct xfw_once_calls *calls = xfa_table_at(&all, i);
+        order[i] = (struct taken_at){calls->key.process, (uint32_t)i};
+    }
+    if (all.count)
+        qsort(order, all.count, sizeof *order, by_process);
+    xfa_table_init(&taken->calls, all.key_bytes, all.item_bytes);
+    for (size_t i = 0; i < all.count && i < XFW_ONCE_MOST; i++) {
+        const struct xfw_once_calls *calls = xfa_table_at(&all, order[i].place);
+        *(struct xfw_once_calls *)xfa_table_put(&taken->calls, &calls->key) = *calls;
+    }
+    xfa_table_free(&all);
+    free(order);
 }
 
 bool xfa_taken_on_host(unsigned memory)

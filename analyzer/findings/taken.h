@@ -19,6 +19,10 @@ struct xfa_taken {          /* zeroed at first */
 struct xfa_observer xfa_taken_observer(struct xfa_taken *taken, enum xft_event_kind takes,
                                        enum xft_event_kind gives, bool all);
 void xfa_taken_free(void *taken);
+/* For the kind: what members of a team give each other (divided.h). */
+void xfa_taken_give(const void *taken, struct xfa_parcel *parcel);
+void xfa_taken_take(void *taken, const struct xfa_analysis *analysis, struct xfa_unpacking *from);
+void xfa_taken_all(void *taken);
 
 /* Is the memory (enum xft_memory) page-locked memory of the host? */
 bool xfa_taken_on_host(unsigned memory);

@@ -114,6 +114,9 @@ const struct xfa_finding_kind xfa_kind_allocation = {
     .self_bytes = sizeof(struct xfa_taken),
     .observe = observe_allocations,
     .free = xfa_taken_free,
+    .give = xfa_taken_give,
+    .take = xfa_taken_take,
+    .taken = xfa_taken_all,
 };
 
 static struct xfa_observer observe_registrations(void *self)
@@ -140,4 +143,7 @@ const struct xfa_finding_kind xfa_kind_registration = {
     .self_bytes = sizeof(struct xfa_taken),
     .observe = observe_registrations,
     .free = xfa_taken_free,
+    .give = xfa_taken_give,
+    .take = xfa_taken_take,
+    .taken = xfa_taken_all,
 };

@@ -329,6 +329,11 @@ static uint64_t process(void *of, struct xfa_process *process)
     return XFA_ALL_KINDS;
 }
 
+static bool touched(const void *of)
+{
+    return ((const struct staging *)of)->any;
+}
+
 static struct xfa_observer observe(void *self)
 {
     struct staging *staging = self;
@@ -340,6 +345,7 @@ static struct xfa_observer observe(void *self)
         .process = process,
         .event = event,
         .transfer = transfer,
+        .touched = touched,
     };
 }
 

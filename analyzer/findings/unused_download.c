@@ -166,6 +166,11 @@ static void end_process(void *self, struct xfa_process *process)
     xfa_table_free(&unused->places);
 }
 
+static bool touched(const void *self)
+{
+    return ((const struct unused *)self)->asked;
+}
+
 static struct xfa_observer observe(void *self)
 {
     return (struct xfa_observer){
@@ -176,6 +181,7 @@ static struct xfa_observer observe(void *self)
         .event = take_event,
         .transfer = take_transfer,
         .end = end_process,
+        .touched = touched,
     };
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 #include "analyzer/sums/given.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "common/search.h"
@@ -38,7 +39,11 @@ struct unused {
     uint64_t transfers; /* of the process */
     struct sent *sent;  /* by address, apart from each other */
     size_t count, capacity;
-    struct xfa_timed_sum *rows; /* by row number */
+    struct row_sums {
+        struct xfa_timed_sum unused; /* without times */
+        struct xfa_exact ns;
+        uint32_t last; /* number + 1 of the last process that had one; 0: none */
+    } * rows;          /* by row number */
     size_t row_count, row_capacity;
     struct xfw_marks marks[XFW_CERTAINTIES];
 };
@@ -70,11 +75,20 @@ static void take_out(struct unused *unused, size_t at, size_t count)
     unused->count -= count;
 }
 
+static struct row_sums *row_of(struct unused *unused, uint32_t row)
+{
+    unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, row,
+                             sizeof *unused->rows);
+    return &unused->rows[row];
+}
+
 static void count_unused(struct unused *unused, const struct sent *sent)
 {
-    unused->rows = xfa_grown(unused->rows, &unused->row_capacity, &unused->row_count, sent->row,
-                             sizeof *unused->rows);
-    xfa_timed_add(&unused->rows[sent->row], sent->bytes, sent->achieved_ns, sent->by_device);
+    struct row_sums *row = row_of(unused, sent->row);
+    xfa_timed_add(&row->unused, sent->bytes, sent->achieved_ns, sent->by_device);
+    row->unused.sum.ns = 0;
+    xfa_exact_add(&row->ns, isnan(sent->achieved_ns) ? 0 : sent->achieved_ns);
+    row->last = unused->process + 1;
     xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
 }
 
@@ -223,13 +237,13 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 }
 
 /* The memory goes with the process: what was sent there last is as unused as what others of its
- * call site sent before. */
+ * call site sent before, in this process. */
 static void end_process(void *self, struct xfa_process *process)
 {
     struct unused *unused = self;
     for (size_t i = 0; i < unused->count; i++) {
         const struct sent *sent = &unused->sent[i];
-        if (sent->row < unused->row_count && unused->rows[sent->row].sum.transfers > 0 &&
+        if (sent->row < unused->row_count && unused->rows[sent->row].last == unused->process + 1 &&
             xfa_given_used(&unused->given, sent->start, sent->end, sent->ns, XFA_USED_READ) ==
                 XFA_USED_NOT)
             count_unused(unused, sent);
@@ -243,6 +257,7 @@ static struct xfa_observer observe(void *self)
     return (struct xfa_observer){
         .name = "unused transfers",
         .kinds = XFA_GIVEN_KINDS | XFA_KIND(XFT_EVENT_SET),
+        .divided = true,
         .self = self,
         .process = begin_process,
         .event = take_event,
@@ -261,16 +276,52 @@ static void release(void *self)
     free(unused->rows);
 }
 
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static void give(const void *self, struct xfa_parcel *parcel)
+{
+    const struct unused *unused = self;
+    xfa_parcel_number(parcel, unused->row_count);
+    xfa_parcel_put(parcel, unused->rows, unused->row_count * sizeof *unused->rows);
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+        xfw_marks_give(&unused->marks[i], parcel);
+}
+
+static void add(struct row_sums *into, const struct row_sums *from)
+{
+    into->unused.sum.transfers += from->unused.sum.transfers;
+    into->unused.sum.bytes = xfa_add(into->unused.sum.bytes, from->unused.sum.bytes);
+    into->unused.timed += from->unused.timed;
+    into->unused.by_device += from->unused.by_device;
+    xfa_exact_merge(&into->ns, &from->ns);
+}
+
+static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct unused *unused = self;
+    size_t count = xfa_unpack_count(from, sizeof(struct row_sums));
+    from->bad = from->bad || count > analysis->row_count;
+    for (uint32_t i = 0; i < count && !from->bad; i++) {
+        struct row_sums more;
+        xfa_unpack_bytes(from, &more, sizeof more);
+        add(row_of(unused, i), &more);
+    }
+    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+        xfw_marks_take(&unused->marks[i], from, analysis->run->process_count);
+}
+
 /* ---- the finding ----------------------------------------------------------------------------- */
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
 {
     const struct unused *unused = sums;
-    const struct xfa_timed_sum *found = row < unused->row_count ? &unused->rows[row] : NULL;
-    if (!found || found->sum.transfers == 0)
+    const struct row_sums *of = row < unused->row_count ? &unused->rows[row] : NULL;
+    if (!of || of->unused.sum.transfers == 0)
         return false;
-    xfa_gain_of_all(gain, found);
+    struct xfa_timed_sum found = of->unused;
+    found.sum.ns = xfa_exact_value(&of->ns);
+    xfa_gain_of_all(gain, &found);
     gain->reckoning = XFA_RECKONED_UNUSED;
     gain->assumed = "kernels reach this memory only by pointers that they were given";
     gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_LEAVE_OUT);
@@ -294,4 +345,6 @@ const struct xfa_finding_kind xfa_kind_unused = {
     .self_bytes = sizeof(struct unused),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
 };

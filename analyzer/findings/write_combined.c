@@ -27,6 +27,7 @@ struct combined {
     struct xfw_memories memories; /* of the process */
     struct xfa_table functions;   /* of the stacks that allocate: struct brought */
     struct xfa_table of_stacks, of_sites;
+    bool touched; /* something was brought to such memory, in the process before */
 };
 
 static struct xfa_table new_table(void)
@@ -82,6 +83,7 @@ static void event(void *of, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct combined *self = of;
+    self->touched = self->of_stacks.count > 0;
     for (size_t i = 0; i < self->of_stacks.count; i++) {
         const struct brought *brought = xfa_table_at(&self->of_stacks, i);
         const struct brought *made = xfa_table_get(&self->functions, &brought->by);
@@ -99,6 +101,11 @@ static void end(void *of, struct xfa_process *process)
     self->functions = new_table();
 }
 
+static bool touched(const void *of)
+{
+    return ((const struct combined *)of)->touched;
+}
+
 static struct xfa_observer observe(void *of)
 {
     struct combined *self = of;
@@ -112,6 +119,7 @@ static struct xfa_observer observe(void *of)
         .event = event,
         .transfer = transfer,
         .end = end,
+        .touched = touched,
     };
 }
 

@@ -218,14 +218,12 @@ static void set_path(struct xfa_classes *classes, struct xfa_class *class)
     class->near = near_of(achievable, key);
 }
 
-static struct xfa_class *make_class(struct xfa_classes *classes, const struct xfa_event *event,
-                                    const struct xfa_class_key *of)
+struct xfa_class *xfa_class_meet(struct xfa_classes *classes, const struct xfa_class_key *key)
 {
-    struct xfa_class_key key = kept_key(classes, event->process, of);
     size_t before = classes->classes.count;
-    struct xfa_class *class = xfa_class_put(classes, &key);
+    struct xfa_class *class = xfa_class_put(classes, key);
     if (classes->classes.count > before) {
-        struct xfa_row *row = row_of(classes, &key.row);
+        struct xfa_row *row = row_of(classes, &key->row);
         class->row = row->number;
         class->before = row->last_class;
         row->last_class = class->number + 1;
@@ -296,7 +294,10 @@ static struct xfa_class *look_for(struct xfa_classes *classes, const struct xfa_
 {
     struct xfa_class_key key = key_of(event);
     const struct xfa_kept_class *kept = xfa_table_get(&classes->classes, &key);
-    return kept ? kept->class : make_class(classes, event, &key);
+    if (kept)
+        return kept->class;
+    struct xfa_class_key folded = kept_key(classes, event->process, &key);
+    return xfa_class_meet(classes, &folded);
 }
 
 struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_event *event)

@@ -105,6 +105,10 @@ struct xfa_class *xfa_class_of(struct xfa_classes *classes, const struct xfa_eve
 /* The class with this key; a new one is zero but for its key and number, and in no row. */
 struct xfa_class *xfa_class_put(struct xfa_classes *classes, const struct xfa_class_key *key);
 
+/* The class with this key, of an event that was met elsewhere: sites, functions and GPUs of the key
+ * are known to the run, and it is folded already. */
+struct xfa_class *xfa_class_meet(struct xfa_classes *classes, const struct xfa_class_key *key);
+
 static inline struct xfa_class *xfa_class_at(const struct xfa_classes *classes, size_t number)
 {
     return ((const struct xfa_kept_class *)xfa_table_at(&classes->classes, number))->class;

@@ -13,7 +13,8 @@
  *
  * Members of a team (base/team.h) have the same observers. Each sees all processes from the start,
  * but for those that are `shared`; what is done for a process of its own (whatif/ops.h) wants
- * nothing of others'.
+ * nothing of others'. After a survey (walked.h) no one need see another member's process who is
+ * `divided`, or in whom it leaves nothing.
  *
  * Functions that an observer does not need are NULL. It is called by one thread at a time.
  */
@@ -50,6 +51,13 @@ struct xfa_observer {
      * was read (findings/divided.h). It looks for no sites and functions but of the events that
      * sums/waits.h has: the members have the same, in the same order. */
     bool shared;
+    /* As `shared`, but only after a survey: it may look for any sites and functions, whose numbers
+     * are known by then. Without one it sees all processes. */
+    bool divided;
+    /* Asked behind end(): has the process left anything in its sums? They are then as they would be
+     * if the process had no event (process() and end() may read its META). NULL: not known. */
+    bool (*touched)(const void *self);
+    bool meets; /* process() and end() come for processes, too, that it does not see */
     /* It belongs to a pass, of which these are the classes. They are borrowed from the pass's
      * owner, and outlive it. */
     void (*pass)(void *self, const struct xfa_classes *classes);

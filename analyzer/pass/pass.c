@@ -2,11 +2,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/aside.h"
 #include "analyzer/pass/join.h"
 #include "analyzer/pass/samples.h"
+#include "analyzer/pass/walked.h"
 
 static xfa_unended_fn give_unended;
 
@@ -19,17 +21,19 @@ struct xfa_pass {
     struct xfa_join *join;
     struct xfa_ranges *ranges;
     struct xfa_samples samples;
-    bool follows;          /* the process's ranges, where an observer wants them */
-    uint64_t last_call_ns; /* of the process at hand */
-    struct xfa_counts counts;
+    bool follows;                        /* the process's ranges, where an observer wants them */
+    uint64_t last_call_ns;               /* of the process at hand */
+    struct xfa_counts counts, elsewhere; /* elsewhere: of processes that are not walked over */
     const struct xfa_watch *watch;
     bool stopped;
-    struct span { /* of a process's calls, on its own clock; 0 = none */
-        uint64_t first_ns, last_ns, transfers;
-        uint64_t kinds[XFA_EVENT_KINDS];
-        double overhead_ns;
-    } * spans;
-    size_t span_count, span_capacity;
+    struct walk { /* over a process */
+        struct xfa_walked_span span;
+        struct xfa_counts counts;  /* its part of all */
+        uint64_t touched;          /* observers */
+        size_t class, class_count; /* the first that was new, and how many were */
+    } * walks;
+    size_t walk_count, walk_capacity;
+    const struct xfa_survey *survey; /* NULL: there was none */
 };
 
 struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_observer *observers,
@@ -59,7 +63,7 @@ void xfa_pass_free(struct xfa_pass *pass)
     xfa_join_free(pass->join);
     xfa_ranges_free(pass->ranges);
     xfa_samples_free(&pass->samples);
-    free(pass->spans);
+    free(pass->walks);
     free(pass);
 }
 
@@ -221,11 +225,11 @@ static void release(struct xfa_pass *pass, bool last)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static struct span *span_of(struct xfa_pass *pass, const struct xfa_process *process)
+static struct walk *walk_of(struct xfa_pass *pass, const struct xfa_process *process)
 {
-    pass->spans = xfa_grown(pass->spans, &pass->span_capacity, &pass->span_count, process->number,
-                            sizeof *pass->spans);
-    return &pass->spans[process->number];
+    pass->walks = xfa_grown(pass->walks, &pass->walk_capacity, &pass->walk_count, process->number,
+                            sizeof *pass->walks);
+    return &pass->walks[process->number];
 }
 
 /* Calls of the host: not what the device did, nor (as it came to be) what runs are replayed from.
@@ -246,7 +250,7 @@ static bool is_of_thread(unsigned kind)
            kind != XFT_EVENT_COMMUNICATOR;
 }
 
-static void extend(struct span *span, const struct xfa_event *event)
+static void extend(struct xfa_walked_span *span, const struct xfa_event *event)
 {
     if (event->start_ns && (span->first_ns == 0 || event->start_ns < span->first_ns))
         span->first_ns = event->start_ns;
@@ -294,7 +298,8 @@ static void take_event(struct xfa_pass *pass, struct xfa_event *event)
     release(pass, false);
 }
 
-static void count_event(struct xfa_pass *pass, struct span *span, const struct xfa_event *event)
+static void count_event(struct xfa_pass *pass, struct xfa_walked_span *span,
+                        const struct xfa_event *event)
 {
     unsigned kind = event->kind;
     span->kinds[kind < XFA_EVENT_KINDS ? kind : 0] += !(event->flags & XFT_GRAPH);
@@ -311,7 +316,7 @@ static void count_event(struct xfa_pass *pass, struct span *span, const struct x
 static void take_events(struct xfa_pass *pass, struct xfa_process *process,
                         const struct xfa_merged *rows, size_t count)
 {
-    struct span *span = span_of(pass, process);
+    struct xfa_walked_span *span = &walk_of(pass, process)->span;
     for (size_t i = 0; i < count; i++) {
         struct xfa_event *event = xfa_join_room(pass->join);
         xfa_event_read(event, process, &rows[i]);
@@ -320,26 +325,61 @@ static void take_events(struct xfa_pass *pass, struct xfa_process *process,
     }
 }
 
-static bool sees(const struct xfa_observer *observer, const struct xfa_process *process)
+/* ---- who sees which process ------------------------------------------------------------------ */
+
+static const struct xfa_walked *known_of(const struct xfa_pass *pass,
+                                         const struct xfa_process *process)
 {
-    return !observer->shared || xfa_process_is_mine(process);
+    const struct xfa_survey *survey = pass->survey;
+    return survey && process->number < survey->count ? &survey->processes[process->number] : NULL;
 }
 
-/* Which observer gets which events of this process. */
-static void open_process(struct xfa_pass *pass, struct xfa_process *process)
+static bool sees(const struct xfa_pass *pass, size_t i, const struct xfa_process *process)
 {
+    const struct xfa_observer *o = &pass->observers[i];
+    const struct xfa_walked *known = known_of(pass, process);
+    if (xfa_process_is_mine(process))
+        return true;
+    if (o->shared || (known && o->divided))
+        return false;
+    return !known || !o->touched || i >= pass->survey->observers || known->touched >> i & 1;
+}
+
+/* Which observer gets which events of this process. False: nobody gets any. */
+static bool open_process(struct xfa_pass *pass, struct xfa_process *process)
+{
+    bool any = false;
     pass->last_call_ns = 0;
     xfa_audience_empty(&pass->here);
     if (pass->aside)
         xfa_audience_empty(xfa_aside_audience(pass->aside));
     for (size_t i = 0; i < pass->observer_count; i++) {
         const struct xfa_observer *o = &pass->observers[i];
-        if (!sees(o, process))
-            continue;
-        uint64_t kinds = o->process ? o->kinds & o->process(o->self, process) : o->kinds;
-        xfa_audience_add(o->aside ? xfa_aside_audience(pass->aside) : &pass->here, o, kinds);
+        bool seen = sees(pass, i, process);
+        uint64_t kinds = o->kinds;
+        if (o->process && (seen || o->meets))
+            kinds &= o->process(o->self, process);
+        if (seen)
+            xfa_audience_add(o->aside ? xfa_aside_audience(pass->aside) : &pass->here, o, kinds);
+        any = any || seen;
     }
     pass->follows = is_wanted(pass, XFT_EVENT_RANGE_BEGIN) || is_wanted(pass, XFT_EVENT_RANGE_END);
+    return any;
+}
+
+static void end_process(struct xfa_pass *pass, struct xfa_process *process)
+{
+    struct walk *walk = walk_of(pass, process);
+    if (pass->aside)
+        xfa_aside_catch_up(pass->aside);
+    for (size_t i = 0; i < pass->observer_count; i++) {
+        const struct xfa_observer *o = &pass->observers[i];
+        bool seen = sees(pass, i, process);
+        if (o->end && (seen || o->meets))
+            o->end(o->self, process);
+        if (seen && o->touched && i < XFA_SURVEYED_OBSERVERS && o->touched(o->self))
+            walk->touched |= (uint64_t)1 << i;
+    }
 }
 
 void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch)
@@ -347,38 +387,125 @@ void xfa_pass_watch(struct xfa_pass *pass, const struct xfa_watch *watch)
     pass->watch = watch;
 }
 
+void xfa_pass_by_survey(struct xfa_pass *pass, const struct xfa_survey *survey)
+{
+    pass->survey = survey;
+}
+
 void xfa_pass_stop(struct xfa_pass *pass)
 {
     pass->stopped = true;
 }
 
-void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* times: 1, or -1. */
+static void add_counts(struct xfa_counts *into, const struct xfa_counts *more, uint64_t times)
+{
+    into->failed += times * more->failed;
+    into->captured += times * more->captured;
+    into->empty += times * more->empty;
+    into->device_only += times * more->device_only;
+    into->device_only_bytes += times * more->device_only_bytes;
+    into->late += times * more->late;
+    into->ranges.stray_ends += times * more->ranges.stray_ends;
+    into->ranges.unended += times * more->ranges.unended;
+    into->ranges.beyond += times * more->ranges.beyond;
+}
+
+/* merge: NULL, or of the process; freed. */
+static void walk_over(struct xfa_pass *pass, struct xfa_process *process, struct xfa_merge *merge)
 {
     const struct xfa_merged *rows;
     size_t count;
-    struct xfa_merge *merge = xfa_merge_new(process->trace);
-    process->events = xfa_merge_rows(merge);
-    xfa_process_share(process);
-    open_process(pass, process);
+    merge = merge ? merge : xfa_merge_new(process->trace);
     while (!pass->stopped && (count = xfa_merge_next_batch(merge, &rows)) > 0) {
         take_events(pass, process, rows, count);
         if (pass->watch)
             pass->watch->read(pass->watch->self, xfa_merge_part(merge));
     }
     release(pass, true);
-    xfa_join_end(pass->join);
     xfa_merge_free(merge);
+    xfa_join_end(pass->join);
     xfa_ranges_end(pass->ranges, pass->last_call_ns);
-    if (pass->aside)
-        xfa_aside_catch_up(pass->aside);
-    for (size_t i = 0; i < pass->observer_count; i++)
-        if (pass->observers[i].end && sees(&pass->observers[i], process))
-            pass->observers[i].end(pass->observers[i].self, process);
-    const struct span *span = span_of(pass, process);
+}
+
+/* Observers of the process see it; else what others met is taken for it. */
+static void walk_or_take(struct xfa_pass *pass, struct xfa_process *process,
+                         struct xfa_merge *merge)
+{
+    const struct xfa_walked *known = known_of(pass, process);
+    struct walk *walk = walk_of(pass, process);
+    struct xfa_counts before = xfa_pass_counts(pass);
+    walk->class = pass->classes->classes.count;
+    if (open_process(pass, process) || !known) {
+        walk_over(pass, process, merge);
+        walk = walk_of(pass, process);
+        walk->counts = xfa_pass_counts(pass);
+        add_counts(&walk->counts, &before, (uint64_t)-1);
+    } else {
+        walk->span = known->span;
+        add_counts(&pass->elsewhere, &known->counts, 1);
+    }
+    end_process(pass, process);
+    walk->class_count = pass->classes->classes.count - walk->class;
+}
+
+/* What the one who walked over it could not read. */
+static void take_losses(struct xfa_process *process, const struct xfa_walked *known)
+{
+    process->loss = known->loss;
+    free(process->losses);
+    process->losses = known->losses ? xfa_text(known->losses) : NULL;
+}
+
+static void meet(struct xfa_pass *pass, struct xfa_process *process, const struct xfa_walked *known)
+{
+    struct xfa_team *team = process->run->team;
+    if (!xfa_walked_meet(known, process, pass->classes) && team)
+        team->fail(team->self, xfa_print("%s is not what rank %u has read: let one of them analyze",
+                                         process->file, process->share));
+}
+
+/* Of a process whose member is chosen. merge: as above. */
+static void walk_and_close(struct xfa_pass *pass, struct xfa_process *process,
+                           struct xfa_merge *merge)
+{
+    const struct xfa_walked *known = known_of(pass, process);
+    if (known)
+        meet(pass, process, known);
+    walk_or_take(pass, process, merge);
+    const struct xfa_walked_span *span = &walk_of(pass, process)->span;
     process->has_ranges = span->kinds[XFT_EVENT_RANGE_BEGIN] > 0;
     process->has_messages = span->kinds[XFT_EVENT_MESSAGE] > 0;
     xfa_process_close(process, span->first_ns, span->last_ns);
+    if (known)
+        take_losses(process, known);
 }
+
+void xfa_pass_walk(struct xfa_pass *pass, struct xfa_process *process)
+{
+    const struct xfa_walked *known = known_of(pass, process);
+    struct xfa_merge *merge = known ? NULL : xfa_merge_new(process->trace);
+    process->events = known ? known->events : xfa_merge_rows(merge);
+    xfa_process_share(process);
+    walk_and_close(pass, process, merge);
+}
+
+void xfa_pass_survey(struct xfa_pass *pass, struct xfa_process *process, bool walks)
+{
+    struct xfa_merge *merge = xfa_merge_new(process->trace);
+    process->events = xfa_merge_rows(merge);
+    xfa_process_share(process);
+    if (walks && xfa_process_is_mine(process)) {
+        walk_and_close(pass, process, merge);
+        return;
+    }
+    xfa_merge_free(merge);
+    xfa_process_let_go(process);
+}
+
+/* ---- what it came to ------------------------------------------------------------------------- */
 
 struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass)
 {
@@ -388,20 +515,55 @@ struct xfa_counts xfa_pass_counts(const struct xfa_pass *pass)
     counts.device_only_bytes = unjoined->bytes;
     counts.late = unjoined->late;
     counts.ranges = xfa_ranges_counts(pass->ranges);
+    add_counts(&counts, &pass->elsewhere, 1);
     return counts;
 }
 
 uint64_t xfa_pass_transfers(const struct xfa_pass *pass, uint32_t process)
 {
-    return process < pass->span_count ? pass->spans[process].transfers : 0;
+    return process < pass->walk_count ? pass->walks[process].span.transfers : 0;
 }
 
 const uint64_t *xfa_pass_kinds(const struct xfa_pass *pass, uint32_t process)
 {
-    return process < pass->span_count ? pass->spans[process].kinds : NULL;
+    return process < pass->walk_count ? pass->walks[process].span.kinds : NULL;
 }
 
 double xfa_pass_overhead_ns(const struct xfa_pass *pass, uint32_t process)
 {
-    return process < pass->span_count ? pass->spans[process].overhead_ns : 0;
+    return process < pass->walk_count ? pass->walks[process].span.overhead_ns : 0;
+}
+
+static struct xfa_walked_class class_of(const struct xfa_pass *pass, size_t number)
+{
+    const struct xfa_run *run = pass->classes->run;
+    const struct xfa_class_key *key = &xfa_class_at(pass->classes, number)->key;
+    uint32_t runtime = key->row.runtime_function;
+    struct xfa_walked_class class;
+    memset(&class, 0, sizeof class); /* padding, too */
+    class.site = xfa_run_site(run, key->row.site)->identity;
+    class.function = xfa_run_function_identity(run, key->row.function);
+    class.runtime_function = runtime ? xfa_run_function_identity(run, runtime - 1) : 0;
+    class.key = *key;
+    return class;
+}
+
+void xfa_pass_walked(const struct xfa_pass *pass, const struct xfa_process *process,
+                     struct xfa_walked *walked)
+{
+    const struct walk *walk = &pass->walks[process->number];
+    *walked = (struct xfa_walked){.events = process->events,
+                                  .span = walk->span,
+                                  .counts = walk->counts,
+                                  .loss = process->loss,
+                                  .losses = process->losses ? xfa_text(process->losses) : NULL,
+                                  .touched = walk->touched,
+                                  .lookup_count = process->lookup_count,
+                                  .class_count = walk->class_count};
+    walked->lookups = xfa_alloc((process->lookup_count + 1) * sizeof *walked->lookups);
+    walked->classes = xfa_alloc((walk->class_count + 1) * sizeof *walked->classes);
+    for (size_t i = 0; i < process->lookup_count; i++)
+        walked->lookups[i] = process->lookups[i];
+    for (size_t i = 0; i < walk->class_count; i++)
+        walked->classes[i] = class_of(pass, walk->class + i);
 }

@@ -241,8 +241,10 @@ void xfa_filter_finish(struct xfa_filter *filter, const struct xfa_findings *fin
     size_t found = findings ? findings->count : 0;
     filter->rows = xfa_alloc((analysis->row_count + 1) * sizeof *filter->rows);
     filter->findings = xfa_alloc((found + 1) * sizeof *filter->findings);
-    if (xfa_filter_observes(filter))
+    if (xfa_filter_observes(filter)) {
+        xfa_rows_finish(&filter->chosen);
         filter->figures = xfa_rows_figures(&filter->chosen, &analysis->classes);
+    }
     for (uint32_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         filter->rows[i] = xfa_filter_row(filter, row) && has_transfers(filter, i) &&

@@ -73,18 +73,29 @@ static const struct xfa_site *keep_site(struct xfa_run *run, struct xfa_site *si
     return kept->site;
 }
 
+static void note_lookup(struct xfa_process *process, uint32_t id, bool of_call)
+{
+    process->lookups = xfa_room(process->lookups, &process->lookup_capacity,
+                                process->lookup_count + 1, sizeof *process->lookups);
+    process->lookups[process->lookup_count++] = (struct xfa_lookup){id, (uint32_t)of_call};
+}
+
 static const struct known_stack *look_up(struct xfa_process *process, uint32_t stack)
 {
-    if (process->stacks.count == 0)
+    struct xfa_run *run = process->run;
+    size_t before = run->sites.count + run->functions.count;
+    bool first = process->stacks.count == 0;
+    if (first)
         find_helpers(process);
     struct known_stack *known = xfa_table_put(&process->stacks, &stack);
     if (known->site)
         return known;
-    struct xfa_run *run = process->run;
     struct xfa_site *site = xfa_site_new(&run->shelf, process->trace, stack);
     if (site->runtime_function)
         known->runtime_function = keep_function(run, site->runtime_function, XFT_LEVEL_RUNTIME);
     known->site = keep_site(run, site);
+    if (first || run->sites.count + run->functions.count > before)
+        note_lookup(process, stack, false);
     return known;
 }
 
@@ -102,12 +113,26 @@ const struct xfa_function *xfa_process_function(struct xfa_process *process, uns
 {
     if (call < process->call_count && process->calls[call])
         return process->calls[call];
+    size_t before = process->run->functions.count;
     const struct xfa_call *named = xfa_trace_call(process->trace, call);
     process->calls = xfa_grown(process->calls, &process->call_capacity, &process->call_count, call,
                                sizeof(const struct xfa_function *));
     process->calls[call] = named ? keep_function(process->run, named->name, named->level)
                                  : keep_function(process->run, "(unknown function)", 0);
+    if (process->run->functions.count > before)
+        note_lookup(process, call, true);
     return process->calls[call];
+}
+
+void xfa_process_look_up(struct xfa_process *process, const struct xfa_lookup *lookups,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (lookups[i].of_call)
+            xfa_process_function(process, lookups[i].id);
+        else
+            look_up(process, lookups[i].id);
+    }
 }
 
 uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns)
@@ -283,6 +308,7 @@ void xfa_process_free(struct xfa_process *process)
     free(process->job);
     free(process->job_step);
     free(process->applied);
+    free(process->lookups);
     free(process->clock);
     free(process->rank.world);
     free(process->rank.launcher);

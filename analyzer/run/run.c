@@ -238,6 +238,23 @@ const struct xfa_function *xfa_run_function(const struct xfa_run *run, uint32_t 
     return ((struct xfa_run_function *)xfa_table_at(&run->functions, number))->function;
 }
 
+uint64_t xfa_run_function_identity(const struct xfa_run *run, uint32_t number)
+{
+    return ((struct xfa_run_function *)xfa_table_at(&run->functions, number))->identity;
+}
+
+const struct xfa_function *xfa_run_find_function(const struct xfa_run *run, uint64_t identity)
+{
+    const struct xfa_run_function *kept = xfa_table_get(&run->functions, &identity);
+    return kept ? kept->function : NULL;
+}
+
+const struct xfa_site *xfa_run_find_site(const struct xfa_run *run, uint64_t identity)
+{
+    const struct xfa_run_site *kept = xfa_table_get(&run->sites, &identity);
+    return kept ? kept->site : NULL;
+}
+
 size_t xfa_run_site_count(const struct xfa_run *run)
 {
     return run->sites.count;

@@ -61,6 +61,13 @@ struct xfa_cost {
     uint32_t samples; /* how many were; 0 = not in the trace */
 };
 
+/* What was asked of a process and was new to the run, or the first that was asked: who asks the
+ * same of other runs' processes in this order gives sites and functions the same numbers. */
+struct xfa_lookup {
+    uint32_t id; /* of a stack, or of a call */
+    uint32_t of_call;
+};
+
 struct xfa_process {
     uint32_t number; /* in the run */
     uint32_t host;
@@ -112,6 +119,8 @@ struct xfa_process {
     struct xfa_table stacks;           /* process.c: what is known of the trace's stacks */
     const struct xfa_function **calls; /* by id; NULL: not asked for yet */
     size_t call_count, call_capacity;
+    struct xfa_lookup *lookups; /* of its first walk */
+    size_t lookup_count, lookup_capacity;
 };
 
 struct xfa_run {
@@ -200,7 +209,17 @@ static inline int xfa_process_gpu(const struct xfa_process *process, int ordinal
  * year 2262), in the order of `ns`, whatever the clocks of the file say. */
 uint64_t xfa_process_wall_ns(const struct xfa_process *process, uint64_t ns);
 
+/* Asks what was asked of it elsewhere. The process is open. */
+void xfa_process_look_up(struct xfa_process *process, const struct xfa_lookup *lookups,
+                         size_t count);
+
 /* ---- the run as a whole --------------------------------------------------------------------- */
+
+/* What a function is known by, in every run; a site has its own (site.h). */
+uint64_t xfa_run_function_identity(const struct xfa_run *run, uint32_t number);
+/* NULL: the run has none of this identity. */
+const struct xfa_function *xfa_run_find_function(const struct xfa_run *run, uint64_t identity);
+const struct xfa_site *xfa_run_find_site(const struct xfa_run *run, uint64_t identity);
 
 const struct xfa_function *xfa_run_function(const struct xfa_run *run, uint32_t number);
 const struct xfa_site *xfa_run_site(const struct xfa_run *run, uint32_t number);

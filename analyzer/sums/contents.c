@@ -95,7 +95,7 @@ static struct xfa_content *add(struct xfa_contents *contents, const struct xfa_e
 
 static void take_hash(struct xfa_contents *contents, const struct xfa_event *event)
 {
-    contents->now->watched = true;
+    contents->now->watched = contents->now->found = true;
     contents->hashes++;
     contents->sampled += event->content.width < event->bytes;
     contents->hash_ns += event->content.ns;
@@ -114,6 +114,7 @@ static void take_access(struct xfa_contents *contents, const struct xfa_event *e
 {
     const struct xfa_host_access *access = &event->access;
     contents->host.known++;
+    contents->now->found = true;
     if (event->start_ns > contents->now->time)
         judge_gathered(contents);
     if (access->what & XFT_HOST_READS_KNOWN && access->what & XFT_HOST_SENT &&
@@ -304,8 +305,14 @@ static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_contents *contents = self;
     judge_gathered(contents);
+    contents->touched = contents->now->found;
     take_meta(contents, process);
     forget_process(contents);
+}
+
+static bool touched(const void *self)
+{
+    return ((const struct xfa_contents *)self)->touched;
 }
 
 struct xfa_observer xfa_contents_observer(struct xfa_contents *contents)
@@ -318,6 +325,8 @@ struct xfa_observer xfa_contents_observer(struct xfa_contents *contents)
         .event = take_event,
         .transfer = take_transfer,
         .end = end_process,
+        .touched = touched,
+        .meets = true,
     };
 }
 

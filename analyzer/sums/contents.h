@@ -103,6 +103,7 @@ struct xfa_contents {
         struct xfa_table sizes; /* contents_constant.c */
         uint64_t hashed;
     } constants;
+    bool touched;                     /* by the process before: something was found in it */
     struct xfa_contents_process *now; /* contents_judge.h: of the process at hand */
 };
 

@@ -109,7 +109,8 @@ static struct xfa_same_row *row_of(struct xfa_contents *contents, uint32_t row)
 static void count(struct xfa_contents *contents, const struct found *found,
                   const struct xfa_content *item, bool sampled)
 {
-    const struct xfa_contents_process *now = contents->now;
+    struct xfa_contents_process *now = contents->now;
+    now->found = true;
     struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
     xfa_timed_add(&sum->moved, item->bytes, item->achieved_ns, item->by_device);
     sum->sampled += sampled;

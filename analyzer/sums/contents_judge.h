@@ -47,6 +47,7 @@ struct xfa_moved {
 
 struct xfa_contents_process {
     bool watched;    /* hashes were asked for, or came */
+    bool found;      /* hashes came, or what the host did, or something moved again */
     uint64_t hashes; /* that came */
     uint64_t transfers;
     uint64_t time;

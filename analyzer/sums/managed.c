@@ -194,10 +194,16 @@ static void end(void *self, struct xfa_process *process)
     struct adding adding = {managed, process};
     xfa_managed_process_end(managed->now);
     take_state(managed, process->trace, managed->now->used);
+    managed->touched = managed->now->moves || managed->now->used;
     if (managed->now->moves)
         add_process(&adding, managed->now);
     xfa_managed_process_free(managed->now);
     managed->now = NULL;
+}
+
+static bool touched(const void *self)
+{
+    return ((const struct xfa_managed *)self)->touched;
 }
 
 struct xfa_observer xfa_managed_observer(struct xfa_managed *managed)
@@ -215,6 +221,8 @@ struct xfa_observer xfa_managed_observer(struct xfa_managed *managed)
         .event = take_event,
         .transfer = take_transfer,
         .end = end,
+        .touched = touched,
+        .meets = true,
     };
 }
 

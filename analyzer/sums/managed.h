@@ -56,6 +56,7 @@ struct xfa_managed {
     bool on, off;    /* processes in which it was, and was not, recorded */
     bool unseen;     /* one of the latter used some */
     bool off_here;   /* it was not recorded in the process at hand */
+    bool touched;    /* the process before used or moved some */
     char *why;       /* of the first that has one */
     struct xfa_managed_process *now; /* managed.c: of the process at hand */
 };

@@ -413,6 +413,7 @@ static void take_communicator(struct xfa_messages *messages, const struct xfa_ev
 static void take_event(void *self, const struct xfa_event *event)
 {
     struct xfa_messages *messages = self;
+    messages->touched = messages->touched || event->kind != XFT_EVENT_KERNEL;
     switch (event->kind) {
     case XFT_EVENT_MESSAGE:
     case XFT_EVENT_MESSAGE_END:
@@ -432,6 +433,7 @@ static uint64_t begin(void *self, struct xfa_process *process)
     struct xfa_messages *messages = self;
     struct xfa_message_process *now = messages->now = xfa_alloc(sizeof *now);
     now->process = process;
+    messages->touched = false;
     xfa_communicators_begin(&now->communicators);
     xfa_channels_init(&now->channels);
     xfa_table_init(&now->requests, sizeof(uint64_t), sizeof(struct request));
@@ -483,6 +485,11 @@ static void end(void *self, struct xfa_process *process)
     forget(messages);
 }
 
+static bool touched(const void *self)
+{
+    return ((const struct xfa_messages *)self)->touched;
+}
+
 struct xfa_observer xfa_messages_observer(struct xfa_messages *messages)
 {
     xfa_table_init(&messages->rows, sizeof(struct xfa_message_key), sizeof(struct xfa_message_row));
@@ -494,7 +501,8 @@ struct xfa_observer xfa_messages_observer(struct xfa_messages *messages)
                                  .self = messages,
                                  .process = begin,
                                  .event = take_event,
-                                 .end = end};
+                                 .end = end,
+                                 .touched = touched};
 }
 
 void xfa_messages_free(struct xfa_messages *messages)

@@ -96,6 +96,7 @@ struct xfa_messages {
     uint64_t not_kept; /* calls that no limit or order lets match; a part by chance not counted */
     struct xfa_nccl_calls nccl;
     struct xfa_table members; /* messages.c: which process has which rank */
+    bool touched;             /* the process at hand, or the one before, had any */
     struct xfa_message_process *now;
 };
 

@@ -277,7 +277,13 @@ static void forget_process(struct xfa_phases *phases)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfa_phases *phases = self;
+    phases->touched = phases->now->any;
     forget_process(phases);
+}
+
+static bool touched(const void *self)
+{
+    return ((const struct xfa_phases *)self)->touched;
 }
 
 size_t xfa_phases_of(const struct xfa_phases *phases, const struct xfa_event *event,
@@ -312,6 +318,7 @@ struct xfa_observer xfa_phases_observer(struct xfa_phases *phases)
         .transfer = take_transfer,
         .unended = take_unended,
         .end = end_process,
+        .touched = touched,
     };
 }
 

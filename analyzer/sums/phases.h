@@ -46,6 +46,7 @@ struct xfa_phase {
 struct xfa_phases {
     struct xfa_table all; /* struct xfa_phase; empty when no process had ranges */
     uint64_t beyond;      /* ranges over a limit of these; those that are not followed come to it */
+    bool touched;         /* by the process before */
     struct xfa_phases_process *now; /* phases.c: of the process at hand */
 };
 

@@ -72,16 +72,22 @@ static void take(void *self, const struct xfa_event *event)
     direction->transfers++;
     direction->bytes = xfa_add(direction->bytes, bytes);
     if (transfer->timed != XFA_TIMED_NOT) {
-        direction->ns += transfer->achieved_ns;
+        xfa_exact_add(&sum->time_by_direction[transfer->class->key.row.direction],
+                      transfer->achieved_ns);
         sum->timed_bytes = xfa_add(sum->timed_bytes, bytes);
-        sum->timed_ns += transfer->achieved_ns;
+        xfa_exact_add(&sum->time, transfer->achieved_ns);
     }
     count_node(sum, event);
 }
 
 struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks)
 {
-    return (struct xfa_observer){.name = "ranks", .self = ranks, .process = meet, .transfer = take};
+    return (struct xfa_observer){.name = "ranks",
+                                 .self = ranks,
+                                 .divided = true,
+                                 .meets = true,
+                                 .process = meet,
+                                 .transfer = take};
 }
 
 void xfa_ranks_free(struct xfa_ranks *ranks)
@@ -89,6 +95,61 @@ void xfa_ranks_free(struct xfa_ranks *ranks)
     xfa_table_free(&ranks->all);
     free(ranks->of_process);
     *ranks = (struct xfa_ranks){0};
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+void xfa_ranks_give(const struct xfa_ranks *ranks, struct xfa_parcel *parcel)
+{
+    xfa_parcel_number(parcel, ranks->all.count);
+    xfa_parcel_put(parcel, ranks->all.items, ranks->all.count * sizeof(struct xfa_rank_sum));
+}
+
+static void add(struct xfa_rank_sum *into, const struct xfa_rank_sum *from)
+{
+    for (size_t d = 0; d < XFT_DIRECTION_COUNT; d++) {
+        struct xfa_sum *sum = &into->by_direction[d];
+        sum->transfers += from->by_direction[d].transfers;
+        sum->bytes = xfa_add(sum->bytes, from->by_direction[d].bytes);
+        xfa_exact_merge(&into->time_by_direction[d], &from->time_by_direction[d]);
+    }
+    into->transfers += from->transfers;
+    into->bytes = xfa_add(into->bytes, from->bytes);
+    into->timed_bytes = xfa_add(into->timed_bytes, from->timed_bytes);
+    xfa_exact_merge(&into->time, &from->time);
+    into->near_bytes = xfa_add(into->near_bytes, from->near_bytes);
+    into->far_bytes = xfa_add(into->far_bytes, from->far_bytes);
+}
+
+void xfa_ranks_take(struct xfa_ranks *ranks, struct xfa_unpacking *from)
+{
+    from->bad = xfa_unpack_number(from) != ranks->all.count || from->bad;
+    for (size_t i = 0; i < ranks->all.count && !from->bad; i++) {
+        struct xfa_rank_sum more;
+        xfa_unpack_bytes(from, &more, sizeof more);
+        from->bad = from->bad || memcmp(&more.key, &rank_at(ranks, i)->key, sizeof more.key) != 0;
+        if (!from->bad)
+            add(rank_at(ranks, i), &more);
+    }
+}
+
+void xfa_ranks_empty(struct xfa_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->all.count; i++) {
+        struct xfa_rank_sum *sum = rank_at(ranks, i);
+        *sum = (struct xfa_rank_sum){
+            .key = sum->key, .process = sum->process, .processes = sum->processes};
+    }
+}
+
+void xfa_ranks_finish(struct xfa_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->all.count; i++) {
+        struct xfa_rank_sum *sum = rank_at(ranks, i);
+        sum->timed_ns = xfa_exact_value(&sum->time);
+        for (size_t d = 0; d < XFT_DIRECTION_COUNT; d++)
+            sum->by_direction[d].ns = xfa_exact_value(&sum->time_by_direction[d]);
+    }
 }
 
 /* ---- who stands out -------------------------------------------------------------------------- */

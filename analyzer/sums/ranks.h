@@ -11,6 +11,8 @@
 #ifndef XFA_RANKS_H
 #define XFA_RANKS_H
 
+#include "analyzer/base/exact.h"
+#include "analyzer/base/team.h"
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/figures.h"
 
@@ -27,7 +29,8 @@ struct xfa_rank_sum {
     struct xfa_sum by_direction[XFT_DIRECTION_COUNT]; /* ns: where the time is known */
     uint64_t transfers, bytes;
     uint64_t timed_bytes; /* of transfers whose time is known */
-    double timed_ns;
+    double timed_ns;      /* as all other times: once they are finished */
+    struct xfa_exact time, time_by_direction[XFT_DIRECTION_COUNT];
     uint64_t near_bytes, far_bytes; /* between a GPU and host memory of its own NUMA node, or of
                                        another; both nodes are known */
 };
@@ -41,6 +44,14 @@ struct xfa_ranks {
 
 struct xfa_observer xfa_ranks_observer(struct xfa_ranks *ranks); /* starts zeroed */
 void xfa_ranks_free(struct xfa_ranks *ranks);
+
+/* To other members of a team, and from one, added: each has met all processes. */
+void xfa_ranks_give(const struct xfa_ranks *ranks, struct xfa_parcel *parcel);
+void xfa_ranks_take(struct xfa_ranks *ranks, struct xfa_unpacking *from);
+/* Before those of all are taken, one's own too: as if no process had had a transfer. */
+void xfa_ranks_empty(struct xfa_ranks *ranks);
+/* All was added: times become known. */
+void xfa_ranks_finish(struct xfa_ranks *ranks);
 
 /* What is compared. */
 enum xfa_rank_measure {

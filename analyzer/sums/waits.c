@@ -1,5 +1,6 @@
 #include "analyzer/sums/waits.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,22 +23,71 @@ static void event(void *self, const struct xfa_event *event)
 {
     double ns = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
     struct xfa_wait *wait = wait_of(self, event);
-    wait->times++;
-    wait->ns += ns;
+    if (wait->times++ == 0)
+        wait->met.process = event->process->number;
+    xfa_exact_add(&wait->sum, ns);
     wait->most_ns = ns > wait->most_ns ? ns : wait->most_ns;
 }
 
 struct xfa_observer xfa_waits_observer(struct xfa_waits *waits)
 {
     xfa_table_init(&waits->all, sizeof(struct xfa_wait_key), sizeof(struct xfa_wait));
-    return (struct xfa_observer){
-        .name = "waits", .kinds = XFA_KIND(XFT_EVENT_SYNC), .self = waits, .event = event};
+    return (struct xfa_observer){.name = "waits",
+                                 .kinds = XFA_KIND(XFT_EVENT_SYNC),
+                                 .divided = true,
+                                 .self = waits,
+                                 .event = event};
 }
 
 void xfa_waits_free(struct xfa_waits *waits)
 {
     xfa_table_free(&waits->all);
 }
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static bool is_good(const void *of, const void *item)
+{
+    const struct xfa_run *run = of;
+    const struct xfa_wait *wait = item;
+    return wait->key.site < xfa_run_site_count(run) && wait->key.function < run->functions.count;
+}
+
+static void add(void *item, const void *more)
+{
+    struct xfa_wait *into = item;
+    const struct xfa_wait *from = more;
+    into->times += from->times;
+    xfa_exact_merge(&into->sum, &from->sum);
+    into->most_ns = from->most_ns > into->most_ns ? from->most_ns : into->most_ns;
+}
+
+static const struct xfa_met_table of_waits = {offsetof(struct xfa_wait, met), is_good, add};
+
+void xfa_waits_give(const struct xfa_waits *waits, struct xfa_parcel *parcel)
+{
+    xfa_met_give(&waits->all, parcel);
+}
+
+void xfa_waits_take(struct xfa_waits *waits, struct xfa_unpacking *from)
+{
+    xfa_met_take(&waits->all, &of_waits, waits->run, from);
+}
+
+void xfa_waits_finish(struct xfa_waits *waits)
+{
+    for (size_t i = 0; i < waits->all.count; i++) {
+        struct xfa_wait *wait = xfa_table_at(&waits->all, i);
+        wait->ns = xfa_exact_value(&wait->sum);
+    }
+}
+
+void xfa_waits_taken(struct xfa_waits *waits)
+{
+    xfa_met_sort(&waits->all, &of_waits);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b, void *run)
 {

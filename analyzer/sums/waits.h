@@ -5,6 +5,8 @@
 #ifndef XFA_WAITS_H
 #define XFA_WAITS_H
 
+#include "analyzer/base/exact.h"
+#include "analyzer/base/met.h"
 #include "analyzer/pass/observer.h"
 
 #define XFA_MAX_WAITS 16384 /* further ones count to the site "no call stack" */
@@ -15,9 +17,11 @@ struct xfa_wait_key {
 
 struct xfa_wait {
     struct xfa_wait_key key;
+    struct xfa_met met;
     uint64_t times;
-    double ns;      /* of all */
+    double ns;      /* of all, once they are finished */
     double most_ns; /* of one */
+    struct xfa_exact sum;
 };
 
 struct xfa_waits {
@@ -27,6 +31,14 @@ struct xfa_waits {
 
 struct xfa_observer xfa_waits_observer(struct xfa_waits *waits); /* starts with run set */
 void xfa_waits_free(struct xfa_waits *waits);
+
+/* To other members of a team, and from one, added; taken: all were. */
+void xfa_waits_give(const struct xfa_waits *waits, struct xfa_parcel *parcel);
+void xfa_waits_take(struct xfa_waits *waits, struct xfa_unpacking *from);
+void xfa_waits_taken(struct xfa_waits *waits);
+
+/* All were met: their times become known. */
+void xfa_waits_finish(struct xfa_waits *waits);
 
 /* Longest first; the caller frees the array of all.count pointers. */
 const struct xfa_wait **xfa_waits_order(const struct xfa_waits *waits);

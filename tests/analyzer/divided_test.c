@@ -21,6 +21,7 @@
 #include "tests/analyzer/members.h"
 #include "tests/analyzer/play.h"
 #include "tests/analyzer/random_below.h"
+#include "tests/analyzer/surveyed.h"
 
 enum { MOST_PROCESSES = 6, MOST_MEMBERS = 4, RUNS = 16, SITES = 6, FIRST_SITE = 10, ROUNDS = 40 };
 enum { HOST = 0x50000000, DATA = 0x30000000, KERNEL_TEXT = 7, ARGUMENTS = 3 };
@@ -236,6 +237,7 @@ struct drawn {
     struct trace_builder traces[MOST_PROCESSES];
     uint32_t count, shares[MOST_PROCESSES];
     const struct xfp_profile *profile;
+    bool surveys; /* its reading is divided */
 };
 
 void __real_xfa_process_share(struct xfa_process *process);
@@ -264,12 +266,17 @@ static void analyze(struct xfa_team *team, void *context, FILE *out)
 {
     struct drawn *run = context;
     struct analyzed a = {.findings = xfa_findings_new()};
+    shares = run->shares;
+    struct xfa_survey *survey =
+        run->surveys ? surveyed(team, run->profile, run->traces, run->count) : NULL;
+    if (team && run->surveys && !survey)
+        fprintf(out, "not divided\n");
     const struct xfa_request request = {.path = "test",
                                         .profile = run->profile,
                                         .observers = a.findings->observers,
                                         .observer_count = a.findings->observer_count,
-                                        .team = team};
-    shares = run->shares;
+                                        .team = team,
+                                        .survey = survey};
     a.analysis = xfa_analysis_new(&request);
     for (uint32_t i = 0; i < run->count; i++)
         analyzed_add(&a, &run->traces[i]);
@@ -282,6 +289,7 @@ static void analyze(struct xfa_team *team, void *context, FILE *out)
         write_finding(&a.findings->items[i], out);
     analyzed_write(&a, &xfa_format_json, out);
     analyzed_free(&a);
+    xfa_survey_free(survey);
 }
 
 static char *analyzed_alone(struct drawn *run)
@@ -312,7 +320,8 @@ static bool met[XFA_FINDINGS]; /* kinds that were found in any run */
 
 static void check_drawn(uint32_t which, const struct xfp_profile *profile, unsigned number)
 {
-    struct drawn run = {.count = 1 + below(MOST_PROCESSES), .profile = profile};
+    struct drawn run = {
+        .count = 1 + below(MOST_PROCESSES), .profile = profile, .surveys = below(3) > 0};
     uint32_t members = 2 + below(MOST_MEMBERS - 1);
     for (uint32_t i = 0; i < run.count; i++) {
         draw_process(&run.traces[i], 7000 + (int)i, which);
@@ -376,7 +385,7 @@ struct item {
     uint64_t sum;
 };
 
-static bool is_item(const struct xfa_analysis *analysis, const void *item)
+static bool is_item(const void *analysis, const void *item)
 {
     (void)analysis;
     return ((const struct item *)item)->key < 100;

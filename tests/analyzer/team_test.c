@@ -24,6 +24,7 @@
 #include "tests/analyzer/random_below.h"
 #include "tests/analyzer/ranked.h"
 #include "tests/analyzer/scenario_report.h"
+#include "tests/analyzer/surveyed.h"
 
 enum { MOST_PROCESSES = 9, MOST_MEMBERS = 5, RUNS = 12, LONG_RUNS = 300 };
 
@@ -165,6 +166,7 @@ struct drawn_run {
     uint32_t shares[MOST_PROCESSES];
     size_t memory[MOST_MEMBERS];
     bool lost[MOST_PROCESSES]; /* its file is another one when it is to be played */
+    bool surveys;              /* its reading is divided, where it can be */
 };
 
 /* Copies that overlap could hide, of a few sites, in ranges now and then. */
@@ -207,7 +209,7 @@ static void draw_process(struct trace_builder *b, size_t i)
 static struct drawn_run draw(const struct xfp_profile *profile, uint32_t members)
 {
     static const size_t memory[] = {0, 2000, 100000, XFW_OP_STORE_MOST};
-    struct drawn_run run = {.profile = profile};
+    struct drawn_run run = {.profile = profile, .surveys = below(4) > 0};
     run.count = 1 + below(MOST_PROCESSES);
     for (size_t i = 0; i < run.count; i++) {
         draw_process(&run.traces[i], i);
@@ -226,6 +228,8 @@ static void free_drawn(struct drawn_run *run)
 
 static struct analyzed summed(const struct drawn_run *run, struct xfa_team *team, size_t memory)
 {
+    struct xfa_survey *survey =
+        run->surveys ? surveyed(team, run->profile, run->traces, run->count) : NULL;
     struct analyzed a = {.findings = xfa_findings_within(memory)};
     struct xfa_request request = {
         .path = "test",
@@ -233,6 +237,7 @@ static struct analyzed summed(const struct drawn_run *run, struct xfa_team *team
         .observers = a.findings->observers,
         .observer_count = a.findings->observer_count,
         .team = team,
+        .survey = survey,
     };
     a.analysis = xfa_analysis_new(&request);
     for (size_t i = 0; i < run->count; i++) {
@@ -241,6 +246,7 @@ static struct analyzed summed(const struct drawn_run *run, struct xfa_team *team
         a.analysis->run->processes[i]->file = xfa_print("%zu.trace", i);
     }
     analyzed_finish(&a);
+    xfa_survey_free(survey);
     return a;
 }
 
