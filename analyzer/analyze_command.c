@@ -219,7 +219,8 @@ static size_t watch_timeline(struct reading *reading, struct xfa_observer *obser
 {
     const struct xfa_format *format = reading->options->format;
     const struct xfa_team *team = reading->options->team;
-    if ((!format->timeline && !format->shares) || (team && team->rank > 0))
+    bool divided = reading->survey && !format->timeline;
+    if ((!format->timeline && !format->shares) || (team && team->rank > 0 && !divided))
         return 0;
     drop_timeline(reading);
     reading->timeline = xfa_alloc(sizeof *reading->timeline);
@@ -227,6 +228,28 @@ static size_t watch_timeline(struct reading *reading, struct xfa_observer *obser
     reading->timeline->shares_alone = !format->timeline;
     *observer = xfa_timeline_observer(reading->timeline);
     return 1;
+}
+
+/* Each member has the shares of time of its own processes: rank 0 gets all. */
+static void merge_timeline(struct reading *reading)
+{
+    struct xfa_team *team = reading->analysis->run->team;
+    struct xfa_parcel mine = {0};
+    if (!team || !reading->survey || !reading->timeline || !reading->timeline->shares_alone)
+        return;
+    xfa_timeline_give(reading->timeline, &mine);
+    struct xfa_parcel *all = xfa_team_exchange(team, "shares of time", &mine);
+    for (uint32_t rank = 0; rank < team->count; rank++) {
+        struct xfa_unpacking from = xfa_unpack(&all[rank]);
+        if (rank != team->rank)
+            xfa_timeline_take(reading->timeline, &from);
+        if (from.bad)
+            team->fail(
+                team->self,
+                xfa_print("the shares of time of rank %u are none: let one of them analyze", rank));
+    }
+    xfa_team_free_parcels(team, all);
+    xfa_parcel_free(&mine);
 }
 
 static void finish_timeline(struct reading *reading, const struct xfa_findings *findings)
@@ -345,6 +368,7 @@ static int report(struct reading *reading, struct xfa_findings *findings)
     xfa_findings_find(findings, reading->analysis);
     findings->phase = reading->filter.phase;
     xfa_findings_weigh(findings, reading->analysis);
+    merge_timeline(reading);
     if (!leave_team(reading))
         return XFA_OK;
     if (reading->options->play)

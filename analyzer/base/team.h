@@ -2,13 +2,14 @@
  * A team: processes of ours that analyze one run together, on one machine or on several. This is
  * the manual of how their results are merged.
  *
- * All members do the same steps in the same order, as if each were alone: each opens all files of
- * the run and sums them up, so that whatever is decided from sums (classes, findings, which ways
- * are played) is decided alike everywhere. Some sums each has of its own processes only, until
- * they are merged (findings/divided.h): these are exact, and the same whoever has which part. The
- * most expensive work, which is done for each process of the run by itself, is divided among the
- * members: one member does it for each process (run.h, xfa_process_is_mine()). Where processes wait
- * for each other each member plays all of them, and the ways in which the run is played are divided
+ * All members do the same steps in the same order, as if each were alone, so that whatever is
+ * decided from sums (classes, findings, which ways are played) is decided alike everywhere. Each
+ * opens all files of the run. What is done for each process of the run by itself is divided among
+ * the members: one member does it for each process (run.h, xfa_process_is_mine()). That is reading
+ * and summing up, where each sum can be merged (analysis/survey.h; findings/divided.h: sums are
+ * exact, and the same whoever has which part); where some cannot, all members read all, and only
+ * some sums are divided. And it is the replay, which takes longest. Where processes wait for each
+ * other each member plays all of them, and the ways in which the run is played are divided
  * (whatif/ways_shared.h).
  *
  * What is merged of the replay is not sums but parts: what came of one process, whole

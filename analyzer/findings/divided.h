@@ -1,7 +1,8 @@
 /*
  * Sums that the members of a team divide (base/team.h): the observer of such a kind of finding is
- * `shared` (pass/observer.h), so that each member has the sums of its own processes. Before
- * anything is found they are merged: each member gives its own, and takes those of all, its own
+ * `shared`, or, where it looks for sites, `divided` (pass/observer.h), so that each member has the
+ * sums of its own processes; of the latter only after a survey. Before anything is found they are
+ * merged: each member gives its own, and takes those of all, its own
  * too, in the order of ranks, into sums that are as zero as at first.
  *
  * Rules, for the report to be that of one process, byte for byte:

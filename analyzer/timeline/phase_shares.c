@@ -17,7 +17,8 @@ struct phase {
 
 struct sum {
     char *name;
-    double shares[XFA_SHARES];
+    struct xfa_exact exact[XFA_SHARES];
+    double shares[XFA_SHARES]; /* the same */
 };
 
 struct xfa_phase_shares {
@@ -98,6 +99,14 @@ static struct sum *sum_named(struct xfa_phase_shares *phases, const char *name)
     return sum;
 }
 
+static void add(struct sum *sum, const struct xfa_exact more[XFA_SHARES])
+{
+    for (unsigned i = 0; i < XFA_SHARES; i++) {
+        xfa_exact_merge(&sum->exact[i], &more[i]);
+        sum->shares[i] = xfa_exact_value(&sum->exact[i]);
+    }
+}
+
 void xfa_phase_shares_end(struct xfa_phase_shares *phases, const struct xfa_shares *shares,
                           const struct xfa_process *process)
 {
@@ -109,13 +118,36 @@ void xfa_phase_shares_end(struct xfa_phase_shares *phases, const struct xfa_shar
         for (size_t gpu = 0; gpu < XFA_SHARE_GPUS; gpu++) {
             if (!shares->times[gpu].used)
                 continue;
-            struct sum *sum = sum_named(phases, name);
+            struct xfa_exact more[XFA_SHARES] = {{0}};
             for (unsigned s = 0; s < XFA_SHARES; s++)
-                sum->shares[s] += (double)phase->shares[gpu][s];
+                xfa_exact_add(&more[s], (double)phase->shares[gpu][s]);
+            add(sum_named(phases, name), more);
         }
         free(name);
     }
     phases->count = 0;
+}
+
+void xfa_phase_shares_give(const struct xfa_phase_shares *phases, struct xfa_parcel *parcel)
+{
+    xfa_parcel_number(parcel, phases->sum_count);
+    for (size_t i = 0; i < phases->sum_count; i++) {
+        xfa_parcel_text(parcel, phases->sums[i].name);
+        xfa_parcel_put(parcel, phases->sums[i].exact, sizeof phases->sums[i].exact);
+    }
+}
+
+void xfa_phase_shares_take(struct xfa_phase_shares *phases, struct xfa_unpacking *from)
+{
+    uint64_t count = xfa_unpack_number(from);
+    for (uint64_t i = 0; i < count && !from->bad; i++) {
+        struct xfa_exact more[XFA_SHARES];
+        char *name = xfa_unpack_text(from);
+        xfa_unpack_bytes(from, more, sizeof more);
+        if (!from->bad)
+            add(sum_named(phases, name), more);
+        free(name);
+    }
 }
 
 const double *xfa_phase_shares_named(const struct xfa_phase_shares *phases, const char *name)

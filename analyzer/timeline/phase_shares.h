@@ -27,6 +27,10 @@ uint32_t xfa_phase_number(struct xfa_phase_shares *phases, uint64_t name);
 void xfa_phase_shares_end(struct xfa_phase_shares *phases, const struct xfa_shares *shares,
                           const struct xfa_process *process);
 
+/* To another member of a team, and from one, added. */
+void xfa_phase_shares_give(const struct xfa_phase_shares *phases, struct xfa_parcel *parcel);
+void xfa_phase_shares_take(struct xfa_phase_shares *phases, struct xfa_unpacking *from);
+
 /* ns; NULL: no process with a GPU had such a range. */
 const double *xfa_phase_shares_named(const struct xfa_phase_shares *phases, const char *name);
 

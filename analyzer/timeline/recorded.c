@@ -238,6 +238,7 @@ struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
     return (struct xfa_observer){
         .name = "timeline",
         .aside = timeline->shares_alone, /* labels look for sites */
+        .divided = timeline->shares_alone,
         .kinds = of_shares | of_drawing,
         .self = timeline,
         .process = begin_process,
@@ -246,6 +247,31 @@ struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
         .unended = take_unended,
         .end = end_process,
     };
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+void xfa_timeline_give(const struct xfa_timeline *timeline, struct xfa_parcel *parcel)
+{
+    const struct xfa_version *recorded = &timeline->recorded;
+    xfa_parcel_number(parcel, timeline->untimed);
+    xfa_parcel_number(parcel, recorded->latest);
+    xfa_parcel_number(parcel, recorded->launches);
+    xfa_parcel_number(parcel, recorded->kernels);
+    xfa_shares_give(&recorded->times, parcel);
+    xfa_phase_shares_give(timeline->phases, parcel);
+}
+
+void xfa_timeline_take(struct xfa_timeline *timeline, struct xfa_unpacking *from)
+{
+    struct xfa_version *recorded = &timeline->recorded;
+    timeline->untimed += xfa_unpack_number(from);
+    uint64_t latest = xfa_unpack_number(from);
+    recorded->latest = latest > recorded->latest ? latest : recorded->latest;
+    recorded->launches += xfa_unpack_number(from);
+    recorded->kernels += xfa_unpack_number(from);
+    xfa_shares_take(&recorded->times, from);
+    xfa_phase_shares_take(timeline->phases, from);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

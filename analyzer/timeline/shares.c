@@ -128,18 +128,36 @@ void xfa_shares_end(struct xfa_shares *shares, uint64_t end)
         if (i >= XFA_SHARE_GPUS)
             continue;
         for (unsigned s = 0; s < XFA_SHARES; s++)
-            shares->sums[s] += (double)time->shares[s];
-        shares->duration += (double)time->at;
+            xfa_exact_add(&shares->sums[s], (double)time->shares[s]);
+        xfa_exact_add(&shares->duration, (double)time->at);
         shares->pairs++;
     }
+}
+
+void xfa_shares_give(const struct xfa_shares *shares, struct xfa_parcel *parcel)
+{
+    xfa_parcel_put(parcel, shares->sums, sizeof shares->sums);
+    xfa_parcel_put(parcel, &shares->duration, sizeof shares->duration);
+    xfa_parcel_number(parcel, shares->pairs);
+}
+
+void xfa_shares_take(struct xfa_shares *shares, struct xfa_unpacking *from)
+{
+    struct xfa_exact sums[XFA_SHARES], duration;
+    xfa_unpack_bytes(from, sums, sizeof sums);
+    xfa_unpack_bytes(from, &duration, sizeof duration);
+    for (unsigned i = 0; i < XFA_SHARES; i++)
+        xfa_exact_merge(&shares->sums[i], &sums[i]);
+    xfa_exact_merge(&shares->duration, &duration);
+    shares->pairs += xfa_unpack_number(from);
 }
 
 void xfa_shares_of_run(const struct xfa_shares *shares, double wall_ns, double of[XFA_SHARES])
 {
     double pairs = shares->pairs ? (double)shares->pairs : 1;
     for (unsigned i = 0; i < XFA_SHARES; i++)
-        of[i] = shares->sums[i] / pairs;
-    of[XFA_SHARE_HOST] += wall_ns - shares->duration / pairs;
+        of[i] = xfa_exact_value(&shares->sums[i]) / pairs;
+    of[XFA_SHARE_HOST] += wall_ns - xfa_exact_value(&shares->duration) / pairs;
     if (of[XFA_SHARE_HOST] >= 0)
         return;
     /* A GPU had work beyond the process's end, as it is known: of a killed one its last call. */

@@ -10,6 +10,8 @@
 #ifndef XFA_TIMELINE_SHARES_H
 #define XFA_TIMELINE_SHARES_H
 
+#include "analyzer/base/exact.h"
+#include "analyzer/base/team.h"
 #include "analyzer/timeline/order.h"
 
 enum xfa_share {
@@ -38,13 +40,17 @@ struct xfa_shares {
     /* One for each GPU; behind them one that no GPU's work reaches, and one that all does. */
     struct xfa_gpu_time times[XFA_SHARE_GPUS + 2];
     /* Of all processes so far that used a GPU, for each GPU that it used. */
-    double sums[XFA_SHARES], duration;
+    struct xfa_exact sums[XFA_SHARES], duration;
     uint64_t pairs;
 };
 
 void xfa_shares_begin(struct xfa_shares *shares, uint32_t process);
 void xfa_shares_add(struct xfa_shares *shares, const struct xfa_span *span);
 void xfa_shares_end(struct xfa_shares *shares, uint64_t end);
+
+/* To another member of a team, and from one, added. */
+void xfa_shares_give(const struct xfa_shares *shares, struct xfa_parcel *parcel);
+void xfa_shares_take(struct xfa_shares *shares, struct xfa_unpacking *from);
 
 /* Of a run that took wall_ns: the mean over GPUs; what a process was not there for is the host's.
  * They add up to wall_ns. */

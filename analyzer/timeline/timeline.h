@@ -80,6 +80,11 @@ void xfa_timeline_init(struct xfa_timeline *timeline);
 struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline);
 void xfa_timeline_free(struct xfa_timeline *timeline);
 
+/* Of a timeline of shares alone, which members of a team divide where reading is divided
+ * (analysis/survey.h): to another member, and from one, added. */
+void xfa_timeline_give(const struct xfa_timeline *timeline, struct xfa_parcel *parcel);
+void xfa_timeline_take(struct xfa_timeline *timeline, struct xfa_unpacking *from);
+
 /* The analysis is finished. */
 void xfa_timeline_finish(struct xfa_timeline *timeline);
 

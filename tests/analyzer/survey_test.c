@@ -27,7 +27,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-enum { MOST_PROCESSES = 7, MOST_MEMBERS = 4, RUNS = 60, LONG_RUNS = 600 };
+enum { MOST_PROCESSES = 7, MOST_MEMBERS = 4, RUNS = 100, LONG_RUNS = 1000 };
 enum { SITES = 6, FIRST_SITE = 10, KERNEL_TEXT = 7, NAME_TEXT, ARGUMENTS = 3 };
 enum { HOST = 0x50000000, MAPPED = 0x60000000, DATA = 0x30000000, KERNEL_NS = 90000 };
 
@@ -142,7 +142,7 @@ static void play_unused(struct play *play, unsigned site)
 
 static void play_graphs(struct play *play, unsigned site)
 {
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0, count = 2 + below(2); i < count; i++) {
         const struct xft_event event = {.kind = XFT_EVENT_GRAPH_LAUNCH,
                                         .correlation = ++play->correlation,
                                         .src = 1,
@@ -166,6 +166,8 @@ static void play_waits(struct play *play, unsigned site)
 {
     const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .stack = site};
     play_async(play, site, XFT_DIR_D2H, XFT_MEM_PAGEABLE, 1000 + below(90), 3001);
+    if (below(4) == 0)
+        play_copy(play, site, XFT_DIR_H2D, XFT_MEM_PINNED, MIB, 900)->flags |= XFT_FAILED;
     play_event(play, wait, 1001 + below(5000));
 }
 
@@ -188,21 +190,35 @@ static void play_combined(struct play *play, unsigned site)
 }
 
 typedef void action_fn(struct play *play, unsigned site);
-static action_fn *const actions[] = {play_allocations, play_registrations, play_crowd,
-                                     play_far,         play_kernels,       play_unused,
-                                     play_graphs,      play_waits,         play_ranges,
-                                     play_combined};
+static action_fn *const actions[] = {play_allocations, play_registrations, play_crowd,  play_far,
+                                     play_kernels,     play_unused,        play_graphs, play_waits,
+                                     play_ranges,      play_combined};
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
-/* Stacks of a process have other sites than another's; some are of its own. */
-static void draw_process(struct trace_builder *b, int pid)
+/* A function of the program that several call: its sites name them, once the run knows of two. */
+static void draw_helper(struct play *play, unsigned stack, unsigned called_by)
+{
+    char caller[24];
+    uint64_t address = 0x420000, by = 0x430000 + 16 * (uint64_t)called_by;
+    snprintf(caller, sizeof caller, "caller_%u", called_by);
+    build_symbol(play->b, address, 0, "helper", "/src/app.c", 5, "/opt/sample/train");
+    build_symbol(play->b, by, 0, caller, "/src/app.c", 40 + called_by, "/opt/sample/train");
+    build_stack(play->b, stack, (uint64_t[]){address, by, 0x401200}, 3);
+}
+
+/* theme: an action, or ACTIONS for any. Stacks of a process have other sites than another's; some
+ * are of its own. */
+static void draw_process(struct trace_builder *b, int pid, uint32_t theme)
 {
     struct play play;
-    uint32_t turn = below(SITES), kinds = 1 + below(4);
-    action_fn *const *chosen = &actions[below(ACTIONS)];
+    uint32_t turn = below(SITES), steps = theme < ACTIONS ? 1 + below(3) : 2 + below(6);
     play_start(&play, b, pid);
     for (unsigned i = 0; i <= SITES; i++) {
         char name[24];
+        if (below(3) == 0) {
+            draw_helper(&play, FIRST_SITE + i, below(4));
+            continue;
+        }
         snprintf(name, sizeof name, below(4) ? "at_%u" : "at_%u_of_%d", (i + turn) % SITES, pid);
         play_site(&play, FIRST_SITE + i, name, 1 + below(3));
     }
@@ -215,8 +231,8 @@ static void draw_process(struct trace_builder *b, int pid)
     const struct xft_event data = {
         .kind = XFT_EVENT_ALLOC, .dst = DATA, .bytes = 12 * MIB, .dst_mem = XFT_MEM_DEVICE};
     play_event(&play, data, 1000);
-    for (uint32_t i = 0, steps = 2 + below(6); i < steps; i++)
-        (i % kinds ? actions[below(ACTIONS)] : *chosen)(&play, FIRST_SITE + below(SITES));
+    for (uint32_t i = 0; i < steps; i++)
+        actions[theme < ACTIONS ? theme : below(ACTIONS)](&play, FIRST_SITE + below(SITES));
     play_end(&play, XFT_STATE_CLOSED);
 }
 
@@ -274,6 +290,11 @@ static void write_sums(const struct analyzed *a, FILE *out)
     const struct xfa_counts *counts = &a->analysis->counts;
     fprintf(out, "%d failed, %d empty, %d of the device only\n", (int)counts->failed,
             (int)counts->empty, (int)counts->device_only);
+    for (size_t i = 0; i < a->analysis->waits.all.count; i++) {
+        const struct xfa_wait *wait = xfa_table_at(&a->analysis->waits.all, i);
+        fprintf(out, "wait %zu: %u %u, %d times\n", i, wait->key.site, wait->key.function,
+                (int)wait->times);
+    }
     for (size_t i = 0; i < xfa_run_site_count(a->analysis->run); i++)
         fprintf(out, "site %zu: %s\n", i, xfa_run_site(a->analysis->run, (uint32_t)i)->text);
     for (size_t i = 0; i < a->analysis->run->functions.count; i++)
@@ -341,14 +362,16 @@ static struct xfp_profile *two_nodes(void)
                                "{\"bytes\": 2097152, \"median_ns\": %d}]}";
     const char *gpu = "{\"memory\": \"device\", \"device\": 0, \"numa\": -1}";
     struct measured_text text;
-    measured_begin(&text, &(struct measured_machine){
-                              .id = "aaaa1111", .gpus = 2, .nodes = (int[]){1, -1}, .numa_nodes = 2});
+    measured_begin(&text,
+                   &(struct measured_machine){
+                       .id = "aaaa1111", .gpus = 2, .nodes = (int[]){1, -1}, .numa_nodes = 2});
     fputs(", \"paths\": [", text.out);
     for (int i = 0; i < 4; i++) {
         char host[80];
         bool up = i < 2;
         int ns = i % 2 ? 20000 : 49999;
-        snprintf(host, sizeof host, "{\"memory\": \"pinned\", \"device\": -1, \"numa\": %d}", i % 2);
+        snprintf(host, sizeof host, "{\"memory\": \"pinned\", \"device\": -1, \"numa\": %d}",
+                 i % 2);
         fprintf(text.out, path, i ? ", " : "", i, i, up ? "H2D" : "D2H", up ? host : gpu,
                 up ? gpu : host, ns, 2 * ns);
     }
@@ -373,9 +396,9 @@ static void note_sizes(const char *report)
 static void check_drawn(const struct xfp_profile *profile, unsigned number)
 {
     struct drawn run = {.count = 1 + below(MOST_PROCESSES), .profile = profile};
-    uint32_t members = 2 + below(MOST_MEMBERS - 1);
+    uint32_t members = 2 + below(MOST_MEMBERS - 1), theme = below(2 * ACTIONS);
     for (uint32_t i = 0; i < run.count; i++) {
-        draw_process(&run.traces[i], 7000 + (int)i);
+        draw_process(&run.traces[i], 7000 + (int)i, theme);
         run.shares[i] = below(members);
     }
     char *alone = analyzed_alone(&run);
@@ -392,9 +415,9 @@ static void check_drawn(const struct xfp_profile *profile, unsigned number)
 static void test_same_sums(void **state)
 {
     static const enum xfa_finding_id after[] = {
-        XFA_FINDING_CONTENTION, XFA_FINDING_ALLOCATION, XFA_FINDING_REGISTRATION,
+        XFA_FINDING_CONTENTION,   XFA_FINDING_ALLOCATION,     XFA_FINDING_REGISTRATION,
         XFA_FINDING_PAGE_LOCKING, XFA_FINDING_DEFAULT_STREAM, XFA_FINDING_UNUSED,
-        XFA_FINDING_GRAPH_UPLOAD, XFA_FINDING_MAPPED, XFA_FINDING_REMOTE_NODE,
+        XFA_FINDING_GRAPH_UPLOAD, XFA_FINDING_MAPPED,         XFA_FINDING_REMOTE_NODE,
     };
     const char *seed = getenv("XFERSCOPE_SEED"), *more = getenv("XFERSCOPE_LONG_TESTS");
     struct xfp_profile *profiles[] = {two_nodes(), measured_profile(MEASURED_ALL)};
@@ -409,6 +432,31 @@ static void test_same_sums(void **state)
             fail_msg("no run has sums of %s", xfa_finding_word(after[i]));
     xfp_free(profiles[0]);
     xfp_free(profiles[1]);
+}
+
+/* The second process has nothing that is new to its member, but a stack by which the third one's
+ * site is to name its caller. */
+static void test_callers_of_others(void **state)
+{
+    struct drawn run = {.count = 3, .shares = {1, 1, 0}};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct play play;
+        play_start(&play, &run.traces[i], 7000 + (int)i);
+        play_site(&play, FIRST_SITE, "step", 1);
+        if (i > 0)
+            draw_helper(&play, FIRST_SITE + 1, i);
+        play_waits(&play, FIRST_SITE + (i == 2));
+        play_end(&play, XFT_STATE_CLOSED);
+    }
+    char *alone = analyzed_alone(&run);
+    char *together = members_run(2, analyze, &run);
+    compare(alone, together, 0);
+    assert_non_null(strstr(together, "helper (app.c:5), called by caller_2"));
+    for (unsigned i = 0; i < 3; i++)
+        build_free(&run.traces[i]);
+    free(alone);
+    free(together);
 }
 
 /* Who sees a part of the run has a way to get the rest. */
@@ -475,8 +523,8 @@ static void test_what_is_divided(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_sums),
-                                       cmocka_unit_test(test_all_parts_are_merged),
-                                       cmocka_unit_test(test_what_is_divided)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_sums), cmocka_unit_test(test_callers_of_others),
+        cmocka_unit_test(test_all_parts_are_merged), cmocka_unit_test(test_what_is_divided)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,17 @@ class SameReport(Lab):
     def test_many_processes(self):
         self.check("-f", "json", self.many)
 
+    def test_files_that_differ(self):
+        """In call sites, kinds of events, GPUs, ranks, phases, contents; nothing is of all of them."""
+        path = f"{self.folder}/different.xft"
+        os.makedirs(path)
+        scenarios = (("findings", ""), ("phases", ""), ("managed", "threads"), ("gpus", ""), ("sites", ""),
+                     ("contents", "whole"), ("rank", "1"), ("ranges", ""), ("process", "2"), ("gate", "pinned"))
+        for i, (name, variant) in enumerate(scenarios):
+            self.make(name, f"{path}/{i}.trace", variant)
+        for options in (("-f", "json"), ("-f", "text"), ("-f", "markdown"), ("--rank", "1", "-f", "json")):
+            self.check(*options, path, ranks=(2, 3, 4))
+
     def test_messages(self):
         """Ranks that are replayed together: each rank plays all of them in some ways."""
         self.check("-f", "json", self.exchange)
