@@ -25,8 +25,6 @@
 #include "analyzer/whatif/changes/changes.h"
 
 #define MOST_STACKS 16384
-#define BUCKETS 256 /* of times, eight to a factor of two */
-#define LEAST_ALONE 16
 #define LEAST_BEHIND 32 /* calls */
 
 struct place { /* a key: without a byte that is not set */
@@ -50,83 +48,23 @@ struct site {
     struct xfa_exact lost;
 };
 
-struct kind {
-    uint32_t all[BUCKETS], alone[BUCKETS];
-    uint64_t all_count, alone_count;
-};
-
-struct last { /* call of a thread */
-    int32_t tid;
-    uint8_t kind;
-    bool submits, crowded, behind;
-    uint32_t stack, call;
-    bool loading; /* behind a kernel's first launch */
-    double ns;
-};
-
 struct contention {
-    struct xfw_callers callers; /* who is in the driver */
-    struct last last[XFW_CALLERS];
-    unsigned count;
-    struct kind *kinds; /* by enum xft_event_kind */
+    struct xfw_call_times *times; /* of the process at hand */
     struct xfa_table behind, sites;
-    struct xfw_alone alone; /* by process */
+    const struct xfa_run *run; /* NULL: no process has ended yet */
 };
-
-/* ---- times ----------------------------------------------------------------------------------- */
-
-static unsigned bucket_of(double ns)
-{
-    double place = 8 * log2(fmax(1, ns));
-    return place < BUCKETS - 1 ? (unsigned)place : BUCKETS - 1;
-}
-
-static double quantile(const uint32_t *buckets, uint64_t count, double part)
-{
-    uint64_t before = 0, wanted = (uint64_t)(part * (double)count);
-    unsigned i = 0;
-    while (i + 1 < BUCKETS && before + buckets[i] <= wanted)
-        before += buckets[i++];
-    return exp2((i + 0.5) / 8);
-}
-
-static double alone_of(const struct kind *kind)
-{
-    if (kind->alone_count >= LEAST_ALONE)
-        return quantile(kind->alone, kind->alone_count, 0.5);
-    return kind->all_count >= LEAST_ALONE ? quantile(kind->all, kind->all_count, 0.1) : INFINITY;
-}
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* All of it is known: the thread makes its next call, or the process ends. */
-static void add_last(struct contention *self, const struct last *last)
+static void add_behind(struct contention *self, const struct xfa_event *event,
+                       const struct xfw_caller *before)
 {
-    struct kind *kind = &self->kinds[last->kind];
-    if (!last->submits)
-        return;
-    unsigned bucket = bucket_of(last->ns);
-    kind->all[bucket]++;
-    kind->all_count++;
-    if (!last->crowded) {
-        kind->alone[bucket]++;
-        kind->alone_count++;
-    }
-    const struct place place = {last->stack, last->call, last->kind, last->loading};
-    if (!last->behind ||
-        (self->behind.count >= MOST_STACKS && !xfa_table_get(&self->behind, &place)))
+    const struct place place = {event->stack, event->call, event->kind, before->loads};
+    if (self->behind.count >= MOST_STACKS && !xfa_table_get(&self->behind, &place))
         return;
     struct behind *behind = xfa_table_put(&self->behind, &place);
     behind->times++;
-    behind->ns += last->ns;
-}
-
-static struct last *last_of(struct contention *self, int32_t tid)
-{
-    for (unsigned i = 0; i < self->count; i++)
-        if (self->last[i].tid == tid)
-            return &self->last[i];
-    return self->count < XFW_CALLERS ? &self->last[self->count] : NULL;
+    behind->ns += xfa_event_ns(event);
 }
 
 static void called(struct contention *self, const struct xfa_event *event, bool submits)
@@ -137,32 +75,15 @@ static void called(struct contention *self, const struct xfa_event *event, bool 
         .name = event->kind == XFT_EVENT_LAUNCH ? event->launch.name : 0,
         .start_ns = (double)event->start_ns,
         .end_ns = (double)event->end_ns,
-        .submits = submits,
-    };
-    struct last *last = last_of(self, event->tid);
-    if (!last)
-        return;
-    if (last == &self->last[self->count])
-        self->count++;
-    else
-        add_last(self, last);
-    const struct xfw_caller *before = xfw_callers_add(&self->callers, &call);
-    *last = (struct last){
-        .tid = event->tid,
-        .kind = event->kind,
-        .submits = submits && !(event->flags & XFT_CAPTURED),
-        .behind = before != NULL,
-        .loading = before && before->loads,
-        .stack = event->stack,
-        .call = event->call,
         .ns = xfa_event_ns(event),
+        .submits = submits,
+        .captured = (event->flags & XFT_CAPTURED) != 0,
     };
-    /* Both lists get their threads here, so each has the same place in both. */
-    for (unsigned i = 0; i < self->count; i++) {
-        struct last *other = &self->last[i];
-        if (other != last && self->callers.items[i].end_ns > call.start_ns)
-            last->crowded = other->crowded = true;
-    }
+    if (!self->times)
+        self->times = xfw_call_times_new();
+    const struct xfw_caller *before = xfw_call_times_add(self->times, &call);
+    if (before && submits && !call.captured)
+        add_behind(self, event, before);
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -179,13 +100,8 @@ static void transfer(void *of, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct contention *self = of;
-    double alone[XFW_KINDS];
-    for (unsigned i = 0; i < self->count; i++)
-        add_last(self, &self->last[i]);
-    for (unsigned i = 0; i < XFW_KINDS; i++)
-        alone[i] = alone_of(&self->kinds[i]);
-    xfw_alone_add(&self->alone, process->number, alone);
-    for (size_t i = 0; i < self->behind.count; i++) {
+    double *alone = self->times ? xfw_call_times_end(self->times) : NULL;
+    for (size_t i = 0; alone && i < self->behind.count; i++) {
         const struct behind *behind = xfa_table_at(&self->behind, i);
         double lost = behind->ns - (double)behind->times * alone[behind->key.kind];
         if (!(lost > 0))
@@ -201,15 +117,16 @@ static void end(void *of, struct xfa_process *process)
     }
     xfa_table_free(&self->behind);
     xfa_table_init(&self->behind, sizeof(struct place), sizeof(struct behind));
-    memset(self->kinds, 0, XFW_KINDS * sizeof *self->kinds);
-    xfw_callers_free(&self->callers);
-    self->count = 0;
+    xfw_call_times_free(self->times);
+    self->times = NULL;
+    free(process->calls_ns);
+    process->calls_ns = alone;
+    self->run = process->run;
 }
 
 static struct xfa_observer observe(void *of)
 {
     struct contention *self = of;
-    self->kinds = xfa_alloc(XFW_KINDS * sizeof *self->kinds);
     xfa_table_init(&self->behind, sizeof(struct place), sizeof(struct behind));
     xfa_table_init(&self->sites, sizeof(struct site_key), sizeof(struct site));
     return (struct xfa_observer){
@@ -229,9 +146,7 @@ static void release(void *of)
     struct contention *self = of;
     xfa_table_free(&self->behind);
     xfa_table_free(&self->sites);
-    xfw_callers_free(&self->callers);
-    xfw_alone_free(&self->alone);
-    free(self->kinds);
+    xfw_call_times_free(self->times);
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
@@ -253,24 +168,34 @@ static void add(void *item, const void *more)
 
 static const struct xfa_met_table of_sites = {offsetof(struct site, met), is_good, add};
 
-/* What calls take alone, of all processes: nothing of those of other members is known. */
+/* What calls take alone, of processes: other members may play these, too. */
 static void give(const void *of, struct xfa_parcel *parcel)
 {
     const struct contention *self = of;
-    xfa_parcel_number(parcel, self->alone.count);
-    xfa_parcel_put(parcel, self->alone.items, self->alone.count * sizeof *self->alone.items);
+    size_t count = self->run ? self->run->process_count : 0;
+    xfa_parcel_number(parcel, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct xfa_process *process = self->run->processes[i];
+        bool known = process->calls_ns && xfa_process_is_mine(process);
+        xfa_parcel_number(parcel, known);
+        if (known)
+            xfa_parcel_put(parcel, process->calls_ns, XFW_KINDS * sizeof *process->calls_ns);
+    }
 }
 
 static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
 {
-    struct contention *self = of;
-    size_t count = xfa_unpack_count(from, sizeof *self->alone.items);
+    uint64_t count = xfa_unpack_number(from);
+    (void)of;
     from->bad = from->bad || count > analysis->run->process_count;
-    for (uint32_t i = 0; i < count && !from->bad; i++) {
-        struct xfw_alone_of alone;
-        xfa_unpack_bytes(from, &alone, sizeof alone);
-        if (alone.ns[0] > 0) /* of a process of who gave it */
-            xfw_alone_add(&self->alone, i, alone.ns);
+    for (uint64_t i = 0; i < count && !from->bad; i++) {
+        struct xfa_process *process = analysis->run->processes[i];
+        if (!xfa_unpack_number(from))
+            continue;
+        double *alone = xfa_alloc(XFW_KINDS * sizeof *alone);
+        xfa_unpack_bytes(from, alone, XFW_KINDS * sizeof *alone);
+        free(process->calls_ns);
+        process->calls_ns = alone;
     }
 }
 
@@ -330,9 +255,8 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    const struct contention *self = sums;
-    return xfw_change_no_contention(analysis, &self->alone,
-                                    finding->remedy.kind == XFA_REMEDY_LOAD_EARLY);
+    (void)sums;
+    return xfw_change_no_contention(analysis, finding->remedy.kind == XFA_REMEDY_LOAD_EARLY);
 }
 
 const struct xfa_finding_kind xfa_kind_contention = {

@@ -290,6 +290,10 @@ static void write_sums(const struct analyzed *a, FILE *out)
     const struct xfa_counts *counts = &a->analysis->counts;
     fprintf(out, "%d failed, %d empty, %d of the device only\n", (int)counts->failed,
             (int)counts->empty, (int)counts->device_only);
+    for (size_t i = 0; i < a->analysis->run->process_count; i++) {
+        const double *alone = a->analysis->run->processes[i]->calls_ns;
+        fprintf(out, "process %zu: %.17g ns alone\n", i, alone ? alone[XFT_EVENT_SET] : 0);
+    }
     for (size_t i = 0; i < a->analysis->waits.all.count; i++) {
         const struct xfa_wait *wait = xfa_table_at(&a->analysis->waits.all, i);
         fprintf(out, "wait %zu: %u %u, %d times\n", i, wait->key.site, wait->key.function,

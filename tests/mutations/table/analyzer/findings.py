@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("alone-though-crowded", "analyzer/findings/driver_contention.c",
+    M("alone-though-crowded", "analyzer/whatif/callers.c",
       "    if (!last->crowded) {",
       "    if (true) {",
       "what calls take alone is taken from calls that wait for others, too",
@@ -288,9 +288,9 @@ ROWS = [
       "several ranks say that kernels read less of what was copied for them",
       "analyzer-survey_test"),
     M("contention-of-own-processes", "analyzer/findings/driver_contention.c",
-      "        if (alone.ns[0] > 0) /* of a process of who gave it */",
-      "        if (alone.ns[0] < 0)",
-      "ranks that are played together do not know what calls of the others take alone",
+      "        bool known = process->calls_ns && xfa_process_is_mine(process);",
+      "        bool known = process->calls_ns && count == 0;",
+      "rank 0 draws the other ranks' processes as if their threads never waited in the driver",
       "analyzer-survey_test"),
     M("parts-without-a-survey", "analyzer/findings/divided.c",
       "(analysis->survey || !findings->by_survey[id]);",
