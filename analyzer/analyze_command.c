@@ -408,12 +408,14 @@ static void walk_again(struct reading *reading, struct xfa_findings **findings)
     walk_once(reading, *findings, NULL, NULL);
 }
 
+enum { LEAST_MEMBERS = 3 }; /* two of them read half of a run twice: as much as all of it once */
+
 /* Of a team: each member reads its own processes first, with the observers that will sum the run
  * up. What is chosen of a run by a filter depends on all that it has. */
 static void survey(struct reading *reading)
 {
     const struct xfa_analyze_options *options = reading->options;
-    if (!options->team || xfa_filter_observes(&reading->filter))
+    if (xfa_team_count(options->team) < LEAST_MEMBERS || xfa_filter_observes(&reading->filter))
         return;
     struct xfa_findings *findings = xfa_findings_of_survey();
     struct xfa_request request = xfa_analyze_request(&reading->machine, reading->name,
