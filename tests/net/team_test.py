@@ -189,7 +189,8 @@ class SameReport(Lab):
         os.truncate(f"{path}/{files[5]}", os.path.getsize(f"{path}/{files[5]}") * 3 // 4)
         one = self.alone("-p", self.profile, "-f", "json", path)
         self.assertEqual(one.returncode, 3)
-        self.assert_equal(one, self.together(2, "-p", self.profile, "-f", "json", path))
+        for ranks in (2, 3):  # the latter do not read what others read
+            self.assert_equal(one, self.together(ranks, "-p", self.profile, "-f", "json", path))
 
     def test_a_file_for_the_output(self):
         out = f"{self.folder}/report.json"
