@@ -1,20 +1,66 @@
 #include "preload/apply/beside.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "preload/apply/driver.h"
 #include "preload/apply/job.h"
+#include "preload/base/brief_lock.h"
+#include "preload/base/own_stack.h"
 
 #define STEP ((size_t)4 << 20)
-#define MOST_BYTES (UINT64_C(1) << 30) /* more would take seconds for each kernel */
+#define ALLOCATIONS 1024
+#define SPINS 20000
+
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static struct xfs_use made[ALLOCATIONS]; /* some of them may be there no more */
+static unsigned made_count;
+static bool too_many;
 
 static struct {
-    struct xfs_use memory[XFS_USES_KNOWN];
-    struct xfs_sum sum[XFS_USES_KNOWN];
+    struct xfs_use memory[ALLOCATIONS];
+    struct xfs_sum sum[ALLOCATIONS];
     unsigned count;
 } others;
+
+/* The number of an allocation that was noted; 0: it is there no more. */
+static uint64_t number_of(const struct xfs_use *use)
+{
+    return xfs_apply_buffer_at(use->start, use->bytes, XCU_PTR_LEGACY_IPC);
+}
+
+/* With the lock. */
+static void sweep(void)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < made_count; i++)
+        if (number_of(&made[i]) == made[i].buffer)
+            made[left++] = made[i];
+    made_count = left;
+}
+
+static void note(void *argument)
+{
+    struct xfs_use *use = argument;
+    use->buffer = xfs_apply_driver() ? number_of(use) : 0;
+    bool got = xfs_brief_take(&taken, SPINS);
+    if (got && made_count == ALLOCATIONS)
+        sweep();
+    too_many |= !got || use->buffer == 0 || made_count == ALLOCATIONS;
+    if (!too_many)
+        made[made_count++] = *use;
+    if (got)
+        xfs_brief_give_back(&taken);
+}
+
+void xfs_beside_allocated(xcu_deviceptr address, size_t bytes)
+{
+    struct xfs_use use = {.start = address, .bytes = bytes};
+    if (!xfs_on_own_stack(note, &use))
+        too_many = true;
+}
 
 static bool is_given(const struct xfs_use *given, unsigned count, uint64_t buffer)
 {
@@ -28,17 +74,16 @@ static bool is_given(const struct xfs_use *given, unsigned count, uint64_t buffe
 static bool take_others(const struct xfs_use *given, unsigned count)
 {
     uint64_t bytes = 0;
-    unsigned known = xfs_uses_known(others.memory);
     others.count = 0;
-    for (unsigned i = 0; i < known; i++) {
-        struct xfs_use use = others.memory[i];
-        if (is_given(given, count, use.buffer) ||
-            xfs_apply_buffer_at(use.start, use.bytes, XCU_PTR_LEGACY_IPC) != use.buffer)
-            continue;
-        others.memory[others.count++] = use;
-        bytes += use.bytes;
-    }
-    return bytes <= MOST_BYTES;
+    if (too_many || !xfs_brief_take(&taken, SPINS))
+        return false;
+    for (unsigned i = 0; i < made_count; i++)
+        if (!is_given(given, count, made[i].buffer) && number_of(&made[i]) == made[i].buffer) {
+            others.memory[others.count++] = made[i];
+            bytes += made[i].bytes;
+        }
+    xfs_brief_give_back(&taken);
+    return bytes <= XFS_BESIDE_MOST;
 }
 
 /* Copies to pageable memory have their data when they return. */
@@ -57,7 +102,7 @@ static bool hash(const struct xfs_use *use, char *there, struct xfs_sum *sum)
 }
 
 /* False: one could not be hashed. */
-static bool hash_all(struct xfs_sum sums[XFS_USES_KNOWN])
+static bool hash_all(struct xfs_sum sums[ALLOCATIONS])
 {
     bool all = true;
     char *there = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -77,6 +122,13 @@ bool xfs_beside_begin(const struct xfs_use *given, unsigned count)
 
 bool xfs_beside_is_same(void)
 {
-    static struct xfs_sum now[XFS_USES_KNOWN];
+    static struct xfs_sum now[ALLOCATIONS];
     return !hash_all(now) || memcmp(now, others.sum, others.count * sizeof *now) == 0;
+}
+
+void xfs_beside_after_fork(void)
+{
+    made_count = 0;
+    too_many = false;
+    atomic_flag_clear(&taken);
 }

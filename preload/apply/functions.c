@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "preload/apply/apply.h"
+#include "preload/apply/beside.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
@@ -170,6 +171,18 @@ static bool launches_matter(void)
 #define XFS_NEEDS(call)                                                                            \
     (xfs_pool_on() && (status = (call), true) &&                                                   \
      (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_pool_drain() || (status = (call), true)))
+
+static bool allocates(xfs_function real, xcu_deviceptr *p, size_t bytes, int *status)
+{
+    bool made = xfs_pool_on() && xfs_pool_alloc(real, p, bytes, status);
+    if (!made && xfs_launched_checked()) {
+        *status = ((int (*)(xcu_deviceptr *, size_t))real)(p, bytes);
+        made = true;
+    }
+    if (made && xfs_launched_checked() && *status == XCU_SUCCESS)
+        xfs_beside_allocated(*p, bytes);
+    return made;
+}
 
 /* Managed memory. */
 #define XFS_MANAGES                                                                                \

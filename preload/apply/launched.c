@@ -33,6 +33,11 @@ bool xfs_launched_on(void)
            xfs_plan_grants(XFT_PLAN_STREAMS, XFT_PLAN_KERNELS_APART);
 }
 
+bool xfs_launched_checked(void)
+{
+    return xfs_launched_on() && xfs_settings()->apply_check;
+}
+
 /* ---- one thread at a time (--check) ---------------------------------------------------------- */
 
 static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +46,7 @@ static XFS_TLS unsigned depth; /* a copy may be made of copies, and a signal han
 bool xfs_launched_alone(void)
 {
     struct timespec until;
-    if (!xfs_launched_on() || !xfs_settings()->apply_check || !xfs_may_call_kernel())
+    if (!xfs_launched_checked() || !xfs_may_call_kernel())
         return false;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += MOST_WAIT_S;
@@ -214,4 +219,5 @@ void xfs_launched_after_fork(void)
 {
     pthread_mutex_init(&alone, NULL);
     depth = 0;
+    xfs_beside_after_fork();
 }

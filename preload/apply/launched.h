@@ -26,6 +26,9 @@
 /* Is the class on, with sites in the plan that grant it? */
 bool xfs_launched_on(void);
 
+/* Will kernels be looked at? Then allocations are noted (beside.h). */
+bool xfs_launched_checked(void);
+
 /* True: it was made; *status is what the call returns. */
 bool xfs_launched_move(const struct xfs_launch *launch, int *status);
 

@@ -137,17 +137,6 @@ bool xfs_uses_submitting(void)
     return false;
 }
 
-unsigned xfs_uses_known(struct xfs_use uses[XFS_USES_KNOWN])
-{
-    if (!xfs_brief_take(&taken, SPINS))
-        return 0;
-    unsigned count = known_count;
-    for (unsigned i = 0; i < count; i++)
-        uses[i] = known[i].memory;
-    xfs_brief_give_back(&taken);
-    return count;
-}
-
 void xfs_uses_forget(void)
 {
     memset(known, 0, sizeof known);

@@ -40,9 +40,6 @@ bool xfs_uses_pending(unsigned place);
 /* Is any work being submitted? */
 bool xfs_uses_submitting(void);
 
-/* The allocations that are known; some of them may be there no more. Their number. */
-unsigned xfs_uses_known(struct xfs_use uses[XFS_USES_KNOWN]);
-
 /* Nothing is under way, and nothing known. */
 void xfs_uses_forget(void);
 
