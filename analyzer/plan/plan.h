@@ -42,7 +42,7 @@ struct xfa_apply_step {
     enum xft_plan_class by; /* XFT_PLAN_NOTHING: nothing carries it out */
     bool carry_out;
     bool kernels_apart; /* of streams: granted */
-    char *why_not;     /* why nothing carries it out, or why it is not chosen; NULL */
+    char *why_not;      /* why nothing carries it out, or why it is not chosen; NULL */
     struct xfa_remedy numbers;
     unsigned order;           /* in the best set, from 1 on; 0: not in it */
     struct xfw_saving saving; /* ns; NAN: not known */

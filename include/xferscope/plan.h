@@ -123,7 +123,8 @@ static inline bool xft_plan_site_holds(const struct xft_plan_site *site, uint32_
     return site->module < modules &&
            (site->caller_module == XFT_PLAN_NO_MODULE || site->caller_module < modules) &&
            site->what > XFT_PLAN_NOTHING && site->what < XFT_PLAN_CLASSES && site->step > 0 &&
-           site->step <= XFT_PLAN_STEPS_MOST && (site->flags & ~(XFT_PLAN_KERNELS_KEEP | XFT_PLAN_KERNELS_APART)) == 0 &&
+           site->step <= XFT_PLAN_STEPS_MOST &&
+           (site->flags & ~(XFT_PLAN_KERNELS_KEEP | XFT_PLAN_KERNELS_APART)) == 0 &&
            (site->what == XFT_PLAN_PLACEMENT ? site->node >= 0 && site->node < XFT_PLAN_NODES_MOST
                                              : site->node == -1) &&
            memchr(site->text, 0, sizeof site->text) != NULL;

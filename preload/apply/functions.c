@@ -140,8 +140,7 @@ static bool made_streams_matter(void)
 #define XFS_WITHIN (xfs_streams_within(dst, src), false)
 #define XFS_IN_ANY_ORDER (xfs_streams_end(), false)
 /* Work of a default stream that stands for what is before it; calls that wait for that, or ask. */
-#define XFS_STANDS_FOR(stream, per_thread)                                                         \
-    (XFS_USES(stream, per_thread) || (xfs_own_join(), false))
+#define XFS_STANDS_FOR(stream, per_thread) (XFS_USES(stream, per_thread) || (xfs_own_join(), false))
 #define XFS_WAITS_FOR(stream, per_thread)                                                          \
     (xfs_streams_on() && xfs_move_stream(stream, per_thread) == XCU_STREAM_LEGACY &&               \
      (xfs_own_wait_all(), false))

@@ -38,7 +38,7 @@ int xfs_launch_in(const struct xfs_launch *l, xcu_stream stream)
 
 int xfs_launch_as_asked(const struct xfs_launch *l)
 {
-    return l->config ? ((launch_config_function *)l->real)(l->config, l->function, l->values,
-                                                           l->extra)
-                     : xfs_launch_in(l, l->given);
+    return l->config
+               ? ((launch_config_function *)l->real)(l->config, l->function, l->values, l->extra)
+               : xfs_launch_in(l, l->given);
 }

@@ -84,9 +84,9 @@ static bool is_our_way(void)
 
 static bool may(xcu_stream stream)
 {
-    return stream == XCU_STREAM_LEGACY && xfs_own_several_threads(false) &&
-           !atomic_load(&stays) && !xfs_flights_are_over() && is_our_way() &&
-           xfs_apply_started() && xfs_may_call_kernel() && !xfs_apply_captures();
+    return stream == XCU_STREAM_LEGACY && xfs_own_several_threads(false) && !atomic_load(&stays) &&
+           !xfs_flights_are_over() && is_our_way() && xfs_apply_started() &&
+           xfs_may_call_kernel() && !xfs_apply_captures();
 }
 
 static bool is_known(struct turn *turn, xcu_context current)
@@ -111,8 +111,7 @@ static bool is_being_copied(const struct turn *turn)
 
 static void look_beside(struct turn *turn)
 {
-    bool due =
-        turn->times < LOOKED_AT_FIRST || (turn->times & (turn->times - 1)) == 0;
+    bool due = turn->times < LOOKED_AT_FIRST || (turn->times & (turn->times - 1)) == 0;
     turn->looked = turn->launch && due && xfs_settings()->apply_check && depth > 0 &&
                    xfs_beside_begin(turn->uses, turn->count);
 }
@@ -122,8 +121,8 @@ static void begin(void *argument)
     struct turn *turn = argument;
     xcu_context current = NULL;
     int mode = XCU_CAPTURE_MODE_RELAXED;
-    if (xfs_apply_driver()->current(&current) != XCU_SUCCESS ||
-        !xfs_own_is_here(current, false) || !is_known(turn, current) || is_being_copied(turn))
+    if (xfs_apply_driver()->current(&current) != XCU_SUCCESS || !xfs_own_is_here(current, false) ||
+        !is_known(turn, current) || is_being_copied(turn))
         return;
     xfs_apply_driver()->exchange(&mode);
     look_beside(turn);

@@ -14,8 +14,8 @@
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 
-#define WAITS_FOR_LEGACY 0u    /* CU_STREAM_DEFAULT */
-#define EVENT_WITHOUT_TIME 2u  /* CU_EVENT_DISABLE_TIMING */
+#define WAITS_FOR_LEGACY 0u   /* CU_STREAM_DEFAULT */
+#define EVENT_WITHOUT_TIME 2u /* CU_EVENT_DISABLE_TIMING */
 #define MOST_WAIT_NS 1000000000u
 
 enum { NOT_MADE, BEING_MADE, MADE, CANNOT };
@@ -69,9 +69,8 @@ static void make(void *argument)
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     int mode = XCU_CAPTURE_MODE_RELAXED;
     driver->exchange(&mode);
-    bool made =
-        driver->stream_create(&ours[place].stream, WAITS_FOR_LEGACY) == XCU_SUCCESS &&
-        driver->event_create(&ours[place].event, EVENT_WITHOUT_TIME) == XCU_SUCCESS;
+    bool made = driver->stream_create(&ours[place].stream, WAITS_FOR_LEGACY) == XCU_SUCCESS &&
+                driver->event_create(&ours[place].event, EVENT_WITHOUT_TIME) == XCU_SUCCESS;
     driver->exchange(&mode);
     atomic_store(&ours[place].state, made ? MADE : CANNOT);
 }
@@ -94,8 +93,7 @@ static void join(void)
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     for (unsigned place = 0; place < XFS_USES_PLACES; place++) {
         uint64_t so_far = xfs_uses_so_far(place);
-        if (so_far &&
-            driver->event_record(ours[place].event, ours[place].stream) == XCU_SUCCESS &&
+        if (so_far && driver->event_record(ours[place].event, ours[place].stream) == XCU_SUCCESS &&
             driver->stream_wait(XCU_STREAM_LEGACY, ours[place].event, 0) == XCU_SUCCESS)
             xfs_uses_over(place, so_far);
     }

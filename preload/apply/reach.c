@@ -15,7 +15,7 @@
 #define RUNS 16     /* of words, among a kernel's parameters */
 #define WORDS 64    /* that may be pointers */
 #define SPINS 20000
-#define LEAST_ADDRESS 65536         /* below it there is no memory (vm.mmap_min_addr) */
+#define LEAST_ADDRESS 65536 /* below it there is no memory (vm.mmap_min_addr) */
 #define PAGE UINT64_C(4096)
 #define PAGEABLE_MEMORY_ACCESS 88 /* CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS */
 
@@ -54,8 +54,8 @@ static struct kernel ask(const void *function, uint32_t now)
 {
     struct xfs_layout layout;
     struct kernel kernel = {.function = function, .generation = now, .times = 0};
-    kernel.known = xfs_layout_ask(function, &layout) && layout.runs <= RUNS &&
-                   layout.words <= WORDS;
+    kernel.known =
+        xfs_layout_ask(function, &layout) && layout.runs <= RUNS && layout.words <= WORDS;
     kernel.runs = kernel.known ? layout.runs : 0;
     memcpy(kernel.run, layout.run, kernel.runs * sizeof *kernel.run);
     return kernel;

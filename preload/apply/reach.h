@@ -6,7 +6,8 @@
  * the current context, or into nothing that anybody knows. Managed, page-locked and pooled memory,
  * memory of another GPU, and host memory where the GPU can read that, could be read and written by
  * others without a call. What kernels reach otherwise (variables of their module, textures, the
- * device's heap, pointers in memory) is not seen: a plan grants that they do not (xferscope/plan.h).
+ * device's heap, pointers in memory) is not seen: a plan grants that they do not
+ * (xferscope/plan.h).
  */
 #ifndef XFS_APPLY_REACH_H
 #define XFS_APPLY_REACH_H

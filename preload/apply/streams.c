@@ -117,8 +117,7 @@ static bool is_tried(void)
 /* Without a look at its memory. */
 static bool may_be_one(const struct xfs_move *move)
 {
-    if (!move->blocking || move->bytes < XFS_STREAMS_LEAST ||
-        !xfs_own_several_threads(true))
+    if (!move->blocking || move->bytes < XFS_STREAMS_LEAST || !xfs_own_several_threads(true))
         return false;
     if (!is_tried() || !xfs_pace_rests())
         return true;
@@ -138,8 +137,7 @@ static bool look(struct turn *turn)
     const struct xfs_end *device = turn->up ? &dst : &src, *host = turn->up ? &src : &dst;
     turn->use = (struct xfs_use){device->buffer, device->start, device->bytes, turn->up};
     return device->type == XCU_MEMORY_DEVICE && device->plain && device->context == turn->current &&
-           device->buffer && host->type == XCU_MEMORY_HOST &&
-           xfs_own_is_here(turn->current, true);
+           device->buffer && host->type == XCU_MEMORY_HOST && xfs_own_is_here(turn->current, true);
 }
 
 static void plan(void *argument)

@@ -19,8 +19,8 @@
  *     may write memory and is not followed, the end of a context, a capture, a copy between GPUs.
  * So for the copies no kernel's memory has to be known.
  *
- * Both ways are tried in turn, by how the process gets on with all of these copies (pace.h). Streams
- * of ours are kept.
+ * Both ways are tried in turn, by how the process gets on with all of these copies (pace.h).
+ * Streams of ours are kept.
  */
 #ifndef XFS_APPLY_STREAMS_H
 #define XFS_APPLY_STREAMS_H

@@ -61,8 +61,8 @@ static bool may_begin(unsigned place, const struct xfs_use *uses, unsigned count
 {
     for (unsigned i = 0; i < count; i++) {
         const struct known *one = find(uses[i].buffer);
-        if (one == NULL || (one->memory.buffer == uses[i].buffer &&
-                            meets_another(one, place, uses[i].writes)))
+        if (one == NULL ||
+            (one->memory.buffer == uses[i].buffer && meets_another(one, place, uses[i].writes)))
             return false;
     }
     return true;

@@ -7,8 +7,8 @@
  * both: every second thread downloads, the others upload; order: each uploads, copies within the
  * device by Async, in the same stream, and downloads; loop: each uploads, fills 64 bytes, launches
  * a kernel, and downloads; shared: the same, and every kernel is given one memory of all; hidden:
- * the same, but kernels find that by a pointer in memory, which no parameter names. Prints a row: what, threads, MiB, rounds, ms,
- * GB/s of all threads together, copies that were different.
+ * the same, but kernels find that by a pointer in memory, which no parameter names. Prints a row:
+ * what, threads, MiB, rounds, ms, GB/s of all threads together, copies that were different.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -35,14 +35,15 @@ enum { MOST = 16 };
 struct worker {
     pthread_t thread;
     bool up, down, order, loop;
-    char *host, *asked, *device, *other, *none; /* none: memory with no pointer in it, or with one */
+    char *host, *asked, *device, *other,
+        *none; /* none: memory with no pointer in it, or with one */
     int number, different;
 };
 
 static size_t bytes = 16 * MIB;
 static int rounds = 200;
 static pthread_barrier_t all;
-static void *turn;          /* the kernel */
+static void *turn;   /* the kernel */
 static char *of_all; /* memory of all threads, that begins with a pointer to its second half */
 static bool shares, hides;
 

@@ -46,7 +46,8 @@ static struct verdict read_verdict(const char *path)
     json_t *root = xfa_json_read(&r, beside, MOST_BYTES);
     struct verdict verdict = {
         .there = root && text_is(root, "schema", SCHEMA) && count_of(root, "version") == 1,
-        .of_this_plan = root && xfa_apply_file_hash(path, hash, NULL) && text_is(root, "plan", hash),
+        .of_this_plan =
+            root && xfa_apply_file_hash(path, hash, NULL) && text_is(root, "plan", hash),
         .compared = count_of(root, "compared"),
         .different = count_of(root, "different"),
     };
@@ -85,12 +86,11 @@ static bool write(const char *path, const char *hash, uint64_t compared, uint64_
 {
     char *beside = xfa_print("%s.checked", path);
     FILE *file = fopen(beside, "we");
-    int printed =
-        file ? fprintf(file,
-                       "{\"schema\": \"" SCHEMA "\", \"version\": 1, \"plan\": \"%s\", "
-                       "\"compared\": %" PRIu64 ", \"different\": %" PRIu64 "}\n",
-                       hash, compared, different)
-             : -1;
+    int printed = file ? fprintf(file,
+                                 "{\"schema\": \"" SCHEMA "\", \"version\": 1, \"plan\": \"%s\", "
+                                 "\"compared\": %" PRIu64 ", \"different\": %" PRIu64 "}\n",
+                                 hash, compared, different)
+                       : -1;
     bool written = file && fclose(file) == 0 && printed > 0;
     free(beside);
     return written;

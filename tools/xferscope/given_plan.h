@@ -11,7 +11,8 @@
 #include "tools/xferscope/preloaded.h"
 
 /* `which` is for XFERSCOPE_APPLY_PLAN; check: this is a run with --check, before which nothing has
- * to have been compared (checked_plan.h). The plan, for xfa_apply_plan_free(); NULL after a line. */
+ * to have been compared (checked_plan.h). The plan, for xfa_apply_plan_free(); NULL after a line.
+ */
 struct xfa_apply_plan *given_plan(const char *path, bool check, char which[GIVEN_MEMORY_NAME],
                                   preloaded_refuse *refuse);
 

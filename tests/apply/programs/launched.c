@@ -343,7 +343,8 @@ static void refused(int round)
     void *values[] = {&device[0]};
     (void)round;
     codes = codes * 3 + (unsigned)cu.cuLaunchKernel(add, 0, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
-    codes = codes * 3 + (unsigned)cu.cuLaunchKernel(add, 1, 1, 1, 4096, 1, 1, 0, NULL, values, NULL);
+    codes =
+        codes * 3 + (unsigned)cu.cuLaunchKernel(add, 1, 1, 1, 4096, 1, 1, 0, NULL, values, NULL);
     codes = codes * 3 + (unsigned)cudaGetLastError();
 }
 
