@@ -29,7 +29,7 @@
     X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
     X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */              \
     X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */                  \
-    X(XFT_PLAN_STREAMS, 5, "streams")     /* copies of threads in the legacy default stream */
+    X(XFT_PLAN_STREAMS, 5, "streams")     /* work of threads in the legacy default stream */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
 enum xft_plan_class { XFT_PLAN_NOTHING, XFT_PLAN_CLASS_LIST(XFT_ENUM_ROW) XFT_PLAN_CLASSES };
