@@ -10,10 +10,9 @@
  *   DIRECTORY/said.RANK has the lines
  *   all      everything, in two ranks or more
  *   again    everything three times, from the same places
- *   reused   types, memory and communicators that have the handle or the address of earlier ones
- *   pair     one message between ranks 0 and 1
- *   threads  two threads in each rank exchange messages at once
- *   endless  rank 0 ends by SIGKILL amid messages
+ *   reused   types, memory and communicators that have the handle or the address of earlier ones,
+ * and calls that fail where others do not pair     one message between ranks 0 and 1 threads  two
+ * threads in each rank exchange messages at once endless  rank 0 ends by SIGKILL amid messages
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -376,8 +375,29 @@ static int reused_communicators(void)
     return same;
 }
 
+/* Every other one fails, as there is no such rank. */
+static void failing(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < REUSED; i++) {
+        if (rank == 1) {
+            MPI_Recv(got, 8, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            said("receive", "Recv", 0, 8, -1, 0, TAG, world());
+        }
+        for (int to = 1; rank == 0 && to < 100; to += 98) {
+            int sent_it = MPI_Send(got, 8, MPI_BYTE, to, TAG, MPI_COMM_WORLD) == MPI_SUCCESS;
+            check(sent_it != (to == 1), "a call returned what MPI did not");
+            if (sent_it)
+                said("send", "Send", 8, 0, to, -1, TAG, world());
+            else
+                fprintf(out, "%d send MPI_Send 0 0 failed - 0 ?\n", rank);
+        }
+    }
+}
+
 static void reused(void)
 {
+    failing();
     int types = reused_types(), communicators = reused_communicators();
     reused_memory();
     printf("%d: again types %d communicators %d\n", rank, types, communicators);
