@@ -124,11 +124,11 @@ INLINE void fill_one(struct xft_event *row, const struct xfs_message *m, const s
     row->bytes = receives ? 0 : f->bytes;
     row->src = receives ? 0 : buffer;
     row->src_mem = receives ? 0 : f->place.memory;
-    row->src_place = receives ? XFT_PLACE_UNKNOWN : f->place.place;
+    row->src_place = (int16_t)(receives ? XFT_PLACE_UNKNOWN : f->place.place);
     row->width = receives ? f->arrived : 0;
     row->dst = receives ? buffer : 0;
     row->dst_mem = receives ? f->place.memory : 0;
-    row->dst_place = receives ? f->place.place : XFT_PLACE_UNKNOWN;
+    row->dst_place = (int16_t)(receives ? f->place.place : XFT_PLACE_UNKNOWN);
 }
 
 /* ---- one message ----------------------------------------------------------------------------- */
