@@ -23,9 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/bench/empty_mpi.h"
+#include "tests/bench/times.h"
 #include "tests/programs/nvtx_client.h"
 #include "tests/programs/kernel_client.h"
 
@@ -111,42 +111,6 @@ __attribute__((noinline)) static void burst(void (*one)(void), long calls)
     check(cudaStreamSynchronize(gpu.stream));
 }
 
-/* ---- times: of this thread alone, so that others on a busy machine do not count ----------------
- */
-
-#define BURSTS_MOST 100000
-static double burst_ns[BURSTS_MOST]; /* a call's, in each burst */
-
-static double thread_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void say_times(long bursts)
-{
-    qsort(burst_ns, (size_t)bursts, sizeof *burst_ns, compare);
-    printf("%.1f %.1f %.1f\n", burst_ns[bursts / 4], burst_ns[bursts / 2],
-           burst_ns[bursts * 3 / 4]);
-}
-
-static void time_bursts(void (*one)(void), long bursts, long calls)
-{
-    for (long i = 0; i < bursts && i < BURSTS_MOST; i++) {
-        double from_ns = thread_ns();
-        burst(one, calls);
-        burst_ns[i] = (thread_ns() - from_ns) / (double)calls;
-    }
-    say_times(bursts < BURSTS_MOST ? bursts : BURSTS_MOST);
-}
-
 /* What two readings of the processor's clock take, which a recorded call cannot do without. */
 static void read_clock(void)
 {
@@ -176,7 +140,7 @@ int main(int argc, char **argv)
         if (strcmp(kinds[k].name, argv[1]) != 0)
             continue;
         if (timed)
-            time_bursts(kinds[k].one, bursts, calls);
+            time_bursts(burst, kinds[k].one, bursts, calls);
         for (long i = 0; !timed && i < bursts; i++)
             burst(kinds[k].one, calls);
         return bursts > 0 && calls > 0 ? 0 : 2;
