@@ -23,7 +23,7 @@ struct facts {
 
 INLINE bool can_be(const struct facts *f, int returned)
 {
-    return returned == 0 && f->lane && f->lane->until_timed > 1 &&
+    return returned == 0 && f->lane &&
            atomic_load_explicit(&xfs_nvtx_waiting, memory_order_relaxed) == 0;
 }
 
@@ -174,6 +174,7 @@ INLINE bool one_straight(struct xfs_message *m, struct facts *f, uint16_t call, 
     xfs_word request = begun ? xfs_mpi_handle_at(m->mpi, m->one.more, 0) : 0;
     fill_one(row, m, f, call, receives, begun, request);
     xfs_call_rows_close(f->lane, 1);
+    xfs_call_rows_counted(f->lane, m->from_ns, row);
     if (begun)
         begin_request(m, f, receives, request);
     return true;
@@ -292,6 +293,7 @@ INLINE bool wait_straight(struct xfs_message *m, struct facts *f, uint16_t call)
     fill_wait(rows, m, f, call);
     fill_end(rows + 1, m, f, call, request, what.start_ns);
     xfs_call_rows_close(f->lane, 2);
+    xfs_call_rows_counted(f->lane, m->from_ns, rows);
     xfs_request_take(slot, request);
     return true;
 }

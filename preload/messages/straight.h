@@ -10,7 +10,7 @@
  *     MPI keeps what arrived where it was once seen to       (mpi_abi.h)
  *     the request is alone in its place                      (requests.h)
  *
- * Else, and where the call failed or is timed as a whole, it goes the way of all others (around.h),
+ * Else, and where the call failed, it goes the way of all others (around.h),
  * which learns what was not known. The events are the same.
  *
  * In place of returned, describe and over. The call's arguments are in m->one, or in m->wait. They

@@ -101,7 +101,18 @@ static inline void xfs_call_rows_close(struct xfs_lane *lane, uint32_t rows)
     xfs_lane_done(lane);
     xfs_call_over(lane);
     lane->busy = false;
-    lane->until_timed--; /* the caller saw that this call is not the one that is timed */
+}
+
+/* Behind them: this call counts; one in XFS_COST_EVERY is timed as a whole, from when it was
+ * entered (from_ns; 0: not known) until now. */
+static inline void xfs_call_rows_counted(struct xfs_lane *lane, uint64_t from_ns,
+                                         const struct xft_event *first)
+{
+    if (__builtin_expect(--lane->until_timed != 0, 1))
+        return;
+    xfs_cost_begins(lane);
+    lane->timed_from_ns = from_ns ? from_ns : first->start_ns;
+    xfs_cost_ends(lane, first->kind, first->start_ns, first->end_ns);
 }
 
 #endif

@@ -198,6 +198,9 @@ class OpenMpi(Messages):
     def test_threads(self):
         _, ranks = self.messages("threads")
         self.agree(ranks)
+        for process in ranks.values():  # also of those that go the straight way some are timed
+            timed = [e["value"] for e in process.lines if e.get("key") == "cost.message.n"]
+            self.assertGreaterEqual(int(timed[-1]), 8)
 
     def test_switched_off(self):
         _, ranks = self.messages(XFERSCOPE_MESSAGES="0")
