@@ -84,6 +84,14 @@ begin(struct xfs_message *m, const struct xfs_mpi *mpi, const struct xfs_lane *l
     return true;
 }
 
+/* NCCL's kernels are to have their times, also in a process that copies nothing itself. */
+static void before_nccl(void)
+{
+    int saved = errno;
+    xfs_before_moving_data();
+    errno = saved;
+}
+
 /* A call of which not all is known that those before it had to ask. */
 static XFS_COLD bool begins_slowly(struct xfs_message *m, enum xft_level level, uintptr_t called_at,
                                    const void *called_from)
@@ -93,6 +101,8 @@ static XFS_COLD bool begins_slowly(struct xfs_message *m, enum xft_level level, 
         (atomic_load_explicit(&xfs_session, memory_order_relaxed) != XFS_SESSION_ON &&
          !is_in_period()))
         return false;
+    if (level == XFT_LEVEL_NCCL)
+        before_nccl();
     const struct xfs_mpi *mpi = level == XFT_LEVEL_MPI ? xfs_mpi_here(called_from) : NULL;
     return (level != XFT_LEVEL_MPI || mpi) && begin(m, mpi, xfs_self, called_at, called_from);
 }

@@ -305,6 +305,23 @@ class WithoutMpi(Messages):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+class LateNccl(Messages):
+    def test_who_was_late(self):
+        """The rank whose kernels begin last, and what those of the others ran for until then. Ranks that copy
+        nothing have their kernels' times, too."""
+        done, ranks = self.launched("--oversubscribe", program("late_nccl"), self.folder,
+                                    program("liblaunching_nccl.so"), "2", ranks=4, XFERSCOPE_SIMGPU_CLOCK="real")
+        said = re.search(r"last (\d+) of (\d+), waited (\d+)", done.stdout)
+        self.assertEqual({rank: len(process.of("kernel")) for rank, process in ranks.items()},
+                         dict.fromkeys(range(4), int(said[2])))
+        report = json.loads(run(PATHS.command, "analyze", self.trace, "-f", "json").stdout)
+        sums = {sum["rank"]: sum for sum in report["messages"]["processes"]}
+        self.assertEqual({sum["collectives"] for sum in sums.values()}, {int(said[2])})
+        self.assertGreaterEqual(sums[2]["last"], int(said[2]) - 2)  # a rank may be late on a busy machine
+        self.assertAlmostEqual(sums[2]["others_waited_s"] / (int(said[3]) / 1e9), 1, delta=0.2)
+        self.assertLess(sum(sums[rank]["others_waited_s"] for rank in (0, 1, 3)), sums[2]["others_waited_s"])
+
+
 class Nccl(Messages):
     def setUp(self):
         super().setUp()

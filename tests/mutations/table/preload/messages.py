@@ -87,4 +87,9 @@ ROWS = [
             return event->correlation;""",
       "a message is joined with the kernel of another communicator in its group",
       "net.messages"),
+    M("nccl-alone-untimed", "preload/messages/around.c",
+      "    if (level == XFT_LEVEL_NCCL)\n        before_nccl();\n",
+      "",
+      "kernels of NCCL have no times in a process that copies nothing itself",
+      "net.messages"),
 ]
