@@ -43,6 +43,7 @@ struct matching {
     struct xfa_messages *messages;
     const struct xfa_achievable *achievable;
     struct xfa_table cells, peers, paths;
+    uint32_t kernel_process, kernel; /* of NCCL's meeting before; kernel: its correlation */
 };
 
 static const struct xfa_process *process_of(const struct matching *m,
@@ -207,12 +208,15 @@ static void set_clocks(struct matching *m)
 }
 
 /* Is a time of these two known? */
+static bool clocks_of_hosts_tell(const struct matching *m, uint32_t a, uint32_t b, double ns)
+{
+    return xfa_host_clocks_error(&m->matched->clocks, a, b) <= CLOCK_PART * ns; /* not for NAN */
+}
+
 static bool clocks_tell(const struct matching *m, const struct xfa_kept_message *a,
                         const struct xfa_kept_message *b, double ns)
 {
-    double error =
-        xfa_host_clocks_error(&m->matched->clocks, process_of(m, a)->host, process_of(m, b)->host);
-    return error <= CLOCK_PART * ns; /* not for NAN */
+    return clocks_of_hosts_tell(m, process_of(m, a)->host, process_of(m, b)->host, ns);
 }
 
 /* ---- two ranks ------------------------------------------------------------------------------- */
@@ -446,6 +450,61 @@ static void find_slow(struct matching *m)
 
 /* ---- NCCL ------------------------------------------------------------------------------------ */
 
+static double kernel_ns(const struct matching *m, const struct xfa_nccl_call *one, uint64_t ns)
+{
+    const struct xfa_process *process = m->messages->run->processes[one->at.process];
+    return xfa_host_clocks_ns(&m->matched->clocks, process->host, xfa_process_wall_ns(process, ns));
+}
+
+static const struct xfa_nccl_call *last_kernel(const struct matching *m,
+                                               const struct xfa_nccl_call *all, size_t count)
+{
+    const struct xfa_nccl_call *last = all;
+    for (size_t i = 1; i < count; i++)
+        if (kernel_ns(m, &all[i], all[i].begin_ns) > kernel_ns(m, last, last->begin_ns))
+            last = &all[i];
+    return last;
+}
+
+/* How long a kernel ran before the last one began; NAN: that is not known. */
+static double before_last(const struct matching *m, const struct xfa_nccl_call *one,
+                          const struct xfa_nccl_call *last)
+{
+    struct xfa_process *const *processes = m->messages->run->processes;
+    double from = kernel_ns(m, one, one->begin_ns), to = kernel_ns(m, one, one->end_ns);
+    double came = kernel_ns(m, last, last->begin_ns);
+    if (!clocks_of_hosts_tell(m, processes[one->at.process]->host,
+                              processes[last->at.process]->host, to - from))
+        return NAN;
+    return fmin(fmax(came - from, 0), to - from);
+}
+
+/* Kernels of a collective in which each needs what all others give, in processes of their own.
+ * Calls of a group have one kernel, which counts once. */
+static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct matching *m = self;
+    bool again = all->at.process == m->kernel_process && all->correlation == m->kernel;
+    const struct xfa_nccl_call *last = last_kernel(m, all, count);
+    struct xfa_message_process_sum *sums = m->matched->processes;
+    double others = 0;
+    m->kernel_process = all->at.process;
+    m->kernel = all->correlation;
+    if (again || !xfa_message_is_of_all(all->at.what))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && all[i].at.process == all[i - 1].at.process)
+            return;
+        others += before_last(m, &all[i], last);
+    }
+    if (isnan(others))
+        return;
+    for (size_t i = 0; i < count; i++)
+        sums[all[i].at.process].collectives++;
+    sums[last->at.process].last++;
+    sums[last->at.process].others_ns += others;
+}
+
 static void count_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
 {
     struct xfa_matched *matched = self;
@@ -482,6 +541,7 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     xfa_nccl_each(&messages->nccl, count_meeting, count_unmet, matched);
     set_clocks(&m);
     each_group(messages, tell_pair, tell_collective, alone, &m);
+    xfa_nccl_each(&messages->nccl, tell_meeting, NULL, &m);
     find_slow(&m);
     xfa_table_free(&m.cells);
     xfa_table_free(&m.peers);

@@ -28,7 +28,7 @@ struct xfs_place_entry {
     uint64_t low, high;
     uint32_t epoch;
     struct xfs_place answer;
-};
+} __attribute__((aligned(32)));
 #define XFS_PLACE_ENTRIES 16
 extern XFS_TLS struct xfs_place_entry xfs_places[XFS_PLACE_ENTRIES];
 
@@ -39,7 +39,7 @@ void xfs_classify_start(void);
 struct xfs_place xfs_classify_slowly(struct xfs_place_entry *entry, uint64_t address,
                                      uint32_t epoch);
 
-static inline struct xfs_place xfs_classify(uint64_t address)
+static inline __attribute__((always_inline)) struct xfs_place xfs_classify_in_line(uint64_t address)
 {
     /* Read before the look-up: a change in between makes the entry stale, never wrong. */
     uint32_t epoch = xfs_ranges_epoch();
@@ -50,6 +50,11 @@ static inline struct xfs_place xfs_classify(uint64_t address)
                          0))
         return xfs_classify_slowly(entry, address, epoch);
     return entry->answer;
+}
+
+static inline struct xfs_place xfs_classify(uint64_t address)
+{
+    return xfs_classify_in_line(address);
 }
 
 /* The calling thread's current device, or XFT_PLACE_UNKNOWN. Creates no context. */

@@ -78,16 +78,22 @@ static void attach(void *unused)
     set_moving();
 }
 
+XFS_COLD void xfs_before_moving_data(void)
+{
+    if (atomic_load(&xfs_session) != XFS_SESSION_WAITING)
+        return;
+    uint64_t from_ns = xfs_now_apart_ns();
+    xfs_on_any_stack(attach, NULL);
+    xfs_cost_took(XFT_OVERHEAD_DEVICE, from_ns);
+}
+
 XFS_COLD void xfs_before_moving(uint16_t call)
 {
     unsigned char state = atomic_load(&xfs_session);
     if (state == XFS_SESSION_NONE && xfs_depth == 0)
         early_call = call;
-    if (state == XFS_SESSION_WAITING && xfs_rows[call].moves) {
-        uint64_t from_ns = xfs_now_apart_ns();
-        xfs_on_any_stack(attach, NULL);
-        xfs_cost_took(XFT_OVERHEAD_DEVICE, from_ns);
-    }
+    if (xfs_rows[call].moves)
+        xfs_before_moving_data();
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */

@@ -38,6 +38,8 @@ extern bool xfs_session_simulated;
 /* Before the real call, until device records are on: switches them on when the call can move data.
  * Wrappers of XFS_WATCH call it themselves. */
 void xfs_before_moving(uint16_t call);
+/* The same before what moves data without being a row of CUDA's calls. */
+void xfs_before_moving_data(void);
 
 /*
  * Around the real cuInit.

@@ -219,8 +219,38 @@ bool xfs_is_driver_code(const void *address)
 
 /* ---- the runtime ------------------------------------------------------------------------ */
 
-/* Return address and call to real function; slots are overwritten on collision. */
+/* Return address and call to real function. One whose slot another has lies in one of the next
+ * slots; where these are taken, too, it gets the other's. */
 struct xfs_caller xfs_callers[XFS_CALLER_SLOTS];
+#define CALLERS_NEXT 8
+
+static struct xfs_caller *next_caller(uintptr_t key, unsigned i)
+{
+    size_t home = (size_t)(xfs_caller_of(key) - xfs_callers);
+    return &xfs_callers[(home + i) % XFS_CALLER_SLOTS];
+}
+
+/* NULL: not known. */
+static xfs_function known_further_on(uintptr_t key)
+{
+    for (unsigned i = 1; i < CALLERS_NEXT; i++) {
+        struct xfs_caller *slot = next_caller(key, i);
+        if (atomic_load_explicit(&slot->key, memory_order_acquire) != key)
+            continue;
+        uintptr_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
+        if (atomic_load_explicit(&slot->key, memory_order_acquire) == key)
+            return (xfs_function)function;
+    }
+    return NULL;
+}
+
+static struct xfs_caller *place_for(uintptr_t key)
+{
+    for (unsigned i = 0; i < CALLERS_NEXT; i++)
+        if (atomic_load_explicit(&next_caller(key, i)->key, memory_order_relaxed) == 0)
+            return next_caller(key, i);
+    return next_caller(key, 0);
+}
 
 /* What is looked for: a runtime function under a version node (0 = any), and what it must not be.
  */
@@ -357,7 +387,9 @@ static xfs_function real_runtime(unsigned call, const void *caller)
 {
     static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
     uintptr_t key = xfs_caller_key(call, caller);
-    struct xfs_caller *slot = xfs_caller_of(key);
+    xfs_function known = known_further_on(key);
+    if (known)
+        return known;
     struct wanted wanted = wanted_of(call, caller);
     int saved = errno;
     xfs_on_any_stack(find_runtime, &wanted);
@@ -369,6 +401,7 @@ static xfs_function real_runtime(unsigned call, const void *caller)
         return function; /* not found: its library may be loaded yet */
     /* Two writers could mix their entries; a lock that was held during fork must not block. */
     if (pthread_mutex_trylock(&write_lock) == 0) {
+        struct xfs_caller *slot = place_for(key);
         atomic_store_explicit(&slot->key, 0, memory_order_release);
         atomic_store_explicit(&slot->function, (uintptr_t)function, memory_order_release);
         atomic_store_explicit(&slot->key, key, memory_order_release);

@@ -37,7 +37,11 @@ static bool is_inner(uintptr_t called_at)
 
 static inline uint32_t stack_of(const struct xfs_message *m)
 {
-    return xfs_stacks_wanted() ? xfs_stack_capture((uintptr_t)m->called_from) : 0;
+    uintptr_t called_from = (uintptr_t)m->called_from;
+    if (!xfs_stacks_wanted())
+        return 0;
+    return m->from_known ? xfs_stack_capture_from(&m->from, called_from)
+                         : xfs_stack_capture(called_from);
 }
 
 void xfs_message_stack(struct xfs_message *m)
@@ -65,33 +69,77 @@ void xfs_message_write(struct xfs_message *m)
 
 /* ---- around the real call -------------------------------------------------------------------- */
 
-bool xfs_message_begins_now(struct xfs_message *m, enum xft_level level, uintptr_t called_at,
-                            const void *called_from)
+static inline __attribute__((always_inline)) bool
+begin(struct xfs_message *m, const struct xfs_mpi *mpi, const struct xfs_lane *lane,
+      uintptr_t called_at, const void *called_from)
 {
-    uint64_t from_ns = xfs_self && xfs_self->until_timed == 1 ? xfs_now_apart_ns() : 0;
+    xfs_message_outermost = called_at;
+    m->mpi = mpi;
+    m->called_from = called_from;
+    if (mpi == NULL)
+        m->first_row = lane ? lane->next : 0;
+    m->taken = 0;
+    m->from_known = m->written = false;
+    m->start_ns = xfs_now_ns();
+    return true;
+}
+
+/* NCCL's kernels are to have their times, also in a process that copies nothing itself. */
+static void before_nccl(void)
+{
+    int saved = errno;
+    xfs_before_moving_data();
+    errno = saved;
+}
+
+/* A call of which not all is known that those before it had to ask. */
+static XFS_COLD bool begins_slowly(struct xfs_message *m, enum xft_level level, uintptr_t called_at,
+                                   const void *called_from)
+{
+    m->from_ns = xfs_self && xfs_self->until_timed == 1 ? xfs_now_apart_ns() : 0;
     if (is_inner(called_at) || !xfs_messages_wanted() ||
         (atomic_load_explicit(&xfs_session, memory_order_relaxed) != XFS_SESSION_ON &&
          !is_in_period()))
         return false;
-    m->mpi = level == XFT_LEVEL_MPI ? xfs_mpi_here(called_from) : NULL;
-    if (level == XFT_LEVEL_MPI && m->mpi == NULL)
-        return false;
-    xfs_message_outermost = called_at;
-    m->from_ns = from_ns;
-    xfs_event_clear(&m->event);
-    m->called_from = called_from;
-    m->first_row = xfs_self ? xfs_self->next : 0;
-    m->written = false;
-    m->taken = 0;
-    m->event.start_ns = xfs_now_ns();
-    return true;
+    if (level == XFT_LEVEL_NCCL)
+        before_nccl();
+    const struct xfs_mpi *mpi = level == XFT_LEVEL_MPI ? xfs_mpi_here(called_from) : NULL;
+    return (level != XFT_LEVEL_MPI || mpi) && begin(m, mpi, xfs_self, called_at, called_from);
 }
 
-bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call, unsigned op)
+static inline __attribute__((always_inline)) bool
+begins(struct xfs_message *m, enum xft_level level, uintptr_t called_at, const void *called_from)
 {
-    m->event.end_ns = xfs_now_ns();
+    const struct xfs_lane *lane = xfs_self;
+    const struct xfs_mpi *mpi = level == XFT_LEVEL_MPI ? xfs_mpi_known() : NULL;
+    bool wanted = level == XFT_LEVEL_MPI ? mpi != NULL : xfs_messages_wanted();
+    if (__builtin_expect(
+            !wanted || lane == NULL || lane->until_timed == 1 || xfs_message_outermost != 0 ||
+                atomic_load_explicit(&xfs_session, memory_order_relaxed) != XFS_SESSION_ON,
+            0))
+        return begins_slowly(m, level, called_at, called_from);
+    m->from_ns = 0;
+    return begin(m, mpi, lane, called_at, called_from);
+}
+
+bool xfs_message_begins_mpi(struct xfs_message *m, uintptr_t called_at, const void *called_from)
+{
+    return begins(m, XFT_LEVEL_MPI, called_at, called_from);
+}
+
+bool xfs_message_begins_nccl(struct xfs_message *m, uintptr_t called_at, const void *called_from)
+{
+    return begins(m, XFT_LEVEL_NCCL, called_at, called_from);
+}
+
+bool xfs_message_returned_at(struct xfs_message *m, int status, uint16_t call, unsigned op,
+                             uint64_t end_ns)
+{
     m->saved_errno = errno;
     xfs_message_outermost = 0; /* what is asked below is not called by the program */
+    xfs_event_clear(&m->event);
+    m->event.start_ns = m->start_ns;
+    m->event.end_ns = end_ns;
     m->event.call = call;
     m->event.status = status;
     m->event.count = op;

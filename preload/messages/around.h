@@ -18,25 +18,36 @@
 
 #include "preload/intercept/session.h"
 #include "preload/messages/message.h"
+#include "preload/record/clock.h"
 
 /* This thread is inside such a call, and the stack address of its caller. */
 extern XFS_TLS uintptr_t xfs_message_outermost; /* 0: it is not */
 
 /* False: call the real function and do nothing else. */
-__attribute__((hot)) bool xfs_message_begins_now(struct xfs_message *m, enum xft_level level,
-                                                 uintptr_t called_at, const void *called_from);
+__attribute__((hot)) bool xfs_message_begins_mpi(struct xfs_message *m, uintptr_t called_at,
+                                                 const void *called_from);
+__attribute__((hot)) bool xfs_message_begins_nccl(struct xfs_message *m, uintptr_t called_at,
+                                                  const void *called_from);
 
 static inline bool xfs_message_begins(struct xfs_message *m, enum xft_level level,
                                       uintptr_t called_at, const void *called_from)
 {
     return atomic_load_explicit(&xfs_session, memory_order_relaxed) != XFS_SESSION_NONE &&
-           xfs_message_begins_now(m, level, called_at, called_from);
+           (level == XFT_LEVEL_MPI ? xfs_message_begins_mpi(m, called_at, called_from)
+                                   : xfs_message_begins_nccl(m, called_at, called_from));
 }
 
 /* `op`: enum xft_message, or XFS_MESSAGE_KEPT: the call itself is no event. True when it is to be
  * described; over comes in any case. */
-__attribute__((hot)) bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call,
-                                               unsigned op);
+__attribute__((hot)) bool xfs_message_returned_at(struct xfs_message *m, int status, uint16_t call,
+                                                  unsigned op, uint64_t end_ns);
+
+static inline bool xfs_message_returned(struct xfs_message *m, int status, uint16_t call,
+                                        unsigned op)
+{
+    return xfs_message_returned_at(m, status, call, op, xfs_now_ns());
+}
+
 __attribute__((hot)) void xfs_message_over(struct xfs_message *m);
 
 #endif

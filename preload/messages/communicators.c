@@ -24,7 +24,7 @@ static unsigned place_of(uintptr_t handle)
 }
 _Static_assert(PLACES == 1 << 10, "ten bits are taken");
 
-struct xfs_communicator *xfs_communicator_find(uintptr_t handle)
+static __attribute__((noinline)) struct xfs_communicator *find_beyond(uintptr_t handle)
 {
     for (unsigned i = 0, at = place_of(handle); i < PROBED; i++, at = (at + 1) % PLACES) {
         uintptr_t here = atomic_load_explicit(&table[at].handle, memory_order_acquire);
@@ -34,6 +34,14 @@ struct xfs_communicator *xfs_communicator_find(uintptr_t handle)
             return NULL;
     }
     return NULL;
+}
+
+struct xfs_communicator *xfs_communicator_find(uintptr_t handle)
+{
+    struct xfs_communicator *home = &table[place_of(handle)];
+    return __builtin_expect(atomic_load_explicit(&home->handle, memory_order_acquire) == handle, 1)
+               ? home
+               : find_beyond(handle);
 }
 
 void xfs_communicator_remove(uintptr_t handle)

@@ -25,7 +25,7 @@ struct xfs_communicator {
     uint64_t id;    /* aux of its event */
     uint32_t parts; /* of NCCL: how often it was split */
     bool nameless;  /* between two groups: its ranks have no one numbering */
-};
+} __attribute__((aligned(64)));
 
 /* Adds one, in the place of another that had this handle. NULL: there is no room. */
 struct xfs_communicator *xfs_communicator_add(uintptr_t handle,

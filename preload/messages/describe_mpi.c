@@ -1,16 +1,16 @@
 #include "preload/messages/describe_mpi.h"
 
 #include "preload/messages/requests.h"
+#include "preload/messages/statuses.h"
+#include "preload/messages/types.h"
 
 /* ---- what is asked of MPI -------------------------------------------------------------------- */
 
 /* Bytes of `count` elements of a type; 0 when MPI does not say. */
 static uint64_t bytes_of(const struct xfs_message *m, int64_t count, xfs_word type)
 {
-    int64_t each = 0;
-    if (count <= 0 || m->mpi->type_size(type, &each) != 0 || each <= 0)
-        return 0;
-    return (uint64_t)count * (uint64_t)each;
+    int64_t each = count > 0 ? xfs_mpi_type_bytes(m->mpi, type) : 0;
+    return each > 0 ? (uint64_t)count * (uint64_t)each : 0;
 }
 
 static int64_t sum_of(const int *counts, int count, int ranks)
@@ -89,13 +89,13 @@ void xfs_mpi_recv(struct xfs_message *m, const void *buffer, int count, xfs_word
 void xfs_mpi_arrived(struct xfs_message *m, const void *statuses)
 {
     const char *status = xfs_mpi_status_at(m->mpi, statuses, 0);
-    int64_t bytes;
     if (status == NULL || xft_message_from(m->event.aux) == XFT_RANK_NONE)
         return;
     int source = xfs_mpi_source_of(m->mpi, status);
+    int64_t bytes = xfs_mpi_bytes_arrived(m->mpi, status);
     if (source >= 0)
         set_peers(m, xft_message_to(m->event.aux), (uint32_t)source);
-    if (m->mpi->elements(status, m->mpi->byte, &bytes) == 0 && bytes >= 0)
+    if (bytes >= 0)
         m->event.width = (uint64_t)bytes;
 }
 

@@ -11,21 +11,42 @@
 #include "preload/base/attributes.h"
 #include "preload/intercept/classify.h"
 #include "preload/messages/mpi_abi.h"
+#include "preload/unwind/unwind.h"
 #include "xferscope/message.h"
 #include "xferscope/trace.h"
 
 #define XFS_REQUESTS_FEW 8
 
+/* What a call is given that the straight way takes (straight.h), as it came: one message of one
+ * rank to another, or a wait for one request. */
+struct xfs_one {
+    const void *buffer;
+    xfs_word type, comm;
+    void *more; /* the program's request, or its status */
+    int count, peer, tag;
+};
+struct xfs_one_wait {
+    void *request, *status;
+    int *flag; /* of a test */
+};
+
 struct xfs_message {
-    struct xft_event event;
+    struct xft_event event;    /* from xfs_message_returned() on */
     const struct xfs_mpi *mpi; /* of a call of MPI */
     const void *called_from;   /* the program's return address */
-    uint32_t first_row;        /* where in the slab its thread's next event was, when it began */
-    int saved_errno;
+    uint64_t start_ns;
     uint64_t
         from_ns; /* when it was entered, where it is timed as a whole (record/cost.h); 0: not */
-    bool written;
+    struct xfs_registers from; /* where its stack begins, if that is known */
+    uint32_t first_row; /* of NCCL: where in the slab its thread's next event was, when it began */
+    int saved_errno;
     int taken; /* requests that it was given, as they were before */
+    bool from_known;
+    bool written;
+    union {
+        struct xfs_one one;
+        struct xfs_one_wait wait;
+    };
     xfs_word *requests;
     const void *given; /* the program's array of them, as it is after the call */
     xfs_word few[XFS_REQUESTS_FEW];

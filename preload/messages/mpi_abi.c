@@ -11,7 +11,7 @@
 #define VERSION_BYTES 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI: 256 */
 
 static struct xfs_mpi found_mpi;
-static const struct xfs_mpi *_Atomic here;
+const struct xfs_mpi *_Atomic xfs_mpi_found;
 static atomic_int looking;
 enum { LOOKING = 1, LOOKED };
 
@@ -32,8 +32,10 @@ static bool set_open_mpi(struct xfs_mpi *mpi, const void *caller)
 {
     *mpi = (struct xfs_mpi){
         .wide = true,
+        .handle_bits = UINT64_MAX,
         .any_source = -1,
         .proc_null = -2,
+        .named = 0,
         .world = by_number("PMPI_Comm_f2c", 0, caller),
         .self = by_number("PMPI_Comm_f2c", 1, caller),
         .no_comm = by_number("PMPI_Comm_f2c", 2, caller),
@@ -50,8 +52,10 @@ static bool set_open_mpi(struct xfs_mpi *mpi, const void *caller)
 static bool set_mpich(struct xfs_mpi *mpi)
 {
     *mpi = (struct xfs_mpi){
+        .handle_bits = UINT32_MAX,
         .any_source = -2,
         .proc_null = -1,
+        .named = 1,
         .world = 0x44000000,
         .self = 0x44000001,
         .no_comm = 0x04000000,
@@ -95,7 +99,7 @@ static bool set_interface(struct xfs_mpi *mpi, const void *caller)
 static void look(void *caller)
 {
     if (set_interface(&found_mpi, caller) && set_functions(&found_mpi, caller))
-        atomic_store_explicit(&here, &found_mpi, memory_order_release);
+        atomic_store_explicit(&xfs_mpi_found, &found_mpi, memory_order_release);
     atomic_store(&looking, LOOKED);
 }
 
@@ -107,22 +111,22 @@ static const struct xfs_mpi *await_other(void)
     enum { ROUNDS = 1 << 22 };
     for (unsigned i = 0; i < ROUNDS && atomic_load(&looking) == LOOKING; i++)
         __builtin_ia32_pause();
-    return atomic_load_explicit(&here, memory_order_acquire);
+    return xfs_mpi_known();
 }
 
 static XFS_COLD const struct xfs_mpi *look_or_wait(const void *caller)
 {
     int none = 0;
     if (!atomic_compare_exchange_strong(&looking, &none, LOOKING))
-        return none == LOOKING ? await_other() : atomic_load(&here);
+        return none == LOOKING ? await_other() : xfs_mpi_known();
     int saved = errno;
     xfs_on_any_stack(look, (void *)(uintptr_t)caller);
     errno = saved;
-    return atomic_load_explicit(&here, memory_order_acquire);
+    return xfs_mpi_known();
 }
 
 const struct xfs_mpi *xfs_mpi_here(const void *caller)
 {
-    const struct xfs_mpi *mpi = atomic_load_explicit(&here, memory_order_acquire);
+    const struct xfs_mpi *mpi = xfs_mpi_known();
     return __builtin_expect(mpi != NULL, 1) ? mpi : look_or_wait(caller);
 }

@@ -9,6 +9,7 @@
 #ifndef XFS_MPI_ABI_H
 #define XFS_MPI_ABI_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,8 @@
 /* X(field, function without PMPI_, parameters). MPI_Count is an int64_t in both interfaces. */
 #define XFS_MPI_ASKED(X)                                                                           \
     X(type_size, Type_size_x, (xfs_word type, int64_t * bytes))                                    \
+    X(envelope, Type_get_envelope,                                                                 \
+      (xfs_word type, int *ints, int *addresses, int *types, int *combiner))                       \
     X(elements, Get_elements_x, (const void *status, xfs_word type, int64_t *count))               \
     X(cancelled, Test_cancelled, (const void *status, int *flag))                                  \
     X(comm_size, Comm_size, (xfs_word comm, int *size))                                            \
@@ -29,8 +32,10 @@
     X(group_free, Group_free, (void *group))
 
 struct xfs_mpi {
-    bool wide; /* handles are pointers */
+    bool wide;            /* handles are pointers */
+    uint64_t handle_bits; /* set in all that a handle can be */
     int any_source, proc_null;
+    int named; /* MPI_COMBINER_NAMED: a type of MPI's own */
     xfs_word world, self, no_comm, byte, no_request;
     xfs_word empty_request; /* Open MPI's one request for all that was done at once */
     const void *in_place, *status_ignored;
@@ -40,12 +45,20 @@ struct xfs_mpi {
 #undef XFS_FIELD
 };
 
-/* NULL: none, or one that is not known. Looked up at the first call, by its caller. Keeps errno. */
+/* Once it has been looked up for a process whose messages are recorded; else NULL. */
+extern const struct xfs_mpi *_Atomic xfs_mpi_found;
+static inline const struct xfs_mpi *xfs_mpi_known(void)
+{
+    return atomic_load_explicit(&xfs_mpi_found, memory_order_acquire);
+}
+
+/* NULL: none, or one that is not known. Looked up at the first call, by its caller. Only where
+ * messages are recorded. Keeps errno. */
 const struct xfs_mpi *xfs_mpi_here(const void *caller);
 
 static inline xfs_word xfs_mpi_handle(const struct xfs_mpi *mpi, xfs_word passed)
 {
-    return mpi->wide ? passed : (uint32_t)passed;
+    return passed & mpi->handle_bits;
 }
 
 /* The handle at this place of an array of them. */

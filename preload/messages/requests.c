@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "preload/messages/statuses.h"
 #include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 
@@ -15,12 +16,12 @@
 #define REACH_MOST 255
 #define BEING_WRITTEN 1
 
-struct slot {
+struct xfs_request_slot {
     _Atomic xfs_word request; /* 0: free */
     _Atomic uint64_t start_ns, end_ns;
     atomic_bool receives;
 };
-static struct slot slots[BUCKETS][PER_BUCKET] __attribute__((aligned(64)));
+static struct xfs_request_slot slots[BUCKETS][PER_BUCKET] __attribute__((aligned(64)));
 static atomic_uchar reach[BUCKETS];
 
 static unsigned bucket_of(xfs_word request)
@@ -29,7 +30,8 @@ static unsigned bucket_of(xfs_word request)
 }
 _Static_assert(BUCKETS == 1 << 11, "eleven bits are taken");
 
-static bool put_in(struct slot *slot, xfs_word request, const struct xfs_request *what)
+static inline __attribute__((always_inline)) bool
+put_in(struct xfs_request_slot *slot, xfs_word request, const struct xfs_request *what)
 {
     xfs_word free = 0;
     if (atomic_load_explicit(&slot->request, memory_order_relaxed) != 0 ||
@@ -50,21 +52,48 @@ static void reaches(unsigned home, unsigned distance)
         continue;
 }
 
-static bool take_out(struct slot *slot, xfs_word request, struct xfs_request *what)
+static inline void read_slot(struct xfs_request_slot *slot, struct xfs_request *what)
 {
     what->start_ns = atomic_load_explicit(&slot->start_ns, memory_order_relaxed);
     what->end_ns = atomic_load_explicit(&slot->end_ns, memory_order_relaxed);
     what->receives = atomic_load_explicit(&slot->receives, memory_order_relaxed);
-    if (!atomic_compare_exchange_strong(&slot->request, &request, BEING_WRITTEN))
-        return false;
-    atomic_store_explicit(&slot->request, 0, memory_order_release);
-    return true;
+}
+
+bool xfs_request_take(struct xfs_request_slot *slot, xfs_word request)
+{
+    return atomic_compare_exchange_strong(&slot->request, &request, 0);
+}
+
+static bool take_out(struct xfs_request_slot *slot, xfs_word request, struct xfs_request *what)
+{
+    read_slot(slot, what);
+    return xfs_request_take(slot, request);
+}
+
+/* Where nothing of this place ever lay elsewhere, there are two to look at. */
+static inline bool is_at_home(unsigned home)
+{
+    return atomic_load_explicit(&reach[home], memory_order_acquire) == 0;
+}
+
+struct xfs_request_slot *xfs_request_alone(xfs_word request, uint64_t before_ns,
+                                           struct xfs_request *what)
+{
+    unsigned home = bucket_of(request);
+    struct xfs_request_slot *first = slots[home], *second = first + 1;
+    bool is_first = atomic_load_explicit(&first->request, memory_order_acquire) == request;
+    bool is_second = atomic_load_explicit(&second->request, memory_order_acquire) == request;
+    if (request <= BEING_WRITTEN || !is_at_home(home) || is_first == is_second)
+        return NULL;
+    struct xfs_request_slot *slot = is_first ? first : second;
+    read_slot(slot, what);
+    return what->end_ns <= before_ns ? slot : NULL;
 }
 
 /* Those with this handle that were begun by then: how many, the first and the last of them. */
 struct same {
     unsigned count;
-    struct slot *first, *last;
+    struct xfs_request_slot *first, *last;
 };
 
 static struct same find_same(xfs_word request, uint64_t before_ns)
@@ -73,7 +102,7 @@ static struct same find_same(xfs_word request, uint64_t before_ns)
     unsigned most = atomic_load_explicit(&reach[home], memory_order_acquire);
     struct same same = {0};
     for (unsigned i = 0; i < (most + 1) * PER_BUCKET; i++) {
-        struct slot *slot = &slots[(home + i / PER_BUCKET) % BUCKETS][i % PER_BUCKET];
+        struct xfs_request_slot *slot = &slots[(home + i / PER_BUCKET) % BUCKETS][i % PER_BUCKET];
         if (atomic_load_explicit(&slot->request, memory_order_acquire) != request ||
             atomic_load_explicit(&slot->end_ns, memory_order_relaxed) > before_ns)
             continue;
@@ -99,10 +128,16 @@ static void forget_first(xfs_word request)
         take_out(same.first, request, &unseen);
 }
 
+bool xfs_request_begun_at_home(xfs_word request, struct xfs_request what)
+{
+    unsigned home = bucket_of(request);
+    return is_at_home(home) && put_in(&slots[home][0], request, &what);
+}
+
 void xfs_request_begun(xfs_word request, bool shared, const struct xfs_request *what)
 {
     unsigned home = bucket_of(request);
-    if (!shared)
+    if (!shared && !is_at_home(home))
         forget_first(request);
     for (unsigned i = 0; i <= REACH_MOST; i++)
         for (unsigned j = 0; j < PER_BUCKET; j++)
@@ -130,7 +165,7 @@ static bool end_shared(xfs_word request, struct xfs_request *what)
     unsigned most = atomic_load_explicit(&reach[home], memory_order_acquire);
     for (unsigned i = 0; i < ROUNDS * (most + 1) * PER_BUCKET; i++) {
         unsigned at = i / PER_BUCKET % (most + 1);
-        struct slot *slot = &slots[(home + at) % BUCKETS][i % PER_BUCKET];
+        struct xfs_request_slot *slot = &slots[(home + at) % BUCKETS][i % PER_BUCKET];
         if (atomic_load_explicit(&slot->request, memory_order_acquire) == request &&
             take_out(slot, request, what))
             return true;
@@ -140,6 +175,9 @@ static bool end_shared(xfs_word request, struct xfs_request *what)
 
 bool xfs_request_ends(xfs_word request, bool shared, uint64_t before_ns, struct xfs_request *what)
 {
+    struct xfs_request_slot *alone = shared ? NULL : xfs_request_alone(request, before_ns, what);
+    if (alone)
+        return xfs_request_take(alone, request);
     if (request <= BEING_WRITTEN)
         return false;
     return shared ? end_shared(request, what) : end_own(request, before_ns, what);
@@ -239,15 +277,15 @@ bool xfs_requests_take_out(const struct xfs_message *m, int i, struct xfs_reques
 
 static void set_status(const struct xfs_mpi *mpi, const char *status, struct xft_event *end)
 {
-    int64_t bytes;
     int cancelled = 0, source = xfs_mpi_source_of(mpi, status);
     if (mpi->cancelled(status, &cancelled) == 0 && cancelled) {
         end->flags |= XFT_FAILED;
         return;
     }
+    int64_t bytes = xfs_mpi_bytes_arrived(mpi, status);
     if (source >= 0)
         end->src = (uint64_t)source + 1;
-    if (mpi->elements(status, mpi->byte, &bytes) == 0 && bytes >= 0)
+    if (bytes >= 0)
         end->width = (uint64_t)bytes;
 }
 

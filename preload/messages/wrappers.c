@@ -7,6 +7,7 @@
 #include "preload/messages/describe_mpi.h"
 #include "preload/messages/describe_nccl.h"
 #include "preload/messages/requests.h"
+#include "preload/messages/straight.h"
 #include "preload/messages/table.h"
 #include "preload/record/process.h"
 
@@ -41,6 +42,46 @@ _Static_assert(XFS_MESSAGE_ROWS_END <= 2 * XFS_ROWS_MOST, "the look-up's keys te
              parameters, arguments, before, after)                                                 \
     RECORDED(PMPI_##name, XFS_ROW_PMPI_##name, XFS_CALL_MPI_##name, XFT_LEVEL_MPI,                 \
              XFT_MESSAGE_##op, parameters, arguments, before, after)
+
+/* A call that goes the straight way. What it is given lies in m, so that nothing need keep it in
+ * registers meanwhile: `kept` puts it there, `from_m` passes it on. */
+#define STRAIGHT(function, row, call, way, parameters, kept, before, from_m)                       \
+    EXPORTED int function parameters;                                                              \
+    EXPORTED int function parameters                                                               \
+    {                                                                                              \
+        struct xfs_message message, *m = &message;                                                 \
+        kept;                                                                                      \
+        int(*const real) parameters = REAL(row, parameters);                                       \
+        if (!xfs_message_begins(m, XFT_LEVEL_MPI, XFS_CALLED_AT, CALLER))                          \
+            return real from_m;                                                                    \
+        before;                                                                                    \
+        return xfs_message_##way(m, real from_m, call);                                            \
+    }
+#define STRAIGHT_MPI(name, ...)                                                                    \
+    STRAIGHT(MPI_##name, XFS_ROW_MPI_##name, XFS_CALL_MPI_##name, __VA_ARGS__)                     \
+    STRAIGHT(PMPI_##name, XFS_ROW_PMPI_##name, XFS_CALL_MPI_##name, __VA_ARGS__)
+
+#define XFS_ONE(name, way)                                                                         \
+    STRAIGHT_MPI(name, way,                                                                        \
+                 (const void *buffer, int count, xfs_word type, int peer, int tag, xfs_word comm), \
+                 (m->one = (struct xfs_one){buffer, type, comm, NULL, count, peer, tag}), (void)0, \
+                 (m->one.buffer, m->one.count, m->one.type, m->one.peer, m->one.tag, m->one.comm))
+#define XFS_ONE_MORE(name, way)                                                                    \
+    STRAIGHT_MPI(name, way,                                                                        \
+                 (const void *buffer, int count, xfs_word type, int peer, int tag, xfs_word comm,  \
+                  void *more),                                                                     \
+                 (m->one = (struct xfs_one){buffer, type, comm, more, count, peer, tag}), (void)0, \
+                 (m->one.buffer, m->one.count, m->one.type, m->one.peer, m->one.tag, m->one.comm,  \
+                  m->one.more))
+#define XFS_ONE_WAIT(name)                                                                         \
+    STRAIGHT_MPI(name, waited, (void *request, void *status),                                      \
+                 (m->wait = (struct xfs_one_wait){request, status, NULL}),                         \
+                 xfs_requests_take_one(m, m->wait.request), (m->wait.request, m->wait.status))
+#define XFS_ONE_TEST(name)                                                                         \
+    STRAIGHT_MPI(name, tested, (void *request, int *flag, void *status),                           \
+                 (m->wait = (struct xfs_one_wait){request, status, flag}),                         \
+                 xfs_requests_take_one(m, m->wait.request),                                        \
+                 (m->wait.request, m->wait.flag, m->wait.status))
 
 /* Within another of them (a tool's, that calls PMPI_name) it is the outer one that counts. */
 #define WATCHED(function, row, parameters, arguments, before, after)                               \

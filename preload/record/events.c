@@ -6,6 +6,7 @@
 #include "preload/base/guard.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/own_stack.h"
+#include "preload/record/hot.h"
 #include "preload/record/recorder.h"
 #include "preload/record/remembered.h"
 
@@ -174,27 +175,31 @@ static XFS_COLD uint32_t capture_anew(struct xfs_lane *lane, const struct xfs_re
     return c.id;
 }
 
-/* What was remembered had all that a stack needs. A signal handler on top of this takes none. */
+/* A lane of another recorder has stacks of the other's. */
 static inline uint32_t remembered(struct xfs_lane *lane, const struct xfs_registers *from,
                                   uintptr_t called_from)
 {
-    if (lane == NULL || called_from == 0 || lane->in_stack || xfs_entered ||
-        !xfs_lane_current(lane) || xfs_python_is_on(&lane->recorder->stacks.python))
+    if (lane == NULL || called_from == 0 || !xfs_lane_current(lane))
         return 0;
-    lane->in_stack = true;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    uint32_t id = xfs_remembered_find(&lane->remembered, called_from, from);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    lane->in_stack = false;
-    return id;
+    return xfs_stack_known(lane, called_from, from->sp, from->fp);
+}
+
+static inline uint32_t capture_from(const struct xfs_registers *from, uintptr_t called_from)
+{
+    struct xfs_lane *lane = xfs_self;
+    uint32_t id = remembered(lane, from, called_from);
+    return __builtin_expect(id != 0, 1) ? id : capture_anew(lane, from, called_from);
 }
 
 uint32_t xfs_stack_capture(uintptr_t called_from)
 {
-    struct xfs_lane *lane = xfs_self;
     struct xfs_registers from = xfs_registers_here();
-    uint32_t id = remembered(lane, &from, called_from);
-    return __builtin_expect(id != 0, 1) ? id : capture_anew(lane, &from, called_from);
+    return capture_from(&from, called_from);
+}
+
+XFS_COLD uint32_t xfs_stack_capture_from(const struct xfs_registers *from, uintptr_t called_from)
+{
+    return capture_from(from, called_from);
 }
 
 /* Work that may not be xfs_entered again by a signal handler on top of it, which would wait for

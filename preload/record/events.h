@@ -24,6 +24,9 @@ void xfs_event_write(const struct xft_event *event);
  * not looked for. */
 __attribute__((hot, noinline)) uint32_t xfs_stack_capture(uintptr_t called_from);
 
+/* The same of a stack that begins at these registers, of a function that has not returned. */
+uint32_t xfs_stack_capture_from(const struct xfs_registers *from, uintptr_t called_from);
+
 /* Id of a stack of one frame, at this instruction: a place in the program that is not on this
  * thread's stack. 0 as above, and for address 0. */
 uint32_t xfs_stack_of(uint64_t instruction);

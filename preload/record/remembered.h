@@ -58,14 +58,15 @@ static inline struct xfs_remembered_stack *xfs_remembered_place(struct xfs_remem
 }
 
 /* Its id; 0: it is not known, or no longer the same. */
-static inline uint32_t xfs_remembered_find(struct xfs_remembered *remembered, uintptr_t called_from,
-                                           const struct xfs_registers *from)
+static inline __attribute__((always_inline)) uint32_t
+xfs_remembered_find(struct xfs_remembered *remembered, uintptr_t called_from, uintptr_t sp,
+                    uintptr_t fp)
 {
-    struct xfs_remembered_stack *place = xfs_remembered_place(remembered, called_from, from->sp);
-    bool same = place->stamp != 0 && place->sp == from->sp &&
-                place->stamp == xfs_remembered_stamp(remembered) &&
-                (!place->reads.of_first_fp || place->fp == from->fp) &&
-                xfs_reads_hold(&place->reads, from->sp);
+    const struct xfs_remembered_stack *place = xfs_remembered_place(remembered, called_from, sp);
+    __asm__("" : "+r"(place)); /* the compiler would find the place again at every use */
+    uint64_t stamp = xfs_remembered_stamp(remembered);
+    bool same = stamp != 0 && place->stamp == stamp && place->sp == sp &&
+                (!place->reads.of_first_fp || place->fp == fp) && xfs_reads_hold(&place->reads, sp);
     return same ? place->id : 0;
 }
 
@@ -75,6 +76,7 @@ static inline void xfs_remember(struct xfs_remembered_stack *place,
 {
     if (!place->reads.whole)
         return;
+    xfs_reads_round_up(&place->reads);
     place->sp = from->sp;
     place->fp = from->fp;
     place->id = id;

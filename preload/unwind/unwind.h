@@ -21,6 +21,7 @@
 #define XFS_UNWIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/unwind/known.h"
@@ -74,21 +75,28 @@ void xfs_unwind_init(void);
 void xfs_unwind_begin(struct xfs_walk *walk, const struct xfs_registers *from,
                       struct xfs_reads *reads);
 
-/* Are these words as they were, in a walk from this stack pointer? A word is read only when those
- * that led to it are the same: so nothing is touched that the walk itself would not touch.
- * Sanitizers watch the words between a function's variables. Four in a round, since every hook with
- * a stack comes through here. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static inline bool
+/* Words are looked at so many at once, since every hook with a stack does so: the last one counts
+ * as often as it takes for a whole number of rounds. */
+#define XFS_READS_AT_ONCE 4
+_Static_assert(XFS_READS % XFS_READS_AT_ONCE == 0, "there is room for it");
+static inline void xfs_reads_round_up(struct xfs_reads *reads)
+{
+    for (; reads->count % XFS_READS_AT_ONCE != 0; reads->count++) {
+        reads->at[reads->count] = reads->at[reads->count - 1];
+        reads->value[reads->count] = reads->value[reads->count - 1];
+    }
+}
+
+/* Are these words (rounded up) as they were, in a walk from this stack pointer? A word is read only
+ * when those that led to it are the same: so nothing is touched that the walk itself would not
+ * touch. Sanitizers watch the words between a function's variables. */
+__attribute__((always_inline, no_sanitize("address", "thread", "undefined"))) static inline bool
 xfs_reads_hold(const struct xfs_reads *reads, uintptr_t sp)
 {
-    const uintptr_t *const stack = (const uintptr_t *)sp, *value = reads->value;
-    const uint16_t *at = reads->at, *const end = at + reads->count;
-#define XFS_HOLDS(i) (__atomic_load_n(&stack[at[i]], __ATOMIC_RELAXED) == value[i])
-    for (; end - at >= 4; at += 4, value += 4)
-        if (!XFS_HOLDS(0) || !XFS_HOLDS(1) || !XFS_HOLDS(2) || !XFS_HOLDS(3))
-            return false;
-    for (; at < end; at++, value++)
-        if (!XFS_HOLDS(0))
+    const uintptr_t *const stack = (const uintptr_t *)sp;
+#define XFS_HOLDS(i) (__atomic_load_n(&stack[reads->at[i]], __ATOMIC_RELAXED) == reads->value[i])
+    for (size_t i = 0; i < reads->count; i += XFS_READS_AT_ONCE)
+        if (!XFS_HOLDS(i) || !XFS_HOLDS(i + 1) || !XFS_HOLDS(i + 2) || !XFS_HOLDS(i + 3))
             return false;
 #undef XFS_HOLDS
     return true;

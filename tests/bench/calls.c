@@ -1,8 +1,8 @@
 /*
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
- * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only | send | isend
- *              BURSTS CALLS
+ * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only | send | isend |
+ *              recv | clock BURSTS CALLS [times]
  *
  *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
  *   wait   cudaStreamSynchronize of a stream with nothing in it
@@ -11,14 +11,21 @@
  *   launch       cudaLaunchKernel of a kernel without parameters, on a stream
  *   launch-given cudaLaunchKernel of one with four parameters, three of them pointers
  *   send         MPI_Send of 64 bytes of the device, by an MPI that does nothing
+ *   recv         MPI_Recv of as many, with a status
  *   isend        MPI_Isend of them, and MPI_Wait: two calls
- *   launch-only  launch in a program that has called nothing that could move data
+ *   clock        two readings of the processor's clock, by no MPI
+ *
+ *   times    prints, of the bursts' processor times for one call, the lower quartile, the median
+ * and the upper quartile, in ns launch-only  launch in a program that has called nothing that could
+ * move data
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/bench/empty_mpi.h"
+#include "tests/bench/times.h"
 #include "tests/programs/nvtx_client.h"
 #include "tests/programs/kernel_client.h"
 
@@ -84,6 +91,12 @@ static void send(void)
     check(MPI_Send(gpu.device, 64, byte, 0, 1, world));
 }
 
+static void recv(void)
+{
+    char status[24];
+    check(MPI_Recv(gpu.device, 64, byte, 0, 1, world, status));
+}
+
 static void isend(void)
 {
     void *request;
@@ -98,6 +111,12 @@ __attribute__((noinline)) static void burst(void (*one)(void), long calls)
     check(cudaStreamSynchronize(gpu.stream));
 }
 
+/* What two readings of the processor's clock take, which a recorded call cannot do without. */
+static void read_clock(void)
+{
+    __asm__ volatile("rdtsc\n\trdtsc" ::: "rax", "rdx");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -105,8 +124,10 @@ int main(int argc, char **argv)
         void (*one)(void);
     } kinds[] = {{"copy", copy},   {"wait", wait_for_stream}, {"alloc", alloc},
                  {"range", range}, {"launch", launch},        {"launch-only", launch},
-                 {"send", send},   {"isend", isend},          {"launch-given", launch_given}};
-    long bursts = argc == 4 ? atol(argv[2]) : 0, calls = argc == 4 ? atol(argv[3]) : 0;
+                 {"send", send},   {"isend", isend},          {"launch-given", launch_given},
+                 {"recv", recv},   {"clock", read_clock}};
+    bool timed = argc == 5 && strcmp(argv[4], "times") == 0;
+    long bursts = argc >= 4 ? atol(argv[2]) : 0, calls = argc >= 4 ? atol(argv[3]) : 0;
     check(cudaMalloc(&gpu.device, 64));
     if (argc < 2 || strcmp(argv[1], "launch-only") != 0)
         check(cudaMallocHost(&gpu.pinned, 64));
@@ -115,15 +136,18 @@ int main(int argc, char **argv)
     check(cudaStreamCreate(&gpu.stream));
     world = PMPI_Comm_f2c(0);
     byte = PMPI_Type_f2c(1);
-    for (size_t k = 0; argc == 4 && k < sizeof kinds / sizeof *kinds; k++) {
+    for (size_t k = 0; (argc == 4 || timed) && k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(kinds[k].name, argv[1]) != 0)
             continue;
-        for (long i = 0; i < bursts; i++)
+        if (timed)
+            time_bursts(burst, kinds[k].one, bursts, calls);
+        for (long i = 0; !timed && i < bursts; i++)
             burst(kinds[k].one, calls);
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
     fprintf(stderr,
-            "usage: calls copy|wait|alloc|range|launch|launch-given|launch-only|send|isend BURSTS "
-            "CALLS\n");
+            "usage: calls "
+            "copy|wait|alloc|range|launch|launch-given|launch-only|send|isend|recv|clock BURSTS "
+            "CALLS [times]\n");
     return 2;
 }

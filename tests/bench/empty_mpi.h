@@ -6,6 +6,7 @@
 int MPI_Send(const void *buffer, int count, void *type, int dest, int tag, void *comm);
 int MPI_Isend(const void *buffer, int count, void *type, int dest, int tag, void *comm,
               void **request);
+int MPI_Recv(void *buffer, int count, void *type, int source, int tag, void *comm, void *status);
 int MPI_Wait(void **request, void *status);
 void *PMPI_Comm_f2c(int number);
 void *PMPI_Type_f2c(int number);

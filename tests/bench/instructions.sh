@@ -131,8 +131,12 @@ rows() {
     row send "not recorded" "${recorded[@]}" XFERSCOPE_MESSAGES=0
     row send "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row send "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
+    row recv "bare"
+    row recv "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
+    row recv "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
     row isend "bare"
     row isend "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
+    row isend "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
     row range "bare" NVTX_INJECTION64_PATH=
     row range "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0 NVTX_INJECTION64_PATH="$library"
 }
@@ -149,10 +153,15 @@ table() {
     awk -F'|' '{printf "%-11s %-22s %8d %+8d %8d\n", $1, $2, $3, $4, $5}'
 }
 
-# What a message's hook may take at most with GNU's compiler, whatever is expected: kind, name, instructions.
+# What a message's hook may take at most with GNU's compiler, whatever is expected: kind, name, instructions
+# (isend: of two calls).
 bounds() {
-    echo "send|recorded, no stacks|400"
-    echo "send|recorded, stacks|530"
+    echo "send|recorded, no stacks|250"
+    echo "send|recorded, stacks|350"
+    echo "recv|recorded, no stacks|270"
+    echo "recv|recorded, stacks|360"
+    echo "isend|recorded, no stacks|540"
+    echo "isend|recorded, stacks|720"
 }
 
 within_bounds() {

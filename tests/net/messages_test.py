@@ -152,6 +152,38 @@ class OpenMpi(Messages):
             arrived = collections.Counter((e["width"], int(e["src"], 16)) for e in waits)
             self.assertEqual(arrived, {(32768, 2 - rank): 3, (8, 2 - rank): 3, (0, 0): 6})
 
+    def test_again(self):
+        """A call whose all is known is recorded as the first one was, which had to ask."""
+        blocking = {("MPI_Send", 0): 3, ("MPI_Send", 1): 0, ("MPI_Recv", 0): 0, ("MPI_Recv", 1): 3}
+        _, ranks = self.messages("again")
+        differs = {"start_ns", "end_ns", "seq", "stream", "line"}
+        for rank, process in ranks.items():
+            self.agree({rank: process})
+            for call in ("MPI_Send", "MPI_Ssend", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Sendrecv"):
+                events = [{key: value for key, value in e.items() if key not in differs}
+                          for e in process.messages if e["call"] == call]
+                each = len(events) // 3
+                self.assertEqual(each, blocking.get((call, rank), each))
+                self.assertEqual(events[:each], events[each:2 * each])
+                self.assertEqual(events[:each], events[2 * each:])
+            ends = [(e["width"], e["src"], e["flags"]) for e in process.ends if e["call"] == "MPI_Wait"]
+            self.assertEqual(len(ends), 12)
+            self.assertEqual(ends[:4] * 3, ends)
+
+    def test_reused(self):
+        """What was learned of a type, of memory or of a communicator is not said of the next one at its place."""
+        done, ranks = self.messages("reused")
+        self.agree(ranks)
+        for rank, process in ranks.items():
+            said = re.search(f"^{rank}: again types (\\d+) communicators (\\d+)$", done.stdout, re.M)
+            self.assertGreater(min(map(int, said.groups())), 0, "no handle was used again")
+            end = "dst_memory" if rank else "src_memory"
+            of_memory = [e[end] for e in process.messages if e["correlation"] == 51]
+            self.assertEqual(of_memory, ["pageable", "pageable", "registered", "registered"] * 6)
+            of_comm = [e["communicator"] for e in process.messages if e["correlation"] == 52]
+            self.assertEqual(of_comm[::2], of_comm[1::2])
+            self.assertEqual(len(set(of_comm)), 6)
+
     def test_communicators(self):
         _, ranks = self.messages("all", ranks=3)
         self.agree(ranks)
@@ -166,6 +198,9 @@ class OpenMpi(Messages):
     def test_threads(self):
         _, ranks = self.messages("threads")
         self.agree(ranks)
+        for process in ranks.values():  # also of those that go the straight way some are timed
+            timed = [e["value"] for e in process.lines if e.get("key") == "cost.message.n"]
+            self.assertGreaterEqual(int(timed[-1]), 8)
 
     def test_switched_off(self):
         _, ranks = self.messages(XFERSCOPE_MESSAGES="0")
@@ -268,6 +303,23 @@ class WithoutMpi(Messages):
     def test_no_functions(self):
         done = run(program("messages_loader"), LD_PRELOAD=PATHS.library)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class LateNccl(Messages):
+    def test_who_was_late(self):
+        """The rank whose kernels begin last, and what those of the others ran for until then. Ranks that copy
+        nothing have their kernels' times, too."""
+        done, ranks = self.launched("--oversubscribe", program("late_nccl"), self.folder,
+                                    program("liblaunching_nccl.so"), "2", ranks=4, XFERSCOPE_SIMGPU_CLOCK="real")
+        said = re.search(r"last (\d+) of (\d+), waited (\d+)", done.stdout)
+        self.assertEqual({rank: len(process.of("kernel")) for rank, process in ranks.items()},
+                         dict.fromkeys(range(4), int(said[2])))
+        report = json.loads(run(PATHS.command, "analyze", self.trace, "-f", "json").stdout)
+        sums = {sum["rank"]: sum for sum in report["messages"]["processes"]}
+        self.assertEqual({sum["collectives"] for sum in sums.values()}, {int(said[2])})
+        self.assertGreaterEqual(sums[2]["last"], int(said[2]) - 2)  # a rank may be late on a busy machine
+        self.assertAlmostEqual(sums[2]["others_waited_s"] / (int(said[3]) / 1e9), 1, delta=0.2)
+        self.assertLess(sum(sums[rank]["others_waited_s"] for rank in (0, 1, 3)), sums[2]["others_waited_s"])
 
 
 class Nccl(Messages):

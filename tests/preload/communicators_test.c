@@ -58,7 +58,8 @@ static int group_free(void *group)
     return 0;
 }
 
-static const struct xfs_mpi mpi = {.world = 0x100,
+static const struct xfs_mpi mpi = {.handle_bits = UINT32_MAX,
+                                   .world = 0x100,
                                    .self = 0xff,
                                    .no_comm = 0x99,
                                    .comm_size = size_of,

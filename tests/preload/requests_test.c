@@ -67,6 +67,33 @@ static void each_ends_once(void **state)
     assert_int_equal(lost, 0);
 }
 
+/* Without a search, while the place has no other; with one, all the same are found. */
+static void at_home(void **state)
+{
+    struct xfs_request what = {10, 15, true}, found;
+    assert_true(xfs_request_begun_at_home(0x100, what));
+    assert_false(xfs_request_begun_at_home(0x100, what)); /* taken */
+    assert_null(xfs_request_alone(0x100, 14, &found));    /* begun later */
+    assert_null(xfs_request_alone(0x140, 20, &found));
+    struct xfs_request_slot *slot = xfs_request_alone(0x100, 15, &found);
+    assert_non_null(slot);
+    assert_int_equal(found.start_ns, 10);
+    assert_int_equal(found.end_ns, 15);
+    assert_true(found.receives);
+    begun(0x100, false, 20);
+    assert_null(xfs_request_alone(0x100, 40, &found)); /* which of them? */
+    assert_true(xfs_request_take(slot, 0x100));
+    assert_false(xfs_request_take(slot, 0x100));
+    assert_int_equal(ended(0x100, false, 40), 20);
+    for (unsigned i = 0; i < 3; i++) /* one of them lies elsewhere */
+        begun(0x100, false, 50 + 10 * i);
+    assert_false(xfs_request_begun_at_home(0x100, what));
+    for (unsigned i = 3; i-- > 0;)
+        assert_int_equal(ended(0x100, false, 100), 50 + 10 * i);
+    assert_null(xfs_request_alone(0, 100, &found));
+    assert_int_equal(lost, 0);
+}
+
 /* MPI gives a handle that has become free to another thread before the first one has noticed. */
 static void another_threads(void **state)
 {
@@ -191,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_ends_once),
+        TEST(at_home),
         TEST(another_threads),
         TEST(whose_end_was_not_seen),
         TEST(shared_ones),

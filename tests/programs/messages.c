@@ -5,13 +5,14 @@
  *     RANK op CALL bytes width to from tag ranks        "-": nobody
  *     RANK ends N                                       requests that completed
  *
- * usage: messages DIRECTORY [all | pair | threads | endless]      by MPI's launcher
+ * usage: messages DIRECTORY [all | again | reused | pair | threads | endless]   by MPI's launcher
  *
  *   DIRECTORY/said.RANK has the lines
  *   all      everything, in two ranks or more
- *   pair     one message between ranks 0 and 1
- *   threads  two threads in each rank exchange messages at once
- *   endless  rank 0 ends by SIGKILL amid messages
+ *   again    everything three times, from the same places
+ *   reused   types, memory and communicators that have the handle or the address of earlier ones,
+ * and calls that fail where others do not pair     one message between ranks 0 and 1 threads  two
+ * threads in each rank exchange messages at once endless  rank 0 ends by SIGKILL amid messages
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "runtime_api.h"
@@ -305,6 +307,102 @@ static void threads(void)
     }
 }
 
+/* ---- handles and addresses that are used again -------------------------------------------------
+ */
+
+enum { REUSED = 6, PAGE = 4096, OF_TYPE = 50, OF_MEMORY, OF_COMM };
+
+/* All from the same place: what was learned of the one before is at hand. */
+__attribute__((noinline)) static void pass(void *memory, int count, MPI_Datatype type, long bytes,
+                                           int tag, MPI_Comm comm)
+{
+    MPI_Status status;
+    if (rank == 0) {
+        MPI_Send(memory, count, type, 1, tag, comm);
+        said("send", "Send", bytes, 0, 1, -1, tag, world());
+    } else {
+        MPI_Recv(memory, count, type, 0, tag, comm, &status);
+        said("receive", "Recv", 0, bytes, -1, 0, tag, world());
+    }
+}
+
+static int reused_types(void)
+{
+    int same = 0;
+    MPI_Datatype type, before = MPI_DATATYPE_NULL;
+    for (int i = 1; i <= REUSED; i++) {
+        MPI_Type_contiguous(i, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        for (int twice = 0; twice < 2; twice++)
+            pass(got, 2, type, 16L * i, OF_TYPE, MPI_COMM_WORLD);
+        same += type == before;
+        before = type;
+        MPI_Type_free(&type);
+    }
+    return same;
+}
+
+/* One page, locked by CUDA and not, in turn; and unmapped and mapped again in between. */
+static void reused_memory(void)
+{
+    void *page = NULL;
+    for (int i = 0; i < REUSED; i++) {
+        int fixed = page ? MAP_FIXED_NOREPLACE : 0;
+        page = mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+        check(page == MAP_FAILED, "no memory");
+        for (int twice = 0; twice < 2; twice++)
+            pass(page, 8, MPI_BYTE, 8, OF_MEMORY, MPI_COMM_WORLD);
+        check(cudaHostRegister(page, PAGE, 0) != 0, "memory cannot be locked");
+        for (int twice = 0; twice < 2; twice++)
+            pass(page, 8, MPI_BYTE, 8, OF_MEMORY, MPI_COMM_WORLD);
+        cudaHostUnregister(page);
+        munmap(page, PAGE);
+    }
+}
+
+static int reused_communicators(void)
+{
+    int same = 0;
+    MPI_Comm twin, before = MPI_COMM_NULL;
+    for (int i = 0; i < REUSED; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+        for (int twice = 0; twice < 2; twice++)
+            pass(got, 8, MPI_BYTE, 8, OF_COMM, twin);
+        same += twin == before;
+        before = twin;
+        MPI_Comm_free(&twin);
+    }
+    return same;
+}
+
+/* Every other one fails, as there is no such rank. */
+static void failing(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < REUSED; i++) {
+        if (rank == 1) {
+            MPI_Recv(got, 8, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            said("receive", "Recv", 0, 8, -1, 0, TAG, world());
+        }
+        for (int to = 1; rank == 0 && to < 100; to += 98) {
+            int sent_it = MPI_Send(got, 8, MPI_BYTE, to, TAG, MPI_COMM_WORLD) == MPI_SUCCESS;
+            check(sent_it != (to == 1), "a call returned what MPI did not");
+            if (sent_it)
+                said("send", "Send", 8, 0, to, -1, TAG, world());
+            else
+                fprintf(out, "%d send MPI_Send 0 0 failed - 0 ?\n", rank);
+        }
+    }
+}
+
+static void reused(void)
+{
+    failing();
+    int types = reused_types(), communicators = reused_communicators();
+    reused_memory();
+    printf("%d: again types %d communicators %d\n", rank, types, communicators);
+}
+
 static void endless(void)
 {
     for (int i = 0;; i++) {
@@ -318,7 +416,7 @@ static void endless(void)
     }
 }
 
-static void all(void)
+__attribute__((noinline)) static void all(void)
 {
     if (rank < 2) {
         blocking();
@@ -331,6 +429,12 @@ static void all(void)
     unrooted(MPI_COMM_WORLD, world());
     in_background(MPI_COMM_WORLD, world());
     communicators();
+}
+
+static void again(void)
+{
+    for (volatile int i = 0; i < 3; i++)
+        all();
 }
 
 static void begin(const char *folder)
@@ -363,6 +467,10 @@ int main(int argc, char **argv)
     begin(argc > 1 ? argv[1] : ".");
     if (strcmp(what, "all") == 0)
         all();
+    else if (strcmp(what, "again") == 0)
+        again();
+    else if (strcmp(what, "reused") == 0)
+        reused();
     else if (strcmp(what, "pair") == 0)
         blocking();
     else if (strcmp(what, "threads") == 0)

@@ -36,6 +36,7 @@ static void walk_from(struct seen *seen)
     xfs_unwind_begin(&walk, &seen->from, &seen->reads);
     while (seen->count < MOST && (frame = xfs_unwind_next(&walk)) != 0)
         seen->frames[seen->count++] = frame;
+    xfs_reads_round_up(&seen->reads);
 }
 
 static bool is_same(const struct seen *a, const struct seen *b)

@@ -36,7 +36,7 @@ static void remember(bool whole, bool of_first_fp)
 static uint32_t find(void)
 {
     struct xfs_registers from = here();
-    return xfs_remembered_find(&remembered, FROM, &from);
+    return xfs_remembered_find(&remembered, FROM, from.sp, from.fp);
 }
 
 static int begin(void **state)
@@ -74,7 +74,7 @@ static void test_elsewhere(void **state)
     struct xfs_registers from = here();
     remember(true, false);
     from.sp += sizeof *stack;
-    assert_int_equal(xfs_remembered_find(&remembered, FROM, &from), 0);
+    assert_int_equal(xfs_remembered_find(&remembered, FROM, from.sp, from.fp), 0);
 }
 
 /* The register matters where the first frame was found by it. */
@@ -83,9 +83,9 @@ static void test_frame_pointer(void **state)
     struct xfs_registers from = here();
     from.fp++;
     remember(true, false);
-    assert_int_equal(xfs_remembered_find(&remembered, FROM, &from), ID);
+    assert_int_equal(xfs_remembered_find(&remembered, FROM, from.sp, from.fp), ID);
     remember(true, true);
-    assert_int_equal(xfs_remembered_find(&remembered, FROM, &from), 0);
+    assert_int_equal(xfs_remembered_find(&remembered, FROM, from.sp, from.fp), 0);
     assert_int_equal(find(), ID);
 }
 
