@@ -145,7 +145,7 @@ class Order(Plans):
         self.assertEqual(self.moved()[2], 0, self.said)
 
     def test_memory_of_another_thread(self):
-        for mode, kernels, fills in (("handed_over", 2, 0), ("copied", 1, 0), ("overwritten", 1, 0),
+        for mode, kernels, fills in (("used_again", 2, 0), ("copied", 1, 0), ("overwritten", 1, 0),
                                      ("launched_behind", 1, 2), ("filled_behind", 1, 1), ("given_two", 2, 0)):
             self.check(mode, kernels * ROUNDS, fills * ROUNDS)
             self.assertGreaterEqual(self.moved()[2], ROUNDS - 1, self.said)
