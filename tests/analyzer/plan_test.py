@@ -151,6 +151,8 @@ class Plan(Lab):
              'steps, number 2: "finding" is to be a text'),
             ("a class that is none", {**whole, "steps": [{**step, "by": "magic"}]}, "leave-out, pool"),
             ("what nothing does", {**whole, "steps": [{**step, "by": None}]}, '"carry_out" is to be false'),
+            ("granted to another class", {**whole, "steps": [{**step, "by": "pool", "kernels_apart": True}]},
+             '"kernels_apart" is to be'),
             ("granted for nothing", {**whole, "steps": [{**step, "sites": [{**site, "kernels_keep": True}]}]},
              '"kernels_keep" is to be'),
             ("a choice that is none", {**whole, "steps": [{**step, "carry_out": 1}]}, '"carry_out" is to be true'),

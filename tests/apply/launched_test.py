@@ -145,14 +145,17 @@ class Order(Plans):
         self.assertEqual(self.moved()[2], 0, self.said)
 
     def test_memory_of_another_thread(self):
-        for mode, kernels, fills in (("handed_over", 2, 0), ("copied", 1, 0), ("overwritten", 1, 0),
+        for mode, kernels, fills in (("used_again", 2, 0), ("copied", 1, 0), ("overwritten", 1, 0),
                                      ("launched_behind", 1, 2), ("filled_behind", 1, 1), ("given_two", 2, 0)):
             self.check(mode, kernels * ROUNDS, fills * ROUNDS)
             self.assertGreaterEqual(self.moved()[2], ROUNDS - 1, self.said)
 
     def test_waits(self):
-        for mode in ("event", "stream", "context"):
-            self.check(mode, ROUNDS)
+        self.check("context", ROUNDS)
+        self.check("event", ROUNDS)
+        self.assertGreaterEqual(self.moved()[2], ROUNDS - 1, self.said)
+        self.check("stream", 2 * ROUNDS)
+        self.assertEqual(self.moved()[2], 0, self.said)
 
     def test_what_ends_it(self):
         for mode in ("asked", "in_a_stream", "in_a_threads_own", "host_function"):

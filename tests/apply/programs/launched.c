@@ -159,7 +159,7 @@ static void own_loop(int round)
     expect_there(device[1], round + 1);
 }
 
-static void handed_over(int round)
+static void used_again(int round)
 {
     launch(device[0]);
     expect_there(device[0], round + 2);
@@ -222,6 +222,7 @@ static void stream_waited_for(int round)
 {
     CALL(cuStreamSynchronize, NULL);
     expect(device[0], 0, BYTES, round + 1);
+    used_again(round); /* which has nothing left to wait for */
 }
 
 static void stream_asked(int round)
@@ -384,7 +385,7 @@ static const struct mode {
 } modes[] = {
     {"side_by_side", NULL, NULL},
     {"loops", launched, own_loop},
-    {"handed_over", launched, handed_over},
+    {"used_again", launched, used_again},
     {"copied", launched, copied},
     {"overwritten", launched, overwritten},
     {"launched_behind", filled, launched_behind},
@@ -403,7 +404,7 @@ static const struct mode {
     {"host_function", seen, seen_by_then},
     {"captured", launched, captured},
     {"refused", refused, unchanged},
-    {"loaded_anew", loaded_anew, handed_over},
+    {"loaded_anew", loaded_anew, used_again},
     {"counted", counted, own_loop},
 };
 
