@@ -201,6 +201,18 @@ class Programs(unittest.TestCase):
         self.assertAlmostEqual(took[0] - took[1], costs, delta=0.01 * costs)
         self.assert_right(locks)
 
+    def test_further_buffers(self):
+        """Page-locked memory of more steps in flight is paid for, by the fixed program and by what is predicted: a copy's,
+        a graph's, and of a program that has some already."""
+        long = {"bytes": 512000, "steps": 30, "streams": 2, "kernel_ns": 9000, "pays": True, "wait": "stream"}
+        for stage in ({"wastes": ["serial"]}, {"wastes": ["serial"], "graph": True}, {"wastes": ["serial", "pageable"]},
+                      {"wastes": ["serial"], "down": True, "bound": "host", "host_ns": 30000}):
+            with self.subTest(**stage):
+                self.assert_right(program(**long, **stage))
+        form = drawn.schedule.changed(program(**long), lambda stage: drawn.schedule.with_streams(stage, 4))
+        price = self.lab.play(form, []) - self.lab.play({**form, "stages": [{**form["stages"][0], "pays": False}]}, [])
+        self.assertAlmostEqual(price, 2 * 85618, delta=2500)
+
     def test_locked_once(self):
         """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""
         def took(kind, times, *around):
