@@ -23,8 +23,6 @@
 #include "analyzer/whatif/changes/changes.h"
 
 #define MOST_STACKS 16384
-#define BUCKETS 256 /* of times, eight to a factor of two */
-#define LEAST_ALONE 16
 #define LEAST_BEHIND 32 /* calls */
 
 struct place { /* a key: without a byte that is not set */
@@ -47,83 +45,22 @@ struct site {
     double lost_ns;
 };
 
-struct kind {
-    uint32_t all[BUCKETS], alone[BUCKETS];
-    uint64_t all_count, alone_count;
-};
-
-struct last { /* call of a thread */
-    int32_t tid;
-    uint8_t kind;
-    bool submits, crowded, behind;
-    uint32_t stack, call;
-    bool loading; /* behind a kernel's first launch */
-    double ns;
-};
-
 struct contention {
-    struct xfw_callers callers; /* who is in the driver */
-    struct last last[XFW_CALLERS];
-    unsigned count;
-    struct kind *kinds; /* by enum xft_event_kind */
+    struct xfw_call_times *times; /* of the process at hand */
     struct xfa_table behind, sites;
-    struct xfw_alone alone; /* by process */
 };
-
-/* ---- times ----------------------------------------------------------------------------------- */
-
-static unsigned bucket_of(double ns)
-{
-    double place = 8 * log2(fmax(1, ns));
-    return place < BUCKETS - 1 ? (unsigned)place : BUCKETS - 1;
-}
-
-static double quantile(const uint32_t *buckets, uint64_t count, double part)
-{
-    uint64_t before = 0, wanted = (uint64_t)(part * (double)count);
-    unsigned i = 0;
-    while (i + 1 < BUCKETS && before + buckets[i] <= wanted)
-        before += buckets[i++];
-    return exp2((i + 0.5) / 8);
-}
-
-static double alone_of(const struct kind *kind)
-{
-    if (kind->alone_count >= LEAST_ALONE)
-        return quantile(kind->alone, kind->alone_count, 0.5);
-    return kind->all_count >= LEAST_ALONE ? quantile(kind->all, kind->all_count, 0.1) : INFINITY;
-}
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* All of it is known: the thread makes its next call, or the process ends. */
-static void add_last(struct contention *self, const struct last *last)
+static void add_behind(struct contention *self, const struct xfa_event *event,
+                       const struct xfw_caller *before)
 {
-    struct kind *kind = &self->kinds[last->kind];
-    if (!last->submits)
-        return;
-    unsigned bucket = bucket_of(last->ns);
-    kind->all[bucket]++;
-    kind->all_count++;
-    if (!last->crowded) {
-        kind->alone[bucket]++;
-        kind->alone_count++;
-    }
-    const struct place place = {last->stack, last->call, last->kind, last->loading};
-    if (!last->behind ||
-        (self->behind.count >= MOST_STACKS && !xfa_table_get(&self->behind, &place)))
+    const struct place place = {event->stack, event->call, event->kind, before->loads};
+    if (self->behind.count >= MOST_STACKS && !xfa_table_get(&self->behind, &place))
         return;
     struct behind *behind = xfa_table_put(&self->behind, &place);
     behind->times++;
-    behind->ns += last->ns;
-}
-
-static struct last *last_of(struct contention *self, int32_t tid)
-{
-    for (unsigned i = 0; i < self->count; i++)
-        if (self->last[i].tid == tid)
-            return &self->last[i];
-    return self->count < XFW_CALLERS ? &self->last[self->count] : NULL;
+    behind->ns += xfa_event_ns(event);
 }
 
 static void called(struct contention *self, const struct xfa_event *event, bool submits)
@@ -134,32 +71,15 @@ static void called(struct contention *self, const struct xfa_event *event, bool 
         .name = event->kind == XFT_EVENT_LAUNCH ? event->launch.name : 0,
         .start_ns = (double)event->start_ns,
         .end_ns = (double)event->end_ns,
-        .submits = submits,
-    };
-    struct last *last = last_of(self, event->tid);
-    if (!last)
-        return;
-    if (last == &self->last[self->count])
-        self->count++;
-    else
-        add_last(self, last);
-    const struct xfw_caller *before = xfw_callers_add(&self->callers, &call);
-    *last = (struct last){
-        .tid = event->tid,
-        .kind = event->kind,
-        .submits = submits && !(event->flags & XFT_CAPTURED),
-        .behind = before != NULL,
-        .loading = before && before->loads,
-        .stack = event->stack,
-        .call = event->call,
         .ns = xfa_event_ns(event),
+        .submits = submits,
+        .captured = (event->flags & XFT_CAPTURED) != 0,
     };
-    /* Both lists get their threads here, so each has the same place in both. */
-    for (unsigned i = 0; i < self->count; i++) {
-        struct last *other = &self->last[i];
-        if (other != last && self->callers.items[i].end_ns > call.start_ns)
-            last->crowded = other->crowded = true;
-    }
+    if (!self->times)
+        self->times = xfw_call_times_new();
+    const struct xfw_caller *before = xfw_call_times_add(self->times, &call);
+    if (before && submits && !call.captured)
+        add_behind(self, event, before);
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -176,13 +96,8 @@ static void transfer(void *of, const struct xfa_event *event)
 static void end(void *of, struct xfa_process *process)
 {
     struct contention *self = of;
-    double alone[XFW_KINDS];
-    for (unsigned i = 0; i < self->count; i++)
-        add_last(self, &self->last[i]);
-    for (unsigned i = 0; i < XFW_KINDS; i++)
-        alone[i] = alone_of(&self->kinds[i]);
-    xfw_alone_add(&self->alone, process->number, alone);
-    for (size_t i = 0; i < self->behind.count; i++) {
+    double *alone = self->times ? xfw_call_times_end(self->times) : NULL;
+    for (size_t i = 0; alone && i < self->behind.count; i++) {
         const struct behind *behind = xfa_table_at(&self->behind, i);
         double lost = behind->ns - (double)behind->times * alone[behind->key.kind];
         if (!(lost > 0))
@@ -196,15 +111,15 @@ static void end(void *of, struct xfa_process *process)
     }
     xfa_table_free(&self->behind);
     xfa_table_init(&self->behind, sizeof(struct place), sizeof(struct behind));
-    memset(self->kinds, 0, XFW_KINDS * sizeof *self->kinds);
-    xfw_callers_free(&self->callers);
-    self->count = 0;
+    xfw_call_times_free(self->times);
+    self->times = NULL;
+    free(process->calls_ns);
+    process->calls_ns = alone;
 }
 
 static struct xfa_observer observe(void *of)
 {
     struct contention *self = of;
-    self->kinds = xfa_alloc(XFW_KINDS * sizeof *self->kinds);
     xfa_table_init(&self->behind, sizeof(struct place), sizeof(struct behind));
     xfa_table_init(&self->sites, sizeof(struct site_key), sizeof(struct site));
     return (struct xfa_observer){
@@ -223,9 +138,7 @@ static void release(void *of)
     struct contention *self = of;
     xfa_table_free(&self->behind);
     xfa_table_free(&self->sites);
-    xfw_callers_free(&self->callers);
-    xfw_alone_free(&self->alone);
-    free(self->kinds);
+    xfw_call_times_free(self->times);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -284,9 +197,8 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    const struct contention *self = sums;
-    return xfw_change_no_contention(analysis, &self->alone,
-                                    finding->remedy.kind == XFA_REMEDY_LOAD_EARLY);
+    (void)sums;
+    return xfw_change_no_contention(analysis, finding->remedy.kind == XFA_REMEDY_LOAD_EARLY);
 }
 
 const struct xfa_finding_kind xfa_kind_contention = {

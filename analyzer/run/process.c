@@ -287,6 +287,7 @@ void xfa_process_free(struct xfa_process *process)
     free(process->rank.world);
     free(process->rank.launcher);
     free(process->losses);
+    free(process->calls_ns);
     xfa_periods_free(process->periods);
     free(process);
 }

@@ -99,6 +99,8 @@ struct xfa_process {
     uint64_t events; /* of all kinds in its file, by its heads of segments; 0: no walk has begun */
     bool has_ranges; /* once it was walked over: the program has NVTX ranges */
     bool has_messages; /* the same for calls of MPI or NCCL */
+    double *calls_ns;  /* the same: what its calls take while no other thread has one, by kind
+                          (whatif/callers.h); NULL: it has one thread */
     bool shared;       /* a walk has begun; from then on: */
     uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */

@@ -8,6 +8,7 @@
 #include "analyzer/whatif/ops_link.h"
 #include "analyzer/whatif/ops_managed.h"
 #include "analyzer/whatif/ops_messages.h"
+#include "analyzer/whatif/ops_overhead.h"
 #include "analyzer/whatif/ops_queue.h"
 #include "analyzer/whatif/recording_cost.h"
 
@@ -92,9 +93,9 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->ended = event->last;
-    uint64_t overhead_ns = thread->overhead_ns, worked_ns = thread->worked_ns;
+    uint64_t overhead_ns = xfw_overhead_before(thread, event), worked_ns = thread->worked_ns;
     thread->fetched = (struct xfw_moved){0};
-    thread->overhead_ns = thread->worked_ns = 0;
+    thread->worked_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -290,25 +291,6 @@ static void range_unended(void *self, const struct xfa_range *range, enum xfa_un
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* The recorder was at work in the thread since its last call: adds what is beyond the usual cost of
- * each call of this kind, and not in another such event. */
-static void overhead(struct xfw_ops *ops, const struct xfa_event *event)
-{
-    struct xfw_thread *thread = xfw_thread_of(&ops->numbers, event->tid);
-    uint64_t start = event->start_ns, usual = 0;
-    if (event->overhead.worked_ns)
-        thread->worked_ns = event->overhead.worked_ns;
-    if (start < thread->overhead_until_ns)
-        start = thread->overhead_until_ns;
-    if (event->end_ns <= start)
-        return;
-    thread->overhead_until_ns = event->end_ns;
-    if (event->overhead.behind < XFA_EVENT_KINDS)
-        usual = ops->process->costs[event->overhead.behind].ns;
-    if (event->end_ns - start > usual)
-        thread->overhead_ns += event->end_ns - start - usual;
-}
-
 /* Who makes no more calls is at work until its memory has come, and others may wait for it to end:
  * that is as a call of its own. */
 static void move(struct xfw_ops *ops, const struct xfa_event *event)
@@ -342,7 +324,8 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
         ops->records = event->records;
         return true;
     case XFT_EVENT_OVERHEAD:
-        overhead(ops, event);
+    case XFT_EVENT_CONTENT:
+        xfw_overhead_event(ops->process, xfw_thread_of(&ops->numbers, event->tid), event);
         return true;
     default:
         return false;
@@ -555,11 +538,10 @@ void xfw_ops_stop(struct xfw_ops *ops)
 
 struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
 {
-    /* The content of host memory is not played, nor what became of it. Calls of MPI that are no ops
+    /* What became of host memory is not played. Calls of MPI that are no ops
      * are in the host's own time between calls of CUDA. */
-    uint64_t others = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_CONTENT) |
-                      XFA_KIND(XFT_EVENT_HOST_ACCESS) | XFA_KIND(XFT_EVENT_TRANSFER) |
-                      XFA_KIND(XFT_EVENT_COMMUNICATOR);
+    uint64_t others = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_HOST_ACCESS) |
+                      XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_COMMUNICATOR);
     uint64_t kinds = XFA_ALL_KINDS & ~(ops->messages ? others : others | XFA_KINDS_OF_MESSAGES);
     return (struct xfa_observer){
         .name = "what-if",

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/check.h"
+#include "analyzer/whatif/eased.h"
 #include "analyzer/whatif/sample.h"
 
 #define MOST_BEHIND 8
@@ -40,6 +41,7 @@ struct xfw_player {
     uint64_t taken;                  /* bits of the changes before it that took the transfer */
     struct xfa_table *counts;        /* NULL: not counted */
     const struct xfw_sample *sample; /* known at the end; NULL: no op was left out */
+    struct xfw_eased *eased;         /* NULL: its threads are not followed in the driver */
 };
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
@@ -53,6 +55,7 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
         .states = xfa_alloc((count + 1) * sizeof *player->states),
         .count = count,
         .certainty = certainty,
+        .eased = count > 0 && process->calls_ns ? xfw_eased_new(process->calls_ns) : NULL,
     };
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
     for (size_t i = 0; i < count; i++)
@@ -67,6 +70,7 @@ void xfw_player_free(struct xfw_player *player)
     for (size_t i = 0; i < player->count; i++)
         xfw_change_end(player->changes[i], player->states[i]);
     free(player->states);
+    xfw_eased_free(player->eased);
     xfa_table_free(&player->sides);
     xfw_schedule_free(player->schedule);
     free(player);
@@ -106,6 +110,8 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
         player->at = i;
         player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
     }
+    if (player->eased && recorded)
+        xfw_eased_op(player->eased, recorded, op, player->certainty);
     schedule(player, op, recorded);
     double end = xfw_schedule_last_end(player->schedule);
     for (unsigned i = before; i < player->behind_count; i++) {

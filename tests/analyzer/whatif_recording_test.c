@@ -118,6 +118,53 @@ static void test_counted_once(void **state)
 }
 
 /* Hidden behind the device: the host would have waited. */
+static void copy(enum xft_direction direction, uint64_t start, uint64_t end)
+{
+    struct xft_event *event = call(XFT_EVENT_TRANSFER, start, end);
+    event->call = CALL_MEMCPY;
+    event->flags = XFT_ASYNC;
+    event->direction = (uint8_t)direction;
+    event->src_mem = direction == XFT_DIR_H2D ? XFT_MEM_PINNED : XFT_MEM_DEVICE;
+    event->dst_mem = direction == XFT_DIR_H2D ? XFT_MEM_DEVICE : XFT_MEM_PINNED;
+    event->bytes = 64;
+}
+
+/* Of the transfer that began then; took: ns. */
+static void hash(uint64_t of_ns, uint32_t took)
+{
+    call(XFT_EVENT_CONTENT, of_ns, of_ns)->count = took;
+}
+
+/* An upload's behind its call; of a download that the host waits for behind that. */
+static void test_hashes(void **state)
+{
+    for (int down = 0; down < 2; down++) {
+        begin();
+        if (!down)
+            hash(10000, 30000);
+        copy(down ? XFT_DIR_D2H : XFT_DIR_H2D, 10000, 11000);
+        if (down)
+            hash(10000, 30000);
+        call(XFT_EVENT_SYNC, down ? 12000 : 45000, down ? 13000 : 46000);
+        call(XFT_EVENT_ALLOC, 60000, 61000);
+        assert_true(fabs(taken_out() - 30000) < 0.5);
+    }
+    /* The time before the copy was the program's. */
+    begin();
+    hash(50000, 30000);
+    copy(XFT_DIR_H2D, 50000, 51000);
+    call(XFT_EVENT_SYNC, 53000, 54000);
+    assert_true(fabs(taken_out() - 2000) < 0.5);
+    /* Most are hashed: it is in what a call usually costs. */
+    begin();
+    build_meta(&b, "cost.transfer.ns", "20500");
+    build_meta(&b, "cost.transfer.n", "9");
+    hash(10000, 30000);
+    copy(XFT_DIR_H2D, 10000, 11000);
+    call(XFT_EVENT_SYNC, 60000, 61000);
+    assert_true(fabs(taken_out() - 30500) < 0.5);
+}
+
 static void test_of_a_thread_that_waits(void **state)
 {
     (void)state;
@@ -215,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_where_it_happened),
         cmocka_unit_test(test_before_all_calls),
         cmocka_unit_test(test_counted_once),
+        cmocka_unit_test(test_hashes),
         cmocka_unit_test(test_of_a_thread_that_waits),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_threads_held_up_at_once),

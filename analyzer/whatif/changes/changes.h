@@ -30,6 +30,7 @@
 #include "analyzer/base/table.h"
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
+#include "analyzer/whatif/callers.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/changes/own_time.h"
@@ -336,69 +337,13 @@ struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, b
 /* ---- contention.c ---------------------------------------------------------------------------- */
 
 /*
- * The threads of a process that are in the driver, as recorded, in the order of calls. Observers
- * hand over events, changes ops. Zeroed at first.
- */
-#define XFW_CALLERS 64 /* threads; further ones are not looked at */
-#define XFW_KINDS 32   /* of events: enum xft_event_kind */
-struct xfw_call {
-    int32_t tid;
-    uint8_t kind;  /* enum xft_event_kind */
-    uint64_t name; /* of a launch's kernel; 0: not known */
-    double start_ns, end_ns;
-    bool submits; /* it gives work to a device, and waits for none */
-};
-struct xfw_callers {
-    struct xfw_caller { /* the last call of a thread */
-        int32_t tid;
-        uint8_t kind;
-        bool holds; /* others may wait for it */
-        bool loads; /* it is the first launch of a kernel, and loads it */
-        double start_ns, end_ns;
-        double gap_ns; /* the thread's own time before it */
-    } items[XFW_CALLERS];
-    unsigned count;
-    struct xfa_table names; /* of kernels that were launched */
-    bool named;             /* there is one */
-};
-void xfw_callers_free(struct xfw_callers *callers);
-
-/* Calls that are followed, in addition to transfers. */
-#define XFW_CALLERS_KINDS                                                                          \
-    (XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_SET) |     \
-     XFA_KIND(XFT_EVENT_RECORD) | XFA_KIND(XFT_EVENT_WAIT) | XFA_KIND(XFT_EVENT_HOST_FUNCTION) |   \
-     XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
-     XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
-/* Does a call of this kind (no transfer) submit work and wait for none? */
-bool xfw_submits(unsigned kind);
-
-/* Of another thread, under way when this call is made, that it may wait for: of several the one
- * that ends last. NULL: there is none. */
-const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const struct xfw_call *call);
-/* A thread's last call; NULL: none. */
-const struct xfw_caller *xfw_callers_of(struct xfw_callers *callers, int32_t tid);
-
-/* What calls take while no other thread is in the driver, by process and kind; INFINITY: not
- * known. */
-struct xfw_alone {
-    struct xfw_alone_of {
-        double ns[XFW_KINDS];
-    } * items; /* by process */
-    size_t count, capacity;
-};
-void xfw_alone_add(struct xfw_alone *alone, uint32_t process, const double ns[XFW_KINDS]);
-void xfw_alone_free(struct xfw_alone *alone);
-
-/*
  * Calls that submit work while another thread is in the driver take less: as likely, what such a
  * call takes alone and, for each call that was under way, what that takes alone and its
  * thread's time before it, so as if one thread made all of them, one after the other; at best, all
  * beyond such a call alone. At worst nothing changes. Not those behind (and of) a kernel's first
  * launch; or (loading) only those, and at best only: loading takes its time elsewhere.
  */
-/* alone: borrowed. */
-struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,
-                                            const struct xfw_alone *alone, bool loading);
+struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis, bool loading);
 
 /* ---- mapped.c -------------------------------------------------------------------------------- */
 

@@ -177,6 +177,8 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 /* ---- mapped memory is copied ----------------------------------------------------------------- */
 
 #define MOST_COPIED 256 /* buffers of which it is known that they were copied */
+#define MOST_READERS 64 /* kernels, by name and what they are given */
+#define LAST_READS 16   /* streams */
 
 struct stop {
     struct xfw_memories memories;
@@ -186,6 +188,18 @@ struct stop {
     } copied[MOST_COPIED];
     unsigned copies;
     double waited_ns; /* when the host's last wait returned, as recorded */
+    struct reader {   /* a kernel, and the least that it took so far */
+        uint32_t name;
+        uint64_t bytes, threads;
+        double ns;
+        bool shares; /* another one read over the link meanwhile, some time */
+    } readers[MOST_READERS];
+    unsigned reader_count;
+    struct last_read { /* a stream's last kernel that was given mapped memory, as recorded */
+        uint32_t stream;
+        double end_ns;
+    } reads[LAST_READS];
+    unsigned read_count;
 };
 
 /* What a kernel was given of the mapped memory. */
@@ -281,6 +295,44 @@ static void copy_first(const struct xfw_change *change, struct xfw_player *playe
     }
 }
 
+/* Does another stream's kernel read over the link as this one begins? */
+static bool shares_link(struct stop *state, const struct xfw_op *op)
+{
+    bool shares = false;
+    struct last_read *own = NULL;
+    for (unsigned i = 0; i < state->read_count; i++) {
+        struct last_read *read = &state->reads[i];
+        if (read->stream == op->stream)
+            own = read;
+        else
+            shares = shares || read->end_ns > op->device_start_ns;
+    }
+    if (!own && state->read_count < LAST_READS)
+        own = &state->reads[state->read_count++];
+    if (own)
+        *own = (struct last_read){op->stream, op->device_end_ns};
+    return shares;
+}
+
+/* What the kernel takes while no other reads over the link: where it is seen to do so beside
+ * others, as little as it has taken so far, given as much. */
+static double unshared_ns(struct stop *state, const struct xfw_op *op, uint64_t bytes)
+{
+    bool shares = shares_link(state, op);
+    for (unsigned i = 0; i < state->reader_count; i++) {
+        struct reader *reader = &state->readers[i];
+        if (reader->name != op->name || reader->bytes != bytes || reader->threads != op->threads)
+            continue;
+        reader->ns = fmin(reader->ns, op->duration_ns);
+        reader->shares = reader->shares || shares;
+        return reader->shares ? reader->ns : op->duration_ns;
+    }
+    if (op->name && state->reader_count < MOST_READERS)
+        state->readers[state->reader_count++] =
+            (struct reader){op->name, bytes, op->threads, op->duration_ns, shares};
+    return op->duration_ns;
+}
+
 /* The kernel's time when it reads memory of the device. */
 static double on_device_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                            uint64_t bytes, double byte, enum xfw_certainty certainty)
@@ -288,9 +340,13 @@ static double on_device_ns(const struct xfa_achievable *achievable, const struct
     double times = xfw_times_over(achievable, op->gpu, bytes, op->duration_ns);
     double once = xfw_read_once_ns(achievable, op->gpu, bytes);
     double reading = byte * (double)bytes * (certainty == XFW_HIGH ? 0.5 : 1);
-    if (times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER)
+    bool again = times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER;
+    if (again)
         return times * reading;
-    return once > 0 && op->duration_ns > once ? op->duration_ns - once + reading : op->duration_ns;
+    if (!(once > 0) || !(op->duration_ns > once))
+        return op->duration_ns;
+    bool slowly = certainty == XFW_HIGH && op->duration_ns < XFW_MOST_TIMES_OVER * once;
+    return slowly ? reading : op->duration_ns - once + reading;
 }
 
 static void stop_op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -314,6 +370,7 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
     copy_first(change, player, op, &given);
     if (certainty == XFW_LOW)
         return;
+    op->duration_ns = unshared_ns(state, op, given.bytes);
     op->duration_ns =
         fmin(op->duration_ns, on_device_ns(achievable, op, given.bytes, byte, certainty));
     op->reach_ns = op->link_ns = 0;

@@ -2,7 +2,7 @@
 from row import M
 
 ROWS = [
-    M("alone-though-crowded", "analyzer/findings/driver_contention.c",
+    M("alone-though-crowded", "analyzer/whatif/callers.c",
       "    if (!last->crowded) {",
       "    if (true) {",
       "what calls take alone is taken from calls that wait for others, too",

@@ -1,0 +1,174 @@
+/* Calls that another thread's call held up in the driver, where a change makes that shorter; what
+ * calls take alone. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/callers.h"
+#include "analyzer/whatif/eased.h"
+
+#define ABOUT 0.05 /* times are kept in classes of this width */
+
+enum {
+    COPY_NS = 100000, /* of pageable memory */
+    SUBMIT_NS = 3000, /* of a page-locked copy */
+    ALONE_NS = 8000,  /* a launch */
+    HELD_NS = 70000,
+    GAP_NS = 5000
+};
+
+static struct xfw_op op_of(int tid, double start, double ns, enum xfw_what what)
+{
+    struct xfw_op op = xfw_op_none();
+    op.tid = tid;
+    op.what = (uint8_t)what;
+    op.kind = what == XFW_COPY ? XFT_EVENT_TRANSFER : XFT_EVENT_LAUNCH;
+    op.start_ns = start;
+    op.end_ns = start + ns;
+    op.own_ns = ns;
+    return op;
+}
+
+static struct xfw_op blocking_copy(int tid, double start)
+{
+    struct xfw_op op = op_of(tid, start, COPY_NS, XFW_COPY);
+    op.awaits = XFW_AWAITS_ITSELF;
+    op.own_ns = 0;
+    op.latency_ns = COPY_NS / 4.0;
+    op.duration_ns = COPY_NS / 2.0;
+    op.wake_ns = COPY_NS / 4.0;
+    return op;
+}
+
+static struct xfw_op as_locked(struct xfw_op op)
+{
+    op.awaits = XFW_AWAITS_NOTHING;
+    op.own_ns = SUBMIT_NS;
+    return op;
+}
+
+static double *alone(void)
+{
+    double *ns = calloc(XFW_KINDS, sizeof *ns);
+    assert_non_null(ns);
+    for (unsigned i = 0; i < XFW_KINDS; i++)
+        ns[i] = INFINITY;
+    ns[XFT_EVENT_LAUNCH] = ALONE_NS;
+    return ns;
+}
+
+/* One thread copies, as the change has left it; another one launches while it does; and a third one
+ * behind that. What their calls take then. */
+static void play(bool changed, bool still_under_way, enum xfw_certainty certainty, double ns[2])
+{
+    double *alone_ns = alone();
+    struct xfw_eased *eased = xfw_eased_new(alone_ns);
+    const struct xfw_op copy = blocking_copy(1, 0);
+    struct xfw_op left = changed ? as_locked(copy) : copy;
+    xfw_eased_op(eased, &copy, &left, certainty);
+    double start = still_under_way ? COPY_NS / 2.0 : COPY_NS;
+    const struct xfw_op launches[] = {op_of(2, start, HELD_NS, XFW_KERNEL),
+                                      op_of(3, start + HELD_NS - 1000, HELD_NS, XFW_KERNEL)};
+    for (unsigned i = 0; i < 2; i++) {
+        struct xfw_op launch = launches[i];
+        xfw_eased_op(eased, &launches[i], &launch, certainty);
+        ns[i] = launch.own_ns;
+    }
+    xfw_eased_free(eased);
+    free(alone_ns);
+}
+
+/* It waits for the copy that only submits, and the one behind it for a launch alone. */
+static void test_held_up_no_more(void **state)
+{
+    double ns[2];
+    play(true, true, XFW_LIKELY, ns);
+    assert_true(ns[0] == ALONE_NS + SUBMIT_NS);
+    assert_true(ns[1] == ALONE_NS + 1000); /* what is left of the one before it is less */
+    play(true, true, XFW_HIGH, ns);
+    assert_true(ns[0] == ALONE_NS && ns[1] == ALONE_NS);
+}
+
+static void test_as_it_was(void **state)
+{
+    double ns[2];
+    play(true, true, XFW_LOW, ns);
+    assert_true(ns[0] == HELD_NS && ns[1] == HELD_NS);
+    play(false, true, XFW_LIKELY, ns); /* the copy is as it was */
+    assert_true(ns[0] == HELD_NS && ns[1] == HELD_NS);
+    play(true, false, XFW_LIKELY, ns); /* it was over: that had other reasons */
+    assert_true(ns[0] == HELD_NS && ns[1] == HELD_NS);
+}
+
+/* No call takes longer than it took, and the first launch of a kernel loads it. */
+static void test_never_longer(void **state)
+{
+    double *alone_ns = alone();
+    struct xfw_eased *eased = xfw_eased_new(alone_ns);
+    const struct xfw_op copy = blocking_copy(1, 0);
+    struct xfw_op left = as_locked(copy);
+    xfw_eased_op(eased, &copy, &left, XFW_LIKELY);
+    const struct xfw_op quick = op_of(2, 10, ALONE_NS / 2.0, XFW_KERNEL);
+    struct xfw_op launch = quick;
+    xfw_eased_op(eased, &quick, &launch, XFW_LIKELY);
+    assert_true(launch.own_ns == ALONE_NS / 2.0);
+    struct xfw_op loads = op_of(2, COPY_NS / 2.0, 1e6, XFW_KERNEL);
+    loads.name = 7;
+    launch = loads;
+    xfw_eased_op(eased, &loads, &launch, XFW_LIKELY);
+    assert_true(launch.own_ns == 1e6);
+    xfw_eased_free(eased);
+    free(alone_ns);
+}
+
+static void test_calls_alone(void **state)
+{
+    struct xfw_call_times *times = xfw_call_times_new();
+    double now = 0;
+    for (unsigned i = 0; i < 100; i++, now += 3.0 * HELD_NS) {
+        bool crowded = i % 4 != 0;
+        double ns = crowded ? HELD_NS : ALONE_NS;
+        const struct xfw_call one = {.tid = 1,
+                                     .kind = XFT_EVENT_LAUNCH,
+                                     .start_ns = now,
+                                     .end_ns = now + ns,
+                                     .ns = ns,
+                                     .submits = true};
+        struct xfw_call other = one;
+        other.tid = 2;
+        other.start_ns += crowded ? 10 : HELD_NS;
+        other.end_ns += crowded ? 10 : HELD_NS;
+        assert_null(xfw_call_times_add(times, &one));
+        assert_true(crowded == (xfw_call_times_add(times, &other) != NULL));
+    }
+    double *ns = xfw_call_times_end(times);
+    assert_non_null(ns);
+    assert_true(fabs(ns[XFT_EVENT_LAUNCH] - ALONE_NS) < ABOUT * ALONE_NS);
+    assert_true(isinf(ns[XFT_EVENT_SET]));
+    free(ns);
+    xfw_call_times_free(times);
+}
+
+static void test_one_thread(void **state)
+{
+    struct xfw_call_times *times = xfw_call_times_new();
+    const struct xfw_call call = {.tid = 1, .kind = XFT_EVENT_LAUNCH, .end_ns = 9, .submits = true};
+    xfw_call_times_add(times, &call);
+    assert_null(xfw_call_times_end(times));
+    xfw_call_times_free(times);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_held_up_no_more), cmocka_unit_test(test_as_it_was),
+        cmocka_unit_test(test_never_longer),    cmocka_unit_test(test_calls_alone),
+        cmocka_unit_test(test_one_thread),
+    };
+    return cmocka_run_group_tests_name("what-if: eased", tests, NULL, NULL);
+}
