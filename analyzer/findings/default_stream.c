@@ -9,7 +9,7 @@
  * Named are the call sites of copies and memsets in the default stream; launches are recorded
  * without theirs.
  */
-#include "analyzer/findings/finding.h"
+#include "analyzer/findings/default_stream.h"
 
 #include <math.h>
 
@@ -18,6 +18,7 @@
 
 #define MOST_SITES 16384
 #define MOST_STREAMS 65536 /* non-blocking ones of a process; others count as blocking */
+#define MOST_MEMORY 65536  /* addresses that work of the default stream uses, of a process */
 #define LEAST_TURNS 8      /* between default stream and others, of a process */
 
 #define LEGACY_HANDLE 1u /* cudaStreamLegacy, cudaStreamPerThread */
@@ -29,8 +30,16 @@ struct site_work {
     uint64_t times, bytes;
 };
 
+struct memory {
+    uint64_t address; /* key */
+    int32_t tid;      /* whose work used it last */
+    uint32_t turns;   /* that another thread's did */
+};
+
 struct default_stream {
     struct xfa_table sites;
+    struct xfa_table memory;      /* of the process, that its default stream's work uses */
+    bool unknown, shared;         /* work uses what is not known, or what another thread's does */
     struct xfa_table nonblocking; /* handles of the process's streams */
     bool legacy;                  /* the last work was the default stream's */
     uint64_t turns, most_turns;   /* between streams and threads, of the process; of any */
@@ -81,6 +90,46 @@ static void add_site(struct default_stream *self, const struct xfa_event *event,
     site->bytes = xfa_add(site->bytes, bytes);
 }
 
+/* ---- whose memory ---------------------------------------------------------------------------- */
+
+static void use(struct default_stream *self, const struct xfa_event *event, uint64_t address)
+{
+    struct memory *known = xfa_table_get(&self->memory, &address);
+    bool first = !known, full = first && self->memory.count >= MOST_MEMORY;
+    self->unknown = self->unknown || full;
+    if (first && !full)
+        known = xfa_table_put(&self->memory, &address);
+    if (!known)
+        return;
+    known->turns += !first && known->tid != event->tid;
+    known->tid = event->tid;
+    self->shared = self->shared || known->turns >= LEAST_TURNS / 2;
+}
+
+static void use_given(struct default_stream *self, const struct xfa_event *event)
+{
+    const struct xfa_arguments *given =
+        xfa_trace_arguments(event->process->trace, event->launch.arguments);
+    self->unknown = self->unknown || !given || given->count >= XFT_ARGUMENTS_MOST;
+    for (uint32_t i = 0; given && i < given->count; i++)
+        use(self, event, xfa_arguments_pointer(given, i));
+}
+
+/* Of memory of the device alone: that of the host is used when no call is under way. */
+static void note_memory(struct default_stream *self, const struct xfa_event *event)
+{
+    if (event->kind == XFT_EVENT_LAUNCH)
+        use_given(self, event);
+    else if (event->kind == XFT_EVENT_SET)
+        use(self, event, event->memory.address);
+    else if (event->kind != XFT_EVENT_TRANSFER)
+        self->unknown = true;
+    else if (event->direction != XFT_DIR_D2H)
+        use(self, event, event->transfer.dst);
+    if (event->kind == XFT_EVENT_TRANSFER && event->direction != XFT_DIR_H2D)
+        use(self, event, event->transfer.src);
+}
+
 static void work(struct default_stream *self, const struct xfa_event *event)
 {
     enum order order = event->flags & XFT_CAPTURED ? ALONE : order_of(self, event);
@@ -93,6 +142,7 @@ static void work(struct default_stream *self, const struct xfa_event *event)
         return;
     self->threads = self->threads || another;
     self->begun = true;
+    note_memory(self, event);
     self->tid = event->tid;
     if (event->stack)
         add_site(self, event, event->bytes);
@@ -120,6 +170,8 @@ static void end(void *of, struct xfa_process *process)
     self->legacy = self->begun = false;
     xfa_table_free(&self->nonblocking);
     xfa_table_init(&self->nonblocking, sizeof(uint64_t), sizeof(struct handle));
+    xfa_table_free(&self->memory);
+    xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
 }
 
 static struct xfa_observer observe(void *of)
@@ -127,6 +179,7 @@ static struct xfa_observer observe(void *of)
     struct default_stream *self = of;
     xfa_table_init(&self->sites, sizeof(uint32_t), sizeof(struct site_work));
     xfa_table_init(&self->nonblocking, sizeof(uint64_t), sizeof(struct handle));
+    xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
     return (struct xfa_observer){
         .name = "default stream",
         .kinds = XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) |
@@ -143,6 +196,13 @@ static void release(void *of)
     struct default_stream *self = of;
     xfa_table_free(&self->sites);
     xfa_table_free(&self->nonblocking);
+    xfa_table_free(&self->memory);
+}
+
+bool xfa_default_stream_threads_apart(const void *of)
+{
+    const struct default_stream *self = of;
+    return self->threads && !self->unknown && !self->shared;
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  *
  * A step is a finding of the run: its remedy, at its call sites. Each says which class of
  * xferscope/plan.h can carry it out, if any does, and whether it is to be. By default that are the
- * members of the best set; for what the record does not show, people say `kernels_keep`.
+ * members of the best set; for what the record does not show, people say `kernels_keep`
+ * and `kernels_apart`.
  *
  * Ownership: a plan owns its texts and lists.
  */
@@ -40,8 +41,8 @@ struct xfa_apply_step {
     char *finding, *remedy, *fix;
     enum xft_plan_class by; /* XFT_PLAN_NOTHING: nothing carries it out */
     bool carry_out;
-    bool kernels_keep; /* of leave-out: granted */
-    char *why_not;     /* why nothing carries it out, or why it is not chosen; NULL */
+    bool kernels_apart; /* of streams: granted */
+    char *why_not;      /* why nothing carries it out, or why it is not chosen; NULL */
     struct xfa_remedy numbers;
     unsigned order;           /* in the best set, from 1 on; 0: not in it */
     struct xfw_saving saving; /* ns; NAN: not known */

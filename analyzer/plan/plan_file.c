@@ -83,6 +83,8 @@ static json_t *step_json(const struct xfa_apply_step *step)
     json_object_set_new(json, "by", xfa_json_text(xft_plan_class_word(step->by)));
     json_object_set_new(json, "carry_out", json_boolean(step->carry_out));
     json_object_set_new(json, "why_not", xfa_json_text(step->why_not));
+    if (step->by == XFT_PLAN_STREAMS)
+        json_object_set_new(json, "kernels_apart", json_boolean(step->kernels_apart));
     json_object_set_new(json, "parameters", numbers_json(&step->numbers));
     json_object_set_new(json, "in_set", step->order ? json_integer(step->order) : json_null());
     json_object_set_new(json, "saving_s", saving);
@@ -243,6 +245,9 @@ static void read_step(struct xfa_json_reader *r, const json_t *item, struct xfa_
     step->fix = xfa_json_text_of(r, item, "fix");
     step->by = class_of(r, item);
     step->carry_out = xfa_json_truth_of(r, item, "carry_out");
+    step->kernels_apart = xfa_json_truth_of(r, item, "kernels_apart");
+    if (step->kernels_apart && step->by != XFT_PLAN_STREAMS)
+        xfa_json_fail(r, "kernels_apart", "false where \"by\" is not \"streams\"");
     step->why_not = xfa_json_text_of(r, item, "why_not");
     step->order = json_is_integer(order) ? (unsigned)json_integer_value(order) : 0;
     step->saving = saving_of(item);

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
+#include "analyzer/findings/default_stream.h"
 #include "analyzer/findings/remote_numa_node.h"
 #include "analyzer/plan/plan.h"
 #include "analyzer/report/described.h"
@@ -136,8 +137,7 @@ static void take_memory_sites(struct xfa_apply_step *step, const struct xfa_anal
 
 /* ---- which work has streams of its own ------------------------------------------------------- */
 
-/* Of the legacy default stream's work the copies that are waited for: only of these it is known
- * what they use, and that nothing else can rely on their place in that stream. */
+/* Of the legacy default stream's work the copies that are waited for have call sites. */
 static bool is_for(enum xft_plan_class by, const struct xfa_finding_site *site)
 {
     static const char *const waited_for[] = {"cudaMemcpy", "cuMemcpy", "cuMemcpyHtoD_v2",
@@ -156,6 +156,22 @@ static bool has_any_for(enum xft_plan_class by, const struct xfa_finding *findin
         if (is_for(by, &finding->sites[i]))
             return true;
     return false;
+}
+
+/* Kernels and fills, too, where no two threads' work was given the same memory. */
+static void take_kernels(struct xfa_apply_step *step, const struct xfa_findings *findings)
+{
+    if (step->by != XFT_PLAN_STREAMS ||
+        !xfa_default_stream_threads_apart(findings->selves[XFA_FINDING_DEFAULT_STREAM]))
+        return;
+    char *before = step->assumes;
+    step->kernels_apart = true;
+    step->assumes = xfa_print(
+        "%s%skernels reach only the allocations that their arguments name (no variables of "
+        "modules, no textures, no pointers in memory), and nobody relies on the order of what they "
+        "print",
+        before ? before : "", before ? "; " : "");
+    free(before);
 }
 
 static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *analysis,
@@ -182,6 +198,7 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
         if (is_for(step->by, &finding->sites[i]))
             step->sites[step->site_count++] =
                 site_of(analysis->run, finding, &finding->sites[i], step->by);
+    take_kernels(step, findings);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

@@ -95,7 +95,8 @@ static bool pack_site(struct packed *packed, const struct xfa_apply_step *step, 
         .caller_module = XFT_PLAN_NO_MODULE,
         .what = (uint16_t)step->by,
         .step = number,
-        .flags = site->kernels_keep ? XFT_PLAN_KERNELS_KEEP : 0,
+        .flags = (site->kernels_keep ? XFT_PLAN_KERNELS_KEEP : 0) |
+                 (step->kernels_apart ? XFT_PLAN_KERNELS_APART : 0),
         .node = step->by == XFT_PLAN_PLACEMENT ? step->numbers.node : -1,
     };
     if (!xfa_apply_place_holds(&site->place) ||

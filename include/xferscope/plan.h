@@ -29,7 +29,7 @@
     X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
     X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */              \
     X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */                  \
-    X(XFT_PLAN_STREAMS, 5, "streams")     /* copies of threads in the legacy default stream */
+    X(XFT_PLAN_STREAMS, 5, "streams")     /* work of threads in the legacy default stream */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
 enum xft_plan_class { XFT_PLAN_NOTHING, XFT_PLAN_CLASS_LIST(XFT_ENUM_ROW) XFT_PLAN_CLASSES };
@@ -50,7 +50,7 @@ static inline const char *xft_plan_class_word(unsigned number)
 }
 
 #define XFT_PLAN_MAGIC "XFERPLAN"
-#define XFT_PLAN_VERSION 4
+#define XFT_PLAN_VERSION 5
 
 #define XFT_PLAN_MODULES_MOST 64
 #define XFT_PLAN_SITES_MOST 256
@@ -83,7 +83,8 @@ static inline uint64_t xft_plan_text_hash(const char *text, size_t bytes)
 }
 
 /* Flags of a site. */
-#define XFT_PLAN_KERNELS_KEEP 1u /* granted: no kernel writes the device memory of its copies */
+#define XFT_PLAN_KERNELS_KEEP 1u  /* granted: no kernel writes the device memory of its copies */
+#define XFT_PLAN_KERNELS_APART 2u /* granted: kernels reach only what their parameters name */
 
 struct xft_plan_site {
     uint64_t offset;        /* of the return address in the module's file, or a number of a line */
@@ -92,7 +93,7 @@ struct xft_plan_site {
     uint32_t caller_module;         /* XFT_PLAN_NO_MODULE: any caller */
     uint16_t what;                  /* enum xft_plan_class, not XFT_PLAN_NOTHING */
     uint16_t step;                  /* of the plan that people edit: its place there, from 1 on */
-    uint32_t flags;                 /* XFT_PLAN_KERNELS_KEEP */
+    uint32_t flags;                 /* XFT_PLAN_KERNELS_... */
     int32_t node;                   /* of XFT_PLAN_PLACEMENT: the NUMA node; else -1 */
     char text[XFT_PLAN_TEXT_BYTES]; /* the site in words, terminated */
 };
@@ -122,7 +123,8 @@ static inline bool xft_plan_site_holds(const struct xft_plan_site *site, uint32_
     return site->module < modules &&
            (site->caller_module == XFT_PLAN_NO_MODULE || site->caller_module < modules) &&
            site->what > XFT_PLAN_NOTHING && site->what < XFT_PLAN_CLASSES && site->step > 0 &&
-           site->step <= XFT_PLAN_STEPS_MOST && (site->flags & ~XFT_PLAN_KERNELS_KEEP) == 0 &&
+           site->step <= XFT_PLAN_STEPS_MOST &&
+           (site->flags & ~(XFT_PLAN_KERNELS_KEEP | XFT_PLAN_KERNELS_APART)) == 0 &&
            (site->what == XFT_PLAN_PLACEMENT ? site->node >= 0 && site->node < XFT_PLAN_NODES_MOST
                                              : site->node == -1) &&
            memchr(site->text, 0, sizeof site->text) != NULL;

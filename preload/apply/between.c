@@ -11,11 +11,11 @@ bool xfs_end_ask(uint64_t address, uint64_t bytes, struct xfs_end *end)
 {
     int which[] = {XCU_PTR_MEMORY_TYPE,    XCU_PTR_IS_MANAGED, XCU_PTR_LEGACY_IPC,
                    XCU_PTR_DEVICE_ORDINAL, XCU_PTR_CONTEXT,    XCU_PTR_RANGE_START,
-                   XCU_PTR_RANGE_SIZE};
+                   XCU_PTR_RANGE_SIZE,     XCU_PTR_BUFFER_ID};
     void *values[] = {&end->type,    &end->managed, &end->plain, &end->device,
-                      &end->context, &end->start,   &end->bytes};
+                      &end->context, &end->start,   &end->bytes, &end->buffer};
     *end = (struct xfs_end){.device = -1};
-    return xfs_apply_driver()->attributes(7, which, values, address) == XCU_SUCCESS &&
+    return xfs_apply_driver()->attributes(8, which, values, address) == XCU_SUCCESS &&
            end->type != 0 && !end->managed && address >= end->start &&
            address - end->start <= end->bytes && bytes <= end->bytes - (address - end->start);
 }

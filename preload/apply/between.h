@@ -24,6 +24,7 @@ struct xfs_end {
     xcu_context context;
     xcu_deviceptr start; /* of the allocation */
     size_t bytes;
+    uint64_t buffer; /* its number, which no other has; 0: it has none */
 };
 
 /* False: it does not know all of these bytes as one allocation, or they are managed. */

@@ -57,6 +57,12 @@
     X(stream_destroy, "cuStreamDestroy_v2", xcu_result (*)(xcu_stream), false)                     \
     X(stream_sync, "cuStreamSynchronize", xcu_result (*)(xcu_stream), false)                       \
     X(stream_wait, "cuStreamWaitEvent", xcu_result (*)(xcu_stream, xcu_event, unsigned), false)    \
+    X(fill8, "cuMemsetD8Async", xcu_result (*)(xcu_deviceptr, unsigned char, size_t, xcu_stream),  \
+      false)                                                                                       \
+    X(fill16, "cuMemsetD16Async",                                                                  \
+      xcu_result (*)(xcu_deviceptr, unsigned short, size_t, xcu_stream), false)                    \
+    X(fill32, "cuMemsetD32Async", xcu_result (*)(xcu_deviceptr, unsigned, size_t, xcu_stream),     \
+      false)                                                                                       \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)
 
 struct xfs_apply_driver {

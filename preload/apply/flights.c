@@ -142,6 +142,20 @@ void xfs_flight_submitted(const struct xfs_flight *flight)
     atomic_store(&entries[flight->place].state, SUBMITTED);
 }
 
+bool xfs_flights_meet(uint64_t address, uint64_t bytes)
+{
+    struct xfs_guard guard = take();
+    bool meets_any = false;
+    for (unsigned i = 0; i < MOST; i++) {
+        const struct xfs_flight *flight = &entries[i].flight;
+        if (atomic_load(&entries[i].state) == AS_ASKED)
+            meets_any |= flight->dst - address < bytes || address - flight->dst < flight->bytes ||
+                         flight->src - address < bytes || address - flight->src < flight->bytes;
+    }
+    give_back(guard);
+    return meets_any;
+}
+
 void xfs_flight_ends(const struct xfs_flight *flight)
 {
     uint8_t was = atomic_exchange(&entries[flight->place].state, FREE);

@@ -24,6 +24,7 @@
 struct xfs_flight {
     uint64_t dst, src, bytes;
     unsigned place; /* of flights.c */
+    bool alone;     /* no other thread copies meanwhile (launched.h) */
 };
 
 /* A copy begins, of at least one byte. False: it is over for good, and the copy is not followed. */
@@ -32,6 +33,9 @@ bool xfs_flight_begins(struct xfs_flight *flight);
 /* Around the call of the driver that submits it in a stream of ours. False: it may not be. */
 bool xfs_flight_may_submit(const struct xfs_flight *flight);
 void xfs_flight_submitted(const struct xfs_flight *flight);
+
+/* Does a copy in the legacy default stream, which is under way, use any of these bytes? */
+bool xfs_flights_meet(uint64_t address, uint64_t bytes);
 
 /* It has arrived, or its call returns. */
 void xfs_flight_ends(const struct xfs_flight *flight);

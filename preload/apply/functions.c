@@ -5,9 +5,11 @@
 #include <sys/auxv.h>
 
 #include "preload/apply/apply.h"
+#include "preload/apply/beside.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
+#include "preload/apply/launched.h"
 #include "preload/apply/leave_out.h"
 #include "preload/apply/lines.h"
 #include "preload/apply/locking.h"
@@ -16,12 +18,14 @@
 #include "preload/apply/move.h"
 #include "preload/apply/noted.h"
 #include "preload/apply/offer.h"
+#include "preload/apply/own.h"
 #include "preload/apply/peers.h"
 #include "preload/apply/pipeline.h"
 #include "preload/apply/placement.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
 #include "preload/apply/prefetch.h"
+#include "preload/apply/reach.h"
 #include "preload/apply/relay.h"
 #include "preload/apply/relays.h"
 #include "preload/apply/ring.h"
@@ -76,7 +80,7 @@ static void leave(xcu_context context)
     xfs_relays_leave(context);
     xfs_uploads_forget();
     xfs_prefetch_leave();
-    xfs_streams_end();
+    xfs_streams_leave();
 }
 static xcu_context primary(xcu_device device)
 {
@@ -135,6 +139,23 @@ static bool made_streams_matter(void)
 #define XFS_USES(stream, per_thread) (xfs_streams_used(xfs_move_stream(stream, per_thread)), false)
 #define XFS_WITHIN (xfs_streams_within(dst, src), false)
 #define XFS_IN_ANY_ORDER (xfs_streams_end(), false)
+/* Work of a default stream that stands for what is before it; calls that wait for that, or ask. */
+#define XFS_STANDS_FOR(stream, per_thread) (XFS_USES(stream, per_thread) || (xfs_own_join(), false))
+#define XFS_WAITS_FOR(stream, per_thread)                                                          \
+    (xfs_streams_on() && xfs_move_stream(stream, per_thread) == XCU_STREAM_LEGACY &&               \
+     (xfs_own_wait_all(), false))
+#define XFS_ASKS_FOR(stream, per_thread)                                                           \
+    (xfs_move_stream(stream, per_thread) == XCU_STREAM_LEGACY && xfs_own_pending() &&              \
+     (xfs_own_wait_all(), xfs_streams_end(), false))
+/* A fill of a default stream. */
+#define XFS_FILLS(address_, n_, width_, value_, stream_, per_thread)                               \
+    (xfs_launched_on() &&                                                                          \
+     xfs_filled_move(&(struct xfs_fill){.address = (address_),                                     \
+                                        .n = (n_),                                                 \
+                                        .width = (width_),                                         \
+                                        .value = (value_),                                         \
+                                        .stream = xfs_move_stream(stream_, per_thread)},           \
+                     &status))
 static bool launches_matter(void)
 {
     return xfs_prefetch_on() || xfs_streams_on();
@@ -150,18 +171,40 @@ static bool launches_matter(void)
     (xfs_pool_on() && (status = (call), true) &&                                                   \
      (status != XCU_ERROR_OUT_OF_MEMORY || !xfs_pool_drain() || (status = (call), true)))
 
+static bool allocates(xfs_function real, xcu_deviceptr *p, size_t bytes, int *status)
+{
+    bool made = xfs_pool_on() && xfs_pool_alloc(real, p, bytes, status);
+    if (!made && xfs_launched_checked()) {
+        *status = ((int (*)(xcu_deviceptr *, size_t))real)(p, bytes);
+        made = true;
+    }
+    if (made && xfs_launched_checked() && *status == XCU_SUCCESS)
+        xfs_beside_allocated(*p, bytes);
+    return made;
+}
+
 /* Managed memory. */
 #define XFS_MANAGES                                                                                \
     (xfs_prefetch_on() && xfs_prefetch_alloc((xfs_function)real, p, bytes, flags, &status))
 #define XFS_FREES(p) (xfs_prefetch_on() && (xfs_managed_forget(p), false))
+static bool is_launched(const struct xfs_launch *launch, int *status)
+{
+    return (xfs_launched_on() && xfs_launched_move(launch, status)) ||
+           (xfs_prefetch_on() && xfs_prefetch_launch(launch, status));
+}
 #define XFS_LAUNCHED(per_thread_, ...)                                                             \
-    (xfs_prefetch_on() && xfs_prefetch_launch(&(struct xfs_launch){.real = (xfs_function)real,     \
-                                                                   .function = function,           \
-                                                                   .values = values,               \
-                                                                   .extra = extra,                 \
-                                                                   .per_thread = (per_thread_),    \
-                                                                   __VA_ARGS__},                   \
-                                              &status))
+    is_launched(&(struct xfs_launch){.real = (xfs_function)real,                                   \
+                                     .function = function,                                         \
+                                     .values = values,                                             \
+                                     .extra = extra,                                               \
+                                     .per_thread = (per_thread_),                                  \
+                                     __VA_ARGS__},                                                 \
+                &status)
+static void forget_modules(void)
+{
+    xfs_kernels_forget(false);
+    xfs_reach_forget();
+}
 
 #define XFS_IN_PLACE(symbol, params, args, carried)                                                \
     static int in_##symbol params                                                                  \

@@ -33,7 +33,7 @@ bool xfs_offer_copy(const struct xfs_move *move, int *status)
     if (follows && !done)
         *status = xfs_move_as_asked(move, 0, move->bytes);
     if (follows)
-        xfs_flight_ends(&flight);
+        xfs_streams_followed(&flight);
     errno = saved;
     return done || follows;
 }

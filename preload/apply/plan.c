@@ -9,6 +9,7 @@
 static _Alignas(uint64_t) unsigned char kept[XFT_PLAN_BYTES_MOST];
 static const struct xft_plan_header *plan; /* NULL: there is none */
 static bool has[XFT_PLAN_CLASSES], has_lines[XFT_PLAN_CLASSES];
+static uint32_t granted[XFT_PLAN_CLASSES]; /* flags of all of its sites */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -43,6 +44,7 @@ bool xfs_plan_take(const void *bytes, size_t count)
     plan = read;
     for (uint32_t i = 0; i < plan->sites; i++) {
         const struct xft_plan_site *site = &xft_plan_sites(plan)[i];
+        granted[site->what] = (has[site->what] ? granted[site->what] : UINT32_MAX) & site->flags;
         has[site->what] = true;
         has_lines[site->what] |= is_python(site->module) || is_python(site->caller_module);
     }
@@ -52,6 +54,11 @@ bool xfs_plan_take(const void *bytes, size_t count)
 bool xfs_plan_has(enum xft_plan_class what)
 {
     return has[what];
+}
+
+bool xfs_plan_grants(enum xft_plan_class what, uint32_t flag)
+{
+    return has[what] && (granted[what] & flag) == flag;
 }
 
 bool xfs_plan_has_lines(enum xft_plan_class what)

@@ -39,6 +39,9 @@ struct xfs_plan_stack {
     unsigned depth, line_count;
 };
 
+/* Have all of them this flag? False where there are none. */
+bool xfs_plan_grants(enum xft_plan_class what, uint32_t flag);
+
 /* The site of the class that this stack is of. NULL: none. */
 const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what,
                                            const struct xfs_plan_stack *stack);

@@ -85,20 +85,6 @@ struct turn {
     int status;
 };
 
-typedef int launch_function(const void *, unsigned, unsigned, unsigned, unsigned, unsigned,
-                            unsigned, unsigned, xcu_stream, void **, void **);
-typedef int launch_config_function(const struct xcu_launch_config *, const void *, void **,
-                                   void **);
-
-static int as_asked(const struct xfs_launch *l)
-{
-    if (l->config)
-        return ((launch_config_function *)l->real)(l->config, l->function, l->values, l->extra);
-    return ((launch_function *)l->real)(l->function, l->grid[0], l->grid[1], l->grid[2],
-                                        l->block[0], l->block[1], l->block[2], l->shared, l->given,
-                                        l->values, l->extra);
-}
-
 static uint64_t bytes_of(const struct turn *turn)
 {
     uint64_t bytes = 0;
@@ -218,22 +204,20 @@ static bool is_only_thread(void)
 static bool may(const struct xfs_launch *launch, xcu_stream stream)
 {
     bool only = is_only_thread();
-    return xfs_managed_any() && launch->values && launch->extra == NULL &&
-           (launch->config == NULL || launch->config->attribute_count == 0) &&
+    return xfs_managed_any() && xfs_launch_is_plain(launch) &&
            (only || stream != XCU_STREAM_LEGACY) && xfs_may_call_kernel() &&
            !xfs_apply_captures() && whole_driver();
 }
 
 bool xfs_prefetch_launch(const struct xfs_launch *launch, int *status)
 {
-    xcu_stream given = launch->config ? launch->config->stream : launch->given;
-    struct turn turn = {.launch = launch, .stream = xfs_move_stream(given, launch->per_thread)};
+    struct turn turn = {.launch = launch, .stream = xfs_launch_stream(launch)};
     if (!may(launch, turn.stream))
         return false;
     xfs_apply_enter();
     if (!xfs_on_own_stack(begin, &turn) || turn.kernel == NULL)
         return false;
-    *status = turn.status = as_asked(launch);
+    *status = turn.status = xfs_launch_as_asked(launch);
     if (!xfs_on_own_stack(end, &turn))
         xfs_kernel_ends(turn.kernel, turn.stream, turn.way, false);
     xfs_kernel_release(turn.kernel);

@@ -17,19 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "preload/apply/launch.h"
 #include "preload/lookup/resolve.h"
 #include "xferscope/cuda_abi.h"
-
-/* A launch as the program asked for it. */
-struct xfs_launch {
-    xfs_function real;
-    const struct xcu_launch_config *config; /* of cuLaunchKernelEx; NULL: the three after it */
-    unsigned grid[3], block[3], shared;
-    xcu_stream given;
-    const void *function;
-    void **values, **extra;
-    bool per_thread; /* its default stream is the thread's own */
-};
 
 /* Is the class on, with sites in the plan? */
 bool xfs_prefetch_on(void);

@@ -83,6 +83,13 @@ void xfs_report_left(enum xfs_report_left why)
         tell_left(page);
 }
 
+void xfs_report_own(enum xfs_report_own what, uint64_t count)
+{
+    struct xfs_report *page = atomic_load(&report);
+    if (page)
+        __atomic_fetch_add(&page->own[what], count, __ATOMIC_RELAXED);
+}
+
 static void raise(uint64_t *most, uint64_t value)
 {
     uint64_t known = __atomic_load_n(most, __ATOMIC_RELAXED);

@@ -34,6 +34,16 @@ enum xfs_report_left {
     XFS_LEFT_COUNT
 };
 
+/* What threads' own streams had of the legacy default stream's work, but for copies (own.h). */
+enum xfs_report_own {
+    XFS_OWN_KERNELS,
+    XFS_OWN_FILLS,
+    XFS_OWN_JOINED,    /* times that the legacy default stream was made to wait for all of them */
+    XFS_OWN_CHECKED,   /* kernels that were looked at (beside.h) */
+    XFS_OWN_DIFFERENT, /* of these, that changed other memory than they were given */
+    XFS_OWN_COUNT
+};
+
 struct xfs_report_frame {
     uint32_t module; /* index + 1 of `modules`; 0: not known */
     uint32_t python; /* 1: a line of a Python file */
@@ -65,6 +75,7 @@ struct xfs_report {
     uint32_t threads, started;     /* the most that copied; processes that started any */
     uint64_t locked_bytes;         /* the most page-locked memory of a process */
     uint64_t left[XFS_LEFT_COUNT]; /* operations, by enum xfs_report_left */
+    uint64_t own[XFS_OWN_COUNT];   /* by enum xfs_report_own */
     uint32_t module_state[XFS_REPORT_MODULES];
     char modules[XFS_REPORT_MODULES][XFS_REPORT_PATH];
     struct xfs_report_site sites[XFS_REPORT_SITES];
@@ -83,6 +94,9 @@ struct xfs_report_site *xfs_report_add_site(struct xfs_report *report);
 uint32_t xfs_report_module(struct xfs_report *report, const char *path);
 
 void xfs_report_left(enum xfs_report_left why);
+
+/* Once it has started. */
+void xfs_report_own(enum xfs_report_own what, uint64_t count);
 void xfs_report_started(unsigned threads, uint64_t locked_bytes);
 
 #endif

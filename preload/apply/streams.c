@@ -1,28 +1,20 @@
 #include "preload/apply/streams.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "preload/apply/between.h"
 #include "preload/apply/check.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/launched.h"
+#include "preload/apply/own.h"
 #include "preload/apply/pace.h"
 #include "preload/apply/plan.h"
+#include "preload/apply/reach.h"
 #include "preload/apply/site.h"
 #include "preload/apply/state.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
-
-#define WAITS_FOR_LEGACY 0u /* CU_STREAM_DEFAULT */
-
-/* All of one context. */
-static struct {
-    atomic_bool taken;
-    xcu_stream stream; /* NULL: not made */
-} ours[XFS_STREAMS];
-static atomic_ullong context; /* its number; 0: not known yet */
 
 bool xfs_streams_on(void)
 {
@@ -38,8 +30,10 @@ bool xfs_streams_want(uint64_t bytes)
 
 void xfs_streams_end(void)
 {
-    if (xfs_streams_on())
-        xfs_flights_end();
+    if (!xfs_streams_on())
+        return;
+    xfs_flights_end();
+    xfs_own_end();
 }
 
 void xfs_streams_used(xcu_stream stream)
@@ -79,10 +73,20 @@ bool xfs_streams_follow(const struct xfs_move *move, struct xfs_flight *flight)
         xfs_streams_within(move->dst, move->src);
         return false;
     }
+    flight->alone = xfs_launched_alone();
     bool follows = move->bytes > 0 && !xfs_flights_are_over() && xfs_flight_begins(flight);
     if (!follows && move->blocking && move->bytes >= XFS_STREAMS_LEAST)
         xfs_report_left(XFS_LEFT_ORDER);
+    if (!follows && flight->alone)
+        xfs_launched_together();
     return follows;
+}
+
+void xfs_streams_followed(const struct xfs_flight *flight)
+{
+    xfs_flight_ends(flight);
+    if (flight->alone)
+        xfs_launched_together();
 }
 
 /* ---- whether it may -------------------------------------------------------------------------- */
@@ -94,8 +98,9 @@ struct turn {
     struct xfs_site *site; /* planned; NULL: it is not */
     enum xfs_way way;
     bool up;
-    unsigned place; /* of the stream */
-    bool made, done, failed;
+    struct xfs_use use; /* of memory of the device */
+    struct xfs_own own;
+    bool done, failed;
 };
 
 static const struct xfs_apply_driver *whole_driver(void)
@@ -109,28 +114,10 @@ static bool is_tried(void)
     return xfs_settings()->apply_trials && !xfs_settings()->apply_check;
 }
 
-/* Copies of the kind came from more than this thread. */
-static bool are_several_threads(void)
-{
-    static _Atomic uintptr_t first; /* 1: several */
-    uintptr_t self = (uintptr_t)pthread_self(), known = 0;
-    if (atomic_load(&first) == 1)
-        return true;
-    if (atomic_load(&first) != self && !atomic_compare_exchange_strong(&first, &known, self))
-        atomic_store(&first, 1);
-    return atomic_load(&first) == 1;
-}
-
-static bool is_of_the_context(xcu_context current)
-{
-    unsigned long long none = 0, id = xfs_apply_context_id(current);
-    return id && (atomic_compare_exchange_strong(&context, &none, id) || none == id);
-}
-
 /* Without a look at its memory. */
 static bool may_be_one(const struct xfs_move *move)
 {
-    if (!move->blocking || move->bytes < XFS_STREAMS_LEAST || !are_several_threads())
+    if (!move->blocking || move->bytes < XFS_STREAMS_LEAST || !xfs_own_several_threads(true))
         return false;
     if (!is_tried() || !xfs_pace_rests())
         return true;
@@ -148,8 +135,9 @@ static bool look(struct turn *turn)
         return false;
     turn->up = dst.type == XCU_MEMORY_DEVICE;
     const struct xfs_end *device = turn->up ? &dst : &src, *host = turn->up ? &src : &dst;
+    turn->use = (struct xfs_use){device->buffer, device->start, device->bytes, turn->up};
     return device->type == XCU_MEMORY_DEVICE && device->plain && device->context == turn->current &&
-           host->type == XCU_MEMORY_HOST && is_of_the_context(turn->current);
+           device->buffer && host->type == XCU_MEMORY_HOST && xfs_own_is_here(turn->current, true);
 }
 
 static void plan(void *argument)
@@ -168,29 +156,6 @@ static void plan(void *argument)
 }
 
 /* ---- our way --------------------------------------------------------------------------------- */
-
-/* False: other threads have all of them. */
-static bool take_stream(struct turn *turn)
-{
-    for (turn->place = 0; turn->place < XFS_STREAMS; turn->place++) {
-        bool taken = false;
-        if (atomic_compare_exchange_strong(&ours[turn->place].taken, &taken, true))
-            return true;
-    }
-    return false;
-}
-
-static void make_stream(void *argument)
-{
-    struct turn *turn = argument;
-    int mode = XCU_CAPTURE_MODE_RELAXED;
-    xfs_apply_driver()->exchange(&mode);
-    turn->made = xfs_apply_driver()->stream_create(&ours[turn->place].stream, WAITS_FOR_LEGACY) ==
-                 XCU_SUCCESS;
-    if (!turn->made)
-        ours[turn->place].stream = NULL;
-    xfs_apply_driver()->exchange(&mode);
-}
 
 static bool is_right(const struct turn *turn)
 {
@@ -212,7 +177,7 @@ static bool submit(const struct turn *turn)
 {
     const struct xfs_move *move = turn->move;
     const struct xfs_apply_driver *driver = xfs_apply_driver();
-    xcu_stream stream = ours[turn->place].stream;
+    xcu_stream stream = turn->own.stream;
     return (turn->up ? driver->to_device(move->dst, (const void *)(uintptr_t)move->src, move->bytes,
                                          stream)
                      : driver->to_host((void *)(uintptr_t)move->dst, move->src, move->bytes,
@@ -228,11 +193,12 @@ static void carry_out(void *argument)
         return;
     }
     xfs_apply_driver()->exchange(&mode);
-    bool submitted = submit(turn);
+    bool begun = xfs_own_begin(&turn->own, &turn->use, 1), submitted = begun && submit(turn);
+    if (begun)
+        xfs_own_submitted(&turn->own);
     xfs_flight_submitted(turn->flight);
-    turn->done =
-        submitted && xfs_apply_driver()->stream_sync(ours[turn->place].stream) == XCU_SUCCESS;
-    turn->failed = !turn->done;
+    turn->done = submitted && xfs_own_wait(&turn->own) == XCU_SUCCESS;
+    turn->failed = begun ? !turn->done : turn->own.failed;
     turn->done = turn->done && is_right(turn);
     xfs_apply_driver()->exchange(&mode);
 }
@@ -241,15 +207,7 @@ static void carry_out(void *argument)
 static void try_ours(struct turn *turn)
 {
     struct xfs_guard guard = xfs_guard_enter();
-    if (take_stream(turn)) {
-        turn->made = ours[turn->place].stream != NULL;
-        if (!turn->made)
-            xfs_on_large_stack(make_stream, turn);
-        turn->failed = !turn->made;
-        if (turn->made)
-            xfs_on_own_stack(carry_out, turn);
-        atomic_store(&ours[turn->place].taken, false);
-    }
+    xfs_on_own_stack(carry_out, turn);
     if (turn->failed)
         xfs_report_left(XFS_LEFT_FAILED);
     xfs_guard_leave(guard);
@@ -295,14 +253,18 @@ bool xfs_streams_move(const struct xfs_move *move, const struct xfs_flight *flig
     return true;
 }
 
-/* Streams of the parent are not the child's. */
+void xfs_streams_leave(void)
+{
+    xfs_streams_end();
+    if (xfs_streams_on())
+        xfs_own_leave();
+}
+
 void xfs_streams_after_fork(void)
 {
-    for (unsigned i = 0; i < XFS_STREAMS; i++) {
-        ours[i].stream = NULL;
-        atomic_store(&ours[i].taken, false);
-    }
-    atomic_store(&context, 0);
+    xfs_own_after_fork();
+    xfs_reach_after_fork();
+    xfs_launched_after_fork();
     xfs_pace_after_fork();
     xfs_flights_after_fork();
 }

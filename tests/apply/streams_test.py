@@ -1,4 +1,4 @@
-"""apply --plan, class streams: the plan that analyze makes of a run whose threads copy in the legacy default stream,
+"""apply --plan, class streams, copies alone (launched_test.py has kernels and fills): the plan that analyze makes of a run whose threads copy in the legacy default stream,
 carried out on programs in which it gains, in which it does not, and in which it ends. On the simulated GPU, by its
 clock, and where it works only when something waits for it (XFERSCOPE_SIMGPU_LAZY): there a copy that does not wait for
 what it should wait for finds other bytes.
@@ -29,8 +29,12 @@ class Streams(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.plan = Path(cls.folder.name) / "plan.json"
         (cls.step,) = cls.steps_of("both_ways")
-        plan = {"schema": "xferscope-plan", "version": 1, "steps": [{**cls.step, "carry_out": True, "why_not": None}]}
+        step = {**cls.step, "carry_out": True, "why_not": None, "kernels_apart": False}
+        plan = {"schema": "xferscope-plan", "version": 1, "steps": [step]}
         cls.plan.write_text(json.dumps(plan), encoding="utf-8")
+        done = run(XFERSCOPE, "apply", "--check", "--plan", cls.plan, "--", PROGRAM, "both_ways")
+        if "0 different\n" not in done.stderr:
+            raise AssertionError(done.stderr)
 
     @classmethod
     def steps_of(cls, mode):

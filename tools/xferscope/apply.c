@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "preload/apply/classes.h"
 #include "tools/xferscope/apply_end.h"
+#include "tools/xferscope/checked_plan.h"
 #include "tools/xferscope/commands.h"
 #include "tools/xferscope/figures.h"
 #include "tools/xferscope/given_plan.h"
@@ -296,7 +297,7 @@ int xferscope_apply(int argc, char **argv)
     }
     if (status != 0)
         return status;
-    if (options.plan && !(plan = given_plan(options.plan, plan_name, refuse)))
+    if (options.plan && !(plan = given_plan(options.plan, options.check, plan_name, refuse)))
         return PRELOADED_OWN_ERROR;
     struct xfs_report *report = given_memory(XFS_REPORT_NAME, sizeof *report, name);
     if (report)
@@ -304,6 +305,8 @@ int xferscope_apply(int argc, char **argv)
     status = run(&options, name, plan_name, &result);
     if (status == 0 && !options.quiet && report)
         apply_end(report, started_ns, plan);
+    if (status == 0 && plan && report && options.check)
+        checked_plan_note(plan, options.plan, report);
     xfa_apply_plan_free(plan);
     if (status != 0)
         return status;

@@ -259,6 +259,22 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     fputc('\n', stderr);
 }
 
+/* What threads' own streams had beside copies. */
+static void say_own(const struct xfs_report *report)
+{
+    const uint64_t *own = report->own;
+    if (own[XFS_OWN_KERNELS] + own[XFS_OWN_FILLS] == 0)
+        return;
+    fprintf(stderr,
+            "xferscope apply: streams: %" PRIu64 " kernels and %" PRIu64
+            " fills in their threads' own, %" PRIu64 " times in order again",
+            own[XFS_OWN_KERNELS], own[XFS_OWN_FILLS], own[XFS_OWN_JOINED]);
+    if (own[XFS_OWN_CHECKED])
+        fprintf(stderr, "; %" PRIu64 " kernels looked at, %" PRIu64 " different",
+                own[XFS_OWN_CHECKED], own[XFS_OWN_DIFFERENT]);
+    fputc('\n', stderr);
+}
+
 static void say_left(const struct xfs_report *report)
 {
     static const char *const why[XFS_LEFT_COUNT] = {
@@ -301,6 +317,7 @@ void apply_end(const struct xfs_report *report, uint64_t started_ns,
     }
     if (plan)
         given_plan_end(plan, report, "apply");
+    say_own(report);
     say_left(report);
     if (report->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",

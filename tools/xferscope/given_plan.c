@@ -8,6 +8,7 @@
 #include "analyzer/base/units.h"
 #include "common/text.h"
 #include "preload/apply/plan.h"
+#include "tools/xferscope/checked_plan.h"
 
 static int give(const struct xfa_apply_plan *plan, const char *path, char which[GIVEN_MEMORY_NAME],
                 preloaded_refuse *refuse)
@@ -42,7 +43,7 @@ static void say_changed(const struct xfa_apply_plan *plan, const char *path)
     }
 }
 
-struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME],
+struct xfa_apply_plan *given_plan(const char *path, bool check, char which[GIVEN_MEMORY_NAME],
                                   preloaded_refuse *refuse)
 {
     char error[512];
@@ -54,6 +55,8 @@ struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME
     if (xfa_apply_plan_chosen(plan) == 0)
         xfc_print(stderr, "xferscope: %s: no step of the plan is to be carried out\n", path);
     say_changed(plan, path);
+    if (!check)
+        checked_plan_ask(plan, path);
     if (give(plan, path, which, refuse) == 0)
         return plan;
     xfa_apply_plan_free(plan);

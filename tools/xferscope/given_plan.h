@@ -10,8 +10,10 @@
 #include "tools/xferscope/given_memory.h"
 #include "tools/xferscope/preloaded.h"
 
-/* `which` is for XFERSCOPE_APPLY_PLAN. The plan, for xfa_apply_plan_free(); NULL after a line. */
-struct xfa_apply_plan *given_plan(const char *path, char which[GIVEN_MEMORY_NAME],
+/* `which` is for XFERSCOPE_APPLY_PLAN; check: this is a run with --check, before which nothing has
+ * to have been compared (checked_plan.h). The plan, for xfa_apply_plan_free(); NULL after a line.
+ */
+struct xfa_apply_plan *given_plan(const char *path, bool check, char which[GIVEN_MEMORY_NAME],
                                   preloaded_refuse *refuse);
 
 /* What the step was expected to save: "step 2 of the plan: 12.1 ms"; for free(). NULL: there is no

@@ -364,7 +364,7 @@ static int begin_applying(const struct record_options *options, struct applying 
     *applying = (struct applying){0};
     if (!options->apply)
         return 0;
-    applying->plan = given_plan(options->apply, applying->plan_name, record_own_error);
+    applying->plan = given_plan(options->apply, false, applying->plan_name, record_own_error);
     if (!applying->plan)
         return RECORD_OWN_ERROR;
     applying->report =

@@ -320,6 +320,8 @@ static const struct mode {
     {"alone", loops, 1, true},
     {"only_one", loops, 0, false},
     {"loops", loops, 3, true},
+    {"two_loops", loops, 2, true},
+    {"four_loops", loops, 4, true},
     {"kernels", kernels, 2, true},
     {"together", loops, 4, false},
     {"shared", shared, 3, false},

@@ -1,0 +1,186 @@
+#include "preload/apply/reach.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/apply/between.h"
+#include "preload/apply/driver.h"
+#include "preload/base/brief_lock.h"
+#include "preload/base/sandbox.h"
+#include "preload/lookup/layout.h"
+
+#define KERNELS 256 /* a power of two; one takes the place of another */
+#define RUNS 16     /* of words, among a kernel's parameters */
+#define WORDS 64    /* that may be pointers */
+#define SPINS 20000
+#define LEAST_ADDRESS 65536 /* below it there is no memory (vm.mmap_min_addr) */
+#define PAGE UINT64_C(4096)
+#define PAGEABLE_MEMORY_ACCESS 88 /* CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS */
+
+struct kernel {
+    const void *function; /* NULL: free */
+    uint32_t generation, times;
+    bool known; /* where its parameters lie */
+    uint16_t runs;
+    struct xfs_run run[RUNS];
+};
+
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static struct kernel kernels[KERNELS];
+static _Atomic uint32_t generation = 1; /* of modules */
+
+/* ---- its parameters -------------------------------------------------------------------------- */
+
+static struct kernel *slot_of(const void *function)
+{
+    return &kernels[((uintptr_t)function >> 4) * 0x9e3779b97f4a7c15u >> 40 & (KERNELS - 1)];
+}
+
+static bool find(const void *function, struct kernel *found)
+{
+    struct kernel *at = slot_of(function);
+    if (!xfs_brief_take(&taken, SPINS))
+        return false;
+    bool has = at->function == function && at->generation == atomic_load(&generation);
+    *found = *at;
+    at->times += has;
+    xfs_brief_give_back(&taken);
+    return has;
+}
+
+static struct kernel ask(const void *function, uint32_t now)
+{
+    struct xfs_layout layout;
+    struct kernel kernel = {.function = function, .generation = now, .times = 0};
+    kernel.known =
+        xfs_layout_ask(function, &layout) && layout.runs <= RUNS && layout.words <= WORDS;
+    kernel.runs = kernel.known ? layout.runs : 0;
+    memcpy(kernel.run, layout.run, kernel.runs * sizeof *kernel.run);
+    return kernel;
+}
+
+static struct kernel kernel_of(const void *function)
+{
+    struct kernel kernel;
+    uint32_t now = atomic_load(&generation);
+    if (find(function, &kernel))
+        return kernel;
+    kernel = ask(function, now);
+    if (xfs_brief_take(&taken, SPINS)) {
+        *slot_of(function) = kernel;
+        slot_of(function)->times = 1;
+        xfs_brief_give_back(&taken);
+    }
+    return kernel;
+}
+
+static bool words_of(const struct kernel *kernel, void **values, uint64_t words[WORDS],
+                     unsigned *count)
+{
+    *count = 0;
+    for (unsigned i = 0; i < kernel->runs; i++) {
+        const struct xfs_run *run = &kernel->run[i];
+        if (values[run->index] == NULL)
+            return false;
+        memcpy(words + *count, values[run->index], run->words * sizeof *words);
+        *count += run->words;
+    }
+    return kernel->known;
+}
+
+/* ---- its memory ------------------------------------------------------------------------------ */
+
+/* Can kernels read host memory that nobody page-locked? */
+static bool reads_the_host(void)
+{
+    static atomic_int known; /* 1: it cannot; 2: it can, or that is not known */
+    int can = 1, now = atomic_load(&known);
+    xcu_device device;
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    if (now == 0) {
+        bool asked = driver->device_attribute && driver->device(&device) == XCU_SUCCESS &&
+                     driver->device_attribute(&can, PAGEABLE_MEMORY_ACCESS, device) == XCU_SUCCESS;
+        now = asked && !can ? 1 : 2;
+        atomic_store(&known, now);
+    }
+    return now == 2;
+}
+
+static bool is_mapped(uint64_t address)
+{
+    unsigned char there;
+    return !xfs_may_call_kernel() ||
+           mincore((void *)(uintptr_t)(address & ~(PAGE - 1)), 1, &there) == 0;
+}
+
+static bool is_device_memory(const struct xfs_end *end, xcu_context current)
+{
+    return end->type == XCU_MEMORY_DEVICE && end->plain && end->context == current && end->buffer;
+}
+
+static struct xfs_use use_of(const struct xfs_end *end)
+{
+    return (struct xfs_use){end->buffer, end->start, end->bytes, true};
+}
+
+bool xfs_reach_memory(uint64_t address, uint64_t bytes, xcu_context current, struct xfs_use *use)
+{
+    struct xfs_end end;
+    if (!xfs_end_ask(address, bytes, &end) || !is_device_memory(&end, current))
+        return false;
+    *use = use_of(&end);
+    return true;
+}
+
+/* False: there are too many. */
+static bool add(const struct xfs_use *use, struct xfs_use *uses, unsigned *count)
+{
+    for (unsigned i = 0; i < *count; i++)
+        if (uses[i].buffer == use->buffer)
+            return true;
+    if (*count == XFS_REACH_MOST)
+        return false;
+    uses[(*count)++] = *use;
+    return true;
+}
+
+/* False: others may reach what it points to. */
+static bool look(uint64_t word, xcu_context current, struct xfs_use *uses, unsigned *count)
+{
+    struct xfs_end end;
+    if (word < LEAST_ADDRESS)
+        return true;
+    if (!xfs_end_ask(word, 1, &end))
+        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word));
+    struct xfs_use use = use_of(&end);
+    return is_device_memory(&end, current) && add(&use, uses, count);
+}
+
+bool xfs_reach_of(const void *function, void **values, xcu_context current,
+                  struct xfs_use uses[XFS_REACH_MOST], unsigned *count, uint32_t *times)
+{
+    uint64_t words[WORDS];
+    unsigned n = 0;
+    struct kernel kernel = kernel_of(function);
+    *times = kernel.times;
+    *count = 0;
+    if (!words_of(&kernel, values, words, &n))
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        if (!look(words[i], current, uses, count))
+            return false;
+    return true;
+}
+
+void xfs_reach_forget(void)
+{
+    atomic_fetch_add(&generation, 1);
+}
+
+void xfs_reach_after_fork(void)
+{
+    memset(kernels, 0, sizeof kernels);
+    atomic_flag_clear(&taken);
+}

@@ -1,0 +1,36 @@
+/*
+ * What a kernel reaches, as far as its parameters name it: the allocations that they point into,
+ * including words of structures that are passed by value.
+ *
+ * It is known only where each word that may be a pointer either points into memory of cuMemAlloc of
+ * the current context, or into nothing that anybody knows. Managed, page-locked and pooled memory,
+ * memory of another GPU, and host memory where the GPU can read that, could be read and written by
+ * others without a call. What kernels reach otherwise (variables of their module, textures, the
+ * device's heap, pointers in memory) is not seen: a plan grants that they do not
+ * (xferscope/plan.h).
+ */
+#ifndef XFS_APPLY_REACH_H
+#define XFS_APPLY_REACH_H
+
+#include <stdbool.h>
+
+#include "preload/apply/uses.h"
+#include "xferscope/cuda_abi.h"
+
+#define XFS_REACH_MOST 16 /* allocations; kernels that are given more are not known */
+
+/* The memory of an allocation, as a kernel uses it. False: the address is not in memory of
+ * cuMemAlloc of this context, or not all of the bytes are. */
+bool xfs_reach_memory(uint64_t address, uint64_t bytes, xcu_context current, struct xfs_use *use);
+
+/* The allocations, each once; *times: how often this kernel was asked about before. False: it is
+ * not known. Calls the driver, and needs a large stack. */
+bool xfs_reach_of(const void *function, void **values, xcu_context current,
+                  struct xfs_use uses[XFS_REACH_MOST], unsigned *count, uint32_t *times);
+
+/* Modules may be unloaded. */
+void xfs_reach_forget(void);
+
+void xfs_reach_after_fork(void);
+
+#endif
