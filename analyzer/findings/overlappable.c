@@ -241,8 +241,9 @@ static struct xfw_change *change_serial(const struct xfa_analysis *analysis, con
     struct xfw_dataflow_terms terms = {.buffers = (unsigned)finding->remedy.streams,
                                        .to_device = true};
     if (finding->remedy.kind == XFA_REMEDY_PIN_OVERLAP)
-        terms.first = xfa_pageable_change(&sums->uses, analysis, finding,
-                                          (struct xfw_times_terms){.pinning = XFW_PIN_ONCE});
+        terms.first = xfa_pageable_change(
+            &sums->uses, analysis, finding,
+            (struct xfw_times_terms){.pinning = XFW_PIN_ONCE, .in_flight = terms.buffers});
     return xfw_change_dataflow(analysis, &terms);
 }
 

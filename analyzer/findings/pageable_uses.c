@@ -27,8 +27,9 @@ static void transfer(void *self, const struct xfa_event *event)
     if (!is_lockable(&class->key) && !rows)
         return;
     bool up = class->key.row.direction == XFT_DIR_H2D;
-    uint64_t new_bytes = xfw_buffers_add(&uses->buffers, event->process->number,
-                                         up ? transfer->src : transfer->dst, event->bytes);
+    uint64_t new_bytes =
+        xfw_buffers_add(&uses->buffers, event->process->number, (uint32_t)event->tid,
+                        up ? transfer->src : transfer->dst, event->bytes);
     if (rows) /* as long as they are: as if they were one piece */
         return;
     const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};
@@ -37,6 +38,7 @@ static void transfer(void *self, const struct xfa_event *event)
     size->bytes += event->bytes;
     size->firsts += new_bytes > 0;
     size->new_bytes += new_bytes;
+    size->threads |= xfw_allocation_bit((uint32_t)event->tid);
 }
 
 struct xfa_observer xfa_pageable_observer(void *self)
@@ -68,6 +70,7 @@ static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_
     size->bytes += more->bytes;
     size->firsts += more->firsts;
     size->new_bytes += more->new_bytes;
+    size->threads |= more->threads;
 }
 
 /* Their order does not show: they are asked for by key. */
@@ -187,6 +190,22 @@ enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, do
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+/* Buffers that each thread uses by turns in copies of the class; 0: it does not use them again. */
+static unsigned turns_of(const struct xfa_pageable_uses *uses, uint32_t class)
+{
+    uint64_t copies = 0, firsts = 0, threads = 0;
+    for (uint32_t i = 0; i < XFA_SIZE_CLASSES; i++) {
+        const struct xfa_pageable_key key = {class, i};
+        const struct xfa_pageable_size *size = xfa_table_get(&uses->sizes, &key);
+        copies += size ? size->copies : 0;
+        firsts += size ? size->firsts : 0;
+        threads |= size ? size->threads : 0;
+    }
+    uint64_t each = threads ? firsts / (uint64_t)__builtin_popcountll(threads) : firsts;
+    bool again = firsts > 0 && copies >= USED_AGAIN * firsts;
+    return again && each <= XFW_MOST_STREAMS ? (unsigned)(each > 1 ? each : 1) : 0;
+}
+
 /* Copies of rows too: another change of the set may make them contiguous (op.h: in_one). */
 static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_class *class,
                       const void *self, struct xfw_new_path *path)
@@ -194,6 +213,7 @@ static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_clas
     const struct xfa_class_key *key = &class->key;
     bool pageable = is_lockable(key) || is_of_pageable(key, XFA_STRIDED);
     path->to = pageable ? pinned_path(analysis, key) : NULL;
+    path->turns = path->to ? turns_of(self, class->number) : 0;
     return path->to != NULL;
 }
 
@@ -216,5 +236,5 @@ struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
     terms.buffers = &uses->buffers;
     if (!has_any_in_one(analysis, finding)) /* what rows would save by themselves is not known */
         return NULL;
-    return xfa_other_path_change(analysis, finding, to_pinned, NULL, &terms);
+    return xfa_other_path_change(analysis, finding, to_pinned, uses, &terms);
 }

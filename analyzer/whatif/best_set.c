@@ -201,14 +201,16 @@ struct trial {
     unsigned members, more; /* all, and those that are not in the set so far */
 };
 
-/* The last of its family: with the most streams, buffers, parts. */
-static bool ends_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                        size_t i)
+/* The one of its family that is tried with others: the last, with the most streams, buffers, parts,
+ * of those that cost no more by themselves than the best. */
+static bool stands_for_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                              size_t i)
 {
-    for (size_t k = i + 1; k < whatif->count; k++)
-        if (same_family(changes[i], changes[k]))
-            return false;
-    return true;
+    double enough = most_of_family(whatif, changes, i) - LEAST_GAIN * whatif->alone_ns;
+    bool stands = whatif->alone[i].likely >= enough;
+    for (size_t k = i + 1; k < whatif->count && stands; k++)
+        stands = !same_family(changes[i], changes[k]) || whatif->alone[k].likely < enough;
+    return stands;
 }
 
 /* Is any of its family in? */
@@ -227,7 +229,7 @@ static bool goes_with(const struct xfw_whatif *whatif, struct xfw_change *const 
 {
     if (order[i] || changes[i]->for_comparison ||
         !(whatif->alone[i].likely > -MOST_COST * whatif->alone_ns) ||
-        !ends_family(whatif, changes, i) || has_family(whatif, changes, order, i))
+        !stands_for_family(whatif, changes, i) || has_family(whatif, changes, order, i))
         return false;
     for (size_t k = 0; k < whatif->count; k++)
         if (order[k] && (changes[i]->excludes >> k & 1))
@@ -480,7 +482,7 @@ static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *cons
         kept_out = kept_out || (whatif->order[k] && (changes[i]->excludes >> k & 1));
     return kept_out && !whatif->order[i] && !changes[i]->for_comparison &&
            whatif->alone[i].likely > XFW_LEAST_SAVED * whatif->alone_ns &&
-           ends_family(whatif, changes, i);
+           stands_for_family(whatif, changes, i);
 }
 
 /* The set without those that `one` excludes. Returns how many are left. */

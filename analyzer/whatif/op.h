@@ -144,8 +144,9 @@ struct xfw_op {
     double latency_ns, space_ns, duration_ns;
     double lead_ns; /* of duration_ns: a copy that queues behind another one on its engine begins so
                        much before that one's end (Lo - g of the transfer's model) */
-    double up_ns, down_ns;    /* of duration_ns of a graph: its copies to the device, to the host;
-                                 lead_ns is that of the first one to the device */
+    double up_ns, down_ns; /* of duration_ns of a graph: its copies to the device, to the host;
+                              lead_ns is that of the first one to the device */
+    uint64_t up_bytes, down_bytes; /* of such copies, what is page-locked memory of the host */
     double reach_ns, link_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
                                  place; then, how long it needs the link for that */
     double slowdown; /* of a copy: factor on its time while the other direction is busy; 0 or 1:

@@ -485,7 +485,7 @@ static void test_marks_and_buffers(void **state)
     xfw_mark(&marks, 1, 3);
     xfw_mark(&marks, 3, 200);
     xfw_mark(&taken, 0, 3);
-    xfw_buffers_add(&buffers, 3, 1000, 100);
+    xfw_buffers_add(&buffers, 3, 9, 1000, 100);
     xfw_marks_give(&marks, &parcel);
     xfw_buffers_give(&buffers, &parcel);
     struct xfa_unpacking from = xfa_unpack(&parcel);

@@ -586,6 +586,91 @@ static void test_graphs_share_engines(void **state)
     finish(&run);
 }
 
+/* What a profile has for buffers of BYTES: they are allocated in 30 and freed in 20. */
+static void with_prices(struct run *run)
+{
+    static struct xfp_row taken = {.at = BYTES, .cost = {.median = 30}};
+    static struct xfp_row given = {.at = BYTES, .cost = {.median = 20}};
+    static struct xfp_table prices[] = {
+        {.name = "alloc/pinned/gpu0", .by = "bytes", .unit = "ns", .row_count = 1, .rows = &taken},
+        {.name = "free/pinned/gpu0", .by = "bytes", .unit = "ns", .row_count = 1, .rows = &given},
+    };
+    run->profile.tables = prices;
+    run->profile.table_count = 2;
+}
+
+/* Parts in flight that use one buffer need several, which are there before the first part begins:
+ * page-locked. */
+static void test_buffers_cost(void **state)
+{
+    enum { PRICE = 50 };
+    struct run run;
+    (void)state;
+    start(&run);
+    for (unsigned i = 0; i < 4; i++) {
+        up(&run, HOST, DEVICE + i * BYTES);
+        kernel(&run, DEVICE + i * BYTES);
+        sync(&run);
+    }
+    double free_of_charge = with(&run, 2), of_three = with(&run, 3);
+    assert_true(free_of_charge == (4 + 1) * NS);
+    with_prices(&run);
+    assert_true(with(&run, 2) == free_of_charge + PRICE);
+    assert_true(with(&run, 3) == of_three + 2 * PRICE);
+    assert_true(flow(&run, 2, false, XFW_LIKELY) == before(&run)); /* nothing leaves */
+    for (unsigned i = 0; i < 4; i++)
+        run.ops[(size_t)3 * i].src = HOST + (uint64_t)2 * i * BYTES; /* the program has several */
+    assert_true(with(&run, 2) == free_of_charge);
+    finish(&run);
+}
+
+/* A thread that works in two streams by turns has two parts in flight itself. */
+static void test_streams_by_turns(void **state)
+{
+    enum { PRICE = 50 };
+    struct run run;
+    (void)state;
+    start(&run);
+    for (unsigned i = 0; i < 8; i++) {
+        uint32_t stream = i % 2;
+        struct xfw_op *wait = i < 2 ? NULL : add(&run, hand_op(XFW_CALL, XFT_EVENT_SYNC, 0));
+        if (wait) {
+            wait->awaits = XFW_AWAITS_STREAM;
+            wait->stream = stream;
+        }
+        up(&run, HOST + (uint64_t)2 * stream * BYTES, DEVICE + i * BYTES)->stream = stream;
+        kernel(&run, DEVICE + i * BYTES)->stream = stream;
+        run.ops[run.count - 1].duration_ns = 3 * NS;
+    }
+    sync(&run);
+    assert_true(with(&run, 2) == before(&run));
+    assert_true(with(&run, 4) < before(&run) - NS);
+    double free_of_charge = with(&run, 4);
+    with_prices(&run);
+    assert_true(with(&run, 4) == free_of_charge + 2 * PRICE); /* a further one for each */
+    finish(&run);
+}
+
+/* The same of graphs, whose copies have no addresses. */
+static void test_graphs_cost(void **state)
+{
+    enum { PRICE = 50 };
+    struct run run;
+    (void)state;
+    start(&run);
+    for (int i = 0; i < 4; i++) {
+        struct xfw_op *op = add(&run, hand_work(XFW_GRAPH, 0, 0, 0, 2 * NS));
+        op->up_ns = NS;
+        op->up_bytes = BYTES;
+        sync(&run);
+    }
+    double free_of_charge = with(&run, 2);
+    assert_true(free_of_charge == (4 + 1) * NS);
+    with_prices(&run);
+    assert_true(with(&run, 2) == free_of_charge + PRICE);
+    finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +695,9 @@ int main(void)
         cmocka_unit_test(test_both_ways),
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_graphs_share_engines),
+        cmocka_unit_test(test_buffers_cost),
+        cmocka_unit_test(test_streams_by_turns),
+        cmocka_unit_test(test_graphs_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

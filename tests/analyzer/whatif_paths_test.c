@@ -65,7 +65,7 @@ static struct xfw_op *copy(struct copies *copies, struct played *played, uint64_
     op->awaits = XFW_AWAITS_ITSELF;
     op->src = at;
     op->bytes = bytes;
-    xfw_buffers_add(&copies->buffers, 0, at, bytes);
+    xfw_buffers_add(&copies->buffers, 0, 9, at, bytes);
     return op;
 }
 
@@ -214,21 +214,29 @@ static void test_moved(void **state)
 static void test_buffers(void **state)
 {
     struct xfw_buffers buffers = {0};
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 100, 50), 50);
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 300, 50), 50);
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 10, 20), 20);
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 120, 50), 20);
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 130, 10), 0);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 100, 50), 50);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 300, 50), 50);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 10, 20), 20);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 120, 50), 20);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 130, 10), 0);
     assert_int_equal(buffers.processes[1].count, 3);
     assert_int_equal(xfw_buffers_find(&buffers, 1, 100), 1);
     assert_int_equal(xfw_buffers_find(&buffers, 1, 169), 1);
     assert_int_equal(xfw_buffers_find(&buffers, 1, 349), 2);
     assert_true(xfw_buffers_find(&buffers, 1, 170) == SIZE_MAX);
     assert_true(xfw_buffers_find(&buffers, 0, 100) == SIZE_MAX);
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 170, 130), 130); /* joins its neighbours */
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 170, 130), 130); /* joins its neighbours */
     assert_int_equal(buffers.processes[1].count, 2);
     assert_int_equal(xfw_buffers_find(&buffers, 1, 349), 1);
-    assert_int_equal(xfw_buffers_add(&buffers, 1, 0, 1000), 1000 - 20 - 250);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 0, 1000), 1000 - 20 - 250);
+    assert_int_equal(buffers.processes[1].count, 1);
+    /* What only touches another thread's is apart. */
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 8, 1000, 50), 50);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 8, 1050, 50), 50);
+    assert_int_equal(buffers.processes[1].count, 2);
+    assert_int_equal(xfw_buffers_find(&buffers, 1, 999), 0);
+    assert_int_equal(xfw_buffers_find(&buffers, 1, 1000), 1);
+    assert_int_equal(xfw_buffers_add(&buffers, 1, 9, 900, 150), 0);
     assert_int_equal(buffers.processes[1].count, 1);
     xfw_buffers_free(&buffers);
 }

@@ -45,9 +45,11 @@ class Programs(unittest.TestCase):
         return next(p["alone_s"] for p in report["whatif"]["phases"] if p["name"] == "work") * 1e9
 
     def test_events_with_content(self):
-        """The virtual clock counts each call of the driver, the recorder's own, too: there is none."""
-        measured, _ = self.lab.measure(program())
+        """The virtual clock counts each call of the driver, the recorder's own, too: there is none. Nor has it hashes, and
+        nothing is taken out for them."""
+        measured, run = self.lab.measure(program(bytes=1 << 20))
         self.assertEqual(measured["recorded"], measured["before"])
+        self.assertLess(abs(self.replayed(run) - measured["before"]), 0.002 * measured["before"])
 
     def test_graphs_are_looked_into(self):
         """What the recorder asks about a graph is known to be its own time. Graphs are captured before the region."""
@@ -200,6 +202,18 @@ class Programs(unittest.TestCase):
         took = [self.lab.play(locks, left) for left in (["locking"], [])]
         self.assertAlmostEqual(took[0] - took[1], costs, delta=0.01 * costs)
         self.assert_right(locks)
+
+    def test_further_buffers(self):
+        """Page-locked memory of more steps in flight is paid for, by the fixed program and by what is predicted: a copy's,
+        a graph's, and of a program that has some already."""
+        long = {"bytes": 512000, "steps": 30, "streams": 2, "kernel_ns": 9000, "pays": True, "wait": "stream"}
+        for stage in ({"wastes": ["serial"]}, {"wastes": ["serial"], "graph": True}, {"wastes": ["serial", "pageable"]},
+                      {"wastes": ["serial"], "down": True, "bound": "host", "host_ns": 30000}):
+            with self.subTest(**stage):
+                self.assert_right(program(**long, **stage))
+        form = drawn.schedule.changed(program(**long), lambda stage: drawn.schedule.with_streams(stage, 4))
+        price = self.lab.play(form, []) - self.lab.play({**form, "stages": [{**form["stages"][0], "pays": False}]}, [])
+        self.assertAlmostEqual(price, 2 * 85618, delta=2500)
 
     def test_locked_once(self):
         """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""

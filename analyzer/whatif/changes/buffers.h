@@ -1,6 +1,7 @@
 /*
  * Host memory that copies of a run use, by process: stretches of addresses, those that touch or
- * overlap as one. It is what page-locking once has to lock. Zeroed at first.
+ * overlap as one; but those that different threads use, and that only touch, are several. It is
+ * what page-locking once has to lock. Zeroed at first.
  */
 #ifndef XFW_BUFFERS_H
 #define XFW_BUFFERS_H
@@ -13,6 +14,7 @@
 #define XFW_MOST_BUFFERS 65536 /* of a process; further ones are not kept */
 struct xfw_buffer {
     uint64_t first, end;
+    uint64_t thread; /* that used it first: the system's number */
 };
 struct xfw_buffers {
     struct xfw_process_buffers {
@@ -22,8 +24,8 @@ struct xfw_buffers {
     size_t count, capacity;
 };
 /* Returns how many of the bytes had not been used before. */
-uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
-                         uint64_t bytes);
+uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t thread,
+                         uint64_t first, uint64_t bytes);
 /* The place of the buffer that has the address; SIZE_MAX: none has. */
 size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address);
 void xfw_buffers_free(struct xfw_buffers *buffers);

@@ -77,6 +77,7 @@ struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis
 struct xfw_new_path {
     uint32_t class;
     const struct xfp_path *to, *from; /* borrowed; from NULL: not measured, or not needed */
+    unsigned turns; /* XFW_PIN_ONCE: it uses so many buffers again and again; 0: it does not */
 };
 
 enum xfw_pinning {
@@ -104,7 +105,9 @@ struct xfw_times_terms {
     enum xfw_pinning pinning;
     unsigned threads;                  /* XFW_STAGE, XFW_APPLIED */
     const struct xfw_buffers *buffers; /* XFW_PIN_ONCE: borrowed */
-    bool asynchronous; /* where it is page-locked: synchronous calls become Async ones */
+    bool asynchronous;  /* where it is page-locked: synchronous calls become Async ones */
+    unsigned in_flight; /* XFW_PIN_ONCE: so many buffers at least are used by turns, and paid for
+                           with those that there are */
 };
 
 /* paths: copied. */

@@ -56,7 +56,7 @@ static void note_mapped(struct xfw_feedback *feedback, const struct xfw_op *op)
 {
     bool managed = op->memory == XFT_MEM_MANAGED;
     feedback->always = feedback->always || op->bytes <= FLAG_BYTES;
-    xfw_buffers_add(managed ? &feedback->managed : &feedback->mapped, 0, op->dst, op->bytes);
+    xfw_buffers_add(managed ? &feedback->managed : &feedback->mapped, 0, 0, op->dst, op->bytes);
     feedback->maps = true;
     if (feedback->launches.count > 0)
         xfa_table_free(&feedback->launches);
@@ -81,7 +81,7 @@ void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis 
     else if (host.bytes <= FLAG_BYTES)
         feedback->decides = true;
     else
-        xfw_buffers_add(&feedback->fetched, 0, host.first, host.bytes);
+        xfw_buffers_add(&feedback->fetched, 0, 0, host.first, host.bytes);
 }
 
 bool xfw_feedback_looks(struct xfw_feedback *feedback)

@@ -12,6 +12,7 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/feedback.h"
+#include "analyzer/whatif/changes/parts.h"
 #include "analyzer/whatif/changes/put_off.h"
 #include "analyzer/whatif/changes/spans.h"
 #include "analyzer/whatif/changes/waits.h"
@@ -19,19 +20,13 @@
 
 /* ---- copies in streams of their own ---------------------------------------------------------- */
 
-#define PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
-
 /* One of the process's streams. */
 struct stream {
-    bool moved;           /* copies of it have left */
-    bool fetches;         /* the part at hand began with a copy to the host */
-    uint32_t thread;      /* that gave it work last */
-    enum xfw_stage stage; /* of the part at hand */
-    uint64_t part;        /* from 1 on; 0: none has begun */
-    uint64_t used;        /* the last part whose data the host had time to use */
-    double ends[PARTS];   /* a ring */
-    double work_end;      /* of kernels and what else is no copy with the host */
-    double recorded_end;  /* of all its work, as recorded */
+    struct xfw_parts parts;
+    bool moved;          /* copies of it have left */
+    uint64_t used;       /* the last part whose data the host had time to use */
+    double work_end;     /* of kernels and what else is no copy with the host */
+    double recorded_end; /* of all its work, as recorded */
 };
 
 /* The op that was played last: its end is known when the next op comes. */
@@ -57,6 +52,7 @@ struct state {
     double kernel_start; /* of the kernel that began last */
     uint32_t mark;       /* an event of its own, if it has one */
     bool has_mark;
+    struct xfw_more_buffers more_buffers;
     struct xfw_slowdowns slowdowns;
     struct xfw_asked_times asked;
     struct xfw_asked costs;
@@ -80,23 +76,24 @@ static struct stream *stream_of(struct state *state, uint32_t number)
 
 /* ---- which part of the work ----------------------------------------- */
 
-/* The part that work of this stage belongs to. A memset (neutral) begins no part. */
-static uint64_t part_of(struct stream *stream, enum xfw_stage stage, bool neutral)
+static uint64_t *parts_of_thread(struct state *state, const struct stream *stream)
 {
-    if (neutral && stream->part)
-        return stream->part;
-    if (!stream->part || stage < stream->stage) {
-        stream->ends[++stream->part % PARTS] = 0;
-        stream->fetches = stage == XFW_STAGE_TO_HOST;
-    }
-    stream->stage = stage;
-    return stream->part;
+    return &xfw_put_off_of(&state->threads, stream->parts.thread)->parts;
 }
 
-/* When the part that is `before` parts back was done. */
-static double part_end(const struct stream *stream, uint64_t part, unsigned before)
+static double end_of_behind(const struct dataflow *flow, struct state *state,
+                            const struct stream *stream, uint64_t part)
 {
-    return part > before ? stream->ends[(part - before) % PARTS] : 0;
+    uint64_t of_thread = *parts_of_thread(state, stream);
+    return xfw_parts_end(&stream->parts, part,
+                         xfw_parts_behind(&stream->parts, of_thread, flow->terms.buffers));
+}
+
+/* A part begins when the one is done that used its buffers before. */
+static double may_begin(const struct dataflow *flow, const struct stream *stream, uint64_t part)
+{
+    return xfw_parts_end(&stream->parts, part,
+                         xfw_parts_in_flight(&stream->parts, flow->terms.buffers));
 }
 
 /* ---- the op before -------------------------------------------------- */
@@ -125,7 +122,7 @@ static void note_end(struct state *state, const struct xfw_player *player)
     struct stream *stream = stream_of(state, last->stream);
     double end = xfw_player_work_end(player, last->played);
     if (last->part) {
-        double *of_part = &stream->ends[last->part % PARTS];
+        double *of_part = &stream->parts.ends[last->part % XFW_PARTS];
         *of_part = xfw_max(*of_part, end);
     }
     xfw_spans_note(&state->spans, &last->used, end);
@@ -153,11 +150,11 @@ static double part_to_use(const struct dataflow *flow, struct state *state,
     struct stream *stream = stream_of(state, thread->stream);
     bool again = thread->part <= stream->used;
     stream->used = thread->part;
-    if (again || stream->fetches || !flow->terms.to_device || flow->terms.buffers == 1 ||
+    if (again || stream->parts.fetches || !flow->terms.to_device || flow->terms.buffers == 1 ||
         xfw_player_certainty(player) == XFW_LOW || xfw_feedback_looks(&state->feedback))
         return thread->until;
     xfw_owe(thread, op, thread->until);
-    return xfw_min(thread->until, part_end(stream, thread->part, flow->terms.buffers - 1));
+    return xfw_min(thread->until, end_of_behind(flow, state, stream, thread->part));
 }
 
 /* The host had time to use data that it did not wait for: it waits first. */
@@ -195,18 +192,6 @@ static bool leaves(const struct dataflow *flow, const struct xfw_player *player,
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);
 }
 
-/* For comparison: nothing becomes asynchronous that is not so already. */
-static bool is_idle(const struct dataflow *flow)
-{
-    const struct xfa_classes *classes = &flow->change.analysis->classes;
-    bool idle = flow->terms.buffers == 1 && !flow->terms.first;
-    for (size_t i = 0; i < classes->classes.count && idle; i++) {
-        const struct xfa_row_key *row = &xfa_class_at(classes, i)->key.row;
-        idle = row->async || xfa_row_pageable(row);
-    }
-    return idle;
-}
-
 static void submit(const struct dataflow *flow, struct state *state, struct xfw_op *op)
 {
     const double behind = 1000; /* other work, at most: a guess */
@@ -221,6 +206,42 @@ static void submit(const struct dataflow *flow, struct state *state, struct xfw_
     op->space_ns = xfw_min(behind, op->latency_ns);
 }
 
+/* A program has its buffers before it begins: the thread, and all that it has submitted, are as
+ * much later. */
+static void begin_later(struct state *state, struct xfw_player *player, const struct xfw_op *op,
+                        double ns)
+{
+    struct xfw_op lock = xfw_op_like(op);
+    if (!(ns > 0))
+        return;
+    lock.kind = XFT_EVENT_REGISTER;
+    lock.own_ns = ns;
+    xfw_player_play(player, &lock);
+    xfw_put_off_later(xfw_put_off_of(&state->threads, op->thread), ns);
+    for (size_t i = 0; i < state->stream_count; i++) {
+        struct stream *stream = &state->streams[i];
+        if (stream->parts.thread != op->thread || stream->parts.shared || !stream->parts.part)
+            continue;
+        xfw_all_later(player, (uint32_t)i, ns);
+        stream->work_end += ns;
+        xfw_parts_later(&stream->parts, ns);
+    }
+}
+
+/* Page-locked memory that parts in flight use is several buffers. */
+static void have_buffers(const struct dataflow *flow, struct state *state,
+                         struct xfw_player *player, const struct xfw_op *op,
+                         const struct xfw_more_use *use)
+{
+    struct stream *stream = stream_of(state, op->stream);
+    if (use->bytes > 0)
+        begin_later(state, player, op,
+                    xfw_more_buffers_ns(&state->more_buffers, &stream->parts.runs[use->to_host],
+                                        &flow->change.analysis->achievable, use,
+                                        xfw_parts_share(&stream->parts, flow->terms.buffers),
+                                        xfw_player_certainty(player)));
+}
+
 static void move(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                  struct xfw_op *op)
 {
@@ -231,7 +252,11 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
     last->moved = true;
     last->pends = blocks;
     last->played = side;
-    last->part = part_of(stream, up ? XFW_STAGE_TO_DEVICE : XFW_STAGE_TO_HOST, false);
+    last->part = xfw_parts_of(&stream->parts, parts_of_thread(state, stream),
+                              up ? XFW_STAGE_TO_DEVICE : XFW_STAGE_TO_HOST, false);
+    struct xfw_more_use use = {.part = last->part};
+    if (xfw_more_use_of_copy(&use, flow->change.analysis, op))
+        have_buffers(flow, state, player, op, &use);
     double after = 0;
     if (!up)
         after = xfw_spans_computed(&state->spans, op->src, op->bytes, stream->work_end);
@@ -241,7 +266,7 @@ static void move(const struct dataflow *flow, struct state *state, struct xfw_pl
         after = xfw_max(after, xfw_spans_written(&state->spans, op->src, op->bytes));
         after = xfw_max(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
     }
-    after = xfw_max(after, part_end(stream, last->part, flow->terms.buffers));
+    after = xfw_max(after, may_begin(flow, stream, last->part));
     if (flow->implicit_sync)
         after = xfw_max(after, state->kernel_start);
     xfw_player_stream_after(player, side, after);
@@ -281,8 +306,9 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
                            : op->engine == XFW_TO_DEVICE ? XFW_STAGE_TO_DEVICE
                                                          : XFW_STAGE_TO_HOST;
     bool knows = op->what == XFW_KERNEL || copy;
-    last->part = part_of(stream, stage, op->what == XFW_SET);
-    double after = xfw_max(wants.written, part_end(stream, last->part, flow->terms.buffers));
+    last->part =
+        xfw_parts_of(&stream->parts, parts_of_thread(state, stream), stage, op->what == XFW_SET);
+    double after = xfw_max(wants.written, may_begin(flow, stream, last->part));
     if (xfw_player_certainty(player) == XFW_LOW || !knows)
         after = xfw_max(after, wants.read);
     xfw_player_stream_after(player, op->stream, after);
@@ -290,38 +316,22 @@ static void stay(const struct dataflow *flow, struct state *state, struct xfw_pl
 
 /* ---- graphs ---------------------------------------------------------- */
 
-/* A launched graph that copies is a part of the work. Its copies to the device are taken to come
- * first, those to the host last: they are done beside other parts' kernels. */
-static bool is_cut(const struct xfw_player *player, const struct xfw_op *op)
-{
-    return op->what == XFW_GRAPH && xfw_player_certainty(player) != XFW_LOW &&
-           op->up_ns + op->down_ns > 0 && op->up_ns + op->down_ns <= op->duration_ns;
-}
-
-static struct xfw_op part_of_graph(const struct xfw_op *op, enum xfw_engine engine, double ns)
-{
-    struct xfw_op part = xfw_op_like(op);
-    part.what = XFW_COPY;
-    part.engine = (uint8_t)engine;
-    part.exclusive = true;
-    part.one_engine = op->one_engine;
-    part.stream_kind = XFW_NONBLOCKING;
-    part.duration_ns = ns;
-    return part;
-}
-
 static void cut_graph(const struct dataflow *flow, struct state *state, struct xfw_player *player,
                       struct xfw_op *op)
 {
     struct stream *stream = stream_of(state, op->stream);
+    uint64_t part = xfw_parts_begin(&stream->parts, parts_of_thread(state, stream));
+    const struct xfw_more_use up_use = {0, op->up_bytes, part, op->stream, -1, op->gpu, false};
+    const struct xfw_more_use down_use = {0, op->down_bytes, part, op->stream, -1, op->gpu, true};
+    have_buffers(flow, state, player, op, &up_use);
+    have_buffers(flow, state, player, op, &down_use);
     struct last *last = note_last(state, player, op);
-    stream->ends[++stream->part % PARTS] = 0;
-    stream->stage = XFW_STAGE_TO_DEVICE; /* what follows may belong to it */
+    stream->parts.stage = XFW_STAGE_TO_DEVICE; /* what follows may belong to it */
     stream->moved = true;
-    last->part = stream->part;
-    double after = part_end(stream, stream->part, flow->terms.buffers);
+    last->part = part;
+    double after = may_begin(flow, stream, part);
     if (op->up_ns > 0) {
-        struct xfw_op up = part_of_graph(op, XFW_TO_DEVICE, op->up_ns);
+        struct xfw_op up = xfw_part_of_graph(op, XFW_TO_DEVICE, op->up_ns);
         up.stream = xfw_player_side_stream(player, op->stream, XFW_SIDE_UP);
         up.latency_ns = op->latency_ns;
         up.lead_ns = op->lead_ns;
@@ -334,7 +344,7 @@ static void cut_graph(const struct dataflow *flow, struct state *state, struct x
     xfw_player_stream_after(player, op->stream, after);
     if (op->down_ns > 0) {
         struct xfw_op mark = xfw_op_like(op), wait = mark;
-        struct xfw_op down = part_of_graph(op, XFW_TO_HOST, op->down_ns);
+        struct xfw_op down = xfw_part_of_graph(op, XFW_TO_HOST, op->down_ns);
         if (!state->has_mark)
             state->mark = xfw_player_side_event(player);
         state->has_mark = true;
@@ -363,7 +373,7 @@ static double target_of(struct state *state, struct xfw_player *player, const st
     if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
         return xfw_schedule_event_end(xfw_player_schedule(player), op->event);
     for (size_t i = 0; i < state->stream_count; i++)
-        if (state->streams[i].part)
+        if (state->streams[i].parts.part)
             target = xfw_max(target, xfw_all_done(player, (uint32_t)i));
     return target;
 }
@@ -376,7 +386,7 @@ static bool is_awaited(const struct state *state, const struct xfw_op *op, uint3
         return op->stream == number;
     bool of_event = op->event < state->event_count && state->recorded_in[op->event] == number + 1;
     return op->awaits != XFW_AWAITS_EVENT || of_event ||
-           state->streams[number].thread == op->thread;
+           state->streams[number].parts.thread == op->thread;
 }
 
 static void note_event(struct state *state, const struct xfw_op *op)
@@ -401,7 +411,7 @@ static void wait_later(const struct dataflow *flow, struct state *state, struct 
             continue;
         moved = moved || stream->moved;
         until =
-            xfw_max(until, stream->moved ? part_end(stream, stream->part, flow->terms.buffers - 1)
+            xfw_max(until, stream->moved ? end_of_behind(flow, state, stream, stream->parts.part)
                                          : stream->work_end);
     }
     if (!moved)
@@ -481,7 +491,7 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         if (op->stream != XFW_NONE && !op->made_up)
             note_recorded(state, op);
         if (op->stream != XFW_NONE)
-            stream_of(state, op->stream)->thread = op->thread;
+            xfw_parts_give(&stream_of(state, op->stream)->parts, op->thread);
     } else if (op->what == XFW_RECORD && op->stream != XFW_NONE) {
         note_event(state, op);
     }
@@ -499,7 +509,7 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
             xfw_slowdown(&state->slowdowns, change->analysis, xfw_player_certainty(player), op);
     if (leaves(flow, player, op))
         move(flow, state, player, op);
-    else if (flow->terms.to_device && op->stream != XFW_NONE && is_cut(player, op))
+    else if (flow->terms.to_device && op->stream != XFW_NONE && xfw_is_graph_cut(player, op))
         cut_graph(flow, state, player, op);
     else if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         stay(flow, state, player, op);
@@ -535,6 +545,7 @@ static void dataflow_end(const struct xfw_change *change, void *self)
     if (state->of_first)
         xfw_change_end(((const struct dataflow *)change)->terms.first, state->of_first);
     xfw_spans_free(&state->spans);
+    xfw_more_buffers_free(&state->more_buffers);
     xfw_feedback_free(&state->feedback);
     xfw_set_free(&state->stacks);
     free(state->streams);
@@ -571,7 +582,7 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
         flow->implicit_sync = flow->implicit_sync || profile->overlap[i].implicit_sync;
         flow->one_engine = flow->one_engine || profile->overlap[i].copy_engines == 1;
     }
-    flow->change.idle = is_idle(flow);
+    flow->change.idle = terms->buffers == 1 && !terms->first && xfw_none_blocks(analysis);
     flow->event_ns = record ? record->cost.median + (wait ? wait->cost.median : 0) : XFW_EVENT_NS;
     return &flow->change;
 }

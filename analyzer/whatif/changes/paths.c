@@ -28,20 +28,33 @@ static size_t reaching(const struct xfw_process_buffers *of, uint64_t address)
     return xfc_partition(of->items, of->count, sizeof *of->items, ends_before, &address);
 }
 
-uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t first,
-                         uint64_t bytes)
+/* Is the one another thread's, and only touches the other? */
+static bool is_apart(const struct xfw_buffer *one, const struct xfw_buffer *other)
+{
+    return one->thread != other->thread && (one->end == other->first || other->end == one->first);
+}
+
+uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t thread,
+                         uint64_t first, uint64_t bytes)
 {
     struct xfw_process_buffers *of = process_of(buffers, process);
     uint64_t end = first + bytes < first ? UINT64_MAX : first + bytes, known = 0;
-    struct xfw_buffer whole = {first, end};
-    size_t at = reaching(of, first), last = at;
+    const struct xfw_buffer used = {first, end, thread};
+    struct xfw_buffer whole = used;
+    size_t at = reaching(of, first);
+    while (at < of->count && of->items[at].end == first && is_apart(&of->items[at], &used))
+        at++;
+    size_t last = at;
     for (; last < of->count && of->items[last].first <= end; last++) {
         const struct xfw_buffer *old = &of->items[last];
+        if (is_apart(old, &used))
+            break;
         uint64_t from = old->first > first ? old->first : first;
         uint64_t to = old->end < end ? old->end : end;
         known += to > from ? to - from : 0;
         whole.first = old->first < whole.first ? old->first : whole.first;
         whole.end = old->end > whole.end ? old->end : whole.end;
+        whole.thread = old->thread;
     }
     if (last == at) { /* new */
         if (of->count >= XFW_MOST_BUFFERS)
@@ -86,7 +99,7 @@ void xfw_buffers_take(struct xfw_buffers *buffers, struct xfa_unpacking *from, s
         for (size_t k = 0; k < items && !from->bad; k++) {
             struct xfw_buffer item;
             xfa_unpack_bytes(from, &item, sizeof item);
-            xfw_buffers_add(buffers, i, item.first, item.end - item.first);
+            xfw_buffers_add(buffers, i, item.thread, item.first, item.end - item.first);
         }
     }
 }
@@ -106,6 +119,7 @@ struct times {
     struct xfw_times_terms terms;
     struct paths {
         const struct xfp_path *to, *from;
+        unsigned turns;
     } * paths; /* by class */
     size_t count;
 };
@@ -136,6 +150,13 @@ static uint64_t bytes_to_lock(const struct times *times, struct times_state *sta
     return buffer->end - buffer->first;
 }
 
+/* Buffers for each that there is. */
+static double buffers_for_one(const struct times *times, const struct xfw_op *op)
+{
+    unsigned turns = times->paths[op->class].turns;
+    return turns > 0 && times->terms.in_flight > turns ? (double)times->terms.in_flight / turns : 1;
+}
+
 /* Undoing it is paid at the same place: only the sum counts. */
 static void pay_for_locking(const struct times *times, struct times_state *state,
                             struct xfw_player *player, const struct xfw_op *op,
@@ -151,7 +172,8 @@ static void pay_for_locking(const struct times *times, struct times_state *state
     lock.bytes = bytes;
     lock.own_ns =
         times->terms.pinning == XFW_PIN_ONCE
-            ? xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
+            ? buffers_for_one(times, op) *
+                  xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
             : xfw_registration_cost(achievable, host->node, op->gpu, bytes, certainty, NULL);
     xfw_player_play(player, &lock);
 }
@@ -371,7 +393,7 @@ struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
         times->count = paths[i].class >= times->count ? (size_t)paths[i].class + 1 : times->count;
     times->paths = xfa_alloc((times->count + 1) * sizeof *times->paths);
     for (size_t i = 0; i < count; i++)
-        times->paths[paths[i].class] = (struct paths){paths[i].to, paths[i].from};
+        times->paths[paths[i].class] = (struct paths){paths[i].to, paths[i].from, paths[i].turns};
     return &times->change;
 }
 

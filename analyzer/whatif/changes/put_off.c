@@ -68,3 +68,11 @@ void xfw_pay(struct xfw_put_off *thread, struct xfw_player *player)
         xfw_wait_until(player, &thread->waits, thread->owed_until);
     thread->owed_until = 0;
 }
+
+void xfw_put_off_later(struct xfw_put_off *thread, double ns)
+{
+    thread->until += ns;
+    thread->owed_until += thread->owed_until > 0 ? ns : 0;
+    for (size_t i = 0; i < XFW_MOST_AHEAD; i++)
+        thread->ends[i] += ns;
+}

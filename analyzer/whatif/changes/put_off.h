@@ -20,6 +20,7 @@ struct xfw_put_off {             /* of a thread; zeroed at first */
     uint64_t part;               /* that it is in, 0: in none */
     double ends[XFW_MOST_AHEAD]; /* of such copies, a ring */
     uint64_t count;
+    uint64_t parts;      /* of its work, begun in all of its streams */
     double owed_until;   /* what waits that came later were for; 0: none came later */
     struct xfw_op waits; /* like the last of them */
 };
@@ -46,5 +47,8 @@ void xfw_run_ahead(const struct xfw_put_off *thread, unsigned buffers, struct xf
 /* The op waits for less than until `ns`: the thread owes the rest; and pays it, if it owes any. */
 void xfw_owe(struct xfw_put_off *thread, const struct xfw_op *op, double ns);
 void xfw_pay(struct xfw_put_off *thread, struct xfw_player *player);
+
+/* All that it has not waited for is so much later. */
+void xfw_put_off_later(struct xfw_put_off *thread, double ns);
 
 #endif

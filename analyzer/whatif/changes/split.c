@@ -25,6 +25,14 @@ double xfw_all_done(struct xfw_player *player, uint32_t stream)
     return xfw_max(end_of(player, stream), xfw_max(up, down));
 }
 
+void xfw_all_later(struct xfw_player *player, uint32_t stream, double ns)
+{
+    const uint32_t all[] = {stream, xfw_player_side_stream(player, stream, XFW_SIDE_UP),
+                            xfw_player_side_stream(player, stream, XFW_SIDE_DOWN)};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        xfw_player_stream_after(player, all[i], end_of(player, all[i]) + ns);
+}
+
 void xfw_record_behind_all(struct xfw_player *player, struct xfw_op *op)
 {
     uint32_t mark = xfw_player_side_stream(player, op->stream, XFW_SIDE_MARK);
@@ -41,6 +49,27 @@ void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
         wait.stream = xfw_player_side_stream(player, op->stream, side);
         xfw_player_play(player, &wait);
     }
+}
+
+/* ---- launched graphs (overlap.h) --------------------------------------------------------------
+ */
+
+bool xfw_is_graph_cut(const struct xfw_player *player, const struct xfw_op *op)
+{
+    return op->what == XFW_GRAPH && xfw_player_certainty(player) != XFW_LOW &&
+           op->up_ns + op->down_ns > 0 && op->up_ns + op->down_ns <= op->duration_ns;
+}
+
+struct xfw_op xfw_part_of_graph(const struct xfw_op *op, enum xfw_engine engine, double ns)
+{
+    struct xfw_op part = xfw_op_like(op);
+    part.what = XFW_COPY;
+    part.engine = (uint8_t)engine;
+    part.exclusive = true;
+    part.one_engine = op->one_engine;
+    part.stream_kind = XFW_NONBLOCKING;
+    part.duration_ns = ns;
+    return part;
 }
 
 /* ---- cutting --------------------------------------------------------------------------------- */

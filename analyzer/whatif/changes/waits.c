@@ -30,6 +30,16 @@ bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *o
     return true;
 }
 
+bool xfw_none_blocks(const struct xfa_analysis *analysis)
+{
+    bool none = true;
+    for (size_t i = 0; i < analysis->classes.classes.count && none; i++) {
+        const struct xfa_row_key *row = &xfa_class_at(&analysis->classes, i)->key.row;
+        none = row->async || xfa_row_pageable(row);
+    }
+    return none;
+}
+
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /* The host waits before the op at hand: before its thread's own time (before_gap), or behind it. */

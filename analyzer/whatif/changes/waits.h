@@ -86,6 +86,9 @@ struct xfw_host_memory {
 bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op,
                      struct xfw_host_memory *host);
 
+/* All copies but those of pageable memory are asynchronous. */
+bool xfw_none_blocks(const struct xfa_analysis *analysis);
+
 /* Each op, before it is changed: may insert a wait. becomes: it is a copy that does not make the
  * host wait any more. */
 void xfw_reuse_meet(struct xfw_reuse *reuse, const struct xfw_change *change,

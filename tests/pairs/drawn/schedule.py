@@ -7,6 +7,7 @@ page-locked, asynchronous, and hidden behind what is longer ("bound"). A waste i
 import random
 
 UP, DOWN = 1, 2  # cudaMemcpyKind
+MOST_ALLOCATED = 167 << 10  # bytes: beyond, registering takes less time (sim-h200-locking)
 COPY_NS_PER_BYTE, COPY_NS = 1 / 55.4, 3500  # about: only chooses times, no figure rests on it
 
 # A waste: findings of which any one is right.
@@ -84,7 +85,7 @@ def draw_locking(program):
     (the waste), or that the program maps, touches and page-locks. Of its buffers it uses the begin."""
     rng = random.Random(f"locking {program['seed']}")
     fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage["graph"]
-           and not stage["rows"] and not {"pageable", "mapped", "legacy", "serial"} & set(stage["wastes"])]
+           and not stage["rows"] and not {"pageable", "mapped", "legacy"} & set(stage["wastes"])]
     if not fit or any(stage["thread"] for stage in program["stages"]) or rng.random() >= 0.1:
         return
     stage = rng.choice(fit)
@@ -119,13 +120,14 @@ def draw(seed, locking=True):
             wastes.append(one)
     program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
     if locking:
+        program["stages"] = [{**stage, "pays": True} for stage in stages]
         draw_locking(program)
     return program
 
 
 def takes_memory(program):
-    """Page-locked memory, in the measured region."""
-    return any(stage.get("arena") for stage in program["stages"])
+    """Page-locked memory, in the measured region: its wasteful form, or a fixed one."""
+    return any(stage.get("arena") or stage.get("pays") for stage in program["stages"])
 
 
 def wastes_of(program):
@@ -156,6 +158,12 @@ class Writer:
         self.lines = lines
 
 
+def way_of(stage, size):
+    """How it takes page-locked memory: allocated by the driver, or its own registered."""
+    allocates = size <= MOST_ALLOCATED if stage.get("pays") else stage.get("allocates")
+    return "AF" if allocates else "NU"
+
+
 class Stage:
     """Steps in turns over slots, each a stream with buffers of its own; a slot's last step is waited for
     before the host fills its buffer again."""
@@ -164,12 +172,15 @@ class Stage:
         self.w, self.s, self.wastes = writer, stage, wastes
         self.legacy = "legacy" in wastes
         pageable = {"pageable", "legacy"} & set(stage["wastes"])
+        way = way_of(stage, stage["bytes"])
         size, memory = stage["bytes"], "g" if pageable else "m" if "mapped" in wastes else "p"
         # The fixed program page-locks it, or has the driver allocate it: the stage pays for that.
-        self.locks = "" if not pageable or pageable & set(wastes) else "AF" if stage.get("allocates") else "NU"
+        self.locks = "" if not pageable or pageable & set(wastes) else way
         memory = "v" if stage.get("arena") else "h" if self.locks == "AF" else memory
         self.threads = 0 if "locking" in wastes else stage.get("touch", 1)  # that touch what is not the driver's
         slots = 1 if "serial" in wastes or self.legacy else stage["streams"]
+        alone = {"serial", "legacy"} & set(stage["wastes"])
+        had = slots if not stage.get("pays") else 1 if alone else stage.get("had", stage["streams"])
         declare = writer.declare
         self.streams = [declare("S", "l" if self.legacy else stage["kind"]) for _ in range(slots)]
         self.size = size  # of the step at hand
@@ -178,10 +189,18 @@ class Stage:
         # Other copies than plain asynchronous ones of page-locked memory are not made in rows.
         self.rows = stage["rows"] and not {"small", "blocking", "pageable", "mapped", "legacy"} & set(stage["wastes"])
         apart = 2 if self.rows else 1
-        self.hosts = [declare("B", memory, stage.get("arena") or apart * size) for _ in range(slots)]
+        # More slots than it had have page-locked memory that the stage pays for, too.
+        self.had = had
+        more = "m" if memory == "m" else "h" if way == "AF" else "g"
+        self.hosts = [declare("B", memory, stage.get("arena") or apart * size) if slot < had else
+                      declare("B", more, apart * size) for slot in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
         self.results = [declare("B", "d", size) for _ in range(slots)]
-        self.fetched = [declare("B", "p", size) for _ in range(slots)]
+        more = "p" if not stage["down"] else "h" if way == "AF" else "g"
+        self.fetched = [declare("B", "p" if slot < had else more, size) for slot in range(slots)]
+        self.locked = [] if memory == "m" else self.hosts[0 if self.locks else had:]
+        self.locked = self.locked + (self.fetched[had:] if stage["down"] else [])
+        self.way = way
         self.table, self.d_table = declare("B", "p", size), declare("B", "d", size)
         self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
         self.extra = declare("B", "l", size)
@@ -278,19 +297,22 @@ class Stage:
             self.w.do("F", 14, self.extra)
 
     def play(self):
-        for host in self.hosts if self.s.get("arena") else []:
+        for host in self.hosts[:self.had] if self.s.get("arena") else []:
             self.w.do("O", 14, host, self.threads)
-        for host in self.hosts if self.locks else []:
-            self.w.do(self.locks[0], 14, host)
+        for host in self.locked:
+            self.w.do(self.way[0], 14, host)
         for slot in range(len(self.streams)) if self.is_graph else ():
-            self.w.prepare(self.capture, slot)
+            if slot < self.had:
+                self.w.prepare(self.capture, slot)
+            else:  # its memory is there now
+                self.capture(slot)
         for number in range(self.s["steps"]):
             self.step(number)
         for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
             self.consume(number % len(self.streams))
-        for host in self.hosts if self.locks else []:
-            self.w.do(self.locks[1], 15, host)
-        for host in self.hosts if self.s.get("arena") else []:
+        for host in self.locked:
+            self.w.do(self.way[1], 15, host)
+        for host in self.hosts[:self.had] if self.s.get("arena") else []:
             self.w.do("o", 15, host, self.threads)
 
 
@@ -358,27 +380,28 @@ def changed(program, change):
     return {**program, "stages": [{**stage, **change(stage)} for stage in program["stages"]]}
 
 
-def more_streams(stage, number):
-    """Advice on managed memory does not make it more buffers."""
-    return {} if stage.get("managed") else {"streams": max(number, stage["streams"])}
+def with_streams(stage, number):
+    """So many, or as many as it had. Advice on managed memory does not make it more buffers."""
+    had = 1 if {"serial", "legacy"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
+    return {} if stage.get("managed") else {"streams": max(number, had), "had": had}
 
 
-def fixed_forms(program, streams=(3, 4, 8)):
+def fixed_forms(program, streams=(2, 3, 4, 8)):
     """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
-    it saves (a buffer that is read over the link while the GPU would be idle); none, with at least so many streams,
-    since their number is part of a remedy, and two are too few where a step's latency is longer than a copy; and
-    with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
+    it saves (a buffer that is read over the link while the GPU would be idle); none, with so many streams, or those
+    that there were, since their number is part of a remedy: two are too few where a step's latency is longer than a
+    copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
     kernel, or when the host needs it. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     bases = [program]
-    if {"pageable", "legacy"} & set(wastes):
+    if {"pageable", "legacy"} & set(wastes) and not program["stages"][0].get("pays"):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
-        forms += [(changed(base, lambda stage, n=n: more_streams(stage, n)), []) for n in streams]
+        forms += [(changed(base, lambda stage, n=n: with_streams(stage, n)), []) for n in streams]
     return forms
 
 
