@@ -165,9 +165,11 @@ def main():
         end, gpus = time.monotonic() + arguments.seconds, queue.Queue()
         for gpu in arguments.gpus:
             gpus.put(gpu)
+        found = []
         with concurrent.futures.ThreadPoolExecutor(len(arguments.gpus)) as pool:
-            found = list(pool.map(lambda program: measure(program, folder, arguments, gpus, end), those))
-        (arguments.out / "gain.json").write_text(json.dumps(found, indent=1) + "\n")
+            for each in pool.map(lambda program: measure(program, folder, arguments, gpus, end), those):
+                found.append(each)  # written each time, since it may be ended
+                (arguments.out / "gain.json").write_text(json.dumps(found, indent=1) + "\n")
     return not table(arguments)
 
 
