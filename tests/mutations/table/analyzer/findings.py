@@ -2,11 +2,6 @@
 from row import M
 
 ROWS = [
-    M("alone-though-crowded", "analyzer/whatif/callers.c",
-      "    if (!last->crowded) {",
-      "    if (true) {",
-      "what calls take alone is taken from calls that wait for others, too",
-      "analyzer-findings_driver_contention_test"),
     M("uploads-as-results", "analyzer/findings/write_combined.c",
       "    if (event->transfer.class->key.row.direction == XFT_DIR_D2H)",
       "    if (event->transfer.class->key.row.direction == XFT_DIR_H2D)",
