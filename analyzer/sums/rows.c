@@ -157,6 +157,9 @@ void xfa_rows_finish(struct xfa_rows *rows)
         figures->blocked.ns = xfa_exact_value(&times->blocked);
         figures->beyond.ns = xfa_exact_value(&times->beyond);
     }
+    free(rows->times);
+    rows->times = NULL;
+    rows->time_count = rows->time_capacity = 0;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -30,7 +30,7 @@ struct xfa_observer xfa_rows_observer(struct xfa_rows *rows);
 void xfa_rows_give(const struct xfa_rows *rows, struct xfa_parcel *parcel);
 void xfa_rows_take(struct xfa_rows *rows, struct xfa_unpacking *from, size_t classes);
 
-/* All has been added: the times of the classes become known. */
+/* All has been added, and nothing more is: the times of the classes become known. */
 void xfa_rows_finish(struct xfa_rows *rows);
 
 /* Figures of a class; of none when it had no transfer. */

@@ -82,7 +82,7 @@ void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows
         xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
         return;
     }
-    uint64_t before = xfs_machine_ns(), begun = xfs_now_ns(), reserved, hash, hashed;
+    uint64_t begun = xfs_now_ns(), before = xfs_machine_ns(), reserved, hash, hashed;
     enum xfs_content_mode mode = reserve(rows, slow_memory, before - started_ns, &reserved);
     if (mode == XFS_CONTENT_OFF) {
         xfs_content_skip(XFS_SKIP_BUDGET, 1);
@@ -90,10 +90,10 @@ void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows
     }
     bool good = mode == XFS_CONTENT_WHOLE ? xfs_hash_whole(rows, &hash, &hashed)
                                           : xfs_hash_sampled(rows, &hash, &hashed);
-    uint64_t took = xfs_machine_ns() - before;
+    uint64_t took = xfs_machine_ns() - before, passed = xfs_now_ns() - begun;
     atomic_fetch_add_explicit(purse(mode), took - reserved, memory_order_relaxed);
     if (good) /* in the run's time: a simulated one may stand still meanwhile */
-        write_event(event, hash, hashed, xfs_now_ns() - begun);
+        write_event(event, hash, hashed, passed < took ? passed : took);
     else
         xfs_content_skip(XFS_SKIP_UNREADABLE, 1);
 }
