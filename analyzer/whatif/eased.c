@@ -83,7 +83,7 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
         return;
     double alone = eased->alone_ns[was->kind], rest = before ? rest_ns(eased, was) : -1;
     const struct xfw_caller *own = xfw_callers_of(&eased->callers, was->tid);
-    if (gives && rest >= 0 && isfinite(alone) && !own->loads && !before->loads &&
+    if (gives && before && rest >= 0 && isfinite(alone) && !own->loads && !before->loads &&
         certainty != XFW_LOW)
         op->own_ns = xfw_min(op->own_ns, alone + (certainty == XFW_HIGH ? 0 : rest));
     double held = held_ns(was), holds = held_ns(op);
