@@ -63,7 +63,7 @@ struct launched {
 struct row_sums {
     uint64_t copies, bytes, kernels;
     struct xfa_exact kernel_time, copy_time;
-    bool otherwise; /* used */
+    uint8_t otherwise; /* used: not 0 (as in what other members give, any byte) */
 };
 
 struct mapped {

@@ -28,13 +28,14 @@ struct taken_memory {
     uint32_t key; /* stack, or the site's number */
     struct xfa_met met;
     uint32_t function;
-    int node;   /* that all of its copies want: the nearest, or the one where it is; -1: none yet */
-    bool mixed; /* they want different ones, or it is not known which */
-    bool locked;               /* memory of the program that was page-locked: some of it */
+    int node; /* that all of its copies want: the nearest, or the one where it is; -1: none yet */
+    /* Not 0: it is so (any byte, in what other members give). */
+    uint8_t mixed;             /* they want different ones, or it is not known which */
+    uint8_t locked;            /* memory of the program that was page-locked: some of it */
     uint64_t taken;            /* bytes */
     uint64_t transfers, bytes; /* copies that want another node than they have */
     struct xfa_exact lost;     /* by them */
-    bool up, down;             /* their directions */
+    uint8_t up, down;          /* their directions */
 };
 
 /* The transfers of one class whose times are known. */
