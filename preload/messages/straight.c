@@ -69,11 +69,11 @@ INLINE bool know_memory(const struct xfs_message *m, struct facts *f)
     return true;
 }
 
-/* The bytes and the sender of a blocking receive, where the program asks for them. */
-INLINE bool know_arrived(const struct xfs_message *m, struct facts *f)
+/* The bytes and the sender that the status at `given` says; where the program asks for none, what
+ * is there already stands. */
+INLINE bool know_arrived(const struct xfs_message *m, struct facts *f, const void *given)
 {
-    const char *status = xfs_mpi_status_at(m->mpi, m->one.more, 0);
-    f->arrived = f->bytes;
+    const char *status = xfs_mpi_status_at(m->mpi, given, 0);
     if (status == NULL)
         return true;
     int64_t bytes = xfs_mpi_bytes_at_once(m->mpi, status);
@@ -166,7 +166,7 @@ INLINE bool one_straight(struct xfs_message *m, struct facts *f, uint16_t call, 
     if (!know_stack(m, f) || !know_peer(m, f, receives) || !know_number(m, f) || !know_memory(m, f))
         return false;
     f->arrived = f->bytes;
-    if (receives && !begun && !know_arrived(m, f))
+    if (receives && !begun && !know_arrived(m, f, m->one.more))
         return false;
     struct xft_event *row = xfs_call_rows_open(f->lane, 1);
     if (row == NULL)
@@ -258,22 +258,6 @@ INLINE void fill_end(struct xft_event *row, const struct xfs_message *m, const s
     row->aux = began_ns;
 }
 
-/* A receive's sender and bytes; without a status nothing is known of them. */
-INLINE bool know_received(const struct xfs_message *m, struct facts *f)
-{
-    const char *status = xfs_mpi_status_at(m->mpi, m->wait.status, 0);
-    if (status == NULL)
-        return true;
-    int64_t bytes = xfs_mpi_bytes_at_once(m->mpi, status);
-    int source = xfs_mpi_source_of(m->mpi, status);
-    if (bytes < 0)
-        return false;
-    f->arrived = (uint64_t)bytes;
-    if (source >= 0)
-        f->from = (uint32_t)source;
-    return true;
-}
-
 INLINE bool wait_straight(struct xfs_message *m, struct facts *f, uint16_t call)
 {
     struct xfs_request what;
@@ -285,7 +269,7 @@ INLINE bool wait_straight(struct xfs_message *m, struct facts *f, uint16_t call)
                                         : NULL;
     f->arrived = 0;
     f->from = XFT_RANK_NONE;
-    if (slot == NULL || (what.receives && !know_received(m, f)))
+    if (slot == NULL || (what.receives && !know_arrived(m, f, m->wait.status)))
         return false;
     struct xft_event *rows = xfs_call_rows_open(f->lane, 2);
     if (rows == NULL)
