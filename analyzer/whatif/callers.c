@@ -86,6 +86,14 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
     return before;
 }
 
+double xfw_caller_rest_ns(const struct xfw_caller *caller, double start_ns, double alone_ns)
+{
+    double left = caller->end_ns - start_ns;
+    if (!caller->holds || left <= 0)
+        return 0;
+    return isfinite(alone_ns) ? alone_ns + xfw_min(alone_ns, caller->gap_ns) : left;
+}
+
 /* ---- what calls take alone ------------------------------------------------------------------- */
 
 struct xfw_call_times {

@@ -67,6 +67,11 @@ static inline bool xfw_op_is_call(const struct xfw_op *op)
 /* Of another thread, under way when this call is made, that it may wait for: of several the one
  * that ends last. NULL: there is none. */
 const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const struct xfw_call *call);
+/* What a call of another thread that begins at start_ns waits for, ns: as long as this one takes
+ * alone, and its thread's own time before it, as far as that is shorter: of one thread that makes
+ * both; where it is not known what it takes alone (INFINITY), until it is done. 0: it is not under
+ * way, or holds up nobody. */
+double xfw_caller_rest_ns(const struct xfw_caller *caller, double start_ns, double alone_ns);
 /* A thread's last call; NULL: none. */
 const struct xfw_caller *xfw_callers_of(struct xfw_callers *callers, int32_t tid);
 

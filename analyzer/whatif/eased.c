@@ -45,16 +45,14 @@ static double rest_ns(const struct xfw_eased *eased, const struct xfw_op *was)
     for (unsigned i = 0; i < eased->callers.count; i++) {
         const struct xfw_caller *other = &eased->callers.items[i];
         const struct now *now = &eased->now[i];
-        double left = other->end_ns - was->start_ns, alone = eased->alone_ns[other->kind];
+        double left = other->end_ns - was->start_ns;
         if (other->tid == was->tid || !other->holds || left <= 0)
             continue;
         any = any || now->eased;
-        if (now->eased)
-            rest += xfw_min(left, now->ns);
-        else if (now->submits && isfinite(alone))
-            rest += alone + xfw_min(alone, other->gap_ns);
-        else
-            rest += left;
+        rest += now->eased
+                    ? xfw_min(left, now->ns)
+                    : xfw_caller_rest_ns(other, was->start_ns,
+                                         now->submits ? eased->alone_ns[other->kind] : INFINITY);
     }
     return any ? rest : -1;
 }

@@ -17,17 +17,14 @@ static void end(const struct xfw_change *change, void *self)
     xfw_callers_free(&((struct state *)self)->callers);
 }
 
-/* What the call waits for in any case: for each that is under way as long as that takes alone, and
- * its thread's own time before it, as far as that is shorter: of one thread that comes, too. Where
- * it is not known what it takes alone, until it is done. */
+/* What the call waits for in any case. */
 static double rest_ns(const struct state *state, const double *alone, const struct xfw_call *call)
 {
     double rest = 0;
     for (unsigned i = 0; i < state->callers.count; i++) {
         const struct xfw_caller *other = &state->callers.items[i];
-        double ns = alone[other->kind], left = other->end_ns - call->start_ns;
-        if (other->tid != call->tid && other->holds && left > 0)
-            rest += isfinite(ns) ? ns + xfw_min(ns, other->gap_ns) : left;
+        if (other->tid != call->tid)
+            rest += xfw_caller_rest_ns(other, call->start_ns, alone[other->kind]);
     }
     return rest;
 }

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("contention-for-free", "analyzer/whatif/callers.c",
+      "    return isfinite(alone_ns) ? alone_ns + xfw_min(alone_ns, caller->gap_ns) : left;",
+      "    return 0;",
+      "one thread that makes all calls is said to make them at the same time",
+      "analyzer-findings_driver_contention_test"),
     M("waits-in-the-driver", "analyzer/whatif/callers.c",
       "bool in = other->tid != call->tid && other->holds &&",
       "bool in = other->tid != call->tid &&",
