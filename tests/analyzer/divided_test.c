@@ -265,21 +265,13 @@ static void write_finding(const struct xfa_finding *f, FILE *out)
 static void analyze(struct xfa_team *team, void *context, FILE *out)
 {
     struct drawn *run = context;
-    struct analyzed a = {.findings = xfa_findings_new()};
     shares = run->shares;
     struct xfa_survey *survey =
         run->surveys ? surveyed(team, run->profile, run->traces, run->count) : NULL;
     if (team && run->surveys && !survey)
         fprintf(out, "not divided\n");
-    const struct xfa_request request = {.path = "test",
-                                        .profile = run->profile,
-                                        .observers = a.findings->observers,
-                                        .observer_count = a.findings->observer_count,
-                                        .team = team,
-                                        .survey = survey};
-    a.analysis = xfa_analysis_new(&request);
-    for (uint32_t i = 0; i < run->count; i++)
-        analyzed_add(&a, &run->traces[i]);
+    const struct xfa_request as = {.profile = run->profile, .team = team, .survey = survey};
+    struct analyzed a = analyzed_traces(xfa_findings_new(), as, run->traces, run->count);
     analyzed_finish(&a);
     for (size_t i = 0; i < a.findings->count; i++)
         write_finding(&a.findings->items[i], out);

@@ -313,20 +313,12 @@ static void write_sums(const struct analyzed *a, FILE *out)
 static void analyze(struct xfa_team *team, void *context, FILE *out)
 {
     struct drawn *run = context;
-    struct analyzed a = {.findings = xfa_findings_new()};
     shares = run->shares;
     struct xfa_survey *survey = surveyed(team, run->profile, run->traces, run->count);
     if (team && !survey)
         fprintf(out, "all read all\n");
-    const struct xfa_request request = {.path = "test",
-                                        .profile = run->profile,
-                                        .observers = a.findings->observers,
-                                        .observer_count = a.findings->observer_count,
-                                        .team = team,
-                                        .survey = survey};
-    a.analysis = xfa_analysis_new(&request);
-    for (uint32_t i = 0; i < run->count; i++)
-        analyzed_add(&a, &run->traces[i]);
+    const struct xfa_request as = {.profile = run->profile, .team = team, .survey = survey};
+    struct analyzed a = analyzed_traces(xfa_findings_new(), as, run->traces, run->count);
     analyzed_finish(&a);
     write_sums(&a, out);
     xfa_findings_weigh(a.findings, a.analysis);

@@ -230,18 +230,9 @@ static struct analyzed summed(const struct drawn_run *run, struct xfa_team *team
 {
     struct xfa_survey *survey =
         run->surveys ? surveyed(team, run->profile, run->traces, run->count) : NULL;
-    struct analyzed a = {.findings = xfa_findings_within(memory)};
-    struct xfa_request request = {
-        .path = "test",
-        .profile = run->profile,
-        .observers = a.findings->observers,
-        .observer_count = a.findings->observer_count,
-        .team = team,
-        .survey = survey,
-    };
-    a.analysis = xfa_analysis_new(&request);
+    const struct xfa_request as = {.profile = run->profile, .team = team, .survey = survey};
+    struct analyzed a = analyzed_traces(xfa_findings_within(memory), as, run->traces, run->count);
     for (size_t i = 0; i < run->count; i++) {
-        analyzed_add(&a, &run->traces[i]);
         free(a.analysis->run->processes[i]->file);
         a.analysis->run->processes[i]->file = xfa_print("%zu.trace", i);
     }

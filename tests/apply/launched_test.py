@@ -5,17 +5,15 @@ And that a plan is carried out only once a run with --check has compared it.
 
 launched_test.py BIN SIMGPU"""
 
-import json
 import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, SIMGPU, XFERSCOPE, run, time_ns
+from simulated import BIN, XFERSCOPE, compare_plan, default_stream_steps, run, time_ns, write_plan
 
 STREAMED, LAUNCHED = BIN / "apply" / "streamed", BIN / "apply" / "launched"
-MACHINE = SIMGPU / "machines" / "sim-h200.json"
 AT_ONCE = {"XFERSCOPE_APPLY_TRIALS": "0"}
 LAZY = {"XFERSCOPE_SIMGPU_LAZY": "1"}
 ROUNDS = 40  # of launched
@@ -29,21 +27,18 @@ class Plans(unittest.TestCase):
 
     @classmethod
     def steps_of(cls, program, mode):
-        trace, plan = Path(cls.folder.name) / "run.xft", Path(cls.folder.name) / "made.json"
-        for command in (("record", "-q", "--force", "-o", trace, "--", program, mode),
-                        ("analyze", trace, "-p", MACHINE, "--plan", plan)):
-            done = run(XFERSCOPE, *command)
-            if done.returncode != 0:
-                raise AssertionError(done.stderr)
-        steps = json.loads(plan.read_text(encoding="utf-8"))["steps"]
-        return [step for step in steps if step["finding"] == "default-stream-serialization"]
+        return default_stream_steps(cls.folder.name, program, mode)
 
     @classmethod
     def write_plan(cls, name, step, **changes):
-        path = Path(cls.folder.name) / name
-        steps = [{**step, "carry_out": True, "why_not": None, **changes}]
-        path.write_text(json.dumps({"schema": "xferscope-plan", "version": 1, "steps": steps}), encoding="utf-8")
-        return path
+        return write_plan(Path(cls.folder.name) / name, step, **changes)
+
+    @classmethod
+    def make_plan(cls, program, mode, compared):
+        """The plan of one mode, compared in another one."""
+        (cls.step,) = cls.steps_of(program, mode)
+        cls.plan = cls.write_plan("plan.json", cls.step)
+        compare_plan(cls.plan, program, compared)
 
     def applied(self, plan, program, mode, *options, **settings):
         """Alone and with the plan: the same. The part of the time that it takes."""
@@ -64,11 +59,7 @@ class Loops(Plans):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        (cls.step,) = cls.steps_of(STREAMED, "loops")
-        cls.plan = cls.write_plan("plan.json", cls.step)
-        done = run(XFERSCOPE, "apply", "--check", "--plan", cls.plan, "--", STREAMED, "together")
-        if ".checked:" not in done.stderr:
-            raise AssertionError(done.stderr)
+        cls.make_plan(STREAMED, "loops", "together")
 
     def test_the_plan_says_that_kernels_may(self):
         self.assertIs(self.step["kernels_apart"], True)
@@ -126,11 +117,7 @@ class Order(Plans):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        (cls.step,) = cls.steps_of(LAUNCHED, "side_by_side")
-        cls.plan = cls.write_plan("plan.json", cls.step)
-        done = run(XFERSCOPE, "apply", "--check", "--plan", cls.plan, "--", LAUNCHED, "loops")
-        if ".checked:" not in done.stderr:
-            raise AssertionError(done.stderr)
+        cls.make_plan(LAUNCHED, "side_by_side", "loops")
 
     def check(self, mode, kernels, fills=0):
         for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):

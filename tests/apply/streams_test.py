@@ -5,17 +5,15 @@ what it should wait for finds other bytes.
 
 streams_test.py BIN SIMGPU"""
 
-import json
 import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, SIMGPU, XFERSCOPE, run, time_ns
+from simulated import BIN, XFERSCOPE, compare_plan, default_stream_steps, run, time_ns, write_plan
 
 PROGRAM = BIN / "apply" / "streamed"
-MACHINE = SIMGPU / "machines" / "sim-h200.json"
 ROUNDS, FEW_ROUNDS = 200, 60  # of the program, where times are compared and elsewhere
 AT_ONCE = {"XFERSCOPE_APPLY_TRIALS": "0"}
 LAZY = {"XFERSCOPE_SIMGPU_LAZY": "1"}
@@ -27,26 +25,13 @@ class Streams(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="xferscope-")
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.plan = Path(cls.folder.name) / "plan.json"
         (cls.step,) = cls.steps_of("both_ways")
-        step = {**cls.step, "carry_out": True, "why_not": None, "kernels_apart": False}
-        plan = {"schema": "xferscope-plan", "version": 1, "steps": [step]}
-        cls.plan.write_text(json.dumps(plan), encoding="utf-8")
-        done = run(XFERSCOPE, "apply", "--check", "--plan", cls.plan, "--", PROGRAM, "both_ways")
-        if "0 different\n" not in done.stderr:
-            raise AssertionError(done.stderr)
+        cls.plan = write_plan(Path(cls.folder.name) / "plan.json", cls.step, kernels_apart=False)
+        compare_plan(cls.plan, PROGRAM, "both_ways")
 
     @classmethod
     def steps_of(cls, mode):
-        """What the plan of a recorded run says of the default stream."""
-        trace, plan = Path(cls.folder.name) / "run.xft", Path(cls.folder.name) / "made.json"
-        for command in (("record", "-q", "--force", "-o", trace, "--", PROGRAM, mode),
-                        ("analyze", trace, "-p", MACHINE, "--plan", plan)):
-            done = run(XFERSCOPE, *command)
-            if done.returncode != 0:
-                raise AssertionError(done.stderr)
-        steps = json.loads(plan.read_text(encoding="utf-8"))["steps"]
-        return [step for step in steps if step["finding"] == "default-stream-serialization"]
+        return default_stream_steps(cls.folder.name, PROGRAM, mode)
 
     def both(self, mode, *options, **settings):
         """Alone and with the plan: the same. (Copies at the planned sites, of these in streams of ours, the part of
