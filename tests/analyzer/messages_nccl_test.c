@@ -334,19 +334,22 @@ static void set_clocks(struct ranked *ranks)
         }
 }
 
-/* What the profile's NCCL took with as many ranks on the same hosts; for others it says nothing. */
+/* What the profile's NCCL took with as many ranks on the same hosts; not with both on one, with one
+ * more, or where others were measured with them. */
 static void test_achievable(void **state)
 {
     static const char *const same[] = {"node1", "node2"}, *const one[] = {"node1", "node1"};
     (void)state;
-    for (uint32_t way = 0; way < 3; way++) {
+    for (uint32_t way = 0; way < 4; way++) {
         struct xfp_profile *profile = scenario_profile();
         struct ranked ranks[RANKS];
         uint32_t count = way == 2 ? 3 : 2;
         ranked_network(profile, "node1", "node2", 2000, 10);
+        if (way == 3)
+            ranked_network(profile, "node3", "node4", 2000, 10);
         add_collective(profile, "net/nccl/all-gather", 400);
         add_collective(profile, "net/nccl/all-reduce", 80);
-        start_all(ranks, count, way == 0 ? same : way == 1 ? one : NULL);
+        start_all(ranks, count, way % 3 == 0 ? same : way == 1 ? one : NULL);
         reduce(ranks, count, 2 * OWN_NS, OWN_NS);
         set_clocks(ranks);
         struct analyzed a = analyse_some(ranks, count, count, profile);

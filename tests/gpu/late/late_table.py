@@ -33,7 +33,7 @@ def line_of(report, ranks, phase, quiet):
     what = ranks[0][phase]
     rows = rows_of(report, what["line"], what["operation"])
     late = sum(row["before_others_s"] or 0 for row in rows) * 1e3
-    told = sum(row["told"] for row in rows)
+    kernels = sum(row["timed"] for row in rows)
     timed = next((row for row in rows if row["timed"]), None)
     without = timed["achieved_gbps"] if timed else None
     whole = rows[0]["kernels_gbps"] if rows else None
@@ -43,7 +43,7 @@ def line_of(report, ranks, phase, quiet):
     part = f"{without / quiet[key] * 100:7.1f} %" if without and key in quiet else " " * 8 + "-"
     who = "nobody" if what["late"] is None else f"rank {what['late']} by {what['ms']} ms"
     said = [f"{ms:9.2f}" for ms in waited_ms(ranks, phase)]
-    return (f"{what['operation']:10} {what['bytes'] >> 20:4} MiB  {who:17} {said[0]} {said[1]}  {late:9.2f} {told:5}"
+    return (f"{what['operation']:10} {what['bytes'] >> 20:4} MiB  {who:17} {said[0]} {said[1]}  {late:9.2f} {kernels:5}"
             f"  {number(without)} {number(whole)}  {part}")
 
 
