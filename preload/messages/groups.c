@@ -81,8 +81,10 @@ static void write_group(struct group *group, int status)
     if (!xfs_call_ready_now())
         return;
     for (unsigned i = 0; i < group->count; i++) {
-        struct xft_event *event = &group->events[i];
-        event->correlation = xfs_launched_since(group->first_row, event->stream);
+        struct xft_event *event = &group->events[i], *before = event - (i > 0);
+        event->correlation = i > 0 && event->stream == before->stream
+                                 ? before->correlation
+                                 : xfs_launched_since(group->first_row, event->stream);
         if (status != 0) {
             event->status = status;
             event->flags |= XFT_FAILED;
