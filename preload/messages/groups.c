@@ -75,6 +75,14 @@ uint32_t xfs_launched_since(uint32_t first_row, uint64_t stream)
     return last;
 }
 
+/* All of it was the recorder's. */
+static void end_call(struct xfs_lane *lane)
+{
+    if (xfs_call_is_timed(lane))
+        xfs_cost_ends(lane, XFT_EVENT_MESSAGE, lane->timed_from_ns, lane->timed_from_ns);
+    xfs_call_over(lane);
+}
+
 /* A message that NCCL refused when the group ended has no other status. */
 static void write_group(struct group *group, int status)
 {
@@ -93,7 +101,7 @@ static void write_group(struct group *group, int status)
     for (unsigned i = 0; i < group->count; i++)
         xfs_event_write(&group->events[i]);
     if (xfs_self)
-        xfs_call_over(xfs_self);
+        end_call(xfs_self);
 }
 
 #define NCCL_IN_PROGRESS 7

@@ -369,6 +369,14 @@ class Nccl(Messages):
     def test_every_call(self):
         self.agree({0: self.process})
 
+    def test_cost(self):
+        """What it costs is counted, of messages that wait for the end of their group, too."""
+        self.trace = os.path.join(self.folder, "groups.xft")
+        _, ranks = self.record(program("messages_nccl"), self.folder, program("liblaunching_nccl.so"), "500")
+        timed = [int(e["value"]) for e in ranks[0].lines if e.get("key") == "cost.message.n"]
+        self.assertGreaterEqual(timed[-1], 8)
+        self.assertEqual(len(ranks[0].messages), 12 + 500 * 4 + 4)
+
     def test_kernels(self):
         """A message's number is that of a launch on its stream, and of a kernel."""
         launches = {e["correlation"]: e["stream"] for e in self.process.of("launch")}
