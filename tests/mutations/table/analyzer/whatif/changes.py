@@ -387,4 +387,9 @@ ROWS = [
       "    return calls + 1 != 0;",
       "apply's trials are not in what it would save",
       "analyzer-findings_slow_page_locking_test"),
+    M("nccl-exposed-at-once", "analyzer/whatif/changes/kernel_parts.c",
+      "    if (part)\n        op->duration_ns =",
+      "    if (!part)\n        op->duration_ns =",
+      "what hiding NCCL's kernels saves is not played",
+      "analyzer-findings_exposed_communication_test"),
 ]
