@@ -178,12 +178,20 @@ static void add_timed(const struct telling *t, const struct meeting *m,
                           &achievable);
 }
 
+/* What a send had put into buffers before the receive began is not known: no rate where it had
+ * more than a tenth of the time since. */
+static bool began_late(const struct telling *t, const struct meeting *m, double since_ns)
+{
+    return m->came - common_ns(t, m->all, m->all->begin_ns) <= XFA_CLOCK_PART * since_ns;
+}
+
 /* Both kernels are of calls of one row each, which moved the same. */
 static void time_message(const struct telling *t, const struct meeting *m)
 {
     const struct xfa_nccl_call *sent = &m->all[0], *got = &m->all[1];
+    double since_ns = common_ns(t, got, got->end_ns) - m->came;
     if (is_again(t, m, 0) || is_again(t, m, 1) || !row_of(t, sent) || !row_of(t, got) ||
-        sent->bytes != got->bytes || !(common_ns(t, got, got->end_ns) > m->came))
+        sent->bytes != got->bytes || !(since_ns > 0) || !began_late(t, m, since_ns))
         return;
     add_timed(t, m, sent, got);
     add_timed(t, m, got, got);

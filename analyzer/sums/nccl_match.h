@@ -6,7 +6,9 @@
  * A collective in which each rank needs what all others give goes on once the last kernel has
  * begun, a message once both have. A send's kernel that ended before the receive's had begun waited
  * for nothing. What was moved counts with the time since then, where each kernel is of calls of one
- * row; of a message until the receive's kernel has ended. Private to sums/.
+ * row; of a message until the receive's kernel has ended. NCCL's buffers may hold a whole message
+ * (64 MiB of two H200): where the send came first by more than a tenth of that time, no rate is
+ * known. Private to sums/.
  */
 #ifndef XFA_NCCL_MATCH_H
 #define XFA_NCCL_MATCH_H

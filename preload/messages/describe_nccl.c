@@ -120,7 +120,7 @@ static void submitted(struct xfs_message *m, void *stream)
         e->device = xfs_default_device();
     if (xfs_captures_now() > 0 && xfs_stream_captured(stream, 0))
         e->flags |= XFT_CAPTURED;
-    e->correlation = xfs_launched_since(m->first_row, e->stream);
+    e->correlation = xfs_in_group() ? 0 : xfs_launched_since(m->first_row, e->stream);
     xfs_message_stack(m);
     if (!xfs_group_add(e))
         return;

@@ -30,6 +30,11 @@ static struct group *take_group(void)
     return NULL;
 }
 
+bool xfs_in_group(void)
+{
+    return depth > 0;
+}
+
 bool xfs_group_add(const struct xft_event *event)
 {
     if (depth == 0)

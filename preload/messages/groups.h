@@ -18,6 +18,9 @@
 #define XFS_GROUPS_KEPT 16
 #define XFS_GROUP_MESSAGES 256
 
+/* This thread is in one. */
+bool xfs_in_group(void);
+
 /* Keeps a message of this thread; false: it is in no group, or there is no room. */
 bool xfs_group_add(const struct xft_event *event);
 

@@ -276,30 +276,35 @@ static struct analyzed exchange(uint64_t send, uint64_t sent, uint64_t recv, uin
     return analyse(ranks, 2);
 }
 
+/* took 0: that is not known. */
 static void expect(struct analyzed a, double sender_waits, double receiver_waits, double took)
 {
     const struct xfa_message_row *send = row_of(&a, XFT_MESSAGE_SEND);
     const struct xfa_message_row *recv = row_of(&a, XFT_MESSAGE_RECV);
     assert_true(near(send->before_ns, ROUNDS * sender_waits));
     assert_true(near(recv->before_ns, ROUNDS * receiver_waits));
-    assert_int_equal(send->timed, ROUNDS);
-    assert_int_equal(recv->timed, ROUNDS);
-    assert_true(fabs(xfa_message_gbps(send) - (double)BYTES / took) < 0.01);
-    assert_true(xfa_message_gbps(recv) == xfa_message_gbps(send));
+    assert_int_equal(send->timed, took > 0 ? ROUNDS : 0);
+    assert_int_equal(recv->timed, took > 0 ? ROUNDS : 0);
+    if (took > 0) {
+        assert_true(fabs(xfa_message_gbps(send) - (double)BYTES / took) < 0.01);
+        assert_true(xfa_message_gbps(recv) == xfa_message_gbps(send));
+    }
     assert_int_equal(recv->arrived, ROUNDS * BYTES);
     assert_int_equal(matched(&a)->processes[0].collectives, 0);
     analyzed_free(&a);
 }
 
-/* Either side is late; or the send had put all of it into buffers when the receive began, and
- * waited for nothing. */
+/* The sender is late; it comes a little earlier. The receiver is late: what was sent by then is not
+ * known, nor where the send had put all of it into buffers when the receive began, and waited for
+ * nothing. */
 static void test_messages(void **state)
 {
     const double own = (double)OWN_NS;
     (void)state;
-    expect(exchange(OWN_NS, 4 * OWN_NS, 3 * OWN_NS, 4 * OWN_NS), 2 * own, 0, own);
     expect(exchange(5 * OWN_NS, 7 * OWN_NS, 2 * OWN_NS, 7 * OWN_NS), 0, 3 * own, 2 * own);
-    expect(exchange(OWN_NS, 2 * OWN_NS, 3 * OWN_NS, 5 * OWN_NS), 0, 0, 2 * own);
+    expect(exchange(OWN_NS, 3 * OWN_NS, OWN_NS + OWN_NS / 10, 3 * OWN_NS), own / 10, 0, 1.9 * own);
+    expect(exchange(OWN_NS, 4 * OWN_NS, 3 * OWN_NS, 4 * OWN_NS), 2 * own, 0, 0);
+    expect(exchange(OWN_NS, 2 * OWN_NS, 3 * OWN_NS, 5 * OWN_NS), 0, 0, 0);
 }
 
 /* ---- achievable ------------------------------------------------------------------------------ */

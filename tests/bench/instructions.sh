@@ -171,10 +171,10 @@ bounds() {
     echo "reduce|recorded, stacks|620"
     echo "reduce-launch|recorded, no stacks|830"
     echo "reduce-launch|recorded, stacks|930"
-    echo "group|recorded, no stacks|1140"
-    echo "group|recorded, stacks|1360"
-    echo "group-launch|recorded, no stacks|1450"
-    echo "group-launch|recorded, stacks|1670"
+    echo "group|recorded, no stacks|1100"
+    echo "group|recorded, stacks|1320"
+    echo "group-launch|recorded, no stacks|1410"
+    echo "group-launch|recorded, stacks|1630"
     echo "group-empty|recorded, stacks|110"
 }
 

@@ -350,11 +350,10 @@ class LateNccl(Messages):
             with self.subTest(operation):
                 row, other = self.row(late, operation), self.row(quiet, operation)
                 self.assertAlmostEqual(row["achieved_gbps"] / other["achieved_gbps"], 1, delta=0.02)
-                self.assertEqual(row["told"], row["timed"])
-                self.assertGreater(row["timed"], 0)
-        reduced, sent = self.row(late, "all-reduce"), self.row(late, "send")
+                self.assertGreater(row["timed"], 0)  # of messages not where the sender came first
+        reduced, got = self.row(late, "all-reduce"), self.row(late, "receive")
         self.assertLess(reduced["kernels_gbps"], 0.6 * reduced["achieved_gbps"])  # 60 ms of 100, but for one rank of four
-        self.assertLess(sent["kernels_gbps"], 0.6 * sent["achieved_gbps"])
+        self.assertLess(got["kernels_gbps"], 0.6 * got["achieved_gbps"])
         row = self.row(part, "all-reduce")
         self.assertEqual((row["told"], row["before_others_s"], row["achieved_gbps"]), (0, None, row["kernels_gbps"]))
         self.assertLess(row["achieved_gbps"], 0.6 * reduced["achieved_gbps"])

@@ -1,7 +1,7 @@
 /*
  * Four ranks that add up by NCCL, of which one sleeps before each time: its kernels come last, and
- * those of the others run until it is there, and then as long as its own. Then rank 0 sends to that
- * rank, as often. The NCCL is launching_nccl.c; what its kernels take is said here (their host
+ * those of the others run until it is there, and then as long as its own. Then that rank sends to
+ * rank 0, as often. The NCCL is launching_nccl.c; what its kernels take is said here (their host
  * twin). By the host's clock, which the ranks share.
  *
  * usage: late_nccl DIRECTORY LIBNCCL RANK MS     by Open MPI's launcher, 4 ranks; rank 0 prints in
@@ -106,10 +106,10 @@ static void pass_on(void *library, communicator one, void *on_gpu)
     step = late;
     for (turn = ROUNDS; turn < 2 * ROUNDS && rank % step == 0; turn++) {
         be_late();
-        if (rank == 0)
-            check(send(on_gpu, COUNT, 7, late, one, NULL) != 0, "no send");
+        if (rank == late)
+            check(send(on_gpu, COUNT, 7, 0, one, NULL) != 0, "no send");
         else
-            check(receive(on_gpu, COUNT, 7, 0, one, NULL) != 0, "no receive");
+            check(receive(on_gpu, COUNT, 7, late, one, NULL) != 0, "no receive");
         check(cudaStreamSynchronize(NULL) != 0, "the device failed");
     }
 }
@@ -135,8 +135,8 @@ static void say(void)
         count[last]++;
         for_rank[last] += ns;
         last = last_of(ROUNDS + i, &ns);
-        by_sender += last == 0 ? 0 : ns;
-        by_receiver += last == 0 ? ns : 0;
+        by_sender += last == 0 ? ns : 0;
+        by_receiver += last == 0 ? 0 : ns;
     }
     for (int i = 0; i < RANKS; i++)
         printf("rank %d last %d waited %llu\n", i, count[i], (unsigned long long)for_rank[i]);

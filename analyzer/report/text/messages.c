@@ -97,8 +97,8 @@ static void write_late_kernels(bool without, bool with, int width, FILE *out)
             out, width, "  ",
             "LATE, of NCCL: what its kernels ran before the last of them began; GB/s is %s.",
             !with      ? "without it"
-            : !without ? "with it, since the rest is too short for the clocks"
-                       : "without it where the rest is long enough for the clocks");
+            : !without ? "with it: what it is without it is not known"
+                       : "without it where that is known");
 }
 
 static void write_table(const struct xfa_message_row **order, size_t count,
