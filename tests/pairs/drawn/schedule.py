@@ -101,8 +101,9 @@ def draw(seed, locking=True):
     threads = rng.random() < 0.2
     stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
     shared = "legacy" in stages[0]["wastes"]
-    if not threads and rng.random() < 0.2:
-        make_managed(rng, rng.choice(stages))
+    other = random.Random(f"managed {seed}") if threads else rng
+    if not shared and other.random() < 0.2:
+        make_managed(other, other.choice(stages))
     for _ in range(0 if shared else rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
         stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - NOT_DRAWN))
         wastes = stage["wastes"]

@@ -46,11 +46,30 @@ static uint64_t moving_ns(size_t bytes, int from, int to, enum xfp_method method
     return ns ? ns : 20000 + bytes / 5;
 }
 
+/* The driver brings the pages of faults and prefetches from or to a GPU one after the other; the
+ * host's own faults are the faulting thread's work. NULL: nobody else waits. */
+static struct sim_engine *driver_for(const struct sim_migration *m)
+{
+    if (!m->prefetched && m->to < 0)
+        return NULL;
+    return &sim_devices[m->to < 0 ? m->from : m->to].moves[m->to < 0 ? SIM_D2H : SIM_H2D];
+}
+
+/* The pages themselves go over the link as fast as page-locked memory. */
+static uint64_t over_link_ns(const struct sim_migration *m, uint64_t ns)
+{
+    struct xfp_place a = {m->from < 0 ? XFT_MEM_PINNED : XFT_MEM_DEVICE, m->from, -1};
+    struct xfp_place b = {m->to < 0 ? XFT_MEM_PINNED : XFT_MEM_DEVICE, m->to, -1};
+    uint64_t copy = sim_path_ns(XFP_COPY, a, b, m->bytes);
+
+    return copy && copy < ns ? copy : ns;
+}
+
 void sim_managed_go(struct sim_range *range, struct sim_migration *m)
 {
     enum xfp_method method = m->prefetched ? XFP_PREFETCH : XFP_DEMAND;
-    struct sim_engine *link;
-    uint64_t ns;
+    struct sim_engine *driver;
+    uint64_t ns, link_ns, begins = m->ready, served;
 
     m->from = m->to;
     m->bytes = move(range, m->address, m->bytes, m->to, &m->from);
@@ -58,8 +77,15 @@ void sim_managed_go(struct sim_range *range, struct sim_migration *m)
     if (!m->bytes)
         return;
     ns = moving_ns(m->bytes, m->from, m->to, method);
-    link = sim_engine_between(m->from, m->to);
-    m->end = sim_engine_take(link, &(struct sim_engine_use){m->ready, ns, ns}, &m->start);
+    link_ns = over_link_ns(m, ns);
+    driver = driver_for(m);
+    served = driver ? sim_engine_take(driver, &(struct sim_engine_use){m->ready, ns, ns}, &begins)
+                    : begins + ns;
+    m->end = sim_engine_take(sim_engine_between(m->from, m->to),
+                             &(struct sim_engine_use){served - link_ns, link_ns, link_ns},
+                             &m->start);
+    if (driver && driver->end == served) /* it waits for the link, too */
+        driver->end = m->end;
 }
 
 /* ---- what the hooks learn ---------------------------------------------------------------- */

@@ -15,13 +15,13 @@ struct sim_migration {
     size_t bytes;
     int from, to;
     uint64_t ready; /* asked for: touched, or the prefetch's turn in its stream */
-    uint64_t start, end;
+    uint64_t start, end; /* of the copy over the link; until then the driver works */
     bool prefetched;
     bool write;
     const void *instruction; /* of the host's access */
 };
-/* Moves what of [m->address, + m->bytes) is elsewhere to m->to, when the link is free from m->ready
- * on: it is shared with copies of that direction. Fills from, bytes (what moved), start, end. */
+/* Moves what of [m->address, + m->bytes) is elsewhere to m->to, from m->ready on, when the driver
+ * has time for it, and the link then, which is shared with copies of that direction. Fills from, bytes (what moved), start, end. */
 void sim_managed_go(struct sim_range *range, struct sim_migration *m);
 /* Reports it to the hooks. True: it was recorded, which takes XFERSCOPE_SIMGPU_RECORD_NS. */
 bool sim_report_migration(const struct sim_migration *m);
