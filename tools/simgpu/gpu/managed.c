@@ -81,9 +81,9 @@ void sim_managed_go(struct sim_range *range, struct sim_migration *m)
     driver = driver_for(m);
     served = driver ? sim_engine_take(driver, &(struct sim_engine_use){m->ready, ns, ns}, &begins)
                     : begins + ns;
-    m->end = sim_engine_take(sim_engine_between(m->from, m->to),
-                             &(struct sim_engine_use){served - link_ns, link_ns, link_ns},
-                             &m->start);
+    m->end =
+        sim_engine_take(sim_engine_between(m->from, m->to),
+                        &(struct sim_engine_use){served - link_ns, link_ns, link_ns}, &m->start);
     if (driver && driver->end == served) /* it waits for the link, too */
         driver->end = m->end;
 }
