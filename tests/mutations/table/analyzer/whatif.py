@@ -537,9 +537,4 @@ ROWS = [
       "    op->device_start_ns = xfw_min(op->device_start_ns, xfw_max(ready, INFINITY));",
       "a prefetch is taken to need no more than its pages' time, behind a long latency",
       "analyzer-whatif_recorded_test"),
-    M("faults-of-prefetched-memory", "analyzer/whatif/changes/managed.c",
-      "    prefetch.link_ns = cost.link_ns;",
-      "    prefetch.link_ns = cost.ns;",
-      "a prefetch that is advised keeps copies from the link for all of its time",
-      "pairs.drawn"),
 ]
