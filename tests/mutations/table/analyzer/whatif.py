@@ -537,4 +537,9 @@ ROWS = [
       "    op->device_start_ns = xfw_min(op->device_start_ns, xfw_max(ready, INFINITY));",
       "a prefetch is taken to need no more than its pages' time, behind a long latency",
       "analyzer-whatif_recorded_test"),
+    M("faults-of-the-last-kernel", "analyzer/whatif/ops_queue.c",
+      "            running->numbers[kept++] = number;",
+      "            kept = 0;",
+      "what another kernel's pages took is charged to the kernel that began last",
+      "analyzer-whatif_managed_test"),
 ]
