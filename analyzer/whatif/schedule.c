@@ -514,6 +514,11 @@ double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thr
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
 }
 
+bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread)
+{
+    return thread < schedule->thread_count && schedule->threads[thread].begun;
+}
+
 double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].call : 0;

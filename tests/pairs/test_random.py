@@ -239,6 +239,13 @@ class Programs(unittest.TestCase):
         price = self.lab.play(form, []) - self.lab.play({**form, "stages": [{**form["stages"][0], "pays": False}]}, [])
         self.assertAlmostEqual(price, 2 * 85618, delta=2500)
 
+    def test_a_thread_that_begins_with_locking(self):
+        """It begins with the others, though they page-lock memory of theirs first (seed 880696252)."""
+        legacy = {**STAGE, "steps": 19, "bytes": 512000, "streams": 2, "bound": "host", "pays": True, "wait": "stream",
+                  "wastes": ["legacy"]}
+        self.assert_right({**program(), "stages": [{**legacy, "kernel_ns": 3870, "host_ns": 46761},
+                                                   {**legacy, "kernel_ns": 10359, "host_ns": 63858, "thread": 1}]})
+
     def test_locked_once(self):
         """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""
         def took(kind, times, *around):

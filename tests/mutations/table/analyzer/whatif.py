@@ -552,4 +552,9 @@ ROWS = [
       "    if (chance * thread->tries * guess.certain < 0)",
       "a thread that worked by itself before is not known to wait for another one's end",
       "analyzer-whatif_wakers_test"),
+    M("threads-begin-behind-locking", "analyzer/whatif/player.c",
+      "        xfw_op_take_gap(call, op);\n    xfw_player_play(player, call);",
+      "        xfw_op_take_gap(call, call);\n    xfw_player_play(player, call);",
+      "a thread that is to page-lock memory first is taken to begin when another one has done so",
+      "pairs.drawn"),
 ]
