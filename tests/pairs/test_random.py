@@ -214,6 +214,18 @@ class Programs(unittest.TestCase):
         self.assert_right({**program(), "stages": [managed, copies]})
         self.assert_right({**program(), "stages": [{**managed, "wastes": []}, copies]})
 
+    def test_advice(self):
+        """Memory that is to stay is reached over the link, a table that is mostly read has a copy on each side: neither is
+        found by faults, and there is nothing to gain."""
+        for advice in ("stays", "table"):
+            stage = {"managed": True, "bytes": 2 << 20, "steps": 8, "streams": 2, "kernel_ns": 40000, "host_ns": 900000}
+            advised = program(**stage, advice=advice)
+            self.assert_right(advised)
+            lines = drawn.schedule.lower(advised, []).splitlines()
+            left = [line for line in lines if line[0] != "v"]
+            self.assertLess(len(left), len(lines))
+            self.assertLess(1.1 * self.took(*lines), self.took(*left))
+
     def test_page_locking_takes_its_time(self):
         """Where a program does it in the region: what the machine has for it. It is found, and saves what it costs."""
         mib, slots = 4, 3
