@@ -197,6 +197,13 @@ void xfw_player_play(struct xfw_player *player, const struct xfw_op *op)
     schedule(player, op, NULL);
 }
 
+void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, struct xfw_op *op)
+{
+    if (!xfw_schedule_has_begun(player->schedule, op->thread))
+        xfw_op_take_gap(call, op);
+    xfw_player_play(player, call);
+}
+
 void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready)
 {
     xfw_schedule_earlier(player->schedule, op, ready);
