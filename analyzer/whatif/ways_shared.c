@@ -8,8 +8,10 @@
 
 /* ---- who plays what -------------------------------------------------------------------------- */
 
-/* Whose figures count. In turn, there and back: those that change the most come last, and the same
- * change at worst and at best one after the other. Rank 0, which writes the report, is last. */
+/* Whose figures count. In turn, there and back, on from the ways that were dealt before, since
+ * often there are fewer than members: those that change the most come last, and the same change at
+ * worst and at best one after the other. Rank 0, which writes the report, is the last one at first.
+ */
 static uint32_t owner_of(const struct xfa_team *team, const struct xfw_way *way, size_t place)
 {
     if (!team || way->recording)
@@ -23,12 +25,13 @@ static bool is_mine(const struct xfa_team *team, const struct xfw_way *way, size
     return !team || way->recording || owner_of(team, way, place) == team->rank;
 }
 
-size_t xfw_ways_mine(const struct xfa_team *team, struct xfw_variant *variants, size_t count)
+size_t xfw_ways_mine(const struct xfa_team *team, size_t dealt, struct xfw_variant *variants,
+                     size_t count)
 {
     struct xfw_variant *others = xfa_alloc((count + 1) * sizeof *others);
     size_t mine = 0, other = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_mine(team, variants[i].way, i))
+        if (is_mine(team, variants[i].way, dealt + i))
             variants[mine++] = variants[i];
         else
             others[other++] = variants[i];
@@ -127,8 +130,9 @@ bool xfw_ways_exchange(struct xfw_replays *replays, struct xfw_way *const *ways,
         struct xfa_unpacking from = xfa_unpack(&all[rank]);
         take_failure(replays, &from, &first);
         for (size_t i = 0; i < count; i++)
-            take_way(&from, ways[i], rank == owner_of(team, ways[i], i));
+            take_way(&from, ways[i], rank == owner_of(team, ways[i], replays->dealt + i));
     }
+    replays->dealt += count;
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&mine);
     free(step);
