@@ -290,6 +290,7 @@ void xfw_replays_free(struct xfw_replays *replays)
     forget_alone(replays);
     xfw_replays_drop_gather(replays);
     free(replays->processes);
+    free(replays->loads);
     xfa_crew_free(replays->crew);
     xfw_together_free(replays->together);
     free(replays);

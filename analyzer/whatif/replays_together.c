@@ -250,13 +250,15 @@ bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *varia
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
     for (size_t i = 0; i < count; i++)
         ways[i] = variants[i].way;
-    size_t mine = xfw_ways_mine(team, replays->dealt, variants, count);
+    uint32_t *owners = xfw_ways_deal(replays, ways, count);
+    size_t mine = xfw_ways_mine(team, owners, variants, count);
     for (size_t at = 0, next; at < mine && done; at = next) {
         next = at + some < mine ? at + some : mine;
         done = play_some(replays, variants + at, next - at);
     }
     if (team)
-        done = xfw_ways_exchange(replays, ways, count, done);
+        done = xfw_ways_exchange(replays, ways, owners, count, done);
+    free(owners);
     free(ways);
     replays->whatif->replays += (unsigned)count;
     replays->whatif->ranks = xfw_together_ranks(replays->together);
