@@ -84,9 +84,10 @@ struct xfa_kept_message {
     uint64_t begin_ns, end_ns;
     uint64_t wait_ns; /* since when the host waited for it; of a blocking call its begin */
     uint64_t bytes;
-    bool done;          /* end_ns is known */
-    bool arrival_known; /* bytes are known to have arrived, or counted as such */
-    bool blocks;
+    /* Not 0: it is so (any byte, in what other members of a team give). */
+    uint8_t done;          /* end_ns is known */
+    uint8_t arrival_known; /* bytes are known to have arrived, or counted as such */
+    uint8_t blocks;
 };
 
 /* Which process has which rank. */
