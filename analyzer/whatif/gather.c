@@ -189,7 +189,7 @@ struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
 
 /* ---- members of a team ----------------------------------------------------------------------- */
 
-enum { AT_ONCE = 32 << 20 }; /* bytes that all members together give in one exchange */
+enum { AT_ONCE = 4 << 20 }; /* bytes that all members together give in one exchange */
 
 /* Of one process. */
 struct part {
