@@ -65,6 +65,7 @@ struct xfs_report_site {
     uint64_t done_ns;            /* what they took */
     uint64_t instead_ns;         /* what they would have taken, by the medians of the trials */
     uint64_t checked, different; /* compared byte by byte */
+    uint64_t moved_bytes;        /* of placement: pageable memory */
     uint64_t no_room;            /* of prefetch: the GPU had no room for it */
     struct xfs_report_frame frame[XFS_REPORT_FRAMES]; /* innermost first, this library's left out */
 };

@@ -164,6 +164,7 @@ static void add(struct xfs_report_site *sum, const struct xfs_report_site *site)
     sum->instead_ns += site->instead_ns;
     sum->checked += site->checked;
     sum->different += site->different;
+    sum->moved_bytes += site->moved_bytes;
     sum->no_room += site->no_room;
     if (sum->verdict == XFS_TRYING)
         sum->verdict = site->verdict;
@@ -214,14 +215,15 @@ static void say_what_came(const struct xfs_report_site *site)
         return;
     }
     const char *loses = site->verdict != XFS_LOSES ? ""
-                        : site->done_ns >= site->instead_ns || site->class == XFS_CLASS_STREAMS
+                        : site->done_ns >= site->instead_ns || site->class == XFS_CLASS_STREAMS ||
+                                site->class == XFS_CLASS_PLACEMENT
                             ? "; it does not gain, and is left as the program asked"
                             : "; the program loses it between its copies, and it is "
                               "left as the program asked";
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
-    if (site->class == XFS_CLASS_PLACEMENT)
+    if (site->class == XFS_CLASS_PLACEMENT && site->direction == XFT_DIR_UNKNOWN)
         return; /* copies gain by it, not these calls */
     if (site->compared_bytes == 0 || site->instead_ns == 0) {
         fputs(*loses ? loses : ", never compared", stderr);
@@ -240,6 +242,7 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
 {
     const struct xfs_report_site *site = &line->sum;
     const char *class = xfs_class_word(site->class);
+    char bytes[XFA_UNIT_CHARS];
 
     xfc_print(stderr, "xferscope apply: %s ", class ? class : "?");
     if (site->direction != XFT_DIR_UNKNOWN)
@@ -250,6 +253,8 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    if (site->moved_bytes)
+        xfc_print(stderr, "; %s moved to its node", xfa_bytes_text(bytes, site->moved_bytes));
     if (site->no_room)
         fprintf(stderr, "; %" PRIu64 " without room on the GPU", site->no_room);
     char *step = given_plan_step(plan, site->step);
