@@ -28,7 +28,7 @@
     X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
     X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
     X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */              \
-    X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */                  \
+    X(XFT_PLAN_PLACEMENT, 4, "placement") /* memory of the program on a NUMA node */               \
     X(XFT_PLAN_STREAMS, 5, "streams")     /* work of threads in the legacy default stream */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,

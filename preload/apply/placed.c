@@ -22,7 +22,6 @@ static struct {
     uint64_t begin, end;
 } moved[KNOWN];
 static unsigned moved_next;
-static atomic_size_t moved_bytes;
 
 bool xfs_placed_want(uint64_t bytes)
 {
@@ -49,15 +48,6 @@ static void note_moved(uint64_t begin, uint64_t end)
     moved[moved_next % KNOWN].begin = begin;
     moved[moved_next++ % KNOWN].end = end;
     xfs_brief_give_back(&taken);
-}
-
-size_t xfs_placed_move(void *memory, size_t bytes, int node)
-{
-    size_t before = atomic_load(&moved_bytes);
-    size_t most = before < XFS_MOVED_MOST ? XFS_MOVED_MOST - before : 0;
-    size_t done = xfs_near_move(memory, bytes, node, most);
-    atomic_fetch_add(&moved_bytes, done);
-    return done;
 }
 
 /* ---- whether it may -------------------------------------------------------------------------- */
@@ -130,7 +120,7 @@ static bool move(const struct turn *turn, struct xfs_site *site)
 {
     struct xfs_placed_site *of = &site->placed;
     uint64_t bytes = turn->move->bytes, begun = xfs_apply_now_ns();
-    size_t done = xfs_placed_move((void *)(uintptr_t)turn->host, bytes, site->planned->node);
+    size_t done = xfs_placement_move((void *)(uintptr_t)turn->host, bytes, site->planned->node);
     uint64_t took = xfs_apply_now_ns() - begun;
     of->spent_ns += took;
     of->moved_bytes += done;

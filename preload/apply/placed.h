@@ -5,7 +5,7 @@
  * Moved are whole pages of the bytes of one copy, before the copy, by the kernel (near.h): their
  * addresses, what is in them, and policies stay. Nothing is moved for a thread with a policy of its
  * own, nor before it is known how the site's copies are made best (staging), nor more than
- * XFS_MOVED_MOST in a process.
+ * XFS_MOVED_MOST (placement.h) in a process.
  *
  * It proves itself as far as it can: memory cannot lie on both nodes in turn. So XFS_TRIALS copies
  * of memory that lies elsewhere are timed, then as many of memory that was moved, at each size. If
@@ -22,7 +22,6 @@
 #include "preload/apply/site.h"
 
 #define XFS_PLACED_LEAST (UINT64_C(256) << 10) /* bytes of a copy */
-#define XFS_MOVED_MOST ((size_t)4 << 30)       /* bytes of the process, page-locked memory's too */
 
 /* Have copies of so many bytes to be offered? */
 bool xfs_placed_want(uint64_t bytes);
@@ -37,9 +36,6 @@ struct xfs_placed {
 /* Around a copy, whoever makes it. */
 void xfs_placed_begin(const struct xfs_move *move, struct xfs_placed *placed);
 void xfs_placed_end(const struct xfs_placed *placed, int status);
-
-/* Moves what may be moved still; the bytes moved. On a stack of our own. */
-size_t xfs_placed_move(void *memory, size_t bytes, int node);
 
 void xfs_placed_after_fork(void);
 

@@ -1,7 +1,8 @@
 #include "preload/apply/placement.h"
 
+#include <stdatomic.h>
+
 #include "preload/apply/near.h"
-#include "preload/apply/placed.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/state.h"
 #include "preload/base/own_stack.h"
@@ -10,6 +11,16 @@
 bool xfs_placement_on(void)
 {
     return xfs_class_on(XFS_CLASS_PLACEMENT) && xfs_plan_has(XFT_PLAN_PLACEMENT);
+}
+
+size_t xfs_placement_move(void *memory, size_t bytes, int node)
+{
+    static atomic_size_t moved;
+    size_t before = atomic_load(&moved);
+    size_t most = before < XFS_MOVED_MOST ? XFS_MOVED_MOST - before : 0;
+    size_t done = xfs_near_move(memory, bytes, node, most);
+    atomic_fetch_add(&moved, done);
+    return done;
 }
 
 static void look(void *argument)
@@ -62,7 +73,7 @@ bool xfs_placement_alloc(const struct xfs_locking *call, int *status)
 static void move(void *argument)
 {
     const struct xfs_placing *placing = argument;
-    (void)xfs_placed_move(placing->memory, placing->bytes, placing->site->planned->node);
+    (void)xfs_placement_move(placing->memory, placing->bytes, placing->site->planned->node);
 }
 
 /* Pages are looked at before the thread prefers the node: what has no policy has the thread's. */
