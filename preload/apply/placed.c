@@ -140,10 +140,11 @@ static void place(const struct turn *turn, struct xfs_site *site)
     uint64_t host = turn->host, bytes = turn->move->bytes;
     struct xfs_proof *proof = xfs_site_proof(site, bytes);
     bool far = lies_elsewhere(turn, site->planned->node);
+    bool before = was_moved(host, host + bytes);
     placed->site = site;
-    placed->way = !far && was_moved(host, host + bytes) ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
-    placed->timed = is_tried() && (far || placed->way == XFS_WAY_OURS);
-    if (!far || site->placed.refused)
+    placed->way = !far && before ? XFS_WAY_OURS : XFS_WAY_AS_ASKED;
+    placed->timed = is_tried() && far != before;
+    if (!far || before || site->placed.refused)
         return;
     if (is_tried() &&
         (proof->samples[XFS_WAY_AS_ASKED] < XFS_TRIALS || !may_spend(&site->placed, proof, bytes)))

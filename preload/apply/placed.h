@@ -5,7 +5,8 @@
  * Moved are whole pages of the bytes of one copy, before the copy, by the kernel (near.h): their
  * addresses, what is in them, and policies stay. Nothing is moved for a thread with a policy of its
  * own, nor before it is known how the site's copies are made best (staging), nor more than
- * XFS_MOVED_MOST (placement.h) in a process.
+ * XFS_MOVED_MOST (placement.h) in a process. What lies elsewhere again, since the kernel balances
+ * memory between nodes by who uses it, or since other memory is there now, is left to it.
  *
  * It proves itself as far as it can: memory cannot lie on both nodes in turn. So XFS_TRIALS copies
  * of memory that lies elsewhere are timed, then as many of memory that was moved, at each size. If

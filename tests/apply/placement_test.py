@@ -229,6 +229,13 @@ class Pageable(unittest.TestCase):
         self.assertEqual(self.both("pageable", *self.ALONE, XFERSCOPE_TEST_STUCK="1")[:2], (0, 0), self.said)
         self.assertEqual(self.pages, [2048, 0])
 
+    def test_what_the_kernel_moves_back_stays(self):
+        self.steps("pageable")
+        copies, moved, _ = self.both("pageable", *self.ALONE, XFERSCOPE_TEST_BACK=str(2 * 1024 + 400))
+        self.assertEqual((moved, self.pages), (8, [2048, 2048]), self.said)
+        self.assertTrue(50 < copies < 350, self.said)
+        self.assertIn("node: 1\n", self.said)
+
     def test_a_policy_of_the_programs_own_counts(self):
         self.steps("pageable")
         self.both("pageable_bound", *self.ALONE)

@@ -1,7 +1,9 @@
 /*
  * A kernel with two NUMA nodes, for a program on a machine with one: preloaded, it answers the
- * calls by which memory is placed. Pages lie on node 1 until they are moved. What it was asked to
- * move is said at the end, on standard error. XFERSCOPE_TEST_STUCK=1: no page can be moved.
+ * calls by which memory is placed. Pages lie on node 1 until they are moved, which takes
+ * XFERSCOPE_TEST_MOVE ns each of the simulated clock. What it was asked to move is said at the end,
+ * on standard error. XFERSCOPE_TEST_STUCK=1: no page can be moved. XFERSCOPE_TEST_BACK=N: once so
+ * many were asked for, each is on node 1 again.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,10 +45,14 @@ static void move(unsigned long page, const int *node)
 
 static long move_pages(unsigned long count, void **pages, const int *nodes, int *status)
 {
+    const char *back = getenv("XFERSCOPE_TEST_BACK");
+    static unsigned long looked;
     for (unsigned long i = 0; i < count; i++) {
         unsigned long page = (unsigned long)pages[i] / PAGE;
         if (nodes)
             move(page, &nodes[i]);
+        if (!nodes && back && ++looked == strtoul(back, NULL, 10))
+            memset(known, 0, sizeof known);
         status[i] = *place_of(page) == page ? 0 : 1;
     }
     return 0;
