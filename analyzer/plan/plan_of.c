@@ -159,7 +159,17 @@ static bool has_any_for(enum xft_plan_class by, const struct xfa_finding *findin
     return false;
 }
 
-/* Kernels and fills, too, where no two threads' work was given the same memory. */
+static void take_readers(struct xfa_apply_step *step, const void *sums)
+{
+    size_t count = 0;
+    const struct xfa_stream_reader *readers = xfa_default_stream_readers(sums, &count);
+    step->readers = xfa_alloc((count + 1) * sizeof *step->readers);
+    for (size_t i = 0; i < count; i++)
+        step->readers[step->reader_count++] =
+            (struct xfa_apply_reader){xfa_text(readers[i].kernel), readers[i].arguments};
+}
+
+/* Kernels and fills, too, where no thread's work uses what another one's writes. */
 static void take_kernels(struct xfa_apply_step *step, const struct xfa_findings *findings)
 {
     if (step->by != XFT_PLAN_STREAMS ||
@@ -167,11 +177,13 @@ static void take_kernels(struct xfa_apply_step *step, const struct xfa_findings 
         return;
     char *before = step->assumes;
     step->kernels_apart = true;
+    take_readers(step, findings->selves[XFA_FINDING_DEFAULT_STREAM]);
     step->assumes = xfa_print(
         "%s%skernels reach only the allocations that their arguments name (no variables of "
         "modules, no textures, no pointers in memory), and nobody relies on the order of what they "
-        "print",
-        before ? before : "", before ? "; " : "");
+        "print%s",
+        before ? before : "", before ? "; " : "",
+        step->reader_count ? "; kernels only read what kernels_read says" : "");
     free(before);
 }
 
@@ -357,6 +369,9 @@ static void free_step(struct xfa_apply_step *step)
         free(site->call);
         free(site->direction);
     }
+    for (size_t i = 0; i < step->reader_count; i++)
+        free(step->readers[i].kernel);
+    free(step->readers);
     free(step->sites);
     free(step->finding);
     free(step->remedy);

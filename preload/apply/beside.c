@@ -62,10 +62,11 @@ void xfs_beside_allocated(xcu_deviceptr address, size_t bytes)
         too_many = true;
 }
 
+/* To write there. */
 static bool is_given(const struct xfs_use *given, unsigned count, uint64_t buffer)
 {
     for (unsigned i = 0; i < count; i++)
-        if (given[i].buffer == buffer)
+        if (given[i].buffer == buffer && given[i].writes)
             return true;
     return false;
 }

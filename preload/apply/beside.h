@@ -1,7 +1,7 @@
 /*
  * --check of kernels in streams of our own (launched.h): whether a kernel changes memory that it
- * was not given. All memory of cuMemAlloc but what it was given is hashed before and behind it,
- * while nothing else is under way.
+ * was not given, or was given to read only. All memory of cuMemAlloc but what it may write is
+ * hashed before and behind it, while nothing else is under way.
  *
  * One thread at a time, which has made the others wait.
  */

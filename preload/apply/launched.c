@@ -25,7 +25,7 @@
 #define MOST_WAIT_S 60
 #define LOOKED_AT_FIRST 4 /* launches of a kernel; then every power of two */
 
-static atomic_bool stays; /* a kernel changed what it was not given */
+static atomic_bool stays; /* a kernel changed what it was not given to write */
 
 bool xfs_launched_on(void)
 {
@@ -160,8 +160,8 @@ static void note_comparison(const struct turn *turn)
         return;
     xfs_report_own(XFS_OWN_DIFFERENT, 1);
     atomic_store(&stays, true);
-    xfs_log("apply: a kernel changes memory that its parameters do not name; kernels stay in the "
-            "legacy default stream");
+    xfs_log("apply: a kernel changes memory that its parameters do not name, or that it is said to "
+            "only read; kernels stay in the legacy default stream");
 }
 
 /* The kernel's parameters are read on the program's stack. */

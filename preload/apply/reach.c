@@ -7,6 +7,7 @@
 
 #include "preload/apply/between.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/plan.h"
 #include "preload/base/brief_lock.h"
 #include "preload/base/sandbox.h"
 #include "preload/lookup/layout.h"
@@ -22,7 +23,8 @@
 struct kernel {
     const void *function; /* NULL: free */
     uint32_t generation, times;
-    bool known; /* where its parameters lie */
+    bool known;     /* where its parameters lie */
+    uint64_t reads; /* bit k: what the parameter of that index points to is only read */
     uint16_t runs;
     struct xfs_run run[RUNS];
 };
@@ -50,6 +52,18 @@ static bool find(const void *function, struct kernel *found)
     return has;
 }
 
+/* By its name, which the driver knows from CUDA 12.3 on. */
+static uint64_t reads_of(const void *function)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    const char *name = NULL;
+    if (driver->function_name && driver->function_name(&name, function) == XCU_SUCCESS && name)
+        return xfs_plan_reads(name);
+    if (driver->kernel_name && driver->kernel_name(&name, function) == XCU_SUCCESS && name)
+        return xfs_plan_reads(name);
+    return 0;
+}
+
 static struct kernel ask(const void *function, uint32_t now)
 {
     struct xfs_layout layout;
@@ -58,6 +72,7 @@ static struct kernel ask(const void *function, uint32_t now)
         xfs_layout_ask(function, &layout) && layout.runs <= RUNS && layout.words <= WORDS;
     kernel.runs = kernel.known ? layout.runs : 0;
     memcpy(kernel.run, layout.run, kernel.runs * sizeof *kernel.run);
+    kernel.reads = kernel.known ? reads_of(function) : 0;
     return kernel;
 }
 
@@ -76,7 +91,17 @@ static struct kernel kernel_of(const void *function)
     return kernel;
 }
 
-static bool words_of(const struct kernel *kernel, void **values, uint64_t words[WORDS],
+struct word {
+    uint64_t value;
+    bool reads;
+};
+
+static bool is_read(const struct kernel *kernel, unsigned parameter)
+{
+    return parameter < XFT_PLAN_ARGUMENTS_MOST && kernel->reads >> parameter & 1;
+}
+
+static bool words_of(const struct kernel *kernel, void **values, struct word words[WORDS],
                      unsigned *count)
 {
     *count = 0;
@@ -84,8 +109,12 @@ static bool words_of(const struct kernel *kernel, void **values, uint64_t words[
         const struct xfs_run *run = &kernel->run[i];
         if (values[run->index] == NULL)
             return false;
-        memcpy(words + *count, values[run->index], run->words * sizeof *words);
-        *count += run->words;
+        for (unsigned k = 0; k < run->words; k++) {
+            struct word *word = &words[(*count)++];
+            memcpy(&word->value, (const char *)values[run->index] + k * sizeof word->value,
+                   sizeof word->value);
+            word->reads = is_read(kernel, run->index);
+        }
     }
     return kernel->known;
 }
@@ -138,8 +167,10 @@ bool xfs_reach_memory(uint64_t address, uint64_t bytes, xcu_context current, str
 static bool add(const struct xfs_use *use, struct xfs_use *uses, unsigned *count)
 {
     for (unsigned i = 0; i < *count; i++)
-        if (uses[i].buffer == use->buffer)
+        if (uses[i].buffer == use->buffer) {
+            uses[i].writes |= use->writes;
             return true;
+        }
     if (*count == XFS_REACH_MOST)
         return false;
     uses[(*count)++] = *use;
@@ -147,21 +178,23 @@ static bool add(const struct xfs_use *use, struct xfs_use *uses, unsigned *count
 }
 
 /* False: others may reach what it points to. */
-static bool look(uint64_t word, xcu_context current, struct xfs_use *uses, unsigned *count)
+static bool look(const struct word *word, xcu_context current, struct xfs_use *uses,
+                 unsigned *count)
 {
     struct xfs_end end;
-    if (word < LEAST_ADDRESS)
+    if (word->value < LEAST_ADDRESS)
         return true;
-    if (!xfs_end_ask(word, 1, &end))
-        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word));
+    if (!xfs_end_ask(word->value, 1, &end))
+        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word->value));
     struct xfs_use use = use_of(&end);
+    use.writes = !word->reads;
     return is_device_memory(&end, current) && add(&use, uses, count);
 }
 
 bool xfs_reach_of(const void *function, void **values, xcu_context current,
                   struct xfs_use uses[XFS_REACH_MOST], unsigned *count, uint32_t *times)
 {
-    uint64_t words[WORDS];
+    struct word words[WORDS];
     unsigned n = 0;
     struct kernel kernel = kernel_of(function);
     *times = kernel.times;
@@ -169,7 +202,7 @@ bool xfs_reach_of(const void *function, void **values, xcu_context current,
     if (!words_of(&kernel, values, words, &n))
         return false;
     for (unsigned i = 0; i < n; i++)
-        if (!look(words[i], current, uses, count))
+        if (!look(&words[i], current, uses, count))
             return false;
     return true;
 }

@@ -2,6 +2,9 @@
  * What a kernel reaches, as far as its parameters name it: the allocations that they point into,
  * including words of structures that are passed by value.
  *
+ * An allocation counts as written, unless all words that point into it are of arguments that the
+ * plan says the kernel only reads by.
+ *
  * It is known only where each word that may be a pointer either points into memory of cuMemAlloc of
  * the current context, or into nothing that anybody knows. Managed, page-locked and pooled memory,
  * memory of another GPU, and host memory where the GPU can read that, could be read and written by
