@@ -535,7 +535,7 @@ ROWS = [
       "a host reads what a kernel has not written yet",
       "apply.launched"),
     M("reach-of-managed-memory", "preload/apply/reach.c",
-      "        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word));",
+      "        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word->value));",
       "        return end.type == 0 || end.managed;",
       "a host reads managed memory that a kernel has not written yet",
       "apply.launched"),
