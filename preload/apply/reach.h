@@ -26,10 +26,19 @@
  * cuMemAlloc of this context, or not all of the bytes are. */
 bool xfs_reach_memory(uint64_t address, uint64_t bytes, xcu_context current, struct xfs_use *use);
 
-/* The allocations, each once; *times: how often this kernel was asked about before. False: it is
- * not known. Calls the driver, and needs a large stack. */
+/* Of an allocation, for XFS_REACH_MOST: which parameters point into it. Bit k: that of number k; of
+ * the first 64. */
+typedef uint64_t xfs_reach_arguments;
+
+/* The allocations, each once, and by which parameters (NULL: not asked for); *times: how often this
+ * kernel was asked about before. False: it is not known. Calls the driver, and needs a large stack.
+ */
 bool xfs_reach_of(const void *function, void **values, xcu_context current,
-                  struct xfs_use uses[XFS_REACH_MOST], unsigned *count, uint32_t *times);
+                  struct xfs_use uses[XFS_REACH_MOST],
+                  xfs_reach_arguments arguments[XFS_REACH_MOST], unsigned *count, uint32_t *times);
+
+/* The kernel's name, mangled; NULL: the driver does not know it (before CUDA 12.3). */
+const char *xfs_reach_name(const void *function);
 
 /* Modules may be unloaded. */
 void xfs_reach_forget(void);

@@ -70,6 +70,18 @@ struct xfs_report_site {
     struct xfs_report_frame frame[XFS_REPORT_FRAMES]; /* innermost first, this library's left out */
 };
 
+/* A kernel that --check looked at: by which arguments it may write, and wrote. Bit k: the one of
+ * number k, from 0 on. */
+#define XFS_REPORT_KERNELS 64
+#define XFS_REPORT_KERNEL_CHARS 256
+
+struct xfs_report_kernel {
+    uint32_t state;  /* enum xfs_report_state */
+    uint32_t looked; /* launches */
+    uint64_t given, changed;
+    char name[XFS_REPORT_KERNEL_CHARS];
+};
+
 struct xfs_report {
     uint32_t bytes; /* of this structure: another version's is not read */
     uint32_t modules_used, sites_used;
@@ -80,6 +92,7 @@ struct xfs_report {
     uint32_t module_state[XFS_REPORT_MODULES];
     char modules[XFS_REPORT_MODULES][XFS_REPORT_PATH];
     struct xfs_report_site sites[XFS_REPORT_SITES];
+    struct xfs_report_kernel kernels[XFS_REPORT_KERNELS];
 };
 
 /* ---- a process's side ------------------------------------------------------------------------ */
@@ -98,6 +111,10 @@ void xfs_report_left(enum xfs_report_left why);
 
 /* Once it has started. */
 void xfs_report_own(enum xfs_report_own what, uint64_t count);
+
+/* One thread at a time. Names that are longer, and more kernels, are left out. */
+void xfs_report_kernel(const char *name, uint64_t given, uint64_t changed);
+
 void xfs_report_started(unsigned threads, uint64_t locked_bytes);
 
 #endif

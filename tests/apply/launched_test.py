@@ -5,6 +5,7 @@ And that a plan is carried out only once a run with --check has compared it.
 
 launched_test.py BIN SIMGPU"""
 
+import json
 import re
 import sys
 import tempfile
@@ -202,6 +203,16 @@ class Readers(Plans):
                     self.assertLessEqual(abs(self.moved()[0] - kernels * ROUNDS), 1, self.said)
                     self.assertGreaterEqual(self.moved()[2], joined * ROUNDS - 1, self.said)
 
+    def test_what_a_kernel_never_changed_is_said(self):
+        said = r'changed nothing by some arguments; if it only reads by them, "kernels_read" may have (\{.*\})'
+        plan = self.write_plan("unsaid.json", self.step, kernels_read=[])
+        self.applied(plan, LAUNCHED, "table_read", "--check")
+        self.assertEqual([json.loads(text) for text in re.findall(said, self.said)], self.step["kernels_read"], self.said)
+        for plan, mode in ((self.write_plan("said.json", self.step), "table_read"), (plan, "loops"), (plan, "used_again")):
+            self.applied(plan, LAUNCHED, mode, "--check")
+            self.assertRegex(self.said, r"[4-9] kernels looked at, 0 different")
+            self.assertEqual(re.findall(said, self.said), [], self.said)
+
     def test_a_kernel_that_writes_what_it_is_said_to_read(self):
         """The first two launches write nothing."""
         readers = [*self.step["kernels_read"], {"kernel": "turn_table", "arguments": [2]}]
@@ -215,7 +226,7 @@ class Readers(Plans):
         for mode in ("tables", "table_turned"):
             self.applied(plan, LAUNCHED, mode, **AT_ONCE)
             self.assertIn("is left out: a run with --check found a difference", self.said)
-        compare_plan(self.write_plan("told.json", self.step), LAUNCHED, "table_turned")  # it may write there
+        compare_plan(self.write_plan("as_it_is.json", self.step), LAUNCHED, "table_turned")  # it may write there
 
 
 class Checked(Plans):

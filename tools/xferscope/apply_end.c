@@ -280,6 +280,30 @@ static void say_own(const struct xfs_report *report)
     fputc('\n', stderr);
 }
 
+#define LOOKED_LEAST 4 /* launches, before anything is said of them */
+
+/* What a kernel may write and never did, in the launches that were looked at: who knows the program
+ * may say so in the plan. */
+static void say_unchanged(const struct xfs_report_kernel *kernel)
+{
+    uint64_t unchanged = kernel->given & ~kernel->changed;
+    const char *between = "";
+    if (kernel->state != XFS_REPORT_THERE || kernel->looked < LOOKED_LEAST || unchanged == 0)
+        return;
+    xfc_print(
+        stderr,
+        "xferscope apply: streams: in %u launches a kernel changed nothing by some arguments; "
+        "if it only reads by them, \"kernels_read\" may have {\"kernel\": \"%.*s\", "
+        "\"arguments\": [",
+        kernel->looked, (int)sizeof kernel->name - 1, kernel->name);
+    for (int k = 0; k < 64; k++) {
+        if (unchanged >> k & 1)
+            fprintf(stderr, "%s%d", between, k + 1);
+        between = unchanged >> k & 1 ? ", " : between;
+    }
+    fputs("]}\n", stderr);
+}
+
 static void say_left(const struct xfs_report *report)
 {
     static const char *const why[XFS_LEFT_COUNT] = {
@@ -323,6 +347,8 @@ void apply_end(const struct xfs_report *report, uint64_t started_ns,
     if (plan)
         given_plan_end(plan, report, "apply");
     say_own(report);
+    for (unsigned i = 0; i < XFS_REPORT_KERNELS; i++)
+        say_unchanged(&report->kernels[i]);
     say_left(report);
     if (report->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",
