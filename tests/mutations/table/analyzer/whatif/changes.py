@@ -392,4 +392,9 @@ ROWS = [
       "    if (!part)\n        op->duration_ns =",
       "what hiding NCCL's kernels saves is not played",
       "analyzer-findings_exposed_communication_test"),
+    M("advised-prefetches-hold-the-link", "analyzer/whatif/changes/managed.c",
+      "    return copy.basis == XFP_UNKNOWN ? 0 : copy.ns;",
+      "    return copy.basis == XFP_UNKNOWN ? 0 : 20 * copy.ns;",
+      "a prefetch that is advised keeps copies from the link for all of its time",
+      "pairs.drawn"),
 ]
