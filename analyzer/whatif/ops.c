@@ -190,6 +190,9 @@ static void prefetch(struct xfw_ops *ops, const struct xfa_event *event)
     op.engine = event->dst_place == XFT_PLACE_HOST ? XFW_TO_HOST : XFW_TO_DEVICE;
     op.exclusive = true;
     op.one_engine = one_engine(ops, op.gpu);
+    enum xft_direction direction = op.engine == XFW_TO_HOST ? XFT_DIR_D2H : XFT_DIR_H2D;
+    op.reach_ns = /* of its record only the end is known (recorded.c) */
+        xfw_moving_of(ops->achievable, XFP_PREFETCH, direction, op.gpu, event->bytes).estimate.ns;
     if (event->managed.count > 0) /* else a further range of the call before */
         add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
