@@ -24,6 +24,12 @@ static double called_ns(const struct xfw_op *op)
     return xfw_op_waits_for_copy(op) ? op->own_ns + xfw_op_took(op) : op->own_ns;
 }
 
+/* What it takes to bring back into the caches what the copy has put out of them. */
+static double brought_back_ns(const struct xfw_op *op)
+{
+    return XFW_CACHED_NS_PER_BYTE * xfw_min((double)op->bytes, XFW_CACHE_BYTES);
+}
+
 void xfw_cached_op(struct xfw_cached *cached, const struct xfa_classes *classes,
                    const struct xfw_op *was, struct xfw_op *op)
 {
@@ -34,5 +40,5 @@ void xfw_cached_op(struct xfw_cached *cached, const struct xfa_classes *classes,
     op->gap_ns -= less;
     *to_come -= less;
     if (by_processor(classes, was))
-        *to_come += xfw_max(0, called_ns(was) - called_ns(op));
+        *to_come += xfw_min(xfw_max(0, called_ns(was) - called_ns(op)), brought_back_ns(was));
 }

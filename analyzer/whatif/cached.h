@@ -5,8 +5,8 @@
  * gets shorter as well; how much, no record shows. On an H100, page-locking copies of 64 KiB whose
  * calls took 5 us less saved 9 % of a program's run by the calls, and 15 % as measured
  * (docs/results/random-h100-2026-11-27.md). So at best the thread's own time that comes next is
- * shorter by as much as the call is, in half of it at most (a guess); as likely, and at worst, it
- * stays. Private to whatif/.
+ * shorter by as much as the call is, by what bringing the copy's bytes back takes at most, and in
+ * half of it at most (guesses); as likely, and at worst, it stays. Private to whatif/.
  */
 #ifndef XFW_CACHED_H
 #define XFW_CACHED_H
@@ -14,7 +14,9 @@
 #include "analyzer/pass/class.h"
 #include "analyzer/whatif/op.h"
 
-#define XFW_MOST_CACHED 0.5 /* of the own time before a call */
+#define XFW_MOST_CACHED 0.5        /* of the own time before a call */
+#define XFW_CACHE_BYTES 2097152.0  /* of a core: a copy puts out no more */
+#define XFW_CACHED_NS_PER_BYTE 0.1 /* 10 GB/s, of one core from memory */
 
 struct xfw_cached {
     double *ns; /* by thread: how much is to come */

@@ -10,7 +10,7 @@
 #include "analyzer/whatif/cached.h"
 #include "analyzer/whatif/change.h"
 
-enum { CALL_NS = 9000, LOCKED_NS = 4000, LONG_NS = 100000, SHORT_NS = 6000 };
+enum { CALL_NS = 9000, LOCKED_NS = 4000, LONG_NS = 1000000, SHORT_NS = 6000, BYTES = 65536 };
 
 static uint32_t class_of(struct xfa_classes *classes, enum xft_memory from)
 {
@@ -31,6 +31,7 @@ static struct xfw_op op_of(enum xfw_what what, uint32_t thread, uint32_t class, 
     op.class = class;
     op.gap_ns = gap;
     op.own_ns = own;
+    op.bytes = what == XFW_COPY ? BYTES : 0;
     return op;
 }
 
@@ -67,6 +68,33 @@ static void test_others_stay(void **state)
     assert_true(left_of(XFT_MEM_PAGEABLE, 2, LONG_NS) == LONG_NS); /* another thread's */
 }
 
+/* Nor by more than the bytes take to come back; beyond a cache's size there are no more of them. */
+static void test_bytes_count(void **state)
+{
+    (void)state;
+    static const struct {
+        double bytes, goes_ns;
+    } cases[] = {{64, 64 * XFW_CACHED_NS_PER_BYTE},
+                 {XFW_CACHE_BYTES, XFW_CACHE_BYTES * XFW_CACHED_NS_PER_BYTE},
+                 {8 * XFW_CACHE_BYTES, XFW_CACHE_BYTES * XFW_CACHED_NS_PER_BYTE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xfw_cached cached = {0};
+        struct xfa_classes classes;
+        xfa_classes_init(&classes, NULL, NULL);
+        struct xfw_op was = op_of(XFW_COPY, 1, class_of(&classes, XFT_MEM_PAGEABLE), 0, LONG_NS);
+        was.bytes = (uint64_t)cases[i].bytes;
+        struct xfw_op op = was;
+        op.own_ns = LOCKED_NS;
+        xfw_cached_op(&cached, &classes, &was, &op);
+        was = op_of(XFW_KERNEL, 1, XFW_NONE, LONG_NS, 0);
+        op = was;
+        xfw_cached_op(&cached, &classes, &was, &op);
+        assert_float_equal(LONG_NS - op.gap_ns, cases[i].goes_ns, 0.001);
+        xfw_cached_free(&cached);
+        xfa_classes_free(&classes);
+    }
+}
+
 /* What half of one own time was too short for comes off the next. */
 static void test_goes_on(void **state)
 {
@@ -92,8 +120,8 @@ static void test_goes_on(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shorter),
-                                       cmocka_unit_test(test_others_stay),
-                                       cmocka_unit_test(test_goes_on)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shorter), cmocka_unit_test(test_others_stay),
+        cmocka_unit_test(test_bytes_count), cmocka_unit_test(test_goes_on)};
     return cmocka_run_group_tests_name("cached", tests, NULL, NULL);
 }

@@ -50,8 +50,11 @@ def difference(runs):
 
 
 def measure(program, folder, arguments, gpus, end):
-    """All processes of a program; (way, whole seconds, [seconds of each time]) each."""
+    """All processes of a program; (way, whole seconds, [seconds of each time]) each. None: there was no time left."""
     gpu = gpus.get()
+    if time.monotonic() > end:
+        gpus.put(gpu)
+        return None
     env = {"CUDA_VISIBLE_DEVICES": gpu}
     found = {"name": program["name"], "gpu": gpu, "problem": None, "processes": [],
              "differs": None, "trace": None}
@@ -168,7 +171,7 @@ def main():
         found = []
         with concurrent.futures.ThreadPoolExecutor(len(arguments.gpus)) as pool:
             for each in pool.map(lambda program: measure(program, folder, arguments, gpus, end), those):
-                found.append(each)  # written each time, since it may be ended
+                found += [each] if each else []  # written each time, since it may be ended
                 (arguments.out / "gain.json").write_text(json.dumps(found, indent=1) + "\n")
     return not table(arguments)
 
