@@ -81,7 +81,7 @@ static bool is_plain(struct piece type)
     return false;
 }
 
-static void take_parameter(struct xfa_signature *signature, struct piece type)
+static void take_parameter(struct xfa_signature *signature, struct piece type, unsigned number)
 {
     type = trimmed(type);
     take_qualifiers(&type);
@@ -96,6 +96,8 @@ static void take_parameter(struct xfa_signature *signature, struct piece type)
         return;
     }
     signature->writes |= (uint64_t)!reads << signature->pointers++;
+    if (number < 64)
+        signature->reads |= (uint64_t)reads << number;
 }
 
 /* The list of parameters is in the last parentheses. */
@@ -117,6 +119,7 @@ static bool find_list(const char *name, struct piece *list)
 static void take_list(struct xfa_signature *signature, struct piece list)
 {
     int depth = 0;
+    unsigned number = 0;
     size_t from = 0;
     for (size_t i = 0; i <= list.bytes; i++) {
         char c = ',';
@@ -126,7 +129,7 @@ static void take_list(struct xfa_signature *signature, struct piece list)
                  (c == ')' || c == '>' || c == '}' || c == ']');
         if (c != ',' || (depth > 0 && i < list.bytes))
             continue;
-        take_parameter(signature, (struct piece){list.at + from, i - from});
+        take_parameter(signature, (struct piece){list.at + from, i - from}, number++);
         from = i + 1;
     }
 }

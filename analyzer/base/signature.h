@@ -18,6 +18,8 @@ struct xfa_signature {
                     launch */
     uint32_t pointers; /* parameters that are pointers */
     uint64_t writes;   /* bit k: the k-th pointer is not to const */
+    uint64_t reads;    /* bit k: the parameter of number k, from 0 on, is a pointer to const; of the
+                          first 64 */
 };
 
 /* name: mangled (_Z...). */

@@ -13,15 +13,19 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/signature.h"
 #include "analyzer/findings/divided.h"
 #include "analyzer/whatif/changes/changes.h"
 
 #define MOST_SITES 16384
 #define MOST_STREAMS 65536 /* non-blocking ones of a process; others count as blocking */
 #define MOST_MEMORY 65536  /* addresses that work of the default stream uses, of a process */
-#define LEAST_TURNS 8      /* between default stream and others, of a process */
+#define MOST_KERNELS 4096
+#define LEAST_TURNS 8 /* between default stream and others, of a process */
 
 #define LEGACY_HANDLE 1u /* cudaStreamLegacy, cudaStreamPerThread */
 #define PER_THREAD_HANDLE 2u
@@ -35,13 +39,23 @@ struct site_work {
 
 struct memory {
     uint64_t address; /* key */
-    int32_t tid;      /* whose work used it last */
-    uint32_t turns;   /* that another thread's did */
+    int32_t tid;      /* whose work wrote it last; before that, used it first */
+    bool written;     /* by that, since another thread's work read it */
+    uint32_t turns;   /* that another thread's work used it next */
+};
+
+/* What a kernel does with the k-th pointer that it is given. */
+struct kernel {
+    uint64_t name; /* key: id */
+    struct xfa_signature signature;
 };
 
 struct default_stream {
     struct xfa_table sites;
-    struct xfa_table memory;      /* of the process, that its default stream's work uses */
+    struct xfa_table memory;  /* of the process, that its default stream's work uses */
+    struct xfa_table kernels; /* of the process, by name */
+    struct xfa_stream_reader *readers;
+    size_t reader_count;
     bool unknown, shared;         /* work uses what is not known, or what another thread's does */
     struct xfa_table nonblocking; /* handles of the process's streams */
     bool legacy;                  /* the last work was the default stream's */
@@ -93,7 +107,14 @@ static void add_site(struct default_stream *self, const struct xfa_event *event,
 
 /* ---- whose memory ---------------------------------------------------------------------------- */
 
-static void use(struct default_stream *self, const struct xfa_event *event, uint64_t address)
+/* Does work of a thread use what another one's wrote, or write what that uses? */
+static bool is_turn(const struct memory *known, int32_t tid, bool writes)
+{
+    return known->tid != tid && (writes || known->written);
+}
+
+static void use(struct default_stream *self, const struct xfa_event *event, uint64_t address,
+                bool writes)
 {
     struct memory *known = xfa_table_get(&self->memory, &address);
     bool first = !known, full = first && self->memory.count >= MOST_MEMORY;
@@ -102,18 +123,58 @@ static void use(struct default_stream *self, const struct xfa_event *event, uint
         known = xfa_table_put(&self->memory, &address);
     if (!known)
         return;
-    known->turns += !first && known->tid != event->tid;
-    known->tid = event->tid;
+    bool turn = !first && is_turn(known, event->tid, writes);
+    known->turns += turn;
+    known->tid = first || writes ? event->tid : known->tid;
+    known->written = writes || (known->written && !turn);
     self->shared = self->shared || known->turns >= LEAST_TURNS / 2;
+}
+
+static void add_reader(struct default_stream *self, const char *name, uint64_t arguments)
+{
+    if (arguments == 0 || strlen(name) >= XFA_STREAM_READER_CHARS)
+        return;
+    for (size_t i = 0; i < self->reader_count; i++)
+        if (strcmp(self->readers[i].kernel, name) == 0)
+            return;
+    if (self->reader_count == XFA_STREAM_READERS)
+        return;
+    if (!self->readers)
+        self->readers = xfa_alloc(XFA_STREAM_READERS * sizeof *self->readers);
+    struct xfa_stream_reader *reader = &self->readers[self->reader_count++];
+    memcpy(reader->kernel, name, strlen(name) + 1);
+    reader->arguments = arguments;
+}
+
+/* Where there are pointers to pointers, or classes that may hold some, nothing is said of any. */
+static struct xfa_signature signature_of(struct default_stream *self, const struct xfa_event *event)
+{
+    uint64_t name = event->launch.name;
+    const struct kernel *known = xfa_table_get(&self->kernels, &name);
+    const struct xfa_text *text = xfa_trace_text(event->process->trace, name);
+    struct xfa_signature signature = {0};
+    if (known || !text)
+        return known ? known->signature : signature;
+    char *kept = xfa_kept(text->text, text->bytes);
+    signature = xfa_signature_of(kept);
+    if (signature.deep || signature.others)
+        signature = (struct xfa_signature){0};
+    add_reader(self, kept, signature.known ? signature.reads : 0);
+    free(kept);
+    if (self->kernels.count < MOST_KERNELS)
+        ((struct kernel *)xfa_table_put(&self->kernels, &name))->signature = signature;
+    return signature;
 }
 
 static void use_given(struct default_stream *self, const struct xfa_event *event)
 {
     const struct xfa_arguments *given =
         xfa_trace_arguments(event->process->trace, event->launch.arguments);
+    struct xfa_signature signature = signature_of(self, event);
     self->unknown = self->unknown || !given || given->count >= XFT_ARGUMENTS_MOST;
     for (uint32_t i = 0; given && i < given->count; i++)
-        use(self, event, xfa_arguments_pointer(given, i));
+        use(self, event, xfa_arguments_pointer(given, i),
+            !signature.known || signature.pointers != given->count || signature.writes >> i & 1);
 }
 
 /* Of memory of the device alone: that of the host is used when no call is under way. */
@@ -122,13 +183,13 @@ static void note_memory(struct default_stream *self, const struct xfa_event *eve
     if (event->kind == XFT_EVENT_LAUNCH)
         use_given(self, event);
     else if (event->kind == XFT_EVENT_SET)
-        use(self, event, event->memory.address);
+        use(self, event, event->memory.address, true);
     else if (event->kind != XFT_EVENT_TRANSFER)
         self->unknown = true;
     else if (event->direction != XFT_DIR_D2H)
-        use(self, event, event->transfer.dst);
+        use(self, event, event->transfer.dst, true);
     if (event->kind == XFT_EVENT_TRANSFER && event->direction != XFT_DIR_H2D)
-        use(self, event, event->transfer.src);
+        use(self, event, event->transfer.src, false);
 }
 
 static void work(struct default_stream *self, const struct xfa_event *event)
@@ -172,7 +233,9 @@ static void end(void *of, struct xfa_process *process)
     xfa_table_free(&self->nonblocking);
     xfa_table_init(&self->nonblocking, sizeof(uint64_t), sizeof(struct handle));
     xfa_table_free(&self->memory);
+    xfa_table_free(&self->kernels);
     xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
+    xfa_table_init(&self->kernels, sizeof(uint64_t), sizeof(struct kernel));
 }
 
 static struct xfa_observer observe(void *of)
@@ -181,6 +244,7 @@ static struct xfa_observer observe(void *of)
     xfa_table_init(&self->sites, sizeof(uint32_t), sizeof(struct site_work));
     xfa_table_init(&self->nonblocking, sizeof(uint64_t), sizeof(struct handle));
     xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
+    xfa_table_init(&self->kernels, sizeof(uint64_t), sizeof(struct kernel));
     return (struct xfa_observer){
         .name = "default stream",
         .kinds = XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) |
@@ -199,12 +263,21 @@ static void release(void *of)
     xfa_table_free(&self->sites);
     xfa_table_free(&self->nonblocking);
     xfa_table_free(&self->memory);
+    xfa_table_free(&self->kernels);
+    free(self->readers);
 }
 
 bool xfa_default_stream_threads_apart(const void *of)
 {
     const struct default_stream *self = of;
     return self->threads && !self->unknown && !self->shared;
+}
+
+const struct xfa_stream_reader *xfa_default_stream_readers(const void *of, size_t *count)
+{
+    const struct default_stream *self = of;
+    *count = self->reader_count;
+    return self->readers;
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
@@ -234,6 +307,10 @@ static void give(const void *of, struct xfa_parcel *parcel)
     const struct default_stream *self = of;
     xfa_parcel_number(parcel, self->most_turns);
     xfa_parcel_number(parcel, self->threads);
+    xfa_parcel_number(parcel, self->unknown);
+    xfa_parcel_number(parcel, self->shared);
+    xfa_parcel_number(parcel, self->reader_count);
+    xfa_parcel_put(parcel, self->readers, self->reader_count * sizeof *self->readers);
 }
 
 static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
@@ -243,6 +320,16 @@ static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpac
     (void)analysis;
     self->most_turns = turns > self->most_turns ? turns : self->most_turns;
     self->threads = xfa_unpack_number(from) || self->threads;
+    self->unknown = xfa_unpack_number(from) || self->unknown;
+    self->shared = xfa_unpack_number(from) || self->shared;
+    size_t count = xfa_unpack_count(from, sizeof(struct xfa_stream_reader));
+    for (size_t i = 0; i < count && !from->bad; i++) {
+        struct xfa_stream_reader more;
+        xfa_unpack_bytes(from, &more, sizeof more);
+        from->bad = from->bad || !memchr(more.kernel, 0, sizeof more.kernel);
+        if (!from->bad)
+            add_reader(self, more.kernel, more.arguments);
+    }
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */

@@ -20,7 +20,6 @@
 
 #define MOST_BLOCKS (1u << 18)
 #define MOST_STACKS 65536
-#define MOVING_NS_PER_BYTE 1.0 /* a page of 4 KiB in 4 us, which is slow */
 
 /* What a call site took, by allocating or page-locking it; sums of a stack of the process at hand,
  * then of its site. */
@@ -189,7 +188,7 @@ static void end(void *self, struct xfa_process *process)
 
 static bool is_to_be_placed(const struct taken_memory *memory, const struct xfa_finding *finding)
 {
-    double moving_ns = memory->locked ? (double)memory->taken * MOVING_NS_PER_BYTE : 0;
+    double moving_ns = memory->locked ? (double)memory->taken * XFA_MOVING_NS_PER_BYTE : 0;
     return !memory->mixed && memory->node == finding->remedy.node &&
            (finding->remedy.to_host ? memory->down : memory->up) &&
            xfa_exact_value(&memory->lost) > moving_ns;

@@ -4,8 +4,8 @@
  *
  * A step is a finding of the run: its remedy, at its call sites. Each says which class of
  * xferscope/plan.h can carry it out, if any does, and whether it is to be. By default that are the
- * members of the best set; for what the record does not show, people say `kernels_keep`
- * and `kernels_apart`.
+ * members of the best set; for what the record does not show, people say `kernels_keep`,
+ * `kernels_apart` and `kernels_read`.
  *
  * Ownership: a plan owns its texts and lists.
  */
@@ -37,6 +37,12 @@ struct xfa_apply_site {
     bool kernels_keep;             /* of leave-out: granted */
 };
 
+/* Of streams: a kernel only reads what some of its arguments point to. */
+struct xfa_apply_reader {
+    char *kernel;       /* its name, mangled */
+    uint64_t arguments; /* bit k: the one of number k + 1 */
+};
+
 struct xfa_apply_step {
     char *finding, *remedy, *fix;
     enum xft_plan_class by; /* XFT_PLAN_NOTHING: nothing carries it out */
@@ -51,6 +57,8 @@ struct xfa_apply_step {
     char *question, *key; /* what decides, and its --assume; NULL: nothing does */
     struct xfa_apply_site *sites;
     size_t site_count;
+    struct xfa_apply_reader *readers; /* of streams: granted */
+    size_t reader_count;
 };
 
 struct xfa_apply_plan {

@@ -71,6 +71,21 @@ static json_t *numbers_json(const struct xfa_remedy *remedy)
     return json;
 }
 
+static json_t *readers_json(const struct xfa_apply_step *step)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < step->reader_count; i++) {
+        json_t *arguments = json_array();
+        for (int k = 0; k < XFT_PLAN_ARGUMENTS_MOST; k++)
+            if (step->readers[i].arguments >> k & 1)
+                json_array_append_new(arguments, json_integer(k + 1));
+        json_array_append_new(list, json_pack("{s:o,s:o}", "kernel",
+                                              xfa_json_text(step->readers[i].kernel), "arguments",
+                                              arguments));
+    }
+    return list;
+}
+
 static json_t *step_json(const struct xfa_apply_step *step)
 {
     json_t *json = json_object(), *saving = saving_json(&step->saving), *sites = json_array();
@@ -83,8 +98,10 @@ static json_t *step_json(const struct xfa_apply_step *step)
     json_object_set_new(json, "by", xfa_json_text(xft_plan_class_word(step->by)));
     json_object_set_new(json, "carry_out", json_boolean(step->carry_out));
     json_object_set_new(json, "why_not", xfa_json_text(step->why_not));
-    if (step->by == XFT_PLAN_STREAMS)
+    if (step->by == XFT_PLAN_STREAMS) {
         json_object_set_new(json, "kernels_apart", json_boolean(step->kernels_apart));
+        json_object_set_new(json, "kernels_read", readers_json(step));
+    }
     json_object_set_new(json, "parameters", numbers_json(&step->numbers));
     json_object_set_new(json, "in_set", step->order ? json_integer(step->order) : json_null());
     json_object_set_new(json, "saving_s", saving);
@@ -236,6 +253,40 @@ static int node_of(struct xfa_json_reader *r, const json_t *item)
     return (int)number;
 }
 
+/* By numbers from 1 on; 0: they are none. */
+static uint64_t argument_bits(const json_t *list)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_int_t number = json_integer_value(json_array_get(list, i));
+        if (number < 1 || number > XFT_PLAN_ARGUMENTS_MOST)
+            return 0;
+        bits |= UINT64_C(1) << (number - 1);
+    }
+    return bits;
+}
+
+static void read_readers(struct xfa_json_reader *r, const json_t *item, struct xfa_apply_step *step)
+{
+    const json_t *list = json_object_get(item, "kernels_read");
+    size_t count = json_array_size(list);
+    if (list && (!json_is_array(list) || count > XFT_PLAN_READERS_MOST ||
+                 (count && step->by != XFT_PLAN_STREAMS)))
+        xfa_json_fail(r, "kernels_read",
+                      "a list of at most 64 kernels, empty where \"by\" is not \"streams\"");
+    step->readers = xfa_alloc((count + 1) * sizeof *step->readers);
+    r->parts = "kernels_read";
+    for (r->part = 1; r->part <= count && !*r->error; r->part++) {
+        const json_t *one = json_array_get(list, r->part - 1);
+        struct xfa_apply_reader *reader = &step->readers[step->reader_count++];
+        reader->kernel = xfa_json_needed_text_of(r, one, "kernel");
+        reader->arguments = argument_bits(json_object_get(one, "arguments"));
+        if (reader->arguments == 0)
+            xfa_json_fail(r, "arguments", "a list of numbers of arguments, from 1 to 64");
+    }
+    r->part = 0;
+}
+
 /* The words that the library goes by are checked; what is for people is taken as it is. */
 static void read_step(struct xfa_json_reader *r, const json_t *item, struct xfa_apply_step *step)
 {
@@ -260,6 +311,7 @@ static void read_step(struct xfa_json_reader *r, const json_t *item, struct xfa_
     if (step->carry_out && step->by == XFT_PLAN_NOTHING)
         xfa_json_fail(r, "carry_out", "false: nothing carries this out (\"by\" is null)");
     read_sites(r, item, step);
+    read_readers(r, item, step);
 }
 
 static void read_plan(struct xfa_json_reader *r, const json_t *root, struct xfa_apply_plan *plan)

@@ -8,6 +8,7 @@
 #include "analyzer/findings/default_stream.h"
 #include "analyzer/findings/remote_numa_node.h"
 #include "analyzer/plan/plan.h"
+#include "analyzer/plan/remote.h"
 #include "analyzer/report/described.h"
 
 /* ---- what carries a remedy out --------------------------------------------------------------- */
@@ -158,7 +159,17 @@ static bool has_any_for(enum xft_plan_class by, const struct xfa_finding *findin
     return false;
 }
 
-/* Kernels and fills, too, where no two threads' work was given the same memory. */
+static void take_readers(struct xfa_apply_step *step, const void *sums)
+{
+    size_t count = 0;
+    const struct xfa_stream_reader *readers = xfa_default_stream_readers(sums, &count);
+    step->readers = xfa_alloc((count + 1) * sizeof *step->readers);
+    for (size_t i = 0; i < count; i++)
+        step->readers[step->reader_count++] =
+            (struct xfa_apply_reader){xfa_text(readers[i].kernel), readers[i].arguments};
+}
+
+/* Kernels and fills, too, where no thread's work uses what another one's writes. */
 static void take_kernels(struct xfa_apply_step *step, const struct xfa_findings *findings)
 {
     if (step->by != XFT_PLAN_STREAMS ||
@@ -166,11 +177,13 @@ static void take_kernels(struct xfa_apply_step *step, const struct xfa_findings 
         return;
     char *before = step->assumes;
     step->kernels_apart = true;
+    take_readers(step, findings->selves[XFA_FINDING_DEFAULT_STREAM]);
     step->assumes = xfa_print(
         "%s%skernels reach only the allocations that their arguments name (no variables of "
         "modules, no textures, no pointers in memory), and nobody relies on the order of what they "
-        "print",
-        before ? before : "", before ? "; " : "");
+        "print%s",
+        before ? before : "", before ? "; " : "",
+        step->reader_count ? "; kernels only read what kernels_read says" : "");
     free(before);
 }
 
@@ -203,14 +216,17 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+#define NOT_PLACED                                                                                 \
+    "its call sites are neither places in a module with a build id nor lines of Python files "     \
+    "that "                                                                                        \
+    "are as they were"
+
 /* Of the best set, what can be carried out; of the others, why not. */
 static void choose(struct xfa_apply_step *step)
 {
     const char *why_not = NULL;
     if (step->by != XFT_PLAN_NOTHING && !is_placed(step))
-        why_not = "its call sites are neither places in a module with a build id nor lines of "
-                  "Python files "
-                  "that are as they were";
+        why_not = NOT_PLACED;
     else if (step->by != XFT_PLAN_NOTHING && step->order == 0)
         why_not = step->question ? "a question decides" : "it is not in the best set of fixes";
     step->carry_out = step->by != XFT_PLAN_NOTHING && !why_not;
@@ -245,17 +261,67 @@ static struct xfa_apply_step step_of(const struct xfa_analysis *analysis,
     return step;
 }
 
+/* ---- pageable memory on another node --------------------------------------------------------- */
+
+static struct xfa_apply_step remote_step(const struct xfa_remote_site *of)
+{
+    char brief[XFA_REMEDY_CHARS];
+    struct xfa_remedy remedy = xfa_remedy_for(of->site.row, XFA_REMEDY_NEAR_NODE);
+    remedy.node = of->node;
+    return (struct xfa_apply_step){
+        .finding = xfa_text(xfa_finding_word(XFA_FINDING_REMOTE_NODE)),
+        .remedy = xfa_text(xfa_remedy_word(remedy.kind)),
+        .fix = xfa_text(xfa_remedy_brief(&remedy, brief)),
+        .by = XFT_PLAN_PLACEMENT,
+        .numbers = remedy,
+        .saving = {NAN, NAN, 0}, /* only the most is known */
+        .added_ns = NAN,
+        .assumes = xfa_text("the driver's own buffers do not decide; the profile's figures are of "
+                            "threads that run on the node of their memory"),
+    };
+}
+
+/* A step for each node, of copies of which only a trial can say whether they gain: it is made where
+ * their places are known, whatever the best set has. */
+static void take_remote(struct xfa_apply_plan *plan, const struct xfa_analysis *analysis,
+                        const struct xfa_findings *findings)
+{
+    size_t count = 0, first = plan->step_count;
+    struct xfa_remote_site *sites = xfa_remote_sites(analysis, findings, &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = first;
+        while (at < plan->step_count && plan->steps[at].numbers.node != sites[i].node)
+            at++;
+        if (at == XFT_PLAN_STEPS_MOST)
+            break;
+        struct xfa_apply_step *step = &plan->steps[at];
+        if (at == plan->step_count) {
+            plan->steps[plan->step_count++] = remote_step(&sites[i]);
+            step->sites = xfa_alloc((count + 1) * sizeof *step->sites);
+        }
+        step->sites[step->site_count++] =
+            site_of(analysis->run, &(struct xfa_finding){0}, &sites[i].site, XFT_PLAN_PLACEMENT);
+        step->saving.high += sites[i].site.lost_ns;
+        step->carry_out = is_placed(step);
+    }
+    for (size_t at = first; at < plan->step_count; at++)
+        if (!plan->steps[at].carry_out)
+            plan->steps[at].why_not = xfa_text(NOT_PLACED);
+    free(sites);
+}
+
 /* The best set in its order, then the others as reports have them. */
 static void take_steps(struct xfa_apply_plan *plan, const struct xfa_analysis *analysis,
                        const struct xfa_findings *findings)
 {
     const struct xfa_finding *member;
-    plan->steps = xfa_alloc((findings->count + 1) * sizeof *plan->steps);
+    plan->steps = xfa_alloc((findings->count + XFT_PLAN_STEPS_MOST + 1) * sizeof *plan->steps);
     for (unsigned place = 1; (member = xfa_finding_in_set(findings, place)); place++)
         plan->steps[plan->step_count++] = step_of(analysis, findings, member);
     for (size_t i = 0; i < findings->count && plan->step_count < XFT_PLAN_STEPS_MOST; i++)
         if (!findings->items[i].order)
             plan->steps[plan->step_count++] = step_of(analysis, findings, &findings->items[i]);
+    take_remote(plan, analysis, findings);
 }
 
 struct xfa_apply_plan *xfa_apply_plan_of(const struct xfa_analysis *analysis,
@@ -303,6 +369,9 @@ static void free_step(struct xfa_apply_step *step)
         free(site->call);
         free(site->direction);
     }
+    for (size_t i = 0; i < step->reader_count; i++)
+        free(step->readers[i].kernel);
+    free(step->readers);
     free(step->sites);
     free(step->finding);
     free(step->remedy);

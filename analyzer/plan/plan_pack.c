@@ -9,7 +9,8 @@
 struct packed {
     struct xft_plan_module modules[XFT_PLAN_MODULES_MOST];
     struct xft_plan_site sites[XFT_PLAN_SITES_MOST];
-    uint32_t module_count, site_count;
+    struct xft_plan_reader readers[XFT_PLAN_READERS_MOST];
+    uint32_t module_count, site_count, reader_count;
     bool full;
 };
 
@@ -114,18 +115,32 @@ static bool pack_site(struct packed *packed, const struct xfa_apply_step *step, 
     return true;
 }
 
+static void pack_readers(struct packed *packed, const struct xfa_apply_step *step)
+{
+    for (size_t i = 0; i < step->reader_count; i++) {
+        const struct xfa_apply_reader *reader = &step->readers[i];
+        packed->full = packed->full || packed->reader_count == XFT_PLAN_READERS_MOST;
+        if (!packed->full)
+            packed->readers[packed->reader_count++] = (struct xft_plan_reader){
+                xft_plan_text_hash(reader->kernel, strlen(reader->kernel)), reader->arguments};
+    }
+}
+
 static struct xft_plan_header *whole(const struct packed *packed, size_t *bytes)
 {
-    *bytes = xft_plan_bytes(packed->module_count, packed->site_count);
+    *bytes = xft_plan_bytes(packed->module_count, packed->site_count, packed->reader_count);
     struct xft_plan_header *plan = xfa_alloc(*bytes);
     char *at = (char *)(plan + 1);
     size_t modules = packed->module_count * sizeof *packed->modules;
+    size_t sites = packed->site_count * sizeof *packed->sites;
     memcpy(plan->magic, XFT_PLAN_MAGIC, sizeof plan->magic);
     plan->version = XFT_PLAN_VERSION;
     plan->modules = packed->module_count;
     plan->sites = packed->site_count;
     memcpy(at, packed->modules, modules);
-    memcpy(at + modules, packed->sites, packed->site_count * sizeof *packed->sites);
+    plan->readers = packed->reader_count;
+    memcpy(at + modules, packed->sites, sites);
+    memcpy(at + modules + sites, packed->readers, packed->reader_count * sizeof *packed->readers);
     return plan;
 }
 
@@ -140,10 +155,13 @@ struct xft_plan_header *xfa_apply_plan_pack(const struct xfa_apply_plan *plan, s
         const struct xfa_apply_step *step = &plan->steps[i];
         for (size_t k = 0; k < step->site_count && step->carry_out; k++)
             *unplaced += !pack_site(packed, step, (uint16_t)(i + 1), &step->sites[k]);
+        if (step->carry_out)
+            pack_readers(packed, step);
     }
     if (packed->full)
-        snprintf(error, error_bytes, "more than %d call sites or %d modules are to be changed",
-                 XFT_PLAN_SITES_MOST, XFT_PLAN_MODULES_MOST);
+        snprintf(error, error_bytes,
+                 "more than %d call sites, %d modules or %d kernels that read are named",
+                 XFT_PLAN_SITES_MOST, XFT_PLAN_MODULES_MOST, XFT_PLAN_READERS_MOST);
     else
         result = whole(packed, bytes);
     free(packed);

@@ -111,7 +111,8 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
         player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
     }
     if (player->eased && recorded)
-        xfw_eased_op(player->eased, recorded, op, player->certainty);
+        xfw_eased_op(player->eased, recorded, op, xfw_schedule_begins(player->schedule, op),
+                     player->certainty);
     schedule(player, op, recorded);
     double end = xfw_schedule_last_end(player->schedule);
     for (unsigned i = before; i < player->behind_count; i++) {

@@ -8,6 +8,7 @@
  *     struct xft_plan_header
  *     struct xft_plan_module  [modules]   which sites name by their place here
  *     struct xft_plan_site    [sites]
+ *     struct xft_plan_reader  [readers]
  *
  * A site is a return address in a call stack: module (by build id) and offset of the address in the
  * module's ELF file, as in the trace; or a line of a Python program, whose file stands in place of
@@ -28,7 +29,7 @@
     X(XFT_PLAN_LEAVE_OUT, 1, "leave-out") /* uploads of what the device has already */             \
     X(XFT_PLAN_POOL, 2, "pool")           /* device memory that is freed and allocated again */    \
     X(XFT_PLAN_PREFETCH, 3, "prefetch")   /* managed memory that kernels are given */              \
-    X(XFT_PLAN_PLACEMENT, 4, "placement") /* page-locked memory on a NUMA node */                  \
+    X(XFT_PLAN_PLACEMENT, 4, "placement") /* memory of the program on a NUMA node */               \
     X(XFT_PLAN_STREAMS, 5, "streams")     /* work of threads in the legacy default stream */
 
 #define XFT_ENUM_ROW(symbol, number, word) symbol = number,
@@ -50,11 +51,13 @@ static inline const char *xft_plan_class_word(unsigned number)
 }
 
 #define XFT_PLAN_MAGIC "XFERPLAN"
-#define XFT_PLAN_VERSION 5
+#define XFT_PLAN_VERSION 6
 
 #define XFT_PLAN_MODULES_MOST 64
 #define XFT_PLAN_SITES_MOST 256
 #define XFT_PLAN_STEPS_MOST 256
+#define XFT_PLAN_READERS_MOST 64
+#define XFT_PLAN_ARGUMENTS_MOST 64 /* of a kernel, that can be named */
 #define XFT_PLAN_BUILD_ID_MOST 64
 #define XFT_PLAN_TEXT_BYTES 108
 #define XFT_PLAN_NO_MODULE UINT32_MAX
@@ -63,8 +66,7 @@ static inline const char *xft_plan_class_word(unsigned number)
 struct xft_plan_header {
     char magic[8];
     uint32_t version;
-    uint32_t modules, sites;
-    uint32_t reserved;
+    uint32_t modules, sites, readers;
 };
 
 struct xft_plan_module {
@@ -98,14 +100,21 @@ struct xft_plan_site {
     char text[XFT_PLAN_TEXT_BYTES]; /* the site in words, terminated */
 };
 
-static inline size_t xft_plan_bytes(uint32_t modules, uint32_t sites)
+/* Of XFT_PLAN_STREAMS, granted: a kernel only reads what some of its arguments point to. */
+struct xft_plan_reader {
+    uint64_t kernel;    /* xft_plan_text_hash() of its name as the driver has it, mangled */
+    uint64_t arguments; /* bit k: the one of number k, from 0 on */
+};
+
+static inline size_t xft_plan_bytes(uint32_t modules, uint32_t sites, uint32_t readers)
 {
     return sizeof(struct xft_plan_header) + modules * sizeof(struct xft_plan_module) +
-           sites * sizeof(struct xft_plan_site);
+           sites * sizeof(struct xft_plan_site) + readers * sizeof(struct xft_plan_reader);
 }
 #define XFT_PLAN_BYTES_MOST                                                                        \
     (sizeof(struct xft_plan_header) + XFT_PLAN_MODULES_MOST * sizeof(struct xft_plan_module) +     \
-     XFT_PLAN_SITES_MOST * sizeof(struct xft_plan_site))
+     XFT_PLAN_SITES_MOST * sizeof(struct xft_plan_site) +                                          \
+     XFT_PLAN_READERS_MOST * sizeof(struct xft_plan_reader))
 
 /* The parts of a plan in memory, aligned as its header; for what xft_plan_holds() allows. */
 static inline const struct xft_plan_module *xft_plan_modules(const struct xft_plan_header *plan)
@@ -116,6 +125,11 @@ static inline const struct xft_plan_site *xft_plan_sites(const struct xft_plan_h
 {
     const char *at = (const char *)(plan + 1) + plan->modules * sizeof(struct xft_plan_module);
     return (const struct xft_plan_site *)(const void *)at;
+}
+
+static inline const struct xft_plan_reader *xft_plan_readers(const struct xft_plan_header *plan)
+{
+    return (const struct xft_plan_reader *)(const void *)(xft_plan_sites(plan) + plan->sites);
 }
 
 static inline bool xft_plan_site_holds(const struct xft_plan_site *site, uint32_t modules)
@@ -136,7 +150,8 @@ static inline bool xft_plan_holds(const void *data, size_t bytes)
     const struct xft_plan_header *plan = data;
     if (bytes < sizeof *plan || memcmp(plan->magic, XFT_PLAN_MAGIC, sizeof plan->magic) != 0 ||
         plan->version != XFT_PLAN_VERSION || plan->modules > XFT_PLAN_MODULES_MOST ||
-        plan->sites > XFT_PLAN_SITES_MOST || bytes != xft_plan_bytes(plan->modules, plan->sites))
+        plan->sites > XFT_PLAN_SITES_MOST || plan->readers > XFT_PLAN_READERS_MOST ||
+        bytes != xft_plan_bytes(plan->modules, plan->sites, plan->readers))
         return false;
     for (uint32_t i = 0; i < plan->modules; i++) {
         const struct xft_plan_module *module = &xft_plan_modules(plan)[i];

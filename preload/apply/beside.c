@@ -22,8 +22,9 @@ static bool too_many;
 static struct {
     struct xfs_use memory[ALLOCATIONS];
     struct xfs_sum sum[ALLOCATIONS];
+    int given[ALLOCATIONS]; /* its place among what the kernel may write; -1: it may not */
     unsigned count;
-} others;
+} known;
 
 /* The number of an allocation that was noted; 0: it is there no more. */
 static uint64_t number_of(const struct xfs_use *use)
@@ -62,24 +63,26 @@ void xfs_beside_allocated(xcu_deviceptr address, size_t bytes)
         too_many = true;
 }
 
-static bool is_given(const struct xfs_use *given, unsigned count, uint64_t buffer)
+/* Its place among what is given to be written; -1: it has none. */
+static int place_in(const struct xfs_use *given, unsigned count, uint64_t buffer)
 {
     for (unsigned i = 0; i < count; i++)
-        if (given[i].buffer == buffer)
-            return true;
-    return false;
+        if (given[i].buffer == buffer && given[i].writes)
+            return (int)i;
+    return -1;
 }
 
 /* Those that are there still. False: too many bytes. */
-static bool take_others(const struct xfs_use *given, unsigned count)
+static bool take_known(const struct xfs_use *given, unsigned count)
 {
     uint64_t bytes = 0;
-    others.count = 0;
+    known.count = 0;
     if (too_many || !xfs_brief_take(&taken, SPINS))
         return false;
     for (unsigned i = 0; i < made_count; i++)
-        if (!is_given(given, count, made[i].buffer) && number_of(&made[i]) == made[i].buffer) {
-            others.memory[others.count++] = made[i];
+        if (number_of(&made[i]) == made[i].buffer) {
+            known.given[known.count] = place_in(given, count, made[i].buffer);
+            known.memory[known.count++] = made[i];
             bytes += made[i].bytes;
         }
     xfs_brief_give_back(&taken);
@@ -108,8 +111,8 @@ static bool hash_all(struct xfs_sum sums[ALLOCATIONS])
     char *there = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (there == MAP_FAILED)
         return false;
-    for (unsigned i = 0; i < others.count && all; i++)
-        all = hash(&others.memory[i], there, &sums[i]);
+    for (unsigned i = 0; i < known.count && all; i++)
+        all = hash(&known.memory[i], there, &sums[i]);
     munmap(there, STEP);
     return all;
 }
@@ -117,13 +120,24 @@ static bool hash_all(struct xfs_sum sums[ALLOCATIONS])
 bool xfs_beside_begin(const struct xfs_use *given, unsigned count)
 {
     return xfs_apply_driver()->context_wait && xfs_apply_driver()->context_wait() == XCU_SUCCESS &&
-           take_others(given, count) && hash_all(others.sum);
+           take_known(given, count) && hash_all(known.sum);
 }
 
-bool xfs_beside_is_same(void)
+bool xfs_beside_is_same(uint32_t *changed)
 {
     static struct xfs_sum now[ALLOCATIONS];
-    return !hash_all(now) || memcmp(now, others.sum, others.count * sizeof *now) == 0;
+    bool same = true;
+    *changed = UINT32_MAX;
+    if (!hash_all(now))
+        return true;
+    *changed = 0;
+    for (unsigned i = 0; i < known.count; i++) {
+        if (memcmp(&now[i], &known.sum[i], sizeof *now) == 0)
+            continue;
+        same &= known.given[i] >= 0;
+        *changed |= known.given[i] >= 0 ? UINT32_C(1) << known.given[i] : 0;
+    }
+    return same;
 }
 
 void xfs_beside_after_fork(void)

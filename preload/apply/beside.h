@@ -1,7 +1,7 @@
 /*
  * --check of kernels in streams of our own (launched.h): whether a kernel changes memory that it
- * was not given. All memory of cuMemAlloc but what it was given is hashed before and behind it,
- * while nothing else is under way.
+ * was not given, or was given to read only; and which of what it may write it does not change. All
+ * memory of cuMemAlloc is hashed before and behind it, while nothing else is under way.
  *
  * One thread at a time, which has made the others wait.
  */
@@ -23,8 +23,9 @@ void xfs_beside_allocated(xcu_deviceptr address, size_t bytes);
  * (XFS_BESIDE_MOST), or there are too many allocations. On a stack of our own. */
 bool xfs_beside_begin(const struct xfs_use *given, unsigned count);
 
-/* Once the kernel is over. False: it changed other memory. */
-bool xfs_beside_is_same(void);
+/* Once the kernel is over. False: it changed other memory than it may write. *changed: which of
+ * what it may write; bit i: given[i]. */
+bool xfs_beside_is_same(uint32_t *changed);
 
 void xfs_beside_after_fork(void);
 

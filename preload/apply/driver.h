@@ -63,6 +63,8 @@
       xcu_result (*)(xcu_deviceptr, unsigned short, size_t, xcu_stream), false)                    \
     X(fill32, "cuMemsetD32Async", xcu_result (*)(xcu_deviceptr, unsigned, size_t, xcu_stream),     \
       false)                                                                                       \
+    X(function_name, "cuFuncGetName", xcu_result (*)(const char **, const void *), false)          \
+    X(kernel_name, "cuKernelGetName", xcu_result (*)(const char **, const void *), false)          \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)
 
 struct xfs_apply_driver {

@@ -21,6 +21,7 @@
 #include "preload/apply/own.h"
 #include "preload/apply/peers.h"
 #include "preload/apply/pipeline.h"
+#include "preload/apply/placed.h"
 #include "preload/apply/placement.h"
 #include "preload/apply/plan.h"
 #include "preload/apply/pool.h"
@@ -58,7 +59,8 @@ enum {
 static xfs_function real_of[FUNCTIONS]; /* written before the function in its place is known */
 
 #define XFS_MOVED(form_, per_thread, stream_, blocking_)                                           \
-    ((bytes >= xfs_move_least || xfs_leave_out_on() || xfs_streams_want(bytes)) &&                 \
+    ((bytes >= xfs_move_least || xfs_leave_out_on() || xfs_streams_want(bytes) ||                  \
+      xfs_placed_want(bytes)) &&                                                                   \
      xfs_offer_copy(&(struct xfs_move){.form = (form_),                                            \
                                        .real = (xfs_function)real,                                 \
                                        .dst = (uint64_t)(uintptr_t)dst,                            \
@@ -283,6 +285,7 @@ static void after_fork(void)
     xfs_uploads_after_fork();
     xfs_pool_after_fork();
     xfs_sums_after_fork();
+    xfs_placed_after_fork();
     xfs_prefetch_after_fork();
     xfs_streams_after_fork();
     xfs_lines_after_fork();

@@ -25,7 +25,7 @@
 #define MOST_WAIT_S 60
 #define LOOKED_AT_FIRST 4 /* launches of a kernel; then every power of two */
 
-static atomic_bool stays; /* a kernel changed what it was not given */
+static atomic_bool stays; /* a kernel changed what it was not given to write */
 
 bool xfs_launched_on(void)
 {
@@ -68,11 +68,13 @@ struct turn {
     const struct xfs_launch *launch;
     const struct xfs_fill *fill;
     struct xfs_use uses[XFS_REACH_MOST];
+    xfs_reach_arguments arguments[XFS_REACH_MOST];
     unsigned count;
     uint32_t times;
     struct xfs_own own;
     bool may;          /* it goes into our stream */
     bool looked, same; /* beside it */
+    uint32_t changed;  /* bit i: uses[i] */
     int status;
 };
 
@@ -94,7 +96,7 @@ static bool is_known(struct turn *turn, xcu_context current)
     const struct xfs_fill *fill = turn->fill;
     if (fill == NULL)
         return xfs_reach_of(turn->launch->function, turn->launch->values, current, turn->uses,
-                            &turn->count, &turn->times);
+                            turn->arguments, &turn->count, &turn->times);
     turn->count = 1;
     return fill->n && fill->n <= UINT64_MAX / fill->width &&
            xfs_reach_memory(fill->address, fill->n * fill->width, current, turn->uses);
@@ -149,19 +151,33 @@ static void compare(void *argument)
     struct turn *turn = argument;
     int mode = XCU_CAPTURE_MODE_RELAXED;
     xfs_apply_driver()->exchange(&mode);
-    turn->same = xfs_own_wait(&turn->own) != XCU_SUCCESS || xfs_beside_is_same();
+    turn->same = xfs_own_wait(&turn->own) != XCU_SUCCESS || xfs_beside_is_same(&turn->changed);
     xfs_apply_driver()->exchange(&mode);
+}
+
+/* By which arguments the kernel may write, and by which it did. */
+static void note_arguments(const struct turn *turn)
+{
+    const char *name = xfs_reach_name(turn->launch->function);
+    uint64_t given = 0, changed = 0;
+    for (unsigned i = 0; i < turn->count; i++) {
+        given |= turn->uses[i].writes ? turn->arguments[i] : 0;
+        changed |= turn->changed >> i & 1 ? turn->arguments[i] : 0;
+    }
+    if (name)
+        xfs_report_kernel(name, given, changed);
 }
 
 static void note_comparison(const struct turn *turn)
 {
     xfs_report_own(XFS_OWN_CHECKED, 1);
+    note_arguments(turn);
     if (turn->same)
         return;
     xfs_report_own(XFS_OWN_DIFFERENT, 1);
     atomic_store(&stays, true);
-    xfs_log("apply: a kernel changes memory that its parameters do not name; kernels stay in the "
-            "legacy default stream");
+    xfs_log("apply: a kernel changes memory that its parameters do not name, or that it is said to "
+            "only read; kernels stay in the legacy default stream");
 }
 
 /* The kernel's parameters are read on the program's stack. */

@@ -13,7 +13,8 @@
  * Never while a stream is captured. A launch that fails is made again as asked.
  *
  * With --check one thread at a time copies and launches, and it is looked at whether kernels change
- * what they were not given (beside.h). One that does: from then on none goes there.
+ * what they were not given, or to read only (beside.h). One that does: from then on none goes
+ * there.
  */
 #ifndef XFS_APPLY_LAUNCHED_H
 #define XFS_APPLY_LAUNCHED_H

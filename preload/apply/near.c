@@ -75,11 +75,19 @@ static bool choose(int node)
     return syscall(SYS_set_mempolicy, MPOL_PREFERRED, &nodes, (unsigned long)MOST_NODES) == 0;
 }
 
+bool xfs_near_may(int node)
+{
+    int saved = errno;
+    bool may = node >= 0 && node < MOST_NODES && xfs_may_call_kernel() && is_free_to_choose() &&
+               may_have(node);
+    errno = saved;
+    return may;
+}
+
 bool xfs_near_begin(int node)
 {
     int saved = errno;
-    bool begun = node >= 0 && node < MOST_NODES && xfs_may_call_kernel() && is_free_to_choose() &&
-                 may_have(node) && choose(node);
+    bool begun = xfs_near_may(node) && choose(node);
     errno = saved;
     return begun;
 }

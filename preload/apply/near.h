@@ -19,6 +19,9 @@ void xfs_near_place(void *memory, size_t bytes, xcu_device device);
 /* The same on a node that the caller may have, whatever policy its thread has. */
 void xfs_near_place_on(void *memory, size_t bytes, int node);
 
+/* May the calling thread be given memory of the node? Not with a policy of its own. Keeps errno. */
+bool xfs_near_may(int node);
+
 /* From here until xfs_near_end() what the calling thread has the kernel give it comes from the node
  * while that has some. False, and nothing is changed: the process may not have its memory, or the
  * thread has a policy of its own. Both keep errno. */

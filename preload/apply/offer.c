@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "preload/apply/leave_out.h"
+#include "preload/apply/placed.h"
 #include "preload/apply/relay.h"
 #include "preload/apply/staging.h"
 #include "preload/apply/state.h"
@@ -25,17 +26,22 @@ bool xfs_offer_copy(const struct xfs_move *move, int *status)
         return pass_on(move);
     }
     struct xfs_flight flight;
+    struct xfs_placed placed;
     int saved = errno;
+    xfs_placed_begin(move, &placed);
     bool follows = xfs_streams_follow(move, &flight);
     bool done = xfs_leave_out_move(move, status) ||
                 (follows && xfs_streams_move(move, &flight, status)) ||
                 xfs_relay_move(move, status) || xfs_staging_move(move, status);
-    if (follows && !done)
+    bool is_ours = done || follows || placed.site;
+    if (is_ours && !done)
         *status = xfs_move_as_asked(move, 0, move->bytes);
     if (follows)
         xfs_streams_followed(&flight);
+    if (is_ours)
+        xfs_placed_end(&placed, *status);
     errno = saved;
-    return done || follows;
+    return is_ours;
 }
 
 /* ---- between GPUs ---------------------------------------------------------------------------- */

@@ -41,8 +41,20 @@ static bool may_begin(struct xfs_piped_copy *copy)
            (!asked->blocking || xfs_pipe_is_still(copy->pipe));
 }
 
-static bool is_right(struct xfs_piped_copy *copy)
+static bool queue(void *of)
 {
+    struct xfs_piped_copy *copy = of;
+    return xfs_pipe_queue(copy->pipe, copy->asked);
+}
+
+static bool await(void *of)
+{
+    return xfs_pipe_wait(((struct xfs_piped_copy *)of)->pipe);
+}
+
+static bool is_right(void *of)
+{
+    struct xfs_piped_copy *copy = of;
     const struct xfs_between *asked = copy->asked;
     struct xfs_site *site = copy->tried.site;
     bool right =
@@ -56,24 +68,13 @@ static bool is_right(struct xfs_piped_copy *copy)
 static void carry_out(void *argument)
 {
     struct xfs_piped_copy *copy = argument;
-    int mode = XCU_CAPTURE_MODE_RELAXED;
     if (!may_begin(copy)) {
         xfs_report_left(XFS_LEFT_BUSY);
         return;
     }
-    xfs_apply_driver()->exchange(&mode);
-    xfs_tried_begin(&copy->tried);
-    copy->done = xfs_pipe_queue(copy->pipe, copy->asked);
-    if (copy->done)
-        xfs_tried_end(&copy->tried);
-    else
-        xfs_tried_drop(&copy->tried);
-    if (copy->done && copy->asked->blocking)
-        copy->done = xfs_pipe_wait(copy->pipe);
-    copy->failed = !copy->done;
-    if (copy->done && !is_right(copy))
-        copy->done = false;
-    xfs_apply_driver()->exchange(&mode);
+    copy->done =
+        xfs_tried_carry_out(&copy->tried, &(struct xfs_tried_steps){queue, await, is_right}, copy,
+                            copy->asked->blocking, &copy->failed);
     xfs_report_started(0, xfs_locked_bytes());
 }
 

@@ -8,11 +8,19 @@
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 
-#define MOST_MOVED ((size_t)4 << 30) /* bytes of the process in all */
-
 bool xfs_placement_on(void)
 {
     return xfs_class_on(XFS_CLASS_PLACEMENT) && xfs_plan_has(XFT_PLAN_PLACEMENT);
+}
+
+size_t xfs_placement_move(void *memory, size_t bytes, int node)
+{
+    static atomic_size_t moved;
+    size_t before = atomic_load(&moved);
+    size_t most = before < XFS_MOVED_MOST ? XFS_MOVED_MOST - before : 0;
+    size_t done = xfs_near_move(memory, bytes, node, most);
+    atomic_fetch_add(&moved, done);
+    return done;
 }
 
 static void look(void *argument)
@@ -64,20 +72,16 @@ bool xfs_placement_alloc(const struct xfs_locking *call, int *status)
 
 static void move(void *argument)
 {
-    static atomic_size_t moved;
     const struct xfs_placing *placing = argument;
-    size_t before = atomic_load(&moved), most = before < MOST_MOVED ? MOST_MOVED - before : 0;
-    atomic_fetch_add(
-        &moved, xfs_near_move(placing->memory, placing->bytes, placing->site->planned->node, most));
+    (void)xfs_placement_move(placing->memory, placing->bytes, placing->site->planned->node);
 }
 
 /* Pages are looked at before the thread prefers the node: what has no policy has the thread's. */
 bool xfs_placement_begin(struct xfs_placing *placing)
 {
     placing->site = planned_here();
-    if (placing->site == NULL || !xfs_near_begin(placing->site->planned->node))
+    if (placing->site == NULL || !xfs_near_may(placing->site->planned->node))
         return false;
-    xfs_near_end();
     return xfs_on_own_stack(move, placing) && xfs_near_begin(placing->site->planned->node);
 }
 

@@ -17,8 +17,13 @@
 #include "preload/apply/locking.h"
 #include "preload/apply/site.h"
 
+#define XFS_MOVED_MOST ((size_t)4 << 30) /* bytes of the process */
+
 /* Does the plan have such sites? */
 bool xfs_placement_on(void);
+
+/* Moves what of XFS_MOVED_MOST is left; the bytes moved. On a stack of our own. */
+size_t xfs_placement_move(void *memory, size_t bytes, int node);
 
 /* An allocation, at a planned site on its node; elsewhere as locking does it. True: it was carried
  * out, *status is what the call returns. */

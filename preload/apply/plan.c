@@ -22,9 +22,9 @@ static bool is_python(uint32_t module)
 static size_t length_of(const struct xft_plan_header *read, size_t most)
 {
     if (most < sizeof *read || read->modules > XFT_PLAN_MODULES_MOST ||
-        read->sites > XFT_PLAN_SITES_MOST)
+        read->sites > XFT_PLAN_SITES_MOST || read->readers > XFT_PLAN_READERS_MOST)
         return 0;
-    size_t length = xft_plan_bytes(read->modules, read->sites);
+    size_t length = xft_plan_bytes(read->modules, read->sites, read->readers);
     return length <= most ? length : 0;
 }
 
@@ -64,6 +64,17 @@ bool xfs_plan_grants(enum xft_plan_class what, uint32_t flag)
 bool xfs_plan_has_lines(enum xft_plan_class what)
 {
     return has_lines[what];
+}
+
+uint64_t xfs_plan_reads(const char *kernel)
+{
+    uint64_t hash = plan && plan->readers ? xft_plan_text_hash(kernel, strlen(kernel)) : 0;
+    uint64_t arguments = 0;
+    for (uint32_t i = 0; plan && i < plan->readers; i++) {
+        const struct xft_plan_reader *reader = &xft_plan_readers(plan)[i];
+        arguments |= reader->kernel == hash ? reader->arguments : 0;
+    }
+    return arguments;
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */

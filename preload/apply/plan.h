@@ -42,6 +42,10 @@ struct xfs_plan_stack {
 /* Have all of them this flag? False where there are none. */
 bool xfs_plan_grants(enum xft_plan_class what, uint32_t flag);
 
+/* Arguments of the kernel, by its name, of which it is granted that it only reads what they point
+ * to: bit k, the one of number k. */
+uint64_t xfs_plan_reads(const char *kernel);
+
 /* The site of the class that this stack is of. NULL: none. */
 const struct xft_plan_site *xfs_plan_match(enum xft_plan_class what,
                                            const struct xfs_plan_stack *stack);

@@ -7,6 +7,7 @@
 
 #include "preload/apply/between.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/plan.h"
 #include "preload/base/brief_lock.h"
 #include "preload/base/sandbox.h"
 #include "preload/lookup/layout.h"
@@ -22,7 +23,8 @@
 struct kernel {
     const void *function; /* NULL: free */
     uint32_t generation, times;
-    bool known; /* where its parameters lie */
+    bool known;     /* where its parameters lie */
+    uint64_t reads; /* bit k: what the parameter of that index points to is only read */
     uint16_t runs;
     struct xfs_run run[RUNS];
 };
@@ -50,6 +52,23 @@ static bool find(const void *function, struct kernel *found)
     return has;
 }
 
+const char *xfs_reach_name(const void *function)
+{
+    const struct xfs_apply_driver *driver = xfs_apply_driver();
+    const char *name = NULL;
+    if (driver->function_name && driver->function_name(&name, function) == XCU_SUCCESS && name)
+        return name;
+    if (driver->kernel_name && driver->kernel_name(&name, function) == XCU_SUCCESS && name)
+        return name;
+    return NULL;
+}
+
+static uint64_t reads_of(const void *function)
+{
+    const char *name = xfs_reach_name(function);
+    return name ? xfs_plan_reads(name) : 0;
+}
+
 static struct kernel ask(const void *function, uint32_t now)
 {
     struct xfs_layout layout;
@@ -58,6 +77,7 @@ static struct kernel ask(const void *function, uint32_t now)
         xfs_layout_ask(function, &layout) && layout.runs <= RUNS && layout.words <= WORDS;
     kernel.runs = kernel.known ? layout.runs : 0;
     memcpy(kernel.run, layout.run, kernel.runs * sizeof *kernel.run);
+    kernel.reads = kernel.known ? reads_of(function) : 0;
     return kernel;
 }
 
@@ -76,7 +96,18 @@ static struct kernel kernel_of(const void *function)
     return kernel;
 }
 
-static bool words_of(const struct kernel *kernel, void **values, uint64_t words[WORDS],
+struct word {
+    uint64_t value;
+    uint64_t argument; /* bit of the parameter; 0: it has none */
+    bool reads;
+};
+
+static uint64_t bit_of(unsigned parameter)
+{
+    return parameter < XFT_PLAN_ARGUMENTS_MOST ? UINT64_C(1) << parameter : 0;
+}
+
+static bool words_of(const struct kernel *kernel, void **values, struct word words[WORDS],
                      unsigned *count)
 {
     *count = 0;
@@ -84,8 +115,13 @@ static bool words_of(const struct kernel *kernel, void **values, uint64_t words[
         const struct xfs_run *run = &kernel->run[i];
         if (values[run->index] == NULL)
             return false;
-        memcpy(words + *count, values[run->index], run->words * sizeof *words);
-        *count += run->words;
+        for (unsigned k = 0; k < run->words; k++) {
+            struct word *word = &words[(*count)++];
+            memcpy(&word->value, (const char *)values[run->index] + k * sizeof word->value,
+                   sizeof word->value);
+            word->argument = bit_of(run->index);
+            word->reads = kernel->reads & word->argument;
+        }
     }
     return kernel->known;
 }
@@ -134,34 +170,50 @@ bool xfs_reach_memory(uint64_t address, uint64_t bytes, xcu_context current, str
     return true;
 }
 
+/* What a kernel reaches, as far as it was looked at. */
+struct reach {
+    struct xfs_use *uses;
+    xfs_reach_arguments *arguments; /* NULL: not asked for */
+    unsigned *count;
+};
+
 /* False: there are too many. */
-static bool add(const struct xfs_use *use, struct xfs_use *uses, unsigned *count)
+static bool add(const struct reach *reach, const struct xfs_use *use, uint64_t argument)
 {
-    for (unsigned i = 0; i < *count; i++)
-        if (uses[i].buffer == use->buffer)
-            return true;
-    if (*count == XFS_REACH_MOST)
+    unsigned at = 0;
+    while (at < *reach->count && reach->uses[at].buffer != use->buffer)
+        at++;
+    if (at == XFS_REACH_MOST)
         return false;
-    uses[(*count)++] = *use;
+    bool first = at == *reach->count;
+    *reach->count += first;
+    bool writes = use->writes || (!first && reach->uses[at].writes);
+    reach->uses[at] = *use;
+    reach->uses[at].writes = writes;
+    if (reach->arguments)
+        reach->arguments[at] = argument | (first ? 0 : reach->arguments[at]);
     return true;
 }
 
 /* False: others may reach what it points to. */
-static bool look(uint64_t word, xcu_context current, struct xfs_use *uses, unsigned *count)
+static bool look(const struct word *word, xcu_context current, const struct reach *reach)
 {
     struct xfs_end end;
-    if (word < LEAST_ADDRESS)
+    if (word->value < LEAST_ADDRESS)
         return true;
-    if (!xfs_end_ask(word, 1, &end))
-        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word));
+    if (!xfs_end_ask(word->value, 1, &end))
+        return end.type == 0 && !end.managed && !(reads_the_host() && is_mapped(word->value));
     struct xfs_use use = use_of(&end);
-    return is_device_memory(&end, current) && add(&use, uses, count);
+    use.writes = !word->reads;
+    return is_device_memory(&end, current) && add(reach, &use, word->argument);
 }
 
 bool xfs_reach_of(const void *function, void **values, xcu_context current,
-                  struct xfs_use uses[XFS_REACH_MOST], unsigned *count, uint32_t *times)
+                  struct xfs_use uses[XFS_REACH_MOST],
+                  xfs_reach_arguments arguments[XFS_REACH_MOST], unsigned *count, uint32_t *times)
 {
-    uint64_t words[WORDS];
+    const struct reach reach = {uses, arguments, count};
+    struct word words[WORDS];
     unsigned n = 0;
     struct kernel kernel = kernel_of(function);
     *times = kernel.times;
@@ -169,7 +221,7 @@ bool xfs_reach_of(const void *function, void **values, xcu_context current,
     if (!words_of(&kernel, values, words, &n))
         return false;
     for (unsigned i = 0; i < n; i++)
-        if (!look(words[i], current, uses, count))
+        if (!look(&words[i], current, &reach))
             return false;
     return true;
 }

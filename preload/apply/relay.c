@@ -124,8 +124,22 @@ static bool may_begin(const struct turn *turn)
            xfs_relay_is_free(turn->relay, turn->move->dst);
 }
 
-static bool is_right(struct turn *turn)
+static bool queue(void *of)
 {
+    struct turn *turn = of;
+    const struct xfs_move *move = turn->move;
+    struct xfs_relayed upload = {move->dst, move->src, move->bytes, move->stream};
+    return xfs_relay_queue(turn->relay, &upload);
+}
+
+static bool await(void *of)
+{
+    return xfs_relay_wait(((struct turn *)of)->relay);
+}
+
+static bool is_right(void *of)
+{
+    struct turn *turn = of;
     const struct xfs_move *move = turn->move;
     struct xfs_pieces pieces = {.stream = move->stream,
                                 .device = move->dst,
@@ -143,25 +157,13 @@ static bool is_right(struct turn *turn)
 static void carry_out(void *argument)
 {
     struct turn *turn = argument;
-    const struct xfs_move *move = turn->move;
-    struct xfs_relayed upload = {move->dst, move->src, move->bytes, move->stream};
-    int mode = XCU_CAPTURE_MODE_RELAXED;
     if (!may_begin(turn)) {
         xfs_report_left(XFS_LEFT_BUSY);
         return;
     }
-    xfs_apply_driver()->exchange(&mode);
-    xfs_tried_begin(&turn->tried);
-    turn->done = xfs_relay_queue(turn->relay, &upload);
-    if (turn->done)
-        xfs_tried_end(&turn->tried);
-    else
-        xfs_tried_drop(&turn->tried);
-    if (turn->done && move->blocking)
-        turn->done = xfs_relay_wait(turn->relay);
-    turn->failed = !turn->done;
-    turn->done = turn->done && is_right(turn);
-    xfs_apply_driver()->exchange(&mode);
+    turn->done =
+        xfs_tried_carry_out(&turn->tried, &(struct xfs_tried_steps){queue, await, is_right}, turn,
+                            turn->move->blocking, &turn->failed);
 }
 
 /* A thread that is cancelled leaves no upload half queued. */

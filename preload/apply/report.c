@@ -90,6 +90,37 @@ void xfs_report_own(enum xfs_report_own what, uint64_t count)
         __atomic_fetch_add(&page->own[what], count, __ATOMIC_RELAXED);
 }
 
+/* Its place; NULL: all are used, or the name is too long. Two processes may have it twice. */
+static struct xfs_report_kernel *kernel_of(struct xfs_report *page, const char *name)
+{
+    for (unsigned i = 0; i < XFS_REPORT_KERNELS; i++) {
+        struct xfs_report_kernel *kernel = &page->kernels[i];
+        uint32_t none = XFS_REPORT_FREE;
+        uint32_t state = __atomic_load_n(&kernel->state, __ATOMIC_ACQUIRE);
+        if (state == XFS_REPORT_THERE && strcmp(kernel->name, name) == 0)
+            return kernel;
+        if (state != XFS_REPORT_FREE || strlen(name) >= XFS_REPORT_KERNEL_CHARS ||
+            !__atomic_compare_exchange_n(&kernel->state, &none, XFS_REPORT_BEING_WRITTEN, false,
+                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+        memcpy(kernel->name, name, strlen(name) + 1);
+        __atomic_store_n(&kernel->state, XFS_REPORT_THERE, __ATOMIC_RELEASE);
+        return kernel;
+    }
+    return NULL;
+}
+
+void xfs_report_kernel(const char *name, uint64_t given, uint64_t changed)
+{
+    struct xfs_report *page = atomic_load(&report);
+    struct xfs_report_kernel *kernel = page ? kernel_of(page, name) : NULL;
+    if (kernel == NULL)
+        return;
+    __atomic_fetch_add(&kernel->looked, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&kernel->given, given, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&kernel->changed, changed, __ATOMIC_RELAXED);
+}
+
 static void raise(uint64_t *most, uint64_t value)
 {
     uint64_t known = __atomic_load_n(most, __ATOMIC_RELAXED);

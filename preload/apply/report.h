@@ -65,8 +65,21 @@ struct xfs_report_site {
     uint64_t done_ns;            /* what they took */
     uint64_t instead_ns;         /* what they would have taken, by the medians of the trials */
     uint64_t checked, different; /* compared byte by byte */
+    uint64_t moved_bytes;        /* of placement: pageable memory */
     uint64_t no_room;            /* of prefetch: the GPU had no room for it */
     struct xfs_report_frame frame[XFS_REPORT_FRAMES]; /* innermost first, this library's left out */
+};
+
+/* A kernel that --check looked at: by which arguments it may write, and wrote. Bit k: the one of
+ * number k, from 0 on. */
+#define XFS_REPORT_KERNELS 64
+#define XFS_REPORT_KERNEL_CHARS 256
+
+struct xfs_report_kernel {
+    uint32_t state;  /* enum xfs_report_state */
+    uint32_t looked; /* launches */
+    uint64_t given, changed;
+    char name[XFS_REPORT_KERNEL_CHARS];
 };
 
 struct xfs_report {
@@ -79,6 +92,7 @@ struct xfs_report {
     uint32_t module_state[XFS_REPORT_MODULES];
     char modules[XFS_REPORT_MODULES][XFS_REPORT_PATH];
     struct xfs_report_site sites[XFS_REPORT_SITES];
+    struct xfs_report_kernel kernels[XFS_REPORT_KERNELS];
 };
 
 /* ---- a process's side ------------------------------------------------------------------------ */
@@ -97,6 +111,10 @@ void xfs_report_left(enum xfs_report_left why);
 
 /* Once it has started. */
 void xfs_report_own(enum xfs_report_own what, uint64_t count);
+
+/* One thread at a time. Names that are longer, and more kernels, are left out. */
+void xfs_report_kernel(const char *name, uint64_t given, uint64_t changed);
+
 void xfs_report_started(unsigned threads, uint64_t locked_bytes);
 
 #endif

@@ -33,6 +33,13 @@ struct xfs_leave_out_site {
     bool remembered;           /* the last upload was hashed, and is there */
 };
 
+/* Of a site of placed.h. */
+struct xfs_placed_site {
+    uint64_t moved_bytes, spent_ns; /* by moving them */
+    uint64_t gained_ns;             /* by copies of what was moved */
+    bool refused;                   /* the kernel moved less than half of it */
+};
+
 struct xfs_site {
     _Atomic uint64_t key; /* of addresses, class and direction; 0: free */
     atomic_bool held;     /* by the thread that uses what follows */
@@ -45,6 +52,7 @@ struct xfs_site {
     struct xfs_report_site *report;      /* NULL: it finds no place there */
     const struct xft_plan_site *planned; /* NULL: the plan has none of this class here */
     struct xfs_leave_out_site leave_out;
+    struct xfs_placed_site placed;
 };
 
 /* The site of the calling stack; NULL: there are too many, or it is another thread's at the moment.

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "preload/apply/driver.h"
 #include "preload/apply/state.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
@@ -72,7 +73,7 @@ bool xfs_tried_plan(struct xfs_tried *tried)
     return xfs_on_own_stack(plan, tried);
 }
 
-void xfs_tried_begin(struct xfs_tried *tried)
+static void begin(struct xfs_tried *tried)
 {
     tried->timed =
         (struct xfs_timed){.bytes = tried->bytes, .way = tried->way, .site = tried->site};
@@ -82,7 +83,7 @@ void xfs_tried_begin(struct xfs_tried *tried)
         xfs_timed_drop(&tried->timed);
 }
 
-void xfs_tried_end(struct xfs_tried *tried)
+static void end(struct xfs_tried *tried)
 {
     if (tried->way == XFS_WAY_AS_ASKED)
         tried->tries->spent_bytes += tried->bytes;
@@ -94,9 +95,22 @@ void xfs_tried_end(struct xfs_tried *tried)
     tell(tried->site, tried->way, tried->bytes, 0);
 }
 
-void xfs_tried_drop(struct xfs_tried *tried)
+bool xfs_tried_carry_out(struct xfs_tried *tried, const struct xfs_tried_steps *steps, void *copy,
+                         bool waits, bool *failed)
 {
-    xfs_timed_drop(&tried->timed);
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    xfs_apply_driver()->exchange(&mode);
+    begin(tried);
+    bool queued = steps->queue(copy);
+    if (queued)
+        end(tried);
+    else
+        xfs_timed_drop(&tried->timed);
+    bool arrived = queued && (!waits || steps->wait(copy));
+    *failed = !arrived;
+    bool done = arrived && steps->is_right(copy);
+    xfs_apply_driver()->exchange(&mode);
+    return done;
 }
 
 void xfs_tried_give_up(struct xfs_tried *tried)
@@ -112,12 +126,12 @@ static void before_call(void *argument)
     struct xfs_tried *tried = argument;
     tried->is_timed = tried->is_timed && tried->way == XFS_WAY_AS_ASKED;
     tried->way = XFS_WAY_AS_ASKED;
-    xfs_tried_begin(tried);
+    begin(tried);
 }
 
 static void after_call(void *argument)
 {
-    xfs_tried_end(argument);
+    end(argument);
 }
 
 void xfs_tried_before_call(struct xfs_tried *tried)

@@ -40,11 +40,16 @@ bool xfs_tried_plan(struct xfs_tried *tried);
 void xfs_tried_before_call(struct xfs_tried *tried);
 void xfs_tried_after_call(struct xfs_tried *tried, int status);
 
-/* Around what is done our way, on a stack of our own. End: it was done, and is reported. Drop: it
- * was not. */
-void xfs_tried_begin(struct xfs_tried *tried);
-void xfs_tried_end(struct xfs_tried *tried);
-void xfs_tried_drop(struct xfs_tried *tried);
+/* Our way, on a stack of our own, captures not disturbed (relaxed): the copy is queued, waited for
+ * if that has to be, and compared. `copy` is what the functions are given. False: it is to be made
+ * as asked; *failed: since it could not be queued or did not arrive. */
+struct xfs_tried_steps {
+    bool (*queue)(void *copy);
+    bool (*wait)(void *copy);
+    bool (*is_right)(void *copy); /* with --check; else true */
+};
+bool xfs_tried_carry_out(struct xfs_tried *tried, const struct xfs_tried_steps *steps, void *copy,
+                         bool waits, bool *failed);
 
 /* Our way cannot be gone. */
 void xfs_tried_give_up(struct xfs_tried *tried);

@@ -5,15 +5,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "analyzer/base/team.h"
+#include "analyzer/findings/default_stream.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 
-enum { COPY = 10, CLEAR, STEPS = 20, SLOTS = 2, CALL_NS = 1500, ARGUMENTS = 3 };
+enum { COPY = 10, CLEAR, STEPS = 20, SLOTS = 2, CALL_NS = 1500, ARGUMENTS = 3, NAME = 9 };
 enum { PIECE_NS = 300000, CLEAR_NS = 2000 }; /* on the device: a copy, a kernel; a memset */
 
 #define BYTES (4 * MIB)
@@ -180,8 +183,45 @@ static void test_not_found(void **state)
     assert_true(isnan(saving_of((struct steps){.few = 3})));
 }
 
+/* What members of a team give comes from another process. */
+static bool is_apart_by_others(const void *sums, const struct analyzed *a, size_t *readers)
+{
+    void *other = calloc(1, xfa_kind_default_stream.self_bytes);
+    struct xfa_parcel parcel = {0};
+    (void)xfa_kind_default_stream.observe(other);
+    xfa_kind_default_stream.give(sums, &parcel);
+    struct xfa_unpacking from = xfa_unpack(&parcel);
+    xfa_kind_default_stream.take(other, a->analysis, &from);
+    assert_false(from.bad);
+    bool apart = xfa_default_stream_threads_apart(other);
+    (void)xfa_default_stream_readers(other, readers);
+    xfa_kind_default_stream.free(other);
+    xfa_parcel_free(&parcel);
+    free(other);
+    return apart;
+}
+
+/* Are threads apart, with those kernels that are said to read only? The same for members of a team.
+ */
+static bool is_apart(const struct analyzed *a, size_t readers)
+{
+    const void *sums = a->findings->selves[XFA_FINDING_DEFAULT_STREAM];
+    size_t count = 0, given = 0;
+    bool apart = xfa_default_stream_threads_apart(sums);
+    const struct xfa_stream_reader *found = xfa_default_stream_readers(sums, &count);
+    assert_int_equal(count, readers);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(found[i].arguments, 2);
+    assert_int_equal(is_apart_by_others(sums, a, &given), apart);
+    assert_int_equal(given, readers);
+    return apart;
+}
+
 /* Two threads by turns, each with a kernel in the default stream, which it waits for: all behind
  * each other, though each uses memory of its own, or the same. */
+static const char *kernel_name; /* of these; NULL: not known */
+static bool threads_are_apart;
+
 static double saving_of_threads(bool shared)
 {
     struct run run = {.correlation = 1000};
@@ -191,13 +231,18 @@ static double saving_of_threads(bool shared)
     play_event(&run.play, (struct xft_event){.kind = XFT_EVENT_RECORDS, .aux = XFT_RECORDS_KERNELS},
                0);
     for (unsigned i = 0; i < SLOTS; i++)
-        build_arguments(&run.b, ARGUMENTS + i, (uint64_t[]){memory_of(shared ? 0 : i)}, 1);
+        build_arguments(&run.b, ARGUMENTS + i,
+                        (uint64_t[]){memory_of(shared && !kernel_name ? 0 : i), memory_of(7)},
+                        kernel_name ? 2 : 1);
+    if (kernel_name)
+        build_text(&run.b, NAME, kernel_name);
     uint64_t free_at[SLOTS] = {run.play.now, run.play.now};
     for (unsigned i = 0; i < STEPS; i++) {
         unsigned lane = i % 2 ? LANE_OTHER : LANE_MAIN;
         struct xft_event event = {.kind = XFT_EVENT_LAUNCH,
                                   .stack = CLEAR,
                                   .aux = ARGUMENTS + i % 2,
+                                  .src = kernel_name ? NAME : 0,
                                   .correlation = ++run.correlation};
         run.play.lane = lane;
         run.play.now = free_at[i % 2] + 10 * i; /* one behind the other, as they are played */
@@ -215,6 +260,8 @@ static double saving_of_threads(bool shared)
     struct analyzed a = analyzed_weighed(&run.b, profile);
     const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_DEFAULT_STREAM, "clear");
     double likely = f ? f->saving.likely : NAN;
+    threads_are_apart =
+        is_apart(&a, kernel_name && strcmp(kernel_name, "_Z4readPfPKf") == 0 ? 1 : 0);
     if (f)
         assert_int_equal(f->remedy.kind, XFA_REMEDY_STREAM_PER_THREAD);
     build_free(&run.b);
@@ -233,13 +280,32 @@ static void test_threads(void **state)
     assert_true(isnan(shared) || shared < 0.2 * half);
 }
 
+/* Memory of both that kernels only read, by their names. */
+static void test_read_by_threads(void **state)
+{
+    (void)state;
+    (void)saving_of_threads(false);
+    assert_true(threads_are_apart);
+    (void)saving_of_threads(true);
+    assert_false(threads_are_apart);
+    kernel_name = "_Z4readPfPKf";
+    (void)saving_of_threads(true);
+    assert_true(threads_are_apart);
+    kernel_name = "_Z5writePfS_";
+    (void)saving_of_threads(true);
+    assert_false(threads_are_apart);
+    kernel_name = "read";
+    (void)saving_of_threads(true);
+    assert_false(threads_are_apart);
+    kernel_name = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_memory_in_common),
-        cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_saving),          cmocka_unit_test(test_memory_in_common),
+        cmocka_unit_test(test_not_found),       cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_read_by_threads),
     };
     return cmocka_run_group_tests_name("findings: the default stream", tests, NULL, NULL);
 }

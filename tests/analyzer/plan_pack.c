@@ -45,6 +45,9 @@ int main(int argc, char **argv)
         return 3;
     for (uint32_t i = 0; i < packed->sites; i++)
         print_site(packed, &xft_plan_sites(packed)[i]);
+    for (uint32_t i = 0; i < packed->readers; i++)
+        printf("reads %016" PRIx64 " %" PRIx64 "\n", xft_plan_readers(packed)[i].kernel,
+               xft_plan_readers(packed)[i].arguments);
     free(packed);
     return 0;
 }

@@ -4,6 +4,7 @@ the library, and files that are none.
 plan_test.py DRIVER MAKE_TRACE PLAN_SCHEMA PLAN_PACK
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -125,6 +126,34 @@ class Plan(Lab):
                     self.assertIn('"parameters" is to be an object with the "node"', lines[0])
                 else:
                     self.assertEqual(lines, [f"placement 1 0 aa 0x10 - node {node} f (a.c:1)"])
+
+    def test_kernels_that_only_read(self):
+        site = {"site": "f (a.c:1)", "build_id": "aa", "offset": "0x10"}
+        step = {"finding": "x", "remedy": "y", "by": "streams", "carry_out": True, "sites": [site],
+                "kernels_read": [{"kernel": "turn", "arguments": [1, 4]}, {"kernel": "_Z3addPKf", "arguments": [64]}]}
+        plan = {"schema": "xferscope-plan", "version": 1, "steps": [step]}
+        hashed = lambda name: functools.reduce(lambda h, c: (h ^ c) * 1099511628211 % 2**64, name.encode(), 14695981039346656037)
+        self.check(plan)
+        self.assertEqual(self.pack(plan)[1:], [f"reads {hashed('turn'):016x} 9", f"reads {hashed('_Z3addPKf'):016x} {1 << 63:x}"])
+        step["carry_out"] = False
+        self.assertEqual(self.pack(plan), [])
+        step["carry_out"] = True
+        for wrong, why in (([{"kernel": "turn", "arguments": []}], '"arguments" is to be a list of numbers'),
+                           ([{"kernel": "turn", "arguments": [0]}], '"arguments" is to be'),
+                           ([{"kernel": "turn", "arguments": [65]}], '"arguments" is to be'),
+                           ([{"kernel": "turn", "arguments": ["1"]}], '"arguments" is to be'),
+                           ([{"arguments": [1]}], '"kernel" is to be a text'),
+                           (65 * [{"kernel": "turn", "arguments": [1]}], '"kernels_read" is to be a list of at most 64'),
+                           ({}, '"kernels_read" is to be')):
+            with self.subTest(why):
+                step["kernels_read"] = wrong
+                self.assertFalse(self.fits(plan))
+                self.assertIn(why, self.pack(plan, status=2)[0])
+        step.update(by="pool", kernels_read=[{"kernel": "turn", "arguments": [1]}])
+        self.assertFalse(self.fits(plan))
+        self.assertIn('"kernels_read" is to be', self.pack(plan, status=2)[0])
+        other = {**step, "by": "streams", "kernels_read": 40 * [{"kernel": "turn", "arguments": [1]}]}
+        self.assertIn("64 kernels", self.pack({**plan, "steps": [other, other]}, status=2)[0])
 
     def test_too_many(self):
         plan = {"schema": "xferscope-plan", "version": 1, "steps": [

@@ -14,21 +14,22 @@ static const struct {
     struct xfa_signature wanted; /* known but where all is 0 */
 } cases[] = {
     {"_Z8pair_addPfmf", {.known = true, .pointers = 1, .writes = 1}},
-    {"_Z8pair_sumPKfmPd", {.known = true, .pointers = 2, .writes = 2}},
+    {"_Z8pair_sumPKfmPd", {.known = true, .pointers = 2, .writes = 2, .reads = 1}},
+    {"_Z5firstfPfiPKfm", {.known = true, .pointers = 2, .writes = 1, .reads = 8}},
     {"_Z9pair_spiny", {.known = true}},
     {"_Z5emptyv", {.known = true}},
-    {"_Z4bothPKfPKi", {.known = true, .pointers = 2}},
+    {"_Z4bothPKfPKi", {.known = true, .pointers = 2, .reads = 3}},
     /* volatile const; a template with numbers; a namespace without a name */
-    {"_Z5latchPVKfPVf", {.known = true, .pointers = 2, .writes = 2}},
-    {"_Z5tiledILi4EfEvPKT0_PS0_i", {.known = true, .pointers = 2, .writes = 2}},
-    {"_ZN12_GLOBAL__N_15localEPKf", {.known = true, .pointers = 1}},
+    {"_Z5latchPVKfPVf", {.known = true, .pointers = 2, .writes = 2, .reads = 1}},
+    {"_Z5tiledILi4EfEvPKT0_PS0_i", {.known = true, .pointers = 2, .writes = 2, .reads = 1}},
+    {"_ZN12_GLOBAL__N_15localEPKf", {.known = true, .pointers = 1, .reads = 1}},
     /* pointers to pointers: in all forms */
     {"_Z5tablePPf", {.known = true, .pointers = 1, .writes = 1, .deep = true}},
-    {"_Z5tablePKPf", {.known = true, .pointers = 1, .deep = true}},
-    {"_Z5tablePKPKf", {.known = true, .pointers = 1, .deep = true}},
+    {"_Z5tablePKPf", {.known = true, .pointers = 1, .deep = true, .reads = 1}},
+    {"_Z5tablePKPKf", {.known = true, .pointers = 1, .deep = true, .reads = 1}},
     /* vectors and half precision are plain, classes are not; what they are pointed to as is one */
     {"_Z5shift6float44dim36__halfP6float4", {.known = true, .pointers = 1, .writes = 1}},
-    {"_Z5applyPKf7Functor", {.known = true, .pointers = 1, .others = true}},
+    {"_Z5applyPKf7Functor", {.known = true, .pointers = 1, .others = true, .reads = 1}},
     {"_Z5applyP7Functor", {.known = true, .pointers = 1, .writes = 1}},
     {"_Z5applyRf", {.known = true, .others = true}},
     {"_Z4callPFviE", {.known = true, .others = true}},
@@ -48,10 +49,10 @@ static void test_names(void **state)
         struct xfa_signature found = xfa_signature_of(cases[i].name), wanted = cases[i].wanted;
         if (found.known != wanted.known || found.others != wanted.others ||
             found.deep != wanted.deep || found.pointers != wanted.pointers ||
-            found.writes != wanted.writes)
-            fail_msg("%s: known %d, others %d, deep %d, %u pointers, writes %lx", cases[i].name,
-                     found.known, found.others, found.deep, found.pointers,
-                     (unsigned long)found.writes);
+            found.writes != wanted.writes || found.reads != wanted.reads)
+            fail_msg("%s: known %d, others %d, deep %d, %u pointers, writes %lx, reads %lx",
+                     cases[i].name, found.known, found.others, found.deep, found.pointers,
+                     (unsigned long)found.writes, (unsigned long)found.reads);
     }
 }
 

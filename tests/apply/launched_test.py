@@ -5,6 +5,7 @@ And that a plan is carried out only once a run with --check has compared it.
 
 launched_test.py BIN SIMGPU"""
 
+import json
 import re
 import sys
 import tempfile
@@ -165,6 +166,67 @@ class Order(Plans):
 
     def test_modules_that_are_unloaded(self):
         self.check("loaded_anew", 2 * ROUNDS)
+
+
+class Readers(Plans):
+    """Kernels of both threads are given one table, which they only read: so their names and the plan say, and --check."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.make_plan(LAUNCHED, "tables", "table_read")
+        cls.written = write_plan(Path(cls.folder.name) / "written.json", cls.step, kernels_read=[])
+        compare_plan(cls.written, LAUNCHED, "table_read")
+
+    def test_the_plan_says_who_reads(self):
+        self.assertIs(self.step["kernels_apart"], True)
+        self.assertEqual(self.step["kernels_read"], [{"kernel": "_Z9add_tablePhPKh", "arguments": [2]}])
+        self.assertIn("; kernels only read what kernels_read says", self.step["assumes"])
+        (other,) = self.steps_of(LAUNCHED, "side_by_side")
+        self.assertEqual((other["kernels_apart"], other["kernels_read"]), (True, []))
+        self.assertNotIn("kernels_read", other["assumes"])
+
+    def test_loops_that_read_one_memory_gain(self):
+        self.assertLess(self.applied(self.plan, LAUNCHED, "tables", **AT_ONCE), 0.8, self.said)
+        self.assertEqual(self.moved()[::2], (2 * ROUNDS - 1, 0), self.said)
+        part = self.applied(self.plan, LAUNCHED, "table_both", **AT_ONCE)
+        self.assertEqual(self.moved()[::2], (2 * ROUNDS, 0), self.said)
+        as_writers = self.applied(self.written, LAUNCHED, "table_both", **AT_ONCE)
+        self.assertEqual(self.moved()[::2], (2 * ROUNDS, ROUNDS), self.said)
+        self.assertLess(part, as_writers - 0.05)
+
+    def test_order(self):
+        for mode, kernels, joined in (("table_read", 2, 1), ("table_overwritten", 1, 1), ("table_itself", 2, 1)):
+            for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+                with self.subTest(mode, **settings):
+                    self.applied(self.plan, LAUNCHED, mode, **settings)
+                    self.assertLessEqual(abs(self.moved()[0] - kernels * ROUNDS), 1, self.said)
+                    self.assertGreaterEqual(self.moved()[2], joined * ROUNDS - 1, self.said)
+
+    def test_what_a_kernel_never_changed_is_said(self):
+        said = r'changed nothing by some arguments; if it only reads by them, "kernels_read" may have (\{.*\})'
+        plan = self.write_plan("unsaid.json", self.step, kernels_read=[])
+        self.applied(plan, LAUNCHED, "table_read", "--check")
+        self.assertEqual([json.loads(text) for text in re.findall(said, self.said)], self.step["kernels_read"], self.said)
+        for plan, mode in ((self.write_plan("said.json", self.step), "table_read"), (plan, "loops"), (plan, "used_again")):
+            self.applied(plan, LAUNCHED, mode, "--check")
+            self.assertRegex(self.said, r"[4-9] kernels looked at, 0 different")
+            self.assertEqual(re.findall(said, self.said), [], self.said)
+
+    def test_a_kernel_that_writes_what_it_is_said_to_read(self):
+        """The first two launches write nothing."""
+        readers = [*self.step["kernels_read"], {"kernel": "turn_table", "arguments": [2]}]
+        plan = self.write_plan("turned.json", self.step, kernels_read=readers)
+        compare_plan(plan, LAUNCHED, "table_read")
+        self.applied(plan, LAUNCHED, "tables", **AT_ONCE)
+        self.assertGreater(self.moved()[0], 0, self.said)
+        self.applied(plan, LAUNCHED, "table_turned", "--check")
+        self.assertIn("or that it is said to only read; kernels stay", self.said)
+        self.assertRegex(self.said, r"\d+ compared, 1 different; streams will be left out")
+        for mode in ("tables", "table_turned"):
+            self.applied(plan, LAUNCHED, mode, **AT_ONCE)
+            self.assertIn("is left out: a run with --check found a difference", self.said)
+        compare_plan(self.write_plan("as_it_is.json", self.step), LAUNCHED, "table_turned")  # it may write there
 
 
 class Checked(Plans):

@@ -17,7 +17,8 @@ def run(*command, **settings):
                    "XDG_CACHE_HOME": os.devnull, **settings}  # nothing is kept
     runtime = environment.pop("XFERSCOPE_ASAN_RUNTIME", "")
     if runtime:  # programs are built without sanitizers: it has to come before our library
-        environment.update(LD_PRELOAD=runtime, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
+        preloaded = ":".join(filter(None, (runtime, environment.get("LD_PRELOAD"))))
+        environment.update(LD_PRELOAD=preloaded, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=300,
                           check=False)
 

@@ -2,13 +2,14 @@
  * Threads that copy page-locked memory in the legacy default stream at the same time, as the host
  * sees it: run alone and under `xferscope apply --plan`, in turn. All data is compared.
  *
- *     apply_streams both | up | down | order | loop | shared | hidden [THREADS [MIB [ROUNDS]]]
+ *     apply_streams WHAT [THREADS [MIB [ROUNDS]]]
  *
- * both: every second thread downloads, the others upload; order: each uploads, copies within the
- * device by Async, in the same stream, and downloads; loop: each uploads, fills 64 bytes, launches
- * a kernel, and downloads; shared: the same, and every kernel is given one memory of all; hidden:
- * the same, but kernels find that by a pointer in memory, which no parameter names. Prints a row:
- * what, threads, MiB, rounds, ms, GB/s of all threads together, copies that were different.
+ * up, down: each uploads, or downloads; both: every second thread downloads, the others upload;
+ * order: each uploads, copies within the device by Async, in the same stream, and downloads; loop:
+ * each uploads, fills 64 bytes, launches a kernel, and downloads; table: the same, and every kernel
+ * reads one memory of all; shared: it writes one; hidden: it writes one that it finds by a pointer
+ * in memory, which no parameter names. Prints a row: what, threads, MiB, rounds, ms, GB/s of all
+ * threads together, copies that were different.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -45,7 +46,8 @@ static int rounds = 200;
 static pthread_barrier_t all;
 static void *turn;   /* the kernel */
 static char *of_all; /* memory of all threads, that begins with a pointer to its second half */
-static bool shares, hides;
+static char *table;  /* that begins with no pointer */
+static bool shares, hides, reads;
 
 /* Each word is taken STEPS times by 5, and 1 more; and the first one of `more`, and of what *more
  * points to, if it is not 0, by one thread. */
@@ -128,7 +130,7 @@ static void in_order(struct worker *worker, int round)
 static void in_a_loop(struct worker *worker, int round)
 {
     unsigned words = (unsigned)(bytes / 4), steps = STEPS, wrong = 0;
-    char *more = shares ? of_all : worker->none;
+    char *more = shares ? of_all : reads ? table : worker->none;
     void *values[] = {&worker->device, &words, &steps, &more};
     uint32_t sent, came;
     mark(worker, round);
@@ -160,6 +162,9 @@ static void load(const char *what)
     CALL(cuModuleGetFunction, &turn, module, "turn");
     shares = strcmp(what, "shared") == 0;
     hides = strcmp(what, "hidden") == 0;
+    reads = strcmp(what, "table") == 0;
+    MUST(cudaMalloc((void **)&table, 16));
+    CALL(cuMemsetD8_v2, (xcu_deviceptr)(uintptr_t)table, 0, 16);
     MUST(cudaMalloc((void **)&of_all, 16));
     CALL(cuMemsetD8_v2, (xcu_deviceptr)(uintptr_t)of_all, 0, 16);
     char *own = of_all + 8;
@@ -196,7 +201,7 @@ static void begin(struct worker *worker, const char *what, int number)
 {
     worker->number = number;
     worker->order = strcmp(what, "order") == 0;
-    worker->loop = strcmp(what, "loop") == 0 || shares || hides;
+    worker->loop = strcmp(what, "loop") == 0 || shares || hides || reads;
     worker->down = strcmp(what, "down") == 0 || (strcmp(what, "both") == 0 && number % 2);
     worker->up = !worker->down;
     MUST(cudaMallocHost((void **)&worker->host, bytes));

@@ -18,6 +18,7 @@ struct whole {
     struct xft_plan_header header;
     struct xft_plan_module modules[2];
     struct xft_plan_site sites[2];
+    struct xft_plan_reader readers[2];
 };
 
 /* ---- this test's own module ------------------------------------------------------------------ */
@@ -48,7 +49,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *out)
 
 static struct whole plan_of(void)
 {
-    struct whole plan = {.header = {XFT_PLAN_MAGIC, XFT_PLAN_VERSION, 2, 2, 0}};
+    struct whole plan = {.header = {XFT_PLAN_MAGIC, XFT_PLAN_VERSION, 2, 2, 2}};
     memcpy(plan.header.magic, XFT_PLAN_MAGIC, sizeof plan.header.magic);
     dl_iterate_phdr(find_own, &plan.modules[0]);
     assert_true(plan.modules[0].build_id_bytes > 0);
@@ -63,6 +64,8 @@ static struct whole plan_of(void)
     plan.sites[1] = plan.sites[0];
     plan.sites[1].module = 1;
     plan.sites[1].step = 2;
+    plan.readers[0] = (struct xft_plan_reader){xft_plan_text_hash("turn", 4), 5};
+    plan.readers[1] = (struct xft_plan_reader){xft_plan_text_hash("turn", 4), 8};
     return plan;
 }
 
@@ -88,6 +91,18 @@ static void taken_whole_or_not_at_all(void **state)
     }
 }
 
+static void readers_have_names(void **state)
+{
+    (void)state;
+    struct whole plan = plan_of();
+    assert_true(xfs_plan_take(&plan, sizeof plan));
+    assert_int_equal(xfs_plan_reads("turn"), 13);
+    assert_int_equal(xfs_plan_reads("turns"), 0);
+    plan.header.readers = 0;
+    assert_true(xfs_plan_take(&plan, sizeof plan - sizeof plan.readers));
+    assert_int_equal(xfs_plan_reads("turn"), 0);
+}
+
 static void bad(const struct whole *plan)
 {
     assert_false(xfs_plan_take(plan, sizeof *plan));
@@ -110,6 +125,8 @@ static void every_number_has_bounds(void **state)
     WITH(plan.header.modules = UINT32_MAX)
     WITH(plan.header.sites = 3)
     WITH(plan.header.sites = XFT_PLAN_SITES_MOST + 1)
+    WITH(plan.header.readers = 3)
+    WITH(plan.header.readers = XFT_PLAN_READERS_MOST + 1)
     WITH(plan.modules[0].build_id_bytes = 0)
     WITH(plan.modules[1].build_id_bytes = XFT_PLAN_BUILD_ID_MOST + 1)
     WITH(plan.modules[1].python = 2)
@@ -247,6 +264,7 @@ static void lines_of_python(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers_have_names),
         cmocka_unit_test(taken_whole_or_not_at_all),
         cmocka_unit_test(every_number_has_bounds),
         cmocka_unit_test(any_bytes),

@@ -164,6 +164,7 @@ static void add(struct xfs_report_site *sum, const struct xfs_report_site *site)
     sum->instead_ns += site->instead_ns;
     sum->checked += site->checked;
     sum->different += site->different;
+    sum->moved_bytes += site->moved_bytes;
     sum->no_room += site->no_room;
     if (sum->verdict == XFS_TRYING)
         sum->verdict = site->verdict;
@@ -214,14 +215,15 @@ static void say_what_came(const struct xfs_report_site *site)
         return;
     }
     const char *loses = site->verdict != XFS_LOSES ? ""
-                        : site->done_ns >= site->instead_ns || site->class == XFS_CLASS_STREAMS
+                        : site->done_ns >= site->instead_ns || site->class == XFS_CLASS_STREAMS ||
+                                site->class == XFS_CLASS_PLACEMENT
                             ? "; it does not gain, and is left as the program asked"
                             : "; the program loses it between its copies, and it is "
                               "left as the program asked";
     double saved = saved_ns(site);
     xfc_print(stderr, "%s of %" PRIu64 " calls carried out",
               xfa_bytes_text(bytes, site->done_bytes), site->asked);
-    if (site->class == XFS_CLASS_PLACEMENT)
+    if (site->class == XFS_CLASS_PLACEMENT && site->direction == XFT_DIR_UNKNOWN)
         return; /* copies gain by it, not these calls */
     if (site->compared_bytes == 0 || site->instead_ns == 0) {
         fputs(*loses ? loses : ", never compared", stderr);
@@ -240,6 +242,7 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
 {
     const struct xfs_report_site *site = &line->sum;
     const char *class = xfs_class_word(site->class);
+    char bytes[XFA_UNIT_CHARS];
 
     xfc_print(stderr, "xferscope apply: %s ", class ? class : "?");
     if (site->direction != XFT_DIR_UNKNOWN)
@@ -250,6 +253,8 @@ static void say_line(const struct line *line, const struct xfa_apply_plan *plan)
     if (site->checked)
         fprintf(stderr, "; %" PRIu64 " compared, %" PRIu64 " different", site->checked,
                 site->different);
+    if (site->moved_bytes)
+        xfc_print(stderr, "; %s moved to its node", xfa_bytes_text(bytes, site->moved_bytes));
     if (site->no_room)
         fprintf(stderr, "; %" PRIu64 " without room on the GPU", site->no_room);
     char *step = given_plan_step(plan, site->step);
@@ -273,6 +278,30 @@ static void say_own(const struct xfs_report *report)
         fprintf(stderr, "; %" PRIu64 " kernels looked at, %" PRIu64 " different",
                 own[XFS_OWN_CHECKED], own[XFS_OWN_DIFFERENT]);
     fputc('\n', stderr);
+}
+
+#define LOOKED_LEAST 4 /* launches, before anything is said of them */
+
+/* What a kernel may write and never did, in the launches that were looked at: who knows the program
+ * may say so in the plan. */
+static void say_unchanged(const struct xfs_report_kernel *kernel)
+{
+    uint64_t unchanged = kernel->given & ~kernel->changed;
+    const char *between = "";
+    if (kernel->state != XFS_REPORT_THERE || kernel->looked < LOOKED_LEAST || unchanged == 0)
+        return;
+    xfc_print(
+        stderr,
+        "xferscope apply: streams: in %u launches a kernel changed nothing by some arguments; "
+        "if it only reads by them, \"kernels_read\" may have {\"kernel\": \"%.*s\", "
+        "\"arguments\": [",
+        kernel->looked, (int)sizeof kernel->name - 1, kernel->name);
+    for (int k = 0; k < 64; k++) {
+        if (unchanged >> k & 1)
+            fprintf(stderr, "%s%d", between, k + 1);
+        between = unchanged >> k & 1 ? ", " : between;
+    }
+    fputs("]}\n", stderr);
 }
 
 static void say_left(const struct xfs_report *report)
@@ -318,6 +347,8 @@ void apply_end(const struct xfs_report *report, uint64_t started_ns,
     if (plan)
         given_plan_end(plan, report, "apply");
     say_own(report);
+    for (unsigned i = 0; i < XFS_REPORT_KERNELS; i++)
+        say_unchanged(&report->kernels[i]);
     say_left(report);
     if (report->threads)
         xfc_print(stderr, "xferscope apply: at most %u threads and %s of page-locked memory\n",

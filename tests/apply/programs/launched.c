@@ -30,7 +30,8 @@
     X(cuEventSynchronize, (xcu_event))                                                             \
     X(xferscope_simgpu_thread_begin, (unsigned, unsigned))                                         \
     X(xferscope_simgpu_thread_end, (void))                                                         \
-    X(xferscope_simgpu_kernel_ns, (uint64_t))
+    X(xferscope_simgpu_kernel_ns, (uint64_t))                                                      \
+    X(xferscope_simgpu_now_ns, (void))
 
 #include "tests/apply/programs/applied.h"
 #include "tests/programs/calls_by_name.h"
@@ -39,7 +40,8 @@
 #define ROUNDS 40
 #define BYTES MIB
 
-static void *add, *add_to, *count_in;
+static void *add, *add_to, *count_in, *add_table, *turn_table;
+static char *table;               /* memory of the device, of both threads */
 static char *host[2], *device[2]; /* of the two threads */
 static char *locked;              /* page-locked memory of the host */
 static xcu_deviceptr managed;
@@ -52,9 +54,11 @@ static pthread_barrier_t turn;
 
 #pragma GCC visibility push(default)
 xferscope_simgpu_twin xferscope_simgpu_kernel_add, xferscope_simgpu_kernel_add_to,
-    xferscope_simgpu_kernel_count_in;
+    xferscope_simgpu_kernel_count_in, xferscope_simgpu_kernel__Z9add_tablePhPKh,
+    xferscope_simgpu_kernel_turn_table;
 extern const size_t xferscope_simgpu_params_add[], xferscope_simgpu_params_add_to[],
-    xferscope_simgpu_params_count_in[];
+    xferscope_simgpu_params_count_in[], xferscope_simgpu_params__Z9add_tablePhPKh[],
+    xferscope_simgpu_params_turn_table[];
 #pragma GCC visibility pop
 
 void xferscope_simgpu_kernel_add(void **values, const unsigned grid[3], const unsigned block[3])
@@ -94,6 +98,30 @@ void xferscope_simgpu_kernel_count_in(void **values, const unsigned grid[3],
 }
 const size_t xferscope_simgpu_params_count_in[] = {8, 0};
 
+/* add_table(unsigned char *, const unsigned char *) */
+void xferscope_simgpu_kernel__Z9add_tablePhPKh(void **values, const unsigned grid[3],
+                                               const unsigned block[3])
+{
+    unsigned char *data = *(unsigned char **)values[0];
+    const unsigned char *more = *(const unsigned char **)values[1];
+    (void)grid, (void)block;
+    (void)cu.xferscope_simgpu_kernel_ns(30000);
+    for (size_t i = 0; i < BYTES; i++)
+        data[i] = (unsigned char)(data[i] + more[i]);
+}
+const size_t xferscope_simgpu_params__Z9add_tablePhPKh[] = {8, 8, 0};
+
+/* A name that says nothing: the same, and the table's first byte counts the launches but the first
+ * two. */
+void xferscope_simgpu_kernel_turn_table(void **values, const unsigned grid[3],
+                                        const unsigned block[3])
+{
+    static int launches;
+    xferscope_simgpu_kernel__Z9add_tablePhPKh(values, grid, block);
+    **(unsigned char **)values[1] += launches++ >= 2;
+}
+const size_t xferscope_simgpu_params_turn_table[] = {8, 8, 0};
+
 static void *load(void)
 {
     void *module;
@@ -103,6 +131,8 @@ static void *load(void)
     CALL(cuModuleGetFunction, &add, module, "add");
     CALL(cuModuleGetFunction, &add_to, module, "add_to");
     CALL(cuModuleGetFunction, &count_in, module, "count_in");
+    CALL(cuModuleGetFunction, &add_table, module, "_Z9add_tablePhPKh");
+    CALL(cuModuleGetFunction, &turn_table, module, "turn_table");
     return module;
 }
 
@@ -117,6 +147,12 @@ static void launch_to(void *to, const void *from)
     struct two two = {BYTES, to, from};
     void *values[] = {&two};
     CALL(cuLaunchKernel, add_to, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
+}
+
+static void launch_with(void *kernel, void *memory, void *with)
+{
+    void *values[] = {&memory, &with};
+    CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
 }
 
 /* ---- what threads do ------------------------------------------------------------------------- */
@@ -379,6 +415,66 @@ static void counted(int round)
     CALL(cuLaunchKernel, count_in, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
 }
 
+/* Another table in each round, which both read. */
+static void table_filled(int round)
+{
+    CALL(cuMemsetD8_v2, (xcu_deviceptr)table, (unsigned char)(round + 3), BYTES);
+    launch_with(add_table, device[0], table);
+}
+
+static void table_read(int round)
+{
+    launch_with(add_table, device[1], table);
+    expect_there(device[1], 2 * round + 3);
+}
+
+static void table_given(int round)
+{
+    (void)round;
+    launch_with(add_table, device[0], table);
+}
+
+static void table_given_too(int round)
+{
+    launch_with(add_table, device[1], table);
+    expect_there(device[1], round + 1);
+}
+
+/* What one reads the other one writes behind it. */
+static void table_overwritten(int round)
+{
+    memset(host[1], 9, BYTES);
+    upload(table, host[1], BYTES);
+    download(host[1], device[0], BYTES);
+    expect(host[1], 0, BYTES, 2 * round + 3);
+}
+
+/* The table is the memory, too: it is written. */
+static void table_itself(int round)
+{
+    launch_with(add_table, device[0], device[0]);
+    (void)round;
+}
+
+static void table_itself_read(int round)
+{
+    launch_with(add_table, device[1], device[0]);
+    expect_there(device[1], 3 * round);
+}
+
+static void table_turned(int round)
+{
+    launch_with(turn_table, device[0], table);
+    (void)round;
+}
+
+static void any_read(int round)
+{
+    launch_with(add_table, device[1], table);
+    CALL(cuCtxSynchronize);
+    (void)round;
+}
+
 static const struct mode {
     const char *name;
     void (*first)(int round), (*second)(int round);
@@ -406,6 +502,12 @@ static const struct mode {
     {"refused", refused, unchanged},
     {"loaded_anew", loaded_anew, used_again},
     {"counted", counted, own_loop},
+    {"tables", NULL, NULL},
+    {"table_both", table_given, table_given_too},
+    {"table_read", table_filled, table_read},
+    {"table_overwritten", table_filled, table_overwritten},
+    {"table_itself", table_itself, table_itself_read},
+    {"table_turned", table_turned, any_read},
 };
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -418,7 +520,10 @@ static void side_by_side(int number)
     (void)cu.xferscope_simgpu_thread_begin((unsigned)number, 2);
     for (int round = 0; round < ROUNDS; round++) {
         upload(device[number], host[number], BYTES);
-        launch(device[number]);
+        if (strcmp(mode->name, "tables") == 0)
+            launch_with(add_table, device[number], table);
+        else
+            launch(device[number]);
         download(host[number], device[number], BYTES);
     }
     (void)cu.xferscope_simgpu_thread_end();
@@ -445,6 +550,11 @@ static void *work(void *of)
     return NULL;
 }
 
+static uint64_t now(void)
+{
+    return ((uint64_t(*)(void))(void *)cu.xferscope_simgpu_now_ns)();
+}
+
 int main(int argc, char **argv)
 {
     static int numbers[2] = {0, 1};
@@ -458,16 +568,20 @@ int main(int argc, char **argv)
     CALL(cuEventCreate, &event, 0);
     CALL(cuMemAllocManaged, &managed, BYTES, 1);
     MUST(cudaMallocHost((void **)&locked, BYTES));
+    MUST(cudaMalloc((void **)&table, BYTES));
+    CALL(cuMemsetD8_v2, (xcu_deviceptr)table, 1, BYTES);
     pthread_barrier_init(&turn, NULL, 2);
     for (int i = 0; i < 2; i++) {
         MUST(cudaMallocHost((void **)&host[i], BYTES));
         MUST(cudaMalloc((void **)&device[i], BYTES));
     }
+    uint64_t begun = now();
     for (int i = 0; i < 2 && mode; i++)
         if (pthread_create(&threads[i], NULL, work, &numbers[i]) != 0)
             return 1;
     for (int i = 0; i < 2 && mode; i++)
         pthread_join(threads[i], NULL);
+    fprintf(stderr, "simulated: %llu ns\n", (unsigned long long)(now() - begun));
     printf("%s: %d wrong, %u, last error %d\n", mode ? mode->name : "no such mode", wrong, codes,
            cudaGetLastError());
     return 0;

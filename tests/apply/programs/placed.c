@@ -1,8 +1,8 @@
 /*
- * Page-locked memory that a plan says to place on a NUMA node: placed MODE. Prints what the GPU has
+ * Memory that a plan says to place on a NUMA node: placed MODE. Prints what the GPU has
  * of it, and the thread's memory policy; alone and with the plan it must be the same. Says on
  * standard error what the simulated clock shows, and on which node the kernel has the memory.
- * The planned sites are in allocate() and page_lock().
+ * The planned sites are in allocate(), page_lock(), upload() and download().
  */
 #include <dlfcn.h>
 #include <linux/mempolicy.h>
@@ -16,6 +16,7 @@
 #define ROUNDS 60
 #define MANY 200 /* that moving the memory pays for */
 #define PAGE 4096
+#define OFFSET 100 /* so that it is not whole pages */
 
 static void *device;
 static char *found;
@@ -34,6 +35,16 @@ __attribute__((noipa)) static int page_lock(char *memory, size_t count)
     return status;
 }
 
+__attribute__((noipa)) static void upload(const char *memory, size_t count)
+{
+    MUST(cudaMemcpy(device, memory, count, XRT_COPY_H2D));
+}
+
+__attribute__((noipa)) static void download(char *memory, size_t count)
+{
+    MUST(cudaMemcpy(memory, device, count, XRT_COPY_D2H));
+}
+
 static char *map(void)
 {
     char *memory =
@@ -41,7 +52,7 @@ static char *map(void)
     if (memory == MAP_FAILED)
         exit(1);
     fill(memory, bytes + PAGE, 5);
-    return memory + 100; /* not whole pages */
+    return memory + OFFSET;
 }
 
 static int node_of(char *memory)
@@ -128,6 +139,107 @@ static void bound(void)
     use(mine, 4);
 }
 
+static void say(const char *what, const char *memory, size_t count)
+{
+    int policy = -1;
+    (void)syscall(SYS_get_mempolicy, &policy, NULL, 0ul, NULL, 0ul);
+    printf("%s: %016llx, policy %d\n", what, (unsigned long long)sum(memory, count), policy);
+}
+
+/* Up and down, of other bytes each time. */
+static void pageable(void)
+{
+    char *memory = map() - OFFSET, *back = map() - OFFSET;
+    for (int i = 0; i < MANY; i++) {
+        memory[(size_t)i * PAGE] = (char)i;
+        upload(memory, bytes);
+        download(back, bytes);
+    }
+    say("up", memory, bytes);
+    say("down", back, bytes);
+    fprintf(stderr, "node: %d\n", node_of(memory));
+}
+
+static void pageable_once_each(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        char *memory = map() - OFFSET;
+        upload(memory, bytes);
+        munmap(memory, bytes + PAGE);
+    }
+    download(found, bytes);
+    say("once", found, bytes);
+}
+
+/* The first is moved first; whether that gains decides about the others. */
+static void pageable_several(void)
+{
+    char *memory[4];
+    for (int i = 0; i < 4; i++)
+        memory[i] = map() - OFFSET;
+    for (int i = 0; i < MANY; i++) {
+        memory[i % 4][(size_t)i * PAGE] = (char)i;
+        upload(memory[i % 4], bytes);
+    }
+    download(found, bytes);
+    say("several", found, bytes);
+}
+
+/* For GPUs on both nodes. */
+static void pageable_both(void)
+{
+    char *memory = map() - OFFSET;
+    void *other, *first = device;
+    MUST(cudaSetDevice(2));
+    MUST(cudaMalloc(&other, bytes));
+    for (int i = 0; i < ROUNDS; i++) {
+        device = i % 2 ? first : other;
+        MUST(cudaSetDevice(i % 2 ? 0 : 2));
+        upload(memory, bytes);
+    }
+    download(found, bytes);
+    say("both", found, bytes);
+}
+
+/* Each is copied once or twice. */
+static void pageable_new(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        char *memory = map();
+        upload(memory, bytes);
+    }
+    download(found, bytes);
+    say("new", found, bytes);
+}
+
+static void pageable_part(void)
+{
+    char *memory = map(), *back = map();
+    for (int i = 0; i < ROUNDS; i++) {
+        upload(memory, bytes);
+        download(back, bytes);
+    }
+    say("part", back, bytes);
+}
+
+/* By the sites of pageable memory. */
+static void locked(void)
+{
+    char *memory = allocate(bytes);
+    fill(memory, bytes, 1);
+    for (int i = 0; i < ROUNDS; i++)
+        upload(memory, bytes);
+    MUST(cudaMemcpy(found, device, bytes, XRT_COPY_D2H));
+    say("locked", found, bytes);
+}
+
+/* By a thread with a policy of its own. */
+static void pageable_bound(void)
+{
+    own_policy(MPOL_BIND);
+    pageable();
+}
+
 static void no_memory(void)
 {
     void *memory = NULL;
@@ -147,6 +259,14 @@ static const struct mode {
     {"both", both},
     {"bound", bound},
     {"no_memory", no_memory},
+    {"pageable", pageable},
+    {"pageable_once_each", pageable_once_each},
+    {"pageable_several", pageable_several},
+    {"pageable_both", pageable_both},
+    {"pageable_bound", pageable_bound},
+    {"pageable_new", pageable_new},
+    {"pageable_part", pageable_part},
+    {"locked", locked},
 };
 
 int main(int argc, char **argv)
