@@ -36,6 +36,7 @@ struct xfw_schedule {
     struct made {
         uint64_t number;    /* of the op, + 1 */
         double call, back;  /* call: of what a change has it begin with */
+        bool ahead;         /* that was played, not yet the op */
     } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
@@ -462,9 +463,9 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         thread->now = message_ends(schedule, op, call, back);
     note_span(schedule, op, call, thread->now);
     struct made *made = &schedule->made[op->number % XFW_REMEMBERED];
-    bool begun = made->number == op->number + 1;
-    if (!op->made_up || op->begins)
-        *made = (struct made){op->number + 1, begun ? made->call : call, thread->now};
+    bool begun = made->ahead && made->number == op->number + 1;
+    if (!op->made_up || (op->what == XFW_CALL && op->begins))
+        *made = (struct made){op->number + 1, begun ? made->call : call, thread->now, op->made_up};
     if (op->made_up)
         return;
     thread->recorded = op->end_ns;

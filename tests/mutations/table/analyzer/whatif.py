@@ -573,8 +573,8 @@ ROWS = [
       "a thread that is to page-lock memory first is taken to begin when another one has done so",
       "pairs.drawn"),
     M("threads-begin-behind-others-locking", "analyzer/whatif/schedule.c",
-      "begun ? made->call : call, thread->now};",
-      "begun ? call : call, thread->now};",
+      "begun ? made->call : call, thread->now, op->made_up};",
+      "begun ? call : call, thread->now, op->made_up};",
       "a thread that began with another one is taken to begin when that one has page-locked its memory",
       "pairs.drawn"),
 ]
