@@ -111,7 +111,8 @@ struct xfw_op {
     bool first;          /* the first op of a thread that no other thread is seen to have started */
     bool last;           /* its thread's last */
     bool one_engine;     /* its GPU copies in one direction at a time */
-    bool begins;         /* XFW_RANGE, XFW_MESSAGE, XFW_MEETING: it begins; else it ends */
+    bool begins;         /* XFW_RANGE, XFW_MESSAGE, XFW_MEETING: it begins; else it ends. Of a call
+                            that a change made up: others count from it, not from the op behind it */
     bool made_up;        /* inserted by a change: not in the trace */
     bool overtook;       /* it ran before work that another thread had begun to submit earlier */
     bool last_piece;     /* the device's record is of the last piece of a copy; XFW_MEETING: it is

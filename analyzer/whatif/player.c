@@ -206,6 +206,7 @@ void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, stru
 {
     if (!xfw_schedule_has_begun(player->schedule, op->thread))
         xfw_op_take_gap(call, op);
+    call->begins = true;
     xfw_player_play(player, call);
 }
 

@@ -34,8 +34,9 @@ struct xfw_schedule {
     double last_call, last_start, last_end;
     struct xfw_host_calls host_calls;
     struct made {
-        uint64_t number; /* of the op, + 1 */
-        double call, back;
+        uint64_t number;    /* of the op, + 1 */
+        double call, back;  /* call: of what a change has it begin with */
+        bool ahead;         /* that was played, not yet the op */
     } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
     double first_work, last_work; /* the bounds of xfw_schedule_span() */
@@ -461,11 +462,14 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (op->what == XFW_MESSAGE)
         thread->now = message_ends(schedule, op, call, back);
     note_span(schedule, op, call, thread->now);
+    struct made *made = &schedule->made[op->number % XFW_REMEMBERED];
+    bool begun = made->ahead && made->number == op->number + 1;
+    if (!op->made_up || (op->what == XFW_CALL && op->begins))
+        *made = (struct made){op->number + 1, begun ? made->call : call, thread->now, op->made_up};
     if (op->made_up)
         return;
     thread->recorded = op->end_ns;
     thread->call = call;
-    schedule->made[op->number % XFW_REMEMBERED] = (struct made){op->number + 1, call, thread->now};
     const struct thread *last =
         schedule->last_thread == XFW_NONE ? thread : &schedule->threads[schedule->last_thread];
     if (thread->recorded >= last->recorded)

@@ -251,7 +251,7 @@ static void test_once_of_several(void **state)
     enum { TIMES = 9, CALLS = 20, APART = 31 * US, BETWEEN = 14 * US };
     (void)state;
     for (int close = 0; close < 2; close++) {
-        double now = 1000, way = close ? US / 5 : US * 6;
+        double now = 1000, way = close ? US / 5 : US * 3;
         xfw_recorded_free(recorded);
         recorded = xfw_recorded_new();
         call(MAIN, now);

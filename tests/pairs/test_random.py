@@ -257,6 +257,10 @@ class Programs(unittest.TestCase):
                   "wastes": ["legacy"]}
         self.assert_right({**program(), "stages": [{**legacy, "kernel_ns": 3870, "host_ns": 46761},
                                                    {**legacy, "kernel_ns": 10359, "host_ns": 63858, "thread": 1}]})
+        copies = {**legacy, "bound": "copy", "streams": 4}  # (seed 773874174)
+        self.assert_right({**program(), "stages": [{**copies, "steps": 22, "kind": "b", "kernel_ns": 5882},
+                                                   {**copies, "steps": 38, "bytes": 102400, "kernel_ns": 1570, "varies": True,
+                                                    "thread": 1}]})
 
     def test_locked_once(self):
         """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""

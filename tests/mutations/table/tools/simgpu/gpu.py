@@ -54,7 +54,7 @@ ROWS = [
       "pairs.drawn"),
     M("simgpu-faults-hold-the-link", "tools/simgpu/gpu/managed.c",
       "    return copy && copy < ns ? copy : ns;",
-      "    return ns;",
+      "    return copy && copy > ns ? copy : ns;",
       "copies wait until a simulated kernel's faults are served",
       "pairs.drawn"),
     M("simgpu-pages-beside-copies", "tools/simgpu/gpu/managed.c",
