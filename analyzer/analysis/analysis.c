@@ -233,6 +233,7 @@ static void finish_sums(struct xfa_analysis *analysis)
     xfa_rows_finish(&analysis->of_classes);
     xfa_waits_finish(&analysis->waits);
     xfa_ranks_finish(&analysis->ranks);
+    xfa_messages_finish(&analysis->messages);
 }
 
 static void sum_rows(struct xfa_analysis *analysis)

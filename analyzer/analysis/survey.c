@@ -7,27 +7,25 @@
 
 /* ---- one's own processes --------------------------------------------------------------------- */
 
-static bool has_messages(const struct xfa_analysis *analysis, const struct xfa_process *process)
-{
-    const uint64_t *kinds = xfa_pass_kinds(analysis->pass, process->number);
-    return kinds &&
-           kinds[XFT_EVENT_MESSAGE] + kinds[XFT_EVENT_MESSAGE_END] + kinds[XFT_EVENT_COMMUNICATOR];
-}
-
 void xfa_survey_walk(struct xfa_analysis *analysis, struct xfa_process *process)
 {
     analysis->undivided = analysis->undivided || process->sampled;
     xfa_pass_survey(analysis->pass, process, !analysis->undivided);
-    analysis->undivided = analysis->undivided || has_messages(analysis, process);
 }
 
 /* ---- what all have met ----------------------------------------------------------------------- */
+
+static double filled_of(const struct xfa_observer *observer)
+{
+    return observer->filled ? observer->filled(observer->self) : 0;
+}
 
 static void give(const struct xfa_analysis *analysis, struct xfa_parcel *parcel)
 {
     const struct xfa_run *run = analysis->run;
     xfa_parcel_number(parcel, analysis->undivided);
-    xfa_parcel_number(parcel, analysis->waits.all.count);
+    for (size_t i = 0; i < analysis->observer_count; i++)
+        xfa_parcel_real(parcel, filled_of(&analysis->observers[i]));
     for (size_t i = 0; i < run->process_count && !analysis->undivided; i++) {
         struct xfa_walked walked;
         if (!xfa_process_is_mine(run->processes[i]))
@@ -81,35 +79,48 @@ static struct xfa_survey *survey_of(const struct xfa_analysis *analysis,
     const struct xfa_run *run = analysis->run;
     struct xfa_survey *survey = xfa_alloc(sizeof *survey);
     size_t observers = analysis->observer_count;
-    uint64_t waits = 0;
     survey->count = run->process_count;
     survey->observers = observers < XFA_SURVEYED_OBSERVERS ? observers : XFA_SURVEYED_OBSERVERS;
     survey->processes = xfa_alloc((survey->count + 1) * sizeof *survey->processes);
     for (uint32_t rank = 0; rank < run->team->count; rank++) {
         struct xfa_unpacking from = xfa_unpack(&all[rank]);
         xfa_unpack_number(&from);
-        waits = xfa_add(waits, xfa_unpack_number(&from));
+        for (size_t i = 0; i < observers; i++)
+            xfa_unpack_real(&from);
         if (!take(survey, run, rank, &from))
             refuse(run, rank);
     }
-    if (waits < XFA_MAX_WAITS && classes_of(survey) < analysis->classes.most)
+    if (classes_of(survey) < analysis->classes.most)
         return survey;
     xfa_survey_free(survey);
     return NULL;
+}
+
+/* Has a member marked it so, or would an observer have no room for all that members have met? */
+static bool is_undivided(const struct xfa_analysis *analysis, const struct xfa_parcel *all)
+{
+    size_t observers = analysis->observer_count;
+    double *filled = xfa_alloc((observers + 1) * sizeof *filled);
+    bool undivided = false;
+    for (uint32_t rank = 0; rank < analysis->run->team->count; rank++) {
+        struct xfa_unpacking from = xfa_unpack(&all[rank]);
+        undivided = undivided || xfa_unpack_number(&from) != 0;
+        for (size_t i = 0; i < observers; i++) {
+            filled[i] += xfa_unpack_real(&from);
+            undivided = undivided || !(filled[i] < 1);
+        }
+    }
+    free(filled);
+    return undivided;
 }
 
 struct xfa_survey *xfa_survey_of(const struct xfa_analysis *analysis)
 {
     struct xfa_team *team = analysis->run->team;
     struct xfa_parcel mine = {0};
-    bool undivided = false;
     give(analysis, &mine);
     struct xfa_parcel *all = xfa_team_exchange(team, "survey", &mine);
-    for (uint32_t rank = 0; rank < team->count; rank++) {
-        struct xfa_unpacking from = xfa_unpack(&all[rank]);
-        undivided = undivided || xfa_unpack_number(&from) != 0;
-    }
-    struct xfa_survey *survey = undivided ? NULL : survey_of(analysis, all);
+    struct xfa_survey *survey = is_undivided(analysis, all) ? NULL : survey_of(analysis, all);
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&mine);
     return survey;
@@ -124,6 +135,7 @@ static void empty_sums(struct xfa_analysis *analysis)
     xfa_waits_free(&analysis->waits);
     xfa_waits_observer(&analysis->waits);
     xfa_ranks_empty(&analysis->ranks);
+    xfa_messages_empty(&analysis->messages);
     analysis->waits.run = run;
 }
 
@@ -133,6 +145,7 @@ static void take_sums(struct xfa_analysis *analysis, uint32_t rank, const struct
     xfa_rows_take(&analysis->of_classes, &from, analysis->classes.classes.count);
     xfa_waits_take(&analysis->waits, &from);
     xfa_ranks_take(&analysis->ranks, &from);
+    xfa_messages_take(&analysis->messages, &from);
     if (from.bad || from.left > 0)
         refuse(analysis->run, rank);
 }
@@ -144,11 +157,13 @@ void xfa_survey_merge(struct xfa_analysis *analysis)
     xfa_rows_give(&analysis->of_classes, &mine);
     xfa_waits_give(&analysis->waits, &mine);
     xfa_ranks_give(&analysis->ranks, &mine);
+    xfa_messages_give(&analysis->messages, &mine);
     struct xfa_parcel *all = xfa_team_exchange(team, "rows", &mine);
     empty_sums(analysis);
     for (uint32_t rank = 0; rank < team->count; rank++)
         take_sums(analysis, rank, &all[rank]);
     xfa_waits_taken(&analysis->waits);
+    xfa_messages_taken(&analysis->messages);
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&mine);
 }

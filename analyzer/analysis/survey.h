@@ -3,9 +3,9 @@
  * walks over its own processes alone, and all exchange what they met (pass/walked.h).
  *
  * Where something of one process decides what another one's sums are, all members have to read all
- * of it, as without a survey: calls of MPI or NCCL, which are matched; device times of some
- * transfers only, of which others' are judged; more classes or waits than are kept apart, where it
- * depends on the order which ones are.
+ * of it, as without a survey: device times of some transfers only, of which others' are judged;
+ * more classes, waits, rows of messages and the like than are kept apart, where it depends on the
+ * order which ones are.
  */
 #ifndef XFA_SURVEY_H
 #define XFA_SURVEY_H

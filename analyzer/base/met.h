@@ -32,4 +32,20 @@ void xfa_met_take(struct xfa_table *table, const struct xfa_met_table *how, cons
 /* All have been taken. */
 void xfa_met_sort(struct xfa_table *table, const struct xfa_met_table *how);
 
+/* The same of a table whose items others name by their places: returns where what was given lies
+ * now, in the order of giving; and where each item lies now, by the place that it had before. For
+ * free(); NULL where `from` is bad. */
+uint32_t *xfa_met_take_places(struct xfa_table *table, const struct xfa_met_table *how,
+                              const void *of, struct xfa_unpacking *from, size_t *count);
+uint32_t *xfa_met_sort_places(struct xfa_table *table, const struct xfa_met_table *how);
+
+/* Lists of items that are of one process each, in the order of the processes. */
+void xfa_list_give(const void *items, size_t count, size_t bytes, struct xfa_parcel *parcel);
+/* Adds what was given: returns the items, of which there is room for *capacity. */
+void *xfa_list_take(void *items, size_t *capacity, size_t *count, size_t bytes,
+                    struct xfa_unpacking *from);
+/* All have been taken. process: where the number of an item's process (uint32_t) lies in it; it is
+ * known to be one of the run. Items of one process keep their order. */
+void xfa_list_sort(void *items, size_t count, size_t bytes, size_t process);
+
 #endif

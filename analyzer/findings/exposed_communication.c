@@ -7,10 +7,12 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 
 #define MOST_CALLS 256 /* under way at one time; further ones are left out */
 #define MOST_SITES 16384
@@ -21,8 +23,9 @@ struct site_key {
 
 struct exposed_site {
     struct site_key key;
+    struct xfa_met met;
     uint64_t times, bytes;
-    double ns;
+    struct xfa_exact time; /* ns */
 };
 
 /* A call whose end the walk has not reached. */
@@ -48,10 +51,11 @@ struct exposed_calls {
     unsigned count;
     uint64_t busy_until_ns; /* kernels, as far as they were met */
     double kernels_ns;      /* of the process, those at one time counted once */
-    struct place *places;
-    size_t place_count, place_capacity, first_place; /* the process's first */
-    bool beyond;
-    bool touched; /* the process at hand, or the one before, has such calls */
+    struct places {
+        struct place *all;
+        size_t count, capacity;
+    } places, now; /* of the processes before; of the one at hand */
+    bool beyond;   /* there are more than XFW_MOST_CUTS: some were left out */
     const struct xfa_process *process;
 };
 
@@ -60,13 +64,13 @@ struct exposed_calls {
 static void add_place(struct exposed_calls *self, const struct call *call)
 {
     uint64_t from = self->process->start_mono_ns;
-    if (self->place_count >= XFW_MOST_CUTS) {
+    struct places *now = &self->now;
+    if (now->count >= XFW_MOST_CUTS) {
         self->beyond = true;
         return;
     }
-    self->places =
-        xfa_room(self->places, &self->place_capacity, self->place_count + 1, sizeof *self->places);
-    self->places[self->place_count++] = (struct place){
+    now->all = xfa_room(now->all, &now->capacity, now->count + 1, sizeof *now->all);
+    now->all[now->count++] = (struct place){
         .key = call->key,
         .process = self->process->number,
         .tid = call->tid,
@@ -80,7 +84,8 @@ static void end_call(struct exposed_calls *self, unsigned i)
     struct call *call = &self->calls[i];
     if (self->sites.count < MOST_SITES || xfa_table_get(&self->sites, &call->key)) {
         struct exposed_site *site = xfa_table_put(&self->sites, &call->key);
-        site->times++;
+        if (site->times++ == 0)
+            site->met.process = self->process->number;
         site->bytes = xfa_add(site->bytes, call->bytes);
         if (call->ns > 0)
             add_place(self, call);
@@ -150,7 +155,6 @@ static void event(void *of, const struct xfa_event *event)
         ran(self, event);
     else if (event->message.level == XFT_LEVEL_MPI)
         called(self, event);
-    self->touched = self->touched || event->kind != XFT_EVENT_KERNEL;
 }
 
 static uint64_t process(void *of, struct xfa_process *process)
@@ -158,14 +162,26 @@ static uint64_t process(void *of, struct xfa_process *process)
     struct exposed_calls *self = of;
     const char *kernels = xfa_trace_meta(process->trace, "kernels");
     self->process = process;
-    self->touched = false;
     self->busy_until_ns = 0;
     self->kernels_ns = 0;
     self->count = 0;
-    self->first_place = self->place_count;
+    self->now.count = 0;
     bool known = kernels && strcmp(kernels, "on") == 0 &&
                  !xfa_trace_meta(process->trace, "budget.kernels_until_ns");
     return known ? XFA_ALL_KINDS : 0;
+}
+
+/* Where they are too many none is used. */
+static void add_places(struct exposed_calls *self)
+{
+    struct places *all = &self->places;
+    const struct places *now = &self->now;
+    self->beyond = self->beyond || all->count + now->count > XFW_MOST_CUTS;
+    if (self->beyond || now->count == 0)
+        return;
+    all->all = xfa_room(all->all, &all->capacity, all->count + now->count, sizeof *all->all);
+    memcpy(all->all + all->count, now->all, now->count * sizeof *now->all);
+    all->count += now->count;
 }
 
 /* No more can overlap than kernels run: each call has its part of that. */
@@ -174,19 +190,20 @@ static void end(void *of, struct xfa_process *process)
     struct exposed_calls *self = of;
     double all = 0;
     reach(self, UINT64_MAX);
-    for (size_t i = self->first_place; i < self->place_count; i++)
-        all += self->places[i].ns;
+    for (size_t i = 0; i < self->now.count; i++)
+        all += self->now.all[i].ns;
     double part = all > 0 ? fmin(1, self->kernels_ns / all) : 0;
-    for (size_t i = self->first_place; i < self->place_count; i++) {
-        struct exposed_site *site = xfa_table_get(&self->sites, &self->places[i].key);
-        self->places[i].ns *= part;
-        site->ns += self->places[i].ns;
+    for (size_t i = 0; i < self->now.count; i++) {
+        struct exposed_site *site = xfa_table_get(&self->sites, &self->now.all[i].key);
+        self->now.all[i].ns *= part;
+        xfa_exact_add(&site->time, self->now.all[i].ns);
     }
+    add_places(self);
 }
 
-static bool touched(const void *of)
+static double filled(const void *of)
 {
-    return ((const struct exposed_calls *)of)->touched;
+    return (double)((const struct exposed_calls *)of)->sites.count / MOST_SITES;
 }
 
 static struct xfa_observer observe(void *of)
@@ -197,10 +214,11 @@ static struct xfa_observer observe(void *of)
         .name = "exposed communication",
         .kinds = XFA_KIND(XFT_EVENT_MESSAGE) | XFA_KIND(XFT_EVENT_KERNEL),
         .self = of,
+        .divided = true,
         .process = process,
         .event = event,
         .end = end,
-        .touched = touched,
+        .filled = filled,
     };
 }
 
@@ -208,7 +226,57 @@ static void release(void *of)
 {
     struct exposed_calls *self = of;
     xfa_table_free(&self->sites);
-    free(self->places);
+    free(self->places.all);
+    free(self->now.all);
+}
+
+/* ---- divided --------------------------------------------------------------------------------- */
+
+static bool is_good(const void *of, const void *item)
+{
+    const struct xfa_analysis *analysis = of;
+    const struct exposed_site *site = item;
+    return xfa_divided_site(analysis, site->key.site) &&
+           xfa_divided_function(analysis, site->key.function) &&
+           site->met.process < analysis->run->process_count;
+}
+
+static void add(void *item, const void *more)
+{
+    struct exposed_site *into = item;
+    const struct exposed_site *from = more;
+    into->times += from->times;
+    into->bytes = xfa_add(into->bytes, from->bytes);
+    xfa_exact_merge(&into->time, &from->time);
+}
+
+static const struct xfa_met_table of_sites = {offsetof(struct exposed_site, met), is_good, add};
+
+static void give(const void *of, struct xfa_parcel *parcel)
+{
+    const struct exposed_calls *self = of;
+    xfa_parcel_number(parcel, self->beyond);
+    xfa_list_give(self->places.all, self->places.count, sizeof *self->places.all, parcel);
+}
+
+static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    struct exposed_calls *self = of;
+    struct places *places = &self->places;
+    size_t before = places->count;
+    self->beyond = xfa_unpack_number(from) || self->beyond;
+    places->all =
+        xfa_list_take(places->all, &places->capacity, &places->count, sizeof *places->all, from);
+    for (size_t i = before; i < places->count && !from->bad; i++)
+        from->bad = places->all[i].process >= analysis->run->process_count;
+}
+
+static void taken(void *of)
+{
+    struct exposed_calls *self = of;
+    struct places *places = &self->places;
+    xfa_list_sort(places->all, places->count, sizeof *places->all, offsetof(struct place, process));
+    self->beyond = self->beyond || places->count > XFW_MOST_CUTS;
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -230,10 +298,10 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
             .function = xfa_run_function(analysis->run, exposed->key.function),
             .transfers = exposed->times,
             .bytes = exposed->bytes,
-            .lost_ns = exposed->ns,
+            .lost_ns = xfa_exact_value(&exposed->time),
             .reckoning = XFA_RECKONED_EXPOSED,
         };
-        if (exposed->ns > least_ns)
+        if (site.lost_ns > least_ns)
             xfa_findings_add_site(findings, &like, &site);
     }
 }
@@ -245,8 +313,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     struct xfw_set sites = xfa_finding_sites(finding);
     struct xfw_cut *cuts = NULL;
     size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < self->place_count && !self->beyond; i++) {
-        const struct place *place = &self->places[i];
+    for (size_t i = 0; i < self->places.count && !self->beyond; i++) {
+        const struct place *place = &self->places.all[i];
         if (!xfw_set_has(&sites, place->key.site))
             continue;
         cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
@@ -267,4 +335,9 @@ const struct xfa_finding_kind xfa_kind_exposed_communication = {
     .self_bytes = sizeof(struct exposed_calls),
     .observe = observe,
     .free = release,
+    .met_of = &of_sites,
+    .met_table = offsetof(struct exposed_calls, sites),
+    .give = give,
+    .take = take,
+    .taken = taken,
 };

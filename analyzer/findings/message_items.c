@@ -1,9 +1,11 @@
 #include "analyzer/findings/message_items.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
 
 void xfa_message_items_init(struct xfa_message_items *items)
 {
@@ -52,9 +54,10 @@ struct xfa_message_item *xfa_message_items_add_all(struct xfa_message_items *ite
     if (!item && items->all.count >= XFA_MOST_MESSAGE_ITEMS)
         return NULL;
     item = item ? item : xfa_table_put(&items->all, key);
-    item->times++;
+    if (item->times++ == 0)
+        item->met.process = spots->process->number;
     for (size_t i = 0; i < count; i++) {
-        item->message_ns += spots[i].message_ns;
+        xfa_exact_add(&item->message_time, spots[i].message_ns);
         add_place(items, item, &spots[i], 1 / (double)count);
     }
     return item;
@@ -66,6 +69,71 @@ struct xfa_message_item *xfa_message_items_add(struct xfa_message_items *items,
 {
     return xfa_message_items_add_all(items, key, spot, 1);
 }
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+double xfa_message_items_filled(const struct xfa_message_items *items)
+{
+    return (double)items->all.count / XFA_MOST_MESSAGE_ITEMS;
+}
+
+static bool is_good(const void *of, const void *given)
+{
+    const struct xfa_analysis *analysis = of;
+    const struct xfa_message_item *item = given;
+    return xfa_divided_site(analysis, item->key.site) &&
+           xfa_divided_function(analysis, item->key.function) &&
+           item->met.process < analysis->run->process_count;
+}
+
+static void add(void *item, const void *more)
+{
+    struct xfa_message_item *into = item;
+    const struct xfa_message_item *from = more;
+    into->times += from->times;
+    into->messages += from->messages;
+    into->bytes = xfa_add(into->bytes, from->bytes);
+    xfa_exact_merge(&into->message_time, &from->message_time);
+    xfa_exact_merge(&into->copy_time, &from->copy_time);
+}
+
+static const struct xfa_met_table of_items = {offsetof(struct xfa_message_item, met), is_good, add};
+
+void xfa_message_items_give(const struct xfa_message_items *items, struct xfa_parcel *parcel)
+{
+    xfa_met_give(&items->all, parcel);
+    xfa_parcel_number(parcel, items->beyond);
+    xfa_list_give(items->places, items->count, sizeof *items->places, parcel);
+}
+
+void xfa_message_items_take(struct xfa_message_items *items, const struct xfa_analysis *analysis,
+                            struct xfa_unpacking *from)
+{
+    size_t given = 0, before = items->count;
+    uint32_t *at = xfa_met_take_places(&items->all, &of_items, analysis, from, &given);
+    items->beyond = xfa_unpack_number(from) || items->beyond;
+    items->places =
+        xfa_list_take(items->places, &items->capacity, &items->count, sizeof *items->places, from);
+    for (size_t i = before; i < items->count && !from->bad; i++) {
+        struct xfa_message_place *place = &items->places[i];
+        from->bad = place->item >= given || place->process >= analysis->run->process_count;
+        place->item = from->bad ? 0 : at[place->item];
+    }
+    free(at);
+}
+
+void xfa_message_items_taken(struct xfa_message_items *items)
+{
+    uint32_t *now = xfa_met_sort_places(&items->all, &of_items);
+    for (size_t i = 0; i < items->count; i++)
+        items->places[i].item = now[items->places[i].item];
+    free(now);
+    xfa_list_sort(items->places, items->count, sizeof *items->places,
+                  offsetof(struct xfa_message_place, process));
+    items->beyond = items->beyond || items->count > XFW_MOST_CUTS;
+}
+
+/* ---- what comes of it ------------------------------------------------------------------------ */
 
 struct xfa_message_path xfa_message_item_path(const struct xfa_analysis *analysis,
                                               const struct xfa_message_item *item)
@@ -95,7 +163,7 @@ static void add_up(struct xfa_table *sites, const struct xfa_message_item *item)
     found->messages += item->messages;
     found->bytes = xfa_add(found->bytes, item->bytes);
     found->lost_ns += item->saved_ns * (double)item->times;
-    found->copy_ns += item->copy_ns;
+    found->copy_ns += xfa_exact_value(&item->copy_time);
 }
 
 void xfa_message_items_report(const struct xfa_analysis *analysis,

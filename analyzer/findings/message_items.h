@@ -5,6 +5,8 @@
 #ifndef XFA_MESSAGE_ITEMS_H
 #define XFA_MESSAGE_ITEMS_H
 
+#include "analyzer/base/exact.h"
+#include "analyzer/base/met.h"
 #include "analyzer/findings/finding.h"
 
 #define XFA_MOST_MESSAGE_ITEMS 16384
@@ -17,13 +19,14 @@ struct xfa_message_item {
         uint32_t size_class; /* of one message */
         uint32_t reserved;
     } key;
+    struct xfa_met met;
     uint64_t times;    /* met */
     uint64_t messages; /* in them */
     uint64_t bytes;
-    double message_ns; /* in calls of messages, and waits for them */
-    double copy_ns;    /* in copies, and waits for them */
-    double saved_ns;   /* what each of them would save; set when it is judged */
-    uint8_t judged;    /* the kind's own */
+    struct xfa_exact message_time; /* ns in calls of messages, and waits for them */
+    struct xfa_exact copy_time;    /* ns in copies, and waits for them */
+    double saved_ns;               /* what each of them would save; set when it is judged */
+    uint8_t judged;                /* the kind's own */
 };
 
 struct xfa_message_items {
@@ -38,7 +41,7 @@ struct xfa_message_items {
         double part;     /* of what the item saves each time */
     } * places;
     size_t count, capacity;
-    bool beyond; /* places were left out */
+    bool beyond; /* there are more places than XFW_MOST_CUTS: some were left out */
 };
 
 void xfa_message_items_init(struct xfa_message_items *items);
@@ -63,6 +66,13 @@ struct xfa_message_item *xfa_message_items_add_all(struct xfa_message_items *ite
                                                    const struct xfa_message_item_key *key,
                                                    const struct xfa_message_spot *spots,
                                                    size_t count);
+
+/* Of members of a team (divided.h); the first as struct xfa_observer has it. */
+double xfa_message_items_filled(const struct xfa_message_items *items);
+void xfa_message_items_give(const struct xfa_message_items *items, struct xfa_parcel *parcel);
+void xfa_message_items_take(struct xfa_message_items *items, const struct xfa_analysis *analysis,
+                            struct xfa_unpacking *from);
+void xfa_message_items_taken(struct xfa_message_items *items);
 
 static inline struct xfa_message_item *xfa_message_item(const struct xfa_message_items *items,
                                                         size_t i)

@@ -37,6 +37,9 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
     if (found->by_evidence[XFA_PERHAPS])
         return "kernels only read what they were given of this memory, or there is room to keep a "
                "copy on the device";
+    if (found->by_evidence[XFA_UNSEEN] && found->by_evidence[XFA_UNSEEN] <= found->presumed)
+        return "copies that were not hashed carried the bytes that the ones before and after them "
+               "did, from and to the same memory";
     if (found->by_evidence[XFA_UNSEEN])
         return "no kernel changes this memory in between: what kernels were given was not recorded";
     return same == XFA_SAME_RETURNED && !to_host
@@ -71,8 +74,9 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     const struct xfa_row *row = xfa_analysis_row(analysis, number);
     const struct terms *terms = &all_terms[same];
     gain->remedy = xfa_remedy_for(row, terms->remedy);
-    gain->reckoning =
-        found->by_evidence[XFA_SURE] == found->moved.sum.transfers ? terms->kept : terms->unseen;
+    gain->reckoning = found->by_evidence[XFA_SURE] + found->presumed == found->moved.sum.transfers
+                          ? terms->kept
+                          : terms->unseen;
     xfa_gain_of_all(gain, &found->moved);
     gain->probably = found->sampled > 0;
     gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);

@@ -34,7 +34,6 @@ struct small_messages {
     struct xfa_communicators communicators;
     struct run runs[MOST_RUNS];
     unsigned count;
-    bool touched; /* the process at hand, or the one before, has messages */
     const struct xfa_process *process;
 };
 
@@ -111,7 +110,6 @@ static bool ends_runs(const struct xfa_event *event)
 static void event(void *of, const struct xfa_event *event)
 {
     struct small_messages *self = of;
-    self->touched = self->touched || event->kind != XFT_EVENT_SYNC;
     if (event->kind == XFT_EVENT_COMMUNICATOR)
         xfa_communicators_add(&self->communicators, event);
     else if (ends_runs(event))
@@ -141,14 +139,13 @@ static uint64_t process(void *of, struct xfa_process *process)
 {
     struct small_messages *self = of;
     self->process = process;
-    self->touched = false;
     xfa_communicators_begin(&self->communicators);
     return XFA_ALL_KINDS;
 }
 
-static bool touched(const void *of)
+static double filled(const void *of)
 {
-    return ((const struct small_messages *)of)->touched;
+    return xfa_message_items_filled(&((const struct small_messages *)of)->items);
 }
 
 static struct xfa_observer observe(void *self)
@@ -159,11 +156,12 @@ static struct xfa_observer observe(void *self)
         .name = "small messages",
         .kinds = XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_SYNC),
         .self = self,
+        .divided = true,
         .process = process,
         .event = event,
         .transfer = transfer,
         .end = end,
-        .touched = touched,
+        .filled = filled,
     };
 }
 
@@ -172,6 +170,23 @@ static void release(void *of)
     struct small_messages *self = of;
     close_runs(self, 0, true); /* of a walk that was broken off */
     xfa_message_items_free(&self->items);
+}
+
+/* ---- divided --------------------------------------------------------------------------------- */
+
+static void give(const void *of, struct xfa_parcel *parcel)
+{
+    xfa_message_items_give(&((const struct small_messages *)of)->items, parcel);
+}
+
+static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    xfa_message_items_take(&((struct small_messages *)of)->items, analysis, from);
+}
+
+static void taken(void *of)
+{
+    xfa_message_items_taken(&((struct small_messages *)of)->items);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -189,7 +204,7 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     double count = (double)item->messages / (double)item->times;
     double each = count * takes_ns(&path, (double)item->bytes / (double)item->messages);
     double saved = each - takes_ns(&path, (double)item->bytes / (double)item->times);
-    double calls = item->message_ns / (double)item->times * (count - 1) / count;
+    double calls = xfa_exact_value(&item->message_time) / (double)item->times * (count - 1) / count;
     item->judged = saved >= LEAST_PART * each ? MERGED : NOT_JUDGED; /* not for NAN */
     item->saved_ns = item->judged ? fmin(saved, calls) : NAN;
 }
@@ -222,4 +237,7 @@ const struct xfa_finding_kind xfa_kind_small_messages = {
     .self_bytes = sizeof(struct small_messages),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
+    .taken = taken,
 };

@@ -79,7 +79,7 @@ static void add_piece(struct staging *self, const struct xfa_message_item_key *k
         return;
     item->messages++;
     item->bytes = xfa_add(item->bytes, bytes);
-    item->copy_ns += copy_ns;
+    xfa_exact_add(&item->copy_time, copy_ns);
 }
 
 static struct xfa_message_spot spot_of(const struct half *received)
@@ -93,8 +93,8 @@ static struct xfa_message_spot spot_of(const struct half *received)
 }
 
 /* The last one of the thread that the range lies in; NULL: none. It is used then. */
-static struct half *take(struct half halves[KEPT], unsigned next, int32_t tid, uint64_t first,
-                         uint64_t bytes)
+static struct half *take_half(struct half halves[KEPT], unsigned next, int32_t tid, uint64_t first,
+                              uint64_t bytes)
 {
     for (unsigned i = 0; i < KEPT; i++) {
         struct half *half = &halves[(next + KEPT - 1 - i) % KEPT];
@@ -150,7 +150,7 @@ static void sent(struct staging *self, const struct xfa_event *event)
     const struct xfa_message *message = &event->message;
     const struct half *down =
         is_host(event->src_mem) && event->bytes
-            ? take(self->downs, self->next_down, event->tid, message->src, event->bytes)
+            ? take_half(self->downs, self->next_down, event->tid, message->src, event->bytes)
             : NULL;
     if (!down || message->to >= XFT_RANK_ANY)
         return;
@@ -239,8 +239,8 @@ static void copied_down(struct staging *self, const struct xfa_event *event)
 
 static void copied_up(struct staging *self, const struct xfa_event *event)
 {
-    const struct half *half =
-        take(self->received, self->next_received, event->tid, event->transfer.src, event->bytes);
+    const struct half *half = take_half(self->received, self->next_received, event->tid,
+                                        event->transfer.src, event->bytes);
     if (!half)
         return;
     if (event->transfer.blocks) {
@@ -329,9 +329,9 @@ static uint64_t process(void *of, struct xfa_process *process)
     return XFA_ALL_KINDS;
 }
 
-static bool touched(const void *of)
+static double filled(const void *of)
 {
-    return ((const struct staging *)of)->any;
+    return xfa_message_items_filled(&((const struct staging *)of)->items);
 }
 
 static struct xfa_observer observe(void *self)
@@ -342,10 +342,11 @@ static struct xfa_observer observe(void *self)
         .name = "staging of messages",
         .kinds = XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_SYNC),
         .self = self,
+        .divided = true,
         .process = process,
         .event = event,
         .transfer = transfer,
-        .touched = touched,
+        .filled = filled,
     };
 }
 
@@ -354,6 +355,23 @@ static void release(void *of)
     struct staging *self = of;
     forget(self);
     xfa_message_items_free(&self->items);
+}
+
+/* ---- divided --------------------------------------------------------------------------------- */
+
+static void give(const void *of, struct xfa_parcel *parcel)
+{
+    xfa_message_items_give(&((const struct staging *)of)->items, parcel);
+}
+
+static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    xfa_message_items_take(&((struct staging *)of)->items, analysis, from);
+}
+
+static void taken(void *of)
+{
+    xfa_message_items_taken(&((struct staging *)of)->items);
 }
 
 /* ---- the findings ---------------------------------------------------------------------------- */
@@ -370,8 +388,8 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     double bytes = (double)item->bytes / (double)item->messages;
     const struct xfp_net_staged_point *at =
         path.staged ? xfp_net_staged_at(path.staged, (uint64_t)bytes) : NULL;
-    double copy_ns = item->copy_ns / (double)item->times;
-    double piece_ns = copy_ns + item->message_ns / (double)item->times;
+    double copy_ns = xfa_exact_value(&item->copy_time) / (double)item->times;
+    double piece_ns = copy_ns + xfa_exact_value(&item->message_time) / (double)item->times;
     item->judged = NOT_KNOWN;
     item->saved_ns = NAN;
     if (!at || (double)at->bytes > bytes)
@@ -448,6 +466,9 @@ const struct xfa_finding_kind xfa_kind_unpipelined = {
     .self_bytes = sizeof(struct staging),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
+    .taken = taken,
 };
 
 const struct xfa_finding_kind xfa_kind_host_staged = {
@@ -456,4 +477,7 @@ const struct xfa_finding_kind xfa_kind_host_staged = {
     .self_bytes = sizeof(struct staging),
     .observe = observe,
     .free = release,
+    .give = give,
+    .take = take,
+    .taken = taken,
 };

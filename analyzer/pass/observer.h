@@ -54,6 +54,10 @@ struct xfa_observer {
     /* As `shared`, but only after a survey: it may look for any sites and functions, whose numbers
      * are known by then. Without one it sees all processes. */
     bool divided;
+    /* `divided`: the part of its room for the run that it has used so far. Where the parts of all
+     * members add up to 1 something may have to be left out, by the order of the processes: then
+     * all members read all. NULL: whatever is left out is so in any order. */
+    double (*filled)(const void *self);
     /* Asked behind end(): has the process left anything in its sums? They are then as they would be
      * if the process had no event (process() and end() may read its META). NULL: not known. */
     bool (*touched)(const void *self);

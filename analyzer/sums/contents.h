@@ -21,6 +21,9 @@
  * Where samples were the same and the kernel's page bits say, too, that the host has not written
  * the memory since (HOST_ACCESS), it is sure; where they say that it has, samples do not count.
  *
+ * A transfer without a hash between two of the same place that have the same one is presumed to
+ * have it, too (contents_judge.h).
+ *
  * Of a process the first XFA_MAX_CONTENTS hashes are kept; further ones are not compared, and
  * counted. Without CONTENT events nothing is kept.
  */
@@ -46,7 +49,7 @@ enum xfa_same {
 /* How well it is known that such a transfer could be left out. */
 enum xfa_evidence {
     XFA_SURE,    /* no kernel was given the memory to write in between */
-    XFA_UNSEEN,  /* what kernels were given was not recorded */
+    XFA_UNSEEN,  /* what kernels were given was not recorded, or its hash is presumed */
     XFA_PERHAPS, /* one was given it, whether to write is not known; or other copies wrote there */
     XFA_NEEDED   /* it was needed; the number of the others */
 };
@@ -54,7 +57,9 @@ enum xfa_evidence {
 /* Transfers of one row whose bytes had moved before. */
 struct xfa_same_sum {
     struct xfa_timed_sum moved;
-    uint64_t sampled; /* known by samples only */
+    uint64_t sampled;  /* known by samples only */
+    uint64_t presumed; /* XFA_UNSEEN as it had no hash: copies of the same bytes from and to the
+                          same memory came before and after it */
     uint64_t by_evidence[XFA_NEEDED];
     uint32_t earlier; /* number + 1 of the row where the first of them had moved
                          before */

@@ -71,25 +71,19 @@ struct met {
     uint32_t moved; /* index */
 };
 
-/* What was found of a transfer. */
-struct found {
-    enum xfa_same same;
-    enum xfa_evidence evidence;
-    uint32_t earlier; /* index */
-    bool copied;      /* the device has to copy it to that place */
-};
-
 void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process)
 {
     now->process = process->number;
     xfa_table_init(&now->met, sizeof(struct met_key), sizeof(struct met));
     xfa_given_begin(&now->given, process);
+    xfa_hash_places_begin(&now->places);
 }
 
 void xfa_contents_forget(struct xfa_contents_process *now)
 {
     xfa_table_free(&now->met);
     xfa_given_free(&now->given);
+    xfa_hash_places_free(&now->places);
     free(now->sent.stretches);
     free(now->fetched.stretches);
     free(now->on_its_way.stretches);
@@ -106,20 +100,21 @@ static struct xfa_same_row *row_of(struct xfa_contents *contents, uint32_t row)
     return &contents->rows[row];
 }
 
-static void count(struct xfa_contents *contents, const struct found *found,
-                  const struct xfa_content *item, bool sampled)
+static void count(struct xfa_contents *contents, const struct xfa_found *found,
+                  const struct xfa_content *item, bool sampled, bool presumed)
 {
     struct xfa_contents_process *now = contents->now;
     now->found = true;
     struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
     xfa_timed_add(&sum->moved, item->bytes, item->achieved_ns, item->by_device);
     sum->sampled += sampled;
+    sum->presumed += presumed && found->evidence == XFA_UNSEEN && now->given.recorded;
     sum->by_evidence[found->evidence]++;
     if (sum->earlier == 0 && found->earlier != NEVER) /* the first time leads to where it began */
         sum->earlier = now->moved[found->earlier].row + 1;
 }
 
-static void mark(struct xfa_contents *contents, const struct found *found,
+static void mark(struct xfa_contents *contents, const struct xfa_found *found,
                  const struct xfa_content *item)
 {
     const struct xfa_contents_process *now = contents->now;
@@ -133,6 +128,13 @@ static void mark(struct xfa_contents *contents, const struct found *found,
     if (evidence == XFA_SURE) /* whether the host reads it is not known */
         evidence = XFA_UNSEEN;
     xfw_mark(&contents->fetched[evidence], now->process, now->moved[found->earlier].transfer);
+}
+
+void xfa_contents_found(struct xfa_contents *contents, const struct xfa_found *found,
+                        const struct xfa_content *item, bool sampled, bool presumed)
+{
+    count(contents, found, item, sampled, presumed);
+    mark(contents, found, item);
 }
 
 /* ---- what moved before ----------------------------------------------------------------------- */
@@ -222,28 +224,29 @@ static enum xfa_evidence kept(const struct xfa_contents_process *now,
 /* ---- judging --------------------------------------------------------------------------------- */
 
 /* Compares with what the last copy wrote to this place, or fetched from it. */
-static struct found judge_place(const struct xfa_contents_process *now,
-                                const struct xfa_memory *memory, const struct xfa_moved *moved,
-                                enum xfa_same same)
+static struct xfa_found judge_place(const struct xfa_contents_process *now,
+                                    const struct xfa_memory *memory, const struct xfa_moved *moved,
+                                    enum xfa_same same)
 {
-    struct found found = {same, XFA_NEEDED, NEVER, false};
+    struct xfa_found found = {same, XFA_NEEDED, NEVER, false};
     found.earlier = xfa_memory_find(memory, moved->device_address, end_of(moved));
     if (found.earlier != NEVER && alike(&now->moved[found.earlier], moved))
         found.evidence = unchanged(now, found.earlier);
     return found;
 }
 
-static struct found judge_elsewhere(const struct xfa_contents_process *now,
-                                    const struct xfa_moved *moved, uint32_t earlier, bool fetched)
+static struct xfa_found judge_elsewhere(const struct xfa_contents_process *now,
+                                        const struct xfa_moved *moved, uint32_t earlier,
+                                        bool fetched)
 {
-    struct found found = {fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE, XFA_NEEDED, earlier,
-                          true};
+    struct xfa_found found = {fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE, XFA_NEEDED, earlier,
+                              true};
     if (earlier != NEVER && now->moved[earlier].gpu == moved->gpu)
         found.evidence = kept(now, fetched ? &now->fetched : &now->sent, earlier);
     return found;
 }
 
-static struct found surer(struct found a, struct found b)
+static struct xfa_found surer(struct xfa_found a, struct xfa_found b)
 {
     return b.evidence < a.evidence ? b : a;
 }
@@ -262,32 +265,32 @@ static uint32_t root_of(const struct xfa_contents_process *now, const struct xfa
 
 /* That the bytes are those that moved then, as the host has not written them since. */
 static bool is_proven(const struct xfa_contents_process *now, const struct xfa_moved *moved,
-                      const struct found *found)
+                      const struct xfa_found *found)
 {
     return moved->root != NEVER && found->earlier != NEVER &&
            now->moved[found->earlier].root == moved->root;
 }
 
 /* At the place itself: sent to it before, or fetched from it. What is proven is preferred. */
-static struct found judge_there(const struct xfa_contents_process *now,
-                                const struct xfa_moved *moved)
+static struct xfa_found judge_there(const struct xfa_contents_process *now,
+                                    const struct xfa_moved *moved)
 {
-    struct found sent = judge_place(now, &now->sent, moved, XFA_SAME_REPEATED);
-    struct found fetched = judge_place(now, &now->fetched, moved, XFA_SAME_RETURNED);
+    struct xfa_found sent = judge_place(now, &now->sent, moved, XFA_SAME_REPEATED);
+    struct xfa_found fetched = judge_place(now, &now->fetched, moved, XFA_SAME_RETURNED);
     bool prefer = is_proven(now, moved, &fetched) && !is_proven(now, moved, &sent);
     return prefer ? surer(fetched, sent) : surer(sent, fetched);
 }
 
-static struct found judge_sent(struct xfa_contents *contents, const struct xfa_content *item,
-                               const struct xfa_moved *moved)
+static struct xfa_found judge_sent(struct xfa_contents *contents, const struct xfa_content *item,
+                                   const struct xfa_moved *moved)
 {
     struct xfa_contents_process *now = contents->now;
-    struct found found = judge_there(now, moved);
+    struct xfa_found found = judge_there(now, moved);
     if (found.evidence == XFA_SURE || found.evidence == XFA_UNSEEN)
         return found;
     if (item->bytes >= XFA_LEAST_CONTENT &&
         xfa_is_constant(&contents->constants, moved->bytes, moved->width, moved->hash))
-        return (struct found){XFA_SAME_CONSTANT, XFA_SURE, NEVER, false};
+        return (struct xfa_found){XFA_SAME_CONSTANT, XFA_SURE, NEVER, false};
     uint32_t sent = last_met(now, moved, XFT_DIR_H2D, item->device);
     uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
     bool back = later(fetched, sent);
@@ -295,14 +298,14 @@ static struct found judge_sent(struct xfa_contents *contents, const struct xfa_c
     return surer(found, judge_elsewhere(now, moved, back ? sent : fetched, !back));
 }
 
-static struct found judge_fetched(const struct xfa_contents_process *now,
-                                  const struct xfa_moved *moved)
+static struct xfa_found judge_fetched(const struct xfa_contents_process *now,
+                                      const struct xfa_moved *moved)
 {
     uint32_t sent = last_met(now, moved, XFT_DIR_H2D, ANY_DEVICE);
     uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
     bool back = later(sent, fetched);
-    struct found found = {back ? XFA_SAME_RETURNED : XFA_SAME_REPEATED, XFA_NEEDED,
-                          back ? sent : fetched, false};
+    struct xfa_found found = {back ? XFA_SAME_RETURNED : XFA_SAME_REPEATED, XFA_NEEDED,
+                              back ? sent : fetched, false};
     if (found.earlier == NEVER)
         return found;
     bool place = now->moved[found.earlier].device_address == moved->device_address;
@@ -326,12 +329,13 @@ static void write_memory(struct xfa_contents_process *now, const struct xfa_cont
 
 /* Sends back what is on its way to the host, behind it in the stream: the host cannot have changed
  * it, whatever it is. */
-static struct found judge_on_its_way(const struct xfa_contents_process *now,
-                                     const struct xfa_content *item, const struct xfa_moved *moved)
+static struct xfa_found judge_on_its_way(const struct xfa_contents_process *now,
+                                         const struct xfa_content *item,
+                                         const struct xfa_moved *moved)
 {
     uint64_t end = xfa_add(item->src, item->bytes);
     uint32_t earlier = moved->linear ? xfa_memory_find(&now->on_its_way, item->src, end) : NEVER;
-    struct found found = judge_elsewhere(now, moved, earlier, true);
+    struct xfa_found found = judge_elsewhere(now, moved, earlier, true);
     found.copied = earlier != NEVER && now->moved[earlier].device_address != item->dst;
     return found;
 }
@@ -368,7 +372,7 @@ static struct xfa_moved *keep(struct xfa_contents_process *now, const struct xfa
 /* By samples only, and nothing else proves it. */
 static bool is_sampled(const struct xfa_contents_process *now, const struct xfa_content *item,
                        const struct xfa_content *hash, const struct xfa_moved *moved,
-                       const struct found *found)
+                       const struct xfa_found *found)
 {
     return hash && hash->width < item->bytes && !is_proven(now, moved, found);
 }
@@ -392,32 +396,68 @@ void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint
     }
 }
 
-static void judge_transfer(struct xfa_contents *contents, const struct xfa_content *item,
-                           const struct xfa_content *hash)
+/* What is known by a presumed hash is not sure; nor is a constant one, which could be another. */
+static struct xfa_found less_sure(const struct xfa_contents_process *now, struct xfa_found found,
+                                  bool presumed)
+{
+    bool by_presumed = found.earlier != NEVER && now->moved[found.earlier].presumed;
+    if ((presumed || by_presumed) && found.evidence == XFA_SURE)
+        found.evidence = XFA_UNSEEN;
+    return found;
+}
+
+static struct xfa_found judge(struct xfa_contents *contents, const struct xfa_content *item,
+                              const struct xfa_moved *moved)
 {
     struct xfa_contents_process *now = contents->now;
-    if (hash && item->written && hash->width < item->bytes)
-        hash = NULL; /* samples do not show what was written beside them */
-    bool sent = item->direction == XFT_DIR_H2D, full = now->moved_count >= MOST_MOVED;
-    struct xfa_moved moved = moved_of(now, item, hash);
-    uint32_t number = hash || !(sent || full) ? (uint32_t)(keep(now, &moved) - now->moved) : NEVER;
-    struct found found = !hash  ? judge_on_its_way(now, item, &moved)
-                         : sent ? judge_sent(contents, item, &moved)
-                                : judge_fetched(now, &moved);
-    if ((hash || sent) && found.evidence != XFA_NEEDED && item->bytes >= XFA_LEAST_CONTENT) {
-        count(contents, &found, item, is_sampled(now, item, hash, &moved, &found));
-        mark(contents, &found, item);
-    }
-    if (hash)
+    if (!moved->width)
+        return judge_on_its_way(now, item, moved);
+    struct xfa_found found = item->direction == XFT_DIR_H2D ? judge_sent(contents, item, moved)
+                                                            : judge_fetched(now, moved);
+    return less_sure(now, found, moved->presumed);
+}
+
+/* Where the bytes are, from now on. number: of `moved`, or NEVER. */
+static void moved_to(struct xfa_contents_process *now, const struct xfa_content *item,
+                     const struct xfa_moved *moved, uint32_t number)
+{
+    bool sent = item->direction == XFT_DIR_H2D;
+    if (moved->width)
         meet(now, &now->moved[number], item->direction, ANY_DEVICE);
-    if (hash && sent)
+    if (moved->width && sent)
         meet(now, &now->moved[number], item->direction, item->device);
     write_memory(now, item, sent ? number : NEVER);
     if (sent)
         return;
-    xfa_memory_write(&now->fetched, moved.device_address, end_of(&moved), number);
-    if (moved.linear)
+    xfa_memory_write(&now->fetched, moved->device_address, end_of(moved), number);
+    if (moved->linear)
         xfa_memory_write(&now->on_its_way, item->dst, xfa_add(item->dst, item->bytes), number);
+}
+
+static void judge_transfer(struct xfa_contents *contents, const struct xfa_content *item,
+                           const struct xfa_content *hash)
+{
+    struct xfa_contents_process *now = contents->now;
+    struct xfa_content before;
+    if (hash && item->written && hash->width < item->bytes)
+        hash = NULL; /* samples do not show what was written beside them */
+    bool sent = item->direction == XFT_DIR_H2D, full = now->moved_count >= MOST_MOVED;
+    bool presumed =
+        !hash && !item->written && !full && xfa_hash_places_hash(&now->places, item, &before);
+    struct xfa_moved moved = moved_of(now, item, presumed ? &before : hash);
+    moved.presumed = presumed;
+    bool kept_it = moved.width || !(sent || full);
+    uint32_t number = kept_it ? (uint32_t)(keep(now, &moved) - now->moved) : NEVER;
+    struct xfa_found found = judge(contents, item, &moved);
+    bool counts = found.evidence != XFA_NEEDED && item->bytes >= XFA_LEAST_CONTENT;
+    if (hash)
+        xfa_hash_places_hashed(contents, item, hash);
+    if (counts && presumed)
+        xfa_hash_places_unsure(&now->places, item, &found);
+    else if (counts && (hash || sent))
+        xfa_contents_found(contents, &found, item, is_sampled(now, item, hash, &moved, &found),
+                           found.evidence == XFA_UNSEEN && now->given.recorded);
+    moved_to(now, item, &moved, number);
 }
 
 static bool to_device(unsigned direction)

@@ -43,6 +43,15 @@ struct xfa_moved {
                       since; its own where that is not known */
     int16_t gpu;
     bool managed, linear;
+    bool presumed; /* its hash is that of copies before it: contents_presumed.c */
+};
+
+/* What was found of a transfer. */
+struct xfa_found {
+    enum xfa_same same;
+    enum xfa_evidence evidence;
+    uint32_t earlier; /* index of `moved`; UINT32_MAX: none */
+    bool copied;      /* the device has to copy it to that place */
 };
 
 struct xfa_contents_process {
@@ -60,6 +69,12 @@ struct xfa_contents_process {
     struct xfa_memory sent, fetched; /* items: indexes of `moved`; that wrote, that read there */
     struct xfa_memory on_its_way; /* host memory that a copy writes which was not waited for yet */
     struct xfa_given given;
+    struct xfa_hash_places {
+        struct xfa_table table;
+        struct xfa_unsure *unsure; /* of all places, linked */
+        size_t count, capacity;
+        uint32_t unused; /* index + 1 of one that waits for nothing any more */
+    } places;            /* contents_presumed.c */
 };
 
 void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process);
@@ -74,6 +89,37 @@ void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint
 /* A transfer, or a write of memory. hash: NULL = none. */
 void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content *item,
                         const struct xfa_content *hash);
+
+/* Counts and marks it. presumed: it had no hash. */
+void xfa_contents_found(struct xfa_contents *contents, const struct xfa_found *found,
+                        const struct xfa_content *item, bool sampled, bool presumed);
+
+/* ---- contents_presumed.c ---------------------------------------------------------------------
+ *
+ * Hashing keeps to its budget, so that of many copies from and to the same memory some have no
+ * hash. A copy without one, between two with the same hash, is presumed to have carried the same
+ * bytes: where of the hashed copies of that place XFA_PRESUMED_LEAST at least were like the one
+ * before, and XFA_PRESUMED_TIMES as many as were not. That is likely, never sure: what is found of
+ * such copies is XFA_UNSEEN at best. It is known when the next hashed copy comes; those behind the
+ * last one stay without. */
+
+#define XFA_PRESUMED_LEAST 2
+#define XFA_PRESUMED_TIMES 4
+
+void xfa_hash_places_begin(struct xfa_hash_places *places);
+void xfa_hash_places_free(struct xfa_hash_places *places);
+
+/* The hash of the last copy of that place that had one; false: there was none. */
+bool xfa_hash_places_hash(const struct xfa_hash_places *places, const struct xfa_content *item,
+                          struct xfa_content *hash);
+
+/* What was found of a copy without a hash, if the next of its place has that hash again. */
+void xfa_hash_places_unsure(struct xfa_hash_places *places, const struct xfa_content *item,
+                            const struct xfa_found *found);
+
+/* A copy has a hash: those before it that have none are counted, or not. */
+void xfa_hash_places_hashed(struct xfa_contents *contents, const struct xfa_content *item,
+                            const struct xfa_content *hash);
 
 /* ---- contents_constant.c --------------------------------------------------------------------- */
 

@@ -1,9 +1,11 @@
 #include "analyzer/sums/kept_calls.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/met.h"
 #include "analyzer/sums/communicators.h"
 
 /* ---- channels of one process ----------------------------------------------------------------- */
@@ -50,12 +52,11 @@ static bool is_chosen(const struct xfa_kept_calls *calls, const struct xfa_chann
     return (xfa_communicator_mixed(at->channel, at->n) & calls->mask) == 0;
 }
 
-/* Half of them go. */
-static void thin_out(struct xfa_kept_calls *calls, xfa_moved_fn *tell, void *self)
+/* Those go that the mask does not choose. */
+static void drop(struct xfa_kept_calls *calls, xfa_moved_fn *tell, void *self)
 {
     uint32_t *moved = xfa_alloc_unset((calls->count + 1) * sizeof *moved);
     size_t count = 0;
-    calls->mask = 2 * calls->mask + 1;
     for (size_t i = 0; i < calls->count; i++) {
         bool stays = is_chosen(calls, place(calls, i));
         moved[i] = stays ? (uint32_t)count : XFA_NOT_KEPT;
@@ -66,6 +67,13 @@ static void thin_out(struct xfa_kept_calls *calls, xfa_moved_fn *tell, void *sel
     if (tell)
         tell(self, moved);
     free(moved);
+}
+
+/* Half of them go. */
+static void thin_out(struct xfa_kept_calls *calls, xfa_moved_fn *tell, void *self)
+{
+    calls->mask = 2 * calls->mask + 1;
+    drop(calls, tell, self);
 }
 
 uint32_t xfa_calls_keep(struct xfa_kept_calls *calls, const void *one, xfa_moved_fn *moved,
@@ -80,6 +88,35 @@ uint32_t xfa_calls_keep(struct xfa_kept_calls *calls, const void *one, xfa_moved
     calls->all = xfa_room(calls->all, &calls->capacity, calls->count + 1, calls->bytes);
     memcpy(place(calls, calls->count), one, calls->bytes);
     return (uint32_t)calls->count++;
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+void xfa_calls_give(const struct xfa_kept_calls *calls, struct xfa_parcel *parcel)
+{
+    xfa_parcel_number(parcel, calls->mask);
+    xfa_list_give(calls->all, calls->count, calls->bytes, parcel);
+}
+
+void xfa_calls_take(struct xfa_kept_calls *calls, struct xfa_unpacking *from, size_t processes)
+{
+    uint64_t mask = xfa_unpack_number(from);
+    size_t before = calls->count;
+    calls->mask |= mask;
+    calls->all = xfa_list_take(calls->all, &calls->capacity, &calls->count, calls->bytes, from);
+    for (size_t i = before; i < calls->count; i++)
+        from->bad = from->bad || place(calls, i)->process >= processes;
+}
+
+/* The mask grows with the number of calls that it chooses: whoever has fewer of them has none that
+ * is longer than that of one process. */
+void xfa_calls_taken(struct xfa_kept_calls *calls)
+{
+    xfa_list_sort(calls->all, calls->count, calls->bytes,
+                  offsetof(struct xfa_channel_place, process));
+    drop(calls, NULL, NULL);
+    while (calls->count > calls->most && calls->mask != UINT64_MAX)
+        thin_out(calls, NULL, NULL);
 }
 
 /* ---- who belongs together -------------------------------------------------------------------- */

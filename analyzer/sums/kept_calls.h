@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "analyzer/base/table.h"
+#include "analyzer/base/team.h"
 
 #define XFA_MAX_CHANNELS (1u << 18) /* of a process; calls of further ones are not matched */
 #define XFA_NOT_KEPT UINT32_MAX
@@ -68,6 +69,12 @@ typedef void xfa_moved_fn(void *self, const uint32_t *moved);
 /* Keeps a copy. Returns where it lies, or XFA_NOT_KEPT. moved: NULL: nobody asks. */
 uint32_t xfa_calls_keep(struct xfa_kept_calls *calls, const void *one, xfa_moved_fn *moved,
                         void *self);
+
+/* Of members of a team (base/met.h): one's own; another's, who are of processes below `processes`;
+ * all have been taken. They are then those that one process would have kept, in its order. */
+void xfa_calls_give(const struct xfa_kept_calls *calls, struct xfa_parcel *parcel);
+void xfa_calls_take(struct xfa_kept_calls *calls, struct xfa_unpacking *from, size_t processes);
+void xfa_calls_taken(struct xfa_kept_calls *calls);
 
 /* By channel, number, side and rank. */
 void xfa_calls_sort(struct xfa_kept_calls *calls);

@@ -28,14 +28,6 @@ struct waited {
     size_t count, capacity;
 };
 
-struct member {
-    struct member_key { /* key */
-        uint64_t id;
-        uint32_t rank, reserved;
-    } key;
-    uint32_t process;
-};
-
 struct nccl_call {
     uint32_t correlation; /* 0 = none */
     uint32_t row;
@@ -127,6 +119,9 @@ static uint32_t row_of(struct xfa_messages *messages, const struct xfa_event *ev
     set_ranks(&key, &event->message, communicator);
     fold(messages, event, &key);
     struct xfa_message_row *row = xfa_table_put(&messages->rows, &key);
+    if (row->calls == 0)
+        row->met.process = event->process->number;
+    row->last = event->process->number;
     row->size = communicator ? communicator->size : 0;
     return xfa_table_place(&messages->rows, row);
 }
@@ -228,7 +223,7 @@ static void share_out(struct xfa_messages *messages, struct waited *waited)
 {
     double ns = waited->end_ns > waited->start_ns ? (double)(waited->end_ns - waited->start_ns) : 0;
     for (size_t i = 0; i < waited->count; i++)
-        row_at(messages, waited->rows[i])->wait_ns += ns / (double)waited->count;
+        xfa_exact_add(&row_at(messages, waited->rows[i])->wait_time, ns / (double)waited->count);
     waited->count = 0;
 }
 
@@ -318,7 +313,7 @@ static void take_kernel(struct xfa_messages *messages, const struct xfa_event *e
         return;
     struct xfa_message_row *row = row_at(messages, call->row);
     row->kernel_bytes = xfa_add(row->kernel_bytes, call->bytes);
-    row->kernel_ns += xfa_event_ns(event);
+    xfa_exact_add(&row->kernel_time, xfa_event_ns(event));
     call->bytes = 0; /* of further kernels of the call */
 }
 
@@ -335,9 +330,9 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
     double ns = xfa_event_ns(event);
     row->calls++;
     row->failed += failed;
-    row->ns += ns;
+    xfa_exact_add(&row->time, ns);
     messages->calls++;
-    messages->ns += ns;
+    xfa_exact_add(&messages->time, ns);
     if (message->what == XFT_MESSAGE_WAIT) {
         wait_of(messages, event);
         return;
@@ -399,21 +394,20 @@ static void take_in_turn(struct xfa_messages *messages, const struct xfa_event *
 
 static void take_communicator(struct xfa_messages *messages, const struct xfa_event *event)
 {
-    struct member_key key = {.id = event->communicator.id};
+    struct xfa_message_member_key key = {.id = event->communicator.id};
     xfa_communicators_add(&messages->now->communicators, event);
     take_early(messages, false);
     if (key.id == 0 || event->communicator.rank >= XFT_RANK_ANY ||
         messages->members.count >= XFA_MAX_MEMBERS_KNOWN)
         return;
     key.rank = (uint32_t)event->communicator.rank;
-    struct member *member = xfa_table_put(&messages->members, &key);
+    struct xfa_message_member *member = xfa_table_put(&messages->members, &key);
     member->process = event->process->number;
 }
 
 static void take_event(void *self, const struct xfa_event *event)
 {
     struct xfa_messages *messages = self;
-    messages->touched = messages->touched || event->kind != XFT_EVENT_KERNEL;
     switch (event->kind) {
     case XFT_EVENT_MESSAGE:
     case XFT_EVENT_MESSAGE_END:
@@ -433,7 +427,6 @@ static uint64_t begin(void *self, struct xfa_process *process)
     struct xfa_messages *messages = self;
     struct xfa_message_process *now = messages->now = xfa_alloc(sizeof *now);
     now->process = process;
-    messages->touched = false;
     xfa_communicators_begin(&now->communicators);
     xfa_channels_init(&now->channels);
     xfa_table_init(&now->requests, sizeof(uint64_t), sizeof(struct request));
@@ -485,24 +478,22 @@ static void end(void *self, struct xfa_process *process)
     forget(messages);
 }
 
-static bool touched(const void *self)
-{
-    return ((const struct xfa_messages *)self)->touched;
-}
-
 struct xfa_observer xfa_messages_observer(struct xfa_messages *messages)
 {
     xfa_table_init(&messages->rows, sizeof(struct xfa_message_key), sizeof(struct xfa_message_row));
-    xfa_table_init(&messages->members, sizeof(struct member_key), sizeof(struct member));
+    xfa_table_init(&messages->members, sizeof(struct xfa_message_member_key),
+                   sizeof(struct xfa_message_member));
+    xfa_nccl_init(&messages->nccl);
     messages->kept.bytes = sizeof(struct xfa_kept_message);
     messages->kept.most = XFA_MAX_MESSAGES;
     return (struct xfa_observer){.name = "messages",
                                  .kinds = XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_KERNEL),
                                  .self = messages,
+                                 .divided = true,
                                  .process = begin,
                                  .event = take_event,
                                  .end = end,
-                                 .touched = touched};
+                                 .filled = xfa_messages_filled};
 }
 
 void xfa_messages_free(struct xfa_messages *messages)
@@ -517,7 +508,7 @@ void xfa_messages_free(struct xfa_messages *messages)
 const struct xfa_process *xfa_messages_process(const struct xfa_messages *messages, uint64_t id,
                                                uint32_t rank)
 {
-    const struct member_key key = {.id = id, .rank = rank};
-    const struct member *member = xfa_table_get(&messages->members, &key);
+    const struct xfa_message_member_key key = {.id = id, .rank = rank};
+    const struct xfa_message_member *member = xfa_table_get(&messages->members, &key);
     return member ? messages->run->processes[member->process] : NULL;
 }

@@ -19,6 +19,8 @@
 #ifndef XFA_MESSAGES_H
 #define XFA_MESSAGES_H
 
+#include "analyzer/base/exact.h"
+#include "analyzer/base/met.h"
 #include "analyzer/sums/kept_calls.h"
 #include "analyzer/sums/nccl_calls.h"
 
@@ -39,12 +41,16 @@ struct xfa_message_key {   /* zeroed before it is filled in */
 /* What calls of one row did. Times are ns of the host, added up over ranks. */
 struct xfa_message_row {
     struct xfa_message_key key;
+    struct xfa_met met;
     uint64_t calls, failed;
     uint64_t sent, arrived; /* bytes; of a non-blocking receive those that its end tells, or its
                                sender */
-    double ns;              /* in the calls */
-    double wait_ns;         /* in calls that waited for them */
-    uint32_t size;          /* ranks of the communicator; 0 = not known */
+    struct xfa_exact time, wait_time, kernel_time; /* ns, wait_ns and kernel_ns, until all is
+                                                      read */
+    double ns;                                     /* in the calls */
+    double wait_ns;                                /* in calls that waited for them */
+    uint32_t size; /* ranks of the communicator, in the last call; 0 = not known */
+    uint32_t last; /* the number of the last process that made one */
     /* NCCL, of calls that have kernels of their own: */
     uint64_t kernel_bytes;
     double kernel_ns;
@@ -78,9 +84,19 @@ struct xfa_kept_message {
     uint64_t begin_ns, end_ns;
     uint64_t wait_ns; /* since when the host waited for it; of a blocking call its begin */
     uint64_t bytes;
-    bool done;          /* end_ns is known */
-    bool arrival_known; /* bytes are known to have arrived, or counted as such */
-    bool blocks;
+    /* Not 0: it is so (any byte, in what other members of a team give). */
+    uint8_t done;          /* end_ns is known */
+    uint8_t arrival_known; /* bytes are known to have arrived, or counted as such */
+    uint8_t blocks;
+};
+
+/* Which process has which rank. */
+struct xfa_message_member {
+    struct xfa_message_member_key { /* key */
+        uint64_t id;                /* of the communicator */
+        uint32_t rank, reserved;
+    } key;
+    uint32_t process; /* the last one that said so */
 };
 
 struct xfa_message_process; /* messages.c */
@@ -90,13 +106,13 @@ struct xfa_messages {
     struct xfa_table rows;      /* struct xfa_message_row */
     struct xfa_kept_calls kept; /* struct xfa_kept_message */
     uint64_t calls, all_sent;
+    struct xfa_exact time;                /* ns, until all is read */
     double ns;                            /* in all calls, waits as well */
     size_t most, most_folded;             /* rows, as above; 0: those limits (a test sets less) */
     uint64_t without_ranks, without_site; /* calls that were folded */
     uint64_t not_kept; /* calls that no limit or order lets match; a part by chance not counted */
     struct xfa_nccl_calls nccl;
-    struct xfa_table members; /* messages.c: which process has which rank */
-    bool touched;             /* the process at hand, or the one before, had any */
+    struct xfa_table members; /* struct xfa_message_member */
     struct xfa_message_process *now;
 };
 
@@ -113,6 +129,21 @@ static inline struct xfa_message_row *xfa_message_row(const struct xfa_messages 
 {
     return xfa_table_at(&messages->rows, i);
 }
+
+/* ---- members of a team ----
+ * Each has the messages of its own processes. Where rows, ranks or calls of NCCL would be more than
+ * there is room for it depends on the order of the processes which are left out
+ * (xfa_messages_filled(), as struct xfa_observer has it); of MPI's calls the same part is kept in
+ * any order. messages_merge.c has these. */
+
+double xfa_messages_filled(const void *self);
+void xfa_messages_give(const struct xfa_messages *messages, struct xfa_parcel *parcel);
+void xfa_messages_empty(struct xfa_messages *messages); /* as before the first process */
+void xfa_messages_take(struct xfa_messages *messages, struct xfa_unpacking *from);
+void xfa_messages_taken(struct xfa_messages *messages); /* all members' */
+
+/* All processes were read: times become known. */
+void xfa_messages_finish(struct xfa_messages *messages);
 
 /* In message_match.c, once all is matched. What of a row's time can be set to its bytes: since both
  * sides had begun, or what the kernels of NCCL took. NAN = not known. */

@@ -14,8 +14,11 @@ static struct kernel *kernel_of(struct xfa_nccl_calls *calls, uint32_t correlati
 {
     const uint64_t key = correlation;
     struct kernel *kernel = xfa_table_get(&calls->kernels, &key);
-    if (kernel || !make || correlation == 0 || calls->kernels.count >= XFA_MAX_NCCL_KERNELS)
+    if (kernel || !make || correlation == 0)
         return kernel;
+    calls->beyond = calls->beyond || calls->kernels.count >= XFA_MAX_NCCL_KERNELS;
+    if (calls->kernels.count >= XFA_MAX_NCCL_KERNELS)
+        return NULL;
     return xfa_table_put(&calls->kernels, &key);
 }
 
@@ -60,11 +63,15 @@ void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
+void xfa_nccl_init(struct xfa_nccl_calls *calls)
+{
+    calls->kept.bytes = sizeof(struct xfa_nccl_call);
+    calls->kept.most = calls->kept.most ? calls->kept.most : XFA_MAX_NCCL_CALLS;
+}
+
 void xfa_nccl_begin(struct xfa_nccl_calls *calls, struct xfa_process *process)
 {
     calls->process = process;
-    calls->kept.bytes = sizeof(struct xfa_nccl_call);
-    calls->kept.most = calls->kept.most ? calls->kept.most : XFA_MAX_NCCL_CALLS;
     xfa_channels_init(&calls->channels);
     xfa_table_init(&calls->kernels, sizeof(uint64_t), sizeof(struct kernel));
 }
@@ -94,6 +101,7 @@ void xfa_nccl_free(struct xfa_nccl_calls *calls)
 {
     forget(calls);
     free(calls->kept.all);
+    *calls = (struct xfa_nccl_calls){.kept.most = calls->kept.most};
 }
 
 /* ---- who belongs together -------------------------------------------------------------------- */

@@ -27,9 +27,13 @@ struct xfa_nccl_call {
 struct xfa_nccl_calls {          /* zero to begin with */
     struct xfa_kept_calls kept;  /* struct xfa_nccl_call; most 0: XFA_MAX_NCCL_CALLS (a test sets
                                     less) */
+    bool beyond;                 /* a process had more kernels than are looked for */
     struct xfa_process *process; /* at hand */
     struct xfa_table channels, kernels; /* of it; nccl_calls.c */
 };
+
+/* Before the first process; again after an xfa_nccl_free(). */
+void xfa_nccl_init(struct xfa_nccl_calls *calls);
 
 /* One process after the other: it begins, its calls that succeeded in a communicator that other
  * processes know by the same id, and kernels, in the order of time, it ends. */

@@ -29,12 +29,18 @@ static void event(void *self, const struct xfa_event *event)
     wait->most_ns = ns > wait->most_ns ? ns : wait->most_ns;
 }
 
+static double filled(const void *self)
+{
+    return (double)((const struct xfa_waits *)self)->all.count / XFA_MAX_WAITS;
+}
+
 struct xfa_observer xfa_waits_observer(struct xfa_waits *waits)
 {
     xfa_table_init(&waits->all, sizeof(struct xfa_wait_key), sizeof(struct xfa_wait));
     return (struct xfa_observer){.name = "waits",
                                  .kinds = XFA_KIND(XFT_EVENT_SYNC),
                                  .divided = true,
+                                 .filled = filled,
                                  .self = waits,
                                  .event = event};
 }

@@ -99,6 +99,10 @@ const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player);
  * xfw_op_like(). */
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
 
+/* The same of a call before the op at hand, for what the program does once as it begins: a thread
+ * whose first op that is begins with the call then, which takes the op's gap. */
+void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, struct xfw_op *op);
+
 /* The same of device work that the program is taken to have submitted before (schedule.h). */
 void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready);
 

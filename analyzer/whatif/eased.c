@@ -7,14 +7,19 @@
 #include "analyzer/whatif/callers.h"
 
 #define EASED_PART 0.5
+#define TAKEN                                                                                      \
+    64 /* the threads are not further from each other, as played, than such a number of calls */
 
 struct xfw_eased {
     const double *alone_ns;
     struct xfw_callers callers;
     struct now { /* the call of the caller in the same place */
-        bool eased, submits;
-        double ns;
+        bool eased;
     } now[XFW_CALLERS];
+    struct span { /* in which a call has the driver, as played */
+        double from, to;
+    } taken[TAKEN]; /* the last of them, a ring */
+    unsigned taken_count;
 };
 
 struct xfw_eased *xfw_eased_new(const double *alone_ns)
@@ -37,24 +42,39 @@ static double held_ns(const struct xfw_op *op)
     return xfw_op_waits_for_copy(op) ? op->own_ns + xfw_op_took(op) : op->own_ns;
 }
 
-/* What a call that comes now waits for; less than 0: none that was under way is eased. */
-static double rest_ns(const struct xfw_eased *eased, const struct xfw_op *was)
+/* Was an eased call of another thread under way, as recorded? */
+static bool is_freed(const struct xfw_eased *eased, const struct xfw_op *was)
 {
-    bool any = false;
-    double rest = 0;
     for (unsigned i = 0; i < eased->callers.count; i++) {
         const struct xfw_caller *other = &eased->callers.items[i];
-        const struct now *now = &eased->now[i];
-        double left = other->end_ns - was->start_ns;
-        if (other->tid == was->tid || !other->holds || left <= 0)
-            continue;
-        any = any || now->eased;
-        rest += now->eased
-                    ? xfw_min(left, now->ns)
-                    : xfw_caller_rest_ns(other, was->start_ns,
-                                         now->submits ? eased->alone_ns[other->kind] : INFINITY);
+        if (other->tid != was->tid && other->holds && other->end_ns > was->start_ns &&
+            eased->now[i].eased)
+            return true;
     }
-    return any ? rest : -1;
+    return false;
+}
+
+/* When the driver lets in a call that comes then and takes so long: it does nothing else
+ * meanwhile. */
+static double let_in(const struct xfw_eased *eased, double from, double ns)
+{
+    unsigned count = eased->taken_count < TAKEN ? eased->taken_count : TAKEN;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (unsigned i = 0; i < count; i++) {
+            const struct span *span = &eased->taken[i];
+            bool in = span->from < from + ns && span->to > from;
+            from = in ? span->to : from;
+            moved = moved || in;
+        }
+    }
+    return from;
+}
+
+static void take(struct xfw_eased *eased, double from, double ns)
+{
+    eased->taken[eased->taken_count++ % TAKEN] = (struct span){from, from + ns};
 }
 
 static struct now *now_of(struct xfw_eased *eased, int32_t tid)
@@ -64,7 +84,7 @@ static struct now *now_of(struct xfw_eased *eased, int32_t tid)
 }
 
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
-                  enum xfw_certainty certainty)
+                  double begins_ns, enum xfw_certainty certainty)
 {
     bool gives = xfw_op_submits(was);
     const struct xfw_call call = {.tid = was->tid,
@@ -79,12 +99,17 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
     struct now *now = now_of(eased, was->tid);
     if (!now)
         return;
-    double alone = eased->alone_ns[was->kind], rest = before ? rest_ns(eased, was) : -1;
+    double alone = eased->alone_ns[was->kind];
     const struct xfw_caller *own = xfw_callers_of(&eased->callers, was->tid);
-    if (gives && before && rest >= 0 && isfinite(alone) && !own->loads && !before->loads &&
-        certainty != XFW_LOW)
-        op->own_ns = xfw_min(op->own_ns, alone + (certainty == XFW_HIGH ? 0 : rest));
-    double held = held_ns(was), holds = held_ns(op);
-    *now =
-        (struct now){.eased = held > 0 && holds < EASED_PART * held, .submits = gives, .ns = holds};
+    double held = held_ns(was), wait = 0;
+    if (gives && before && isfinite(alone) && !own->loads && !before->loads &&
+        certainty != XFW_LOW && is_freed(eased, was)) {
+        if (certainty != XFW_HIGH)
+            wait = let_in(eased, begins_ns, alone) - begins_ns;
+        op->own_ns = xfw_min(op->own_ns, alone + wait);
+    }
+    double holds = held_ns(op);
+    *now = (struct now){.eased = held > 0 && holds < EASED_PART * held};
+    if (own->holds && holds > 0)
+        take(eased, begins_ns + wait, gives && isfinite(alone) ? xfw_min(holds, alone) : holds);
 }

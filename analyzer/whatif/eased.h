@@ -8,9 +8,9 @@
  * Eased is a call that had the driver and has it for less than half as long now: a copy that the
  * host waited for, a call for memory, one that submits work; and one that was itself held up by
  * such a call. A call that submits work and was made while an eased one of another thread was under
- * way, as recorded, takes as likely what it takes alone and, for each that was under way, what that
- * takes now, or alone, with its thread's time before it (at most as much); at best what it takes
- * alone; at worst what it took. Never longer than it took.
+ * way, as recorded, takes at best what such calls take alone; as likely that, as soon as no other
+ * call has the driver, as they are played now: each that submits work has it for what it takes
+ * alone, others as long as they take; at worst what it took. Never longer than it took.
  *
  * First launches of kernels, which load them, are left as they are.
  */
@@ -25,8 +25,9 @@ struct xfw_eased *xfw_eased_new(const double *alone_ns);
 void xfw_eased_free(struct xfw_eased *eased); /* NULL is allowed */
 
 /* The next op of the process, as it was (without what recording cost) and as the changes have left
- * it: of the latter the call may become shorter. */
+ * it: of the latter the call may become shorter. begins_ns: when its call begins, as it is played.
+ */
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
-                  enum xfw_certainty certainty);
+                  double begins_ns, enum xfw_certainty certainty);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/team.h"
 #include "analyzer/whatif/ops.h"
 
 struct xfw_gather {
@@ -181,9 +183,192 @@ struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
 {
     struct xfa_observer observer = xfw_ops_observer(gather->ops);
     observer.aside = !gather->plays; /* who plays looks for sites */
-    observer.divided = true;         /* without messages a member has ops of its own processes */
+    observer.shared = true;
     return observer;
 }
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+enum { AT_ONCE = 4 << 20 }; /* bytes that all members together give in one exchange */
+
+/* Of one process. */
+struct part {
+    struct xfa_parcel ops;  /* of another member's as far as they have come */
+    uint64_t first, behind; /* where they lie among those of all processes, in bytes */
+    double end_ns;
+    uint64_t ranges[XFW_RANGES];
+};
+
+struct exchange {
+    struct xfw_gather *gather;
+    const struct xfa_run *run;
+    struct part *parts;
+    struct xfw_op_store *store; /* of all */
+    size_t stored;              /* processes that are in it */
+    bool has_messages;
+};
+
+static bool is_own(const struct exchange *x, size_t process)
+{
+    return x->run->processes[process]->share == x->run->team->rank;
+}
+
+static void refuse(const struct exchange *x, uint32_t rank)
+{
+    struct xfa_team *team = x->run->team;
+    team->fail(team->self, xfa_print("the calls of rank %u are none that rank %u can play: let one "
+                                     "of them analyze",
+                                     rank, team->rank));
+}
+
+static void give_process(const struct exchange *x, size_t process, size_t place,
+                         struct xfa_parcel *heads)
+{
+    const struct xfw_gathered *of = &x->gather->processes[process];
+    struct part *part = &x->parts[process];
+    struct xfw_op_reader *reader = xfw_op_reader_new(x->gather->kept, place);
+    memcpy(part->ranges, xfw_op_reader_over(reader, &part->end_ns), sizeof part->ranges);
+    xfw_op_reader_free(reader);
+    xfw_op_store_give(x->gather->kept, place, &part->ops);
+    xfa_parcel_number(heads, part->ops.count);
+    xfa_parcel_real(heads, part->end_ns);
+    xfa_parcel_put(heads, part->ranges, sizeof part->ranges);
+    xfa_parcel_number(heads, of->threads);
+    xfa_parcel_number(heads, of->worked);
+    xfa_parcel_real(heads, of->last_ns);
+    xfa_parcel_real(heads, of->first_work);
+    xfa_parcel_real(heads, of->last_work);
+    xfa_parcel_number(heads, of->ranges != NULL);
+    if (of->ranges)
+        xfa_parcel_put(heads, of->ranges, XFW_RANGES * sizeof *of->ranges);
+}
+
+static void take_process(const struct exchange *x, size_t process, struct xfa_unpacking *from)
+{
+    struct xfw_gather *gather = x->gather;
+    struct part *part = &x->parts[process];
+    gather->processes = xfa_grown(gather->processes, &gather->capacity, &gather->count, process,
+                                  sizeof *gather->processes);
+    struct xfw_gathered *of = &gather->processes[process];
+    free(of->ranges);
+    *of = (struct xfw_gathered){.over = true};
+    part->behind = xfa_unpack_number(from); /* for now how many they are */
+    part->end_ns = xfa_unpack_real(from);
+    xfa_unpack_bytes(from, part->ranges, sizeof part->ranges);
+    of->threads = xfa_unpack_number(from) != 0;
+    of->worked = xfa_unpack_number(from) != 0;
+    of->last_ns = xfa_unpack_real(from);
+    of->first_work = xfa_unpack_real(from);
+    of->last_work = xfa_unpack_real(from);
+    if (xfa_unpack_number(from) == 0)
+        return;
+    of->ranges = xfa_alloc(XFW_RANGES * sizeof *of->ranges);
+    xfa_unpack_bytes(from, of->ranges, XFW_RANGES * sizeof *of->ranges);
+}
+
+/* All but the ops. */
+static void exchange_heads(struct exchange *x)
+{
+    struct xfa_parcel mine = {0};
+    size_t place = 0;
+    xfa_parcel_number(&mine, x->gather->has_messages);
+    for (size_t i = 0; i < x->run->process_count; i++)
+        if (is_own(x, i))
+            give_process(x, i, place++, &mine);
+    struct xfa_parcel *all = xfa_team_exchange(x->run->team, "processes to play", &mine);
+    for (uint32_t rank = 0; rank < x->run->team->count; rank++) {
+        struct xfa_unpacking from = xfa_unpack(&all[rank]);
+        x->has_messages = xfa_unpack_number(&from) != 0 || x->has_messages;
+        for (size_t i = 0; i < x->run->process_count; i++)
+            if (x->run->processes[i]->share == rank)
+                take_process(x, i, &from);
+        if (from.bad || from.left > 0)
+            refuse(x, rank);
+    }
+    xfa_team_free_parcels(x->run->team, all);
+    xfa_parcel_free(&mine);
+}
+
+static uint64_t place_parts(const struct exchange *x)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < x->run->process_count; i++) {
+        x->parts[i].first = all;
+        all = x->parts[i].behind = all + x->parts[i].behind;
+    }
+    return all;
+}
+
+/* How many of the bytes from `at` on, at most AT_ONCE, are of the process, and where they begin in
+ * it. */
+static uint64_t slice(const struct part *part, uint64_t at, uint64_t *begin)
+{
+    uint64_t first = part->first > at ? part->first : at;
+    uint64_t behind = part->behind < at + AT_ONCE ? part->behind : at + AT_ONCE;
+    *begin = first - part->first;
+    return behind > first ? behind - first : 0;
+}
+
+/* Processes whose ops have all come. */
+static void store_until(struct exchange *x, uint64_t behind)
+{
+    for (; x->stored < x->run->process_count; x->stored++) {
+        struct part *part = &x->parts[x->stored];
+        if (part->behind > behind)
+            return;
+        if (!xfw_op_store_take(x->store, &part->ops))
+            refuse(x, x->run->processes[x->stored]->share);
+        xfw_op_store_end(x->store, part->end_ns, part->ranges);
+        xfa_parcel_free(&part->ops);
+    }
+}
+
+static void exchange_ops_from(struct exchange *x, uint64_t at)
+{
+    struct xfa_parcel mine = {0};
+    uint64_t begin, bytes;
+    for (size_t i = x->stored; i < x->run->process_count; i++)
+        if (is_own(x, i) && (bytes = slice(&x->parts[i], at, &begin)) > 0)
+            xfa_parcel_put(&mine, x->parts[i].ops.bytes + begin, bytes);
+    struct xfa_parcel *all = xfa_team_exchange(x->run->team, "calls to play", &mine);
+    size_t *taken = xfa_alloc(x->run->team->count * sizeof *taken);
+    for (size_t i = x->stored; i < x->run->process_count; i++) {
+        uint32_t rank = x->run->processes[i]->share;
+        bytes = slice(&x->parts[i], at, &begin);
+        if (bytes > all[rank].count - taken[rank])
+            refuse(x, rank);
+        if (!is_own(x, i))
+            xfa_parcel_put(&x->parts[i].ops, all[rank].bytes + taken[rank], bytes);
+        taken[rank] += bytes;
+    }
+    free(taken);
+    xfa_team_free_parcels(x->run->team, all);
+    xfa_parcel_free(&mine);
+    store_until(x, at + AT_ONCE);
+}
+
+bool xfw_gather_exchange(struct xfw_gather *gather, const struct xfa_run *run)
+{
+    struct exchange x = {.gather = gather, .run = run, .store = xfw_op_store_new(gather->most)};
+    x.parts = xfa_alloc((run->process_count + 1) * sizeof *x.parts);
+    exchange_heads(&x);
+    uint64_t all = place_parts(&x);
+    for (uint64_t at = 0; at < all; at += AT_ONCE)
+        exchange_ops_from(&x, at);
+    store_until(&x, all);
+    bool done = xfa_team_all(run->team, xfw_op_store_all(x.store));
+    if (done) {
+        xfw_op_store_free(gather->kept);
+        gather->kept = x.store;
+        gather->has_messages = x.has_messages;
+    } else {
+        xfw_op_store_free(x.store);
+    }
+    free(x.parts);
+    return done;
+}
+
+/* ---- what is there --------------------------------------------------------------------------- */
 
 bool xfw_gather_has_messages(const struct xfw_gather *gather)
 {

@@ -8,9 +8,8 @@
  * out (a range), nothing is kept: the run is walked over again then, and its ops are given to
  * whoever plays them as they come.
  *
- * A member of a team (base/team.h) finds and keeps those of its own processes; and where the
- * process before had calls of MPI or NCCL those of all, since each member plays all of a run whose
- * ranks are played together. Of the first process it is not known yet: all keep it.
+ * A member of a team (base/team.h) finds and keeps those of its own processes. Where ranks are
+ * played together each member plays all of them: then they give each other what they have kept.
  *
  * Times are ns.
  */
@@ -57,8 +56,7 @@ struct xfa_observer xfw_gather_observer(struct xfw_gather *gather);
 
 size_t xfw_gather_most(const struct xfw_gather *gather); /* bytes that it may keep */
 
-/* All ops of the run that this member plays, and maybe others' among them; NULL: they are not kept.
- */
+/* All ops of the run that this member plays; NULL: they are not kept. */
 struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa_run *run);
 /* Calls of MPI or kernels of NCCL are among them: they are to be played together (together.h). */
 bool xfw_gather_has_messages(const struct xfw_gather *gather);
@@ -66,6 +64,9 @@ bool xfw_gather_has_messages(const struct xfw_gather *gather);
 bool xfw_gather_left_out(const struct xfw_gather *gather);
 /* Of a process that was walked over, by its number in the run; lasts until the next process. */
 struct xfw_gathered *xfw_gather_of(struct xfw_gather *gather, uint32_t process);
+/* Every member of the run's team has kept its own; now each has those of all. False: one of them
+ * has no room for these, and what each has kept is of no more use. An exchange, of all members. */
+bool xfw_gather_exchange(struct xfw_gather *gather, const struct xfa_run *run);
 size_t xfw_gather_count(const struct xfw_gather *gather); /* process numbers below are known */
 /* The ops of this process are among those that are kept, in the order of the processes. */
 bool xfw_gather_has(const struct xfw_gather *gather, uint32_t process);

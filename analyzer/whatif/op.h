@@ -67,6 +67,9 @@ enum xfw_engine {
     XFW_TO_HOST,
     XFW_PEER, /* copies to other GPUs */
     XFW_COMPUTE,
+    XFW_MOVES_IN, /* the driver, which serves a GPU's faults and prefetches one after the other: to
+                     the device, to the host. xfw_op_engine() has them, no op. */
+    XFW_MOVES_OUT,
     XFW_ENGINES
 };
 
@@ -148,7 +151,9 @@ struct xfw_op {
                               lead_ns is that of the first one to the device */
     uint64_t up_bytes, down_bytes; /* of such copies, what is page-locked memory of the host */
     double reach_ns, link_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
-                                 place; then, how long it needs the link for that */
+                                 place; then, how long it needs the link for that. Of a prefetch,
+                                 and of what a kernel demanded, link_ns is the end, when the pages
+                                 move */
     double slowdown; /* of a copy: factor on its time while the other direction is busy; 0 or 1:
                         not slower, or duration_ns has it already */
 
@@ -267,6 +272,8 @@ static inline bool xfw_op_is_work(const struct xfw_op *op)
 /* The engine that does it: a GPU with one copy engine has both directions on it. */
 static inline enum xfw_engine xfw_op_engine(const struct xfw_op *op)
 {
+    if (op->what == XFW_PREFETCH)
+        return op->engine == XFW_TO_HOST ? XFW_MOVES_OUT : XFW_MOVES_IN;
     bool shared = op->one_engine && op->engine == XFW_TO_HOST;
     return shared ? XFW_TO_DEVICE : (enum xfw_engine)op->engine;
 }

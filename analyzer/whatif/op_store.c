@@ -190,6 +190,65 @@ void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t 
     memcpy(end->ranges, ranges, sizeof end->ranges);
 }
 
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+/* The chunk of the last op has no more, but that another one follows. */
+static void go_on(struct xfw_op_reader *reader)
+{
+    const struct xfw_op_store *store = reader->store;
+    if (store->chunks[reader->chunk][reader->at] != NEXT)
+        return;
+    reader->chunk++;
+    reader->at = 0;
+}
+
+/* Of the op at `at`, of which so much is there; 0: it is none, or goes on behind that. */
+static size_t op_bytes(const unsigned char *at, size_t left)
+{
+    size_t bytes = 1 + WORD;
+    uint64_t changed;
+    if (left < bytes || *at >= ALIKE)
+        return 0;
+    memcpy(&changed, at + 1, WORD);
+    if (WORDS < 64 && changed >> WORDS % 64)
+        return 0;
+    for (; changed; changed &= changed - 1) {
+        if (bytes >= left || (at[bytes] & BYTES) > WORD)
+            return 0;
+        bytes += 1 + (at[bytes] & (size_t)BYTES);
+    }
+    return bytes <= left ? bytes : 0;
+}
+
+void xfw_op_store_give(const struct xfw_op_store *store, size_t process, struct xfa_parcel *parcel)
+{
+    struct xfw_op_reader *reader = xfw_op_reader_new(store, process);
+    for (;;) {
+        go_on(reader);
+        const unsigned char *op = store->chunks[reader->chunk] + reader->at;
+        if (*op == OVER)
+            break;
+        size_t bytes = op_bytes(op, MOST_BYTES);
+        xfa_parcel_put(parcel, op, bytes);
+        reader->at += bytes;
+    }
+    xfw_op_reader_free(reader);
+}
+
+bool xfw_op_store_take(struct xfw_op_store *store, const struct xfa_parcel *parcel)
+{
+    size_t at = 0, bytes = 1;
+    for (; at < parcel->count && bytes; at += bytes) {
+        unsigned char *to = room(store);
+        bytes = op_bytes(parcel->bytes + at, parcel->count - at);
+        if (to) {
+            memcpy(to, parcel->bytes + at, bytes);
+            store->used += bytes;
+        }
+    }
+    return bytes > 0;
+}
+
 /* ---- out ------------------------------------------------------------------------------------- */
 
 static int64_t difference_at(const unsigned char *at, unsigned bytes)
@@ -210,16 +269,6 @@ static uint64_t changed_by(uint64_t from, unsigned how, int64_t difference)
     value += (double)difference;
     memcpy(&from, &value, sizeof from);
     return from;
-}
-
-/* The chunk of the last op has no more, but that another one follows. */
-static void go_on(struct xfw_op_reader *reader)
-{
-    const struct xfw_op_store *store = reader->store;
-    if (store->chunks[reader->chunk][reader->at] != NEXT)
-        return;
-    reader->chunk++;
-    reader->at = 0;
 }
 
 bool xfw_op_reader_next(struct xfw_op_reader *reader, struct xfw_op *op)

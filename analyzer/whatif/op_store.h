@@ -9,6 +9,7 @@
 #ifndef XFW_OP_STORE_H
 #define XFW_OP_STORE_H
 
+#include "analyzer/base/team.h"
 #include "analyzer/whatif/op.h"
 #include "analyzer/whatif/schedule.h"
 
@@ -28,6 +29,11 @@ void xfw_op_store_add(struct xfw_op_store *store, const struct xfw_op *op);
 /* end_ns: as struct xfw_sink (ops.h) has it. ranges: the names of its ranges, ids in NAMES, 0 of
  * one without a name; XFW_NO_RANGE ends them. */
 void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t ranges[XFW_RANGES]);
+/* For other members of a team: the ops of one process, by its place in the order in which they were
+ * stored; and those that another one gave, before xfw_op_store_end(). They take up just the room
+ * that adding them one by one does. False: they are none. */
+void xfw_op_store_give(const struct xfw_op_store *store, size_t process, struct xfa_parcel *parcel);
+bool xfw_op_store_take(struct xfw_op_store *store, const struct xfa_parcel *parcel);
 /* All that was added is there. */
 bool xfw_op_store_all(const struct xfw_op_store *store);
 

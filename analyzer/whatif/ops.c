@@ -23,7 +23,6 @@ struct xfw_ops {
     uint32_t records;          /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
     bool stopped, messages; /* these are ops, too */
-    bool skips;             /* the process at hand is another's */
     bool one_of_several;    /* it is a rank: MPI's calls may be matched */
     struct xfw_nccl nccl;
     struct xfw_held held;
@@ -191,6 +190,9 @@ static void prefetch(struct xfw_ops *ops, const struct xfa_event *event)
     op.engine = event->dst_place == XFT_PLACE_HOST ? XFW_TO_HOST : XFW_TO_DEVICE;
     op.exclusive = true;
     op.one_engine = one_engine(ops, op.gpu);
+    enum xft_direction direction = op.engine == XFW_TO_HOST ? XFT_DIR_D2H : XFT_DIR_H2D;
+    op.reach_ns = /* of its record only the end is known (recorded.c) */
+        xfw_moving_of(ops->achievable, XFP_PREFETCH, direction, op.gpu, event->bytes).estimate.ns;
     if (event->managed.count > 0) /* else a further range of the call before */
         add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -383,7 +385,7 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
 static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
-    if (ops->stopped || ops->skips)
+    if (ops->stopped)
         return;
     reach(ops, event->start_ns);
     if (!take_record(ops, event))
@@ -446,7 +448,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     struct xfw_ops *ops = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_device_copy *device = &transfer->device;
-    if (ops->stopped || ops->skips)
+    if (ops->stopped)
         return;
     reach(ops, event->start_ns);
     uint64_t number = ops->transfers++;
@@ -487,21 +489,10 @@ static void begin_pass(void *self, const struct xfa_classes *classes)
     ops->achievable = ops->costs.achievable = classes->achievable;
 }
 
-/* Each member of a team plays all of a run whose processes wait for each other: do they seem to? */
-static bool may_be_coupled(const struct xfa_process *process)
-{
-    const struct xfa_run *run = process->run;
-    return process->number < XFW_MOST_TOGETHER &&
-           (process->number == 0 || run->processes[process->number - 1]->has_messages);
-}
-
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
     ops->process = process;
-    ops->skips = !xfa_process_is_mine(process) && !(ops->messages && may_be_coupled(process));
-    if (ops->skips)
-        return 0;
     xfw_numbers_begin(&ops->numbers, process);
     xfw_ops_queue_begin(ops->queue, process->start_mono_ns);
     ops->transfers = 0;
@@ -520,8 +511,6 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
 static void end_process(void *self, struct xfa_process *process)
 {
     struct xfw_ops *ops = self;
-    if (ops->skips)
-        return;
     xfw_held_let_go(&ops->held, ops->queue, INFINITY);
     xfw_ops_queue_release(ops->queue, true);
     double end = process->end_mono_ns > process->start_mono_ns

@@ -34,6 +34,26 @@ double xfw_read_once_ns(const struct xfa_achievable *achievable, int gpu, uint64
     return once >= 2 * xfw_mapped_ns(achievable, gpu, false, 1) ? once : 0;
 }
 
+struct xfw_moving xfw_moving_of(const struct xfa_achievable *achievable, enum xfp_method method,
+                                enum xft_direction direction, int gpu, uint64_t bytes)
+{
+    const struct xfp_profile *profile = achievable->profile;
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
+    struct xfw_moving least = {.call_ns = NAN};
+    for (size_t i = 0; profile && i < profile->path_count; i++) {
+        const struct xfp_path *path = &profile->paths[i];
+        int device = direction == XFT_DIR_H2D ? path->dst.device : path->src.device;
+        if (path->method != method || path->direction != direction || device != number ||
+            !xfp_is_plain(path))
+            continue;
+        struct xfp_estimate estimate = xfp_time(path, bytes);
+        if (estimate.basis != XFP_UNKNOWN &&
+            (least.estimate.basis == XFP_UNKNOWN || estimate.ns < least.estimate.ns))
+            least = (struct xfw_moving){estimate, xfa_submit_time(path, bytes)};
+    }
+    return least;
+}
+
 /* ---- of a process ---------------------------------------------------------------------------- */
 
 void xfw_readers_begin(struct xfw_readers *readers, const struct xfa_process *process)

@@ -19,6 +19,15 @@ double xfw_read_once_ns(const struct xfa_achievable *achievable, int gpu, uint64
 
 #define XFW_READERS 64 /* kinds of launches that are remembered: a power of two */
 
+/* Time to move so much between the host and a GPU, by the profile: of several NUMA nodes the
+ * fastest. */
+struct xfw_moving {
+    struct xfp_estimate estimate; /* basis XFP_UNKNOWN: not measured */
+    double call_ns;               /* the host's; NAN: not measured */
+};
+struct xfw_moving xfw_moving_of(const struct xfa_achievable *achievable, enum xfp_method method,
+                                enum xft_direction direction, int gpu, uint64_t bytes);
+
 /* Of the process at hand. Starts zeroed. */
 struct xfw_readers {
     const struct xfa_process *process;

@@ -113,9 +113,13 @@ static void demanded(struct xfw_moves *moves, const struct xfa_event *event)
     if (!pending || start > pending->op.device_end_ns)
         return;
     struct xfw_moved *moved = &pending->op.demanded;
+    if (!xfw_has_moved(moved)) /* it may have been given memory of the host, too */
+        pending->op.reach_ns = pending->op.link_ns = 0;
     pending->stalled_until_ns = xfw_max(pending->stalled_until_ns, pending->op.device_start_ns);
     moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
     count(moves, moved, event, gpu);
+    if (event->kind == XFT_EVENT_MIGRATION)
+        pending->op.link_ns += xfw_max(0, end - start);
 }
 
 /* It moved in the own time of the thread whose kernels use it or, where that is in a call, of the

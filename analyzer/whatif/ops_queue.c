@@ -12,6 +12,8 @@
 #define MOST_LOOKED_AT 64
 #define MOST_AHEAD 256 /* ops that are looked at: streams take turns much sooner */
 
+#define MOST_BESIDE 128 /* kernels that a GPU runs at one time */
+
 struct early {
     struct xfa_event event;
     bool there;
@@ -40,7 +42,11 @@ struct xfw_ops_queue {
     struct waited of_all;
     uint64_t open_prefetches;
     bool keeps_running;
-    uint64_t running[XFW_GPUS]; /* the kernel that began last, number + 1; 0 = none */
+    struct running {
+        uint64_t last;                 /* the kernel that began last, number + 1; 0 = none */
+        uint64_t numbers[MOST_BESIDE]; /* of kernels that had not ended then, as they began */
+        unsigned count;
+    } running[XFW_GPUS];
 };
 
 struct xfw_ops_queue *xfw_ops_queue_new(const struct xfw_sink *sink,
@@ -216,6 +222,24 @@ struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+/* Kernels come as they begin: those that have ended by then are forgotten. */
+static void begin_kernel(struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    struct running *running = &queue->running[xfw_place_of_gpu(op->gpu)];
+    unsigned kept = 0;
+    for (unsigned i = 0; i < running->count; i++) {
+        uint64_t number = running->numbers[i];
+        if (number >= queue->head && number != op->number &&
+            at(queue, number)->op.device_end_ns > op->device_start_ns)
+            running->numbers[kept++] = number;
+    }
+    if (kept == MOST_BESIDE)
+        memmove(running->numbers, running->numbers + 1, --kept * sizeof *running->numbers);
+    running->numbers[kept++] = op->number;
+    running->count = kept;
+    running->last = op->number + 1;
+}
+
 static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
                        const struct xfa_event *record)
 {
@@ -228,7 +252,7 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     pending->wants = false;
     pending->parts += op->what == XFW_GRAPH;
     if (record->kind == XFT_EVENT_KERNEL)
-        queue->running[xfw_place_of_gpu(op->gpu)] = op->number + 1;
+        begin_kernel(queue, op);
     if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {
         op->threads = record->work.threads;
         op->name = (uint32_t)record->work.name;
@@ -341,16 +365,15 @@ void xfw_ops_queue_keep_running(struct xfw_ops_queue *queue)
 struct xfw_pending *xfw_ops_queue_running(struct xfw_ops_queue *queue, int gpu, double ns,
                                           xfw_is_op_fn *is, const void *self)
 {
-    uint64_t running = queue->running[xfw_place_of_gpu(gpu)];
-    uint64_t least = queue->head;
-    if (queue->tail - least > MOST_AHEAD)
-        least = queue->tail - MOST_AHEAD;
-    for (uint64_t i = queue->tail; i-- > least;) {
-        struct xfw_pending *pending = at(queue, i);
+    const struct running *running = &queue->running[xfw_place_of_gpu(gpu)];
+    for (unsigned i = running->count; i-- > 0;) {
+        if (running->numbers[i] < queue->head)
+            continue;
+        struct xfw_pending *pending = at(queue, running->numbers[i]);
         const struct xfw_op *op = &pending->op;
-        if (op->what == XFW_KERNEL && xfw_place_of_gpu(op->gpu) == xfw_place_of_gpu(gpu) &&
-            op->device_start_ns <= ns && ns <= op->device_end_ns && is(self, op))
+        if (op->what == XFW_KERNEL && op->device_start_ns <= ns && ns <= op->device_end_ns &&
+            is(self, op))
             return pending;
     }
-    return running > queue->head ? at(queue, running - 1) : NULL;
+    return running->last > queue->head ? at(queue, running->last - 1) : NULL;
 }

@@ -111,7 +111,8 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
         player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
     }
     if (player->eased && recorded)
-        xfw_eased_op(player->eased, recorded, op, player->certainty);
+        xfw_eased_op(player->eased, recorded, op, xfw_schedule_begins(player->schedule, op),
+                     player->certainty);
     schedule(player, op, recorded);
     double end = xfw_schedule_last_end(player->schedule);
     for (unsigned i = before; i < player->behind_count; i++) {
@@ -194,6 +195,13 @@ const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player)
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op)
 {
     schedule(player, op, NULL);
+}
+
+void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, struct xfw_op *op)
+{
+    if (!xfw_schedule_has_begun(player->schedule, op->thread))
+        xfw_op_take_gap(call, op);
+    xfw_player_play(player, call);
 }
 
 void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready)

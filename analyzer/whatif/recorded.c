@@ -186,6 +186,17 @@ static bool ran_alone(const struct engine *engine, double start, double end)
     return true;
 }
 
+/* How much of start..end the engine did something else. */
+static double busy_within(const struct engine *engine, double start, double end)
+{
+    double sum = 0;
+    for (unsigned ago = 0; ago < PIECES && piece_at(engine, ago)->last > start; ago++) {
+        const struct piece *piece = piece_at(engine, ago);
+        sum += xfw_max(0, xfw_min(piece->end, end) - xfw_max(piece->start, start));
+    }
+    return xfw_min(sum, end - start);
+}
+
 static void note_piece(struct engine *engine, double start, double end)
 {
     double last = xfw_max(end, piece_at(engine, 0)->last);
@@ -221,6 +232,36 @@ static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
     double end = op->device_end_ns - (op->duration_ns - op->reach_ns - op->link_ns);
     note_piece(&gpu->reads, end - op->link_ns, end);
     gpu->link_until = xfw_max(gpu->link_until, end);
+}
+
+/* The driver serves faults of one kernel after the other's. What of its time a kernel waited for
+ * those of others goes. */
+static void resolve_demand(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct engine *driver = &gpu->engines[XFW_MOVES_IN];
+    double end = xfw_min(op->device_end_ns, op->device_start_ns + op->demanded.stalled_ns);
+    double waited = busy_within(driver, op->device_start_ns, end);
+    op->duration_ns -= waited;
+    op->demanded.stalled_ns -= waited;
+    op->link_ns = xfw_min(op->link_ns, op->demanded.stalled_ns);
+    note_piece(driver, end - op->demanded.stalled_ns, end);
+    note_piece(&gpu->reads, end - op->link_ns, end);
+}
+
+/* A prefetch's record is of its pages on the link; before that the driver works. reach_ns comes as
+ * what the profile has for all of it. */
+static void resolve_prefetch(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    op->link_ns = op->device_end_ns - op->device_start_ns;
+    double begins = op->device_end_ns - xfw_max(op->reach_ns, op->link_ns);
+    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    ready = xfw_max(ready, engine_ready(&gpu->engines[xfw_op_engine(op)], op->device_start_ns));
+    op->device_start_ns = xfw_min(op->device_start_ns, xfw_max(ready, begins));
+    op->reach_ns = 0;
+    struct engine *link = op->engine == XFW_TO_DEVICE ? &gpu->reads : &gpu->engines[XFW_TO_HOST];
+    note_piece(link, op->device_end_ns - op->link_ns, op->device_end_ns);
 }
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
@@ -375,6 +416,8 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     recorded->worked = true;
     resolve_full(recorded, op);
     if (!isnan(op->device_start_ns)) {
+        if (op->what == XFW_PREFETCH)
+            resolve_prefetch(recorded, op);
         double ready = xfw_streams_ready(&recorded->streams, op);
         op->overtook = recorded->several && !op->last_piece &&
                        op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
@@ -402,7 +445,9 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
             resolve_graph(recorded, op, op->latency_ns);
         else if (op->lead_ns > 0)
             resolve_lead(recorded, op, engine, op->latency_ns);
-        if (op->link_ns > 0)
+        if (op->demanded.stalled_ns > 0)
+            resolve_demand(recorded, op);
+        else if (op->link_ns > 0 && op->what == XFW_KERNEL)
             resolve_read(recorded, op);
         if (op->what == XFW_KERNEL)
             learn_kernel(&recorded->kernels, op);

@@ -36,28 +36,14 @@ static void play_kept(struct xfw_walk *walk)
     }
 }
 
-/* Ops of another member's process. */
-static void pass_over(struct xfw_walk *walk, const struct xfa_process *process)
-{
-    struct xfw_op op;
-    double end_ns;
-    if (!xfw_gather_has(walk->replays->gather, process->number))
-        return;
-    while (xfw_op_store_next(walk->kept, &op))
-        ;
-    xfw_op_store_over(walk->kept, &end_ns);
-}
-
 static void walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis)
 {
     xfw_op_store_rewind(walk->kept);
     for (size_t i = 0; i < analysis->run->process_count; i++) {
         struct xfa_process *process = analysis->run->processes[i];
         double end_ns;
-        if (!xfa_process_is_mine(process)) {
-            pass_over(walk, process);
+        if (!xfa_process_is_mine(process))
             continue;
-        }
         if (!xfw_walk_reopen(walk, process))
             return;
         xfw_walk_begin(walk, process);
@@ -304,6 +290,7 @@ void xfw_replays_free(struct xfw_replays *replays)
     forget_alone(replays);
     xfw_replays_drop_gather(replays);
     free(replays->processes);
+    free(replays->loads);
     xfa_crew_free(replays->crew);
     xfw_together_free(replays->together);
     free(replays);

@@ -9,11 +9,17 @@
 
 /* ---- whether --------------------------------------------------------------------------------- */
 
-static bool has_all(const struct xfw_replays *replays)
+/* Those of the processes that this member has. */
+static bool has_own(const struct xfw_replays *replays)
 {
     struct xfw_gather *gather = replays->gather;
-    return gather && xfw_gather_has_messages(gather) && !xfw_gather_left_out(gather) &&
+    return gather && !xfw_gather_left_out(gather) &&
            xfw_gather_kept(gather, replays->analysis->run);
+}
+
+static bool has_messages(const struct xfw_replays *replays)
+{
+    return replays->gather && xfw_gather_has_messages(replays->gather);
 }
 
 /* Only finds the ops. */
@@ -29,15 +35,28 @@ static void gather_all(struct xfw_replays *replays)
     free(walk.ways);
 }
 
-/* All members of a team, or none. */
-static bool have_all(struct xfw_replays *replays)
+/* All members of a team have the ops of their own processes, and messages are among them. */
+static bool have_own(struct xfw_replays *replays)
 {
     struct xfa_team *team = replays->analysis->run->team;
-    if (xfa_team_all(team, has_all(replays)))
+    bool own = xfa_team_all(team, has_own(replays));
+    if (own && xfa_team_any(team, has_messages(replays)))
         return true;
-    if (!has_all(replays))
+    if (own || !has_own(replays))
         gather_all(replays);
-    return xfa_team_all(team, has_all(replays));
+    own = xfa_team_all(team, has_own(replays));
+    return own && xfa_team_any(team, has_messages(replays));
+}
+
+/* All members of a team have the ops of all processes, or none has. */
+static bool have_all(struct xfw_replays *replays)
+{
+    struct xfa_run *run = replays->analysis->run;
+    run->whole = false;
+    if (!have_own(replays) || (run->team && !xfw_gather_exchange(replays->gather, run)))
+        return false;
+    run->whole = true;
+    return true;
 }
 
 bool xfw_replays_are_together(struct xfw_replays *replays)
@@ -49,10 +68,9 @@ bool xfw_replays_are_together(struct xfw_replays *replays)
     if (replays->together && !have_all(replays)) {
         xfw_together_free(replays->together);
         replays->together = NULL;
-        replays->analysis->run->whole = false;
         xfw_replays_drop_gather(replays);
     }
-    if (!replays->together && replays->gather && xfw_gather_has_messages(replays->gather))
+    if (!replays->together && has_messages(replays))
         xfw_replays_drop_gather(replays);
     return replays->together != NULL;
 }
@@ -232,13 +250,15 @@ bool xfw_replays_together(struct xfw_replays *replays, struct xfw_variant *varia
     replays->crew = replays->crew ? replays->crew : xfa_crew_new();
     for (size_t i = 0; i < count; i++)
         ways[i] = variants[i].way;
-    size_t mine = xfw_ways_mine(team, variants, count);
+    uint32_t *owners = xfw_ways_deal(replays, ways, count);
+    size_t mine = xfw_ways_mine(team, owners, variants, count);
     for (size_t at = 0, next; at < mine && done; at = next) {
         next = at + some < mine ? at + some : mine;
         done = play_some(replays, variants + at, next - at);
     }
     if (team)
-        done = xfw_ways_exchange(replays, ways, count, done);
+        done = xfw_ways_exchange(replays, ways, owners, count, done);
+    free(owners);
     free(ways);
     replays->whatif->replays += (unsigned)count;
     replays->whatif->ranks = xfw_together_ranks(replays->together);

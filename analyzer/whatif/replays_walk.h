@@ -33,6 +33,7 @@ struct xfw_replays {
     bool decided;                  /* whether its ranks are played together */
     struct xfw_together *together; /* NULL: they are not */
     uint32_t failed;               /* together: the process that could not be opened */
+    uint64_t *loads; /* together: by member, what it was dealt so far; NULL: nothing */
 };
 
 struct xfw_variant {

@@ -5,33 +5,15 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/busy.h"
 #include "analyzer/whatif/meetings.h"
 #include "analyzer/whatif/streams.h"
 #include "xferscope/trace.h"
 
-#define INTERVALS 64                 /* of an engine, remembered: later work may fit between them */
-#define ROOM ((size_t)2 * INTERVALS) /* for them: at its end they move to its front */
-
 #define MAKERS 8 /* of a thread, and of that one, so far */
 
-/* Of its time: by how much work may overlap what is placed behind it (a guess). */
-#define HARDLY 0.05
-
-struct interval {
-    double start, end;
-    double ns, times; /* of a copy that the other direction slows: its time alone, the factor */
-    uint32_t stream;
-};
-
-struct engine {
-    struct interval room[ROOM];
-    struct interval *busy; /* a part of room, by start */
-    unsigned count;
-    double forgotten; /* the last end of those forgotten: nothing fits before it */
-};
-
 struct gpu {
-    struct engine engines[XFW_ENGINES];
+    struct xfw_busy engines[XFW_ENGINES];
 };
 
 struct thread {
@@ -101,7 +83,7 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
     if (!schedule->gpus[i]) {
         struct gpu *gpu = schedule->gpus[i] = xfa_alloc(sizeof *gpu);
         for (size_t e = 0; e < XFW_ENGINES; e++)
-            gpu->engines[e].busy = gpu->engines[e].room;
+            xfw_busy_begin(&gpu->engines[e]);
     }
     return schedule->gpus[i];
 }
@@ -132,56 +114,12 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-/* The place of the first work that ends after `when`: they are in order. */
-static unsigned busy_after(const struct engine *engine, double when)
-{
-    unsigned at = engine->count;
-    while (at > 0 && engine->busy[at - 1].end > when)
-        at--;
-    return at;
-}
-
-/* The first time from `ready` on when the engine is idle for `ns`, or hardly less: work that is
- * placed behind is not pushed back by more than that. `space`: kept behind other work. */
-static double idle_from(const struct engine *engine, double ready, double ns, double space)
-{
-    double start = xfw_max(ready, engine->forgotten);
-    unsigned at = busy_after(engine, start - space);
-    for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
-        start = xfw_max(start, engine->busy[at].end + space);
-    return start;
-}
-
-/* The engine is busy with the work. NULL: it is before all that is remembered. */
-static struct interval *take(struct engine *engine, struct interval work)
-{
-    unsigned at = engine->count;
-    while (at > 0 && engine->busy[at - 1].start > work.start)
-        at--;
-    if (engine->count == INTERVALS) {
-        engine->forgotten = xfw_max(engine->forgotten, (at == 0 ? work : engine->busy[0]).end);
-        if (at == 0)
-            return NULL;
-        engine->busy++;
-        engine->count--;
-        at--;
-    }
-    if (engine->busy + engine->count == engine->room + ROOM) {
-        memcpy(engine->room, engine->busy, engine->count * sizeof *engine->busy);
-        engine->busy = engine->room;
-    }
-    memmove(engine->busy + at + 1, engine->busy + at, (engine->count - at) * sizeof *engine->busy);
-    engine->busy[at] = work;
-    engine->count++;
-    return &engine->busy[at];
-}
-
 /* The copy's time: work->times as long while the other engine is busy. */
-static double slowed(const struct engine *other, const struct interval *work)
+static double slowed(const struct xfw_busy *other, const struct xfw_interval *work)
 {
     double now = work->start, left = work->ns;
-    for (unsigned i = busy_after(other, now); i < other->count && left > 0; i++) {
-        const struct interval *busy = &other->busy[i];
+    for (unsigned i = xfw_busy_after(other, now); i < other->count && left > 0; i++) {
+        const struct xfw_interval *busy = &other->busy[i];
         double before = xfw_min(left, xfw_max(0, busy->start - now));
         now += before;
         left -= before;
@@ -194,9 +132,10 @@ static double slowed(const struct engine *other, const struct interval *work)
 }
 
 /* A copy ends later while the other engine is busy, at most at the start of what is placed next. */
-static void slow(const struct engine *engine, const struct engine *other, struct interval *copy)
+static void slow(const struct xfw_busy *engine, const struct xfw_busy *other,
+                 struct xfw_interval *copy)
 {
-    const struct interval *next = copy + 1;
+    const struct xfw_interval *next = copy + 1;
     double end = copy->start + slowed(other, copy);
     if (next < engine->busy + engine->count)
         end = xfw_min(end, next->start);
@@ -204,11 +143,11 @@ static void slow(const struct engine *engine, const struct engine *other, struct
 }
 
 /* Slows the copies of the other direction that were placed before this one. */
-static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *other,
-                        const struct engine *engine, const struct interval *work)
+static void slow_others(struct xfw_schedule *schedule, int gpu, struct xfw_busy *other,
+                        const struct xfw_busy *engine, const struct xfw_interval *work)
 {
-    for (unsigned i = busy_after(other, work->start); i < other->count; i++) {
-        struct interval *copy = &other->busy[i];
+    for (unsigned i = xfw_busy_after(other, work->start); i < other->count; i++) {
+        struct xfw_interval *copy = &other->busy[i];
         double before = copy->end;
         if (copy->start >= work->end)
             break;
@@ -221,23 +160,23 @@ static void slow_others(struct xfw_schedule *schedule, int gpu, struct engine *o
 
 /* Finds the engine's time for a piece of work. Copies in both directions slow each other: a later
  * end of one makes the other end a little later still, so there are several rounds. */
-static struct interval place(struct xfw_schedule *schedule, const struct xfw_op *op, double ready,
-                             double lead)
+static struct xfw_interval place(struct xfw_schedule *schedule, const struct xfw_op *op,
+                                 double ready, double lead)
 {
     const int rounds = 2;
     struct gpu *gpu = gpu_at(schedule, op->gpu);
     enum xfw_engine which = xfw_op_engine(op);
-    struct engine *engine = &gpu->engines[which];
-    struct engine *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
+    struct xfw_busy *engine = &gpu->engines[which];
+    struct xfw_busy *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
     double ns = op->duration_ns - lead, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
-    struct interval work = {.ns = ns, .times = op->slowdown, .stream = op->stream};
-    work.start = idle_from(engine, ready, ns, space);
+    struct xfw_interval work = {.ns = ns, .times = op->slowdown, .stream = op->stream};
+    work.start = xfw_busy_idle_from(engine, ready, ns, space);
     if (work.times > 1) {
         ns = slowed(other, &work);
-        work.start = idle_from(engine, ready, ns, space);
+        work.start = xfw_busy_idle_from(engine, ready, ns, space);
     }
     work.end = work.start + ns;
-    struct interval *placed = take(engine, work);
+    struct xfw_interval *placed = xfw_busy_take(engine, work);
     for (int i = 0; i < rounds && placed && placed->times > 1; i++) {
         slow_others(schedule, op->gpu, other, engine, placed);
         slow(engine, other, placed);
@@ -253,7 +192,7 @@ static struct interval place(struct xfw_schedule *schedule, const struct xfw_op 
 /* A graph's copies to the device are taken to come first, those to the host last: each as soon as
  * its engine is free. */
 static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *op,
-                            struct interval *work)
+                            struct xfw_interval *work)
 {
     struct xfw_op part = xfw_op_none();
     part.gpu = op->gpu;
@@ -265,8 +204,9 @@ static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *
         part.engine = XFW_TO_DEVICE;
         part.duration_ns = op->up_ns;
         part.lead_ns = xfw_min(op->lead_ns, op->up_ns);
-        struct interval up = place(schedule, &part, work->start + part.lead_ns, part.lead_ns);
-        *work = (struct interval){.start = up.start, .end = up.end + op->duration_ns - op->up_ns};
+        struct xfw_interval up = place(schedule, &part, work->start + part.lead_ns, part.lead_ns);
+        *work =
+            (struct xfw_interval){.start = up.start, .end = up.end + op->duration_ns - op->up_ns};
     }
     if (op->down_ns > 0) {
         part.engine = XFW_TO_HOST;
@@ -277,12 +217,12 @@ static void copies_of_graph(struct xfw_schedule *schedule, const struct xfw_op *
 
 /* A kernel reads over the link in what time the engine of copies to the device has left. */
 static void read_over_link(struct xfw_schedule *schedule, const struct xfw_op *op,
-                           struct interval *work)
+                           struct xfw_interval *work)
 {
-    struct engine *engine = &gpu_at(schedule, op->gpu)->engines[XFW_TO_DEVICE];
+    struct xfw_busy *engine = &gpu_at(schedule, op->gpu)->engines[XFW_TO_DEVICE];
     double at = xfw_max(work->start + op->reach_ns, engine->forgotten), left = op->link_ns;
-    for (unsigned pieces = 0; left > 0 && pieces < 2 * INTERVALS; pieces++) {
-        unsigned next = busy_after(engine, at);
+    for (unsigned pieces = 0; left > 0 && pieces < 2 * XFW_INTERVALS; pieces++) {
+        unsigned next = xfw_busy_after(engine, at);
         bool there = next < engine->count;
         if (there && engine->busy[next].start <= at) {
             at = engine->busy[next].end;
@@ -290,11 +230,49 @@ static void read_over_link(struct xfw_schedule *schedule, const struct xfw_op *o
         }
         double taken = there ? engine->busy[next].start : INFINITY, room = taken - at;
         double until = room > left ? at + left : taken;
-        take(engine, (struct interval){.start = at, .end = until, .stream = op->stream});
+        xfw_busy_take(engine,
+                      (struct xfw_interval){.start = at, .end = until, .stream = op->stream});
         left = xfw_max(0, left - room);
         at = until;
     }
     work->end = at + xfw_max(0, op->duration_ns - op->reach_ns - op->link_ns);
+}
+
+/* The end of what the driver moves: its last link_ns are the link's, when that is idle. */
+static double moved_over_link(struct xfw_schedule *schedule, const struct xfw_op *op,
+                              double link_ns, double end)
+{
+    struct xfw_op part = xfw_op_none();
+    part.gpu = op->gpu;
+    part.stream = op->stream;
+    part.engine = op->what == XFW_PREFETCH ? op->engine : XFW_TO_DEVICE;
+    part.one_engine = op->one_engine;
+    part.duration_ns = link_ns;
+    return link_ns > 0 ? xfw_max(end, place(schedule, &part, end - link_ns, 0).end) : end;
+}
+
+static struct xfw_interval place_moved(struct xfw_schedule *schedule, const struct xfw_op *op,
+                                       double ready, double lead)
+{
+    struct xfw_interval work = place(schedule, op, ready, lead);
+    if (op->what == XFW_PREFETCH)
+        work.end = moved_over_link(schedule, op, xfw_min(op->link_ns, op->duration_ns), work.end);
+    return work;
+}
+
+/* A kernel that faults waits for the driver, which may be at those of another one. */
+static void serve_faults(struct xfw_schedule *schedule, const struct xfw_op *op,
+                         struct xfw_interval *work)
+{
+    struct xfw_op part = xfw_op_none();
+    part.what = XFW_PREFETCH;
+    part.engine = XFW_TO_DEVICE;
+    part.gpu = op->gpu;
+    part.stream = op->stream;
+    part.duration_ns = xfw_min(op->demanded.stalled_ns, op->duration_ns);
+    double end = place(schedule, &part, work->start, 0).end;
+    end = moved_over_link(schedule, op, xfw_min(op->link_ns, part.duration_ns), end);
+    work->end = end + op->duration_ns - part.duration_ns;
 }
 
 static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
@@ -307,12 +285,14 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         start = xfw_max(call, before) + op->latency_ns + lead;
     start = xfw_max(start, ready + op->space_ns);
-    struct interval work = {.start = start, .end = start + op->duration_ns};
+    struct xfw_interval work = {.start = start, .end = start + op->duration_ns};
     if (placed)
-        work = place(schedule, op, start, lead);
+        work = place_moved(schedule, op, start, lead);
     else if (op->what == XFW_GRAPH)
         copies_of_graph(schedule, op, &work);
-    else if (op->link_ns > 0)
+    else if (op->demanded.stalled_ns > 0)
+        serve_faults(schedule, op, &work);
+    else if (op->link_ns > 0 && op->what == XFW_KERNEL)
         read_over_link(schedule, op, &work);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
@@ -494,7 +474,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 
 void xfw_schedule_earlier(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
 {
-    struct interval work = place(schedule, op, ready, 0);
+    struct xfw_interval work = place_moved(schedule, op, ready, 0);
     schedule->last_start = work.start;
     schedule->last_end = work.end;
     xfw_schedule_stream_after(schedule, op->stream, work.end);
@@ -532,6 +512,11 @@ double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t even
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count ? schedule->threads[thread].now : 0;
+}
+
+bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread)
+{
+    return thread < schedule->thread_count && schedule->threads[thread].begun;
 }
 
 double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread)

@@ -70,6 +70,8 @@ double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t str
 /* The end of what the event recorded last; 0: nothing yet. */
 double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t event);
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread);
+/* It has made a call. */
+bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread);
 double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread);
 /* When the call of the op would begin if it was the next one. */
 double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op);

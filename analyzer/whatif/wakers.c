@@ -224,9 +224,12 @@ static bool is_sure(const struct xfw_wakers *wakers, const struct cause *cause, 
 }
 
 /* Is it too often for chance that so many of its idle times ended so close behind another's call?
- * By chance it is once in `certain` times: the number of times has Poisson's distribution. */
-static bool is_no_chance(const struct thread *thread)
+ * By chance it is once in `certain` times: the number of times has Poisson's distribution. Or is
+ * this one too close, of as many (Bonferroni)? */
+static bool is_no_chance(const struct thread *thread, double chance)
 {
+    if (chance * thread->tries * guess.certain <= 1)
+        return true;
     double mean = (double)thread->tries / guess.certain, term = exp(-mean), fewer = 0;
     for (unsigned i = 0; i < thread->close; i++) {
         fewer += term;
@@ -332,7 +335,7 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
     bool close = cause->chance * guess.certain <= 1;
     count_close(thread, close);
     bool again = by_worker ? often(thread->woken, thread->own) : is_evident(thread);
-    return by && (again || (close && is_no_chance(thread)));
+    return by && (again || (close && is_no_chance(thread, cause->chance)));
 }
 
 /* Does the thread wait for one that it has made to end? The last time counts once it is known

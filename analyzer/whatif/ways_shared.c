@@ -8,27 +8,43 @@
 
 /* ---- who plays what -------------------------------------------------------------------------- */
 
-/* Whose figures count. In turn, there and back: those that change the most come last, and the same
- * change at worst and at best one after the other. Rank 0, which writes the report, is last. */
-static uint32_t owner_of(const struct xfa_team *team, const struct xfw_way *way, size_t place)
+/* About what playing it takes: each change looks at every op, as what plays them does. */
+static uint64_t weight_of(const struct xfw_way *way)
 {
-    if (!team || way->recording)
-        return 0;
-    uint32_t turn = (uint32_t)(place % team->count);
-    return place / team->count % 2 ? turn : team->count - 1 - turn;
+    return 1 + way->count;
 }
 
-static bool is_mine(const struct xfa_team *team, const struct xfw_way *way, size_t place)
+static uint32_t least_loaded(const struct xfw_replays *replays, uint32_t members)
 {
-    return !team || way->recording || owner_of(team, way, place) == team->rank;
+    uint32_t least = members - 1;
+    for (uint32_t rank = members; rank-- > 0;)
+        if (replays->loads[rank] < replays->loads[least])
+            least = rank;
+    return least;
 }
 
-size_t xfw_ways_mine(const struct xfa_team *team, struct xfw_variant *variants, size_t count)
+uint32_t *xfw_ways_deal(struct xfw_replays *replays, struct xfw_way *const *ways, size_t count)
+{
+    uint32_t members = xfa_team_count(replays->analysis->run->team);
+    uint32_t *owners = xfa_alloc((count + 1) * sizeof *owners);
+    if (!replays->loads)
+        replays->loads = xfa_alloc(members * sizeof *replays->loads);
+    for (size_t i = 0; i < count; i++) {
+        if (ways[i]->recording)
+            continue;
+        owners[i] = least_loaded(replays, members);
+        replays->loads[owners[i]] += weight_of(ways[i]);
+    }
+    return owners;
+}
+
+size_t xfw_ways_mine(const struct xfa_team *team, const uint32_t *owners,
+                     struct xfw_variant *variants, size_t count)
 {
     struct xfw_variant *others = xfa_alloc((count + 1) * sizeof *others);
     size_t mine = 0, other = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_mine(team, variants[i].way, i))
+        if (!team || variants[i].way->recording || owners[i] == team->rank)
             variants[mine++] = variants[i];
         else
             others[other++] = variants[i];
@@ -115,8 +131,8 @@ static void take_failure(struct xfw_replays *replays, struct xfa_unpacking *from
     }
 }
 
-bool xfw_ways_exchange(struct xfw_replays *replays, struct xfw_way *const *ways, size_t count,
-                       bool done)
+bool xfw_ways_exchange(struct xfw_replays *replays, struct xfw_way *const *ways,
+                       const uint32_t *owners, size_t count, bool done)
 {
     struct xfa_team *team = replays->analysis->run->team;
     struct xfa_parcel mine = packed(replays, ways, count, done);
@@ -127,7 +143,7 @@ bool xfw_ways_exchange(struct xfw_replays *replays, struct xfw_way *const *ways,
         struct xfa_unpacking from = xfa_unpack(&all[rank]);
         take_failure(replays, &from, &first);
         for (size_t i = 0; i < count; i++)
-            take_way(&from, ways[i], rank == owner_of(team, ways[i], i));
+            take_way(&from, ways[i], rank == owners[i]);
     }
     xfa_team_free_parcels(team, all);
     xfa_parcel_free(&mine);

@@ -168,6 +168,60 @@ static void test_same_place(void **state)
     assert_int_equal(judge(&play), 2);
 }
 
+/* A copy without a hash is taken to have carried what the hashed ones before and after it did, once
+ * some were alike; not where the next one is other, nor behind the last one. */
+static void test_presumed(void **state)
+{
+    (void)state;
+    struct play play = {0};
+    size_t last = send(&play, 0xd0000, 11, NONE, 0);
+    last = send(&play, 0xd0000, 0, NONE, 0); /* the next one is the first that is alike */
+    last = send(&play, 0xd0000, 11, AGAIN, last);
+    last = send(&play, 0xd0000, 0, AGAIN, last);
+    last = send(&play, 0xd0000, 11, AGAIN, last);
+    last = send(&play, 0xd0000, 0, NONE, 0);
+    send(&play, 0xd0000, 12, NONE, 0);
+    last = send(&play, 0xd0000, 0, NONE, 0);
+    last = send(&play, 0xd0000, 12, AGAIN, last); /* of four pairs one was not alike */
+    last = send(&play, 0xd0000, 0, AGAIN, last);
+    last = send(&play, 0xd0000, 12, AGAIN, last);
+    move(&play, XFT_DIR_H2D, 0x8000, 0xd0000, KIB64, 0, NONE, 0); /* of other memory: not known */
+    send(&play, 0xd0000, 12, TWICE, last);
+    send(&play, 0xd0000, 0, NONE, 0);
+    assert_int_equal(judge(&play), 7);
+}
+
+/* It is likely, not sure; so is what is known by it. */
+static void test_presumed_is_likely(void **state)
+{
+    (void)state;
+    static const struct xfa_same_sum wanted[] = {
+        {.by_evidence = {0, 0, 0}},
+        {.by_evidence = {1, 0, 0}},
+        {.by_evidence = {0, 1, 0}, .presumed = 1},
+        {.by_evidence = {0, 1, 0}, .presumed = 1},
+        {.by_evidence = {1, 0, 0}},
+    };
+    struct play play = {0};
+    struct observed observed;
+    struct xfa_contents contents;
+    for (size_t i = 0; i < 5; i++)
+        send(&play, 0xd0000, i == 2 ? 0 : 11, NONE, 0);
+    observed_start(&observed, &contents, NULL);
+    observe_play(&observed, &play, 0);
+    observe_end(&observed);
+    for (size_t i = 1; i < 5; i++) {
+        const struct xfa_same_row *row = xfa_contents_row(&contents, (uint32_t)i);
+        assert_non_null(row);
+        const struct xfa_same_sum *sum = &row->same[AGAIN];
+        for (size_t e = 0; e < XFA_NEEDED; e++)
+            assert_int_equal(sum->by_evidence[e], wanted[i].by_evidence[e]);
+        assert_int_equal(sum->presumed, wanted[i].presumed);
+        assert_true(xfw_marked(&contents.marks[AGAIN][XFA_UNSEEN], 0, i) == sum->presumed);
+    }
+    observed_stop(&observed, &contents);
+}
+
 /* What writes to the place in between: a part of it, from the device, without a hash; a free. */
 static void test_overwritten(void **state)
 {
@@ -466,6 +520,7 @@ static void test_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_presumed),      cmocka_unit_test(test_presumed_is_likely),
         cmocka_unit_test(test_same_place),    cmocka_unit_test(test_overwritten),
         cmocka_unit_test(test_round_trips),   cmocka_unit_test(test_other_devices),
         cmocka_unit_test(test_not_compared),  cmocka_unit_test(test_of_one_time),

@@ -64,34 +64,56 @@ static double *alone(void)
 
 /* One thread copies, as the change has left it; another one launches while it does; and a third one
  * behind that. What their calls take then. */
-static void play(bool changed, bool still_under_way, enum xfw_certainty certainty, double ns[2])
+static void play_at(bool changed, bool still_under_way, enum xfw_certainty certainty,
+                    const double begins[2], double ns[2])
 {
     double *alone_ns = alone();
     struct xfw_eased *eased = xfw_eased_new(alone_ns);
     const struct xfw_op copy = blocking_copy(1, 0);
     struct xfw_op left = changed ? as_locked(copy) : copy;
-    xfw_eased_op(eased, &copy, &left, certainty);
+    xfw_eased_op(eased, &copy, &left, 0, certainty);
     double start = still_under_way ? COPY_NS / 2.0 : COPY_NS;
     const struct xfw_op launches[] = {op_of(2, start, HELD_NS, XFW_KERNEL),
                                       op_of(3, start + HELD_NS - 1000, HELD_NS, XFW_KERNEL)};
     for (unsigned i = 0; i < 2; i++) {
         struct xfw_op launch = launches[i];
-        xfw_eased_op(eased, &launches[i], &launch, certainty);
+        xfw_eased_op(eased, &launches[i], &launch, begins[i], certainty);
         ns[i] = launch.own_ns;
     }
     xfw_eased_free(eased);
     free(alone_ns);
 }
 
-/* It waits for the copy that only submits, and the one behind it for a launch alone. */
+/* Played as late as recorded. */
+static void play(bool changed, bool still_under_way, enum xfw_certainty certainty, double ns[2])
+{
+    const double start = still_under_way ? COPY_NS / 2.0 : COPY_NS;
+    play_at(changed, still_under_way, certainty, (double[]){start, start + HELD_NS - 1000}, ns);
+}
+
+/* As they are played now, the copy is over long before, and so is the launch. */
 static void test_held_up_no_more(void **state)
 {
     double ns[2];
     play(true, true, XFW_LIKELY, ns);
-    assert_true(ns[0] == ALONE_NS + SUBMIT_NS);
-    assert_true(ns[1] == ALONE_NS + 1000); /* what is left of the one before it is less */
+    assert_true(ns[0] == ALONE_NS && ns[1] == ALONE_NS);
     play(true, true, XFW_HIGH, ns);
     assert_true(ns[0] == ALONE_NS && ns[1] == ALONE_NS);
+}
+
+/* The driver lets in one after the other, in the order of the calls as they are played now: behind
+ * the copy that only submits, and behind each other. */
+static void test_one_at_a_time(void **state)
+{
+    double ns[2];
+    play_at(true, true, XFW_LIKELY, (double[]){SUBMIT_NS - 500, SUBMIT_NS - 400}, ns);
+    assert_true(ns[0] == ALONE_NS + 500);
+    assert_true(ns[1] == 2 * ALONE_NS + 400);
+    play_at(true, true, XFW_LIKELY, (double[]){1e6, 1e6 - ALONE_NS / 2.0}, ns); /* it is played
+                                     later, and began before: it waits for what is in already */
+    assert_true(ns[1] == ALONE_NS + ALONE_NS / 2.0 + ALONE_NS);
+    play_at(true, true, XFW_LIKELY, (double[]){1e6, 1e6 - 2 * ALONE_NS}, ns); /* fits before it */
+    assert_true(ns[1] == ALONE_NS);
 }
 
 static void test_as_it_was(void **state)
@@ -112,15 +134,15 @@ static void test_never_longer(void **state)
     struct xfw_eased *eased = xfw_eased_new(alone_ns);
     const struct xfw_op copy = blocking_copy(1, 0);
     struct xfw_op left = as_locked(copy);
-    xfw_eased_op(eased, &copy, &left, XFW_LIKELY);
+    xfw_eased_op(eased, &copy, &left, 0, XFW_LIKELY);
     const struct xfw_op quick = op_of(2, 10, ALONE_NS / 2.0, XFW_KERNEL);
     struct xfw_op launch = quick;
-    xfw_eased_op(eased, &quick, &launch, XFW_LIKELY);
+    xfw_eased_op(eased, &quick, &launch, 10, XFW_LIKELY);
     assert_true(launch.own_ns == ALONE_NS / 2.0);
     struct xfw_op loads = op_of(2, COPY_NS / 2.0, 1e6, XFW_KERNEL);
     loads.name = 7;
     launch = loads;
-    xfw_eased_op(eased, &loads, &launch, XFW_LIKELY);
+    xfw_eased_op(eased, &loads, &launch, COPY_NS / 2.0, XFW_LIKELY);
     assert_true(launch.own_ns == 1e6);
     xfw_eased_free(eased);
     free(alone_ns);
@@ -166,9 +188,9 @@ static void test_one_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_held_up_no_more), cmocka_unit_test(test_as_it_was),
-        cmocka_unit_test(test_never_longer),    cmocka_unit_test(test_calls_alone),
-        cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_held_up_no_more), cmocka_unit_test(test_one_at_a_time),
+        cmocka_unit_test(test_as_it_was),       cmocka_unit_test(test_never_longer),
+        cmocka_unit_test(test_calls_alone),     cmocka_unit_test(test_one_thread),
     };
     return cmocka_run_group_tests_name("what-if: eased", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/scenario.h"
 
-enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 32, MEMORY = 0x70000000 };
+enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 512, MEMORY = 0x70000000 };
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
@@ -96,6 +96,39 @@ static void record_threads(bool goes_on)
     build_events(&b, 1, 0, host, hosts);
     happened(XFT_EVENT_KERNEL, 15000, 65000)->correlation = 1;
     moved(XFT_DIR_D2H, XFT_CAUSE_COHERENCE, 80000, 81000);
+    device[devices - 1].src = MEMORY;
+    build_events(&b, 2, 0, device, devices);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
+}
+
+/* Two kernels at a time, of which the first is given managed memory, and calls of another thread by
+ * the hundred until that comes. */
+static void record_many_calls(void)
+{
+    const uint64_t given = MEMORY;
+    hosts = devices = 0;
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_arguments(&b, 1, &given, 1);
+    call(XFT_EVENT_RECORDS, 1000, 1000)->aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS;
+    struct xft_event *alloc = call(XFT_EVENT_ALLOC, 2000, 9000);
+    alloc->dst_mem = XFT_MEM_MANAGED;
+    alloc->dst = MEMORY;
+    alloc->bytes = PIECE;
+    struct xft_event *launch = call(XFT_EVENT_LAUNCH, 10000, 12000);
+    launch->correlation = launch->aux = 1;
+    launch = call(XFT_EVENT_LAUNCH, 13000, 14000);
+    launch->correlation = 2;
+    launch->stream = 7;
+    call(XFT_EVENT_SYNC, 14500, 70000)->aux = XFT_SYNC_CONTEXT;
+    build_events(&b, 0, 0, host, hosts);
+    hosts = 0;
+    for (unsigned i = 0; i < 400; i++)
+        call(XFT_EVENT_SET, 20000 + 50 * i, 20010 + 50 * i);
+    build_events(&b, 1, 0, host, hosts);
+    happened(XFT_EVENT_KERNEL, 15000, 65000)->correlation = 1;
+    happened(XFT_EVENT_KERNEL, 16000, 66000)->correlation = 2;
+    moved(XFT_DIR_H2D, XFT_CAUSE_COHERENCE, 45000, 46000);
     device[devices - 1].src = MEMORY;
     build_events(&b, 2, 0, device, devices);
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
@@ -210,12 +243,24 @@ static void test_which_thread(void **state)
     xfp_free(profile);
 }
 
+static void test_many_calls_meanwhile(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    record_many_calls();
+    xfw_whatif_free(play_recorded(profile));
+    assert_int_equal(op_of(XFT_EVENT_LAUNCH, 0)->demanded.records, 1);
+    assert_int_equal(op_of(XFT_EVENT_LAUNCH, 1)->demanded.records, 0);
+    assert_true(near(op_of(XFT_EVENT_LAUNCH, 0)->link_ns, 1000));
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whose_it_was),
         cmocka_unit_test(test_what_recording_cost),
         cmocka_unit_test(test_which_thread),
+        cmocka_unit_test(test_many_calls_meanwhile),
     };
     return cmocka_run_group_tests_name("what if: managed memory", tests, NULL, NULL);
 }

@@ -91,6 +91,57 @@ static void test_as_they_were(void **state)
     xfw_op_store_free(kept);
 }
 
+/* What members of a team give each other: the same ops, in just the same room. */
+static void test_given(void **state)
+{
+    struct xfw_op_store *kept = xfw_op_store_new((size_t)64 << 20);
+    struct xfw_op_store *given = xfw_op_store_new((size_t)64 << 20);
+    const uint64_t ranges[XFW_RANGES] = {0};
+    (void)state;
+    fill(kept);
+    for (size_t process = 0; process < PROCESSES; process++) {
+        struct xfa_parcel parcel = {0}, again = {0};
+        xfw_op_store_give(kept, process, &parcel);
+        assert_true(xfw_op_store_take(given, &parcel));
+        xfw_op_store_end(given, 0, ranges);
+        xfw_op_store_give(given, process, &again);
+        assert_int_equal(parcel.count, again.count);
+        assert_memory_equal(parcel.bytes, again.bytes, parcel.count);
+        struct xfw_op_reader *reader = xfw_op_reader_new(given, process);
+        struct xfw_op op;
+        for (uint64_t i = 0; i < OPS; i++) {
+            const struct xfw_op wanted = op_number(i + process);
+            assert_true(xfw_op_reader_next(reader, &op));
+            assert_memory_equal(&op, &wanted, sizeof op);
+        }
+        assert_false(xfw_op_reader_next(reader, &op));
+        xfw_op_reader_free(reader);
+        xfa_parcel_free(&parcel);
+        xfa_parcel_free(&again);
+    }
+    xfw_op_store_free(given);
+    xfw_op_store_free(kept);
+}
+
+/* A parcel that was cut, or holds something else, is none; one without ops has none. */
+static void test_given_badly(void **state)
+{
+    struct xfw_op_store *kept = xfw_op_store_new((size_t)64 << 20);
+    struct xfw_op_store *given = xfw_op_store_new((size_t)64 << 20);
+    struct xfa_parcel parcel = {0}, none = {0};
+    (void)state;
+    fill(kept);
+    xfw_op_store_give(kept, 0, &parcel);
+    assert_true(xfw_op_store_take(given, &none));
+    parcel.count--;
+    assert_false(xfw_op_store_take(given, &parcel));
+    parcel.bytes[0] = 0xff;
+    assert_false(xfw_op_store_take(given, &parcel));
+    xfa_parcel_free(&parcel);
+    xfw_op_store_free(given);
+    xfw_op_store_free(kept);
+}
+
 static void test_no_room(void **state)
 {
     (void)state;
@@ -221,10 +272,9 @@ static void test_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_they_were),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_little_memory),
-        cmocka_unit_test(test_the_same),
+        cmocka_unit_test(test_as_they_were),  cmocka_unit_test(test_given),
+        cmocka_unit_test(test_given_badly),   cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_little_memory), cmocka_unit_test(test_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,6 +244,29 @@ static void test_once(void **state)
     }
 }
 
+/* It works by itself, several times, beside one that calls all the time, and waits for that one's
+ * end: of so many times one would hardly be so close by chance. */
+static void test_once_of_several(void **state)
+{
+    enum { TIMES = 9, CALLS = 20, APART = 31 * US, BETWEEN = 14 * US };
+    (void)state;
+    for (int close = 0; close < 2; close++) {
+        double now = 1000, way = close ? US / 5 : US * 6;
+        xfw_recorded_free(recorded);
+        recorded = xfw_recorded_new();
+        call(MAIN, now);
+        for (unsigned k = 0; k < TIMES * CALLS; k++) {
+            struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+            op.last = k + 1 == TIMES * CALLS;
+            resolve(op, 1, now += APART, 0);
+            if (k % CALLS == CALLS / 2)
+                assert_true(call(MAIN, now + CALL + BETWEEN)->woken_by == XFW_NONE);
+        }
+        assert_true(call(MAIN, now + CALL + way)->woken_by == (close ? 1 : XFW_NONE));
+        count = 0;
+    }
+}
+
 /* A thread that is woken within another's last call goes on before that call ends. */
 static void test_within_a_call(void **state)
 {
@@ -350,6 +373,7 @@ int main(void)
         TEST(test_beside_each_other),
         TEST(test_work_that_is_given),
         TEST(test_once),
+        TEST(test_once_of_several),
         TEST(test_within_a_call),
         TEST(test_a_function_that_is_gone),
         TEST(test_threads_that_end),

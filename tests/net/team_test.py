@@ -128,10 +128,28 @@ class SameReport(Lab):
 
     def test_messages(self):
         """Ranks that are replayed together: each rank plays all of them in some ways."""
-        self.check("-f", "json", self.exchange)
+        self.check("-f", "json", self.exchange, ranks=(2, 3, 4))
         path = self.a_run("coupled.xft", (4000, 8, 1, 6), 20)
-        report = json.loads(self.check("-f", "json", path))
+        report = json.loads(self.check("-f", "json", path, ranks=(2, 3, 4)))
         self.assertEqual(report["whatif"]["together"]["processes"], 8)
+        self.check("-f", "text", path, ranks=(3,))
+
+    def test_messages_and_nccl(self):
+        """Of three ranks and more each reads its own processes alone."""
+        path = f"{self.folder}/both.xft"
+        os.makedirs(path)
+        for variant in range(4):
+            self.make("exchange", f"{path}/exchange-{variant}.trace", f"{variant}nccl")
+        for form in ("json", "text"):
+            self.check("-f", form, path, ranks=(2, 3, 4))
+        report = json.loads(self.alone("-p", self.profile, "-f", "json", path).stdout)
+        self.assertIn("ncclAllReduce", [row["function"] for row in report["messages"]["rows"]])
+
+    def test_messages_without_memory(self):
+        """Ranks that wait for each other are replayed by themselves then."""
+        path = self.a_run("coupled-without.xft", (4000, 8, 1, 6), 20)
+        report = json.loads(self.check("-f", "json", "--memory", "1", path, ranks=(2, 3)))
+        self.assertNotIn("together", report["whatif"])
 
     def test_messages_of_many(self):
         """Too many ranks to be replayed together: they are shared out, though some have messages."""

@@ -76,38 +76,13 @@ static void kernel(struct prefetch_state *state, const struct xfw_player *player
 
 /* ---- what moving takes ---- */
 
-/* Time to move so much between the host and a GPU, of several NUMA nodes the fastest. */
-struct moving {
-    struct xfp_estimate estimate;
-    double call_ns; /* NAN: not measured */
-};
-
-static struct moving moving_of(const struct xfa_achievable *achievable, enum xfp_method method,
-                               enum xft_direction direction, int gpu, uint64_t bytes)
-{
-    const struct xfp_profile *profile = achievable->profile;
-    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
-    struct moving least = {.call_ns = NAN};
-    for (size_t i = 0; profile && i < profile->path_count; i++) {
-        const struct xfp_path *path = &profile->paths[i];
-        int device = direction == XFT_DIR_H2D ? path->dst.device : path->src.device;
-        if (path->method != method || path->direction != direction || device != number ||
-            !xfp_is_plain(path))
-            continue;
-        struct xfp_estimate estimate = xfp_time(path, bytes);
-        if (estimate.basis != XFP_UNKNOWN &&
-            (least.estimate.basis == XFP_UNKNOWN || estimate.ns < least.estimate.ns))
-            least = (struct moving){estimate, xfa_submit_time(path, bytes)};
-    }
-    return least;
-}
-
 /* What the thread's faults took before the call. */
 static double fetched_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                          enum xfw_certainty certainty)
 {
     struct xfp_estimate faults =
-        moving_of(achievable, XFP_DEMAND, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes).estimate;
+        xfw_moving_of(achievable, XFP_DEMAND, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes)
+            .estimate;
     double ns = op->fetched.stalled_ns;
     if (faults.basis != XFP_UNKNOWN && certainty != XFW_LOW)
         ns = fmax(ns, xfw_as_sure(faults.ns, faults.error, xfw_opposite(certainty)));
@@ -118,21 +93,32 @@ static double fetched_ns(const struct xfa_achievable *achievable, const struct x
 struct prefetching {
     unsigned calls;
     double ns, call_ns; /* of all: NAN, not measured; the host's time */
+    double link_ns;     /* of ns: while the pages move; 0: not measured */
 };
+
+/* Pages move as page-locked memory is copied. */
+static double link_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
+                      const struct xfw_moved *moved)
+{
+    const struct xfp_path *path =
+        xfw_host_path(achievable, direction, XFT_MEM_PINNED, -1, moved->gpu < 0 ? 0 : moved->gpu);
+    struct xfp_estimate copy = path ? xfp_time(path, moved->bytes) : (struct xfp_estimate){0};
+    return copy.basis == XFP_UNKNOWN ? 0 : copy.ns;
+}
 
 static struct prefetching prefetching(const struct xfw_change *change, enum xft_direction direction,
                                       const struct xfw_moved *moved, enum xfw_certainty certainty)
 {
     static const double of_call[] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
     unsigned calls = moved->allocations ? (unsigned)__builtin_popcountll(moved->allocations) : 1;
-    struct moving moving = moving_of(&change->analysis->achievable, XFP_PREFETCH, direction,
-                                     moved->gpu, moved->bytes / calls);
+    struct xfw_moving moving = xfw_moving_of(&change->analysis->achievable, XFP_PREFETCH, direction,
+                                             moved->gpu, moved->bytes / calls);
     if (moving.estimate.basis == XFP_UNKNOWN)
-        return (struct prefetching){calls, NAN, NAN};
+        return (struct prefetching){calls, NAN, NAN, 0};
     double ns = calls * xfw_as_sure(moving.estimate.ns, moving.estimate.error, certainty);
     bool known = moving.call_ns > 0;
-    return (struct prefetching){calls, ns,
-                                known ? calls * moving.call_ns : ns * of_call[certainty]};
+    return (struct prefetching){calls, ns, known ? calls * moving.call_ns : ns * of_call[certainty],
+                                link_ns(&change->analysis->achievable, direction, moved)};
 }
 
 static void before_kernel(const struct xfw_change *change, struct xfw_player *player,
@@ -150,11 +136,13 @@ static void before_kernel(const struct xfw_change *change, struct xfw_player *pl
     prefetch.exclusive = true;
     prefetch.bytes = op->demanded.bytes;
     prefetch.duration_ns = cost.ns;
+    prefetch.link_ns = cost.link_ns;
     prefetch.own_ns = cost.call_ns;
     prefetch.gap_ns = op->gap_ns; /* in which the host may have touched it */
     op->gap_ns = 0;
     xfw_player_play(player, &prefetch);
     op->duration_ns -= op->demanded.stalled_ns;
+    op->link_ns = 0;
     op->demanded = (struct xfw_moved){0};
 }
 
@@ -192,6 +180,8 @@ static void before_host(const struct xfw_change *change, const struct prefetch_s
         prefetch.engine = XFW_TO_HOST;
         prefetch.exclusive = true;
         prefetch.duration_ns = cost.ns;
+        prefetch.link_ns = cost.link_ns;
+        prefetch.link_ns = cost.link_ns;
         prefetch.own_ns = cost.call_ns;
         if (certainty == XFW_LOW) {
             prefetch.awaits = XFW_AWAITS_ITSELF;
@@ -291,6 +281,7 @@ static void stay_kernel(const struct xfw_change *change, struct stay *state,
     if (!(share < XFW_READ_IN_PART) || !(over_link > 0))
         return;
     op->duration_ns = fmin(op->duration_ns, fmax(own, over_link));
+    op->link_ns = 0;
     state->stayed += op->demanded.bytes;
     op->demanded = (struct xfw_moved){0};
 }

@@ -208,7 +208,7 @@ static void submit(const struct dataflow *flow, struct state *state, struct xfw_
 
 /* A program has its buffers before it begins: the thread, and all that it has submitted, are as
  * much later. */
-static void begin_later(struct state *state, struct xfw_player *player, const struct xfw_op *op,
+static void begin_later(struct state *state, struct xfw_player *player, struct xfw_op *op,
                         double ns)
 {
     struct xfw_op lock = xfw_op_like(op);
@@ -216,7 +216,7 @@ static void begin_later(struct state *state, struct xfw_player *player, const st
         return;
     lock.kind = XFT_EVENT_REGISTER;
     lock.own_ns = ns;
-    xfw_player_play(player, &lock);
+    xfw_player_play_before(player, &lock, op);
     xfw_put_off_later(xfw_put_off_of(&state->threads, op->thread), ns);
     for (size_t i = 0; i < state->stream_count; i++) {
         struct stream *stream = &state->streams[i];
@@ -230,7 +230,7 @@ static void begin_later(struct state *state, struct xfw_player *player, const st
 
 /* Page-locked memory that parts in flight use is several buffers. */
 static void have_buffers(const struct dataflow *flow, struct state *state,
-                         struct xfw_player *player, const struct xfw_op *op,
+                         struct xfw_player *player, struct xfw_op *op,
                          const struct xfw_more_use *use)
 {
     struct stream *stream = stream_of(state, op->stream);

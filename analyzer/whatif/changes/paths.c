@@ -159,7 +159,7 @@ static double buffers_for_one(const struct times *times, const struct xfw_op *op
 
 /* Undoing it is paid at the same place: only the sum counts. */
 static void pay_for_locking(const struct times *times, struct times_state *state,
-                            struct xfw_player *player, const struct xfw_op *op,
+                            struct xfw_player *player, struct xfw_op *op,
                             const struct xfw_host_memory *host)
 {
     uint64_t bytes = bytes_to_lock(times, state, player, host);
@@ -175,7 +175,7 @@ static void pay_for_locking(const struct times *times, struct times_state *state
             ? buffers_for_one(times, op) *
                   xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
             : xfw_registration_cost(achievable, host->node, op->gpu, bytes, certainty, NULL);
-    xfw_player_play(player, &lock);
+    xfw_player_play_before(player, &lock, op);
 }
 
 /* ---- another path: what it takes ------------------------------------------------------------- */

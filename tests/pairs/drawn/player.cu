@@ -344,6 +344,19 @@ INLINE void prefetch(const struct statement *s)
 #endif
 }
 
+/* buffer, advice, of the device or the host */
+INLINE void advise(const struct statement *s)
+{
+    struct buffer *b = &now->buffers[N(0)];
+    cudaMemoryAdvise advice = (cudaMemoryAdvise)N(1);
+#if CUDART_VERSION >= 13000
+    struct cudaMemLocation place = {N(2) ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost, 0};
+    PAIR_CHECK(cudaMemAdvise(b->host, b->bytes, advice, place));
+#else
+    PAIR_CHECK(cudaMemAdvise(b->host, b->bytes, advice, N(2) ? 0 : cudaCpuDeviceId));
+#endif
+}
+
 INLINE void perform(const struct statement *s)
 {
     switch (s->what) {
@@ -406,6 +419,9 @@ INLINE void perform(const struct statement *s)
         break;
     case 'P':
         prefetch(s);
+        break;
+    case 'v':
+        advise(s);
         break;
     case 'G':
         PAIR_CHECK(cudaStreamBeginCapture(now->streams[N(0)], cudaStreamCaptureModeThreadLocal));

@@ -71,6 +71,18 @@ def make_managed(rng, stage):
                   "read_ns": rng.choice([0, 2000])})
 
 
+READ_MOSTLY, PREFERRED, ACCESSED_BY = 1, 3, 5  # cudaMemoryAdvise
+
+
+def draw_advice(program):
+    """In a third of the stages with managed memory that is not found by faults it is advised: what kernels read stays with
+    the host ("stays"), or they read a table that the host reads, too ("table")."""
+    rng = random.Random(f"advice {program['seed']}")
+    for stage in program["stages"]:
+        if stage.get("managed") and not stage["wastes"] and rng.random() < 0.33:
+            stage["advice"] = rng.choice(["stays", "table"])
+
+
 def draw_threads(rng):
     """Two to four threads, each with a stage; in one program of three they share the default stream."""
     stages = [{**draw_stage(rng), "thread": thread} for thread in range(rng.randint(2, 4))]
@@ -101,8 +113,9 @@ def draw(seed, locking=True):
     threads = rng.random() < 0.2
     stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
     shared = "legacy" in stages[0]["wastes"]
-    if not threads and rng.random() < 0.2:
-        make_managed(rng, rng.choice(stages))
+    other = random.Random(f"managed {seed}") if threads else rng
+    if not shared and other.random() < 0.2:
+        make_managed(other, other.choice(stages))
     for _ in range(0 if shared else rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
         stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - NOT_DRAWN))
         wastes = stage["wastes"]
@@ -119,6 +132,7 @@ def draw(seed, locking=True):
         if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
             wastes.append(one)
     program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
+    draw_advice(program)
     if locking:
         program["stages"] = [{**stage, "pays": True} for stage in stages]
         draw_locking(program)
@@ -329,13 +343,31 @@ class ManagedStage:
         self.events = [declare("E") for _ in slots]
         self.inputs = [declare("B", "u", stage["bytes"]) for _ in slots]
         self.results = [declare("B", "u", stage["bytes"]) for _ in slots]
+        self.stays, self.table = stage.get("advice") == "stays", 0
+        if self.stays:
+            writer.prepare(self.let_stay)
+        if stage.get("advice") == "table":
+            self.table = declare("B", "u", stage["bytes"]) + 1
+            writer.prepare(self.have_copies)
+
+    def let_stay(self):
+        """Kernels reach it over the link."""
+        for buffer in self.inputs:
+            self.w.do("v", 0, buffer, PREFERRED, 0)
+            self.w.do("v", 0, buffer, ACCESSED_BY, 1)
+
+    def have_copies(self):
+        """One on each side, for the host and kernels to read."""
+        self.w.do("v", 0, self.table - 1, READ_MOSTLY, 1)
+        self.prefetch(0, self.table - 1, True, 0)
+        self.w.do("W", 0, self.streams[0])
 
     def prefetch(self, place, buffer, to_device, slot):
         self.w.do("P", place, buffer, int(to_device), self.streams[slot])
 
     def to_host(self, place, buffer, slot):
         """Behind the kernel if early, else now, with a wait."""
-        if not self.demand and not self.early:
+        if not self.demand and not self.early and not (self.stays and buffer in self.inputs):
             self.prefetch(place, buffer, False, slot)
             self.w.do("W", place + 1, self.streams[slot])
 
@@ -350,15 +382,16 @@ class ManagedStage:
 
     def kernel(self, slot, last):
         if not self.demand:
-            self.prefetch(0, self.inputs[slot], True, slot)
+            if not self.stays:
+                self.prefetch(0, self.inputs[slot], True, slot)
             if self.s["down"]:
                 self.prefetch(1, self.results[slot], True, slot)
         result = self.results[slot] + 1 if self.s["down"] else 0
-        self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"], self.inputs[slot] + 1, 0, result, self.s["bytes"])
+        self.w.do("K", 3, self.streams[slot], self.s["kernel_ns"], self.inputs[slot] + 1, self.table, result, self.s["bytes"])
         if not self.demand and self.early:
             if self.s["down"]:
                 self.prefetch(2, self.results[slot], False, slot)
-            if not last:  # else the host does not fill it again
+            if not last and not self.stays:  # else the host does not fill it again
                 self.prefetch(10, self.inputs[slot], False, slot)
         if self.s["wait"] == "event":
             self.w.do("V", 12, self.events[slot], self.streams[slot])
@@ -369,6 +402,8 @@ class ManagedStage:
             if number >= slots:
                 self.consume(number % slots)
                 self.to_host(6, self.inputs[number % slots], number % slots)
+            if self.table:
+                self.w.do("R", 8, 0, self.table)
             self.w.do("H", 11, self.s["host_ns"], self.inputs[number % slots] + 1)
             self.kernel(number % slots, number + slots >= steps)
         for number in range(max(0, steps - slots), steps):

@@ -249,13 +249,17 @@ SIM_API(cuMemAllocManaged, SIM_CTX | SIM_UNSAFE,
     if (!out || !bytes || (flags != 1 && flags != 2))
         return XCU_ERROR_INVALID_VALUE;
     range.where = malloc(blocks(bytes) * sizeof(*range.where));
-    if (!range.where)
-        return XCU_ERROR_OUT_OF_MEMORY;
-    memset(range.where, 0xff, blocks(bytes) * sizeof(*range.where)); /* -1: on the host */
-    r = sim_allocate(&managed_region, (size_t)1 << 40, &range);
-    if (r)
+    range.copies = calloc(blocks(bytes), sizeof(*range.copies));
+    r = range.where && range.copies ? XCU_SUCCESS : XCU_ERROR_OUT_OF_MEMORY;
+    if (!r) {
+        memset(range.where, 0xff, blocks(bytes) * sizeof(*range.where)); /* -1: on the host */
+        r = sim_allocate(&managed_region, (size_t)1 << 40, &range);
+    }
+    if (r) {
         free(range.where);
-    else
+        free(range.copies);
+    } else {
         *out = (xcu_deviceptr)range.start;
+    }
     return r;
 }

@@ -130,18 +130,7 @@ static xcu_result advise(xcu_deviceptr address, size_t bytes, int advice, struct
         return XCU_ERROR_INVALID_VALUE;
     if (advice >= 3 && advice != 4 && check_location(where))
         return check_location(where);
-    switch (advice) {
-    case 1:
-    case 2:
-        r->read_mostly = advice == 1;
-        break;
-    case 3:
-        r->preferred = where;
-        break;
-    case 4:
-        r->preferred = (struct xcu_location){0};
-        break;
-    }
+    sim_managed_advise(r, (enum sim_advice)advice, where);
     return XCU_SUCCESS;
 }
 
@@ -237,17 +226,22 @@ SIM_EXPORT void xferscope_simgpu_touch(const void *address, size_t bytes, int wr
                               .write = write != 0,
                               .instruction = __builtin_return_address(0)};
     struct sim_range *r;
+    size_t in_place = 0;
     uint64_t ns = 0;
 
     if (!in_kernel)
         sim_lock();
     r = sim_range_at(address);
     if (r && r->memory == XFT_MEM_MANAGED) {
+        in_place = in_kernel ? sim_managed_in_place(r, address, bytes, to) : 0;
         m.ready = in_kernel ? sim_thread.kernel_start + *sim_thread.kernel_ns + begun : sim_now();
         sim_managed_go(r, &m);
         ns = m.end - m.ready;
         if (sim_report_migration(&m))
             ns += in_kernel ? sim_settings.record_device_ns : sim_settings.record_ns;
+        if (in_place)
+            ns += sim_reach_ns(&(struct sim_reach){
+                r, in_place, to, write != 0, sim_thread.kernel_start + *sim_thread.kernel_ns + ns});
     } else if (r && in_kernel && r->memory != XFT_MEM_DEVICE) {
         ns = sim_reach_ns(&(struct sim_reach){r, bytes, to, write != 0,
                                               sim_thread.kernel_start + *sim_thread.kernel_ns});

@@ -56,11 +56,16 @@ static uint64_t access_ns(const void *address, size_t bytes, int device, bool wr
                                   .ready = sim_thread.kernel_start,
                                   .write = write};
 
+        size_t in_place = sim_managed_in_place(r, address, bytes, device);
+
         sim_managed_go(r, &m);
-        if (m.bytes) {
-            ns = sim_report_migration(&m) ? sim_settings.record_device_ns : 0;
-            return ns + m.end - m.ready;
-        }
+        if (m.bytes)
+            ns = (sim_report_migration(&m) ? sim_settings.record_device_ns : 0) + m.end - m.ready;
+        if (in_place)
+            ns += sim_reach_ns(
+                &(struct sim_reach){r, in_place, device, write, sim_thread.kernel_start + ns});
+        if (ns)
+            return ns;
     } else if (r->memory != XFT_MEM_DEVICE || r->device != device) {
         ns = sim_reach_ns(&(struct sim_reach){r, bytes, device, write, sim_thread.kernel_start});
         return ns ? ns : 2000 + bytes / 50;

@@ -77,6 +77,7 @@ struct sim_device {
     struct sim_region *region; /* addresses of its memory */
     uint64_t used;             /* bytes */
     struct sim_engine engines[SIM_ENGINES];
+    struct sim_engine moves[SIM_D2H + 1]; /* of managed memory: the driver's time (managed.c) */
     uint64_t kernel_start; /* start of the kernel that began last */
     struct sim_context *primary;
     unsigned primary_flags;

@@ -178,6 +178,7 @@ void sim_range_remove(struct sim_range *range)
 
     memmove(&ranges[i], &ranges[i + 1], (--range_count - i) * sizeof(*ranges));
     free(range->where);
+    free(range->copies);
     free(range);
 }
 

@@ -41,7 +41,9 @@ struct sim_range {
     uint64_t id;
     /* managed: where each block is (a device, -1 = host), advice, last prefetch */
     int16_t *where;
-    struct vmm *mapped; /* virtual memory: the allocation behind it; the range does not own it */
+    uint32_t *copies;     /* of each block, to read, while read_mostly: a bit for each holder */
+    uint32_t accessed_by; /* bit per device */
+    struct vmm *mapped;   /* virtual memory: the allocation behind it; the range does not own it */
     bool read_mostly;
     struct xcu_location preferred, prefetched;
 };

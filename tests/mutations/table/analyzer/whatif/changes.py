@@ -387,4 +387,9 @@ ROWS = [
       "    return calls + 1 != 0;",
       "apply's trials are not in what it would save",
       "analyzer-findings_slow_page_locking_test"),
+    M("advised-prefetches-hold-the-link", "analyzer/whatif/changes/managed.c",
+      "    return copy.basis == XFP_UNKNOWN ? 0 : copy.ns;",
+      "    return copy.basis == XFP_UNKNOWN ? 0 : 20 * copy.ns;",
+      "a prefetch that is advised keeps copies from the link for all of its time",
+      "pairs.drawn"),
 ]
