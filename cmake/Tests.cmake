@@ -45,7 +45,7 @@ else()
   set(XFERSCOPE_COSTS
       "net\\.(team|messages)=53" "e2e\\.walks=52" "net\\.ranks=35" "page\\.chromium=40" "page\\.fuzz=30"
       "install\\.(release|debian)=35" "unbreakable\\.places=30" "e2e\\.(budget|run)=25" "net\\.hosts=25"
-      "bench\\.instructions=20" "pairs\\.random=20" "unbreakable\\.(sandboxes|family)=15"
+      "bench\\.instructions=30" "pairs\\.random=20" "unbreakable\\.(sandboxes|family)=15"
       "unbreakable\\.(corpus_read|threads|versions|ends)=10" "probe\\.(profiles|described|coverage|families)=12"
       "pairs\\.programs=12" "apply\\.peers=20" "apply\\.(all|failures|lazy|locked|prefetch|same|beside|trials)=12"
       "apply\\.(bounds|command|plan)=6"

@@ -1,8 +1,8 @@
 /*
- * exposed-communication: time in calls of MPI that block, and in those that wait for requests,
- * while no kernel of the process runs. Lost: that time, at most as long as the process's kernels
- * run beside no such call: with no more work than that it could overlap. Whether the work of the
- * GPU needs what is received, the record does not show: a question.
+ * exposed-communication: time in calls of MPI that block, and in those that wait for requests, and
+ * of NCCL's kernels, while no other kernel of the process runs. Lost: that time, at most as long as
+ * the process's other kernels run: with no more work than that it could overlap. Whether the work
+ * of the GPU needs what is received, the record does not show: a question.
  */
 #include "analyzer/findings/finding.h"
 
@@ -13,8 +13,10 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
+#include "analyzer/whatif/changes/kernel_parts.h"
 
-#define MOST_CALLS 256 /* under way at one time; further ones are left out */
+#define MOST_KERNELS (1u << 20) /* of NCCL, of a process; others count as work */
+#define MOST_CALLS 256          /* under way at one time; further ones are left out */
 #define MOST_SITES 16384
 
 struct site_key {
@@ -26,11 +28,21 @@ struct exposed_site {
     struct xfa_met met;
     uint64_t times, bytes;
     struct xfa_exact time; /* ns */
+    uint32_t kernels;      /* not 0: of NCCL's kernels, not of calls */
+    uint32_t reserved;
 };
 
-/* A call whose end the walk has not reached. */
+/* Calls of NCCL whose kernel has not been met. */
+struct nccl_call {
+    uint64_t correlation; /* key */
+    struct site_key of;   /* the first one */
+    uint64_t bytes;
+};
+
+/* A call, or a kernel of NCCL, whose end the walk has not reached. */
 struct call {
     struct site_key key;
+    bool kernel; /* not a call */
     uint64_t start_ns, end_ns;
     uint64_t until_ns; /* what is known of its time */
     uint64_t bytes;
@@ -42,11 +54,14 @@ struct place {
     struct site_key key;
     uint32_t process;
     int32_t tid;
+    uint32_t kernel; /* not 0: of a kernel, not of a call */
+    uint32_t reserved;
     double at_ns, ns;
 };
 
 struct exposed_calls {
     struct xfa_table sites; /* struct exposed_site */
+    struct xfa_table nccl;  /* struct nccl_call; of the process */
     struct call calls[MOST_CALLS];
     unsigned count;
     uint64_t busy_until_ns; /* kernels, as far as they were met */
@@ -73,6 +88,7 @@ static void add_place(struct exposed_calls *self, const struct call *call)
     now->all[now->count++] = (struct place){
         .key = call->key,
         .process = self->process->number,
+        .kernel = call->kernel,
         .tid = call->tid,
         .at_ns = call->start_ns > from ? (double)(call->start_ns - from) : 0,
         .ns = call->ns,
@@ -86,6 +102,7 @@ static void end_call(struct exposed_calls *self, unsigned i)
         struct exposed_site *site = xfa_table_put(&self->sites, &call->key);
         if (site->times++ == 0)
             site->met.process = self->process->number;
+        site->kernels = call->kernel;
         site->bytes = xfa_add(site->bytes, call->bytes);
         if (call->ns > 0)
             add_place(self, call);
@@ -128,22 +145,69 @@ static void ran(struct exposed_calls *self, const struct xfa_event *event)
     }
 }
 
+/* Something that no kernel may run beside begins now. */
+static void begin_call(struct exposed_calls *self, struct call call)
+{
+    reach(self, call.start_ns);
+    if (call.end_ns <= call.start_ns || self->count == MOST_CALLS)
+        return;
+    call.until_ns = call.start_ns;
+    if (self->busy_until_ns > call.until_ns)
+        call.until_ns = self->busy_until_ns < call.end_ns ? self->busy_until_ns : call.end_ns;
+    self->calls[self->count++] = call;
+}
+
+static uint64_t bytes_of(const struct xfa_event *event)
+{
+    return event->bytes > event->message.arrives ? event->bytes : event->message.arrives;
+}
+
+static struct site_key key_of(const struct xfa_event *event)
+{
+    return (struct site_key){xfa_site_of(event)->number, xfa_function_of(event)->number};
+}
+
 static void called(struct exposed_calls *self, const struct xfa_event *event)
 {
     reach(self, event->start_ns);
-    if (event->flags & XFT_ASYNC || event->end_ns <= event->start_ns || self->count == MOST_CALLS)
+    if (event->flags & XFT_ASYNC)
         return;
-    struct call *call = &self->calls[self->count++];
-    *call = (struct call){
-        .key = {xfa_site_of(event)->number, xfa_function_of(event)->number},
-        .start_ns = event->start_ns,
-        .end_ns = event->end_ns,
-        .until_ns = event->start_ns,
-        .bytes = event->bytes > event->message.arrives ? event->bytes : event->message.arrives,
-        .tid = event->tid,
-    };
-    if (self->busy_until_ns > call->until_ns)
-        call->until_ns = self->busy_until_ns < call->end_ns ? self->busy_until_ns : call->end_ns;
+    begin_call(self, (struct call){.key = key_of(event),
+                                   .start_ns = event->start_ns,
+                                   .end_ns = event->end_ns,
+                                   .bytes = bytes_of(event),
+                                   .tid = event->tid});
+}
+
+/* ---- kernels of NCCL ------------------------------------------------------------------------- */
+
+static void called_nccl(struct exposed_calls *self, const struct xfa_event *event)
+{
+    const uint64_t key = event->correlation;
+    struct nccl_call *call = xfa_table_get(&self->nccl, &key);
+    if (key == 0 || (!call && self->nccl.count >= MOST_KERNELS))
+        return;
+    if (!call) {
+        call = xfa_table_put(&self->nccl, &key);
+        call->of = key_of(event);
+    }
+    call->bytes = xfa_add(call->bytes, bytes_of(event));
+}
+
+static void took(struct exposed_calls *self, const struct xfa_event *event)
+{
+    const uint64_t key = event->correlation;
+    const struct nccl_call *call = key ? xfa_table_get(&self->nccl, &key) : NULL;
+    if (!call) {
+        ran(self, event);
+        return;
+    }
+    begin_call(self, (struct call){.key = call->of,
+                                   .kernel = true,
+                                   .start_ns = event->start_ns,
+                                   .end_ns = event->end_ns,
+                                   .bytes = call->bytes,
+                                   .tid = event->tid});
 }
 
 /* ---- the observer ---------------------------------------------------------------------------- */
@@ -152,9 +216,11 @@ static void event(void *of, const struct xfa_event *event)
 {
     struct exposed_calls *self = of;
     if (event->kind == XFT_EVENT_KERNEL)
-        ran(self, event);
+        took(self, event);
     else if (event->message.level == XFT_LEVEL_MPI)
         called(self, event);
+    else
+        called_nccl(self, event);
 }
 
 static uint64_t process(void *of, struct xfa_process *process)
@@ -166,6 +232,7 @@ static uint64_t process(void *of, struct xfa_process *process)
     self->kernels_ns = 0;
     self->count = 0;
     self->now.count = 0;
+    xfa_table_init(&self->nccl, sizeof(uint64_t), sizeof(struct nccl_call));
     bool known = kernels && strcmp(kernels, "on") == 0 &&
                  !xfa_trace_meta(process->trace, "budget.kernels_until_ns");
     return known ? XFA_ALL_KINDS : 0;
@@ -190,6 +257,8 @@ static void end(void *of, struct xfa_process *process)
     struct exposed_calls *self = of;
     double all = 0;
     reach(self, UINT64_MAX);
+    xfa_table_free(&self->nccl);
+    self->nccl = (struct xfa_table){0};
     for (size_t i = 0; i < self->now.count; i++)
         all += self->now.all[i].ns;
     double part = all > 0 ? fmin(1, self->kernels_ns / all) : 0;
@@ -226,6 +295,7 @@ static void release(void *of)
 {
     struct exposed_calls *self = of;
     xfa_table_free(&self->sites);
+    xfa_table_free(&self->nccl);
     free(self->places.all);
     free(self->now.all);
 }
@@ -246,6 +316,7 @@ static void add(void *item, const void *more)
     struct exposed_site *into = item;
     const struct exposed_site *from = more;
     into->times += from->times;
+    into->kernels |= from->kernels;
     into->bytes = xfa_add(into->bytes, from->bytes);
     xfa_exact_merge(&into->time, &from->time);
 }
@@ -284,10 +355,17 @@ static void taken(void *of)
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
-    const struct xfa_finding like = {
-        .id = XFA_FINDING_EXPOSED_COMMUNICATION,
-        .remedy = {.kind = XFA_REMEDY_OVERLAP_MESSAGES, .node = -1},
-        .question = "the GPU has work that does not need what {site} waits for",
+    static const struct xfa_finding likes[2] = {
+        {
+            .id = XFA_FINDING_EXPOSED_COMMUNICATION,
+            .remedy = {.kind = XFA_REMEDY_OVERLAP_MESSAGES, .node = -1},
+            .question = "the GPU has work that does not need what {site} waits for",
+        },
+        {
+            .id = XFA_FINDING_EXPOSED_COMMUNICATION,
+            .remedy = {.kind = XFA_REMEDY_OVERLAP_COLLECTIVES, .node = -1},
+            .question = "the GPU has work that does not need what {site} brings",
+        },
     };
     const struct exposed_calls *self = sums;
     double least_ns = xfa_findings_least_ns(analysis);
@@ -299,23 +377,22 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
             .transfers = exposed->times,
             .bytes = exposed->bytes,
             .lost_ns = xfa_exact_value(&exposed->time),
-            .reckoning = XFA_RECKONED_EXPOSED,
+            .reckoning = exposed->kernels ? XFA_RECKONED_EXPOSED_KERNELS : XFA_RECKONED_EXPOSED,
         };
         if (site.lost_ns > least_ns)
-            xfa_findings_add_site(findings, &like, &site);
+            xfa_findings_add_site(findings, &likes[exposed->kernels != 0], &site);
     }
 }
 
-static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
-                                 const struct xfa_finding *finding)
+static struct xfw_change *shorter_waits(const struct xfa_analysis *analysis,
+                                        const struct exposed_calls *self,
+                                        const struct xfw_set *sites)
 {
-    const struct exposed_calls *self = sums;
-    struct xfw_set sites = xfa_finding_sites(finding);
     struct xfw_cut *cuts = NULL;
     size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < self->places.count && !self->beyond; i++) {
+    for (size_t i = 0; i < self->places.count; i++) {
         const struct place *place = &self->places.all[i];
-        if (!xfw_set_has(&sites, place->key.site))
+        if (place->kernel || !xfw_set_has(sites, place->key.site))
             continue;
         cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
         cuts[count++] = (struct xfw_cut){.process = place->process,
@@ -325,8 +402,44 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                          .of = XFW_CUT_WAIT,
                                          .ns = {[XFW_HIGH] = place->ns}};
     }
-    xfw_set_free(&sites);
     return count ? xfw_change_own_time(analysis, cuts, count) : NULL;
+}
+
+/* Of what other members gave, whatever it is. */
+static uint64_t began_ns(const struct place *place)
+{
+    return place->at_ns >= 0 && place->at_ns < 0x1p62 ? (uint64_t)place->at_ns : 0;
+}
+
+static struct xfw_change *shorter_kernels(const struct xfa_analysis *analysis,
+                                          const struct exposed_calls *self,
+                                          const struct xfw_set *sites)
+{
+    struct xfw_kernel_part *parts = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < self->places.count; i++) {
+        const struct place *place = &self->places.all[i];
+        if (!place->kernel || !xfw_set_has(sites, place->key.site))
+            continue;
+        parts = xfa_room(parts, &capacity, count + 1, sizeof *parts);
+        parts[count++] = (struct xfw_kernel_part){
+            .process = place->process, .began_ns = began_ns(place), .ns = {[XFW_HIGH] = place->ns}};
+    }
+    return count ? xfw_change_kernel_parts(analysis, parts, count) : NULL;
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    const struct exposed_calls *self = sums;
+    struct xfw_set sites = xfa_finding_sites(finding);
+    struct xfw_change *change = NULL;
+    if (!self->beyond)
+        change = finding->remedy.kind == XFA_REMEDY_OVERLAP_MESSAGES
+                     ? shorter_waits(analysis, self, &sites)
+                     : shorter_kernels(analysis, self, &sites);
+    xfw_set_free(&sites);
+    return change;
 }
 
 const struct xfa_finding_kind xfa_kind_exposed_communication = {

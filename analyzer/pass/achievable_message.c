@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "xferscope/message.h"
+
 #define COMPARED_AT (UINT64_C(1) << 20) /* bytes */
 
 static const struct xfp_network *network_of(const struct xfa_achievable *achievable)
@@ -92,4 +94,61 @@ struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, 
         return direct(path->staged, bytes);
     return path->host ? xfp_net_time(path->host, bytes)
                       : (struct xfp_estimate){.basis = XFP_UNKNOWN};
+}
+
+/* ---- NCCL ------------------------------------------------------------------------------------ */
+
+static size_t measured_on(const struct xfa_achievable *achievable, uint32_t host)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < network_of(achievable)->rank_count; i++)
+        count += is_host(achievable, host, (int)i);
+    return count;
+}
+
+bool xfa_nccl_is_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
+                          size_t count)
+{
+    const struct xfp_network *network = network_of(achievable);
+    if (!network || network->collective_count == 0 || network->rank_count != count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t here = 0;
+        for (size_t k = 0; k < count; k++)
+            here += hosts[k] == hosts[i];
+        if (measured_on(achievable, hosts[i]) != here)
+            return false;
+    }
+    return true;
+}
+
+static const char *measured_as(unsigned what)
+{
+    switch (what) {
+    case XFT_MESSAGE_ALLREDUCE:
+        return "net/nccl/all-reduce";
+    case XFT_MESSAGE_ALLGATHER:
+        return "net/nccl/all-gather";
+    case XFT_MESSAGE_REDUCE_SCATTER:
+        return "net/nccl/reduce-scatter";
+    case XFT_MESSAGE_SEND:
+    case XFT_MESSAGE_RECV:
+        return "net/nccl/send-recv";
+    default:
+        return NULL;
+    }
+}
+
+struct xfp_estimate xfa_achievable_nccl(const struct xfa_achievable *achievable, unsigned what,
+                                        uint64_t bytes)
+{
+    const struct xfp_network *network = network_of(achievable);
+    const char *name = measured_as(what);
+    for (size_t i = 0; network && name && i < network->collective_count; i++) {
+        const struct xfp_net_collective *one = &network->collectives[i];
+        const struct xfp_path same = {.points = one->points, .point_count = one->point_count};
+        if (strcmp(one->name, name) == 0)
+            return xfp_time(&same, bytes);
+    }
+    return (struct xfp_estimate){.basis = XFP_UNKNOWN};
 }

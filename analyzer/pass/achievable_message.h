@@ -24,4 +24,14 @@ struct xfa_message_path xfa_message_path(const struct xfa_achievable *achievable
 struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, uint64_t bytes,
                                            bool gpu);
 
+/* Were so many ranks measured with NCCL, as many on each of these hosts of the run? */
+bool xfa_nccl_is_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
+                          size_t count);
+
+/* What NCCL took for an operation (enum xft_message) of so many bytes, as nccl-tests count them,
+ * with all ranks that were measured: a call's time, of many in a row. A send or receive takes what
+ * it took while each rank sent and received. */
+struct xfp_estimate xfa_achievable_nccl(const struct xfa_achievable *achievable, unsigned what,
+                                        uint64_t bytes);
+
 #endif

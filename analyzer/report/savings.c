@@ -259,22 +259,45 @@ static bool moved_anything(const struct xfa_analysis *analysis)
     return analysis->row_count || analysis->managed.sites.count || analysis->managed.unseen;
 }
 
+struct xfw_saving xfa_best_alone(const struct xfa_findings *findings)
+{
+    struct xfw_saving best = {0, 0, 0};
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct xfw_saving *saving = &findings->items[i].saving;
+        best.likely = fmax(best.likely, saving->likely);
+        best.high = fmax(best.high, saving->high);
+    }
+    best.high = fmax(best.likely, best.high);
+    return best;
+}
+
+/* Of the best that was found; what it would save at best only where that would be worth a change.
+ */
+static char *too_little_text(const struct xfa_findings *findings)
+{
+    char saves[XFA_PERCENT_CHARS], most[XFA_PERCENT_CHARS];
+    double alone = findings->whatif->alone_ns;
+    const struct xfw_saving best = xfa_best_alone(findings);
+    xfa_percent_text(saves, best.likely, alone);
+    if (best.high < XFW_LEAST_SAVED * alone)
+        return xfa_print(
+            "Nothing worth changing: the best that was found would save %s of the run.", saves);
+    return xfa_print("Nothing worth changing: the best that was found would save %s of the run, at "
+                     "best %s.",
+                     saves, xfa_percent_text(most, best.high, alone));
+}
+
 char *xfa_nothing_text(const struct xfa_analysis *analysis, const struct xfa_findings *findings)
 {
-    char saves[XFA_PERCENT_CHARS];
-    double best = 0;
     size_t asked = 0;
     if (findings->count == 0)
         return xfa_text(moved_anything(analysis) ? "Nothing worth changing was found."
                                                  : "Nothing was moved: no transfer was seen.");
-    for (size_t i = 0; i < findings->count; i++) {
-        best = fmax(best, findings->items[i].saving.likely);
+    for (size_t i = 0; i < findings->count; i++)
         asked += findings->items[i].asked;
-    }
     if (asked)
         return xfa_print(
             "Nothing is worth changing for certain; %s on what the record cannot show.",
             asked > 1 ? "much depends" : "it depends");
-    return xfa_print("Nothing worth changing: the best that was found would save %s of the run.",
-                     xfa_percent_text(saves, best, findings->whatif->alone_ns));
+    return too_little_text(findings);
 }

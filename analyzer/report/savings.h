@@ -57,6 +57,8 @@ char *xfa_after_text(double whole_ns, const struct xfw_saving *saving);
  * NULL. */
 bool xfa_applied_saves(const struct xfa_findings *findings);
 char *xfa_applied_text(const struct xfa_findings *findings);
+/* The most that one finding alone would save, likely and at best; 0: none was found. */
+struct xfw_saving xfa_best_alone(const struct xfa_findings *findings);
 /* The sentence for a run without advice. */
 char *xfa_nothing_text(const struct xfa_analysis *analysis, const struct xfa_findings *findings);
 

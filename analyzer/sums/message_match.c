@@ -7,11 +7,8 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
 #include "analyzer/sums/figures.h"
+#include "analyzer/sums/nccl_match.h"
 #include "analyzer/sums/ranks.h"
-
-#define CLOCK_PART 0.1 /* of a time, that the clocks' error may be */
-/* How far a device's times may be off when they are converted to the host's clock (a guess). */
-#define DEVICE_CLOCK_NS UINT64_C(5000)
 
 /* Messages of one size between two processes, of one host or of two. */
 struct cell {
@@ -43,7 +40,6 @@ struct matching {
     struct xfa_messages *messages;
     const struct xfa_achievable *achievable;
     struct xfa_table cells, peers, paths;
-    uint32_t kernel_process, kernel; /* of NCCL's meeting before; kernel: its correlation */
 };
 
 static const struct xfa_process *process_of(const struct matching *m,
@@ -139,84 +135,34 @@ static void bound_collective(void *self, const struct xfa_kept_message *all, siz
     }
 }
 
-static void span_of_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
-{
-    struct matching *m = self;
-    for (size_t i = 0; i < count; i++) {
-        const struct xfa_process *process = m->messages->run->processes[all[i].at.process];
-        xfa_host_clocks_span(&m->matched->clocks, process->host,
-                             xfa_process_wall_ns(process, all[i].begin_ns));
-        xfa_host_clocks_span(&m->matched->clocks, process->host,
-                             xfa_process_wall_ns(process, all[i].end_ns));
-    }
-}
-
-/* No kernel ends before those have begun whose data it needs: each with the next one, and with the
- * first. */
-static void bound_kernels(struct matching *m, const struct xfa_nccl_call *from,
-                          const struct xfa_nccl_call *to)
-{
-    const struct xfa_process *a = m->messages->run->processes[from->at.process];
-    const struct xfa_process *b = m->messages->run->processes[to->at.process];
-    uint64_t began_ns = from->begin_ns > DEVICE_CLOCK_NS ? from->begin_ns - DEVICE_CLOCK_NS : 0;
-    xfa_host_clocks_bound(&m->matched->clocks, a->host, xfa_process_wall_ns(a, began_ns), b->host,
-                          xfa_process_wall_ns(b, to->end_ns));
-}
-
-static void bound_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
-{
-    struct matching *m = self;
-    if (all->at.side == XFA_SENDS)
-        bound_kernels(m, &all[0], &all[1]);
-    for (size_t i = 1; i < count && xfa_message_is_of_all(all->at.what); i++) {
-        const struct xfa_nccl_call *pairs[2] = {&all[i - 1], &all[0]};
-        for (size_t k = 0; k < (i > 1 ? 2 : 1); k++) {
-            bound_kernels(m, pairs[k], &all[i]);
-            bound_kernels(m, &all[i], pairs[k]);
-        }
-    }
-}
-
 static uint64_t first_ns(const struct matching *m)
 {
-    const struct xfa_messages *messages = m->messages;
-    uint64_t first = UINT64_MAX;
-    const struct xfa_kept_message *kept = messages->kept.all;
-    const struct xfa_nccl_call *calls = messages->nccl.kept.all;
-    for (size_t i = 0; i < messages->kept.count; i++) {
+    const struct xfa_kept_calls *calls = &m->messages->kept;
+    const struct xfa_kept_message *kept = calls->all;
+    uint64_t first = xfa_nccl_first_ns(m->messages);
+    for (size_t i = 0; i < calls->count; i++) {
         uint64_t begin = wall_ns(m, &kept[i], kept[i].begin_ns);
         first = begin < first ? begin : first;
-    }
-    for (size_t i = 0; i < messages->nccl.kept.count; i++) {
-        const struct xfa_nccl_call *one = &calls[i];
-        uint64_t begin =
-            xfa_process_wall_ns(messages->run->processes[one->at.process], one->begin_ns);
-        first = one->end_ns && begin < first ? begin : first;
     }
     return first;
 }
 
 static void set_clocks(struct matching *m)
 {
-    const struct xfa_nccl_calls *nccl = &m->messages->nccl;
     xfa_host_clocks_init(&m->matched->clocks, m->messages->run, first_ns(m));
     each_group(m->messages, span_of, span_of, NULL, m);
-    xfa_nccl_each(nccl, span_of_meeting, NULL, m);
+    xfa_nccl_span(m->matched, m->messages);
     each_group(m->messages, bound_pair, bound_collective, NULL, m);
-    xfa_nccl_each(nccl, bound_meeting, NULL, m);
+    xfa_nccl_bound(m->matched, m->messages);
     xfa_host_clocks_solve(&m->matched->clocks);
 }
 
 /* Is a time of these two known? */
-static bool clocks_of_hosts_tell(const struct matching *m, uint32_t a, uint32_t b, double ns)
-{
-    return xfa_host_clocks_error(&m->matched->clocks, a, b) <= CLOCK_PART * ns; /* not for NAN */
-}
-
 static bool clocks_tell(const struct matching *m, const struct xfa_kept_message *a,
                         const struct xfa_kept_message *b, double ns)
 {
-    return clocks_of_hosts_tell(m, process_of(m, a)->host, process_of(m, b)->host, ns);
+    return xfa_host_clocks_error(&m->matched->clocks, process_of(m, a)->host,
+                                 process_of(m, b)->host) <= XFA_CLOCK_PART * ns; /* not for NAN */
 }
 
 /* ---- two ranks ------------------------------------------------------------------------------- */
@@ -244,8 +190,8 @@ static double divide_wait(struct matching *m, const struct xfa_kept_message *one
     return before;
 }
 
-static void add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
-                      const struct xfp_estimate *achievable)
+void xfa_message_add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
+                           const struct xfp_estimate *achievable)
 {
     row->timed++;
     row->timed_bytes = xfa_add(row->timed_bytes, bytes);
@@ -299,8 +245,8 @@ static void time_pair(struct matching *m, const struct xfa_kept_message *sent,
     struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
     if (gpu || host)
         achievable = xfa_achievable_message(path_between(m, from, to), sent->bytes, gpu);
-    add_timed(row_of(m, sent), sent->bytes, ns, &achievable);
-    add_timed(row_of(m, got), sent->bytes, ns, &achievable);
+    xfa_message_add_timed(row_of(m, sent), sent->bytes, ns, &achievable);
+    xfa_message_add_timed(row_of(m, got), sent->bytes, ns, &achievable);
     add_cell(m, sent, got, ns);
 }
 
@@ -450,61 +396,6 @@ static void find_slow(struct matching *m)
 
 /* ---- NCCL ------------------------------------------------------------------------------------ */
 
-static double kernel_ns(const struct matching *m, const struct xfa_nccl_call *one, uint64_t ns)
-{
-    const struct xfa_process *process = m->messages->run->processes[one->at.process];
-    return xfa_host_clocks_ns(&m->matched->clocks, process->host, xfa_process_wall_ns(process, ns));
-}
-
-static const struct xfa_nccl_call *last_kernel(const struct matching *m,
-                                               const struct xfa_nccl_call *all, size_t count)
-{
-    const struct xfa_nccl_call *last = all;
-    for (size_t i = 1; i < count; i++)
-        if (kernel_ns(m, &all[i], all[i].begin_ns) > kernel_ns(m, last, last->begin_ns))
-            last = &all[i];
-    return last;
-}
-
-/* How long a kernel ran before the last one began; NAN: that is not known. */
-static double before_last(const struct matching *m, const struct xfa_nccl_call *one,
-                          const struct xfa_nccl_call *last)
-{
-    struct xfa_process *const *processes = m->messages->run->processes;
-    double from = kernel_ns(m, one, one->begin_ns), to = kernel_ns(m, one, one->end_ns);
-    double came = kernel_ns(m, last, last->begin_ns);
-    if (!clocks_of_hosts_tell(m, processes[one->at.process]->host,
-                              processes[last->at.process]->host, to - from))
-        return NAN;
-    return fmin(fmax(came - from, 0), to - from);
-}
-
-/* Kernels of a collective in which each needs what all others give, in processes of their own.
- * Calls of a group have one kernel, which counts once. */
-static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
-{
-    struct matching *m = self;
-    bool again = all->at.process == m->kernel_process && all->correlation == m->kernel;
-    const struct xfa_nccl_call *last = last_kernel(m, all, count);
-    struct xfa_message_process_sum *sums = m->matched->processes;
-    double others = 0;
-    m->kernel_process = all->at.process;
-    m->kernel = all->correlation;
-    if (again || !xfa_message_is_of_all(all->at.what))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && all[i].at.process == all[i - 1].at.process)
-            return;
-        others += before_last(m, &all[i], last);
-    }
-    if (isnan(others))
-        return;
-    for (size_t i = 0; i < count; i++)
-        sums[all[i].at.process].collectives++;
-    sums[last->at.process].last++;
-    sums[last->at.process].others_ns += others;
-}
-
 static void count_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
 {
     struct xfa_matched *matched = self;
@@ -541,7 +432,7 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     xfa_nccl_each(&messages->nccl, count_meeting, count_unmet, matched);
     set_clocks(&m);
     each_group(messages, tell_pair, tell_collective, alone, &m);
-    xfa_nccl_each(&messages->nccl, tell_meeting, NULL, &m);
+    xfa_nccl_tell(matched, messages, achievable);
     find_slow(&m);
     xfa_table_free(&m.cells);
     xfa_table_free(&m.peers);
@@ -559,9 +450,13 @@ void xfa_matched_free(struct xfa_matched *matched)
 
 double xfa_message_gbps(const struct xfa_message_row *row)
 {
-    if (row->kernel_ns > 0)
-        return (double)row->kernel_bytes / row->kernel_ns;
-    return row->timed_ns > 0 && row->timed_bytes ? (double)row->timed_bytes / row->timed_ns : NAN;
+    return row->timed_ns > 0 && row->timed_bytes ? (double)row->timed_bytes / row->timed_ns
+                                                 : xfa_message_kernels_gbps(row);
+}
+
+double xfa_message_kernels_gbps(const struct xfa_message_row *row)
+{
+    return row->kernel_ns > 0 ? (double)row->kernel_bytes / row->kernel_ns : NAN;
 }
 
 double xfa_message_achievable_gbps(const struct xfa_message_row *row)

@@ -27,6 +27,7 @@
 #include "analyzer/sums/messages.h"
 
 #define XFA_MAX_MESSAGE_CELLS (1u << 18)
+#define XFA_CLOCK_PART 0.1 /* of a time, that the clocks' error may be */
 
 /* What is known of a process. */
 struct xfa_message_process_sum {
@@ -55,6 +56,10 @@ struct xfa_matched {
 void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
                         const struct xfa_achievable *achievable);
 void xfa_matched_free(struct xfa_matched *matched);
+
+/* For nccl_match.c: it took so long, which has this achievable time. */
+void xfa_message_add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
+                           const struct xfp_estimate *achievable);
 
 /* Each rank needs what all others gave. */
 static inline bool xfa_message_is_of_all(unsigned what)

@@ -303,13 +303,19 @@ static bool is_announced(const struct xfa_message_process *now, uint32_t correla
     return false;
 }
 
+/* The calls whose kernel this is, if they are of one row. */
+static struct nccl_call *calls_of(const struct xfa_message_process *now, uint32_t correlation)
+{
+    struct nccl_call *call = now->nccl && correlation ? &now->nccl[correlation % NCCL_CALLS] : NULL;
+    return call && call->correlation == correlation && !call->several ? call : NULL;
+}
+
 static void take_kernel(struct xfa_messages *messages, const struct xfa_event *event)
 {
-    xfa_nccl_kernel(&messages->nccl, event, is_announced(messages->now, event->correlation));
-    const struct xfa_message_process *now = messages->now;
-    struct nccl_call *call =
-        now->nccl && event->correlation ? &now->nccl[event->correlation % NCCL_CALLS] : NULL;
-    if (!call || call->correlation != event->correlation || call->several)
+    struct nccl_call *call = calls_of(messages->now, event->correlation);
+    xfa_nccl_kernel(&messages->nccl, event, is_announced(messages->now, event->correlation),
+                    call ? call->row : XFA_NO_MESSAGE_ROW, call ? call->bytes : 0);
+    if (!call)
         return;
     struct xfa_message_row *row = row_at(messages, call->row);
     row->kernel_bytes = xfa_add(row->kernel_bytes, call->bytes);
@@ -339,12 +345,13 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
     }
     if (failed)
         return;
-    bool ends_later = event->flags & XFT_ASYNC && xfa_message_receives(message->what);
+    bool nccl = message->level == XFT_LEVEL_NCCL;
+    bool ends_later = !nccl && event->flags & XFT_ASYNC && xfa_message_receives(message->what);
     row->sent = xfa_add(row->sent, event->bytes);
     row->arrived = xfa_add(row->arrived, ends_later ? 0 : message->arrives);
     messages->all_sent = xfa_add(messages->all_sent, event->bytes);
     bool may_match = communicator && communicator->shared && communicator->rank < XFT_RANK_ANY;
-    if (message->level == XFT_LEVEL_NCCL) {
+    if (nccl) {
         if (event->correlation)
             note_nccl(messages, event, at);
         if (may_match && communicator->size != 1)

@@ -53,15 +53,16 @@ struct xfa_message_row {
     uint32_t last; /* the number of the last process that made one */
     /* NCCL, of calls that have kernels of their own: */
     uint64_t kernel_bytes;
-    double kernel_ns;
-    /* Of those that were matched (message_match.h): */
-    uint64_t matched;
+    double kernel_ns; /* with what they waited for others */
+    /* Of those that were matched (message_match.h); of NCCL of such kernels (nccl_match.h): */
+    uint64_t matched;      /* of MPI alone */
     uint64_t divided;      /* those of which the next two are known */
     double before_ns;      /* waited before the other side began, or the last of all */
     double since_ns;       /* waited since */
     uint64_t timed;        /* those of which is known when they had arrived */
     uint64_t timed_bytes;  /* of these */
-    double timed_ns;       /* since both sides had begun */
+    double timed_ns;       /* since all sides had begun */
+    double timed_error_ns; /* by which that may be off, of NCCL */
     uint64_t priced;       /* of the timed ones: those whose achievable time is known */
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */
@@ -75,6 +76,12 @@ static inline bool xfa_message_sends(unsigned what) /* enum xft_message: to one 
 static inline bool xfa_message_receives(unsigned what)
 {
     return what == XFT_MESSAGE_RECV || what == XFT_MESSAGE_SENDRECV;
+}
+
+/* What waited was not the host, but NCCL's kernels. */
+static inline bool xfa_message_has_kernels(const struct xfa_message_row *row)
+{
+    return row->kernel_ns > 0;
 }
 
 /* A call that may be matched. Times are of the process's clock. */
@@ -145,9 +152,11 @@ void xfa_messages_taken(struct xfa_messages *messages); /* all members' */
 /* All processes were read: times become known. */
 void xfa_messages_finish(struct xfa_messages *messages);
 
-/* In message_match.c, once all is matched. What of a row's time can be set to its bytes: since both
- * sides had begun, or what the kernels of NCCL took. NAN = not known. */
+/* In message_match.c, once all is matched. What of a row's time can be set to its bytes: since all
+ * sides had begun; where that is not known, what the kernels of NCCL took. NAN = not known. */
 double xfa_message_gbps(const struct xfa_message_row *row);
+/* Of NCCL: by the whole time of its kernels, in which others were waited for. */
+double xfa_message_kernels_gbps(const struct xfa_message_row *row);
 double xfa_message_achievable_gbps(const struct xfa_message_row *row);
 
 /* Longest first, by time in calls and waits; the caller frees the array of rows.count pointers. */

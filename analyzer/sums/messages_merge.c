@@ -72,6 +72,19 @@ static void place_rows(struct xfa_messages *messages, size_t from, const uint32_
     }
 }
 
+/* The same of NCCL's, of which some are in no row. */
+static void place_nccl_rows(struct xfa_messages *messages, size_t from, const uint32_t *rows,
+                            size_t count, bool *bad)
+{
+    struct xfa_nccl_call *calls = messages->nccl.kept.all;
+    for (size_t i = from; i < messages->nccl.kept.count && !*bad; i++) {
+        if (calls[i].row == XFA_NO_MESSAGE_ROW)
+            continue;
+        *bad = calls[i].row >= count;
+        calls[i].row = *bad ? 0 : rows[calls[i].row];
+    }
+}
+
 /* ---- which process has which rank ------------------------------------------------------------ */
 
 static void take_members(struct xfa_messages *messages, struct xfa_unpacking *from)
@@ -117,12 +130,13 @@ void xfa_messages_empty(struct xfa_messages *messages)
 void xfa_messages_take(struct xfa_messages *messages, struct xfa_unpacking *from)
 {
     const struct xfa_run *run = messages->run;
-    size_t rows = 0, before = messages->kept.count;
+    size_t rows = 0, before = messages->kept.count, nccl = messages->nccl.kept.count;
     uint32_t *places = xfa_met_take_places(&messages->rows, &of_rows, run, from, &rows);
     xfa_calls_take(&messages->kept, from, run->process_count);
     place_rows(messages, before, places, rows, &from->bad);
-    free(places);
     xfa_calls_take(&messages->nccl.kept, from, run->process_count);
+    place_nccl_rows(messages, nccl, places, rows, &from->bad);
+    free(places);
     take_members(messages, from);
     messages->calls += xfa_unpack_number(from);
     messages->all_sent = xfa_add(messages->all_sent, xfa_unpack_number(from));
@@ -137,6 +151,7 @@ void xfa_messages_taken(struct xfa_messages *messages)
     uint32_t *places = xfa_met_sort_places(&messages->rows, &of_rows);
     bool bad = false;
     place_rows(messages, 0, places, messages->rows.count, &bad);
+    place_nccl_rows(messages, 0, places, messages->rows.count, &bad);
     free(places);
     xfa_calls_taken(&messages->kept);
     xfa_calls_taken(&messages->nccl.kept);

@@ -7,7 +7,8 @@
 
 struct kernel {
     uint64_t correlation; /* key */
-    uint64_t begin_ns, end_ns;
+    uint64_t begin_ns, end_ns, bytes;
+    uint32_t row;
 };
 
 static struct kernel *kernel_of(struct xfa_nccl_calls *calls, uint32_t correlation, bool make)
@@ -52,13 +53,16 @@ void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
         kernel_of(calls, event->correlation, true);
 }
 
-void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event, bool announced)
+void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event, bool announced,
+                     uint32_t row, uint64_t bytes)
 {
     struct kernel *kernel = kernel_of(calls, event->correlation, announced);
     if (!kernel || kernel->end_ns || event->end_ns < event->start_ns)
         return;
     kernel->begin_ns = event->start_ns;
     kernel->end_ns = event->end_ns;
+    kernel->row = row;
+    kernel->bytes = bytes;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -93,6 +97,8 @@ void xfa_nccl_end(struct xfa_nccl_calls *calls)
         one->at.of = channel->unsure ? 0 : channel->count;
         one->begin_ns = kernel ? kernel->begin_ns : 0;
         one->end_ns = kernel ? kernel->end_ns : 0;
+        one->row = one->end_ns ? kernel->row : XFA_NO_MESSAGE_ROW;
+        one->bytes = kernel ? kernel->bytes : 0;
     }
     forget(calls);
 }

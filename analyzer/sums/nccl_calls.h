@@ -16,12 +16,15 @@
 
 #define XFA_MAX_NCCL_CALLS (1u << 19)
 #define XFA_MAX_NCCL_KERNELS (1u << 20) /* of a process, whose times are looked for */
+#define XFA_NO_MESSAGE_ROW UINT32_MAX
 
 struct xfa_nccl_call {
     struct xfa_channel_place at;
     uint32_t correlation;
     uint32_t root;             /* of a collective that has one; else XFT_RANK_NONE */
     uint64_t begin_ns, end_ns; /* of its kernel, by the process's clock; 0: not known */
+    uint64_t bytes;            /* of all calls that have this kernel, */
+    uint32_t row;              /* if these are of one row of messages; else XFA_NO_MESSAGE_ROW */
 };
 
 struct xfa_nccl_calls {          /* zero to begin with */
@@ -40,8 +43,9 @@ void xfa_nccl_init(struct xfa_nccl_calls *calls);
 void xfa_nccl_begin(struct xfa_nccl_calls *calls, struct xfa_process *process);
 void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
                    const struct xfa_known_communicator *communicator);
-/* announced: it is known to be of a call that comes later. */
-void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event, bool announced);
+/* announced: it is known to be of a call that comes later. row, bytes: as above. */
+void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event, bool announced,
+                     uint32_t row, uint64_t bytes);
 void xfa_nccl_end(struct xfa_nccl_calls *calls);
 void xfa_nccl_free(struct xfa_nccl_calls *calls);
 

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/check.h"
+#include "analyzer/whatif/cached.h"
 #include "analyzer/whatif/eased.h"
 #include "analyzer/whatif/sample.h"
 
@@ -42,6 +43,7 @@ struct xfw_player {
     struct xfa_table *counts;        /* NULL: not counted */
     const struct xfw_sample *sample; /* known at the end; NULL: no op was left out */
     struct xfw_eased *eased;         /* NULL: its threads are not followed in the driver */
+    struct xfw_cached cached;        /* where it is played at best */
 };
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
@@ -71,6 +73,7 @@ void xfw_player_free(struct xfw_player *player)
         xfw_change_end(player->changes[i], player->states[i]);
     free(player->states);
     xfw_eased_free(player->eased);
+    xfw_cached_free(&player->cached);
     xfa_table_free(&player->sides);
     xfw_schedule_free(player->schedule);
     free(player);
@@ -113,6 +116,8 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
     if (player->eased && recorded)
         xfw_eased_op(player->eased, recorded, op, xfw_schedule_begins(player->schedule, op),
                      player->certainty);
+    if (recorded && player->certainty == XFW_HIGH)
+        xfw_cached_op(&player->cached, &player->changes[0]->analysis->classes, recorded, op);
     schedule(player, op, recorded);
     double end = xfw_schedule_last_end(player->schedule);
     for (unsigned i = before; i < player->behind_count; i++) {

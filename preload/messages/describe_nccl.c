@@ -9,6 +9,7 @@
 #include "preload/lookup/resolve.h"
 #include "preload/messages/communicators.h"
 #include "preload/record/clock.h"
+#include "preload/record/hot.h"
 
 /* ---- communicators --------------------------------------------------------------------------- */
 
@@ -119,10 +120,13 @@ static void submitted(struct xfs_message *m, void *stream)
         e->device = xfs_default_device();
     if (xfs_captures_now() > 0 && xfs_stream_captured(stream, 0))
         e->flags |= XFT_CAPTURED;
-    e->correlation = xfs_launched_since(m->first_row, e->stream);
+    e->correlation = xfs_in_group() ? 0 : xfs_launched_since(m->first_row, e->stream);
     xfs_message_stack(m);
-    if (xfs_group_add(e))
-        e->kind = XFT_EVENT_NONE;
+    if (!xfs_group_add(e))
+        return;
+    if (xfs_self && xfs_call_is_timed(xfs_self))
+        xfs_cost_ends(xfs_self, e->kind, e->start_ns, e->end_ns);
+    e->kind = XFT_EVENT_NONE;
 }
 
 void xfs_nccl_all(struct xfs_message *m, const void *sent, size_t count, const void *received,

@@ -30,6 +30,11 @@ static struct group *take_group(void)
     return NULL;
 }
 
+bool xfs_in_group(void)
+{
+    return depth > 0;
+}
+
 bool xfs_group_add(const struct xft_event *event)
 {
     if (depth == 0)
@@ -75,14 +80,24 @@ uint32_t xfs_launched_since(uint32_t first_row, uint64_t stream)
     return last;
 }
 
+/* All of it was the recorder's. */
+static void end_call(struct xfs_lane *lane)
+{
+    if (xfs_call_is_timed(lane))
+        xfs_cost_ends(lane, XFT_EVENT_MESSAGE, lane->timed_from_ns, lane->timed_from_ns);
+    xfs_call_over(lane);
+}
+
 /* A message that NCCL refused when the group ended has no other status. */
 static void write_group(struct group *group, int status)
 {
     if (!xfs_call_ready_now())
         return;
     for (unsigned i = 0; i < group->count; i++) {
-        struct xft_event *event = &group->events[i];
-        event->correlation = xfs_launched_since(group->first_row, event->stream);
+        struct xft_event *event = &group->events[i], *before = event - (i > 0);
+        event->correlation = i > 0 && event->stream == before->stream
+                                 ? before->correlation
+                                 : xfs_launched_since(group->first_row, event->stream);
         if (status != 0) {
             event->status = status;
             event->flags |= XFT_FAILED;
@@ -91,7 +106,7 @@ static void write_group(struct group *group, int status)
     for (unsigned i = 0; i < group->count; i++)
         xfs_event_write(&group->events[i]);
     if (xfs_self)
-        xfs_call_over(xfs_self);
+        end_call(xfs_self);
 }
 
 #define NCCL_IN_PROGRESS 7

@@ -3,6 +3,9 @@
  * the last ncclGroupEnd of the thread launches it. Their messages are kept until then, so that they
  * have the number that joins them to their kernels. So many groups are kept at once, and so many
  * messages of each; others are written at once, without the number.
+ *
+ * What recording them costs counts where a message is kept, and where a group is written, each as a
+ * call of a message (record/cost.h).
  */
 #ifndef XFS_GROUPS_H
 #define XFS_GROUPS_H
@@ -14,6 +17,9 @@
 
 #define XFS_GROUPS_KEPT 16
 #define XFS_GROUP_MESSAGES 256
+
+/* This thread is in one. */
+bool xfs_in_group(void);
 
 /* Keeps a message of this thread; false: it is in no group, or there is no room. */
 bool xfs_group_add(const struct xft_event *event);

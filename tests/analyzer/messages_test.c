@@ -348,78 +348,6 @@ static void test_achievable(void **state)
     xfp_free(profile);
 }
 
-/* NCCL's call returns at once; what its kernel took is known where the call alone has it. */
-static void test_nccl(void **state)
-{
-    struct ranked ranks[1];
-    (void)state;
-    start_all(ranks, 1, NULL);
-    for (uint32_t i = 0; i < 2; i++) {
-        struct xft_event *call = ranked_collective(&ranks[0], XFT_MESSAGE_ALLREDUCE, 50000,
-                                                   10000 * (i + 1), 10000 * (i + 1) + 500);
-        call->call = CALL_NCCL;
-        call->correlation = 7 + i;
-        ranked_event(&ranks[0], (struct xft_event){.kind = XFT_EVENT_KERNEL, .correlation = 7 + i},
-                     11000 + 10000 * i, 16000 + 10000 * i);
-    }
-    struct xft_event *other = ranked_collective(&ranks[0], XFT_MESSAGE_BCAST, 50000, 20100, 20200);
-    other->call = CALL_NCCL;
-    other->correlation = 8;
-    struct analyzed a = analyse(ranks, 1, NULL);
-    const struct xfa_message_row *row =
-        row_of(&a, XFT_MESSAGE_ALLREDUCE, XFT_RANK_NONE, XFT_RANK_NONE);
-    assert_int_equal(row->calls, 2);
-    assert_int_equal(row->kernel_bytes, 50000);
-    assert_true(near(row->kernel_ns, 5000));
-    assert_true(fabs(xfa_message_gbps(row) - 10) < 1e-9);
-    assert_int_equal(matched(&a)->alone, 0);
-    analyzed_free(&a);
-}
-
-static void nccl_call(struct ranked *rank, unsigned what, uint32_t correlation, uint64_t at)
-{
-    struct xft_event *call = ranked_collective(rank, what, 50000, at, at + 100);
-    call->call = CALL_NCCL;
-    call->correlation = correlation;
-}
-
-static void nccl_kernel(struct ranked *rank, uint32_t correlation, uint64_t begin, uint64_t end)
-{
-    ranked_event(rank, (struct xft_event){.kind = XFT_EVENT_KERNEL, .correlation = correlation},
-                 begin, end);
-}
-
-/* Kernels of NCCL wait for the last of them: two that meet, two calls of a group with one kernel,
- * and a broadcast, in which nobody needs all others. */
-static void test_nccl_late(void **state)
-{
-    struct ranked ranks[3];
-    (void)state;
-    start_all(ranks, 3, NULL);
-    for (uint64_t r = 0; r < 3; r++) {
-        for (uint32_t i = 1; i <= 2; i++) {
-            nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, i, 10000 * i + r);
-            nccl_kernel(&ranks[r], i, 10000 * i + 1000 * (r + 1), 10000 * i + 5000);
-        }
-        nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, 3, 30000);
-        nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, 3, 30200);
-        nccl_kernel(&ranks[r], 3, r == 0 ? 33000 : 31000, 35000);
-        nccl_call(&ranks[r], XFT_MESSAGE_BCAST, 4, 40000);
-        nccl_kernel(&ranks[r], 4, r == 1 ? 43000 : 41000, 45000);
-    }
-    struct analyzed a = analyse(ranks, 3, NULL);
-    const struct xfa_message_process_sum *sums = matched(&a)->processes;
-    assert_int_equal(matched(&a)->meetings, 5);
-    for (size_t r = 0; r < 3; r++)
-        assert_int_equal(sums[r].collectives, 3);
-    assert_int_equal(sums[0].last, 1);
-    assert_true(near(sums[0].others_ns, 4000));
-    assert_int_equal(sums[1].last, 0);
-    assert_int_equal(sums[2].last, 2);
-    assert_true(near(sums[2].others_ns, 6000));
-    analyzed_free(&a);
-}
-
 /* More than are kept: of both sides the same ones. */
 static void test_more_than_kept(void **state)
 {
@@ -475,8 +403,6 @@ int main(void)
         cmocka_unit_test(test_incomplete_collective),
         cmocka_unit_test(test_slow_rank),
         cmocka_unit_test(test_achievable),
-        cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_nccl_late),
         cmocka_unit_test(test_more_than_kept),
         cmocka_unit_test(test_lists),
     };

@@ -2,7 +2,8 @@
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
  * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only | send | isend |
- *              recv | clock BURSTS CALLS [times]
+ *              recv | reduce | reduce-launch | group | group-launch | group-empty | clock
+ *              BURSTS CALLS [times]
  *
  *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
  *   wait   cudaStreamSynchronize of a stream with nothing in it
@@ -13,11 +14,17 @@
  *   send         MPI_Send of 64 bytes of the device, by an MPI that does nothing
  *   recv         MPI_Recv of as many, with a status
  *   isend        MPI_Isend of them, and MPI_Wait: two calls
+ *   reduce       ncclAllReduce of 64 bytes of the device, by an NCCL that does nothing
+ *   reduce-launch  the same, by one that launches a kernel
+ *   group        ncclGroupStart, ncclSend and ncclRecv of as many, ncclGroupEnd: four calls
+ *   group-launch   the same, by one that launches a kernel when the group ends
+ *   group-empty  ncclGroupStart and ncclGroupEnd: two calls
  *   clock        two readings of the processor's clock, by no MPI
  *
+ *   launch-only  launch in a program that has called nothing that could move data
+ *
  *   times    prints, of the bursts' processor times for one call, the lower quartile, the median
- * and the upper quartile, in ns launch-only  launch in a program that has called nothing that could
- * move data
+ *            and the upper quartile, in ns
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +32,7 @@
 #include <string.h>
 
 #include "tests/bench/empty_mpi.h"
+#include "tests/bench/empty_nccl.h"
 #include "tests/bench/times.h"
 #include "tests/programs/nvtx_client.h"
 #include "tests/programs/kernel_client.h"
@@ -104,6 +112,40 @@ static void isend(void)
     check(MPI_Wait(&request, NULL));
 }
 
+/* ---- NCCL ------------------------------------------------------------------------------------ */
+
+enum { NCCL_BYTES = 0, NCCL_SUM = 0 };
+
+static void *ranks; /* a communicator */
+
+static void reduce(void)
+{
+    check(ncclAllReduce(gpu.device, gpu.device, 64, NCCL_BYTES, NCCL_SUM, ranks, gpu.stream));
+}
+
+static void group(void)
+{
+    check(ncclGroupStart());
+    check(ncclSend(gpu.device, 64, NCCL_BYTES, 1, ranks, gpu.stream));
+    check(ncclRecv(gpu.device, 64, NCCL_BYTES, 1, ranks, gpu.stream));
+    check(ncclGroupEnd());
+}
+
+static void group_empty(void)
+{
+    check(ncclGroupStart());
+    check(ncclGroupEnd());
+}
+
+static void make_ranks(const char *kind)
+{
+    check(ncclCommInitRank(&ranks, 2, (struct empty_nccl_id){"two"}, 0));
+    if (strcmp(kind, "reduce-launch") == 0 || strcmp(kind, "group-launch") == 0)
+        empty_nccl_launches(launch);
+}
+
+/* ---- bursts ---------------------------------------------------------------------------------- */
+
 __attribute__((noinline)) static void burst(void (*one)(void), long calls)
 {
     for (long i = 0; i < calls; i++)
@@ -122,10 +164,22 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*one)(void);
-    } kinds[] = {{"copy", copy},   {"wait", wait_for_stream}, {"alloc", alloc},
-                 {"range", range}, {"launch", launch},        {"launch-only", launch},
-                 {"send", send},   {"isend", isend},          {"launch-given", launch_given},
-                 {"recv", recv},   {"clock", read_clock}};
+    } kinds[] = {{"copy", copy},
+                 {"wait", wait_for_stream},
+                 {"alloc", alloc},
+                 {"range", range},
+                 {"launch", launch},
+                 {"launch-only", launch},
+                 {"send", send},
+                 {"isend", isend},
+                 {"launch-given", launch_given},
+                 {"recv", recv},
+                 {"clock", read_clock},
+                 {"reduce", reduce},
+                 {"group", group},
+                 {"reduce-launch", reduce},
+                 {"group-launch", group},
+                 {"group-empty", group_empty}};
     bool timed = argc == 5 && strcmp(argv[4], "times") == 0;
     long bursts = argc >= 4 ? atol(argv[2]) : 0, calls = argc >= 4 ? atol(argv[3]) : 0;
     check(cudaMalloc(&gpu.device, 64));
@@ -136,6 +190,7 @@ int main(int argc, char **argv)
     check(cudaStreamCreate(&gpu.stream));
     world = PMPI_Comm_f2c(0);
     byte = PMPI_Type_f2c(1);
+    make_ranks(argc < 2 ? "" : argv[1]);
     for (size_t k = 0; (argc == 4 || timed) && k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(kinds[k].name, argv[1]) != 0)
             continue;
@@ -145,9 +200,8 @@ int main(int argc, char **argv)
             burst(kinds[k].one, calls);
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
-    fprintf(stderr,
-            "usage: calls "
-            "copy|wait|alloc|range|launch|launch-given|launch-only|send|isend|recv|clock BURSTS "
-            "CALLS [times]\n");
+    fprintf(stderr, "usage: calls "
+                    "copy|wait|alloc|range|launch|launch-given|launch-only|send|isend|recv|reduce|"
+                    "reduce-launch|group|group-launch|group-empty|clock BURSTS CALLS [times]\n");
     return 2;
 }

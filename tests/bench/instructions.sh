@@ -76,7 +76,7 @@ added() { # file
             if (there ~ simulated) asked += times
             else own += instructions
         }
-        BEGIN {recorder = "/libxferscope[.]so$"; simulated = "/lib(cuda|cudart|empty_mpi)[.]so"}
+        BEGIN {recorder = "/libxferscope[.]so$"; simulated = "/lib(cuda|cudart|empty_mpi|empty_nccl)[.]so"}
         /^ob=/ {here = object($0); next}
         /^cob=/ {there = object($0); next}
         /^calls=/ {sub(/^calls=/, "", $1); times = $1; next}
@@ -137,6 +137,11 @@ rows() {
     row isend "bare"
     row isend "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row isend "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
+    for kind in reduce reduce-launch group group-launch group-empty; do
+        row $kind "bare"
+        row $kind "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
+        row $kind "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
+    done
     row range "bare" NVTX_INJECTION64_PATH=
     row range "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0 NVTX_INJECTION64_PATH="$library"
 }
@@ -154,7 +159,7 @@ table() {
 }
 
 # What a message's hook may take at most with GNU's compiler, whatever is expected: kind, name, instructions
-# (isend: of two calls).
+# (isend: of two calls; group: of four; -launch: with the hook of a kernel's launch).
 bounds() {
     echo "send|recorded, no stacks|250"
     echo "send|recorded, stacks|350"
@@ -162,6 +167,15 @@ bounds() {
     echo "recv|recorded, stacks|360"
     echo "isend|recorded, no stacks|540"
     echo "isend|recorded, stacks|720"
+    echo "reduce|recorded, no stacks|510"
+    echo "reduce|recorded, stacks|620"
+    echo "reduce-launch|recorded, no stacks|830"
+    echo "reduce-launch|recorded, stacks|930"
+    echo "group|recorded, no stacks|1100"
+    echo "group|recorded, stacks|1320"
+    echo "group-launch|recorded, no stacks|1410"
+    echo "group-launch|recorded, stacks|1630"
+    echo "group-empty|recorded, stacks|110"
 }
 
 within_bounds() {

@@ -24,8 +24,8 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* ns of a call: the lower quartile, the median, the upper quartile of the bursts. */
-static void time_bursts(void (*burst)(void (*)(void), long), void (*one)(void), long bursts,
-                        long calls)
+static inline void time_bursts(void (*burst)(void (*)(void), long), void (*one)(void), long bursts,
+                               long calls)
 {
     bursts = bursts < BURSTS_MOST ? bursts : BURSTS_MOST;
     for (long i = 0; i < bursts; i++) {

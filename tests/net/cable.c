@@ -4,7 +4,7 @@
  * carries their frames. A frame leaves when the ones before it have left at that rate, and arrives
  * after the delay. (The kernel's netem does the same, where it was built with it.)
  *
- * usage: cable MBIT_AB MBIT_BA DELAY_US
+ * usage: cable MBIT_AB MBIT_BA DELAY_US [LOST]     of LOST frames from A to B one is lost; 0: none
  *
  * Prints the process ids of two processes that hold the hosts (nsenter -t PID -n -u); ends with its
  * standard input. Status 77: this system does not let it, with the reason on standard error.
@@ -57,13 +57,14 @@ struct way {
     int from, to;
     double ns_per_byte;
     uint64_t delay_ns;
+    uint64_t lost, came; /* of so many frames one; so far */
     pthread_mutex_t lock;
     pthread_cond_t more;
     size_t first, count;
     struct frame *frames;
 };
 
-/* Full: the frame is lost, as on any cable. */
+/* Full: the frame is lost, as on any cable; or its turn has come. */
 static void *take(void *state)
 {
     struct way *w = state;
@@ -77,7 +78,8 @@ static void *take(void *state)
         if (bytes <= 0)
             return NULL;
         pthread_mutex_lock(&w->lock);
-        if (w->count < PLACES) {
+        w->came++;
+        if (w->count < PLACES && (!w->lost || w->came % w->lost != 0)) {
             struct frame *f = &w->frames[(w->first + w->count) % PLACES];
 
             free_ns = (free_ns > now ? free_ns : now) + (uint64_t)((double)bytes * w->ns_per_byte);
@@ -118,7 +120,7 @@ static void *give(void *state)
 }
 
 /* Threads take over the caller's priority. */
-static void carry(struct way *w, int from, int to, double mbit, double delay_us)
+static void carry(struct way *w, int from, int to, double mbit, double delay_us, uint64_t lost)
 {
     pthread_t thread;
 
@@ -126,6 +128,7 @@ static void carry(struct way *w, int from, int to, double mbit, double delay_us)
                       .to = to,
                       .ns_per_byte = 8e3 / mbit,
                       .delay_ns = (uint64_t)(delay_us * 1e3),
+                      .lost = lost,
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .more = PTHREAD_COND_INITIALIZER,
                       .frames = malloc(PLACES * sizeof(*w->frames))};
@@ -256,13 +259,14 @@ int main(int argc, char **argv)
     int ends[2];
     char byte;
 
-    if (argc != 4)
+    if (argc != 4 && argc != 5)
         return 2;
     for (int i = 0; i < 2; i++)
         ends[i] = make_host(i, &holders[i]);
     hurry();
     for (int i = 0; i < 2; i++)
-        carry(&ways[i], ends[i], ends[1 - i], atof(argv[1 + i]), atof(argv[3]));
+        carry(&ways[i], ends[i], ends[1 - i], atof(argv[1 + i]), atof(argv[3]),
+              argc == 5 && i == 0 ? strtoull(argv[4], NULL, 10) : 0);
     printf("%d %d\n", (int)holders[0], (int)holders[1]);
     fflush(stdout);
     while (read(STDIN_FILENO, &byte, 1) > 0)

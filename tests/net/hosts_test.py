@@ -16,10 +16,12 @@ DELAY_US, MBIT, MBIT_BACK = 10000, 160, 80
 PART_OF_FRAME = 8948 / 9014
 
 
-class Hosts(Lab):
+class Cable(Lab):
+    lost = 0  # of so many frames from host A to B one
+
     def setUp(self):
         super().setUp()
-        self.cable = subprocess.Popen([PATHS.cable, str(MBIT), str(MBIT_BACK), str(DELAY_US)], stdin=subprocess.PIPE,
+        self.cable = subprocess.Popen([PATHS.cable, str(MBIT), str(MBIT_BACK), str(DELAY_US), str(self.lost)], stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end_cable)
         self.holders = self.cable.stdout.readline().split()
@@ -50,6 +52,8 @@ class Hosts(Lab):
         return subprocess.run(self.command(*options), env=environment(), capture_output=True, text=True, timeout=200,
                               check=False)
 
+
+class Hosts(Cable):
     def test_delay_rate_and_slow_way(self):
         run = self.run_net("-o", self.output, "--sizes", "1M:1M", "--time-limit", "12")
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -67,6 +71,8 @@ class Hosts(Lab):
             (p,) = path["points"]
             frames = least[path["from"], path["to"]] * p["bytes"] / PART_OF_FRAME
             self.assertGreater(p["min_ns"], 0.97 * frames, path["name"])
+        fastest = {path["from"]: path["points"][0]["min_ns"] for path in network["paths"] if path["shape"] == "stream"}
+        self.assertLess(fastest[0], fastest[1])  # the slow way
         self.assertIn("over cable0", run.stdout)
         self.read_again(run.stdout)
         self.assertRegex(run.stdout, r"rank 0 \(host-a\) to rank 1 \(host-b\) over cable0.*many of 1 MiB reach")
@@ -121,6 +127,22 @@ class Hosts(Lab):
                 continue
             if there and name == "xferscope-net":
                 os.kill(int(pid), 9)
+
+
+class Loss(Cable):
+    lost = 25
+
+    def test_lost_frames(self):
+        """What is lost is sent again, later: the way that loses frames is the slow one, at twice the rate, and its
+        windows differ by a round trip and more."""
+        run = self.run_net("-o", self.output, "--sizes", "256K:256K", "--time-limit", "12", "--quiet")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        ways = {path["from"]: path for path in load(self.output)["network"]["paths"] if path["shape"] == "stream"}
+        points = {rank: path["points"][0] for rank, path in ways.items()}
+        self.assertGreater(points[0]["median_ns"], points[1]["min_ns"])
+        self.assertGreater(points[0]["median_ns"], 2 * 8e3 / MBIT * points[0]["bytes"])
+        windows = points[0]["windows_ns"]
+        self.assertGreater(max(windows) - min(windows), 2 * DELAY_US * 1e3)
 
 
 if __name__ == "__main__":

@@ -306,20 +306,57 @@ class WithoutMpi(Messages):
 
 
 class LateNccl(Messages):
+    LATE = 2
+
+    def late(self, ms):
+        """What the program says, the reports of all ranks and of three, and the former as text."""
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "run.xft")
+            done = run("mpirun", "--oversubscribe", "-n", "4", PATHS.command, "record", "--no-summary", "-o", trace, "--",
+                       program("late_nccl"), folder, program("liblaunching_nccl.so"), str(self.LATE), str(ms),
+                       XFERSCOPE_SIMGPU_CLOCK="real")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            traces = sorted(glob.glob(os.path.join(folder, "*.xft")))
+            self.assertEqual(len(traces), 4)
+            reports = [json.loads(run(PATHS.command, "analyze", *some, "-f", "json").stdout)["messages"] for some in (traces, traces[:-1])]
+            return done.stdout, *reports, run(PATHS.command, "analyze", *traces).stdout
+
+    def row(self, messages, operation):
+        rows = [row for row in messages["rows"] if row["operation"] == operation]
+        self.assertEqual(len(rows), 1, operation)
+        return rows[0]
+
     def test_who_was_late(self):
         """The rank whose kernels begin last, and what those of the others ran for until then. Ranks that copy
         nothing have their kernels' times, too."""
-        done, ranks = self.launched("--oversubscribe", program("late_nccl"), self.folder,
-                                    program("liblaunching_nccl.so"), "2", ranks=4, XFERSCOPE_SIMGPU_CLOCK="real")
-        said = re.search(r"last (\d+) of (\d+), waited (\d+)", done.stdout)
-        self.assertEqual({rank: len(process.of("kernel")) for rank, process in ranks.items()},
-                         dict.fromkeys(range(4), int(said[2])))
-        report = json.loads(run(PATHS.command, "analyze", self.trace, "-f", "json").stdout)
-        sums = {sum["rank"]: sum for sum in report["messages"]["processes"]}
-        self.assertEqual({sum["collectives"] for sum in sums.values()}, {int(said[2])})
-        self.assertGreaterEqual(sums[2]["last"], int(said[2]) - 2)  # a rank may be late on a busy machine
-        self.assertAlmostEqual(sums[2]["others_waited_s"] / (int(said[3]) / 1e9), 1, delta=0.2)
-        self.assertLess(sum(sums[rank]["others_waited_s"] for rank in (0, 1, 3)), sums[2]["others_waited_s"])
+        said, messages, _, text = self.late(60)
+        for rank, (last, waited_ns) in enumerate(re.findall(r"last (\d+) waited (\d+)", said)):
+            sum = messages["processes"][rank]
+            self.assertEqual((sum["rank"], sum["collectives"], sum["last"]), (rank, 12, int(last)))
+            self.assertAlmostEqual(sum["others_waited_s"], int(waited_ns) / 1e9, delta=1e-5)
+        sums = messages["processes"]
+        self.assertEqual(max(sums, key=lambda sum: sum["others_waited_s"])["rank"], self.LATE)
+        for side, operation in (("sender", "send"), ("receiver", "receive")):
+            waited_ns = int(re.search(rf"{side} (\d+)", said)[1])
+            self.assertAlmostEqual(self.row(messages, operation)["before_others_s"], waited_ns / 1e9, delta=1e-5)
+        self.assertIn("GB/s is without it.", text)
+
+    def test_without_the_wait(self):
+        """What was reached once all were there is what is reached where nobody sleeps. Where a rank's trace is missing
+        the wait is not known, and in the figure."""
+        _, late, part, _ = self.late(60)
+        _, quiet, _, _ = self.late(0)
+        for operation in ("all-reduce", "send", "receive"):
+            with self.subTest(operation):
+                row, other = self.row(late, operation), self.row(quiet, operation)
+                self.assertAlmostEqual(row["achieved_gbps"] / other["achieved_gbps"], 1, delta=0.02)
+                self.assertGreater(row["timed"], 0)  # of messages not where the sender came first
+        reduced, got = self.row(late, "all-reduce"), self.row(late, "receive")
+        self.assertLess(reduced["kernels_gbps"], 0.6 * reduced["achieved_gbps"])  # 60 ms of 100, but for one rank of four
+        self.assertLess(got["kernels_gbps"], 0.6 * got["achieved_gbps"])
+        row = self.row(part, "all-reduce")
+        self.assertEqual((row["told"], row["before_others_s"], row["achieved_gbps"]), (0, None, row["kernels_gbps"]))
+        self.assertLess(row["achieved_gbps"], 0.6 * reduced["achieved_gbps"])
 
 
 class Nccl(Messages):
@@ -330,6 +367,14 @@ class Nccl(Messages):
 
     def test_every_call(self):
         self.agree({0: self.process})
+
+    def test_cost(self):
+        """What it costs is counted, of messages that wait for the end of their group, too."""
+        self.trace = os.path.join(self.folder, "groups.xft")
+        _, ranks = self.record(program("messages_nccl"), self.folder, program("liblaunching_nccl.so"), "500")
+        timed = [int(e["value"]) for e in ranks[0].lines if e.get("key") == "cost.message.n"]
+        self.assertGreaterEqual(timed[-1], 8)
+        self.assertEqual(len(ranks[0].messages), 12 + 500 * 4 + 4)
 
     def test_kernels(self):
         """A message's number is that of a launch on its stream, and of a kernel."""

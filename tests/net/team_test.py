@@ -134,6 +134,12 @@ class SameReport(Lab):
         self.assertEqual(report["whatif"]["together"]["processes"], 8)
         self.check("-f", "text", path, ranks=(3,))
 
+    def test_messages_in_pieces(self):
+        """More calls than ranks give each other at once."""
+        path = self.a_run("coupled-large.xft", (120000, 6, 1, 6), 20)
+        report = json.loads(self.check("-f", "json", path, ranks=(3,)))
+        self.assertEqual(report["whatif"]["together"]["processes"], 6)
+
     def test_messages_and_nccl(self):
         """Of three ranks and more each reads its own processes alone."""
         path = f"{self.folder}/both.xft"

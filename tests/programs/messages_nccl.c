@@ -3,7 +3,7 @@
  * moved, as messages.c does: RANK op CALL bytes width to from 0 ranks. NCCL is loaded when the
  * program runs and declared here.
  *
- * usage: messages_nccl DIRECTORY LIBNCCL
+ * usage: messages_nccl DIRECTORY LIBNCCL [GROUPS]     exchange so many times in a group; 1
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -135,7 +135,7 @@ static void others(void)
 int main(int argc, char **argv)
 {
     char path[4096];
-    check(argc != 3, "usage: messages_nccl DIRECTORY LIBNCCL");
+    check(argc != 3 && argc != 4, "usage: messages_nccl DIRECTORY LIBNCCL [GROUPS]");
     load(argv[2]);
     snprintf(path, sizeof path, "%s/said.0", argv[1]);
     out = fopen(path, "w");
@@ -148,7 +148,8 @@ int main(int argc, char **argv)
     CALL(ncclCommInitAll, all, 2, NULL);
     for (int r = 0; r < 2; r++)
         collectives(r);
-    in_group();
+    for (int i = 0; i < (argc == 4 ? atoi(argv[3]) : 1); i++)
+        in_group();
     others();
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     CALL(ncclCommDestroy, all[0]);

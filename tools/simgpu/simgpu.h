@@ -48,6 +48,9 @@ void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned thread
  */
 void xferscope_simgpu_kernel_ns(uint64_t ns);
 
+/* When the running kernel began, by the device's time; inside a host twin, elsewhere 0. */
+uint64_t xferscope_simgpu_kernel_start_ns(void);
+
 /*
  * An access that the simulation cannot see: inside a host twin, by the kernel; elsewhere, by the
  * host. Managed memory migrates to the side that touches it, and mapped host memory read or written

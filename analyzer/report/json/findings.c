@@ -128,6 +128,10 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     if (whatif->ranks.processes > 0) /* else each was replayed for itself */
         json_object_set_new(json, "together", together_json(&whatif->ranks));
     json_object_set_new(json, "set_saving_s", set_json(report->findings));
+    if (xfa_findings_in_set(report->findings) == 0) {
+        const struct xfw_saving best = xfa_best_alone(report->findings);
+        json_object_set_new(json, "best_alone_s", xfa_saving_json(&best));
+    }
     if (xfa_applied_saves(report->findings)) {
         const struct xfw_saving applied = xfa_saving_shown(report->findings, &whatif->applied);
         json_object_set_new(json, "apply_saving_s", xfa_saving_json(&applied));

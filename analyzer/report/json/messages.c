@@ -47,6 +47,7 @@ static json_t *row_json(const struct xfa_run *run, const struct xfa_message_row 
     json_object_set_new(json, "since_others_s", divided_json(row, row->since_ns));
     json_object_set_new(json, "timed", xfa_json_count(row->timed));
     json_object_set_new(json, "achieved_gbps", xfa_json_number(xfa_message_gbps(row)));
+    json_object_set_new(json, "kernels_gbps", xfa_json_number(xfa_message_kernels_gbps(row)));
     json_object_set_new(json, "achievable_gbps", xfa_json_number(xfa_message_achievable_gbps(row)));
     json_object_set_new(json, "priced", xfa_json_count(row->priced));
     json_object_set_new(

@@ -247,8 +247,10 @@ static void write_messages(const struct xfa_analysis *analysis, const struct xfa
 {
     double whole = processes_ns(analysis->run), for_others = 0;
     char part[XFA_PERCENT_CHARS], others[XFA_PERCENT_CHARS];
-    for (size_t i = 0; i < analysis->messages.rows.count; i++)
-        for_others += xfa_message_row(&analysis->messages, i)->before_ns;
+    for (size_t i = 0; i < analysis->messages.rows.count; i++) {
+        const struct xfa_message_row *row = xfa_message_row(&analysis->messages, i);
+        for_others += xfa_message_has_kernels(row) ? 0 : row->before_ns;
+    }
     if (!(analysis->messages.ns >= LEAST_MESSAGES * whole) || analysis->messages.calls == 0)
         return;
     bool large = for_others >= LEAST_SHARE * whole;

@@ -89,6 +89,18 @@ static void add_row(struct libscols_table *table, const struct xfa_run *run,
                         xfa_gbps_text(text, xfa_message_achievable_gbps(row)));
 }
 
+/* Is GB/s without what they waited, or with it? */
+static void write_late_kernels(bool without, bool with, int width, FILE *out)
+{
+    if (without || with)
+        xfa_write_words(
+            out, width, "  ",
+            "LATE, of NCCL: what its kernels ran before the last of them began; GB/s is %s.",
+            !with      ? "without it"
+            : !without ? "with it: what it is without it is not known"
+                       : "without it where that is known");
+}
+
 static void write_table(const struct xfa_message_row **order, size_t count,
                         const struct xfa_run *run, const struct xfa_view *view, FILE *out)
 {
@@ -96,15 +108,19 @@ static void write_table(const struct xfa_message_row **order, size_t count,
     if (view->top && shown > SHOWN_ROWS)
         shown = SHOWN_ROWS;
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
-    bool both_ways = false;
+    bool both_ways = false, without = false, with = false;
     for (size_t i = 0; table && i < shown; i++) {
         add_row(table, run, order[i]);
         both_ways |= order[i]->key.what == XFT_MESSAGE_SENDRECV;
+        bool kernels = xfa_message_has_kernels(order[i]) && order[i]->divided;
+        without |= kernels && order[i]->timed;
+        with |= kernels && !order[i]->timed;
     }
     xfa_text_table_print(table, columns, view->width, out);
     xfa_write_hidden(out, count - shown);
     if (both_ways)
         fputs("  >1 <3  one call sends to rank 1 and receives from rank 3\n", out);
+    write_late_kernels(without, with, view->width, out);
 }
 
 /* ---- matching -------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
  * calls_once.c       | memory is allocated, or page-locked, once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
+ * own_time.c         | messages take less of a thread's own time (own_time.h)
+ * kernel_parts.c     | kernels take less, each by a part of its own (kernel_parts.h)
  *
  * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
  * spans.h (memory on the device, and when it was used last).

@@ -335,8 +335,8 @@ class ManagedStage:
     Without the waste both go where they are needed next: to the GPU before the kernel, and to the host behind it
     ("early"), or when the host comes to use them."""
 
-    def __init__(self, writer, stage, wastes):
-        self.w, self.s, self.demand = writer, stage, "demand" in wastes
+    def __init__(self, writer, stage, wastes, again):
+        self.w, self.s, self.demand, self.again = writer, stage, "demand" in wastes, again
         self.early = stage.get("early", True)
         declare, slots = writer.declare, range(stage["streams"])
         self.streams = [declare("S", stage["kind"]) for _ in slots]
@@ -391,7 +391,7 @@ class ManagedStage:
         if not self.demand and self.early:
             if self.s["down"]:
                 self.prefetch(2, self.results[slot], False, slot)
-            if not last and not self.stays:  # else the host does not fill it again
+            if (self.again or not last) and not self.stays:  # else the host does not fill it again
                 self.prefetch(10, self.inputs[slot], False, slot)
         if self.s["wait"] == "event":
             self.w.do("V", 12, self.events[slot], self.streams[slot])
@@ -401,6 +401,7 @@ class ManagedStage:
         for number in range(steps):
             if number >= slots:
                 self.consume(number % slots)
+            if number >= slots or self.again:
                 self.to_host(6, self.inputs[number % slots], number % slots)
             if self.table:
                 self.w.do("R", 8, 0, self.table)
@@ -440,15 +441,16 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     return forms
 
 
-def lower(program, wastes):
-    """The schedule's text, with these of its wastes."""
+def lower(program, wastes, again=False):
+    """The schedule's text, with these of its wastes. again: it is played more than once, and sends managed memory to
+    where the next time needs it, too."""
     writer, thread = Writer(), 0
     for stage in program["stages"]:
         if stage["thread"] != thread:
             thread = stage["thread"]
             writer.lines.append(f"T {thread}")
-        kind = ManagedStage if stage.get("managed") else Stage
-        kind(writer, stage, [waste for waste in stage["wastes"] if waste in wastes]).play()
+        left = [waste for waste in stage["wastes"] if waste in wastes]
+        (ManagedStage(writer, stage, left, again) if stage.get("managed") else Stage(writer, stage, left)).play()
         writer.site += 16
     prepared = ["I", *writer.prepared, "T 0"] if writer.prepared else []
     return "\n".join([*writer.declared, *prepared, *writer.lines]) + "\n"

@@ -400,6 +400,11 @@ SIM_EXPORT void xferscope_simgpu_kernel_ns(uint64_t ns)
         *sim_thread.kernel_set = ns;
 }
 
+SIM_EXPORT uint64_t xferscope_simgpu_kernel_start_ns(void)
+{
+    return sim_thread.kernel_set ? sim_thread.kernel_start : 0;
+}
+
 static xcu_result launch(struct sim_function *f, const unsigned grid[3], const unsigned block[3],
                          xcu_stream stream, void **params, void **extra)
 {

@@ -352,4 +352,9 @@ ROWS = [
       "    double part = 1;",
       "more communication is said to be hidden than kernels could hide",
       "analyzer-findings_exposed_communication_test"),
+    M("nccl-kernels-hide-each-other", "analyzer/findings/exposed_communication.c",
+      "    if (!call) {\n        ran(self, event);",
+      "    if (call)\n        ran(self, event);\n    if (!call) {\n        ran(self, event);",
+      "kernels of NCCL count as work that hides communication",
+      "analyzer-findings_exposed_communication_test"),
 ]

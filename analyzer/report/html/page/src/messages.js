@@ -40,7 +40,7 @@ function matched(messages) {
   return h('p', { class: 'dim' }, figure('report.messages.matched'), ' matched with their other side',
     messages.one_in > 1 ? [' (one in ', figure('report.messages.one_in'), ', chosen by chance)'] : null,
     messages.not_matched > 0 ? ['; of ', figure('report.messages.not_matched'), ` ${plural(messages.not_matched, 'call').replace(/^\S+ /, '')} the other side is not known for sure`] : null,
-    '. Late: of the time, what passed before the other side, or the last rank, had begun. Achieved: once both were there.');
+    '. Late: of the time (of NCCL: of its kernels), what passed before the other side, or the last rank, had begun. Achieved: once both were there; of NCCL by the whole time of its kernels where that is not known.');
 }
 
 export function messages_section({ report }) {

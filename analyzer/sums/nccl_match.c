@@ -1,0 +1,290 @@
+#include "analyzer/sums/nccl_match.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+
+struct telling {
+    struct xfa_matched *matched;
+    struct xfa_messages *messages;
+    const struct xfa_achievable *achievable;
+    const struct xfa_nccl_call *before; /* the meeting before */
+    size_t before_count;
+    bool measured; /* the profile has ranks such as those of the meetings in this channel */
+};
+
+/* A meeting at hand: when its last kernel began, on the first host's clock. */
+struct meeting {
+    const struct xfa_nccl_call *all, *last;
+    size_t count;
+    double came;
+};
+
+static const struct xfa_process *process_of(const struct telling *t,
+                                            const struct xfa_nccl_call *one)
+{
+    return t->messages->run->processes[one->at.process];
+}
+
+static uint64_t wall_ns(const struct telling *t, const struct xfa_nccl_call *one, uint64_t ns)
+{
+    return xfa_process_wall_ns(process_of(t, one), ns);
+}
+
+static double common_ns(const struct telling *t, const struct xfa_nccl_call *one, uint64_t ns)
+{
+    return xfa_host_clocks_ns(&t->matched->clocks, process_of(t, one)->host, wall_ns(t, one, ns));
+}
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+static void span_of(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct telling *t = self;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t host = process_of(t, &all[i])->host;
+        xfa_host_clocks_span(&t->matched->clocks, host, wall_ns(t, &all[i], all[i].begin_ns));
+        xfa_host_clocks_span(&t->matched->clocks, host, wall_ns(t, &all[i], all[i].end_ns));
+    }
+}
+
+/* No kernel ends before those have begun whose data it needs. */
+static void bound(struct telling *t, const struct xfa_nccl_call *from,
+                  const struct xfa_nccl_call *to)
+{
+    uint64_t began_ns =
+        from->begin_ns > XFA_DEVICE_CLOCK_NS ? from->begin_ns - XFA_DEVICE_CLOCK_NS : 0;
+    xfa_host_clocks_bound(&t->matched->clocks, process_of(t, from)->host,
+                          wall_ns(t, from, began_ns), process_of(t, to)->host,
+                          wall_ns(t, to, to->end_ns));
+}
+
+/* Of many ranks each with the next one, and with the first. */
+static void bound_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct telling *t = self;
+    if (all->at.side == XFA_SENDS)
+        bound(t, &all[0], &all[1]);
+    for (size_t i = 1; i < count && xfa_message_is_of_all(all->at.what); i++) {
+        const struct xfa_nccl_call *pairs[2] = {&all[i - 1], &all[0]};
+        for (size_t k = 0; k < (i > 1 ? 2 : 1); k++) {
+            bound(t, pairs[k], &all[i]);
+            bound(t, &all[i], pairs[k]);
+        }
+    }
+}
+
+void xfa_nccl_span(struct xfa_matched *matched, const struct xfa_messages *messages)
+{
+    struct telling t = {.matched = matched, .messages = (struct xfa_messages *)messages};
+    xfa_nccl_each(&messages->nccl, span_of, NULL, &t);
+}
+
+void xfa_nccl_bound(struct xfa_matched *matched, const struct xfa_messages *messages)
+{
+    struct telling t = {.matched = matched, .messages = (struct xfa_messages *)messages};
+    xfa_nccl_each(&messages->nccl, bound_meeting, NULL, &t);
+}
+
+uint64_t xfa_nccl_first_ns(const struct xfa_messages *messages)
+{
+    const struct xfa_nccl_call *calls = messages->nccl.kept.all;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < messages->nccl.kept.count; i++) {
+        const struct xfa_nccl_call *one = &calls[i];
+        uint64_t begin =
+            xfa_process_wall_ns(messages->run->processes[one->at.process], one->begin_ns);
+        first = one->end_ns && begin < first ? begin : first;
+    }
+    return first;
+}
+
+/* ---- one kernel ------------------------------------------------------------------------------ */
+
+static bool is_message(const struct meeting *m)
+{
+    return m->all->at.side == XFA_SENDS;
+}
+
+/* How far times of the two may be off; NAN = not known. */
+static double error_ns(const struct telling *t, const struct xfa_nccl_call *a,
+                       const struct xfa_nccl_call *b)
+{
+    double hosts =
+        xfa_host_clocks_error(&t->matched->clocks, process_of(t, a)->host, process_of(t, b)->host);
+    return a == b ? 0 : hosts + (double)XFA_DEVICE_CLOCK_NS;
+}
+
+/* How long it ran before the last one began; NAN: that is not known. */
+static double before_last(const struct telling *t, const struct meeting *m,
+                          const struct xfa_nccl_call *one)
+{
+    double from = common_ns(t, one, one->begin_ns), to = common_ns(t, one, one->end_ns);
+    double hosts = xfa_host_clocks_error(&t->matched->clocks, process_of(t, one)->host,
+                                         process_of(t, m->last)->host);
+    if (!(hosts <= XFA_CLOCK_PART * (to - from)))
+        return NAN;
+    if (is_message(m) && to <= m->came)
+        return 0;
+    return fmin(fmax(m->came - from, 0), to - from);
+}
+
+static bool is_one_kernel(const struct xfa_nccl_call *a, const struct xfa_nccl_call *b)
+{
+    return a->at.process == b->at.process && a->correlation == b->correlation;
+}
+
+static bool is_of_channel_before(const struct telling *t, const struct meeting *m)
+{
+    return t->before && t->before->at.channel == m->all->at.channel && t->before_count == m->count;
+}
+
+/* Calls of a group have one kernel, which counts once. */
+static bool is_again(const struct telling *t, const struct meeting *m, size_t i)
+{
+    return (i > 0 && is_one_kernel(&m->all[i], &m->all[i - 1])) ||
+           (is_of_channel_before(t, m) && is_one_kernel(&m->all[i], &t->before[i]));
+}
+
+static struct xfa_message_row *row_of(const struct telling *t, const struct xfa_nccl_call *one)
+{
+    return one->row == XFA_NO_MESSAGE_ROW ? NULL : xfa_message_row(t->messages, one->row);
+}
+
+static void divide(const struct telling *t, const struct meeting *m,
+                   const struct xfa_nccl_call *one)
+{
+    struct xfa_message_row *row = row_of(t, one);
+    double before = before_last(t, m, one);
+    if (!row || isnan(before))
+        return;
+    row->divided++;
+    row->before_ns += before;
+    row->since_ns += (double)(one->end_ns - one->begin_ns) - before;
+}
+
+/* ---- what was moved since -------------------------------------------------------------------- */
+
+static void add_timed(const struct telling *t, const struct meeting *m,
+                      const struct xfa_nccl_call *one, const struct xfa_nccl_call *until)
+{
+    struct xfa_message_row *row = row_of(t, one);
+    struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
+    if (t->measured)
+        achievable = xfa_achievable_nccl(t->achievable, one->at.what, one->bytes);
+    row->timed_error_ns += error_ns(t, until, m->last);
+    xfa_message_add_timed(row, one->bytes, common_ns(t, until, until->end_ns) - m->came,
+                          &achievable);
+}
+
+/* What a send had put into buffers before the receive began is not known: no rate where it had
+ * more than a tenth of the time since. */
+static bool began_late(const struct telling *t, const struct meeting *m, double since_ns)
+{
+    return m->came - common_ns(t, m->all, m->all->begin_ns) <= XFA_CLOCK_PART * since_ns;
+}
+
+/* Both kernels are of calls of one row each, which moved the same. */
+static void time_message(const struct telling *t, const struct meeting *m)
+{
+    const struct xfa_nccl_call *sent = &m->all[0], *got = &m->all[1];
+    double since_ns = common_ns(t, got, got->end_ns) - m->came;
+    if (is_again(t, m, 0) || is_again(t, m, 1) || !row_of(t, sent) || !row_of(t, got) ||
+        sent->bytes != got->bytes || !(since_ns > 0) || !began_late(t, m, since_ns))
+        return;
+    add_timed(t, m, sent, got);
+    add_timed(t, m, got, got);
+}
+
+static void time_collective(const struct telling *t, const struct meeting *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (!is_again(t, m, i) && row_of(t, &m->all[i]) &&
+            common_ns(t, &m->all[i], m->all[i].end_ns) > m->came)
+            add_timed(t, m, &m->all[i], &m->all[i]);
+}
+
+/* Where they may be off by more than a tenth, of all that a row has, none is known. */
+static void forget_unsure(struct xfa_messages *messages)
+{
+    for (size_t i = 0; i < messages->rows.count; i++) {
+        struct xfa_message_row *row = xfa_message_row(messages, i);
+        if (row->timed_error_ns <= XFA_CLOCK_PART * row->timed_ns)
+            continue;
+        row->timed = row->timed_bytes = row->priced = row->priced_bytes = 0;
+        row->timed_ns = row->priced_ns = row->achievable_ns = 0;
+    }
+}
+
+/* ---- who came last --------------------------------------------------------------------------- */
+
+/* In processes of their own. */
+static void tell_processes(const struct telling *t, const struct meeting *m)
+{
+    struct xfa_message_process_sum *sums = t->matched->processes;
+    double others = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (i > 0 && m->all[i].at.process == m->all[i - 1].at.process)
+            return;
+        others += before_last(t, m, &m->all[i]);
+    }
+    if (isnan(others))
+        return;
+    for (size_t i = 0; i < m->count; i++)
+        sums[m->all[i].at.process].collectives++;
+    sums[m->last->at.process].last++;
+    sums[m->last->at.process].others_ns += others;
+}
+
+static struct meeting meeting_of(const struct telling *t, const struct xfa_nccl_call *all,
+                                 size_t count)
+{
+    struct meeting m = {all, all, count, common_ns(t, all, all->begin_ns)};
+    for (size_t i = 1; i < count; i++) {
+        double began = common_ns(t, &all[i], all[i].begin_ns);
+        if (began > m.came) {
+            m.last = &all[i];
+            m.came = began;
+        }
+    }
+    return m;
+}
+
+static bool is_measured(const struct telling *t, const struct meeting *m)
+{
+    uint32_t *hosts = xfa_alloc(m->count * sizeof *hosts);
+    for (size_t i = 0; i < m->count; i++)
+        hosts[i] = process_of(t, &m->all[i])->host;
+    bool measured = xfa_nccl_is_measured(t->achievable, hosts, m->count);
+    free(hosts);
+    return measured;
+}
+
+static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    struct telling *t = self;
+    struct meeting m = meeting_of(t, all, count);
+    bool of_all = xfa_message_is_of_all(all->at.what);
+    if (!is_of_channel_before(t, &m))
+        t->measured = is_measured(t, &m);
+    if (of_all && !is_again(t, &m, 0))
+        tell_processes(t, &m);
+    for (size_t i = 0; i < count && (of_all || is_message(&m)); i++)
+        if (!is_again(t, &m, i))
+            divide(t, &m, &all[i]);
+    if (of_all)
+        time_collective(t, &m);
+    else if (is_message(&m))
+        time_message(t, &m);
+    t->before = all;
+    t->before_count = count;
+}
+
+void xfa_nccl_tell(struct xfa_matched *matched, struct xfa_messages *messages,
+                   const struct xfa_achievable *achievable)
+{
+    struct telling t = {.matched = matched, .messages = messages, .achievable = achievable};
+    xfa_nccl_each(&messages->nccl, tell_meeting, NULL, &t);
+    forget_unsure(messages);
+}

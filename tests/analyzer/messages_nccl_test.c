@@ -1,0 +1,380 @@
+/* Messages of NCCL: who came last, and what kernels reach once all of them have begun. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/ranked.h"
+
+enum { RANKS = 3, ROUNDS = 10 };
+
+#define US UINT64_C(1000)
+#define BYTES UINT64_C(50000000) /* of an all-reduce, */
+#define OWN_NS UINT64_C(1000000) /* which takes so long: 50 GB/s */
+#define EVERY_NS (20 * OWN_NS)
+
+static void start_all(struct ranked *ranks, uint32_t count, const char *const *hosts)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ranked_start(&ranks[i], i, count, hosts ? hosts[i] : "node1");
+}
+
+/* Of `there` ranks the traces are at hand. */
+static struct analyzed analyse_some(struct ranked *ranks, uint32_t count, uint32_t there,
+                                    const struct xfp_profile *profile)
+{
+    struct analyzed a = analyzed_start(profile);
+    for (uint32_t i = 0; i < count; i++)
+        ranked_end(&ranks[i]);
+    for (uint32_t i = 0; i < there; i++)
+        analyzed_add(&a, &ranks[i].b);
+    analyzed_finish(&a);
+    for (uint32_t i = 0; i < count; i++)
+        build_free(&ranks[i].b);
+    return a;
+}
+
+static struct analyzed analyse(struct ranked *ranks, uint32_t count)
+{
+    return analyse_some(ranks, count, count, NULL);
+}
+
+static const struct xfa_message_row *row_of(const struct analyzed *a, enum xft_message what)
+{
+    const struct xfa_messages *messages = &a->analysis->messages;
+    for (size_t i = 0; i < messages->rows.count; i++)
+        if (xfa_message_row(messages, i)->key.what == what)
+            return xfa_message_row(messages, i);
+    abort();
+}
+
+static const struct xfa_matched *matched(const struct analyzed *a)
+{
+    return &a->analysis->matched;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 1;
+}
+
+/* ---- calls and kernels ----------------------------------------------------------------------- */
+
+static void nccl_call_of(struct ranked *rank, unsigned what, uint64_t bytes, uint32_t correlation,
+                         uint64_t at)
+{
+    struct xft_event *call = ranked_collective(rank, what, bytes, at, at + 100);
+    call->call = CALL_NCCL;
+    call->correlation = correlation;
+}
+
+static void nccl_call(struct ranked *rank, unsigned what, uint32_t correlation, uint64_t at)
+{
+    nccl_call_of(rank, what, 50000, correlation, at);
+}
+
+static void nccl_kernel(struct ranked *rank, uint32_t correlation, uint64_t begin, uint64_t end)
+{
+    ranked_event(rank, (struct xft_event){.kind = XFT_EVENT_KERNEL, .correlation = correlation},
+                 begin, end);
+}
+
+static void nccl_send(struct ranked *rank, uint32_t to, uint32_t correlation, uint64_t at)
+{
+    struct xft_event *call = ranked_send(rank, to, 0, BYTES, at, at + 100);
+    call->call = CALL_NCCL;
+    call->flags = XFT_ASYNC;
+    call->correlation = correlation;
+}
+
+static void nccl_recv(struct ranked *rank, uint32_t from, uint32_t correlation, uint64_t at)
+{
+    struct xft_event *call = ranked_recv(rank, from, 0, BYTES, at, at + 100);
+    call->call = CALL_NCCL;
+    call->flags = XFT_ASYNC;
+    call->correlation = correlation;
+}
+
+/* All-reduces, before each of which the last rank is late by that. */
+static void reduce(struct ranked *ranks, uint32_t count, uint64_t late_ns, uint64_t own_ns)
+{
+    for (uint32_t r = 0; r < count; r++)
+        for (uint32_t i = 1; i <= ROUNDS; i++) {
+            uint64_t at = EVERY_NS * i, last = at + late_ns + 10 * US;
+            nccl_call_of(&ranks[r], XFT_MESSAGE_ALLREDUCE, BYTES, i, at);
+            nccl_kernel(&ranks[r], i, r + 1 == count ? last : at + 10 * US, last + own_ns);
+        }
+}
+
+/* ---- what one call took, and who was late ---------------------------------------------------- */
+
+/* NCCL's call returns at once; what its kernel took is known where the call alone has it. */
+static void test_nccl(void **state)
+{
+    struct ranked ranks[1];
+    (void)state;
+    start_all(ranks, 1, NULL);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct xft_event *call = ranked_collective(&ranks[0], XFT_MESSAGE_ALLREDUCE, 50000,
+                                                   10000 * (i + 1), 10000 * (i + 1) + 500);
+        call->call = CALL_NCCL;
+        call->correlation = 7 + i;
+        ranked_event(&ranks[0], (struct xft_event){.kind = XFT_EVENT_KERNEL, .correlation = 7 + i},
+                     11000 + 10000 * i, 16000 + 10000 * i);
+    }
+    struct xft_event *other = ranked_collective(&ranks[0], XFT_MESSAGE_BCAST, 50000, 20100, 20200);
+    other->call = CALL_NCCL;
+    other->correlation = 8;
+    struct analyzed a = analyse(ranks, 1);
+    const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+    assert_int_equal(row->calls, 2);
+    assert_int_equal(row->kernel_bytes, 50000);
+    assert_true(near(row->kernel_ns, 5000));
+    assert_true(fabs(xfa_message_gbps(row) - 10) < 1e-9);
+    assert_int_equal(matched(&a)->alone, 0);
+    analyzed_free(&a);
+}
+
+/* Kernels of NCCL wait for the last of them: two that meet, two calls of a group with one kernel,
+ * and a broadcast, in which nobody needs all others. */
+static void test_nccl_late(void **state)
+{
+    struct ranked ranks[RANKS];
+    (void)state;
+    start_all(ranks, RANKS, NULL);
+    for (uint64_t r = 0; r < RANKS; r++) {
+        for (uint32_t i = 1; i <= 2; i++) {
+            nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, i, 10000 * i + r);
+            nccl_kernel(&ranks[r], i, 10000 * i + 1000 * (r + 1), 10000 * i + 5000);
+        }
+        nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, 3, 30000);
+        nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, 3, 30200);
+        nccl_kernel(&ranks[r], 3, r == 0 ? 33000 : 31000, 35000);
+        nccl_call(&ranks[r], XFT_MESSAGE_BCAST, 4, 40000);
+        nccl_kernel(&ranks[r], 4, r == 1 ? 43000 : 41000, 45000);
+    }
+    struct analyzed a = analyse(ranks, RANKS);
+    const struct xfa_message_process_sum *sums = matched(&a)->processes;
+    assert_int_equal(matched(&a)->meetings, 5);
+    for (size_t r = 0; r < RANKS; r++)
+        assert_int_equal(sums[r].collectives, 3);
+    assert_int_equal(sums[0].last, 1);
+    assert_true(near(sums[0].others_ns, 4000));
+    assert_int_equal(sums[1].last, 0);
+    assert_int_equal(sums[2].last, 2);
+    assert_true(near(sums[2].others_ns, 6000));
+    analyzed_free(&a);
+}
+
+/* ---- without the wait ------------------------------------------------------------------------ */
+
+/* The first call of a communicator is in no row's kernels: it begins before the trace has it. */
+static void test_without_wait(void **state)
+{
+    (void)state;
+    for (uint64_t late_ns = 0; late_ns <= 4 * OWN_NS; late_ns += 2 * OWN_NS) {
+        struct ranked ranks[RANKS];
+        start_all(ranks, RANKS, NULL);
+        reduce(ranks, RANKS, late_ns, OWN_NS);
+        struct analyzed a = analyse(ranks, RANKS);
+        const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+        double waited = (double)(RANKS - 1) * ROUNDS * (double)late_ns;
+        assert_int_equal(row->divided, RANKS * ROUNDS);
+        assert_int_equal(row->timed, RANKS * ROUNDS);
+        assert_true(near(row->before_ns, waited));
+        assert_true(near(row->since_ns, RANKS * ROUNDS * (double)OWN_NS));
+        assert_true(fabs(xfa_message_gbps(row) - 50) < 0.01);
+        double whole = RANKS * ROUNDS * (double)OWN_NS + waited;
+        assert_true(fabs(xfa_message_kernels_gbps(row) - RANKS * ROUNDS * (double)BYTES / whole) <
+                    0.01);
+        analyzed_free(&a);
+    }
+}
+
+/* One rank's trace is missing: as far as is known nobody waited. */
+static void test_some_ranks(void **state)
+{
+    struct ranked ranks[RANKS];
+    (void)state;
+    start_all(ranks, RANKS, NULL);
+    reduce(ranks, RANKS, 3 * OWN_NS, OWN_NS);
+    struct analyzed a = analyse_some(ranks, RANKS, RANKS - 1, NULL);
+    const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+    assert_int_equal(row->divided + row->timed, 0);
+    assert_true(fabs(xfa_message_gbps(row) - 12.5) < 0.01);
+    assert_true(xfa_message_kernels_gbps(row) == xfa_message_gbps(row));
+    analyzed_free(&a);
+}
+
+/* What is left is shorter than ten times what the devices' clocks may be off: the wait is known,
+ * and what was reached without it is not. */
+static void test_short(void **state)
+{
+    (void)state;
+    for (uint64_t own_ns = 20 * US; own_ns <= 60 * US; own_ns += 40 * US) {
+        struct ranked ranks[2];
+        start_all(ranks, 2, NULL);
+        reduce(ranks, 2, OWN_NS, own_ns);
+        struct analyzed a = analyse(ranks, 2);
+        const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+        assert_int_equal(row->divided, 2 * ROUNDS);
+        assert_true(near(row->before_ns, ROUNDS * (double)OWN_NS));
+        assert_int_equal(row->timed, own_ns > 20 * US ? 2 * ROUNDS : 0);
+        assert_int_equal(xfa_message_gbps(row) > xfa_message_kernels_gbps(row), own_ns > 20 * US);
+        analyzed_free(&a);
+    }
+}
+
+/* Calls of a group have one kernel, whose time and bytes count once; where they are of different
+ * rows it is of none. */
+static void test_groups(void **state)
+{
+    (void)state;
+    for (unsigned second = 0; second < 2; second++) {
+        struct ranked ranks[2];
+        start_all(ranks, 2, NULL);
+        for (uint32_t r = 0; r < 2; r++)
+            for (uint32_t i = 1; i <= ROUNDS; i++) {
+                uint64_t at = EVERY_NS * i;
+                nccl_call_of(&ranks[r], XFT_MESSAGE_ALLREDUCE, BYTES, i, at);
+                nccl_call_of(&ranks[r], second ? XFT_MESSAGE_ALLGATHER : XFT_MESSAGE_ALLREDUCE,
+                             BYTES, i, at + 200);
+                nccl_kernel(&ranks[r], i, at + (r ? 4 : 1) * OWN_NS, at + 6 * OWN_NS);
+            }
+        struct analyzed a = analyse(ranks, 2);
+        const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+        assert_int_equal(matched(&a)->meetings, 2 * ROUNDS);
+        assert_int_equal(row->divided, second ? 0 : 2 * ROUNDS);
+        assert_int_equal(row->timed, second ? 0 : 2 * ROUNDS);
+        assert_true(near(row->before_ns, second ? 0 : ROUNDS * 3 * (double)OWN_NS));
+        assert_true(second ? isnan(xfa_message_gbps(row))
+                           : fabs(xfa_message_gbps(row) - 50) < 0.01);
+        analyzed_free(&a);
+    }
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* A send and its receive, whose kernels begin and end so. */
+static struct analyzed exchange(uint64_t send, uint64_t sent, uint64_t recv, uint64_t received)
+{
+    struct ranked ranks[2];
+    start_all(ranks, 2, NULL);
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        uint64_t at = EVERY_NS * i;
+        nccl_send(&ranks[0], 1, i, at);
+        nccl_recv(&ranks[1], 0, i, at);
+        nccl_kernel(&ranks[0], i, at + send, at + sent);
+        nccl_kernel(&ranks[1], i, at + recv, at + received);
+    }
+    return analyse(ranks, 2);
+}
+
+/* took 0: that is not known. */
+static void expect(struct analyzed a, double sender_waits, double receiver_waits, double took)
+{
+    const struct xfa_message_row *send = row_of(&a, XFT_MESSAGE_SEND);
+    const struct xfa_message_row *recv = row_of(&a, XFT_MESSAGE_RECV);
+    assert_true(near(send->before_ns, ROUNDS * sender_waits));
+    assert_true(near(recv->before_ns, ROUNDS * receiver_waits));
+    assert_int_equal(send->timed, took > 0 ? ROUNDS : 0);
+    assert_int_equal(recv->timed, took > 0 ? ROUNDS : 0);
+    if (took > 0) {
+        assert_true(fabs(xfa_message_gbps(send) - (double)BYTES / took) < 0.01);
+        assert_true(xfa_message_gbps(recv) == xfa_message_gbps(send));
+    }
+    assert_int_equal(recv->arrived, ROUNDS * BYTES);
+    assert_int_equal(matched(&a)->processes[0].collectives, 0);
+    analyzed_free(&a);
+}
+
+/* The sender is late; it comes a little earlier. The receiver is late: what was sent by then is not
+ * known, nor where the send had put all of it into buffers when the receive began, and waited for
+ * nothing. */
+static void test_messages(void **state)
+{
+    const double own = (double)OWN_NS;
+    (void)state;
+    expect(exchange(5 * OWN_NS, 7 * OWN_NS, 2 * OWN_NS, 7 * OWN_NS), 0, 3 * own, 2 * own);
+    expect(exchange(OWN_NS, 3 * OWN_NS, OWN_NS + OWN_NS / 10, 3 * OWN_NS), own / 10, 0, 1.9 * own);
+    expect(exchange(OWN_NS, 4 * OWN_NS, 3 * OWN_NS, 4 * OWN_NS), 2 * own, 0, 0);
+    expect(exchange(OWN_NS, 2 * OWN_NS, 3 * OWN_NS, 5 * OWN_NS), 0, 0, 0);
+}
+
+/* ---- achievable ------------------------------------------------------------------------------ */
+
+static void add_collective(struct xfp_profile *profile, const char *name, double gbps)
+{
+    struct xfp_net_collective one = {.name = strdup(name), .bus_per_algbw = 1, .point_count = 2};
+    one.points = calloc(2, sizeof *one.points);
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t bytes = BYTES / 10 * (i ? 20 : 1);
+        double ns = (double)bytes / gbps;
+        one.points[i] = (struct xfp_point){.bytes = bytes,
+                                           .n = 10,
+                                           .median_ns = ns,
+                                           .min_ns = ns,
+                                           .max_ns = ns,
+                                           .ci_low_ns = ns,
+                                           .ci_high_ns = ns};
+    }
+    if (xfp_net_add_collective(xfp_net_of(profile), &one) != 0)
+        abort();
+}
+
+/* Short messages of MPI both ways, which set the clocks of the first two ranks to each other. */
+static void set_clocks(struct ranked *ranks)
+{
+    for (uint64_t i = 1; i <= ROUNDS; i++)
+        for (uint32_t way = 0; way < 2; way++) {
+            uint64_t at = EVERY_NS * i + (10 + way) * OWN_NS;
+            ranked_send(&ranks[way], 1 - way, 5, 8, at, at + US);
+            ranked_recv(&ranks[1 - way], way, 5, 8, at, at + US);
+        }
+}
+
+/* What the profile's NCCL took with as many ranks on the same hosts; not with both on one, with one
+ * more, or where others were measured with them. */
+static void test_achievable(void **state)
+{
+    static const char *const same[] = {"node1", "node2"}, *const one[] = {"node1", "node1"};
+    (void)state;
+    for (uint32_t way = 0; way < 4; way++) {
+        struct xfp_profile *profile = scenario_profile();
+        struct ranked ranks[RANKS];
+        uint32_t count = way == 2 ? 3 : 2;
+        ranked_network(profile, "node1", "node2", 2000, 10);
+        if (way == 3)
+            ranked_network(profile, "node3", "node4", 2000, 10);
+        add_collective(profile, "net/nccl/all-gather", 400);
+        add_collective(profile, "net/nccl/all-reduce", 80);
+        start_all(ranks, count, way % 3 == 0 ? same : way == 1 ? one : NULL);
+        reduce(ranks, count, 2 * OWN_NS, OWN_NS);
+        set_clocks(ranks);
+        struct analyzed a = analyse_some(ranks, count, count, profile);
+        const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+        assert_int_equal(row->timed, count * ROUNDS);
+        assert_int_equal(row->priced, way == 0 ? row->timed : 0);
+        if (way == 0)
+            assert_true(fabs(xfa_message_achievable_gbps(row) - 80) < 1);
+        analyzed_free(&a);
+        xfp_free(profile);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nccl),         cmocka_unit_test(test_nccl_late),
+        cmocka_unit_test(test_without_wait), cmocka_unit_test(test_some_ranks),
+        cmocka_unit_test(test_short),        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_achievable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
