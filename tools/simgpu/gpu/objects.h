@@ -78,7 +78,7 @@ struct sim_device {
     uint64_t used;             /* bytes */
     struct sim_engine engines[SIM_ENGINES];
     struct sim_engine moves[SIM_D2H + 1]; /* of managed memory: the driver's time (managed.c) */
-    uint64_t kernel_start; /* start of the kernel that began last */
+    uint64_t kernel_start;                /* start of the kernel that began last */
     struct sim_context *primary;
     unsigned primary_flags;
     struct sim_pool *default_pool, *pool;
