@@ -4,7 +4,6 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/callers.h"
-#include "analyzer/whatif/change.h"
 
 void xfw_cached_free(struct xfw_cached *cached)
 {
@@ -16,12 +15,6 @@ static bool by_processor(const struct xfa_classes *classes, const struct xfw_op 
 {
     return op->what == XFW_COPY && op->class != XFW_NONE &&
            xfa_row_pageable(&xfa_class_at(classes, op->class)->key.row);
-}
-
-/* For how long the thread is in the call, without work that was there before. */
-static double called_ns(const struct xfw_op *op)
-{
-    return xfw_op_waits_for_copy(op) ? op->own_ns + xfw_op_took(op) : op->own_ns;
 }
 
 /* What it takes to bring back into the caches what the copy has put out of them. */
@@ -40,5 +33,6 @@ void xfw_cached_op(struct xfw_cached *cached, const struct xfa_classes *classes,
     op->gap_ns -= less;
     *to_come -= less;
     if (by_processor(classes, was))
-        *to_come += xfw_min(xfw_max(0, called_ns(was) - called_ns(op)), brought_back_ns(was));
+        *to_come +=
+            xfw_min(xfw_max(0, xfw_op_called_ns(was) - xfw_op_called_ns(op)), brought_back_ns(was));
 }

@@ -55,6 +55,11 @@ static inline bool xfw_op_waits_for_copy(const struct xfw_op *op)
 {
     return op->what == XFW_COPY && op->awaits != XFW_AWAITS_NOTHING;
 }
+/* For how long its thread is in the call, without work that was there before. */
+static inline double xfw_op_called_ns(const struct xfw_op *op)
+{
+    return xfw_op_waits_for_copy(op) ? op->own_ns + xfw_op_took(op) : op->own_ns;
+}
 static inline bool xfw_op_submits(const struct xfw_op *op)
 {
     return op->what == XFW_COPY ? op->awaits == XFW_AWAITS_NOTHING : xfw_submits(op->kind);

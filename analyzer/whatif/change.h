@@ -148,18 +148,6 @@ uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum
  * for it with ops of the change's own (XFW_RECORD; XFW_CALL that awaits it). */
 uint32_t xfw_player_side_event(struct xfw_player *player);
 
-/* An op in the thread and stream of another: an XFW_CALL, made_up, that takes no time. */
-struct xfw_op xfw_op_like(const struct xfw_op *op);
-
-/* The thread's own time before `from`, and what woke the thread, come before `into` instead. */
-void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
-
-/* The call goes, with its device work and what it waited for; the gap before it stays. */
-void xfw_op_drop(struct xfw_op *op);
-
-/* Time of a copy's call, without what it waits for before the copy. */
-double xfw_op_took(const struct xfw_op *op);
-
 /* Adds all classes of a row. */
 void xfw_set_add_row(struct xfw_set *set, const struct xfa_analysis *analysis,
                      const struct xfa_row *row);

@@ -36,12 +36,6 @@ void xfw_eased_free(struct xfw_eased *eased)
     free(eased);
 }
 
-/* For how long the call has the driver. */
-static double held_ns(const struct xfw_op *op)
-{
-    return xfw_op_waits_for_copy(op) ? op->own_ns + xfw_op_took(op) : op->own_ns;
-}
-
 /* Was an eased call of another thread under way, as recorded? */
 static bool is_freed(const struct xfw_eased *eased, const struct xfw_op *was)
 {
@@ -101,14 +95,14 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
         return;
     double alone = eased->alone_ns[was->kind];
     const struct xfw_caller *own = xfw_callers_of(&eased->callers, was->tid);
-    double held = held_ns(was), wait = 0;
+    double held = xfw_op_called_ns(was), wait = 0;
     if (gives && before && isfinite(alone) && !own->loads && !before->loads &&
         certainty != XFW_LOW && is_freed(eased, was)) {
         if (certainty != XFW_HIGH)
             wait = let_in(eased, begins_ns, alone) - begins_ns;
         op->own_ns = xfw_min(op->own_ns, alone + wait);
     }
-    double holds = held_ns(op);
+    double holds = xfw_op_called_ns(op);
     *now = (struct now){.eased = held > 0 && holds < EASED_PART * held};
     if (own->holds && holds > 0)
         take(eased, begins_ns + wait, gives && isfinite(alone) ? xfw_min(holds, alone) : holds);

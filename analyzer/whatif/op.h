@@ -282,4 +282,16 @@ static inline enum xfw_engine xfw_op_engine(const struct xfw_op *op)
 /* Takes out of the op's times what recording added (recording_cost.c). */
 void xfw_op_alone(struct xfw_op *op);
 
+/* An op in the thread and stream of another: an XFW_CALL, made_up, that takes no time. */
+struct xfw_op xfw_op_like(const struct xfw_op *op);
+
+/* The thread's own time before `from`, and what woke the thread, come before `into` instead. */
+void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
+
+/* The call goes, with its device work and what it waited for; the gap before it stays. */
+void xfw_op_drop(struct xfw_op *op);
+
+/* Time of a copy's call, without what it waits for before the copy. */
+double xfw_op_took(const struct xfw_op *op);
+
 #endif
