@@ -13,7 +13,7 @@ void xfw_cached_free(struct xfw_cached *cached)
 
 static bool by_processor(const struct xfa_classes *classes, const struct xfw_op *op)
 {
-    return op->what == XFW_COPY && op->class != XFW_NONE &&
+    return op->what == XFW_COPY && op->class < classes->classes.count &&
            xfa_row_pageable(&xfa_class_at(classes, op->class)->key.row);
 }
 
