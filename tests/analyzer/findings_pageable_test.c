@@ -11,6 +11,7 @@
 
 #include "analyzer/report/savings.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/cached.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
@@ -55,7 +56,9 @@ static void test_once(void **state)
     assert_true(fabs(f->saving.likely - saved) < 1);
     double unsure = xfw_unsure_ns(a.findings->whatif, saved);
     assert_true(fabs(f->saving.low + unsure - saved) < 1);
-    assert_true(fabs(f->saving.high - unsure - saved) < 1);
+    /* At best the host's own time is shorter, too (cached.h). */
+    double cached = COPIES * XFW_CACHE_BYTES * XFW_CACHED_NS_PER_BYTE;
+    assert_in_range((long)(f->saving.high - unsure - saved + 1), 0, (long)cached);
     assert_false(f->idle);
     assert_true(f == &a.findings->items[0]); /* making it asynchronous too saves no more */
     const struct xfa_finding *both = analyzed_finding(&a, XFA_FINDING_SYNCHRONOUS, "feed");

@@ -25,7 +25,7 @@ MACHINE = ("--profile", str(EXAMPLES / "machine.json"))
 TRAIN = (str(EXAMPLES / "pytorch_train.xft"), *MACHINE)
 NOTHING = (str(EXAMPLES / "jax_fit.xft"), *MACHINE)
 LINES = 30
-HEADLINE = "209 ms -> 119 ms with 1 change (43 % less; 79.9 to 160 ms)"
+HEADLINE = "209 ms -> 119 ms with 1 change (43 % less; 66.8 to 160 ms)"
 WORDS = ("best set", "replayed unchanged", "recording cost", "Lo + k G")
 
 
@@ -104,7 +104,7 @@ class Screen(Lab):
     def test_headline_is_of_the_work_for_gpus(self):
         shown = self.terminal(*STATIC).splitlines()
         self.assertIn("141 ms of 310 ms (first work for a GPU to last wait)", " ".join(shown[:3]))
-        self.assertIn("141 ms -> 103 ms with changes 1 and 2 (27 % less; 91.7 to 112 ms)", shown)
+        self.assertIn("141 ms -> 103 ms with changes 1 and 2 (27 % less; 71.5 to 112 ms)", shown)
 
     def test_words_of_the_model_are_explained_in_the_full_report(self):
         for run in (STATIC, TRAIN):
