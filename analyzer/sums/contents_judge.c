@@ -101,14 +101,14 @@ static struct xfa_same_row *row_of(struct xfa_contents *contents, uint32_t row)
 }
 
 static void count(struct xfa_contents *contents, const struct xfa_found *found,
-                  const struct xfa_content *item, bool sampled, bool presumed)
+                  const struct xfa_content *item, bool sampled)
 {
     struct xfa_contents_process *now = contents->now;
     now->found = true;
     struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
     xfa_timed_add(&sum->moved, item->bytes, item->achieved_ns, item->by_device);
     sum->sampled += sampled;
-    sum->presumed += presumed && found->evidence == XFA_UNSEEN && now->given.recorded;
+    sum->presumed += found->evidence == XFA_UNSEEN && now->given.recorded;
     sum->by_evidence[found->evidence]++;
     if (sum->earlier == 0 && found->earlier != NEVER) /* the first time leads to where it began */
         sum->earlier = now->moved[found->earlier].row + 1;
@@ -131,9 +131,9 @@ static void mark(struct xfa_contents *contents, const struct xfa_found *found,
 }
 
 void xfa_contents_found(struct xfa_contents *contents, const struct xfa_found *found,
-                        const struct xfa_content *item, bool sampled, bool presumed)
+                        const struct xfa_content *item, bool sampled)
 {
-    count(contents, found, item, sampled, presumed);
+    count(contents, found, item, sampled);
     mark(contents, found, item);
 }
 
@@ -455,8 +455,7 @@ static void judge_transfer(struct xfa_contents *contents, const struct xfa_conte
     if (counts && presumed)
         xfa_hash_places_unsure(&now->places, item, &found);
     else if (counts && (hash || sent))
-        xfa_contents_found(contents, &found, item, is_sampled(now, item, hash, &moved, &found),
-                           found.evidence == XFA_UNSEEN && now->given.recorded);
+        xfa_contents_found(contents, &found, item, is_sampled(now, item, hash, &moved, &found));
     moved_to(now, item, &moved, number);
 }
 

@@ -84,7 +84,7 @@ static void decide(struct xfa_contents *contents, struct place *place, bool coun
         struct xfa_unsure *unsure = &places->unsure[place->first - 1];
         uint32_t next = unsure->next;
         if (count)
-            xfa_contents_found(contents, &unsure->found, &unsure->item, true, true);
+            xfa_contents_found(contents, &unsure->found, &unsure->item, true);
         unsure->next = places->unused;
         places->unused = place->first;
         place->first = next;

@@ -6,7 +6,8 @@
  * calls took 5 us less saved 9 % of a program's run by the calls, and 15 % as measured
  * (docs/results/random-h100-2026-11-27.md). So at best the thread's own time that comes next is
  * shorter by as much as the call is, by what bringing the copy's bytes back takes at most, and in
- * half of it at most (guesses); as likely, and at worst, it stays. Private to whatif/.
+ * half of it at most (guesses); as likely, and at worst, it stays. Copies that go (leave_out.c)
+ * take the same way. Private to whatif/.
  */
 #ifndef XFW_CACHED_H
 #define XFW_CACHED_H
@@ -23,6 +24,11 @@ struct xfw_cached {
     size_t count, capacity;
 };
 void xfw_cached_free(struct xfw_cached *cached); /* starts zeroed */
+
+/* What is to come off the thread's own times; valid until the next call. */
+double *xfw_cached_of(struct xfw_cached *cached, uint32_t thread);
+/* The time before the op gets shorter by what is to come, in half of it at most. */
+void xfw_cached_take(struct xfw_cached *cached, struct xfw_op *op);
 
 /* The next op of the process, as it was and as the changes have left it, where it is played at
  * best: the time before it gets shorter. */

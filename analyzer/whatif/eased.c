@@ -13,10 +13,8 @@
 struct xfw_eased {
     const double *alone_ns;
     struct xfw_callers callers;
-    struct now { /* the call of the caller in the same place */
-        bool eased;
-    } now[XFW_CALLERS];
-    struct span { /* in which a call has the driver, as played */
+    bool eased[XFW_CALLERS]; /* the call of the caller in the same place */
+    struct span {            /* in which a call has the driver, as played */
         double from, to;
     } taken[TAKEN]; /* the last of them, a ring */
     unsigned taken_count;
@@ -42,7 +40,7 @@ static bool is_freed(const struct xfw_eased *eased, const struct xfw_op *was)
     for (unsigned i = 0; i < eased->callers.count; i++) {
         const struct xfw_caller *other = &eased->callers.items[i];
         if (other->tid != was->tid && other->holds && other->end_ns > was->start_ns &&
-            eased->now[i].eased)
+            eased->eased[i])
             return true;
     }
     return false;
@@ -71,12 +69,6 @@ static void take(struct xfw_eased *eased, double from, double ns)
     eased->taken[eased->taken_count++ % TAKEN] = (struct span){from, from + ns};
 }
 
-static struct now *now_of(struct xfw_eased *eased, int32_t tid)
-{
-    const struct xfw_caller *of = xfw_callers_of(&eased->callers, tid);
-    return of ? &eased->now[of - eased->callers.items] : NULL;
-}
-
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
                   double begins_ns, enum xfw_certainty certainty)
 {
@@ -90,11 +82,10 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
     if (!xfw_op_is_call(was))
         return;
     const struct xfw_caller *before = xfw_callers_add(&eased->callers, &call);
-    struct now *now = now_of(eased, was->tid);
-    if (!now)
+    const struct xfw_caller *own = xfw_callers_of(&eased->callers, was->tid);
+    if (!own)
         return;
     double alone = eased->alone_ns[was->kind];
-    const struct xfw_caller *own = xfw_callers_of(&eased->callers, was->tid);
     double held = xfw_op_called_ns(was), wait = 0;
     if (gives && before && isfinite(alone) && !own->loads && !before->loads &&
         certainty != XFW_LOW && is_freed(eased, was)) {
@@ -103,7 +94,7 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
         op->own_ns = xfw_min(op->own_ns, alone + wait);
     }
     double holds = xfw_op_called_ns(op);
-    *now = (struct now){.eased = held > 0 && holds < EASED_PART * held};
+    eased->eased[own - eased->callers.items] = held > 0 && holds < EASED_PART * held;
     if (own->holds && holds > 0)
         take(eased, begins_ns + wait, gives && isfinite(alone) ? xfw_min(holds, alone) : holds);
 }

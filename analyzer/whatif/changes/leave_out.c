@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/cached.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
@@ -10,7 +11,6 @@
 #define MOST_SPACE_NS 1500.0   /* of the same behind other work: a guess */
 #define FIRST_SPACE_NS 1000.0  /* of kernels, until some were seen: a guess */
 #define OF_A_COPY 0.5          /* of its time a memset takes: it moves half the bytes */
-#define MOST_SLOWED 0.5        /* of the host's own time, by copies beside it: a guess */
 
 struct leave_out {
     struct xfw_change change;
@@ -31,8 +31,7 @@ struct state {
     double space_ns;   /* usual of late between kernels of a stream; 0 = there were none */
     double *staged_ns; /* of the threads' own time, gone so far, by class of the copies */
     size_t staged_count, staged_capacity;
-    double *beside_ns; /* of copies that went, by thread: its own time beside them is to come */
-    size_t beside_count, beside_capacity;
+    struct xfw_cached beside; /* of copies that went: the thread's own time is to come */
 };
 
 static bool marked(const struct leave_out *change, const struct xfw_marks *marks,
@@ -140,33 +139,12 @@ static void without_staging(struct state *state, struct xfw_op *op)
     op->woken_after_ns = 0;
 }
 
-/* ---- beside them ----------------------------------------------------------------------------- */
-
-static double *beside_of(struct state *state, uint32_t thread)
-{
-    state->beside_ns = xfa_grown(state->beside_ns, &state->beside_capacity, &state->beside_count,
-                                 thread, sizeof *state->beside_ns);
-    return &state->beside_ns[thread];
-}
-
-/* Copies take memory bandwidth from the host, and the lines that it has written from its caches: it
- * is slower beside them, and when it writes there again. How much, no record shows: at best as much
- * as the copies took. */
-static void faster_beside(struct state *state, struct xfw_op *op)
-{
-    if (op->thread >= state->beside_count)
-        return;
-    double *beside = beside_of(state, op->thread);
-    double less = xfw_min(*beside, MOST_SLOWED * op->gap_ns);
-    op->gap_ns -= less;
-    *beside -= less;
-}
-
 static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
                       struct xfw_op *op)
 {
     const struct leave_out *change = (const struct leave_out *)self;
     const struct xfw_leave_out *what = &change->what;
+    struct xfw_cached *beside = &((struct state *)state)->beside;
     uint32_t process = xfw_player_process(player)->number;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
@@ -175,12 +153,14 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     bool also = copy && !goes && marked(change, what->also, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
     follow(state, op, goes || also);
-    faster_beside(state, op);
+    xfw_cached_take(beside, op);
     if (!goes && !also)
         return;
     if (certainty == XFW_HIGH && !what->set && op->awaits == XFW_AWAITS_NOTHING &&
         op->engine != XFW_COMPUTE)
-        *beside_of(state, op->thread) += op->duration_ns;
+        /* It took memory bandwidth from the host, and the lines that it has written from its
+         * caches: how much, no record shows. */
+        *xfw_cached_of(beside, op->thread) += op->duration_ns;
     if (certainty == XFW_HIGH && op->engine == XFW_TO_DEVICE && !what->set)
         without_staging(state, op);
     if ((copied && certainty != XFW_HIGH) || (goes && what->set))
@@ -205,7 +185,7 @@ static void end(const struct xfw_change *self, void *of)
 {
     struct state *state = of;
     (void)self;
-    free(state->beside_ns);
+    xfw_cached_free(&state->beside);
     free(state->staged_ns);
     free(state->streams);
 }
