@@ -284,27 +284,10 @@ static void analyze(struct xfa_team *team, void *context, FILE *out)
     xfa_survey_free(survey);
 }
 
-static char *analyzed_alone(struct drawn *run)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    analyze(NULL, run, out);
-    fclose(out);
-    return text;
-}
-
 static void check(struct drawn *run, uint32_t members, unsigned number, char *alone)
 {
     char *together = members_run(members, analyze, run);
-    size_t at = 0;
-    while (alone[at] && alone[at] == together[at])
-        at++;
-    if (alone[at] || together[at]) {
-        at -= at < 100 ? at : 100;
-        fail_msg("run %u, %u members:\n%.200s\nalone:\n%.200s", number, members, together + at,
-                 alone + at);
-    }
+    members_same(alone, together, number, members);
     free(together);
 }
 
@@ -319,7 +302,7 @@ static void check_drawn(uint32_t which, const struct xfp_profile *profile, unsig
         draw_process(&run.traces[i], 7000 + (int)i, which);
         run.shares[i] = below(members);
     }
-    char *alone = analyzed_alone(&run);
+    char *alone = members_none(analyze, &run);
     check(&run, members, number, alone);
     for (unsigned id = 0; id < XFA_FINDINGS; id++) {
         char *line = xfa_print("%s: ", xfa_finding_word(id));

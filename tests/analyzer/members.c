@@ -1,11 +1,17 @@
 #include "tests/analyzer/members.h"
 
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "analyzer/base/alloc.h"
 
@@ -77,8 +83,8 @@ static void exchange(void *self, const struct xfa_parcel *mine, struct xfa_parce
             _exit(9);
 }
 
-static void fail(void *self, const char *why) __attribute__((noreturn));
-static void fail(void *self, const char *why)
+static void end_member(void *self, const char *why) __attribute__((noreturn));
+static void end_member(void *self, const char *why)
 {
     (void)self;
     send_bytes(hub, FAIL, why, strlen(why));
@@ -87,7 +93,7 @@ static void fail(void *self, const char *why)
 
 static void live(uint32_t rank, uint32_t count, member_fn *member, void *context)
 {
-    struct xfa_team team = {rank, count, &team, exchange, fail, 0};
+    struct xfa_team team = {rank, count, &team, exchange, end_member, 0};
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -153,4 +159,27 @@ char *members_run(uint32_t count, member_fn *member, void *context)
         waitpid(pids[i], NULL, 0);
     }
     return result;
+}
+
+char *members_none(member_fn *member, void *context)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    member(NULL, context, out);
+    fclose(out);
+    return text;
+}
+
+void members_same(const char *alone, const char *together, unsigned number, unsigned members)
+{
+    size_t at = 0;
+    while (alone[at] && alone[at] == together[at])
+        at++;
+    if (!alone[at] && !together[at])
+        return;
+    at -= at < 100 ? at : 100;
+    fail_msg("run %u, %u members:\n%.300s\nalone:\n%.300s", number, members, together + at,
+             alone + at);
 }

@@ -15,4 +15,10 @@ typedef void member_fn(struct xfa_team *team, void *context, FILE *out);
  * wrote, for free(). When one of them ends the team: "failed: " and why. */
 char *members_run(uint32_t count, member_fn *member, void *context);
 
+/* What it writes here, without a team; for free(). */
+char *members_none(member_fn *member, void *context);
+
+/* Fails where the two differ, with what stands there; number: of the run. */
+void members_same(const char *alone, const char *together, unsigned number, unsigned members);
+
 #endif

@@ -187,14 +187,20 @@ static void write_rows(const struct xfa_analysis *analysis, FILE *out)
             analysis->matched.meetings ? ", some met in NCCL" : "");
 }
 
+static struct xfa_survey *survey_of(struct xfa_team *team, const struct drawn *run,
+                                    struct trace_builder traces[MOST_RANKS])
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        traces[i] = run->ranks[i].b;
+    shares = run->shares;
+    return surveyed(team, run->profile, traces, run->count);
+}
+
 static void analyze(struct xfa_team *team, void *context, FILE *out)
 {
     struct drawn *run = context;
     struct trace_builder traces[MOST_RANKS];
-    for (uint32_t i = 0; i < run->count; i++)
-        traces[i] = run->ranks[i].b;
-    shares = run->shares;
-    struct xfa_survey *survey = surveyed(team, run->profile, traces, run->count);
+    struct xfa_survey *survey = survey_of(team, run, traces);
     if (team && !survey)
         fprintf(out, "all read all\n");
     const struct xfa_request as = {.profile = run->profile, .team = team, .survey = survey};
@@ -213,28 +219,6 @@ static void analyze(struct xfa_team *team, void *context, FILE *out)
     xfa_survey_free(survey);
 }
 
-static char *analyzed_alone(struct drawn *run)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    assert_non_null(out);
-    analyze(NULL, run, out);
-    fclose(out);
-    return text;
-}
-
-static void compare(const char *alone, const char *together, unsigned number)
-{
-    size_t at = 0;
-    while (alone[at] && alone[at] == together[at])
-        at++;
-    if (!alone[at] && !together[at])
-        return;
-    at -= at < 100 ? at : 100;
-    fail_msg("run %u:\n%.300s\nalone:\n%.300s", number, together + at, alone + at);
-}
-
 /* What some report must have shown. */
 static const char *const shown[] = {
     "\"together\"",     "unpipelined-staging", "small-messages",      "exposed-communication",
@@ -247,9 +231,9 @@ static void check_drawn(const struct xfp_profile *profile, unsigned number)
     struct drawn run = {.profile = profile};
     uint32_t members = 2 + below(MOST_MEMBERS - 1);
     draw(&run, members);
-    char *alone = analyzed_alone(&run);
+    char *alone = members_none(analyze, &run);
     char *together = members_run(members, analyze, &run);
-    compare(alone, together, number);
+    members_same(alone, together, number, members);
     for (unsigned i = 0; i < SHOWN; i++)
         times_shown[i] += strstr(alone, shown[i]) != NULL;
     for (uint32_t r = 0; r < run.count; r++)
@@ -373,10 +357,7 @@ static void say_divided(struct xfa_team *team, void *context, FILE *out)
 {
     struct drawn *run = context;
     struct trace_builder traces[MOST_RANKS];
-    for (uint32_t i = 0; i < run->count; i++)
-        traces[i] = run->ranks[i].b;
-    shares = run->shares;
-    struct xfa_survey *survey = surveyed(team, run->profile, traces, run->count);
+    struct xfa_survey *survey = survey_of(team, run, traces);
     fprintf(out, "%d", survey != NULL);
     xfa_survey_free(survey);
 }

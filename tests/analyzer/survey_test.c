@@ -328,28 +328,6 @@ static void analyze(struct xfa_team *team, void *context, FILE *out)
     xfa_survey_free(survey);
 }
 
-static char *analyzed_alone(struct drawn *run)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    assert_non_null(out);
-    analyze(NULL, run, out);
-    fclose(out);
-    return text;
-}
-
-static void compare(const char *alone, const char *together, unsigned number)
-{
-    size_t at = 0;
-    while (alone[at] && alone[at] == together[at])
-        at++;
-    if (!alone[at] && !together[at])
-        return;
-    at -= at < 100 ? at : 100;
-    fail_msg("run %u:\n%.300s\nalone:\n%.300s", number, together + at, alone + at);
-}
-
 static struct xfp_profile *two_nodes(void)
 {
     static const char path[] = "%s{\"name\": \"copy/%d/%d\", \"method\": \"copy\", \"direction\": "
@@ -397,9 +375,9 @@ static void check_drawn(const struct xfp_profile *profile, unsigned number)
         draw_process(&run.traces[i], 7000 + (int)i, theme);
         run.shares[i] = below(members);
     }
-    char *alone = analyzed_alone(&run);
+    char *alone = members_none(analyze, &run);
     char *together = members_run(members, analyze, &run);
-    compare(alone, together, number);
+    members_same(alone, together, number, members);
     note_sizes(together);
     for (uint32_t i = 0; i < run.count; i++)
         build_free(&run.traces[i]);
@@ -445,9 +423,9 @@ static void test_callers_of_others(void **state)
         play_waits(&play, FIRST_SITE + (i == 2));
         play_end(&play, XFT_STATE_CLOSED);
     }
-    char *alone = analyzed_alone(&run);
+    char *alone = members_none(analyze, &run);
     char *together = members_run(2, analyze, &run);
-    compare(alone, together, 0);
+    members_same(alone, together, 0, 2);
     assert_non_null(strstr(together, "helper (app.c:5), called by caller_2"));
     for (unsigned i = 0; i < 3; i++)
         build_free(&run.traces[i]);

@@ -70,9 +70,8 @@ static void record(void)
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
 }
 
-/* Two threads: A's kernel is given managed memory, B's call ends last before that comes back, from
- * 80 to 81 us. A makes a call afterwards, or no more: then it has ended. */
-static void record_threads(bool goes_on)
+/* Begins with a kernel that is given managed memory. */
+static void record_given(void)
 {
     const uint64_t given = MEMORY;
     hosts = devices = 0;
@@ -86,6 +85,13 @@ static void record_threads(bool goes_on)
     alloc->bytes = PIECE;
     struct xft_event *launch = call(XFT_EVENT_LAUNCH, 10000, 12000);
     launch->correlation = launch->aux = 1;
+}
+
+/* Two threads: A's kernel is given managed memory, B's call ends last before that comes back, from
+ * 80 to 81 us. A makes a call afterwards, or no more: then it has ended. */
+static void record_threads(bool goes_on)
+{
+    record_given();
     call(XFT_EVENT_SYNC, 13000, 70000)->aux = XFT_SYNC_CONTEXT;
     if (goes_on)
         call(XFT_EVENT_SYNC, 100000, 101000)->aux = XFT_SYNC_CONTEXT;
@@ -105,19 +111,8 @@ static void record_threads(bool goes_on)
  * the hundred until that comes. */
 static void record_many_calls(void)
 {
-    const uint64_t given = MEMORY;
-    hosts = devices = 0;
-    build_start(&b, 1);
-    scenario_names(&b);
-    build_arguments(&b, 1, &given, 1);
-    call(XFT_EVENT_RECORDS, 1000, 1000)->aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS;
-    struct xft_event *alloc = call(XFT_EVENT_ALLOC, 2000, 9000);
-    alloc->dst_mem = XFT_MEM_MANAGED;
-    alloc->dst = MEMORY;
-    alloc->bytes = PIECE;
-    struct xft_event *launch = call(XFT_EVENT_LAUNCH, 10000, 12000);
-    launch->correlation = launch->aux = 1;
-    launch = call(XFT_EVENT_LAUNCH, 13000, 14000);
+    record_given();
+    struct xft_event *launch = call(XFT_EVENT_LAUNCH, 13000, 14000);
     launch->correlation = 2;
     launch->stream = 7;
     call(XFT_EVENT_SYNC, 14500, 70000)->aux = XFT_SYNC_CONTEXT;
