@@ -90,7 +90,9 @@ struct xfs_request_slot *xfs_request_alone(xfs_word request, uint64_t before_ns,
     return what->end_ns <= before_ns ? slot : NULL;
 }
 
-/* Those with this handle that were begun by then: how many, the first and the last of them. */
+/* Those with this handle that were begun by then: how many, and which of their calls returned
+ * first and last. A call may wait in MPI for longer than another thread's request lasts, so the
+ * order of their beginnings is not that in which they had the handle. */
 struct same {
     unsigned count;
     struct xfs_request_slot *first, *last;
@@ -103,14 +105,15 @@ static struct same find_same(xfs_word request, uint64_t before_ns)
     struct same same = {0};
     for (unsigned i = 0; i < (most + 1) * PER_BUCKET; i++) {
         struct xfs_request_slot *slot = &slots[(home + i / PER_BUCKET) % BUCKETS][i % PER_BUCKET];
-        if (atomic_load_explicit(&slot->request, memory_order_acquire) != request ||
-            atomic_load_explicit(&slot->end_ns, memory_order_relaxed) > before_ns)
+        if (atomic_load_explicit(&slot->request, memory_order_acquire) != request)
             continue;
-        uint64_t start_ns = atomic_load_explicit(&slot->start_ns, memory_order_relaxed);
+        uint64_t end_ns = atomic_load_explicit(&slot->end_ns, memory_order_relaxed);
+        if (end_ns > before_ns)
+            continue;
         same.count++;
-        if (same.first == NULL || start_ns < atomic_load(&same.first->start_ns))
+        if (same.first == NULL || end_ns < atomic_load(&same.first->end_ns))
             same.first = slot;
-        if (same.last == NULL || start_ns > atomic_load(&same.last->start_ns))
+        if (same.last == NULL || end_ns > atomic_load(&same.last->end_ns))
             same.last = slot;
     }
     return same;

@@ -71,8 +71,6 @@ class Hosts(Cable):
             (p,) = path["points"]
             frames = least[path["from"], path["to"]] * p["bytes"] / PART_OF_FRAME
             self.assertGreater(p["min_ns"], 0.97 * frames, path["name"])
-        fastest = {path["from"]: path["points"][0]["min_ns"] for path in network["paths"] if path["shape"] == "stream"}
-        self.assertLess(fastest[0], fastest[1])  # the slow way
         self.assertIn("over cable0", run.stdout)
         self.read_again(run.stdout)
         self.assertRegex(run.stdout, r"rank 0 \(host-a\) to rank 1 \(host-b\) over cable0.*many of 1 MiB reach")
@@ -133,16 +131,15 @@ class Loss(Cable):
     lost = 25
 
     def test_lost_frames(self):
-        """What is lost is sent again, later: the way that loses frames is the slow one, at twice the rate, and its
-        windows differ by a round trip and more."""
+        """What is lost is sent again, later: no window of the way that loses frames reaches half of its rate, which is
+        all that the other way has."""
         run = self.run_net("-o", self.output, "--sizes", "256K:256K", "--time-limit", "12", "--quiet")
         self.assertEqual(run.returncode, 0, run.stderr)
         ways = {path["from"]: path for path in load(self.output)["network"]["paths"] if path["shape"] == "stream"}
-        points = {rank: path["points"][0] for rank, path in ways.items()}
-        self.assertGreater(points[0]["median_ns"], points[1]["min_ns"])
-        self.assertGreater(points[0]["median_ns"], 2 * 8e3 / MBIT * points[0]["bytes"])
-        windows = points[0]["windows_ns"]
-        self.assertGreater(max(windows) - min(windows), 2 * DELAY_US * 1e3)
+        self.assertEqual(ways.keys(), {0, 1})
+        (lossy,) = ways[0]["points"]
+        self.assertGreater(lossy["median_ns"], 8e3 / MBIT_BACK * lossy["bytes"])
+        self.assertGreater(min(lossy["windows_ns"]), 8e3 / MBIT_BACK * lossy["bytes"] * lossy["window"])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import unittest
 PARSER = argparse.ArgumentParser()
 for name in ("command", "simgpu", "programs", "library"):
     PARSER.add_argument(f"--{name}", required=True)
-PATHS, _ = PARSER.parse_known_args()
+PATHS, CHOSEN = PARSER.parse_known_args()
 
 LET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
@@ -400,4 +400,4 @@ class Nccl(Messages):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])
+    unittest.main(argv=[sys.argv[0], *CHOSEN])

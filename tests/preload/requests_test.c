@@ -107,6 +107,17 @@ static void another_threads(void **state)
     assert_int_equal(ended(0x100, false, 120), 110);
 }
 
+/* A call that began first, and waited in MPI while another thread had the handle, has it after that
+ * thread, who has not noticed yet. */
+static void begun_before_and_returned_after(void **state)
+{
+    xfs_request_begun(0x100, false, &(struct xfs_request){50, 55, true});
+    xfs_request_begun(0x100, false, &(struct xfs_request){10, 90, true});
+    assert_int_equal(ended(0x100, false, 100), 10);
+    assert_int_equal(ended(0x100, false, 60), 50);
+    assert_int_equal(lost, 0);
+}
+
 static void whose_end_was_not_seen(void **state)
 {
     for (uint64_t at = 1; at <= 100000; at++)
@@ -220,6 +231,7 @@ int main(void)
         TEST(each_ends_once),
         TEST(at_home),
         TEST(another_threads),
+        TEST(begun_before_and_returned_after),
         TEST(whose_end_was_not_seen),
         TEST(shared_ones),
         TEST(too_many),
