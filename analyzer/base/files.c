@@ -49,13 +49,14 @@ int xfa_open_regular(const char *path, const char **why)
 static char *read_all(int fd, size_t room, size_t most, size_t *bytes, const char **why)
 {
     size_t have = 0;
-    char *text = malloc(room);
+    char *text = malloc(room); /* of what was read there is always room for one byte more */
     while (text) {
         ssize_t got = read(fd, text + have, room - have);
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0) {
             *bytes = have;
+            text[have] = '\0';
             return text;
         }
         have += got > 0 ? (size_t)got : 0;

@@ -19,8 +19,8 @@
  * blocking. Returns the descriptor, or -1 with *why. */
 int xfa_open_regular(const char *path, const char **why);
 
-/* Reads a whole regular file, for the caller to free. NULL with *why, also for a file larger than
- * `most` bytes, which is not read. */
+/* Reads a whole regular file, for the caller to free; behind its *bytes stands a '\0'. NULL with
+ * *why, also for a file larger than `most` bytes, which is not read. */
 char *xfa_read_whole(const char *path, size_t most, size_t *bytes, const char **why);
 
 /* ---- writing --------------------------------------------------------------------------------- */
