@@ -367,6 +367,7 @@ static int report(struct reading *reading, struct xfa_findings *findings)
         return XFA_NOTHING;
     xfa_findings_find(findings, reading->analysis);
     findings->phase = reading->filter.phase;
+    findings->plan = reading->options->plan != NULL;
     xfa_findings_weigh(findings, reading->analysis);
     merge_timeline(reading);
     if (!leave_team(reading))

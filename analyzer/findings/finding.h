@@ -77,6 +77,10 @@ struct xfa_finding_kind {
      * may use sums; NULL: not known, and the saving stays unknown. */
     struct xfw_change *(*change)(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding);
+    /* The same as `xferscope apply` carries it out with a plan (analyzer/plan), which may do less.
+     * NULL, or its result: it does not. */
+    struct xfw_change *(*by_apply)(const struct xfa_analysis *analysis, const void *sums,
+                                   const struct xfa_finding *finding);
     /* Sums of its own: a zeroed self of self_bytes is made for the observer. observe NULL: none. */
     size_t self_bytes;
     struct xfa_observer (*observe)(void *self);
@@ -121,8 +125,10 @@ struct xfa_finding {
     enum xfa_basis achieved_basis, achievable_basis;
 
     /* What the run would save, once weighed. */
-    struct xfw_change *change; /* owned; NULL = not known */
-    struct xfw_saving saving;  /* of it alone; NAN: not known */
+    struct xfw_change *change;   /* owned; NULL = not known */
+    struct xfw_saving saving;    /* of it alone; NAN: not known */
+    struct xfw_change *by_apply; /* owned; NULL: not known, or no plan is asked for */
+    struct xfw_saving applied;   /* of it alone, by apply; NAN: not known */
     const double
         *in_ranges; /* likely, of it in each of whatif's ranges, borrowed; NULL: not known */
     double added_ns, last_ns; /* of a member of the best set: saved beyond the members before it;
@@ -154,6 +160,8 @@ struct xfa_findings {
     struct xfw_gather *gather;    /* the run's ops, for the replay */
     struct xfw_whatif *whatif;    /* NULL: not weighed */
     struct xfa_answers *answers;  /* borrowed; NULL: none were given */
+    bool
+        plan; /* what apply would make of them with a plan is weighed, too. For the caller to set */
     const char *phase; /* borrowed: shares are of this phase, where its time is known; NULL: of the
                           run. For the caller to set */
 };

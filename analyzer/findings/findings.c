@@ -93,6 +93,7 @@ void xfa_findings_free(struct xfa_findings *findings)
         return;
     for (size_t i = 0; i < findings->count; i++) {
         xfw_change_free(findings->items[i].change);
+        xfw_change_free(findings->items[i].by_apply);
         free(findings->items[i].sites);
     }
     xfw_whatif_free(findings->whatif);
@@ -140,6 +141,7 @@ struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_fin
         .lost_ns = NAN,
         .error = NAN,
         .saving = {NAN, NAN, NAN},
+        .applied = {NAN, NAN, NAN},
         .added_ns = NAN,
         .last_ns = NAN,
     };

@@ -105,6 +105,20 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
     return xfw_change_leave_out(analysis, &what);
 }
 
+/* Uploads whose source has the bytes that the last one brought to the same place; nothing else. */
+static struct xfw_change *by_apply(const struct xfa_analysis *analysis,
+                                   const struct xfa_finding *finding, enum xfa_same same)
+{
+    if (same != XFA_SAME_REPEATED || finding->remedy.to_host)
+        return NULL;
+    const struct xfw_leave_out what = {
+        .marks = analysis->contents.marks[same],
+        .classes = xfa_finding_classes(analysis, finding),
+        .by_apply = true,
+    };
+    return xfw_change_leave_out(analysis, &what);
+}
+
 /* ---- the kinds ------------------------------------------------------------------------------- */
 
 #define KIND(name, same)                                                                           \
@@ -120,7 +134,14 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
         (void)sums;                                                                                \
         return change(analysis, finding, same);                                                    \
     }                                                                                              \
-    const struct xfa_finding_kind xfa_kind_##name = {.look = look_##name, .change = change_##name};
+    static struct xfw_change *by_apply_##name(const struct xfa_analysis *analysis,                 \
+                                              const void *sums, const struct xfa_finding *finding) \
+    {                                                                                              \
+        (void)sums;                                                                                \
+        return by_apply(analysis, finding, same);                                                  \
+    }                                                                                              \
+    const struct xfa_finding_kind xfa_kind_##name = {                                              \
+        .look = look_##name, .change = change_##name, .by_apply = by_apply_##name};
 
 KIND(repeated, XFA_SAME_REPEATED)
 KIND(returned, XFA_SAME_RETURNED)

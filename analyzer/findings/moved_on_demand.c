@@ -63,7 +63,15 @@ static struct xfw_change *change_demand(const struct xfa_analysis *analysis, con
     return analysis->profile ? xfw_change_prefetch(analysis) : NULL;
 }
 
-const struct xfa_finding_kind xfa_kind_demand = {.find = find_demand, .change = change_demand};
+static struct xfw_change *demand_by_apply(const struct xfa_analysis *analysis, const void *sums,
+                                          const struct xfa_finding *finding)
+{
+    (void)sums, (void)finding;
+    return analysis->profile ? xfw_change_prefetch_by_apply(analysis) : NULL;
+}
+
+const struct xfa_finding_kind xfa_kind_demand = {
+    .find = find_demand, .change = change_demand, .by_apply = demand_by_apply};
 
 /* ---- managed-thrashing ----------------------------------------------------------------------- */
 

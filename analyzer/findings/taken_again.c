@@ -55,11 +55,9 @@ static bool is_found(const struct xfa_findings *findings, enum xfa_finding_id id
     return false;
 }
 
-/* The calls of the finding, made once. */
-static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
-                                 const struct xfa_finding *finding)
+/* The calls of the finding: their places in what was taken. */
+static struct xfw_set calls_of(const struct xfa_taken *taken, const struct xfa_finding *finding)
 {
-    const struct xfa_taken *taken = sums;
     struct xfw_set sites = xfa_finding_sites(finding), chosen = {0};
     for (size_t i = 0; i < taken->calls.count; i++) {
         const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
@@ -68,7 +66,26 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
             xfw_set_add(&chosen, (uint32_t)i);
     }
     xfw_set_free(&sites);
+    return chosen;
+}
+
+/* They are made once. */
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    const struct xfa_taken *taken = sums;
+    struct xfw_set chosen = calls_of(taken, finding);
     return xfw_change_calls_once(analysis, &taken->calls, &chosen);
+}
+
+static struct xfw_change *by_apply(const struct xfa_analysis *analysis, const void *sums,
+                                   const struct xfa_finding *finding)
+{
+    const struct xfa_taken *taken = sums;
+    if (finding->remedy.to_host)
+        return NULL;
+    struct xfw_set chosen = calls_of(taken, finding);
+    return xfw_change_pool(analysis, &taken->calls, &chosen);
 }
 
 /* ---- the kinds ------------------------------------------------------------------------------- */
@@ -111,6 +128,7 @@ const struct xfa_finding_kind xfa_kind_allocation = {
     .find = find_allocations,
     .try = try_allocations,
     .change = change,
+    .by_apply = by_apply,
     .self_bytes = sizeof(struct xfa_taken),
     .observe = observe_allocations,
     .free = xfa_taken_free,

@@ -170,6 +170,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         struct xfa_finding *finding = of[i];
         finding->saving = xfw_saving_checked(&whatif->alone[i], whatif->alone_ns);
         finding->in_ranges = whatif->in_ranges + i * whatif->range_count;
+        finding->applied = xfw_saving_checked(&whatif->carried[i], whatif->alone_ns);
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
@@ -229,6 +230,7 @@ static void drop_trials(struct xfa_findings *findings)
             findings->items[kept++] = findings->items[i];
         } else {
             xfw_change_free(findings->items[i].change);
+            xfw_change_free(findings->items[i].by_apply);
             free(findings->items[i].sites);
         }
     }
@@ -249,6 +251,18 @@ static void add_trials(struct xfa_findings *findings, const struct xfa_analysis 
     xfa_findings_sort(findings);
 }
 
+static struct xfw_change *change_by_apply(const struct xfa_findings *findings,
+                                          const struct xfa_analysis *analysis,
+                                          struct xfa_finding *finding)
+{
+    const struct xfa_finding_kind *kind = xfa_finding_kind_of(finding->id);
+    finding->by_apply =
+        kind->by_apply ? kind->by_apply(analysis, findings->selves[finding->id], finding) : NULL;
+    if (finding->by_apply)
+        finding->by_apply->assured = finding->answer == XFA_ANSWER_YES;
+    return finding->by_apply;
+}
+
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
 {
     add_trials(findings, analysis);
@@ -267,8 +281,11 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
         of[count++] = finding;
     }
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);
-    for (size_t i = 0; i < count; i++)
+    struct xfw_change **by_apply = xfa_alloc((count + 1) * sizeof *by_apply);
+    for (size_t i = 0; i < count; i++) {
         changes[i] = of[i]->change;
+        by_apply[i] = findings->plan ? change_by_apply(findings, analysis, of[i]) : NULL;
+    }
     const size_t most = count + XFA_APPLIED_OWN;
     struct xfw_change *own[XFA_APPLIED_OWN], **applied = xfa_alloc(most * sizeof *applied);
     const struct xfw_proposals proposals = {
@@ -278,12 +295,14 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
         .self = of,
         .applied = applied,
         .applied_count = xfa_findings_applied(findings, analysis, applied, most, own),
+        .by_apply = by_apply,
         .gather = findings->gather,
     };
     findings->whatif = xfw_whatif_of_proposals(analysis, &proposals);
     for (size_t i = 0; i < XFA_APPLIED_OWN; i++)
         xfw_change_free(own[i]);
     free(applied);
+    free(by_apply);
     take_savings(of, analysis, findings->whatif, changes);
     drop_superseded(of, count);
     drop_trials(findings);

@@ -12,6 +12,7 @@
 #ifndef XFA_APPLY_PLAN_H
 #define XFA_APPLY_PLAN_H
 
+#include <math.h>
 #include <stdio.h>
 
 #include "analyzer/findings/finding.h"
@@ -50,8 +51,9 @@ struct xfa_apply_step {
     bool kernels_apart; /* of streams: granted */
     char *why_not;      /* why nothing carries it out, or why it is not chosen; NULL */
     struct xfa_remedy numbers;
-    unsigned order;           /* in the best set, from 1 on; 0: not in it */
-    struct xfw_saving saving; /* ns; NAN: not known */
+    unsigned order;            /* in the best set, from 1 on; 0: not in it */
+    struct xfw_saving saving;  /* of the fix, ns; NAN: not known */
+    struct xfw_saving applied; /* the same of what carries it out, which may do less */
     double added_ns;
     char *assumes;        /* NULL: nothing */
     char *question, *key; /* what decides, and its --assume; NULL: nothing does */
@@ -65,8 +67,9 @@ struct xfa_apply_plan {
     char *program; /* the file's name; NULL: not known */
     char *trace;   /* NULL: not from a run */
     bool simulated;
-    double time_ns;           /* of the run, without what recording cost; NAN: not known */
-    struct xfw_saving saving; /* of the best set, ns */
+    double time_ns;            /* of the run, without what recording cost; NAN: not known */
+    struct xfw_saving saving;  /* of the best set, ns */
+    struct xfw_saving applied; /* of all that apply does with this plan, ns; NAN: not known */
     struct xfa_apply_step *steps;
     size_t step_count;
 };
@@ -83,6 +86,12 @@ bool xfa_apply_place_holds(const struct xfa_apply_place *place);
 /* Of findings that were weighed. */
 struct xfa_apply_plan *xfa_apply_plan_of(const struct xfa_analysis *analysis,
                                          const struct xfa_findings *findings);
+
+/* Predicted of a step: of what carries it out, where that is known, else of the fix. */
+static inline const struct xfw_saving *xfa_apply_predicted(const struct xfa_apply_step *step)
+{
+    return isnan(step->applied.likely) ? &step->saving : &step->applied;
+}
 
 /* Steps that are to be carried out. */
 size_t xfa_apply_plan_chosen(const struct xfa_apply_plan *plan);

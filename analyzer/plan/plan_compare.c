@@ -68,7 +68,7 @@ void xfa_apply_plan_compare(const struct xfa_apply_plan *plan, struct xfa_compar
             .finding = xfa_text(of->finding),
             .site = xfa_text(of->site_count ? of->sites[0].text : "-"),
             .sites = of->site_count,
-            .predicted = of->saving,
+            .predicted = *xfa_apply_predicted(of),
         };
         add_applied(step, xfa_side_middle(&comparison->after));
         add_measured(step, of, comparison);

@@ -86,6 +86,11 @@ static json_t *readers_json(const struct xfa_apply_step *step)
     return list;
 }
 
+static json_t *applied_json(const struct xfw_saving *saving)
+{
+    return isnan(saving->likely) ? json_null() : saving_json(saving);
+}
+
 static json_t *step_json(const struct xfa_apply_step *step)
 {
     json_t *json = json_object(), *saving = saving_json(&step->saving), *sites = json_array();
@@ -105,6 +110,7 @@ static json_t *step_json(const struct xfa_apply_step *step)
     json_object_set_new(json, "parameters", numbers_json(&step->numbers));
     json_object_set_new(json, "in_set", step->order ? json_integer(step->order) : json_null());
     json_object_set_new(json, "saving_s", saving);
+    json_object_set_new(json, "apply_saving_s", applied_json(&step->applied));
     json_object_set_new(json, "assumes", xfa_json_text(step->assumes));
     json_object_set_new(json, "question",
                         step->question ? json_pack("{s:o,s:o}", "if", xfa_json_text(step->question),
@@ -123,6 +129,7 @@ int xfa_apply_plan_write(const struct xfa_apply_plan *plan, FILE *out)
     json_object_set_new(run, "simulated", json_boolean(plan->simulated));
     json_object_set_new(run, "time_s", xfa_json_seconds(plan->time_ns));
     json_object_set_new(run, "saving_s", saving_json(&plan->saving));
+    json_object_set_new(run, "apply_saving_s", applied_json(&plan->applied));
     json_object_set_new(json, "schema", json_string(SCHEMA));
     json_object_set_new(json, "version", json_integer(VERSION));
     json_object_set_new(json, "program", xfa_json_text(plan->program));
@@ -222,9 +229,9 @@ static double seconds_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) * 1e9 : NAN;
 }
 
-static struct xfw_saving saving_of(const json_t *object)
+static struct xfw_saving saving_of(const json_t *object, const char *key)
 {
-    const json_t *saving = json_object_get(object, "saving_s");
+    const json_t *saving = json_object_get(object, key);
     return (struct xfw_saving){seconds_of(saving, "low"), seconds_of(saving, "likely"),
                                seconds_of(saving, "high")};
 }
@@ -301,7 +308,8 @@ static void read_step(struct xfa_json_reader *r, const json_t *item, struct xfa_
         xfa_json_fail(r, "kernels_apart", "false where \"by\" is not \"streams\"");
     step->why_not = xfa_json_text_of(r, item, "why_not");
     step->order = json_is_integer(order) ? (unsigned)json_integer_value(order) : 0;
-    step->saving = saving_of(item);
+    step->saving = saving_of(item, "saving_s");
+    step->applied = saving_of(item, "apply_saving_s");
     step->added_ns = seconds_of(json_object_get(item, "saving_s"), "added");
     step->assumes = xfa_json_text_of(r, item, "assumes");
     asked = json_object_get(item, "question");
@@ -328,7 +336,8 @@ static void read_plan(struct xfa_json_reader *r, const json_t *root, struct xfa_
     plan->trace = json_is_object(run) ? xfa_json_text_of(r, run, "trace") : NULL;
     plan->simulated = json_is_true(json_object_get(run, "simulated"));
     plan->time_ns = seconds_of(run, "time_s");
-    plan->saving = saving_of(run);
+    plan->saving = saving_of(run, "saving_s");
+    plan->applied = saving_of(run, "apply_saving_s");
     size_t count = xfa_json_list_of(r, root, "steps", &list);
     if (!list || count > XFT_PLAN_STEPS_MOST) {
         r->list = NULL;

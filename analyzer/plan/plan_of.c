@@ -10,6 +10,7 @@
 #include "analyzer/plan/plan.h"
 #include "analyzer/plan/remote.h"
 #include "analyzer/report/described.h"
+#include "analyzer/whatif/changes/changes.h"
 
 /* ---- what carries a remedy out --------------------------------------------------------------- */
 
@@ -138,23 +139,45 @@ static void take_memory_sites(struct xfa_apply_step *step, const struct xfa_anal
 
 /* ---- which work has streams of its own ------------------------------------------------------- */
 
-/* Of the legacy default stream's work the copies that are waited for have call sites. */
-static bool is_for(enum xft_plan_class by, const struct xfa_finding_site *site)
+#define STREAMS_LEAST ((uint64_t)1 << 20)
+
+static bool is_waited_for(const struct xfa_function *function)
 {
     static const char *const waited_for[] = {"cudaMemcpy", "cuMemcpy", "cuMemcpyHtoD_v2",
                                              "cuMemcpyDtoH_v2"};
-    if (by != XFT_PLAN_STREAMS)
-        return true;
-    for (size_t i = 0; site->function && i < sizeof waited_for / sizeof *waited_for; i++)
-        if (strcmp(site->function->name, waited_for[i]) == 0)
+    for (size_t i = 0; function && i < sizeof waited_for / sizeof *waited_for; i++)
+        if (strcmp(function->name, waited_for[i]) == 0)
             return true;
     return false;
 }
 
-static bool has_any_for(enum xft_plan_class by, const struct xfa_finding *finding)
+/* Of page-locked memory, and large on average. */
+static bool is_streamed(const struct xfa_analysis *analysis, size_t number,
+                        const struct xfa_site *site)
+{
+    const struct xfa_row *row = xfa_analysis_row(analysis, number);
+    return row->site == site && is_waited_for(row->function) &&
+           (xfa_is_page_locked(row->key.src_mem) || xfa_is_page_locked(row->key.dst_mem)) &&
+           analysis->rows[number].bytes / STREAMS_LEAST >= analysis->rows[number].transfers;
+}
+
+/* Of the legacy default stream's work the copies that are waited for have call sites. */
+static bool is_for(enum xft_plan_class by, const struct xfa_analysis *analysis,
+                   const struct xfa_finding_site *site)
+{
+    if (by != XFT_PLAN_STREAMS)
+        return true;
+    for (size_t i = 0; i < analysis->row_count && is_waited_for(site->function); i++)
+        if (is_streamed(analysis, i, site->site))
+            return true;
+    return false;
+}
+
+static bool has_any_for(enum xft_plan_class by, const struct xfa_analysis *analysis,
+                        const struct xfa_finding *finding)
 {
     for (size_t i = 0; i < finding->site_count; i++)
-        if (is_for(by, &finding->sites[i]))
+        if (is_for(by, analysis, &finding->sites[i]))
             return true;
     return false;
 }
@@ -200,15 +223,16 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
             xfa_text("no call site is known that allocates or page-locks memory for "
                      "this node alone, and whose copies save more than moving it takes");
     }
-    if (step->by == XFT_PLAN_STREAMS && !has_any_for(step->by, finding)) {
+    if (step->by == XFT_PLAN_STREAMS && !has_any_for(step->by, analysis, finding)) {
         step->by = XFT_PLAN_NOTHING;
-        step->why_not = xfa_text("only copies between host and device that are waited for can have "
-                                 "streams of their own; what else there is, a kernel may use");
+        step->why_not = xfa_text("only copies between host and device that are waited for, of "
+                                 "page-locked memory and 1 MiB and more, can have streams of their "
+                                 "own; what else there is, a kernel may use");
     }
     free(step->sites);
     step->sites = xfa_alloc((finding->site_count + 1) * sizeof *step->sites);
     for (size_t i = 0; i < finding->site_count; i++)
-        if (is_for(step->by, &finding->sites[i]))
+        if (is_for(step->by, analysis, &finding->sites[i]))
             step->sites[step->site_count++] =
                 site_of(analysis->run, finding, &finding->sites[i], step->by);
     take_kernels(step, findings);
@@ -221,12 +245,23 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
     "that "                                                                                        \
     "are as they were"
 
+/* On average. */
+static bool has_large(const struct xfa_apply_step *step)
+{
+    for (size_t i = 0; i < step->site_count; i++)
+        if (step->sites[i].bytes / XFW_APPLIED_LEFT_OUT >= step->sites[i].transfers)
+            return true;
+    return false;
+}
+
 /* Of the best set, what can be carried out; of the others, why not. */
 static void choose(struct xfa_apply_step *step)
 {
     const char *why_not = NULL;
     if (step->by != XFT_PLAN_NOTHING && !is_placed(step))
         why_not = NOT_PLACED;
+    else if (step->by == XFT_PLAN_LEAVE_OUT && !has_large(step))
+        why_not = "uploads below 512 KiB are not left out";
     else if (step->by != XFT_PLAN_NOTHING && step->order == 0)
         why_not = step->question ? "a question decides" : "it is not in the best set of fixes";
     step->carry_out = step->by != XFT_PLAN_NOTHING && !why_not;
@@ -250,6 +285,8 @@ static struct xfa_apply_step step_of(const struct xfa_analysis *analysis,
         .numbers = finding->remedy,
         .order = finding->order,
         .saving = described.saving,
+        .applied = carrier.by == XFT_PLAN_NOTHING ? (struct xfw_saving){NAN, NAN, NAN}
+                                                  : xfa_saving_shown(findings, &finding->applied),
         .added_ns = finding->added_ns,
         .assumes = text_or_null(described.assumed),
         .question = text_or_null(described.condition),
@@ -275,6 +312,7 @@ static struct xfa_apply_step remote_step(const struct xfa_remote_site *of)
         .by = XFT_PLAN_PLACEMENT,
         .numbers = remedy,
         .saving = {NAN, NAN, 0}, /* only the most is known */
+        .applied = {NAN, NAN, NAN},
         .added_ns = NAN,
         .assumes = xfa_text("the driver's own buffers do not decide; the profile's figures are of "
                             "threads that run on the node of their memory"),
@@ -334,8 +372,12 @@ struct xfa_apply_plan *xfa_apply_plan_of(const struct xfa_analysis *analysis,
     plan->trace = xfa_text(run->path);
     plan->simulated = run->simulated;
     plan->time_ns = whatif && whatif->known ? whatif->alone_ns : NAN;
-    plan->saving = whatif && whatif->known ? xfa_saving_shown(findings, &whatif->set)
-                                           : (struct xfw_saving){NAN, NAN, NAN};
+    plan->saving = plan->applied = (struct xfw_saving){NAN, NAN, NAN};
+    if (whatif && whatif->known) {
+        bool planned = xfw_saving_known(&whatif->planned) == XFW_KNOWN;
+        plan->saving = xfa_saving_shown(findings, &whatif->set);
+        plan->applied = xfa_saving_shown(findings, planned ? &whatif->planned : &whatif->applied);
+    }
     take_steps(plan, analysis, findings);
     return plan;
 }

@@ -106,6 +106,7 @@ void xfw_whatif_free(struct xfw_whatif *whatif)
     free(whatif->in_ranges);
     free(whatif->why);
     free(whatif->alone);
+    free(whatif->carried);
     free(whatif->added);
     free(whatif->last);
     free(whatif->order);

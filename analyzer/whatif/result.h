@@ -94,14 +94,16 @@ struct xfw_whatif {
         uint64_t apart; /* calls and kernels that belong to these, and were played by themselves */
         uint64_t unmet; /* calls of NCCL that were not matched: their kernels take what they took */
     } ranks;
-    double sample_error_ns;   /* error of a run's time, or a saving, for that; 0: all were */
-    size_t count;             /* of changes */
-    struct xfw_saving *alone; /* by change: it alone; low and high NAN: it was on trial, and saves
-                                 too little */
-    struct xfw_saving *added; /* in the set: on top of those chosen before it; likely only; NAN:
-                                 not in the set */
-    struct xfw_saving *last;  /* in the set: what would be lost without it; likely only */
-    unsigned *order;          /* in the set: from 1 on; 0 = not in it */
+    double sample_error_ns;     /* error of a run's time, or a saving, for that; 0: all were */
+    size_t count;               /* of changes */
+    struct xfw_saving *alone;   /* by change: it alone; low and high NAN: it was on trial, and saves
+                                   too little */
+    struct xfw_saving *carried; /* by change: it alone as apply carries it out with a plan; NAN: not
+                                   asked for, or it does not */
+    struct xfw_saving *added;   /* in the set: on top of those chosen before it; likely only; NAN:
+                                   not in the set */
+    struct xfw_saving *last;    /* in the set: what would be lost without it; likely only */
+    unsigned *order;            /* in the set: from 1 on; 0 = not in it */
     struct xfw_search {
         unsigned together; /* members of the set, the last ones, that only pay together */
         bool left_out;     /* the set has XFW_MOST_MEMBERS: others were not asked for */
@@ -109,6 +111,8 @@ struct xfw_whatif {
     struct xfa_table taken;    /* by members of the set: xfw_whatif_taken() */
     struct xfw_saving set;     /* all that are in it */
     struct xfw_saving applied; /* what `xferscope apply` would save; NAN: nothing of it is known */
+    struct xfw_saving planned; /* the same with all of the set that a plan carries out; NAN: no plan
+                                  was asked for */
     bool set_played;           /* the set's saving is not the model's: it was played */
     struct xfw_played *played; /* NULL: not asked for */
     struct xfw_times span; /* the processes' spans (schedule.h), added up; of ranks that are played

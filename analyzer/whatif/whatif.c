@@ -171,25 +171,56 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     free_ways(ways, all);
 }
 
-/* All that apply does, at worst, likely, at best. */
-static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                         struct xfw_change *const *applied, size_t count)
+/* Three ways with all of these changes: at worst, likely, at best. */
+static void ways_of_all(struct xfw_way *ways, struct xfw_change *const *changes, size_t count)
 {
-    struct xfw_way ways[XFW_CERTAINTIES] = {0};
     unsigned *order = xfa_alloc((count + 1) * sizeof *order);
     for (size_t i = 0; i < count; i++)
         order[i] = (unsigned)i + 1;
     for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
         ways[i].certainty = (enum xfw_certainty)i;
-        xfw_way_of(&ways[i], applied, order, count, SIZE_MAX, SIZE_MAX);
+        xfw_way_of(&ways[i], changes, order, count, SIZE_MAX, SIZE_MAX);
     }
     free(order);
-    if (count && xfw_replays_play(replays, ways, XFW_CERTAINTIES)) {
-        const struct xfw_saving saving = saving_of(whatif, ways);
-        whatif->applied = xfw_saving_checked(&saving, whatif->alone_ns);
+}
+
+/* What apply does by itself; with a plan: each change that it carries out, and all those of the set
+ * with what it does by itself. */
+static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                         const struct xfw_proposals *proposals)
+{
+    const size_t own = proposals->applied_count, count = proposals->by_apply ? whatif->count : 0;
+    struct xfw_change **all = xfa_alloc((own + count + 1) * sizeof *all);
+    struct xfw_way *ways = xfa_alloc((count + 2) * XFW_CERTAINTIES * sizeof *ways);
+    struct xfw_saving **savings = xfa_alloc((count + 2) * sizeof *savings);
+    size_t groups = 0, members = own;
+    if (own) {
+        memcpy(all, proposals->applied, own * sizeof *all);
+        savings[groups] = &whatif->applied;
+        ways_of_all(&ways[groups++ * XFW_CERTAINTIES], all, own);
     }
-    for (size_t i = 0; i < XFW_CERTAINTIES; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!proposals->by_apply[i])
+            continue;
+        savings[groups] = &whatif->carried[i];
+        ways_of_all(&ways[groups++ * XFW_CERTAINTIES], &proposals->by_apply[i], 1);
+        if (whatif->order[i])
+            all[members++] = proposals->by_apply[i];
+    }
+    if (members > own) {
+        savings[groups] = &whatif->planned;
+        ways_of_all(&ways[groups++ * XFW_CERTAINTIES], all, members);
+    }
+    if (groups && xfw_replays_play(replays, ways, groups * XFW_CERTAINTIES))
+        for (size_t g = 0; g < groups; g++) {
+            const struct xfw_saving saving = saving_of(whatif, &ways[g * XFW_CERTAINTIES]);
+            *savings[g] = xfw_saving_checked(&saving, whatif->alone_ns);
+        }
+    for (size_t i = 0; i < groups * XFW_CERTAINTIES; i++)
         xfw_way_free(&ways[i]);
+    free(savings);
+    free(ways);
+    free(all);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -267,7 +298,7 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     whatif->marked = whatif->error > XFW_MARK_ERROR;
     unsigned members = xfw_best_set(replays, whatif, changes);
     play_set(replays, whatif, changes, members);
-    play_applied(replays, whatif, proposals->applied, proposals->applied_count);
+    play_applied(replays, whatif, proposals);
     whatif->known = play_alone(replays, whatif, changes);
 }
 
@@ -279,10 +310,11 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     whatif->speed_error = xfw_speed_error(analysis->achievable.profile);
     whatif->count = count < XFW_MOST_CHANGES ? count : XFW_MOST_CHANGES;
     whatif->alone = unknown(count);
+    whatif->carried = unknown(count);
     whatif->added = unknown(count);
     whatif->last = unknown(count);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
-    whatif->set = whatif->applied = (struct xfw_saving){NAN, NAN, NAN};
+    whatif->set = whatif->applied = whatif->planned = (struct xfw_saving){NAN, NAN, NAN};
     whatif->recording_known = knows_recording(analysis);
     xfa_table_init(&whatif->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
     const char *why = lacks(analysis);

@@ -114,6 +114,9 @@ struct xfw_proposals {
     /* What `xferscope apply` does by itself, all of it at once: of `changes`, or others. */
     struct xfw_change *const *applied;
     size_t applied_count;
+    /* Of `changes`, by their places, what apply makes of them with a plan; NULL: nothing, or a plan
+     * is not asked for. */
+    struct xfw_change *const *by_apply;
     struct xfw_gather *gather; /* has seen the analysis's walk (gather.h); NULL: none has, and the
                                   files, which have to be there, are read again */
 };

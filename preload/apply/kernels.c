@@ -9,7 +9,8 @@
 #include "preload/lookup/layout.h"
 
 #define KERNELS 256              /* a power of two */
-#define TRIALS 4                 /* under way at one time */
+#define TRIALS 8                 /* under way at one time */
+#define MOST_PASSED 16           /* launches elsewhere until a trial is given up */
 #define RUNS 16                  /* of words, among a kernel's parameters */
 #define LINK_GBPS 500            /* faster than any link between host and GPU: bytes per ns */
 #define UNIT ((uint64_t)1 << 20) /* proofs are by the MiB: a launch counts as one */
@@ -21,6 +22,7 @@ struct trial {
     xcu_stream stream;
     enum stage stage;
     enum xfs_way way;
+    uint8_t passed; /* launches in other streams since */
 };
 
 struct xfs_kernel {
@@ -162,6 +164,17 @@ static void take(struct xfs_kernel *kernel, struct trial *trial)
         xfs_proof_give_up(&kernel->work);
 }
 
+/* A round ends with the next launch in the same stream: a program that takes streams by turns has
+ * others in between. */
+static void follow(struct trial *trial, xcu_stream stream)
+{
+    if (trial->stream == stream)
+        trial->stage =
+            xfs_apply_driver()->event_record(trial->next, stream) == XCU_SUCCESS ? FOLLOWED : FREE;
+    else if (++trial->passed > MOST_PASSED)
+        trial->stage = FREE;
+}
+
 /* What this launch says about the trials under way. */
 static void go_on(struct xfs_kernel *kernel, xcu_stream stream)
 {
@@ -171,10 +184,7 @@ static void go_on(struct xfs_kernel *kernel, xcu_stream stream)
         if (trial->stage == FOLLOWED && driver->event_query(trial->next) == XCU_SUCCESS)
             take(kernel, trial);
         if (trial->stage == LAUNCHED)
-            trial->stage =
-                trial->stream == stream && driver->event_record(trial->next, stream) == XCU_SUCCESS
-                    ? FOLLOWED
-                    : FREE;
+            follow(trial, stream);
     }
 }
 
@@ -238,6 +248,7 @@ enum xfs_way xfs_kernel_begins(struct xfs_kernel *kernel, xcu_stream stream, uin
     enum xfs_way way = choose(kernel, bytes, &timed);
     if (timed && xfs_apply_driver()->event_record(trial->begin, stream) == XCU_SUCCESS) {
         trial->stage = BEGUN;
+        trial->passed = 0;
         trial->way = way;
         trial->stream = stream;
     }

@@ -73,8 +73,13 @@ class Plan(Lab):
         self.assertEqual(plan["steps"][0]["in_set"], 1)
         self.assertIn("Findings", self.report.title())
 
+    def test_small_uploads_are_not_left_out(self):
+        repeated = [step for step in self.plan_of("contents")["steps"] if step["by"] == "leave-out" and step["in_set"]
+                    and not step["sites"][0]["python"]]
+        self.assertEqual([(step["carry_out"], step["why_not"]) for step in repeated], [(False, "uploads below 512 KiB are not left out")])
+
     def test_what_is_carried_out(self):
-        plan = self.plan_of("contents")
+        plan = self.plan_of("contents", argument="large")
         chosen = {(step["by"], step["sites"][0]["function"]): step for step in plan["steps"] if step["carry_out"]}
         self.assertEqual(set(chosen), {("leave-out", "piece_a")})
         site = chosen["leave-out", "piece_a"]["sites"][0]
@@ -93,7 +98,7 @@ class Plan(Lab):
         self.assertIn(f"{len(plan['steps'])} steps, 1 of them to be carried out", self.said)
 
     def test_packed(self):
-        plan = self.plan_of("contents")
+        plan = self.plan_of("contents", argument="large")
         self.assertEqual(self.pack(plan), ["leave-out 1 1 01ab 0x100a0 - piece_a (app.c:100)",
                                            "leave-out 1 1 01ab 0x100b0 - piece_b (app.c:101)"])
         step = plan["steps"][0]

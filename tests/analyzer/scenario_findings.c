@@ -131,6 +131,7 @@ void scenario_findings(struct trace_builder *b, const char *variant)
 struct contents {
     struct play play;
     bool sampled;
+    unsigned times; /* as many bytes */
 };
 
 /* One copy, and the hash of what it moved. `at` is the device's address. */
@@ -154,12 +155,12 @@ static void moved(struct contents *c, unsigned stack, enum xft_direction directi
 static void repeated(struct contents *c)
 {
     for (unsigned i = 0; i < 4; i++)
-        moved(c, SITE_PIECES, XFT_DIR_H2D, 0x1000000, 256 * KIB, 11);
-    moved(c, SITE_PIECES + 1, XFT_DIR_H2D, 0x1000000, 256 * KIB, 11);
+        moved(c, SITE_PIECES, XFT_DIR_H2D, 0x1000000, c->times * 256 * KIB, 11);
+    moved(c, SITE_PIECES + 1, XFT_DIR_H2D, 0x1000000, c->times * 256 * KIB, 11);
     for (unsigned i = 0; i < 3; i++)
-        moved(c, SITE_PYTHON, XFT_DIR_H2D, 0x2000000, 512 * KIB, 22);
+        moved(c, SITE_PYTHON, XFT_DIR_H2D, 0x2000000, c->times * 512 * KIB, 22);
     for (unsigned i = 0; i < 3; i++)
-        moved(c, SITE_RESULT, XFT_DIR_D2H, 0x3000000, 128 * KIB, 33);
+        moved(c, SITE_RESULT, XFT_DIR_D2H, 0x3000000, c->times * 128 * KIB, 33);
 }
 
 static void returned(struct contents *c)
@@ -197,7 +198,8 @@ static void forgotten(struct contents *c)
 
 void scenario_contents(struct trace_builder *b, const char *variant)
 {
-    struct contents c = {.sampled = strcmp(variant, "sampled") == 0};
+    struct contents c = {.sampled = strcmp(variant, "sampled") == 0,
+                         .times = strcmp(variant, "large") == 0 ? 4 : 1};
     bool refused = strcmp(variant, "refused") == 0, killed = strcmp(variant, "killed") == 0;
     play_start(&c.play, b, 4722);
     sites(&c.play);

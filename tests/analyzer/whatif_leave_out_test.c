@@ -16,7 +16,7 @@ struct run {
     struct xfw_op ops[MOST];
     size_t count;
     struct xfw_marks marks[XFW_CERTAINTIES], also[XFW_CERTAINTIES], copied;
-    bool set;
+    bool set, by_apply;
 };
 
 static struct xfw_op *add(struct run *run, struct xfw_op op)
@@ -47,8 +47,11 @@ static struct xfw_op *blocking(struct run *run, uint64_t transfer)
 static double play(const struct run *run, const struct xfa_analysis *analysis,
                    enum xfw_certainty certainty)
 {
-    struct xfw_leave_out what = {
-        .marks = run->marks, .also = run->also, .copied = &run->copied, .set = run->set};
+    struct xfw_leave_out what = {.marks = run->marks,
+                                 .also = run->also,
+                                 .copied = &run->copied,
+                                 .set = run->set,
+                                 .by_apply = run->by_apply};
     xfw_set_add(&what.classes, CLASS);
     struct xfw_change *change = xfw_change_leave_out(analysis, &what);
     double end = hand_play(run->ops, run->count, change, certainty);
@@ -104,6 +107,28 @@ static void test_goes(void **state)
     expect(&run, &analysis, 2412, 2412, 2412);
     xfw_mark(&run.also[XFW_LIKELY], 0, 0);
     expect(&run, &analysis, 2412, 7 * 2 + 5 + 3 * 600, 7 * 1.5 + 5 + 3 * 600);
+    clear(&run);
+}
+
+/* By apply: the first 128 KiB are copied, behind a hash of all, where that is shorter than the call
+ * by a fifth; nothing below 512 KiB. */
+static void test_by_apply(void **state)
+{
+    (void)state;
+    enum { LONG = 600000, SHORT = 60000, PART = BYTES / (int)XFW_APPLIED_COPIED };
+    const double likely = 0.04 * BYTES, worst = 0.1 * BYTES;
+    struct xfa_analysis analysis = {0};
+    struct run run = {.by_apply = true};
+    blocking(&run, 0)->duration_ns = LONG;
+    xfw_mark(&run.marks[XFW_LOW], 0, 0);
+    double without = as_it_was(&run) - LONG;
+    expect(&run, &analysis, worst + without + LONG / PART, likely + without + LONG / PART,
+           without + LONG / PART);
+    run.ops[0].duration_ns = SHORT;
+    expect(&run, &analysis, without + SHORT, likely + without + SHORT / PART,
+           without + SHORT / PART);
+    run.ops[0].bytes = XFW_APPLIED_LEFT_OUT - 1;
+    expect(&run, &analysis, without + SHORT, without + SHORT, without + SHORT);
     clear(&run);
 }
 
@@ -332,10 +357,15 @@ static void test_hardly_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes),         cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_staged),       cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_what_follows), cmocka_unit_test(test_in_their_stead),
-        cmocka_unit_test(test_staged_once),  cmocka_unit_test(test_staged_of_a_sample),
+        cmocka_unit_test(test_by_apply),
+        cmocka_unit_test(test_goes),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_what_follows),
+        cmocka_unit_test(test_in_their_stead),
+        cmocka_unit_test(test_staged_once),
+        cmocka_unit_test(test_staged_of_a_sample),
         cmocka_unit_test(test_hardly_known),
     };
     return cmocka_run_group_tests_name("leave out", tests, NULL, NULL);

@@ -82,6 +82,32 @@ static void test_waits_go(void **state)
     xfw_once_book_free(&run.book);
 }
 
+/* By apply's pool every free waits as it did; allocating goes, but for what the pool takes. */
+static void test_by_the_pool(void **state)
+{
+    (void)state;
+    enum { LONG = 100000, POOL = 200, AT_WORST = 1000 };
+    const double waited = ROUNDS * (5.0 + LONG + WOKEN), kept = ROUNDS - 1;
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    struct xfw_set chosen = {0};
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc(&run, 0x1000, BYTES);
+        add(&run, hand_work(XFW_KERNEL, 0, 10, 5, LONG));
+        release(&run, 0x1000);
+    }
+    xfw_set_add(&chosen, 0);
+    struct xfw_change *pool = xfw_change_pool(&analysis, &run.book.calls, &chosen);
+    assert_true(as_it_was(&run) == ROUNDS * MADE + waited);
+    assert_true(hand_play(run.ops, run.count, pool, XFW_HIGH) == MADE + waited);
+    assert_true(hand_play(run.ops, run.count, pool, XFW_LIKELY) == MADE + kept * POOL + waited);
+    assert_true(hand_play(run.ops, run.count, pool, XFW_LOW) ==
+                MADE + kept * (MADE / 4.0 + AT_WORST) + waited);
+    xfw_change_free(pool);
+    xfw_once_book_free(&run.book);
+}
+
 /* What the host may look at, or fill, is waited for: the copy, not the kernel behind it. */
 static void test_copies_are_waited_for(void **state)
 {
@@ -248,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits_go),
+        cmocka_unit_test(test_by_the_pool),
         cmocka_unit_test(test_copies_are_waited_for),
         cmocka_unit_test(test_the_program_waits_itself),
         cmocka_unit_test(test_between_run_and_profile),

@@ -140,8 +140,8 @@ class Planned(unittest.TestCase):
     def test_switched_off(self):
         plan = self.plan("upload")
         self.assertEqual(self.both("same", plan, "--only", "staging"),
-                         ["xferscope apply: step 1 of the plan, test: no call came from its sites (another build of the "
-                          "program?)"])
+                         ["xferscope apply: step 1 of the plan, test: no call came from its sites, or only uploads below 512 KiB (another "
+                          "build of the program?)"])
         site = f"planned+{hex(self.places['upload'][0])}"
         self.both("same", plan, "--off", site)
         self.assertRegex(self.said, "leave-out H2D upload .*: 0 as the program asked")
@@ -182,7 +182,7 @@ class Planned(unittest.TestCase):
         one = next(one for one in compared["plan"] if one["step"] == number)
         self.assertEqual((one["asked"], one["done"], one["different"]), (24, 23, 0))
         for end in ("low", "likely", "high"):
-            self.assertAlmostEqual(one["predicted_s"][end], step["saving_s"][end], places=8)
+            self.assertAlmostEqual(one["predicted_s"][end], step["apply_saving_s"][end], places=8)
         self.assertLess(one["after_s"], 0.8 * one["before_s"])
         text = must("analyze", "--compare", before, after, "--no-profile", "--plan", plan)
         self.assertIn("The plan: predicted, applied, measured", text)
@@ -202,8 +202,8 @@ class Planned(unittest.TestCase):
 
     def test_another_build(self):
         lines = self.both("same", self.plan("upload", build_id="00" * 20))
-        self.assertEqual(lines, ["xferscope apply: step 1 of the plan, test: no call came from its sites (another "
-                                 "build of the program?)"])
+        self.assertEqual(lines, ["xferscope apply: step 1 of the plan, test: no call came from its sites, or only uploads below "
+                                 "512 KiB (another build of the program?)"])
 
     def test_other_sites_are_left_alone(self):
         self.both("same", self.plan("upload_async"))

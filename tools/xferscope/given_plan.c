@@ -69,10 +69,11 @@ char *given_plan_step(const struct xfa_apply_plan *plan, unsigned step)
     if (plan == NULL || step == 0 || step > plan->step_count)
         return NULL;
     const struct xfa_apply_step *of = &plan->steps[step - 1];
-    if (isnan(of->saving.likely))
+    double likely_ns = xfa_apply_predicted(of)->likely;
+    if (isnan(likely_ns))
         return xfa_print("step %u of the plan, %s", step, of->finding);
     return xfa_print("step %u of the plan, %s: %s", step, of->finding,
-                     xfa_time_text(time, of->saving.likely > 0 ? of->saving.likely : 0));
+                     xfa_time_text(time, likely_ns > 0 ? likely_ns : 0));
 }
 
 static bool was_reached(const struct xfs_report *report, unsigned step)
@@ -91,6 +92,19 @@ static size_t places(const struct xfa_apply_step *step)
     return count;
 }
 
+static const char *why_unreached(const struct xfa_apply_step *step)
+{
+    if (places(step) == 0)
+        return "nothing says where its sites are";
+    if (step->by == XFT_PLAN_LEAVE_OUT)
+        return "no call came from its sites, or only uploads below 512 KiB (another build of the "
+               "program?)";
+    if (step->by == XFT_PLAN_STREAMS)
+        return "no call came from its sites, or no copy of page-locked memory, of 1 MiB and more "
+               "and waited for, in a second thread (another build of the program?)";
+    return "no call came from its sites (another build of the program?)";
+}
+
 void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_report *report,
                     const char *command)
 {
@@ -99,8 +113,6 @@ void given_plan_end(const struct xfa_apply_plan *plan, const struct xfs_report *
         if (!step->carry_out || was_reached(report, (unsigned)i + 1))
             continue;
         xfc_print(stderr, "xferscope %s: step %zu of the plan, %s: %s\n", command, i + 1,
-                  step->finding,
-                  places(step) ? "no call came from its sites (another build of the program?)"
-                               : "nothing says where its sites are");
+                  step->finding, why_unreached(step));
     }
 }

@@ -87,6 +87,7 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls)
 struct once {
     struct xfw_change change;
     const struct xfa_table *calls;
+    bool waits; /* what gives memory back waits as it did */
 };
 
 struct state {
@@ -239,16 +240,26 @@ static void owe(struct state *state, const struct xfw_op *op, double now)
 }
 
 /* The call goes, but what it waited for may still have to be waited for. */
-static void go(const struct xfw_change *change, struct state *state,
-               const struct xfw_player *player, struct xfw_op *op, bool gives)
+static void go(const struct once *once, struct state *state, const struct xfw_player *player,
+               struct xfw_op *op, bool gives)
 {
+    static const double pool_ns[] = {[XFW_LOW] = 1000, [XFW_LIKELY] = 200, [XFW_HIGH] = 0};
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    uint8_t awaits = gives && certainty == XFW_LOW ? op->awaits : XFW_AWAITS_NOTHING;
-    double left = op->own_ns - xfw_memory_call_ns(&change->analysis->achievable, op, certainty);
+    bool waits = gives && (once->waits || certainty == XFW_LOW);
+    uint8_t awaits = waits ? op->awaits : XFW_AWAITS_NOTHING;
+    double left =
+        op->own_ns - xfw_memory_call_ns(&once->change.analysis->achievable, op, certainty);
+    double wake = once->waits && gives ? op->wake_ns : 0;
+    if (once->waits)
+        left += pool_ns[certainty];
+    if (once->waits && gives)
+        left += xfw_scalar_cost(&once->change.analysis->achievable, "sync/context", op->gpu,
+                                XFW_SYNC_STREAM_NS);
     xfw_op_drop(op);
     op->awaits = awaits;
     op->own_ns = left;
-    if (gives)
+    op->wake_ns = wake;
+    if (gives && !once->waits)
         owe(state, op, xfw_schedule_thread_now(xfw_player_schedule(player), op->thread));
 }
 
@@ -270,7 +281,7 @@ static void take(const struct once *once, struct state *state, const struct xfw_
     xfw_once_take(&state->book, &key, op->dst, 0);
     if (kept->there) {
         kept->there--;
-        go(&once->change, state, player, op, false);
+        go(once, state, player, op, false);
     }
 }
 
@@ -284,7 +295,7 @@ static void give(const struct once *once, struct state *state, const struct xfw_
     struct kept *kept = &state->kept[number_of(once->calls, calls)];
     if (kept->gives++ < xfw_once_needless_gives(calls)) {
         kept->there++;
-        go(&once->change, state, player, op, true);
+        go(once, state, player, op, true);
     }
 }
 
@@ -305,8 +316,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         give(once, state, player, op);
 }
 
-struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
-                                         const struct xfa_table *calls, struct xfw_set *chosen)
+static struct once *new_once(const struct xfa_analysis *analysis, const struct xfa_table *calls,
+                             struct xfw_set *chosen)
 {
     static const struct xfw_change_type type = {
         .name = "calls once",
@@ -318,5 +329,19 @@ struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
     struct once *once = xfw_change_new(sizeof *once, &type, analysis, chosen);
     once->calls = calls;
     once->change.first = true; /* others may alter the program's waits */
+    return once;
+}
+
+struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
+                                         const struct xfa_table *calls, struct xfw_set *chosen)
+{
+    return &new_once(analysis, calls, chosen)->change;
+}
+
+struct xfw_change *xfw_change_pool(const struct xfa_analysis *analysis,
+                                   const struct xfa_table *calls, struct xfw_set *chosen)
+{
+    struct once *once = new_once(analysis, calls, chosen);
+    once->waits = true;
     return &once->change;
 }

@@ -293,9 +293,16 @@ struct xfw_leave_out {
     const struct xfw_marks *also;   /* the same, of any class; NULL: none */
     const struct xfw_marks *copied; /* those that the device copies instead; NULL: none */
     bool set;                       /* it sets the memory instead, for all */
+    bool by_apply;                  /* as `xferscope apply` leaves out uploads, below */
 };
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
                                         const struct xfw_leave_out *what);
+
+/* With by_apply copies of fewer bytes stay, and of the others the first bytes are copied. Their
+ * source is hashed before, as likely at 25 GB/s, at worst at 10 GB/s, at best in no time; copies
+ * whose call is hardly longer than that stay. */
+#define XFW_APPLIED_LEFT_OUT ((uint64_t)512 << 10)
+#define XFW_APPLIED_COPIED ((uint64_t)128 << 10)
 
 /* The profile has copies within this GPU, to take their place. */
 bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);
@@ -442,6 +449,12 @@ struct xfw_change *xfw_change_cached_reads(const struct xfa_analysis *analysis,
 struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis);
 
 /*
+ * The same as `xferscope apply` does it: to the GPU alone, where its trials say that it gains
+ * (changes/prefetch_trials.h).
+ */
+struct xfw_change *xfw_change_prefetch_by_apply(const struct xfa_analysis *analysis);
+
+/*
  * Managed memory of which kernels touch a little stays with the host, and the kernels reach it over
  * the link: preferred location and accessed by. Nothing moves to such a kernel, and nothing has to
  * come back from it.
@@ -511,5 +524,10 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 /* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
+
+/* The same as the pool of `xferscope apply` does it: a call that gives back waits as it did. What
+ * the pool does takes 0.2 us as likely, 1 us at worst: a guess. */
+struct xfw_change *xfw_change_pool(const struct xfa_analysis *analysis,
+                                   const struct xfa_table *calls, struct xfw_set *chosen);
 
 #endif

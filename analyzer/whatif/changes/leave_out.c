@@ -10,6 +10,7 @@
 #define MOST_LATENCY_NS 5000.0 /* of a copy or memset on an idle device: a guess */
 #define MOST_SPACE_NS 1500.0   /* of the same behind other work: a guess */
 #define FIRST_SPACE_NS 1000.0  /* of kernels, until some were seen: a guess */
+#define APPLIED_WORTH 0.8      /* of the call's time: apply rests where hashing takes more */
 #define OF_A_COPY 0.5          /* of its time a memset takes: it moves half the bytes */
 
 struct leave_out {
@@ -139,6 +140,23 @@ static void without_staging(struct state *state, struct xfw_op *op)
     op->woken_after_ns = 0;
 }
 
+/* By apply: the source is hashed, and the first bytes are copied, by the same call. Where hashing
+ * takes about as long as the call, it is left as asked. */
+static void shorten(enum xfw_certainty certainty, struct xfw_op *op)
+{
+    static const double hash_ns_per_byte[] = {
+        [XFW_LOW] = 0.1, [XFW_LIKELY] = XFW_READ_NS_PER_BYTE, [XFW_HIGH] = 0};
+    double share = (double)XFW_APPLIED_COPIED / (double)op->bytes;
+    double copying = xfw_max(0, op->own_ns - XFW_SUBMIT_NS); /* the driver, of pageable memory */
+    double hash_ns = hash_ns_per_byte[certainty] * (double)op->bytes;
+    if (hash_ns > APPLIED_WORTH * xfw_op_took(op))
+        return;
+    op->gap_ns += hash_ns;
+    op->own_ns -= (1 - share) * copying;
+    op->duration_ns *= share;
+    op->bytes = XFW_APPLIED_COPIED;
+}
+
 static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
                       struct xfw_op *op)
 {
@@ -152,6 +170,11 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
         copy && marked(change, what->marks, player, op) && xfw_set_has(&self->set, op->class);
     bool also = copy && !goes && marked(change, what->also, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
+    if (what->by_apply) {
+        if (goes && op->bytes >= XFW_APPLIED_LEFT_OUT)
+            shorten(certainty, op);
+        return;
+    }
     follow(state, op, goes || also);
     xfw_cached_take(beside, op);
     if (!goes && !also)

@@ -2,12 +2,19 @@
 
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/prefetch_trials.h"
 #include "analyzer/whatif/changes/put_off.h"
 #include "analyzer/whatif/recording_cost.h"
 
 /* ---- prefetched ------------------------------------------------------------------------------ */
 
+struct prefetch {
+    struct xfw_change change;
+    bool by_apply;
+};
+
 struct prefetch_state {
+    struct xfw_prefetch_trials trials; /* by apply */
     struct xfw_memories memories;
     struct use {
         double until;    /* the end of the last kernel that may have used it */
@@ -121,14 +128,16 @@ static struct prefetching prefetching(const struct xfw_change *change, enum xft_
                                 link_ns(&change->analysis->achievable, direction, moved)};
 }
 
-static void before_kernel(const struct xfw_change *change, struct xfw_player *player,
-                          struct xfw_op *op)
+static void before_kernel(const struct xfw_change *change, struct prefetch_state *state,
+                          struct xfw_player *player, struct xfw_op *op)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
     if (op->demanded.gpu < 0)
         op->demanded.gpu = op->gpu;
     struct prefetching cost = prefetching(change, XFT_DIR_H2D, &op->demanded, certainty);
-    if (!(cost.ns < op->demanded.stalled_ns))
+    bool by_apply = ((const struct prefetch *)change)->by_apply;
+    if (by_apply ? isnan(cost.ns) || !xfw_prefetch_trials_launch(&state->trials, player, op)
+                 : !(cost.ns < op->demanded.stalled_ns))
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.what = XFW_PREFETCH;
@@ -207,7 +216,8 @@ static double prefetch_begins(const struct xfw_change *change, const void *self,
                               double begins)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    if (!op->fetched.bytes || moves_unsure(change, player))
+    bool by_apply = ((const struct prefetch *)change)->by_apply;
+    if (!op->fetched.bytes || by_apply || moves_unsure(change, player))
         return begins;
     double faults = fetched_ns(&change->analysis->achievable, op, certainty);
     struct prefetching cost = prefetching(change, XFT_DIR_D2H, &op->fetched, certainty);
@@ -224,13 +234,14 @@ static void prefetch_op(const struct xfw_change *change, void *self, struct xfw_
 {
     struct prefetch_state *state = self;
     note_use(state, player);
+    xfw_prefetch_trials_op(&state->trials, player);
     xfw_memories_op(&state->memories, op);
     if ((op->fetched.bytes || op->demanded.bytes) && moves_unsure(change, player))
         return;
-    if (op->fetched.bytes)
+    if (op->fetched.bytes && !((const struct prefetch *)change)->by_apply)
         before_host(change, state, player, op);
     if (op->demanded.bytes && op->stream != XFW_NONE)
-        before_kernel(change, player, op);
+        before_kernel(change, state, player, op);
     if (op->engine == XFW_COMPUTE && xfw_op_is_work(op) && op->stream != XFW_NONE)
         kernel(state, player, op);
 }
@@ -241,14 +252,26 @@ static void prefetch_end(const struct xfw_change *change, void *self)
     xfw_memories_free(&((struct prefetch_state *)self)->memories);
 }
 
-struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis)
+static struct xfw_change *new_prefetch(const struct xfa_analysis *analysis, bool by_apply)
 {
     static const struct xfw_change_type type = {.name = "prefetch",
                                                 .state_bytes = sizeof(struct prefetch_state),
                                                 .op = prefetch_op,
                                                 .begins = prefetch_begins,
                                                 .end = prefetch_end};
-    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, NULL);
+    struct prefetch *prefetch = xfw_change_new(sizeof *prefetch, &type, analysis, NULL);
+    prefetch->by_apply = by_apply;
+    return &prefetch->change;
+}
+
+struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis)
+{
+    return new_prefetch(analysis, false);
+}
+
+struct xfw_change *xfw_change_prefetch_by_apply(const struct xfa_analysis *analysis)
+{
+    return new_prefetch(analysis, true);
 }
 
 /* ---- stays with the host --------------------------------------------------------------------- */

@@ -125,6 +125,15 @@ static void in_a_stream(int round)
     show(round, memory, COUNT);
 }
 
+/* By turns. */
+static void in_streams(int round)
+{
+    write_all(memory, round);
+    MUST(launch(memory, COUNT, streams[round % 2]));
+    MUST(cudaStreamSynchronize(streams[round % 2]));
+    show(round, memory, COUNT);
+}
+
 /* The host does not come back to it. */
 static void resident(int round)
 {
@@ -329,10 +338,10 @@ static const struct mode {
     {                                                                                              \
 #name, name                                                                                \
     }
-    MODE(steady),   MODE(in_a_stream), MODE(resident), MODE(little),      MODE(not_looked_at),
-    MODE(advised),  MODE(prefetched),  MODE(full),     MODE(freed),       MODE(ahead),
-    MODE(captured), MODE(reloaded),    MODE(failing),  MODE(two_threads), MODE(reset),
-    MODE(forked),   MODE(two_gpus),
+    MODE(steady),   MODE(in_a_stream), MODE(resident),   MODE(little),      MODE(not_looked_at),
+    MODE(advised),  MODE(prefetched),  MODE(full),       MODE(freed),       MODE(ahead),
+    MODE(captured), MODE(reloaded),    MODE(failing),    MODE(two_threads), MODE(reset),
+    MODE(forked),   MODE(two_gpus),    MODE(in_streams),
 };
 
 static uint64_t now(void)

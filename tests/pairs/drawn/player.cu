@@ -6,7 +6,7 @@
  * of thread n; all threads begin together, and the region ends with the last of them. Those between
  * "I" and the next "T n" are performed once, before it.
  *
- *     player [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...
+ *     player [--sums] [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...
  *            [--helpers 0|1|2 SCHEDULE...]...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
@@ -14,10 +14,11 @@
  * the first round and stays so. What a driver does once (loading kernels, the first copy of a kind)
  * is done before they begin in any case. --least: more often, if need be, for the region of a
  * single schedule to last so long, as it would by what that round took; "rounds N" says how often.
- * Several schedules are played in turns, some rounds of each, so that they meet the same speed of
- * the processor; then the one line is "forms_ns", and what each of them took. Memory, streams,
- * events and graphs of a schedule are there only while it is its turn: what allocations and waits
- * for the device take depends on what else there is. Each
+ * --sums: what is read, and in the end all memory that is there, is summed up whole; "contents"
+ * has the latter. Several schedules are played in turns, some rounds of each, so that they meet the
+ * same speed of the processor; then the one line is "forms_ns", and what each of them took. Memory,
+ * streams, events and graphs of a schedule are there only while it is its turn: what allocations
+ * and waits for the device take depends on what else there is. Each
  * --helpers begins others, which are played when those before it are done: a line for each, so that
  * the processes of many programs are started once.
  */
@@ -73,7 +74,7 @@ enum { SITES = sizeof sites / sizeof *sites };
 
 static void declare_buffer(char kind, size_t bytes)
 {
-    struct buffer b = {kind, bytes, NULL, NULL, false};
+    struct buffer b = {kind, bytes, NULL, NULL, false, 0};
 
     if (kind == 'd')
         PAIR_CHECK(cudaMalloc((void **)&b.host, bytes));
@@ -88,9 +89,11 @@ static void declare_buffer(char kind, size_t bytes)
     b.device = b.host;
     if (kind == 'm')
         PAIR_CHECK(cudaHostGetDevicePointer((void **)&b.device, b.host, 0));
-    if (b.host && kind != 'd')
-        scramble(b.host, bytes);
+    if (b.host && kind == 'd' && sums)
+        PAIR_CHECK(cudaMemset(b.host, 0, bytes));
     now->buffers.push_back(b);
+    if (b.host && kind != 'd')
+        scramble(b.host, bytes, 0);
 }
 
 static void declare_stream(char kind)
@@ -256,7 +259,30 @@ static void warm_round(struct form *form)
     now = form;
     play();
     PAIR_CHECK(cudaDeviceSynchronize());
-    filled = copies = sum = 0;
+    copies = sum = 0;
+}
+
+/* Of all that is there, on the GPU and on the host. */
+static void print_contents(struct form *form)
+{
+    std::vector<char> fetched;
+    unsigned long long all = 0;
+
+    PAIR_CHECK(cudaDeviceSynchronize());
+    for (const struct buffer &b : form->buffers) {
+        bool freed =
+            b.host == NULL || b.kind == 'l' || b.kind == 'v' || (b.kind == 'h' && !b.locked);
+        const char *data = b.host;
+        if (freed)
+            continue;
+        if (b.kind == 'd') {
+            fetched.resize(b.bytes);
+            PAIR_CHECK(cudaMemcpy(fetched.data(), b.host, b.bytes, cudaMemcpyDeviceToHost));
+            data = fetched.data();
+        }
+        all = (all ^ sum_of(data, b.bytes, true)) * MIXED;
+    }
+    printf("contents %llx\n", all);
 }
 
 /* The measured region, in rounds of one form. */
@@ -279,6 +305,8 @@ static void play_one(struct form *form, long times, unsigned long long least_ns)
     }
     pair_stop();
     pair_end(sum, copies);
+    if (sums)
+        print_contents(form);
 }
 
 /* What so many rounds take, ns. */
@@ -321,7 +349,8 @@ struct group { /* of schedules that are played in turns */
 
 static int usage(const char *name)
 {
-    fprintf(stderr, "usage: %s [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...\n", name);
+    fprintf(stderr, "usage: %s [--sums] [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...\n",
+            name);
     return 2;
 }
 
@@ -331,12 +360,14 @@ static bool parse(int argc, char **argv, long *times, unsigned long long *least_
     groups.push_back({0, {}});
     for (int i = 1; i < argc; i++) {
         bool helps = strcmp(argv[i], "--helpers") == 0, named = strcmp(argv[i], "--times") == 0,
-             least = strcmp(argv[i], "--least") == 0;
+             least = strcmp(argv[i], "--least") == 0, whole = strcmp(argv[i], "--sums") == 0;
         if ((helps || named || least) && i + 1 == argc)
             return false;
         if (helps && !groups.back().paths.empty())
             groups.push_back({0, {}});
-        if (helps)
+        if (whole)
+            sums = true;
+        else if (helps)
             groups.back().helpers = atoi(argv[++i]);
         else if (named)
             *times = strtol(argv[++i], NULL, 10);

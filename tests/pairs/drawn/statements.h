@@ -20,6 +20,7 @@ struct buffer {
     size_t bytes;
     char *host, *device; /* the same but of mapped memory */
     bool locked;         /* by a statement */
+    unsigned long long fills;
 };
 
 struct statement {
@@ -40,7 +41,8 @@ struct form { /* of a program: what one schedule declares */
 enum { PAGE = 4096 };
 static struct form *now; /* the one that is loaded or played */
 static bool in_rounds;   /* it is played more than once */
-static std::atomic<unsigned long long> filled, copies, sum;
+static bool sums;        /* what is read is added up as a whole */
+static std::atomic<unsigned long long> copies, sum;
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -91,13 +93,42 @@ extern "C" __global__ void k_keep(char *data, size_t n, size_t m, unsigned long 
     pass(data, n, data, m, ns);
 }
 
-/* What a kernel leaves differs from launch to launch, as what a fill leaves does. */
-static void scramble(char *data, size_t n)
-{
-    unsigned long long *words = (unsigned long long *)data, number = ++filled;
+/* ---- contents -------------------------------------------------------------------------------- */
 
+#define MIXED 0x9e3779b97f4a7c15ull
+
+/* Of all bytes, or of a word of each page. */
+static unsigned long long sum_of(const char *data, size_t n, bool all)
+{
+    const unsigned long long *words = (const unsigned long long *)data;
+    const size_t count = n / sizeof *words, step = all ? 1 : PAGE / sizeof *words;
+    unsigned long long of = n;
+
+    for (size_t i = 0; i < count; i += step)
+        of = (of ^ words[i]) * MIXED + (of >> 29);
+    return of;
+}
+
+static bool is_in(const char *data, const struct buffer *b)
+{
+    return (data >= b->host && data < b->host + b->bytes) ||
+           (data >= b->device && data < b->device + b->bytes);
+}
+
+/* What a kernel leaves differs from launch to launch, as what a fill leaves does; it depends on
+ * what the kernel was given, and not on what other threads do meanwhile. */
+static void scramble(char *data, size_t n, unsigned long long of)
+{
+    unsigned long long *words = (unsigned long long *)data;
+    size_t at = 0, count = now ? now->buffers.size() : 0;
+
+    while (at < count && !is_in(data, &now->buffers[at]))
+        at++;
+    of += (at + 1) << 40;
+    if (at < count)
+        of += ++now->buffers[at].fills;
     for (size_t i = 0; i < n / sizeof *words; i++)
-        words[i] = (i + number) * 0x9e3779b97f4a7c15ull;
+        words[i] = (i + of) * MIXED;
     pair_touch(data, n, true);
 }
 
@@ -112,7 +143,7 @@ static void twin(const char *from, size_t n, char *to, size_t m, unsigned long l
     if (n)
         pair_touch(from, n, false);
     if (m)
-        scramble(to, m);
+        scramble(to, m, n ? sum_of(from, n, false) : 0);
 }
 
 template <class T> static T argument(void **args, int i)
@@ -157,7 +188,7 @@ PAIR_TWIN(k_keep, 8, 8, 8, 8)
 /* Buffers of kernels: index + 1, 0 for none. */
 INLINE void launch(const struct statement *s)
 {
-    const struct buffer none = {0, 0, NULL, NULL, false};
+    const struct buffer none = {0, 0, NULL, NULL, false, 0};
     const struct buffer from = N(2) ? now->buffers[N(2) - 1] : none,
                         table = N(3) ? now->buffers[N(3) - 1] : none;
     const struct buffer to = N(4) ? now->buffers[N(4) - 1] : none;
@@ -205,10 +236,11 @@ INLINE void copy_rows(const struct statement *s)
 INLINE void host_work(const struct statement *s, bool write)
 {
     if (N(1) && write)
-        scramble(now->buffers[N(1) - 1].host, N(2) ? N(2) : now->buffers[N(1) - 1].bytes);
+        scramble(now->buffers[N(1) - 1].host, N(2) ? N(2) : now->buffers[N(1) - 1].bytes, 0);
     else if (N(1)) {
         pair_touch(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, false);
-        sum += (unsigned char)now->buffers[N(1) - 1].host[0];
+        sum += sums ? sum_of(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, true)
+                    : (unsigned char)now->buffers[N(1) - 1].host[0];
     }
     if (N(0))
         pair_host_work(N(0));
