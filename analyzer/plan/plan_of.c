@@ -161,10 +161,19 @@ static bool is_streamed(const struct xfa_analysis *analysis, size_t number,
            analysis->rows[number].bytes / STREAMS_LEAST >= analysis->rows[number].transfers;
 }
 
+/* Of pageable memory, and large on average. */
+static bool is_left_out(const struct xfa_finding_site *site)
+{
+    return site->row && site->row->key.src_mem == XFT_MEM_PAGEABLE &&
+           site->bytes / XFW_APPLIED_LEFT_OUT >= site->transfers;
+}
+
 /* Of the legacy default stream's work the copies that are waited for have call sites. */
 static bool is_for(enum xft_plan_class by, const struct xfa_analysis *analysis,
                    const struct xfa_finding_site *site)
 {
+    if (by == XFT_PLAN_LEAVE_OUT)
+        return is_left_out(site);
     if (by != XFT_PLAN_STREAMS)
         return true;
     for (size_t i = 0; i < analysis->row_count && is_waited_for(site->function); i++)
@@ -229,6 +238,11 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
                                  "page-locked memory and 1 MiB and more, can have streams of their "
                                  "own; what else there is, a kernel may use");
     }
+    if (step->by == XFT_PLAN_LEAVE_OUT && !has_any_for(step->by, analysis, finding)) {
+        step->by = XFT_PLAN_NOTHING;
+        step->why_not = xfa_text("only uploads of pageable memory, of 512 KiB and more, are left "
+                                 "out: others are copied as fast as they are hashed");
+    }
     free(step->sites);
     step->sites = xfa_alloc((finding->site_count + 1) * sizeof *step->sites);
     for (size_t i = 0; i < finding->site_count; i++)
@@ -245,23 +259,12 @@ static void take_sites(struct xfa_apply_step *step, const struct xfa_analysis *a
     "that "                                                                                        \
     "are as they were"
 
-/* On average. */
-static bool has_large(const struct xfa_apply_step *step)
-{
-    for (size_t i = 0; i < step->site_count; i++)
-        if (step->sites[i].bytes / XFW_APPLIED_LEFT_OUT >= step->sites[i].transfers)
-            return true;
-    return false;
-}
-
 /* Of the best set, what can be carried out; of the others, why not. */
 static void choose(struct xfa_apply_step *step)
 {
     const char *why_not = NULL;
     if (step->by != XFT_PLAN_NOTHING && !is_placed(step))
         why_not = NOT_PLACED;
-    else if (step->by == XFT_PLAN_LEAVE_OUT && !has_large(step))
-        why_not = "uploads below 512 KiB are not left out";
     else if (step->by != XFT_PLAN_NOTHING && step->order == 0)
         why_not = step->question ? "a question decides" : "it is not in the best set of fixes";
     step->carry_out = step->by != XFT_PLAN_NOTHING && !why_not;
@@ -285,14 +288,15 @@ static struct xfa_apply_step step_of(const struct xfa_analysis *analysis,
         .numbers = finding->remedy,
         .order = finding->order,
         .saving = described.saving,
-        .applied = carrier.by == XFT_PLAN_NOTHING ? (struct xfw_saving){NAN, NAN, NAN}
-                                                  : xfa_saving_shown(findings, &finding->applied),
+        .applied = {NAN, NAN, NAN},
         .added_ns = finding->added_ns,
         .assumes = text_or_null(described.assumed),
         .question = text_or_null(described.condition),
         .key = text_or_null(described.key),
     };
     take_sites(&step, analysis, findings, finding);
+    if (step.by != XFT_PLAN_NOTHING)
+        step.applied = xfa_saving_shown(findings, &finding->applied);
     choose(&step);
     xfa_described_free(&described);
     return step;

@@ -74,9 +74,11 @@ class Plan(Lab):
         self.assertIn("Findings", self.report.title())
 
     def test_small_uploads_are_not_left_out(self):
-        repeated = [step for step in self.plan_of("contents")["steps"] if step["by"] == "leave-out" and step["in_set"]
-                    and not step["sites"][0]["python"]]
-        self.assertEqual([(step["carry_out"], step["why_not"]) for step in repeated], [(False, "uploads below 512 KiB are not left out")])
+        """Nor those of page-locked memory."""
+        repeated = [step for step in self.plan_of("contents")["steps"] if step["finding"] == "repeated-transfer" and step["in_set"]
+                    and step["sites"][0]["function"] == "piece_a"]
+        self.assertEqual([(step["by"], step["carry_out"]) for step in repeated], [(None, False)])
+        self.assertIn("pageable memory, of 512 KiB and more", repeated[0]["why_not"])
 
     def test_what_is_carried_out(self):
         plan = self.plan_of("contents", argument="large")

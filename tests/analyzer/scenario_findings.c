@@ -132,6 +132,7 @@ struct contents {
     struct play play;
     bool sampled;
     unsigned times; /* as many bytes */
+    enum xft_memory memory;
 };
 
 /* One copy, and the hash of what it moved. `at` is the device's address. */
@@ -139,7 +140,7 @@ static void moved(struct contents *c, unsigned stack, enum xft_direction directi
                   uint64_t bytes, uint64_t hash)
 {
     uint64_t ns = 50000 + 1000 * c->play.lanes[LANE_MAIN].count;
-    struct xft_event *call = play_copy(&c->play, stack, direction, XFT_MEM_PINNED, bytes, ns);
+    struct xft_event *call = play_copy(&c->play, stack, direction, c->memory, bytes, ns);
     *(direction == XFT_DIR_H2D ? &call->dst : &call->src) = at;
     struct xft_event content = {.kind = XFT_EVENT_CONTENT,
                                 .bytes = bytes,
@@ -198,8 +199,12 @@ static void forgotten(struct contents *c)
 
 void scenario_contents(struct trace_builder *b, const char *variant)
 {
-    struct contents c = {.sampled = strcmp(variant, "sampled") == 0,
-                         .times = strcmp(variant, "large") == 0 ? 4 : 1};
+    struct contents c = {
+        .sampled = strcmp(variant, "sampled") == 0, .times = 1, .memory = XFT_MEM_PINNED};
+    if (strcmp(variant, "large") == 0) {
+        c.times = 4;
+        c.memory = XFT_MEM_PAGEABLE;
+    }
     bool refused = strcmp(variant, "refused") == 0, killed = strcmp(variant, "killed") == 0;
     play_start(&c.play, b, 4722);
     sites(&c.play);

@@ -118,7 +118,14 @@ static void test_by_apply(void **state)
     enum { LONG = 600000, SHORT = 60000, PART = BYTES / (int)XFW_APPLIED_COPIED };
     const double likely = 0.04 * BYTES, worst = 0.1 * BYTES;
     struct xfa_analysis analysis = {0};
+    struct xfa_class_key key = {
+        .row = {.direction = XFT_DIR_H2D, .src_mem = XFT_MEM_PINNED, .dst_mem = XFT_MEM_DEVICE}};
     struct run run = {.by_apply = true};
+    xfa_classes_init(&analysis.classes, NULL, NULL);
+    for (key.row.site = 0; key.row.site < CLASS; key.row.site++)
+        xfa_class_put(&analysis.classes, &key);
+    key.row.src_mem = XFT_MEM_PAGEABLE;
+    xfa_class_put(&analysis.classes, &key);
     blocking(&run, 0)->duration_ns = LONG;
     xfw_mark(&run.marks[XFW_LOW], 0, 0);
     double without = as_it_was(&run) - LONG;
@@ -129,6 +136,10 @@ static void test_by_apply(void **state)
            without + SHORT / PART);
     run.ops[0].bytes = XFW_APPLIED_LEFT_OUT - 1;
     expect(&run, &analysis, without + SHORT, without + SHORT, without + SHORT);
+    run.ops[0].bytes = BYTES;
+    xfa_class_at(&analysis.classes, CLASS)->key.row.src_mem = XFT_MEM_PINNED;
+    expect(&run, &analysis, without + SHORT, without + SHORT, without + SHORT);
+    xfa_classes_free(&analysis.classes);
     clear(&run);
 }
 

@@ -298,11 +298,14 @@ struct xfw_leave_out {
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
                                         const struct xfw_leave_out *what);
 
-/* With by_apply copies of fewer bytes stay, and of the others the first bytes are copied. Their
+/* With by_apply copies of page-locked memory and of fewer bytes stay, and of the others the first
+ * bytes are copied (more by Async, where the driver waits with more). Their
  * source is hashed before, as likely at 25 GB/s, at worst at 10 GB/s, at best in no time; copies
  * whose call is hardly longer than that stay. */
 #define XFW_APPLIED_LEFT_OUT ((uint64_t)512 << 10)
 #define XFW_APPLIED_COPIED ((uint64_t)128 << 10)
+#define XFW_APPLIED_AT_ONCE ((uint64_t)2 << 20)
+#define XFW_APPLIED_COPIED_AHEAD ((uint64_t)4 << 20)
 
 /* The profile has copies within this GPU, to take their place. */
 bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu);

@@ -140,13 +140,23 @@ static void without_staging(struct state *state, struct xfw_op *op)
     op->woken_after_ns = 0;
 }
 
+/* By apply: which copies it may leave out, and what of them it copies. */
+static uint64_t applied_head(const struct xfa_analysis *analysis, const struct xfw_op *op)
+{
+    bool waits = op->awaits == XFW_AWAITS_ITSELF || op->bytes <= XFW_APPLIED_AT_ONCE;
+    uint64_t head = waits ? XFW_APPLIED_COPIED : XFW_APPLIED_COPIED_AHEAD;
+    bool pageable =
+        xfa_class_at(&analysis->classes, op->class)->key.row.src_mem == XFT_MEM_PAGEABLE;
+    return pageable && op->bytes >= XFW_APPLIED_LEFT_OUT && op->bytes >= 2 * head ? head : 0;
+}
+
 /* By apply: the source is hashed, and the first bytes are copied, by the same call. Where hashing
  * takes about as long as the call, it is left as asked. */
-static void shorten(enum xfw_certainty certainty, struct xfw_op *op)
+static void shorten(enum xfw_certainty certainty, uint64_t head, struct xfw_op *op)
 {
     static const double hash_ns_per_byte[] = {
         [XFW_LOW] = 0.1, [XFW_LIKELY] = XFW_READ_NS_PER_BYTE, [XFW_HIGH] = 0};
-    double share = (double)XFW_APPLIED_COPIED / (double)op->bytes;
+    double share = (double)head / (double)op->bytes;
     double copying = xfw_max(0, op->own_ns - XFW_SUBMIT_NS); /* the driver, of pageable memory */
     double hash_ns = hash_ns_per_byte[certainty] * (double)op->bytes;
     if (hash_ns > APPLIED_WORTH * xfw_op_took(op))
@@ -154,7 +164,7 @@ static void shorten(enum xfw_certainty certainty, struct xfw_op *op)
     op->gap_ns += hash_ns;
     op->own_ns -= (1 - share) * copying;
     op->duration_ns *= share;
-    op->bytes = XFW_APPLIED_COPIED;
+    op->bytes = head;
 }
 
 static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
@@ -171,8 +181,9 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     bool also = copy && !goes && marked(change, what->also, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
     if (what->by_apply) {
-        if (goes && op->bytes >= XFW_APPLIED_LEFT_OUT)
-            shorten(certainty, op);
+        uint64_t head = goes ? applied_head(self->analysis, op) : 0;
+        if (head)
+            shorten(certainty, head, op);
         return;
     }
     follow(state, op, goes || also);
