@@ -179,6 +179,22 @@ static uint32_t keep_receive(struct xfa_messages *messages, struct xfa_kept_mess
                      communicator);
 }
 
+/* As the profile's collectives count bytes; and whether all ranks' parts can be equal, as far as
+ * this call tells. */
+static void set_collective(const struct xfa_event *event, struct xfa_kept_message *one)
+{
+    const struct xfa_message *message = &event->message;
+    uint64_t sent = event->bytes, arrives = message->arrives, size = one->at.size;
+    one->bytes = sent > arrives ? sent : arrives;
+    one->root = message->to;
+    if (message->what == XFT_MESSAGE_ALLGATHER)
+        one->unequal = arrives != sent * size;
+    else if (message->what == XFT_MESSAGE_REDUCE_SCATTER)
+        one->unequal = sent != arrives * size;
+    else if (message->what == XFT_MESSAGE_ALLTOALL)
+        one->unequal = strstr(xfa_function_of(event)->name, "lltoallv") != NULL;
+}
+
 /* Where its part lies that a request waits for. */
 static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event *event,
                           uint32_t row, struct xfa_known_communicator *communicator)
@@ -186,10 +202,12 @@ static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event 
     const struct xfa_message *message = &event->message;
     struct xfa_kept_message one = kept_of(event, row, communicator);
     uint32_t kept = XFA_NOT_KEPT, tag = (uint32_t)message->tag;
-    if (xft_message_is_collective(message->what))
+    if (xft_message_is_collective(message->what)) {
+        set_collective(event, &one);
         return keep_side(messages, one, XFA_TAKES_PART,
                          xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0),
                          communicator);
+    }
     if (xfa_message_sends(message->what) && message->to < XFT_RANK_ANY)
         kept =
             keep_side(messages, one, XFA_SENDS,

@@ -170,12 +170,10 @@ static void add_timed(const struct telling *t, const struct meeting *m,
                       const struct xfa_nccl_call *one, const struct xfa_nccl_call *until)
 {
     struct xfa_message_row *row = row_of(t, one);
-    struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
-    if (t->measured)
-        achievable = xfa_achievable_nccl(t->achievable, one->at.what, one->bytes);
+    struct xfa_price price = xfa_achievable_collective(t->achievable, "nccl", one->at.what,
+                                                       m->count, t->measured, one->bytes);
     row->timed_error_ns += error_ns(t, until, m->last);
-    xfa_message_add_timed(row, one->bytes, common_ns(t, until, until->end_ns) - m->came,
-                          &achievable);
+    xfa_message_add_timed(row, one->bytes, common_ns(t, until, until->end_ns) - m->came, &price);
 }
 
 /* What a send had put into buffers before the receive began is not known: no rate where it had
@@ -256,7 +254,7 @@ static bool is_measured(const struct telling *t, const struct meeting *m)
     uint32_t *hosts = xfa_alloc(m->count * sizeof *hosts);
     for (size_t i = 0; i < m->count; i++)
         hosts[i] = process_of(t, &m->all[i])->host;
-    bool measured = xfa_nccl_is_measured(t->achievable, hosts, m->count);
+    bool measured = xfa_ranks_are_measured(t->achievable, hosts, m->count);
     free(hosts);
     return measured;
 }

@@ -309,25 +309,6 @@ static void test_messages(void **state)
 
 /* ---- achievable ------------------------------------------------------------------------------ */
 
-static void add_collective(struct xfp_profile *profile, const char *name, double gbps)
-{
-    struct xfp_net_collective one = {.name = strdup(name), .bus_per_algbw = 1, .point_count = 2};
-    one.points = calloc(2, sizeof *one.points);
-    for (size_t i = 0; i < 2; i++) {
-        uint64_t bytes = BYTES / 10 * (i ? 20 : 1);
-        double ns = (double)bytes / gbps;
-        one.points[i] = (struct xfp_point){.bytes = bytes,
-                                           .n = 10,
-                                           .median_ns = ns,
-                                           .min_ns = ns,
-                                           .max_ns = ns,
-                                           .ci_low_ns = ns,
-                                           .ci_high_ns = ns};
-    }
-    if (xfp_net_add_collective(xfp_net_of(profile), &one) != 0)
-        abort();
-}
-
 /* Short messages of MPI both ways, which set the clocks of the first two ranks to each other. */
 static void set_clocks(struct ranked *ranks)
 {
@@ -352,8 +333,8 @@ static void test_achievable(void **state)
         ranked_network(profile, "node1", "node2", 2000, 10);
         if (way == 3)
             ranked_network(profile, "node3", "node4", 2000, 10);
-        add_collective(profile, "net/nccl/all-gather", 400);
-        add_collective(profile, "net/nccl/all-reduce", 80);
+        ranked_measured(profile, "net/nccl/all-gather", 0, BYTES / 10, 400);
+        ranked_measured(profile, "net/nccl/all-reduce", 0, BYTES / 10, 80);
         start_all(ranks, count, way % 3 == 0 ? same : way == 1 ? one : NULL);
         reduce(ranks, count, 2 * OWN_NS, OWN_NS);
         set_clocks(ranks);

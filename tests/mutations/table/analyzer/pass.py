@@ -199,4 +199,9 @@ ROWS = [
       "        if (measured_on(achievable, hosts[i]) > count)",
       "a collective within a host is compared with one between hosts",
       "analyzer-messages_nccl_test"),
+    M("collective-of-other-ranks", "analyzer/pass/achievable_message.c",
+      "    if (!measured || (one->ranks && one->ranks != ranks))",
+      "    if (!measured)",
+      "a collective is compared with one that other ranks than all were measured with",
+      "analyzer-messages_collectives_test"),
 ]
