@@ -26,14 +26,16 @@ struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, 
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
-/* Why it is not known what a collective could have taken. Words of the report. */
+/* Why it is not known what a collective, or a message of NCCL, could have taken. Words of the
+ * report. */
 #define XFA_UNPRICED_LIST(X)                                                                       \
     X(XFA_PRICED, NULL)                                                                            \
     X(XFA_UNPRICED_NOT_MEASURED, "not-measured") /* the profile has no such collective */          \
     X(XFA_UNPRICED_RANKS, "other-ranks")         /* it was measured with others */                 \
     X(XFA_UNPRICED_SIZE, "other-sizes")          /* one was measured, a smaller one */             \
     X(XFA_UNPRICED_MEMORY, "device-memory")      /* given to MPI */                                \
-    X(XFA_UNPRICED_PARTS, "unequal-parts")       /* not all ranks give, or get, as much */
+    X(XFA_UNPRICED_PARTS, "unequal-parts")       /* not all ranks give, or get, as much */         \
+    X(XFA_UNPRICED_GROUP, "grouped")             /* of NCCL: more than one send and one receive */
 
 #define XFA_UNPRICED_ROW(symbol, word) symbol,
 enum xfa_unpriced { XFA_UNPRICED_LIST(XFA_UNPRICED_ROW) XFA_UNPRICED_COUNT };
@@ -43,7 +45,7 @@ const char *xfa_unpriced_word(unsigned why); /* NULL: it is known */
 
 struct xfa_price {
     struct xfp_estimate time; /* basis XFP_UNKNOWN: not known */
-    enum xfa_unpriced why;    /* of a collective */
+    enum xfa_unpriced why;    /* of a collective, or of NCCL */
 };
 
 /* Were so many ranks measured, as many on each of these hosts of the run? */

@@ -111,27 +111,27 @@ static void write_late_kernels(bool without, bool with, int width, FILE *out)
                        : "without it where that is known");
 }
 
-/* Of collectives that were timed, why it is not known what was possible. Without a network in the
- * profile it is not known of any message. */
+/* Of what was timed of collectives, and of NCCL, why it is not known what was possible. Without a
+ * network in the profile it is not known of any message. */
 static void write_unpriced(const struct xfa_message_row **order, size_t count,
                            const struct xfp_network *network, int width, FILE *out)
 {
     static const char *const because[XFA_UNPRICED_COUNT] = {
-        [XFA_UNPRICED_NOT_MEASURED] = "the profile has no such collective",
+        [XFA_UNPRICED_NOT_MEASURED] = "the profile has no such operation",
         [XFA_UNPRICED_RANKS] = "the profile's collectives were measured with other ranks, not as "
                                "many on each of the same hosts",
         [XFA_UNPRICED_SIZE] = "the profile has it of one size only, which is smaller",
         [XFA_UNPRICED_MEMORY] = "MPI was given device memory, with which its collectives were not "
                                 "measured",
         [XFA_UNPRICED_PARTS] = "not all ranks give, or get, as much",
+        [XFA_UNPRICED_GROUP] = "they are of groups of more than one send and one receive",
     };
     uint64_t rows[XFA_UNPRICED_COUNT] = {0};
     for (size_t i = 0; i < count; i++)
         rows[order[i]->unpriced]++;
     for (size_t why = XFA_PRICED + 1; network && why < XFA_UNPRICED_COUNT; why++)
         if (rows[why])
-            xfa_write_words(out, width, "  ",
-                            "POSSIBLE is not known of %" PRIu64 " row%s of collectives: %s.",
+            xfa_write_words(out, width, "  ", "POSSIBLE is not known of %" PRIu64 " row%s: %s.",
                             rows[why], xfa_plural(rows[why]), because[why]);
 }
 

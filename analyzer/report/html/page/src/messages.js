@@ -21,16 +21,17 @@ const bytes_at = ({ row, at }) => (row.sent > row.arrived ? `${at}.sent` : `${at
 const rate_at = (entry, rate, time) => `${entry.at}.${entry.row.timed > 0 && entry.row.sent + entry.row.arrived === 0 ? time : rate}`;
 
 const BECAUSE = {
-  'not-measured': 'the profile has no such collective',
+  'not-measured': 'the profile has no such operation',
   'other-ranks': 'the profile has it of other ranks, not of as many on each of the same hosts',
   'other-sizes': 'the profile has it of one size only, which is smaller',
   'device-memory': 'MPI was given device memory, with which it was not measured',
   'unequal-parts': 'not all ranks give, or get, as much',
+  grouped: 'they are of groups of more than one send and one receive',
 };
 
 function unknown(messages) {
   return Object.keys(BECAUSE).filter((why) => messages.rows.some((row) => row.unknown_because === why))
-    .map((why) => h('li', {}, 'what was achievable is not known of ', plural(messages.rows.filter((row) => row.unknown_because === why).length, 'row'), ` of collectives: ${BECAUSE[why]}`));
+    .map((why) => h('li', {}, 'what was achievable is not known of ', plural(messages.rows.filter((row) => row.unknown_because === why).length, 'row'), `: ${BECAUSE[why]}`));
 }
 
 const named = (process, i) => (process.rank === null ? `process ${i}` : `rank ${process.rank}`);
