@@ -327,7 +327,8 @@ static double moves_from(const struct matching *m, const struct xfa_kept_message
     return from;
 }
 
-/* Since its last rank came. */
+/* Since its last rank came. What may have been moved before is its error: calls are not chosen by
+ * that, or those that take long would be. */
 static void time_collective(struct matching *m, const struct xfa_kept_message *all, size_t count,
                             const struct xfa_kept_message *last)
 {
@@ -342,15 +343,17 @@ static void time_collective(struct matching *m, const struct xfa_kept_message *a
     }
     double ns = end - came;
     double waited = end - fmax(common_ns(m, slowest, slowest->wait_ns), came);
-    if (!(ns > 0) || waited < ns / 2 ||
-        came - moves_from(m, all, count, came) > XFA_CLOCK_PART * ns)
+    if (!(ns > 0) || waited < ns / 2)
         return;
     for (size_t i = 0; i < count; i++)
         if (!clocks_tell(m, &all[i], last, ns))
             return;
     struct xfa_price price = price_of(m, all, count);
-    for (size_t i = 0; i < count; i++)
+    double before = came - moves_from(m, all, count, came);
+    for (size_t i = 0; i < count; i++) {
         xfa_message_add_timed(row_of(m, &all[i]), all[i].bytes, ns, &price);
+        row_of(m, &all[i])->timed_error_ns += before;
+    }
 }
 
 static void tell_collective(void *self, const struct xfa_kept_message *all, size_t count)

@@ -16,8 +16,9 @@
  * A collective took from when the last rank had begun until the last one had its part: this time
  * counts for each rank's call. Where each rank needs what all others give, none can end before that
  * begin. Of the others a part may have been moved before: a root's data (broadcast, scatter), or
- * that of the ranks that came first (reduce, gather, scan). Their time is known where the last rank
- * came at most a tenth of it behind these.
+ * that of the ranks that came first (reduce, gather, scan). How long the last rank came behind
+ * these is what their time may be off; where that is more than a tenth of all that a row has, none
+ * is known.
  *
  * A rank is slow where its messages take longer, since both sides had begun, than the median of all
  * pairs of ranks takes for the same sizes (in powers of two), within a host or between hosts: with

@@ -62,13 +62,14 @@ struct xfa_message_row {
     uint64_t timed;        /* those of which is known when they had arrived */
     uint64_t timed_bytes;  /* of these */
     double timed_ns;       /* since all sides had begun */
-    double timed_error_ns; /* by which that may be off, of NCCL */
+    double timed_error_ns; /* by which that may be off, of NCCL and of collectives */
     uint64_t priced;       /* of the timed ones: those whose achievable time is known */
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */
     double achievable_ns;  /* what they could have taken */
-    uint8_t unpriced;      /* enum xfa_unpriced (achievable_message.h): of the last collective, or
-                              message of      NCCL, that was timed, and could not be priced; 0: all were */
+    uint8_t
+        unpriced; /* enum xfa_unpriced (achievable_message.h): of the last collective, or
+                     message of      NCCL, that was timed, and could not be priced; 0: all were */
 };
 
 static inline bool xfa_message_sends(unsigned what) /* enum xft_message: to one other rank */

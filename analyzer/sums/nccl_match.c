@@ -338,7 +338,7 @@ static void divide_share(const struct telling *t, const struct group *group,
     row->since_ns += (double)(one->end_ns - one->begin_ns) - before;
 }
 
-/* No rate where part of it may have been in buffers before the last of the kernels began. */
+/* What may have been in buffers before the last of the kernels began is its error. */
 static void tell_share(const struct telling *t, const struct group *group,
                        const struct share *share)
 {
@@ -348,11 +348,10 @@ static void tell_share(const struct telling *t, const struct group *group,
     if (group->mixed || group->seen != group->one->calls || part == 0)
         return;
     divide_share(t, group, share, part);
-    if (group->met != group->seen || !(since > 0) || isnan(group->error) ||
-        group->came - group->first > XFA_CLOCK_PART * since)
+    if (group->met != group->seen || !(since > 0) || isnan(group->error))
         return;
     struct xfa_price price = price_of(t, group);
-    row->timed_error_ns += group->error * part;
+    row->timed_error_ns += (group->error + group->came - group->first) * part;
     xfa_message_add_timed(row, share->bytes, since * part, &price);
 }
 
@@ -380,6 +379,7 @@ static void forget_unsure(struct xfa_messages *messages)
             continue;
         row->timed = row->timed_bytes = row->priced = row->priced_bytes = 0;
         row->timed_ns = row->priced_ns = row->achievable_ns = 0;
+        row->unpriced = XFA_PRICED;
     }
 }
 
