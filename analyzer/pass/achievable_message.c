@@ -132,6 +132,12 @@ const char *xfa_unpriced_word(unsigned why)
     return why < XFA_UNPRICED_COUNT ? words[why] : NULL;
 }
 
+static struct xfp_estimate time_of(const struct xfp_net_collective *one, uint64_t bytes)
+{
+    const struct xfp_path same = {.points = one->points, .point_count = one->point_count};
+    return xfp_time(&same, bytes);
+}
+
 struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievable,
                                            const char *library, unsigned what, size_t ranks,
                                            bool measured, uint64_t bytes)
@@ -142,11 +148,14 @@ struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievab
     struct xfa_price price = {.time.basis = XFP_UNKNOWN, .why = XFA_UNPRICED_NOT_MEASURED};
     if (!one)
         return price;
-    const struct xfp_path same = {.points = one->points, .point_count = one->point_count};
     price.why = XFA_UNPRICED_RANKS;
     if (!measured || (one->ranks && one->ranks != ranks))
         return price;
-    price.time = xfp_time(&same, bytes);
+    price.time = time_of(one, bytes);
+    const struct xfp_net_collective *other = xfp_net_other_way(network, one);
+    struct xfp_estimate more = other ? time_of(other, bytes) : price.time;
+    if (more.basis != XFP_UNKNOWN && more.ns < price.time.ns)
+        price.time = more;
     price.why = price.time.basis == XFP_UNKNOWN ? XFA_UNPRICED_SIZE : XFA_PRICED;
     return price;
 }

@@ -53,9 +53,9 @@ bool xfa_ranks_are_measured(const struct xfa_achievable *achievable, const uint3
                             size_t count);
 
 /* What an operation (enum xft_message) of that many ranks took for so many bytes, as the profile
- * counts them. library: "mpi", "nccl". measured: what xfa_ranks_are_measured() says of them. Of
- * NCCL it is a call's time, of many in a row; a send or receive takes what it took while each rank
- * sent and received. */
+ * counts them; by the faster one of two functions for it. library: "mpi", "nccl". measured: what
+ * xfa_ranks_are_measured() says of them. Of NCCL it is a call's time, of many in a row; a send or
+ * receive takes what it took while each rank sent and received. */
 struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievable,
                                            const char *library, unsigned what, size_t ranks,
                                            bool measured, uint64_t bytes);

@@ -169,6 +169,11 @@ const char *xfp_net_operation_word(unsigned what);
 const struct xfp_net_collective *xfp_net_find_collective(const struct xfp_network *network,
                                                          const char *library, unsigned what);
 
+/* Another function for the same ("net/mpi/reduce-scatter-block"), of as many ranks; NULL: none was
+ * measured. */
+const struct xfp_net_collective *xfp_net_other_way(const struct xfp_network *network,
+                                                   const struct xfp_net_collective *collective);
+
 const char *xfp_net_shape_word(enum xfp_net_shape shape);
 const char *xfp_net_direct_word(enum xfp_net_direct direct);
 

@@ -170,9 +170,11 @@ static void measure_size(struct sweep *s, size_t bytes, size_t sizes_left)
 
 /* ---- all sizes ------------------------------------------------------------------------------- */
 
-static void name_of(const char *word, enum xft_message what, char name[XFP_NAME_TEXT])
+static void name_of(const struct xfp_net_library *library, enum xft_message what,
+                    char name[XFP_NAME_TEXT])
 {
-    snprintf(name, XFP_NAME_TEXT, "net/%s/%s", word, xfp_net_operation_word(what));
+    snprintf(name, XFP_NAME_TEXT, "net/%s/%s%s", library->word, xfp_net_operation_word(what),
+             library->way);
 }
 
 static int count_hosts(const struct xfp_net_run *run)
@@ -194,7 +196,7 @@ static void add(const struct sweep *s)
                                    .hosts = (uint32_t)count_hosts(run)};
     char name[XFP_NAME_TEXT];
 
-    name_of(s->library->word, s->what, name);
+    name_of(s->library, s->what, name);
     c.name = strdup(name);
     c.bus_per_algbw = xfp_net_bus_factor(name, run->count);
     c.points = malloc((s->count + 1) * sizeof(*c.points));
@@ -253,7 +255,7 @@ static bool measure_sizes(struct xfp_net_run *run, const struct xfp_net_library 
     bool right = true, in_time = true;
     char name[XFP_NAME_TEXT];
 
-    name_of(library->word, what, name);
+    name_of(library, what, name);
     for (; i < count && right && in_time; i++) {
         in_time = has_time(&s, next_ns(&s, sizes[i]));
         right = !in_time || is_right(&s, sizes[i]);
@@ -270,19 +272,21 @@ static bool measure_sizes(struct xfp_net_run *run, const struct xfp_net_library 
     return right;
 }
 
-static bool is_chosen(const struct xfp_net_run *run, const char *word, enum xft_message what)
+static bool is_chosen(const struct xfp_net_run *run, const struct xfp_net_library *library,
+                      enum xft_message what)
 {
     char name[XFP_NAME_TEXT];
 
-    name_of(word, what, name);
+    name_of(library, what, name);
     return xfp_net_is_chosen(run, name);
 }
 
-bool xfp_net_choose_collectives(const struct xfp_net_run *run, const char *word,
+bool xfp_net_choose_collectives(const struct xfp_net_run *run,
+                                const struct xfp_net_library *library,
                                 const enum xft_message *operations, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_chosen(run, word, operations[i]))
+        if (is_chosen(run, library, operations[i]))
             return true;
     return false;
 }
@@ -293,9 +297,9 @@ static double seconds_of(const struct xfp_probe_options *o)
 }
 
 bool xfp_net_measure_collectives(struct xfp_net_run *run, const struct xfp_net_library *library,
-                                 const enum xft_message *operations, size_t count)
+                                 const enum xft_message *operations, size_t count, double part)
 {
-    double seconds = seconds_of(run->session.options);
+    double seconds = part * seconds_of(run->session.options);
     uint64_t began_ns = xfp_wall_ns();
     bool right = true;
 
@@ -304,8 +308,8 @@ bool xfp_net_measure_collectives(struct xfp_net_run *run, const struct xfp_net_l
         size_t left = 0;
 
         for (size_t k = i; k < count; k++)
-            left += is_chosen(run, library->word, operations[k]);
-        if (is_chosen(run, library->word, operations[i]))
+            left += is_chosen(run, library, operations[k]);
+        if (is_chosen(run, library, operations[i]))
             right = measure_sizes(run, library, operations[i], fmax(left_s, 0) / (double)left);
     }
     return right;

@@ -14,6 +14,7 @@
 struct xfp_net_library {
     const char *name; /* "NCCL" */
     const char *word; /* "nccl", in the names of its collectives */
+    const char *way;  /* "-block", behind them: another function for the same; "" */
     void *self;
     /* ns that one of so many calls takes, by this rank's clock. */
     double (*timed)(void *self, enum xft_message what, size_t bytes, int repeats);
@@ -33,12 +34,13 @@ bool xfp_net_is_result(const struct xfp_net_run *run, enum xft_message what, siz
                        const float *got);
 
 /* Does --filter choose any of them? */
-bool xfp_net_choose_collectives(const struct xfp_net_run *run, const char *word,
+bool xfp_net_choose_collectives(const struct xfp_net_run *run,
+                                const struct xfp_net_library *library,
                                 const enum xft_message *operations, size_t count);
 
-/* All sizes of those of these operations that --filter chooses, in the time for a library's. False:
- * wrong data, on some rank; later operations are not measured then. */
+/* All sizes of those of these operations that --filter chooses, in that part of the time for a
+ * library's. False: wrong data, on some rank; later operations are not measured then. */
 bool xfp_net_measure_collectives(struct xfp_net_run *run, const struct xfp_net_library *library,
-                                 const enum xft_message *operations, size_t count);
+                                 const enum xft_message *operations, size_t count, double part);
 
 #endif

@@ -193,9 +193,15 @@ static void note_version(struct part *p)
 static const enum xft_message operations[] = {XFT_MESSAGE_ALLREDUCE, XFT_MESSAGE_ALLGATHER,
                                               XFT_MESSAGE_REDUCE_SCATTER, XFT_MESSAGE_SENDRECV};
 
+static struct xfp_net_library library_of(struct part *p)
+{
+    return (struct xfp_net_library){"NCCL", "nccl", "", p, timed, is_right};
+}
+
 static const char *why_not(struct part *p)
 {
-    bool loaded = xfp_net_choose_collectives(p->run, "nccl", operations, 4) && load(p);
+    const struct xfp_net_library nccl = library_of(p);
+    bool loaded = xfp_net_choose_collectives(p->run, &nccl, operations, 4) && load(p);
 
     if (!xfp_net_all_say(p->run, loaded) || !loaded)
         return ""; /* not there: nothing to say */
@@ -211,7 +217,7 @@ static const char *why_not(struct part *p)
 int xfp_net_measure_nccl(struct xfp_net_run *run)
 {
     struct part p = {.run = run};
-    const struct xfp_net_library nccl = {"NCCL", "nccl", &p, timed, is_right};
+    const struct xfp_net_library nccl = library_of(&p);
     const char *why = why_not(&p);
     bool right = true;
 
@@ -219,7 +225,7 @@ int xfp_net_measure_nccl(struct xfp_net_run *run)
         xfp_warn(&run->session.sys, "%s", why);
     if (!why) {
         note_version(&p);
-        right = xfp_net_measure_collectives(run, &nccl, operations, 4);
+        right = xfp_net_measure_collectives(run, &nccl, operations, 4, 1);
     }
     if (p.comm)
         p.f.destroy(p.comm);

@@ -241,14 +241,31 @@ const char *xfp_net_operation_word(unsigned what)
     return word ? word : "send-recv";
 }
 
+static const struct xfp_net_collective *find_named(const struct xfp_network *network,
+                                                   const char *name)
+{
+    for (size_t i = 0; i < network->collective_count; i++)
+        if (!strcmp(network->collectives[i].name, name))
+            return &network->collectives[i];
+    return NULL;
+}
+
 const struct xfp_net_collective *xfp_net_find_collective(const struct xfp_network *network,
                                                          const char *library, unsigned what)
 {
     char name[64];
 
     snprintf(name, sizeof(name), "net/%s/%s", library, xfp_net_operation_word(what));
-    for (size_t i = 0; i < network->collective_count; i++)
-        if (!strcmp(network->collectives[i].name, name))
-            return &network->collectives[i];
-    return NULL;
+    return find_named(network, name);
+}
+
+const struct xfp_net_collective *xfp_net_other_way(const struct xfp_network *network,
+                                                   const struct xfp_net_collective *collective)
+{
+    char name[96];
+    const struct xfp_net_collective *other;
+
+    snprintf(name, sizeof(name), "%s-block", collective->name);
+    other = find_named(network, name);
+    return other && other->ranks == collective->ranks ? other : NULL;
 }

@@ -255,6 +255,28 @@ static void test_parts(void **state)
     ask(&uneven, XFT_MESSAGE_REDUCE_SCATTER, 2 * BYTES, BYTES / 2);
 }
 
+/* Of two functions for the same the faster one says what is possible. */
+static void test_two_ways(void **state)
+{
+    static const double gbps[] = {8, 2};
+    (void)state;
+    for (size_t w = 0; w < 2; w++) {
+        struct xfp_profile *profile = measured("node1");
+        struct ranked ranks[2];
+        start_all(ranks, 2, NULL);
+        for (uint32_t i = 0; i < 2; i++)
+            ranked_collective(&ranks[i], XFT_MESSAGE_REDUCE_SCATTER, BYTES, AT, AT + 30000)->width =
+                BYTES / 2;
+        ranked_measured(profile, "net/mpi/reduce-scatter", 2, BYTES, 4);
+        ranked_measured(profile, "net/mpi/reduce-scatter-block", 2, BYTES, gbps[w]);
+        struct analyzed a = analyse(ranks, 2, profile);
+        double best = xfa_message_achievable_gbps(row_of(&a, XFT_MESSAGE_REDUCE_SCATTER));
+        assert_true(fabs(best - fmax(4, gbps[w])) < 1e-9);
+        analyzed_free(&a);
+        xfp_free(profile);
+    }
+}
+
 /* With as many ranks, as many on each of the same hosts. */
 static void test_hosts(void **state)
 {
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_clocks),         cmocka_unit_test(test_possible),
         cmocka_unit_test(test_parts),          cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_device_memory),  cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_two_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,18 @@ int MPI_Reduce_scatter_block(const void *src, void *dst, int count, MPI_Datatype
     return PMPI_Reduce_scatter_block(src, dst, count, type, op, comm);
 }
 
+int MPI_Reduce_scatter(const void *src, void *dst, const int *counts, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm)
+{
+    int ranks, all = 0;
+
+    PMPI_Comm_size(comm, &ranks);
+    for (int i = 0; i < ranks; i++)
+        all += counts[i];
+    pass_all(all, type, comm);
+    return PMPI_Reduce_scatter(src, dst, counts, type, op, comm);
+}
+
 int MPI_Alltoall(const void *src, int count, MPI_Datatype type, void *dst, int count2,
                  MPI_Datatype type2, MPI_Comm comm)
 {

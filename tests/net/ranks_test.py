@@ -157,8 +157,8 @@ class Nodes(Lab):
 class Collectives(Lab):
     """MPI's, over all ranks."""
     FACTORS = {"barrier": 1, "broadcast": 1, "reduce": 1, "all-reduce": 4 / 3, "all-gather": 2 / 3, "reduce-scatter": 2 / 3,
-               "all-to-all": 2 / 3}
-    DIVIDED = ("all-gather", "reduce-scatter", "all-to-all")
+               "all-to-all": 2 / 3, "reduce-scatter-block": 2 / 3}
+    DIVIDED = ("all-gather", "reduce-scatter", "all-to-all", "reduce-scatter-block")
 
     def of_mpi(self, profile):
         return {c["name"].removeprefix("net/mpi/"): c for c in profile["network"]["collectives"]
@@ -196,7 +196,7 @@ class Collectives(Lab):
         self.assertEqual(run.returncode, 3, run.stderr)
         profile = load(self.output)
         self.assertIn("MPI: wrong data after all-to-all", profile["warnings"])
-        self.assertEqual(list(self.of_mpi(profile)), [word for word in self.FACTORS if word != "all-to-all"])
+        self.assertEqual(list(self.of_mpi(profile)), list(self.FACTORS)[:-2])
 
     def test_words(self):
         """In the report, in --summary and in CSV."""
@@ -205,7 +205,7 @@ class Collectives(Lab):
                               env=environment(), check=True).stdout
         self.assertIn("net/mpi/barrier: 2 ranks on one host, takes 3000.0 us", said)
         self.assertRegex(said, "net/mpi/all-reduce: 2 ranks on one host, 4 B take 3000.4 us, at best .* GB/s \\(1 KiB\\)")
-        self.assertEqual(len(self.of_mpi(profile)), 7)
+        self.assertEqual(len(self.of_mpi(profile)), 8)
 
     def test_other_ranks_are_not_compared(self):
         """Collectives of two ranks and of three are no figures of one thing."""
@@ -234,6 +234,7 @@ class Filter(Lab):
                                                           for a in (0, 1)])
 
     def test_collectives(self):
+        self.assertEqual(self.chosen("scatter-block"), ["net/mpi/reduce-scatter-block"])
         self.assertEqual(self.chosen("mpi/all-(reduce|gather)"), ["net/mpi/all-gather", "net/mpi/all-reduce"])
         self.assertEqual(self.chosen("all-reduce", gpu=True, XFERSCOPE_NCCL=PATHS.nccl, XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"),
                          ["net/mpi/all-reduce", "net/nccl/all-reduce"])

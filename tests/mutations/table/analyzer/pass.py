@@ -204,4 +204,9 @@ ROWS = [
       "    if (!measured)",
       "a collective is compared with one that other ranks than all were measured with",
       "analyzer-messages_collectives_test"),
+    M("collective-by-the-slower-way", "analyzer/pass/achievable_message.c",
+      "more.ns < price.time.ns)",
+      "more.ns > price.time.ns)",
+      "what a reduce-scatter could have taken is what the slower of two functions takes",
+      "analyzer-messages_collectives_test"),
 ]
