@@ -96,7 +96,7 @@ struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, 
                       : (struct xfp_estimate){.basis = XFP_UNKNOWN};
 }
 
-/* ---- NCCL ------------------------------------------------------------------------------------ */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 static size_t measured_on(const struct xfa_achievable *achievable, uint32_t host)
 {
@@ -106,11 +106,11 @@ static size_t measured_on(const struct xfa_achievable *achievable, uint32_t host
     return count;
 }
 
-bool xfa_nccl_is_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
-                          size_t count)
+bool xfa_ranks_are_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
+                            size_t count)
 {
     const struct xfp_network *network = network_of(achievable);
-    if (!network || network->collective_count == 0 || network->rank_count != count)
+    if (!network || network->rank_count != count)
         return false;
     for (size_t i = 0; i < count; i++) {
         size_t here = 0;
@@ -122,33 +122,40 @@ bool xfa_nccl_is_measured(const struct xfa_achievable *achievable, const uint32_
     return true;
 }
 
-static const char *measured_as(unsigned what)
+const char *xfa_unpriced_word(unsigned why)
 {
-    switch (what) {
-    case XFT_MESSAGE_ALLREDUCE:
-        return "net/nccl/all-reduce";
-    case XFT_MESSAGE_ALLGATHER:
-        return "net/nccl/all-gather";
-    case XFT_MESSAGE_REDUCE_SCATTER:
-        return "net/nccl/reduce-scatter";
-    case XFT_MESSAGE_SEND:
-    case XFT_MESSAGE_RECV:
-        return "net/nccl/send-recv";
-    default:
-        return NULL;
-    }
+    static const char *const words[] = {
+#define WORD(symbol, word) [symbol] = word,
+        XFA_UNPRICED_LIST(WORD)
+#undef WORD
+    };
+    return why < XFA_UNPRICED_COUNT ? words[why] : NULL;
 }
 
-struct xfp_estimate xfa_achievable_nccl(const struct xfa_achievable *achievable, unsigned what,
-                                        uint64_t bytes)
+static struct xfp_estimate time_of(const struct xfp_net_collective *one, uint64_t bytes)
+{
+    const struct xfp_path same = {.points = one->points, .point_count = one->point_count};
+    return xfp_time(&same, bytes);
+}
+
+struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievable,
+                                           const char *library, unsigned what, size_t ranks,
+                                           bool measured, uint64_t bytes)
 {
     const struct xfp_network *network = network_of(achievable);
-    const char *name = measured_as(what);
-    for (size_t i = 0; network && name && i < network->collective_count; i++) {
-        const struct xfp_net_collective *one = &network->collectives[i];
-        const struct xfp_path same = {.points = one->points, .point_count = one->point_count};
-        if (strcmp(one->name, name) == 0)
-            return xfp_time(&same, bytes);
-    }
-    return (struct xfp_estimate){.basis = XFP_UNKNOWN};
+    const struct xfp_net_collective *one =
+        network ? xfp_net_find_collective(network, library, what) : NULL;
+    struct xfa_price price = {.time.basis = XFP_UNKNOWN, .why = XFA_UNPRICED_NOT_MEASURED};
+    if (!one)
+        return price;
+    price.why = XFA_UNPRICED_RANKS;
+    if (!measured || (one->ranks && one->ranks != ranks))
+        return price;
+    price.time = time_of(one, bytes);
+    const struct xfp_net_collective *other = xfp_net_other_way(network, one);
+    struct xfp_estimate more = other ? time_of(other, bytes) : price.time;
+    if (more.basis != XFP_UNKNOWN && more.ns < price.time.ns)
+        price.time = more;
+    price.why = price.time.basis == XFP_UNKNOWN ? XFA_UNPRICED_SIZE : XFA_PRICED;
+    return price;
 }

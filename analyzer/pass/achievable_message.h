@@ -24,14 +24,40 @@ struct xfa_message_path xfa_message_path(const struct xfa_achievable *achievable
 struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, uint64_t bytes,
                                            bool gpu);
 
-/* Were so many ranks measured with NCCL, as many on each of these hosts of the run? */
-bool xfa_nccl_is_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
-                          size_t count);
+/* ---- collectives ----------------------------------------------------------------------------- */
 
-/* What NCCL took for an operation (enum xft_message) of so many bytes, as nccl-tests count them,
- * with all ranks that were measured: a call's time, of many in a row. A send or receive takes what
- * it took while each rank sent and received. */
-struct xfp_estimate xfa_achievable_nccl(const struct xfa_achievable *achievable, unsigned what,
-                                        uint64_t bytes);
+/* Why it is not known what a collective, or a message of NCCL, could have taken. Words of the
+ * report. */
+#define XFA_UNPRICED_LIST(X)                                                                       \
+    X(XFA_PRICED, NULL)                                                                            \
+    X(XFA_UNPRICED_NOT_MEASURED, "not-measured") /* the profile has no such collective */          \
+    X(XFA_UNPRICED_RANKS, "other-ranks")         /* it was measured with others */                 \
+    X(XFA_UNPRICED_SIZE, "other-sizes")          /* one was measured, a smaller one */             \
+    X(XFA_UNPRICED_MEMORY, "device-memory")      /* given to MPI */                                \
+    X(XFA_UNPRICED_PARTS, "unequal-parts")       /* not all ranks give, or get, as much */         \
+    X(XFA_UNPRICED_GROUP, "grouped")             /* of NCCL: more than one send and one receive */
+
+#define XFA_UNPRICED_ROW(symbol, word) symbol,
+enum xfa_unpriced { XFA_UNPRICED_LIST(XFA_UNPRICED_ROW) XFA_UNPRICED_COUNT };
+#undef XFA_UNPRICED_ROW
+
+const char *xfa_unpriced_word(unsigned why); /* NULL: it is known */
+
+struct xfa_price {
+    struct xfp_estimate time; /* basis XFP_UNKNOWN: not known */
+    enum xfa_unpriced why;    /* of a collective, or of NCCL */
+};
+
+/* Were so many ranks measured, as many on each of these hosts of the run? */
+bool xfa_ranks_are_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
+                            size_t count);
+
+/* What an operation (enum xft_message) of that many ranks took for so many bytes, as the profile
+ * counts them; by the faster one of two functions for it. library: "mpi", "nccl". measured: what
+ * xfa_ranks_are_measured() says of them. Of NCCL it is a call's time, of many in a row; a send or
+ * receive takes what it took while each rank sent and received. */
+struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievable,
+                                           const char *library, unsigned what, size_t ranks,
+                                           bool measured, uint64_t bytes);
 
 #endif

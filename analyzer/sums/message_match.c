@@ -40,6 +40,9 @@ struct matching {
     struct xfa_messages *messages;
     const struct xfa_achievable *achievable;
     struct xfa_table cells, peers, paths;
+    uint64_t channel;   /* of the collective before */
+    bool known_channel; /* there was one */
+    bool measured;      /* the profile has ranks such as those of that channel */
 };
 
 static const struct xfa_process *process_of(const struct matching *m,
@@ -191,17 +194,19 @@ static double divide_wait(struct matching *m, const struct xfa_kept_message *one
 }
 
 void xfa_message_add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
-                           const struct xfp_estimate *achievable)
+                           const struct xfa_price *price)
 {
     row->timed++;
     row->timed_bytes = xfa_add(row->timed_bytes, bytes);
     row->timed_ns += ns;
-    if (achievable->basis == XFP_UNKNOWN)
+    if (price->why != XFA_PRICED)
+        row->unpriced = (uint8_t)price->why;
+    if (price->time.basis == XFP_UNKNOWN)
         return;
     row->priced++;
     row->priced_bytes = xfa_add(row->priced_bytes, bytes);
     row->priced_ns += ns;
-    row->achievable_ns += achievable->ns;
+    row->achievable_ns += price->time.ns;
 }
 
 static void add_cell(struct matching *m, const struct xfa_kept_message *x,
@@ -242,11 +247,11 @@ static void time_pair(struct matching *m, const struct xfa_kept_message *sent,
     uint32_t from = process_of(m, sent)->host, to = process_of(m, got)->host;
     bool gpu = row_of(m, sent)->key.gpu && row_of(m, got)->key.gpu;
     bool host = !row_of(m, sent)->key.gpu && !row_of(m, got)->key.gpu;
-    struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
+    struct xfa_price price = {.time.basis = XFP_UNKNOWN};
     if (gpu || host)
-        achievable = xfa_achievable_message(path_between(m, from, to), sent->bytes, gpu);
-    xfa_message_add_timed(row_of(m, sent), sent->bytes, ns, &achievable);
-    xfa_message_add_timed(row_of(m, got), sent->bytes, ns, &achievable);
+        price.time = xfa_achievable_message(path_between(m, from, to), sent->bytes, gpu);
+    xfa_message_add_timed(row_of(m, sent), sent->bytes, ns, &price);
+    xfa_message_add_timed(row_of(m, got), sent->bytes, ns, &price);
     add_cell(m, sent, got, ns);
 }
 
@@ -278,6 +283,79 @@ static const struct xfa_kept_message *last_of(const struct matching *m,
     return last;
 }
 
+static bool is_measured(const struct matching *m, const struct xfa_kept_message *all, size_t count)
+{
+    uint32_t *hosts = xfa_alloc(count * sizeof *hosts);
+    for (size_t i = 0; i < count; i++)
+        hosts[i] = process_of(m, &all[i])->host;
+    bool measured = xfa_ranks_are_measured(m->achievable, hosts, count);
+    free(hosts);
+    return measured;
+}
+
+/* What the profile says of it, or why it says nothing. */
+static struct xfa_price price_of(struct matching *m, const struct xfa_kept_message *all,
+                                 size_t count)
+{
+    struct xfa_price price = {.time.basis = XFP_UNKNOWN};
+    for (size_t i = 0; i < count; i++) {
+        if (row_of(m, &all[i])->key.gpu)
+            price.why = XFA_UNPRICED_MEMORY;
+        else if (price.why == XFA_PRICED && (all[i].unequal || all[i].bytes != all->bytes))
+            price.why = XFA_UNPRICED_PARTS;
+    }
+    if (!m->known_channel || m->channel != all->at.channel)
+        m->measured = is_measured(m, all, count);
+    m->known_channel = true;
+    m->channel = all->at.channel;
+    return price.why != XFA_PRICED ? price
+                                   : xfa_achievable_collective(m->achievable, "mpi", all->at.what,
+                                                               count, m->measured, all->bytes);
+}
+
+/* Before whom nothing of it can have been moved, if not before the last rank. */
+static double moves_from(const struct matching *m, const struct xfa_kept_message *all, size_t count,
+                         double came)
+{
+    bool roots = all->at.what == XFT_MESSAGE_BCAST || all->at.what == XFT_MESSAGE_SCATTER;
+    double from = came;
+    if (xfa_message_is_of_all(all->at.what))
+        return came;
+    for (size_t i = 0; i < count; i++)
+        if (!roots || all[i].at.rank == all[i].root)
+            from = fmin(from, common_ns(m, &all[i], all[i].begin_ns));
+    return from;
+}
+
+/* Since its last rank came. What may have been moved before is its error: calls are not chosen by
+ * that, or those that take long would be. */
+static void time_collective(struct matching *m, const struct xfa_kept_message *all, size_t count,
+                            const struct xfa_kept_message *last)
+{
+    const struct xfa_kept_message *slowest = all;
+    double came = common_ns(m, last, last->begin_ns), end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].done)
+            return;
+        double own_end = common_ns(m, &all[i], all[i].end_ns);
+        slowest = i == 0 || own_end > end ? &all[i] : slowest;
+        end = i == 0 || own_end > end ? own_end : end;
+    }
+    double ns = end - came;
+    double waited = end - fmax(common_ns(m, slowest, slowest->wait_ns), came);
+    if (!(ns > 0) || waited < ns / 2)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (!clocks_tell(m, &all[i], last, ns))
+            return;
+    struct xfa_price price = price_of(m, all, count);
+    double before = came - moves_from(m, all, count, came);
+    for (size_t i = 0; i < count; i++) {
+        xfa_message_add_timed(row_of(m, &all[i]), all[i].bytes, ns, &price);
+        row_of(m, &all[i])->timed_error_ns += before;
+    }
+}
+
 static void tell_collective(void *self, const struct xfa_kept_message *all, size_t count)
 {
     struct matching *m = self;
@@ -297,6 +375,7 @@ static void tell_collective(void *self, const struct xfa_kept_message *all, size
         m->matched->processes[last->at.process].last++;
         m->matched->processes[last->at.process].others_ns += others;
     }
+    time_collective(m, all, count, last);
 }
 
 /* ---- slow ranks ------------------------------------------------------------------------------ */
@@ -457,6 +536,16 @@ double xfa_message_gbps(const struct xfa_message_row *row)
 double xfa_message_kernels_gbps(const struct xfa_message_row *row)
 {
     return row->kernel_ns > 0 ? (double)row->kernel_bytes / row->kernel_ns : NAN;
+}
+
+double xfa_message_call_ns(const struct xfa_message_row *row)
+{
+    return row->timed ? row->timed_ns / (double)row->timed : NAN;
+}
+
+double xfa_message_achievable_call_ns(const struct xfa_message_row *row)
+{
+    return row->priced ? row->achievable_ns / (double)row->priced : NAN;
 }
 
 double xfa_message_achievable_gbps(const struct xfa_message_row *row)

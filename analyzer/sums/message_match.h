@@ -13,6 +13,13 @@
  * at least half of that time was spent in the call that waited for it: else it may have arrived
  * before.
  *
+ * A collective took from when the last rank had begun until the last one had its part: this time
+ * counts for each rank's call. Where each rank needs what all others give, none can end before that
+ * begin. Of the others a part may have been moved before: a root's data (broadcast, scatter), or
+ * that of the ranks that came first (reduce, gather, scan). How long the last rank came behind
+ * these is what their time may be off; where that is more than a tenth of all that a row has, none
+ * is known.
+ *
  * A rank is slow where its messages take longer, since both sides had begun, than the median of all
  * pairs of ranks takes for the same sizes (in powers of two), within a host or between hosts: with
  * every one of its peers, of which it has two at least, so that one slow link makes no rank slow.
@@ -59,7 +66,7 @@ void xfa_matched_free(struct xfa_matched *matched);
 
 /* For nccl_match.c: it took so long, which has this achievable time. */
 void xfa_message_add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
-                           const struct xfp_estimate *achievable);
+                           const struct xfa_price *price);
 
 /* Each rank needs what all others gave. */
 static inline bool xfa_message_is_of_all(unsigned what)

@@ -32,7 +32,8 @@ struct nccl_call {
     uint32_t correlation; /* 0 = none */
     uint32_t row;
     uint64_t bytes;
-    bool several; /* calls of different rows have it */
+    uint32_t calls; /* that have it */
+    bool several;   /* they are of different rows */
 };
 
 struct xfa_message_process {
@@ -179,6 +180,22 @@ static uint32_t keep_receive(struct xfa_messages *messages, struct xfa_kept_mess
                      communicator);
 }
 
+/* As the profile's collectives count bytes; and whether all ranks' parts can be equal, as far as
+ * this call tells. */
+static void set_collective(const struct xfa_event *event, struct xfa_kept_message *one)
+{
+    const struct xfa_message *message = &event->message;
+    uint64_t sent = event->bytes, arrives = message->arrives, size = one->at.size;
+    one->bytes = sent > arrives ? sent : arrives;
+    one->root = message->to;
+    if (message->what == XFT_MESSAGE_ALLGATHER)
+        one->unequal = arrives != sent * size;
+    else if (message->what == XFT_MESSAGE_REDUCE_SCATTER)
+        one->unequal = sent != arrives * size;
+    else if (message->what == XFT_MESSAGE_ALLTOALL)
+        one->unequal = strstr(xfa_function_of(event)->name, "lltoallv") != NULL;
+}
+
 /* Where its part lies that a request waits for. */
 static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event *event,
                           uint32_t row, struct xfa_known_communicator *communicator)
@@ -186,10 +203,12 @@ static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event 
     const struct xfa_message *message = &event->message;
     struct xfa_kept_message one = kept_of(event, row, communicator);
     uint32_t kept = XFA_NOT_KEPT, tag = (uint32_t)message->tag;
-    if (xft_message_is_collective(message->what))
+    if (xft_message_is_collective(message->what)) {
+        set_collective(event, &one);
         return keep_side(messages, one, XFA_TAKES_PART,
                          xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0),
                          communicator);
+    }
     if (xfa_message_sends(message->what) && message->to < XFT_RANK_ANY)
         kept =
             keep_side(messages, one, XFA_SENDS,
@@ -291,7 +310,7 @@ static void note_nccl(struct xfa_messages *messages, const struct xfa_event *eve
     bool more = call->correlation == event->correlation;
     bool several = more && (call->several || call->row != row);
     *call = (struct nccl_call){event->correlation, row, more ? xfa_add(call->bytes, bytes) : bytes,
-                               several};
+                               more ? call->calls + 1 : 1, several};
 }
 
 /* Of a call that waits for its communicator. */
@@ -303,19 +322,23 @@ static bool is_announced(const struct xfa_message_process *now, uint32_t correla
     return false;
 }
 
-/* The calls whose kernel this is, if they are of one row. */
+/* The calls whose kernel this is; NULL: not known. */
 static struct nccl_call *calls_of(const struct xfa_message_process *now, uint32_t correlation)
 {
     struct nccl_call *call = now->nccl && correlation ? &now->nccl[correlation % NCCL_CALLS] : NULL;
-    return call && call->correlation == correlation && !call->several ? call : NULL;
+    return call && call->correlation == correlation ? call : NULL;
 }
 
 static void take_kernel(struct xfa_messages *messages, const struct xfa_event *event)
 {
     struct nccl_call *call = calls_of(messages->now, event->correlation);
-    xfa_nccl_kernel(&messages->nccl, event, is_announced(messages->now, event->correlation),
-                    call ? call->row : XFA_NO_MESSAGE_ROW, call ? call->bytes : 0);
-    if (!call)
+    bool of_one_row = call && !call->several;
+    const struct xfa_nccl_kernel of = {.announced = is_announced(messages->now, event->correlation),
+                                       .row = of_one_row ? call->row : XFA_NO_MESSAGE_ROW,
+                                       .calls = call ? call->calls : 0,
+                                       .bytes = of_one_row ? call->bytes : 0};
+    xfa_nccl_kernel(&messages->nccl, event, &of);
+    if (!of_one_row)
         return;
     struct xfa_message_row *row = row_at(messages, call->row);
     row->kernel_bytes = xfa_add(row->kernel_bytes, call->bytes);
@@ -355,7 +378,7 @@ static void take_message(struct xfa_messages *messages, const struct xfa_event *
         if (event->correlation)
             note_nccl(messages, event, at);
         if (may_match && communicator->size != 1)
-            xfa_nccl_call(&messages->nccl, event, communicator);
+            xfa_nccl_call(&messages->nccl, event, communicator, at);
         return;
     }
     uint32_t kept = may_match ? keep_call(messages, event, at, communicator) : XFA_NOT_KEPT;

@@ -62,11 +62,14 @@ struct xfa_message_row {
     uint64_t timed;        /* those of which is known when they had arrived */
     uint64_t timed_bytes;  /* of these */
     double timed_ns;       /* since all sides had begun */
-    double timed_error_ns; /* by which that may be off, of NCCL */
+    double timed_error_ns; /* by which that may be off, of NCCL and of collectives */
     uint64_t priced;       /* of the timed ones: those whose achievable time is known */
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */
     double achievable_ns;  /* what they could have taken */
+    uint8_t
+        unpriced; /* enum xfa_unpriced (achievable_message.h): of the last collective, or
+                     message of      NCCL, that was timed, and could not be priced; 0: all were */
 };
 
 static inline bool xfa_message_sends(unsigned what) /* enum xft_message: to one other rank */
@@ -88,13 +91,15 @@ static inline bool xfa_message_has_kernels(const struct xfa_message_row *row)
 struct xfa_kept_message {
     struct xfa_channel_place at;
     uint32_t row;
+    uint32_t root; /* of a collective that has one, in the communicator */
     uint64_t begin_ns, end_ns;
     uint64_t wait_ns; /* since when the host waited for it; of a blocking call its begin */
-    uint64_t bytes;
+    uint64_t bytes;   /* of a collective what it gives or gets, the larger of the two */
     /* Not 0: it is so (any byte, in what other members of a team give). */
     uint8_t done;          /* end_ns is known */
     uint8_t arrival_known; /* bytes are known to have arrived, or counted as such */
     uint8_t blocks;
+    uint8_t unequal; /* of a collective: what this rank gives and gets are not of equal parts */
 };
 
 /* Which process has which rank. */
@@ -158,6 +163,9 @@ double xfa_message_gbps(const struct xfa_message_row *row);
 /* Of NCCL: by the whole time of its kernels, in which others were waited for. */
 double xfa_message_kernels_gbps(const struct xfa_message_row *row);
 double xfa_message_achievable_gbps(const struct xfa_message_row *row);
+/* Of one of them, in the mean. */
+double xfa_message_call_ns(const struct xfa_message_row *row);
+double xfa_message_achievable_call_ns(const struct xfa_message_row *row);
 
 /* Longest first, by time in calls and waits; the caller frees the array of rows.count pointers. */
 const struct xfa_message_row **xfa_messages_order(const struct xfa_messages *messages);

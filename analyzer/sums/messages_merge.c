@@ -78,10 +78,11 @@ static void place_nccl_rows(struct xfa_messages *messages, size_t from, const ui
 {
     struct xfa_nccl_call *calls = messages->nccl.kept.all;
     for (size_t i = from; i < messages->nccl.kept.count && !*bad; i++) {
-        if (calls[i].row == XFA_NO_MESSAGE_ROW)
-            continue;
-        *bad = calls[i].row >= count;
-        calls[i].row = *bad ? 0 : rows[calls[i].row];
+        bool one = calls[i].row != XFA_NO_MESSAGE_ROW;
+        *bad = calls[i].own_row >= count || (one && calls[i].row >= count);
+        calls[i].own_row = *bad ? 0 : rows[calls[i].own_row];
+        if (one)
+            calls[i].row = *bad ? 0 : rows[calls[i].row];
     }
 }
 

@@ -8,7 +8,7 @@
 struct kernel {
     uint64_t correlation; /* key */
     uint64_t begin_ns, end_ns, bytes;
-    uint32_t row;
+    uint32_t row, calls;
 };
 
 static struct kernel *kernel_of(struct xfa_nccl_calls *calls, uint32_t correlation, bool make)
@@ -26,7 +26,7 @@ static struct kernel *kernel_of(struct xfa_nccl_calls *calls, uint32_t correlati
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
-                   const struct xfa_known_communicator *communicator)
+                   const struct xfa_known_communicator *communicator, uint32_t row)
 {
     const struct xfa_message *message = &event->message;
     bool collective = xft_message_is_collective(message->what);
@@ -42,6 +42,8 @@ void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
                .what = message->what},
         .correlation = event->correlation,
         .root = collective ? message->to : XFT_RANK_NONE,
+        .own_row = row,
+        .own_bytes = event->bytes > message->arrives ? event->bytes : message->arrives,
     };
     if (collective)
         one.at.channel = xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0);
@@ -53,16 +55,17 @@ void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
         kernel_of(calls, event->correlation, true);
 }
 
-void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event, bool announced,
-                     uint32_t row, uint64_t bytes)
+void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event,
+                     const struct xfa_nccl_kernel *of)
 {
-    struct kernel *kernel = kernel_of(calls, event->correlation, announced);
+    struct kernel *kernel = kernel_of(calls, event->correlation, of->announced);
     if (!kernel || kernel->end_ns || event->end_ns < event->start_ns)
         return;
     kernel->begin_ns = event->start_ns;
     kernel->end_ns = event->end_ns;
-    kernel->row = row;
-    kernel->bytes = bytes;
+    kernel->row = of->row;
+    kernel->calls = of->calls;
+    kernel->bytes = of->bytes;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -99,6 +102,7 @@ void xfa_nccl_end(struct xfa_nccl_calls *calls)
         one->end_ns = kernel ? kernel->end_ns : 0;
         one->row = one->end_ns ? kernel->row : XFA_NO_MESSAGE_ROW;
         one->bytes = kernel ? kernel->bytes : 0;
+        one->calls = kernel ? kernel->calls : 0;
     }
     forget(calls);
 }

@@ -25,6 +25,9 @@ struct xfa_nccl_call {
     uint64_t begin_ns, end_ns; /* of its kernel, by the process's clock; 0: not known */
     uint64_t bytes;            /* of all calls that have this kernel, */
     uint32_t row;              /* if these are of one row of messages; else XFA_NO_MESSAGE_ROW */
+    uint32_t calls;            /* that have this kernel; 0: not known */
+    uint32_t own_row;          /* of this call, */
+    uint64_t own_bytes;        /* and its bytes */
 };
 
 struct xfa_nccl_calls {          /* zero to begin with */
@@ -42,10 +45,15 @@ void xfa_nccl_init(struct xfa_nccl_calls *calls);
  * processes know by the same id, and kernels, in the order of time, it ends. */
 void xfa_nccl_begin(struct xfa_nccl_calls *calls, struct xfa_process *process);
 void xfa_nccl_call(struct xfa_nccl_calls *calls, const struct xfa_event *event,
-                   const struct xfa_known_communicator *communicator);
-/* announced: it is known to be of a call that comes later. row, bytes: as above. */
-void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event, bool announced,
-                     uint32_t row, uint64_t bytes);
+                   const struct xfa_known_communicator *communicator, uint32_t row);
+/* Of a kernel, as above. */
+struct xfa_nccl_kernel {
+    bool announced; /* it is known to be of a call that comes later */
+    uint32_t row, calls;
+    uint64_t bytes;
+};
+void xfa_nccl_kernel(struct xfa_nccl_calls *calls, const struct xfa_event *event,
+                     const struct xfa_nccl_kernel *of);
 void xfa_nccl_end(struct xfa_nccl_calls *calls);
 void xfa_nccl_free(struct xfa_nccl_calls *calls);
 

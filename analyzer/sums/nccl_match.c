@@ -170,12 +170,10 @@ static void add_timed(const struct telling *t, const struct meeting *m,
                       const struct xfa_nccl_call *one, const struct xfa_nccl_call *until)
 {
     struct xfa_message_row *row = row_of(t, one);
-    struct xfp_estimate achievable = {.basis = XFP_UNKNOWN};
-    if (t->measured)
-        achievable = xfa_achievable_nccl(t->achievable, one->at.what, one->bytes);
+    struct xfa_price price = xfa_achievable_collective(t->achievable, "nccl", one->at.what,
+                                                       m->count, t->measured, one->bytes);
     row->timed_error_ns += error_ns(t, until, m->last);
-    xfa_message_add_timed(row, one->bytes, common_ns(t, until, until->end_ns) - m->came,
-                          &achievable);
+    xfa_message_add_timed(row, one->bytes, common_ns(t, until, until->end_ns) - m->came, &price);
 }
 
 /* What a send had put into buffers before the receive began is not known: no rate where it had
@@ -205,6 +203,173 @@ static void time_collective(const struct telling *t, const struct meeting *m)
             add_timed(t, m, &m->all[i], &m->all[i]);
 }
 
+/* ---- groups of several rows ------------------------------------------------------------------ */
+
+/*
+ * Sends and receives of a group have one kernel, which is of no single row. What the rank gives in
+ * it goes together, and what it gets: each row has the part of the kernel's time that its bytes
+ * have of its direction's, so that its rate is the group's. The time is from when the last of the
+ * kernels that it has to meet had begun, its own as well, until it and those that it sends to had
+ * ended.
+ */
+struct group {
+    struct group_key { /* key */
+        uint32_t process, correlation;
+    } key;
+    const struct xfa_nccl_call *one; /* of its calls */
+    uint32_t seen, met;              /* calls; those whose other side is known */
+    uint32_t ways[2];                /* calls that send, and that receive */
+    uint64_t bytes[2];               /* of these */
+    bool mixed;                      /* there are others, or of several ranks */
+    double first, came, until;       /* the first and the last kernel's begin, the last one's end */
+    double error;                    /* how far these may be off, and */
+    double hosts;                    /* of that by the hosts' clocks */
+    const struct xfa_nccl_call *peer; /* the last of the other sides */
+    bool peers;                       /* these are of several ranks */
+};
+
+/* What one row has of a group. */
+struct share {
+    struct share_key { /* key */
+        uint32_t process, correlation, row, receives;
+    } key;
+    uint32_t calls, met;
+    uint64_t bytes;
+    double came; /* when the last of the other sides began */
+};
+
+struct grouping {
+    struct telling *t;
+    struct xfa_table groups, shares;
+};
+
+static struct group *group_of(struct grouping *g, const struct xfa_nccl_call *one)
+{
+    const struct group_key key = {one->at.process, one->correlation};
+    struct group *group = xfa_table_put(&g->groups, &key);
+    if (group->seen++ == 0) {
+        group->one = one;
+        group->first = group->came = common_ns(g->t, one, one->begin_ns);
+        group->until = common_ns(g->t, one, one->end_ns);
+    }
+    group->mixed = group->mixed || one->at.side == XFA_TAKES_PART ||
+                   one->at.rank != group->one->at.rank || one->at.size != group->one->at.size;
+    return group;
+}
+
+static void meet(struct grouping *g, struct group *group, struct share *share,
+                 const struct xfa_nccl_call *one, const struct xfa_nccl_call *other)
+{
+    double began = common_ns(g->t, other, other->begin_ns);
+    double hosts = xfa_host_clocks_error(&g->t->matched->clocks, process_of(g->t, one)->host,
+                                         process_of(g->t, other)->host);
+    group->met++;
+    group->first = fmin(group->first, began);
+    group->came = fmax(group->came, began);
+    if (one->at.side == XFA_SENDS)
+        group->until = fmax(group->until, common_ns(g->t, other, other->end_ns));
+    group->hosts = isnan(hosts) || isnan(group->hosts) ? NAN : fmax(group->hosts, hosts);
+    group->error = group->hosts + (double)XFA_DEVICE_CLOCK_NS;
+    group->peers = group->peers || (group->peer && group->peer->at.rank != other->at.rank);
+    group->peer = other;
+    share->came = share->met++ == 0 ? began : fmax(share->came, began);
+}
+
+/* other: its other side; NULL: not known. */
+static void add_to_group(struct grouping *g, const struct xfa_nccl_call *one,
+                         const struct xfa_nccl_call *other)
+{
+    if (one->row != XFA_NO_MESSAGE_ROW || one->end_ns == 0 || one->calls < 2)
+        return;
+    bool receives = one->at.side == XFA_RECEIVES;
+    const struct share_key key = {one->at.process, one->correlation, one->own_row, receives};
+    struct group *group = group_of(g, one);
+    struct share *share = xfa_table_put(&g->shares, &key);
+    group->ways[receives]++;
+    group->bytes[receives] = xfa_add(group->bytes[receives], one->own_bytes);
+    share->calls++;
+    share->bytes = xfa_add(share->bytes, one->own_bytes);
+    if (other)
+        meet(g, group, share, one, other);
+}
+
+static void see_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    bool message = all->at.side == XFA_SENDS;
+    for (size_t i = 0; i < count; i++)
+        add_to_group(self, &all[i], message ? &all[1 - i] : NULL);
+}
+
+static void see_others(void *self, const struct xfa_nccl_call *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_to_group(self, &all[i], NULL);
+}
+
+/* The profile has one send and one receive of each rank. */
+static struct xfa_price price_of(const struct telling *t, const struct group *group)
+{
+    const struct xfa_nccl_call *one = group->one;
+    const uint32_t hosts[2] = {process_of(t, one)->host, process_of(t, group->peer)->host};
+    if (group->ways[0] != 1 || group->ways[1] != 1 || group->peers ||
+        group->bytes[0] != group->bytes[1])
+        return (struct xfa_price){.time.basis = XFP_UNKNOWN, .why = XFA_UNPRICED_GROUP};
+    return xfa_achievable_collective(t->achievable, "nccl", one->at.what, 2,
+                                     xfa_ranks_are_measured(t->achievable, hosts, 2),
+                                     group->bytes[0]);
+}
+
+/* Its kernel's time, and what that ran before the row's other sides had begun. */
+static void divide_share(const struct telling *t, const struct group *group,
+                         const struct share *share, double part)
+{
+    struct xfa_message_row *row = xfa_message_row(t->messages, share->key.row);
+    const struct xfa_nccl_call *one = group->one;
+    double from = common_ns(t, one, one->begin_ns), to = common_ns(t, one, one->end_ns);
+    row->kernel_bytes = xfa_add(row->kernel_bytes, share->bytes);
+    row->kernel_ns += (double)(one->end_ns - one->begin_ns) * part;
+    if (share->met != share->calls || !(group->hosts <= XFA_CLOCK_PART * (to - from)))
+        return;
+    double before = fmin(fmax(share->came - from, 0), to - from);
+    if (!share->key.receives && to <= share->came)
+        before = 0; /* all was in buffers */
+    row->divided++;
+    row->before_ns += before;
+    row->since_ns += (double)(one->end_ns - one->begin_ns) - before;
+}
+
+/* What may have been in buffers before the last of the kernels began is its error. */
+static void tell_share(const struct telling *t, const struct group *group,
+                       const struct share *share)
+{
+    struct xfa_message_row *row = xfa_message_row(t->messages, share->key.row);
+    uint64_t all = group->bytes[share->key.receives];
+    double part = all ? (double)share->bytes / (double)all : 0, since = group->until - group->came;
+    if (group->mixed || group->seen != group->one->calls || part == 0)
+        return;
+    divide_share(t, group, share, part);
+    if (group->met != group->seen || !(since > 0) || isnan(group->error))
+        return;
+    struct xfa_price price = price_of(t, group);
+    row->timed_error_ns += (group->error + group->came - group->first) * part;
+    xfa_message_add_timed(row, share->bytes, since * part, &price);
+}
+
+static void tell_groups(struct telling *t)
+{
+    struct grouping g = {.t = t};
+    xfa_table_init(&g.groups, sizeof(struct group_key), sizeof(struct group));
+    xfa_table_init(&g.shares, sizeof(struct share_key), sizeof(struct share));
+    xfa_nccl_each(&t->messages->nccl, see_meeting, see_others, &g);
+    for (size_t i = 0; i < g.shares.count; i++) {
+        const struct share *share = xfa_table_at(&g.shares, i);
+        const struct group_key key = {share->key.process, share->key.correlation};
+        tell_share(t, xfa_table_get(&g.groups, &key), share);
+    }
+    xfa_table_free(&g.groups);
+    xfa_table_free(&g.shares);
+}
+
 /* Where they may be off by more than a tenth, of all that a row has, none is known. */
 static void forget_unsure(struct xfa_messages *messages)
 {
@@ -214,6 +379,7 @@ static void forget_unsure(struct xfa_messages *messages)
             continue;
         row->timed = row->timed_bytes = row->priced = row->priced_bytes = 0;
         row->timed_ns = row->priced_ns = row->achievable_ns = 0;
+        row->unpriced = XFA_PRICED;
     }
 }
 
@@ -256,7 +422,7 @@ static bool is_measured(const struct telling *t, const struct meeting *m)
     uint32_t *hosts = xfa_alloc(m->count * sizeof *hosts);
     for (size_t i = 0; i < m->count; i++)
         hosts[i] = process_of(t, &m->all[i])->host;
-    bool measured = xfa_nccl_is_measured(t->achievable, hosts, m->count);
+    bool measured = xfa_ranks_are_measured(t->achievable, hosts, m->count);
     free(hosts);
     return measured;
 }
@@ -286,5 +452,6 @@ void xfa_nccl_tell(struct xfa_matched *matched, struct xfa_messages *messages,
 {
     struct telling t = {.matched = matched, .messages = messages, .achievable = achievable};
     xfa_nccl_each(&messages->nccl, tell_meeting, NULL, &t);
+    tell_groups(&t);
     forget_unsure(messages);
 }

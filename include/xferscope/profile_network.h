@@ -98,12 +98,16 @@ struct xfp_net_staged {
     struct xfp_staged_cell *cells; /* the grid that 4B was chosen from */
 };
 
-/* A collective of NCCL's over the GPUs of all ranks. */
+/* A collective over all ranks: of MPI's, of host memory, or of NCCL's, of their GPUs'. The time is
+ * that of the rank that takes longest. */
 struct xfp_net_collective {
-    char *name;           /* e.g. "net/nccl/all-reduce" */
+    char *name;           /* e.g. "net/mpi/all-reduce" */
+    uint32_t ranks;       /* that took part; 0 = not said: all of the network's */
+    uint32_t hosts;       /* that these were on; 0 = not said */
     double bus_per_algbw; /* bus bandwidth over algorithm bandwidth, as nccl-tests define them */
     size_t point_count;
-    struct xfp_point *points; /* bytes as nccl-tests count them */
+    struct xfp_point *points; /* bytes as nccl-tests count them: what a rank gives or gets, the
+                                 larger of the two, its own part in it; 0 of a barrier */
 };
 
 /* By which protocol UCX sent messages of a size, as it says itself (UCX_PROTO_INFO). */
@@ -153,8 +157,22 @@ const struct xfp_net_staged_point *xfp_net_staged_at(const struct xfp_net_staged
 uint64_t xfp_net_hybrid_bytes(const struct xfp_net_staged_point *points, size_t count);
 
 /* The bandwidth that a network of some ranks would need for that of an algorithm (nccl-tests,
- * PERFORMANCE.md): 2 (n - 1) / n for all-reduce, (n - 1) / n for all-gather and reduce-scatter. */
+ * PERFORMANCE.md): 2 (n - 1) / n for all-reduce, (n - 1) / n for all-gather, reduce-scatter and
+ * all-to-all. */
 double xfp_net_bus_factor(const char *collective, int ranks);
+
+/* How an operation (enum xft_message) is called in a collective's name: "all-reduce"; of messages
+ * "send-recv", with all ranks in a ring. */
+const char *xfp_net_operation_word(unsigned what);
+
+/* library: "mpi", "nccl". NULL: it was not measured. */
+const struct xfp_net_collective *xfp_net_find_collective(const struct xfp_network *network,
+                                                         const char *library, unsigned what);
+
+/* Another function for the same ("net/mpi/reduce-scatter-block"), of as many ranks; NULL: none was
+ * measured. */
+const struct xfp_net_collective *xfp_net_other_way(const struct xfp_network *network,
+                                                   const struct xfp_net_collective *collective);
 
 const char *xfp_net_shape_word(enum xfp_net_shape shape);
 const char *xfp_net_direct_word(enum xfp_net_direct direct);

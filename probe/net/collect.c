@@ -59,11 +59,16 @@ static void report(struct xfp_net_run *run)
     run->pending = p;
 }
 
+bool xfp_net_has_figures(const struct xfp_network *network)
+{
+    return network && network->path_count + network->staged_count + network->collective_count > 0;
+}
+
 static void keep_own(struct xfp_net_run *run)
 {
     int measured = run->pairs_done;
 
-    if (run->session.profile->network && run->session.profile->network->path_count)
+    if (xfp_net_has_figures(run->session.profile->network))
         xfp_net_watch_keep(run->session.profile, measured, (int)run->rounds.count);
 }
 

@@ -11,6 +11,9 @@
  * measured). */
 void xfp_net_keep(struct xfp_net_run *run);
 
+/* Is there something to keep? */
+bool xfp_net_has_figures(const struct xfp_network *network);
+
 /* The leader's part of a round is over: everything goes to rank 0, and rank 0 learns that. */
 void xfp_net_end_lead(struct xfp_net_run *run);
 

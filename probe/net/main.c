@@ -12,6 +12,7 @@
 #include "probe/measure/sizes.h"
 #include "probe/net/collect.h"
 #include "probe/net/direct.h"
+#include "probe/net/parts.h"
 #include "probe/net/ucx.h"
 #include "probe/net/watch.h"
 
@@ -22,7 +23,6 @@ enum { MOST_BYTES = 1 << 30, KEPT_IN_ALL = 400000, KEPT_OF_SIZE = 1024, GRACE_S 
 static const char *not_for_net(const struct xfp_command *c)
 {
     return c->list                             ? "--list"
-           : c->options.filter                 ? "--filter"
            : c->full                           ? "--full"
            : c->options.paper                  ? "--paper"
            : c->flush_said                     ? "--flush and --no-flush"
@@ -48,6 +48,15 @@ static int parse(struct xfp_command *c, int argc, char **argv, bool speaks)
     if (wrong)
         xfp_net_say("%s: not with --net (see xferscope probe --help)", wrong);
     return wrong ? XFP_PROBE_USAGE : 0;
+}
+
+/* Reading the options has found it good. */
+static void take_filter(struct xfp_net_run *run)
+{
+    const char *filter = run->command->options.filter;
+
+    if (filter && regcomp(&run->filter, filter, REG_EXTENDED | REG_NOSUB))
+        xfp_net_give_up(run, "--filter: out of memory");
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -76,6 +85,7 @@ static int make_schedule(struct xfp_net_run *run)
     }
     free(hosts);
     count = xfp_sweep_sizes(run->session.options, sizes, 64);
+    xfp_net_choose_parts(run);
     kept = KEPT_IN_ALL / (3 * count * run->rounds.count + 1);
     run->kept = kept < KEPT_OF_SIZE ? kept : KEPT_OF_SIZE;
     return 0;
@@ -113,6 +123,18 @@ static void measure(struct xfp_net_run *run)
     }
 }
 
+static void measure_collectives(struct xfp_net_run *run)
+{
+    uint64_t most = (uint64_t)(1e9 * (GRACE_S + 4 * xfp_net_pair_s(run)));
+
+    xfp_net_watch_until(xfp_wall_ns() + most, "MPI's collectives");
+    if (xfp_net_measure_mpi(run) && !run->rank)
+        run->failed++;
+    xfp_net_watch_until(xfp_wall_ns() + most, "NCCL");
+    if (xfp_net_measure_nccl(run) && !run->rank)
+        run->failed++;
+}
+
 static int print(const struct xfp_net_run *run, const char *saved)
 {
     const struct xfp_command *c = run->command;
@@ -136,8 +158,9 @@ static int deliver(struct xfp_net_run *run, const char *output)
     char error[512];
 
     p->rules.seconds = (double)(xfp_wall_ns() - run->session.started_ns) / 1e9;
-    if (!p->network || !p->network->path_count) {
-        xfp_net_say("nothing was measured, no profile is written");
+    if (!xfp_net_has_figures(p->network)) {
+        xfp_net_say("nothing was measured%s, no profile is written",
+                    run->command->options.filter ? " of what --filter chooses" : "");
         xfp_net_watch_end(true);
         return XFP_PROBE_FAILED;
     }
@@ -172,10 +195,7 @@ static int run_together(struct xfp_net_run *run)
     xfp_net_watch(run->rank, output);
     run->session.started_ns = run->last_kept_ns = xfp_wall_ns();
     measure(run);
-    xfp_net_watch_until(xfp_wall_ns() + (uint64_t)(GRACE_S * 1e9 + 1e9 * xfp_net_pair_s(run)),
-                        "NCCL");
-    if (xfp_net_measure_nccl(run) && !run->rank)
-        run->failed++;
+    measure_collectives(run);
     xfp_net_ucx_collect(run);
     xfp_net_watch_until(0, "");
     failed = run->failed;
@@ -209,9 +229,12 @@ int xfp_net_main(int argc, char **argv, const char *version)
         fputs(xfp_probe_usage, stdout);
     run.loaded = command.loaded;
     if (!status && !command.help) {
+        take_filter(&run);
         status = xfp_net_introduce(&run);
         if (!status)
             status = run_together(&run);
+        if (command.options.filter)
+            regfree(&run.filter);
     }
     MPI_Finalize();
     xfp_session_close(&run.session);

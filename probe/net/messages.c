@@ -280,6 +280,8 @@ int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
     int bad = 0;
 
     xfp_net_name(link, xfp_net_shape_word(shape), name);
+    if (!xfp_net_is_chosen(run, name))
+        return 0;
     xfp_net_begin_part(run, part, share);
     for (i = 0; i < count && !bad; i++) {
         bad = measure_size(link, &path, sizes[i], count - i, &so_far);
@@ -337,6 +339,8 @@ int xfp_net_sweep_nodes(struct xfp_net_link *link)
     char who[XFP_NET_WHO_BYTES];
     int bad = 0;
 
+    if (!(run->parts & 1u << XFP_NET_NODES))
+        return 0;
     for (size_t i = 0; i < count && !bad; i++) {
         if (order_nodes(link, pairs[i].own, pairs[i].peers)) {
             xfp_warn(&run->session.sys, "with %s: not measured by NUMA node: %s",

@@ -6,14 +6,9 @@
 
 #include "probe/device/buffer.h"
 #include "probe/measure/budget.h"
-#include "probe/measure/sizes.h"
-#include "probe/measure/stats.h"
-#include "probe/net/collect.h"
+#include "probe/net/collectives.h"
 
-enum { FLOAT32 = 7, SUM = 0, ID_BYTES = 128, MOST_SIZES = 64, SAMPLES = 12, MOST_REPEATS = 64 };
-#define SAMPLE_NS 2e6
-#define USUAL_S 8.0
-#define QUICK_S 1.6
+enum { FLOAT32 = 7, SUM = 0, ID_BYTES = 128 };
 
 struct id {
     char bytes[ID_BYTES];
@@ -73,15 +68,6 @@ static bool load(struct part *p)
 #undef MISSING
 }
 
-/* True when every rank says so. */
-static bool all_say(struct xfp_net_run *run, bool yes)
-{
-    int own = yes, all = 0;
-
-    xfp_net_mpi(run, MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, run->results), "agreeing");
-    return all;
-}
-
 /* NCCL refuses two ranks on one GPU. */
 static bool a_gpu_each(const struct xfp_net_run *run)
 {
@@ -99,18 +85,18 @@ static bool a_gpu_each(const struct xfp_net_run *run)
 
 /* As nccl-tests count `bytes`: of all-reduce and send-recv what a rank gives, of all-gather what it
  * gets, of reduce-scatter what it gives, n times what it gets. */
-static int begin(struct part *p, const char *name, size_t bytes)
+static int begin(struct part *p, enum xft_message what, size_t bytes)
 {
     size_t n = (size_t)p->run->count, count = bytes / sizeof(float);
     void *src = (void *)p->src.address, *dst = (void *)p->dst.address;
     int next = (p->run->rank + 1) % p->run->count;
     int before = (p->run->rank + p->run->count - 1) % p->run->count, bad;
 
-    if (!strcmp(name, "all-reduce"))
+    if (what == XFT_MESSAGE_ALLREDUCE)
         return p->f.all_reduce(src, dst, count, FLOAT32, SUM, p->comm, p->stream);
-    if (!strcmp(name, "all-gather"))
+    if (what == XFT_MESSAGE_ALLGATHER)
         return p->f.all_gather(src, dst, count / n, FLOAT32, p->comm, p->stream);
-    if (!strcmp(name, "reduce-scatter"))
+    if (what == XFT_MESSAGE_REDUCE_SCATTER)
         return p->f.reduce_scatter(src, dst, count / n, FLOAT32, SUM, p->comm, p->stream);
     bad = p->f.group_start();
     bad |= p->f.send(src, count, FLOAT32, next, p->comm, p->stream);
@@ -118,135 +104,43 @@ static int begin(struct part *p, const char *name, size_t bytes)
     return bad | p->f.group_end();
 }
 
-/* What element `at` of `dst` is, when every rank's source is full of its number from 1 on. */
-static float expected(const struct part *p, const char *name, size_t at, size_t bytes)
-{
-    int n = p->run->count, sum = n * (n + 1) / 2, before = (p->run->rank + n - 1) % n;
-    size_t giver = at / (bytes / sizeof(float) / (size_t)n);
-
-    if (!strcmp(name, "all-gather"))
-        return (float)(giver + 1);
-    return (float)(strcmp(name, "send-recv") != 0 ? sum : before + 1);
-}
-
-static void run_once(struct part *p, const char *name, size_t bytes, int repeats)
+static void run_once(struct part *p, enum xft_message what, size_t bytes, int repeats)
 {
     struct xfp_system *sys = &p->run->session.sys;
     int bad = 0;
 
     for (int i = 0; i < repeats && !bad; i++)
-        bad = begin(p, name, bytes);
+        bad = begin(p, what, bytes);
     if (bad)
         xfp_net_give_up(p->run, "NCCL reports an error while it is measured");
     if (xfp_check(sys, sys->cu->cuStreamSynchronize(p->stream), "waiting for NCCL"))
         xfp_net_give_up(p->run, sys->error);
 }
 
-/* Every element of the result. */
-static bool is_right(struct part *p, const char *name, size_t bytes)
+static bool is_right(void *self, enum xft_message what, size_t bytes)
 {
+    struct part *p = self;
     struct xfp_system *sys = &p->run->session.sys;
-    size_t count = bytes / sizeof(float);
-    float *got = (float *)(void *)sys->check;
+    size_t count = xfp_net_result_count(p->run, what, bytes);
 
-    if (!strcmp(name, "reduce-scatter"))
-        count /= (size_t)p->run->count;
     if (xfp_buffer_clear(sys, &p->dst, bytes))
         return false;
-    run_once(p, name, bytes, 1);
+    run_once(p, what, bytes, 1);
     if (sys->cu->cuMemcpyDtoH(sys->check, p->dst.address, count * sizeof(float)))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (got[i] != expected(p, name, i, bytes))
-            return false;
-    return true;
+    return xfp_net_is_result(p->run, what, bytes, (const float *)(const void *)sys->check);
 }
 
-static double timed(struct part *p, const char *name, size_t bytes, int repeats)
+/* Calls in a row, until the stream is idle. */
+static double timed(void *self, enum xft_message what, size_t bytes, int repeats)
 {
+    struct part *p = self;
     uint64_t before;
 
     xfp_net_mpi(p->run, MPI_Barrier(p->run->data), "starting a collective");
     before = xfp_wall_ns();
-    run_once(p, name, bytes, repeats);
+    run_once(p, what, bytes, repeats);
     return (double)(xfp_wall_ns() - before) / repeats;
-}
-
-/* One size: the time of the slowest rank; rank 0 says how often. */
-static void measure_size(struct part *p, const char *name, size_t bytes, struct xfp_point *point)
-{
-    double own = timed(p, name, bytes, 1), all, times[SAMPLES];
-    struct xfp_stats stats;
-    int repeats;
-
-    own = timed(p, name, bytes, 1); /* the first one connects */
-    repeats = own > 0 ? (int)(SAMPLE_NS / own) : 1;
-    repeats = repeats < 1 ? 1 : repeats > MOST_REPEATS ? MOST_REPEATS : repeats;
-    xfp_net_mpi(p->run, MPI_Bcast(&repeats, 1, MPI_INT, 0, p->run->results), "agreeing");
-    for (int i = 0; i < SAMPLES; i++) {
-        own = timed(p, name, bytes, repeats);
-        xfp_net_mpi(p->run, MPI_Reduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, 0, p->run->results),
-                    "collecting times");
-        times[i] = all;
-    }
-    stats = p->run->rank ? (struct xfp_stats){0} : xfp_stats_of(times, SAMPLES);
-    *point = (struct xfp_point){.bytes = bytes,
-                                .n = SAMPLES,
-                                .median_ns = stats.median,
-                                .min_ns = stats.min,
-                                .max_ns = stats.max,
-                                .ci_low_ns = stats.ci_low,
-                                .ci_high_ns = stats.ci_high};
-}
-
-static bool time_is_left(struct xfp_net_run *run, uint64_t until_ns)
-{
-    int left = xfp_wall_ns() < until_ns;
-
-    xfp_net_mpi(run, MPI_Bcast(&left, 1, MPI_INT, 0, run->results), "agreeing");
-    return left;
-}
-
-static int add(struct xfp_net_run *run, const char *name, const struct xfp_point *points,
-               size_t count)
-{
-    struct xfp_network *network = xfp_net_of(run->session.profile);
-    struct xfp_net_collective c = {.point_count = count,
-                                   .bus_per_algbw = xfp_net_bus_factor(name, run->count)};
-    size_t bytes = strlen(name) + sizeof("net/nccl/");
-
-    c.name = malloc(bytes);
-    c.points = malloc((count + 1) * sizeof(*points));
-    if (!network || !c.name || !c.points)
-        xfp_net_give_up(run, "out of memory");
-    snprintf(c.name, bytes, "net/nccl/%s", name);
-    memcpy(c.points, points, count * sizeof(*points));
-    return xfp_net_add_collective(network, &c);
-}
-
-/* All sizes from an element for each rank on. False: wrong data, on some rank. */
-static bool measure(struct part *p, const char *name, double seconds)
-{
-    struct xfp_net_run *run = p->run;
-    uint64_t sizes[MOST_SIZES], until = xfp_wall_ns() + (uint64_t)(seconds * 1e9);
-    size_t count = xfp_sweep_sizes(run->session.options, sizes, MOST_SIZES), measured = 0;
-    struct xfp_point points[MOST_SIZES];
-    bool right = true;
-
-    for (size_t i = 0; i < count && right && time_is_left(run, until); i++) {
-        size_t unit = sizeof(float) * (size_t)run->count, bytes = sizes[i] / unit * unit;
-
-        if (!bytes)
-            continue;
-        right = all_say(run, !run->session.options->verify || is_right(p, name, bytes));
-        if (right)
-            measure_size(p, name, bytes, &points[measured++]);
-    }
-    if (!right && !run->rank)
-        xfp_warn(&run->session.sys, "NCCL: wrong data after %s", name);
-    if (measured && !run->rank && add(run, name, points, measured))
-        xfp_net_give_up(run, "out of memory");
-    return right;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -254,11 +148,9 @@ static bool measure(struct part *p, const char *name, double seconds)
 static int fill(struct part *p)
 {
     struct xfp_system *sys = &p->run->session.sys;
-    float *values = (float *)(void *)sys->check;
 
-    for (size_t i = 0; i < p->most / sizeof(float); i++)
-        values[i] = (float)(p->run->rank + 1);
-    return xfp_check(sys, sys->cu->cuMemcpyHtoD(p->src.address, values, p->most), "filling");
+    xfp_net_fill((float *)(void *)sys->check, p->most / sizeof(float), p->run->rank);
+    return xfp_check(sys, sys->cu->cuMemcpyHtoD(p->src.address, sys->check, p->most), "filling");
 }
 
 static int open_gpu(struct part *p)
@@ -280,10 +172,10 @@ static bool connect(struct part *p)
     struct id id = {{0}};
     int bad = p->run->rank ? 0 : p->f.get_id(&id);
 
-    if (!all_say(p->run, !bad))
+    if (!xfp_net_all_say(p->run, !bad))
         return false;
     xfp_net_mpi(p->run, MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, p->run->results), "agreeing");
-    return all_say(p->run, !p->f.init(&p->comm, p->run->count, id, p->run->rank));
+    return xfp_net_all_say(p->run, !p->f.init(&p->comm, p->run->count, id, p->run->rank));
 }
 
 static void note_version(struct part *p)
@@ -298,15 +190,24 @@ static void note_version(struct part *p)
     network->nccl = strdup(text);
 }
 
+static const enum xft_message operations[] = {XFT_MESSAGE_ALLREDUCE, XFT_MESSAGE_ALLGATHER,
+                                              XFT_MESSAGE_REDUCE_SCATTER, XFT_MESSAGE_SENDRECV};
+
+static struct xfp_net_library library_of(struct part *p)
+{
+    return (struct xfp_net_library){"NCCL", "nccl", "", p, timed, is_right};
+}
+
 static const char *why_not(struct part *p)
 {
-    bool loaded = load(p);
+    const struct xfp_net_library nccl = library_of(p);
+    bool loaded = xfp_net_choose_collectives(p->run, &nccl, operations, 4) && load(p);
 
-    if (!all_say(p->run, loaded) || !loaded)
+    if (!xfp_net_all_say(p->run, loaded) || !loaded)
         return ""; /* not there: nothing to say */
     if (!a_gpu_each(p->run))
         return "NCCL: not measured: it needs a GPU of its own for each rank";
-    if (!all_say(p->run, !open_gpu(p)))
+    if (!xfp_net_all_say(p->run, !open_gpu(p)))
         return "NCCL: not measured: no device memory for it";
     if (!connect(p))
         return "NCCL: not measured: it does not start (NCCL_DEBUG=WARN says why)";
@@ -315,21 +216,17 @@ static const char *why_not(struct part *p)
 
 int xfp_net_measure_nccl(struct xfp_net_run *run)
 {
-    static const char *const names[] = {"all-reduce", "all-gather", "reduce-scatter", "send-recv"};
-    const struct xfp_probe_options *o = run->session.options;
-    double seconds = o->quick ? QUICK_S : USUAL_S;
     struct part p = {.run = run};
+    const struct xfp_net_library nccl = library_of(&p);
     const char *why = why_not(&p);
     bool right = true;
 
-    if (o->time_limit_s > 0)
-        seconds = o->time_limit_s / 4;
     if (why && *why && !run->rank)
         xfp_warn(&run->session.sys, "%s", why);
-    if (!why)
+    if (!why) {
         note_version(&p);
-    for (size_t i = 0; i < 4 && !why && right; i++)
-        right = measure(&p, names[i], seconds / 4);
+        right = xfp_net_measure_collectives(run, &nccl, operations, 4, 1);
+    }
     if (p.comm)
         p.f.destroy(p.comm);
     xfp_buffer_free(&run->session.sys, &p.src);

@@ -38,6 +38,11 @@ void xfp_net_give_up(struct xfp_net_run *run, const char *why)
     _exit(XFP_PROBE_PARTLY);
 }
 
+bool xfp_net_is_chosen(const struct xfp_net_run *run, const char *name)
+{
+    return !run->command->options.filter || !regexec(&run->filter, name, 0, NULL, 0);
+}
+
 void xfp_net_mpi(struct xfp_net_run *run, int result, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING] = "", line[MPI_MAX_ERROR_STRING + 100];

@@ -15,6 +15,7 @@
 #define XFP_NET_H
 
 #include <mpi.h>
+#include <regex.h>
 
 #include "probe/net/interfaces.h"
 #include "probe/net/rounds.h"
@@ -53,6 +54,8 @@ struct xfp_net_run {
     MPI_Comm orders, data, results;
     struct xfp_net_rounds rounds;
     size_t kept;                     /* windows of a size whose times are kept */
+    regex_t filter;                  /* --filter, if there is one */
+    unsigned parts;                  /* of a pair that it chooses: bits of enum xfp_net_part */
     int failed;                      /* parts that were not measured */
     int leading_ends, pairs_done;    /* rank 0: leaders of this round that are done; pairs */
     uint64_t last_kept_ns;           /* the last checkpoint, or report to rank 0 */
@@ -79,6 +82,9 @@ void xfp_net_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "net-loaded/stream/rank4095-rank4094" */
 #define XFP_NAME_TEXT 80
 
+/* Does --filter choose what has that name? All does without one. */
+bool xfp_net_is_chosen(const struct xfp_net_run *run, const char *name);
+
 /* Seconds that a pair may take. */
 double xfp_net_pair_s(const struct xfp_net_run *run);
 
@@ -97,5 +103,10 @@ void xfp_net_measure_pair(struct xfp_net_run *run, const struct xfp_net_pair *pa
  * 0's profile. What cannot be measured is a warning there. 0, or -1 when rank 0 found wrong data.
  */
 int xfp_net_measure_nccl(struct xfp_net_run *run);
+
+/* MPI's collectives over all ranks, of host memory, as the OSU benchmarks measure them: barrier,
+ * broadcast, reduce, all-reduce, all-gather, reduce-scatter, all-to-all. The same otherwise; -1
+ * also without memory for them. */
+int xfp_net_measure_mpi(struct xfp_net_run *run);
 
 #endif

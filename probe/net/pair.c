@@ -19,9 +19,11 @@ static int lead_gpus(struct xfp_net_link *link)
     struct xfp_net_order order = {.what = XFP_NET_OPEN};
     uint64_t sizes[XFP_NET_MOST_SIZES];
     size_t count = xfp_net_staged_sizes(link->run, sizes);
+    char name[XFP_NAME_TEXT];
     int bad;
 
-    if (!have_gpus(link) || !count)
+    xfp_net_name(link, "staged", name);
+    if (!have_gpus(link) || !count || !xfp_net_is_chosen(link->run, name))
         return 0;
     order.bytes = sizes[count - 1];
     bad = xfp_net_lead(link, &order, NULL);

@@ -16,6 +16,8 @@ static const struct {
 
 static double seconds_of(const struct xfp_net_run *run, enum xfp_net_part part)
 {
+    if (!(run->parts & 1u << part))
+        return 0;
     return run->session.options->quick ? seconds[part].quick : seconds[part].usual;
 }
 
@@ -28,6 +30,61 @@ static double usual_s(const struct xfp_net_run *run)
                 seconds_of(run, XFP_NET_STAGED_COPIES)) +
            seconds_of(run, XFP_NET_BOTHS);
 }
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static const char *const words[] = {
+    [XFP_NET_PINGS] = "ping", [XFP_NET_STREAMS] = "stream",       [XFP_NET_BOTHS] = "both",
+    [XFP_NET_NODES] = "",     [XFP_NET_STAGED_COPIES] = "staged",
+};
+
+/* By node: both shapes, of any of the ranks' nodes. */
+static bool chooses_nodes(struct xfp_net_link *link)
+{
+    struct xfp_net_node_pair pairs[XFP_NET_MOST_NODE_PAIRS];
+    const struct xfp_net_hello *hellos = link->run->hellos;
+    size_t count =
+        xfp_net_node_pairs(&hellos[link->run->rank].nodes, &hellos[link->peer].nodes, pairs);
+    char name[XFP_NAME_TEXT];
+    bool chosen = false;
+
+    link->bound = true;
+    for (size_t i = 0; i < 2 * count && !chosen; i++) {
+        link->nodes = pairs[i / 2];
+        xfp_net_name(link, i % 2 ? "ping" : "stream", name);
+        chosen = xfp_net_is_chosen(link->run, name);
+    }
+    link->bound = false;
+    return chosen;
+}
+
+static unsigned parts_of(struct xfp_net_link *link)
+{
+    char name[XFP_NAME_TEXT];
+    unsigned parts = chooses_nodes(link) ? 1u << XFP_NET_NODES : 0;
+
+    for (unsigned part = 0; part < sizeof(words) / sizeof(*words); part++) {
+        xfp_net_name(link, words[part], name);
+        if (*words[part] && xfp_net_is_chosen(link->run, name))
+            parts |= 1u << part;
+    }
+    return parts;
+}
+
+void xfp_net_choose_parts(struct xfp_net_run *run)
+{
+    struct xfp_net_run as = *run; /* as each of the ranks would lead */
+
+    for (size_t i = 0; i < 2 * run->rounds.count; i++) {
+        const struct xfp_net_pair *pair = &run->rounds.pairs[i / 2];
+        struct xfp_net_link link = xfp_net_link_to(&as, i % 2 ? pair->a : pair->b);
+
+        as.rank = i % 2 ? pair->b : pair->a;
+        run->parts |= parts_of(&link);
+    }
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
 
 double xfp_net_pair_s(const struct xfp_net_run *run)
 {

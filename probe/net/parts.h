@@ -25,6 +25,10 @@ enum xfp_net_part {
     XFP_NET_STAGED_COPIES
 };
 
+/* Of the pairs in the schedule: which parts --filter chooses any of, among which their time is
+ * divided. Needs the run's filter and hosts. */
+void xfp_net_choose_parts(struct xfp_net_run *run);
+
 /* That share of the part's time counts from now on. */
 void xfp_net_begin_part(struct xfp_net_run *run, enum xfp_net_part part, double share);
 

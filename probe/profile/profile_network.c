@@ -3,11 +3,13 @@
  */
 #include "xferscope/profile_network.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/grow.h"
 #include "probe/profile/named_list.h"
+#include "xferscope/message.h"
 
 #define WORD_ROW(symbol, number, word)                                                             \
     case symbol:                                                                                   \
@@ -226,7 +228,44 @@ double xfp_net_bus_factor(const char *collective, int ranks)
 
     if (strstr(collective, "all-reduce"))
         return 2 * (n - 1) / n;
-    if (strstr(collective, "all-gather") || strstr(collective, "reduce-scatter"))
+    if (strstr(collective, "all-gather") || strstr(collective, "reduce-scatter") ||
+        strstr(collective, "all-to-all"))
         return (n - 1) / n;
     return 1;
+}
+
+const char *xfp_net_operation_word(unsigned what)
+{
+    const char *word = xft_message_is_collective(what) ? xft_message_word(what) : NULL;
+
+    return word ? word : "send-recv";
+}
+
+static const struct xfp_net_collective *find_named(const struct xfp_network *network,
+                                                   const char *name)
+{
+    for (size_t i = 0; i < network->collective_count; i++)
+        if (!strcmp(network->collectives[i].name, name))
+            return &network->collectives[i];
+    return NULL;
+}
+
+const struct xfp_net_collective *xfp_net_find_collective(const struct xfp_network *network,
+                                                         const char *library, unsigned what)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "net/%s/%s", library, xfp_net_operation_word(what));
+    return find_named(network, name);
+}
+
+const struct xfp_net_collective *xfp_net_other_way(const struct xfp_network *network,
+                                                   const struct xfp_net_collective *collective)
+{
+    char name[96];
+    const struct xfp_net_collective *other;
+
+    snprintf(name, sizeof(name), "%s-block", collective->name);
+    other = find_named(network, name);
+    return other && other->ranks == collective->ranks ? other : NULL;
 }

@@ -264,14 +264,27 @@ static void take_staged(struct xfp_reader *r, const json_t *object, void *item)
             xfp_refuse(r, "points", "sizes must ascend");
 }
 
+/* Of a barrier, which moves nothing, bytes are 0. */
+static void take_collective_point(struct xfp_reader *r, const json_t *object, void *item)
+{
+    struct xfp_point *p = item;
+
+    if (!json_object_get(object, "bytes"))
+        xfp_refuse(r, "bytes", "missing");
+    p->bytes = (uint64_t)xfp_read_integer(r, object, "bytes", 0, INT64_MAX, 0);
+    read_times(r, object, read_time(r, object, "median_ns"), p);
+}
+
 static void take_collective(struct xfp_reader *r, const json_t *object, void *item)
 {
     struct xfp_net_collective *c = item;
 
     c->name = xfp_copy_text(r, "name", json_object_get(object, "name"));
     c->bus_per_algbw = xfp_read_positive(r, object, "bus_per_algbw", 1);
+    c->ranks = (uint32_t)xfp_read_integer(r, object, "ranks", 0, XFP_MAX_RANKS, 0);
+    c->hosts = (uint32_t)xfp_read_integer(r, object, "hosts", 0, XFP_MAX_RANKS, 0);
     c->points = read_list(r, object, "points", XFP_MAX_POINTS, sizeof(*c->points), &c->point_count,
-                          take_point);
+                          take_collective_point);
     check_ascent(r, c->points, c->point_count);
 }
 

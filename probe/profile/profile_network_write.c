@@ -148,8 +148,8 @@ static json_t *pack_collective(const struct xfp_net_collective *c)
 
     for (size_t i = 0; i < c->point_count; i++)
         points = append(points, pack_point(&c->points[i]));
-    return json_pack("{ss sf so}", "name", c->name, "bus_per_algbw", c->bus_per_algbw, "points",
-                     points);
+    return json_pack("{ss si si sf so}", "name", c->name, "ranks", (int)c->ranks, "hosts",
+                     (int)c->hosts, "bus_per_algbw", c->bus_per_algbw, "points", points);
 }
 
 static json_t *pack_rank(const struct xfp_net_rank *rank)

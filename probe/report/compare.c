@@ -159,6 +159,24 @@ static int add_net_staged(struct all *all, const struct xfp_net_staged *c)
     return bad;
 }
 
+/* Of other ranks it would be another figure. */
+static int add_collective(struct all *all, const struct xfp_net_collective *c)
+{
+    char *own = NULL;
+    struct series *s;
+
+    if (add_points(all, c->name, c->points, c->point_count))
+        return -1;
+    if (!c->ranks)
+        return 0;
+    if (asprintf(&own, "%s (%u rank%s on %u host%s)", c->name, c->ranks, c->ranks == 1 ? "" : "s",
+                 c->hosts, c->hosts == 1 ? "" : "s") < 0)
+        return -1;
+    s = &all->items[all->count - 1];
+    s->name = s->own = own;
+    return 0;
+}
+
 static int add_network(struct all *all, const struct xfp_network *n)
 {
     int bad = 0;
@@ -168,8 +186,7 @@ static int add_network(struct all *all, const struct xfp_network *n)
     for (size_t i = 0; i < n->staged_count && !bad; i++)
         bad = add_net_staged(all, &n->staged[i]);
     for (size_t i = 0; i < n->collective_count && !bad; i++)
-        bad = add_points(all, n->collectives[i].name, n->collectives[i].points,
-                         n->collectives[i].point_count);
+        bad = add_collective(all, &n->collectives[i]);
     return bad;
 }
 

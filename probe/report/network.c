@@ -156,21 +156,29 @@ static int print_staged(const struct xfp_net_staged *s, FILE *out)
     return finish(table, 5, bad, out);
 }
 
+static const struct xfp_point *best_of(const struct xfp_net_collective *c)
+{
+    const struct xfp_point *best = &c->points[0];
+
+    for (size_t i = 1; i < c->point_count; i++)
+        if (gbps_of(&c->points[i]) > gbps_of(best))
+            best = &c->points[i];
+    return best;
+}
+
 /* Bandwidths as nccl-tests define them: of the algorithm, and what a bus would need for it. */
 static int add_collective(struct libscols_table *table, const struct xfp_net_collective *c)
 {
     struct libscols_line *line = scols_table_new_line(table, NULL);
-    const struct xfp_point *best = &c->points[0];
+    const struct xfp_point *best = best_of(c);
     char size[SIZE_TEXT];
 
     if (!line)
         return -1;
-    for (size_t i = 1; i < c->point_count; i++)
-        if (gbps_of(&c->points[i]) > gbps_of(best))
-            best = &c->points[i];
     xfp_set_text(line, 0, c->name);
     set_cell(line, 1, "%.2f", c->points[0].median_ns / 1e3);
-    scols_line_set_data(line, 2, xfp_size_text(best->bytes, size, sizeof(size)));
+    scols_line_set_data(line, 2,
+                        best->bytes ? xfp_size_text(best->bytes, size, sizeof(size)) : "-");
     set_cell(line, 3, "%.3f", gbps_of(best));
     set_cell(line, 4, "%.3f", gbps_of(best) * c->bus_per_algbw);
     return 0;
@@ -452,6 +460,30 @@ static void print_staging(const struct xfp_network *n, const struct xfp_net_stag
     fputc('\n', out);
 }
 
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+static void print_collective(const struct xfp_net_collective *c, FILE *out)
+{
+    const struct xfp_point *first = c->points, *best = best_of(c);
+    char size[SIZE_TEXT];
+
+    xfc_print(out, "%s: ", c->name);
+    if (c->ranks)
+        xfc_print(out, "%u ranks on ", c->ranks);
+    if (c->ranks && c->hosts > 1)
+        xfc_print(out, "%u hosts, ", c->hosts);
+    else if (c->ranks)
+        fputs("one host, ", out);
+    if (!first->bytes) {
+        xfc_print(out, "takes %.1f us\n", first->median_ns / 1e3);
+        return;
+    }
+    xfc_print(out, "%s take %.1f us", xfp_size_text(first->bytes, size, sizeof(size)),
+              first->median_ns / 1e3);
+    xfc_print(out, ", at best %.3g GB/s (%s)\n", gbps_of(best),
+              xfp_size_text(best->bytes, size, sizeof(size)));
+}
+
 /* Of several kinds of such messages the first. */
 static void print_protocol_words(const struct xfp_network *n, FILE *out)
 {
@@ -491,4 +523,7 @@ void xfp_print_network_words(const struct xfp_profile *profile, FILE *out)
     print_protocol_words(n, out);
     for (size_t i = 0; i < n->staged_count; i++)
         print_staging(n, &n->staged[i], out);
+    for (size_t i = 0; i < n->collective_count; i++)
+        if (n->collectives[i].point_count)
+            print_collective(&n->collectives[i], out);
 }

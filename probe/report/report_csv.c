@@ -315,8 +315,10 @@ static void print_collectives(const struct xfp_network *n, FILE *out)
 {
     for (size_t i = 0; i < n->collective_count; i++) {
         const struct xfp_net_collective *c = &n->collectives[i];
-        struct row r = {
-            .part = "network", .name = c->name, .method = "nccl", .figure = "collective"};
+        struct row r = {.part = "network",
+                        .name = c->name,
+                        .method = strncmp(c->name, "net/mpi/", 8) ? "nccl" : "mpi",
+                        .figure = "collective"};
 
         for (size_t j = 0; j < c->point_count; j++) {
             set_point(&r, &c->points[j]);

@@ -307,26 +307,109 @@ static void test_messages(void **state)
     expect(exchange(OWN_NS, 2 * OWN_NS, 3 * OWN_NS, 5 * OWN_NS), 0, 0, 0);
 }
 
-/* ---- achievable ------------------------------------------------------------------------------ */
+/* ---- groups of sends and receives ------------------------------------------------------------ */
 
-static void add_collective(struct xfp_profile *profile, const char *name, double gbps)
+/* Each of the ranks gives BYTES to each other one, and gets as much, in one group, which takes
+ * `own_ns` from when the last one's kernel begins; the first rank's begins `early_ns` before. */
+static void exchange_all(struct ranked *ranks, uint32_t count, uint64_t early_ns, uint64_t own_ns)
 {
-    struct xfp_net_collective one = {.name = strdup(name), .bus_per_algbw = 1, .point_count = 2};
-    one.points = calloc(2, sizeof *one.points);
-    for (size_t i = 0; i < 2; i++) {
-        uint64_t bytes = BYTES / 10 * (i ? 20 : 1);
-        double ns = (double)bytes / gbps;
-        one.points[i] = (struct xfp_point){.bytes = bytes,
-                                           .n = 10,
-                                           .median_ns = ns,
-                                           .min_ns = ns,
-                                           .max_ns = ns,
-                                           .ci_low_ns = ns,
-                                           .ci_high_ns = ns};
-    }
-    if (xfp_net_add_collective(xfp_net_of(profile), &one) != 0)
-        abort();
+    for (uint32_t r = 0; r < count; r++)
+        for (uint32_t i = 1; i <= ROUNDS; i++) {
+            uint64_t at = EVERY_NS * i, last = at + 5 * OWN_NS;
+            for (uint32_t other = 0; other < count; other++) {
+                if (other == r)
+                    continue;
+                nccl_send(&ranks[r], other, i, at);
+                nccl_recv(&ranks[r], other, i, at);
+            }
+            nccl_kernel(&ranks[r], i, r ? last : last - early_ns, last + own_ns);
+        }
 }
+
+static const struct xfa_message_row *row_between(const struct analyzed *a, enum xft_message what,
+                                                 uint32_t from, uint32_t to)
+{
+    const struct xfa_messages *messages = &a->analysis->messages;
+    for (size_t i = 0; i < messages->rows.count; i++) {
+        const struct xfa_message_row *row = xfa_message_row(messages, i);
+        if (row->key.what == what && row->key.from == from && row->key.to == to)
+            return row;
+    }
+    abort();
+}
+
+/* What both give goes at the same time: each has the whole time of the kernel. */
+static void test_exchange(void **state)
+{
+    static const uint64_t early[] = {0, OWN_NS / 20, 2 * OWN_NS};
+    const double own = (double)OWN_NS;
+    (void)state;
+    for (size_t e = 0; e < 3; e++) {
+        struct ranked ranks[2];
+        start_all(ranks, 2, NULL);
+        exchange_all(ranks, 2, early[e], OWN_NS);
+        struct analyzed a = analyse(ranks, 2);
+        const struct xfa_message_row *gives = row_between(&a, XFT_MESSAGE_SEND, 0, 1);
+        const struct xfa_message_row *gets = row_between(&a, XFT_MESSAGE_RECV, 1, 0);
+        const struct xfa_message_row *rows[] = {gives, gets};
+        double before = (double)early[e];
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(rows[i]->divided, ROUNDS);
+            assert_true(near(rows[i]->before_ns, ROUNDS * before));
+            assert_true(near(rows[i]->since_ns, ROUNDS * own));
+            assert_int_equal(rows[i]->kernel_bytes, ROUNDS * BYTES);
+            assert_true(near(rows[i]->kernel_ns, ROUNDS * (own + before)));
+            assert_int_equal(rows[i]->timed, e < 2 ? ROUNDS : 0); /* some may have been there */
+            assert_true(e == 2 || near(rows[i]->timed_ns, ROUNDS * own));
+        }
+        assert_true(fabs(xfa_message_gbps(gives) - (e < 2 ? 50 : 50.0 / 3)) < 1e-6);
+        assert_true(row_between(&a, XFT_MESSAGE_SEND, 1, 0)->before_ns == 0);
+        analyzed_free(&a);
+    }
+}
+
+/* Of several peers each row has the rate at which its rank gives, or gets, in all. */
+static void test_all_to_all(void **state)
+{
+    struct ranked ranks[RANKS];
+    (void)state;
+    start_all(ranks, RANKS, NULL);
+    exchange_all(ranks, RANKS, 0, OWN_NS);
+    struct analyzed a = analyse(ranks, RANKS);
+    for (uint32_t from = 0; from < RANKS; from++)
+        for (uint32_t to = 0; to < RANKS; to++) {
+            if (from == to)
+                continue;
+            const struct xfa_message_row *row = row_between(&a, XFT_MESSAGE_RECV, from, to);
+            assert_int_equal(row->timed, ROUNDS);
+            assert_int_equal(row->timed_bytes, ROUNDS * BYTES);
+            assert_true(fabs(xfa_message_gbps(row) - 100) < 1e-6);
+            assert_int_equal(row->unpriced, XFA_UNPRICED_GROUP);
+        }
+    analyzed_free(&a);
+}
+
+/* Where not all ranks' traces are there, by the kernel's whole time; of a group with something else
+ * in it nothing is known. */
+static void test_part_of_groups(void **state)
+{
+    (void)state;
+    for (int mixed = 0; mixed < 2; mixed++) {
+        struct ranked ranks[2];
+        start_all(ranks, 2, NULL);
+        exchange_all(ranks, 2, OWN_NS, OWN_NS);
+        for (uint32_t i = 1; i <= ROUNDS && mixed; i++)
+            nccl_call(&ranks[0], XFT_MESSAGE_ALLREDUCE, i, EVERY_NS * i);
+        struct analyzed a = analyse_some(ranks, 2, 1, NULL);
+        const struct xfa_message_row *row = row_between(&a, XFT_MESSAGE_SEND, 0, 1);
+        assert_int_equal(row->timed, 0);
+        assert_int_equal(row->divided, 0);
+        assert_true(mixed ? isnan(xfa_message_gbps(row)) : fabs(xfa_message_gbps(row) - 25) < 1e-6);
+        analyzed_free(&a);
+    }
+}
+
+/* ---- achievable ------------------------------------------------------------------------------ */
 
 /* Short messages of MPI both ways, which set the clocks of the first two ranks to each other. */
 static void set_clocks(struct ranked *ranks)
@@ -352,8 +435,8 @@ static void test_achievable(void **state)
         ranked_network(profile, "node1", "node2", 2000, 10);
         if (way == 3)
             ranked_network(profile, "node3", "node4", 2000, 10);
-        add_collective(profile, "net/nccl/all-gather", 400);
-        add_collective(profile, "net/nccl/all-reduce", 80);
+        ranked_measured(profile, "net/nccl/all-gather", 0, BYTES / 10, 400);
+        ranked_measured(profile, "net/nccl/all-reduce", 0, BYTES / 10, 80);
         start_all(ranks, count, way % 3 == 0 ? same : way == 1 ? one : NULL);
         reduce(ranks, count, 2 * OWN_NS, OWN_NS);
         set_clocks(ranks);
@@ -368,13 +451,33 @@ static void test_achievable(void **state)
     }
 }
 
+/* An exchange of two is what the profile has of sends and receives. */
+static void test_achievable_exchange(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct ranked ranks[2];
+    (void)state;
+    ranked_network(profile, "node1", "node1", 2000, 10);
+    ranked_measured(profile, "net/nccl/send-recv", 2, BYTES / 10, 80);
+    start_all(ranks, 2, NULL);
+    exchange_all(ranks, 2, 0, OWN_NS);
+    struct analyzed a = analyse_some(ranks, 2, 2, profile);
+    const struct xfa_message_row *row = row_between(&a, XFT_MESSAGE_SEND, 0, 1);
+    assert_int_equal(row->priced, ROUNDS);
+    assert_true(fabs(xfa_message_achievable_gbps(row) - 80) < 1e-6);
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nccl),         cmocka_unit_test(test_nccl_late),
-        cmocka_unit_test(test_without_wait), cmocka_unit_test(test_some_ranks),
-        cmocka_unit_test(test_short),        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_messages),     cmocka_unit_test(test_achievable),
+        cmocka_unit_test(test_nccl),           cmocka_unit_test(test_nccl_late),
+        cmocka_unit_test(test_without_wait),   cmocka_unit_test(test_some_ranks),
+        cmocka_unit_test(test_short),          cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_messages),       cmocka_unit_test(test_achievable),
+        cmocka_unit_test(test_exchange),       cmocka_unit_test(test_all_to_all),
+        cmocka_unit_test(test_part_of_groups), cmocka_unit_test(test_achievable_exchange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,3 +272,23 @@ void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes
     if (xfp_net_add_staged(xfp_net_of(profile), &staged) != 0)
         abort();
 }
+
+void ranked_measured(struct xfp_profile *profile, const char *name, uint32_t ranks, uint64_t bytes,
+                     double gbps)
+{
+    struct xfp_net_collective one = {
+        .name = strdup(name), .ranks = ranks, .bus_per_algbw = 1, .point_count = bytes ? 2 : 1};
+    one.points = calloc(2, sizeof *one.points);
+    for (size_t i = 0; i < one.point_count; i++) {
+        double ns = bytes ? (double)bytes * (i ? 20 : 1) / gbps : gbps;
+        one.points[i] = (struct xfp_point){.bytes = bytes * (i ? 20 : 1),
+                                           .n = 10,
+                                           .median_ns = ns,
+                                           .min_ns = ns,
+                                           .max_ns = ns,
+                                           .ci_low_ns = ns,
+                                           .ci_high_ns = ns};
+    }
+    if (xfp_net_add_collective(xfp_net_of(profile), &one) != 0)
+        abort();
+}

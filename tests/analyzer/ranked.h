@@ -66,6 +66,11 @@ void ranked_end(struct ranked *ranked);
 void ranked_network(struct xfp_profile *profile, const char *from, const char *to, double lo_ns,
                     double gbps);
 
+/* Adds a collective ("net/mpi/all-reduce") of so many ranks (0: not said), of `bytes` and of 20
+ * times as many; of 0 bytes, which take 1 ns for each GB/s, alone. */
+void ranked_measured(struct xfp_profile *profile, const char *name, uint32_t ranks, uint64_t bytes,
+                     double gbps);
+
 /* Adds copies from GPU to GPU between two ranks of the probe, which are there; 0: not measured. */
 void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes, double whole_ns,
                    double pieces_ns, double direct_ns);

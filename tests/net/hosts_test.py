@@ -71,6 +71,11 @@ class Hosts(Cable):
             (p,) = path["points"]
             frames = least[path["from"], path["to"]] * p["bytes"] / PART_OF_FRAME
             self.assertGreater(p["min_ns"], 0.97 * frames, path["name"])
+        for c in network["collectives"]:  # half of the bytes at least go the slow way
+            if c["name"] in ("net/mpi/all-reduce", "net/mpi/all-gather", "net/mpi/all-to-all"):
+                (p,) = c["points"]
+                self.assertEqual(p["bytes"], 1 << 20)
+                self.assertGreater(p["min_ns"], 0.97 * least[1, 0] * p["bytes"] / 2 / PART_OF_FRAME, c["name"])
         self.assertIn("over cable0", run.stdout)
         self.read_again(run.stdout)
         self.assertRegex(run.stdout, r"rank 0 \(host-a\) to rank 1 \(host-b\) over cable0.*many of 1 MiB reach")
@@ -90,9 +95,14 @@ class Hosts(Cable):
     def test_delay(self):
         run = self.run_net("-o", self.output, "--sizes", "1:4", "--quick", "--time-limit", "4", "--quiet")
         self.assertEqual(run.returncode, 0, run.stderr)
-        pings = [p for p in load(self.output)["network"]["paths"] if p["shape"] == "ping"]
+        network = load(self.output)["network"]
+        pings = [p for p in network["paths"] if p["shape"] == "ping"]
         self.assertEqual(len(pings), 2)
-        for path in pings:
+        collectives = network["collectives"]
+        self.assertEqual([(c["ranks"], c["hosts"]) for c in collectives], [(2, 2)] * 4)  # 4 bytes cannot be divided
+        waits = [c for c in collectives if c["name"] not in ("net/mpi/broadcast", "net/mpi/reduce")]  # each rank for the other
+        for path in pings + waits:
+            self.assertTrue(path["points"], path["name"])
             for p in path["points"]:
                 self.assertGreater(p["min_ns"], DELAY_US * 1e3, path["name"])
 

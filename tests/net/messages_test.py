@@ -262,6 +262,55 @@ class Others(Messages):
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
 
 
+class Collectives(Messages):
+    """What the collectives of a run reached, and could have reached by a profile of two ranks on this host."""
+
+    setUpClass = OpenMpi.setUpClass
+    NS = {"barrier": 5000, "all-reduce": 7000, "all-gather": 8000, "reduce-scatter": 9000, "all-to-all": 11000, "broadcast": 12000}
+
+    def rows(self, ranks):
+        """Those of collectives, by function, of a run by so many ranks."""
+        self.launched(program("messages"), self.folder, "all", ranks=ranks)
+        profile = os.path.join(self.folder, "network.json")
+        with open(profile, "w", encoding="utf-8") as file:
+            json.dump({"schema": "xferscope-profile", "version": 1, "machine": {}, "paths": [], "network": {
+                "mpi": "MPI", "ranks": [{"hostname": os.uname().nodename}] * 2,
+                "collectives": [{"name": f"net/mpi/{word}", "ranks": 2, "hosts": 1, "points": [
+                    {"bytes": bytes_, "median_ns": ns} for bytes_ in ([0] if word == "barrier" else [8, 1024])]}
+                    for word, ns in self.NS.items()]}}, file)
+        done = run(PATHS.command, "analyze", self.trace, "--network", profile, "-f", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = collections.defaultdict(list)
+        for row in json.loads(done.stdout)["messages"]["rows"]:
+            if row["operation"] in self.NS and row["size"] > 1:
+                found[row["function"].removeprefix("MPI_")].append(row)
+        return found
+
+    def test_of_two_ranks(self):
+        """Of host memory, in equal parts; the program's own is a device's, but where it works in place."""
+        found = self.rows(2)
+        priced = set()
+        for function, operation in (("Barrier", "barrier"), ("Allreduce", "all-reduce"), ("Allgather", "all-gather"),
+                                    ("Allgatherv", "all-gather"), ("Alltoall", "all-to-all"), ("Reduce_scatter", "reduce-scatter"),
+                                    ("Reduce_scatter_block", "reduce-scatter")):
+            for row in found[function]:
+                self.assertEqual((row["timed"], row["matched"]), (row["calls"], row["calls"]), function)
+                if row["device_memory"]:
+                    self.assertEqual((row["priced"], row["unknown_because"]), (0, "device-memory"), function)
+                    continue
+                self.assertEqual((row["priced"], row["unknown_because"]), (row["timed"], None), function)
+                self.assertAlmostEqual(1e9 * row["achievable_call_s"], self.NS[operation], delta=1e-3)
+                self.assertGreater(row["call_s"], 0)
+                priced.add(function)
+        self.assertEqual(priced, {"Barrier", "Allreduce", "Allgatherv"})
+
+    def test_of_three_ranks(self):
+        """Nothing was measured of so many."""
+        found = self.rows(3)
+        for function in ("Barrier", "Allgatherv"):
+            self.assertEqual({(row["priced"], row["unknown_because"]) for row in found[function]}, {(0, "other-ranks")}, function)
+
+
 class Together(Messages):
     """A rank that is slower delays the other; in the replay, as it was."""
 

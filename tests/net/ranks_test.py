@@ -154,6 +154,109 @@ class Nodes(Lab):
         self.assertEqual(len([p for p in profile["network"]["paths"] if "from_node" not in p]), 5)
 
 
+class Collectives(Lab):
+    """MPI's, over all ranks."""
+    FACTORS = {"barrier": 1, "broadcast": 1, "reduce": 1, "all-reduce": 4 / 3, "all-gather": 2 / 3, "reduce-scatter": 2 / 3,
+               "all-to-all": 2 / 3, "reduce-scatter-block": 2 / 3}
+    DIVIDED = ("all-gather", "reduce-scatter", "all-to-all", "reduce-scatter-block")
+
+    def of_mpi(self, profile):
+        return {c["name"].removeprefix("net/mpi/"): c for c in profile["network"]["collectives"]
+                if c["name"].startswith("net/mpi/")}
+
+    def test_all(self):
+        """By counted.c: of the rank that takes longest, from its look before to its look after each call."""
+        found = self.of_mpi(self.counted(3, "--sizes", "1:4K"))
+        self.assertEqual(list(found), list(self.FACTORS))
+        for word, c in found.items():
+            self.assertEqual((c["ranks"], c["hosts"]), (3, 1), word)
+            self.assertAlmostEqual(c["bus_per_algbw"], self.FACTORS[word], places=6)
+            sizes = [4, 16, 64, 256, 1024, 4096] if word not in self.DIVIDED else [12, 60, 252, 1020, 4092]
+            self.assertEqual([p["bytes"] for p in c["points"]], [0] if word == "barrier" else sizes, word)
+            for p in c["points"]:
+                self.assertEqual((p["n"], p["median_ns"]), (12, 4 * 10 ** 6 + 100 * p["bytes"]), word)
+
+    def test_one_size(self):
+        found = self.of_mpi(self.counted(2, "--sizes", "64K:64K"))
+        for word, c in found.items():
+            self.assertEqual([p["bytes"] for p in c["points"]], [0] if word == "barrier" else [65536], word)
+
+    def test_time_is_over(self):
+        """Of each the first size is there; what is not is said."""
+        run = mpirun(2, "--sizes", "4:1K", "--net", "--quick", "--time-limit", "1", "-o", self.output, program=[PATHS.counted])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = load(self.output)
+        for word, c in self.of_mpi(profile).items():
+            first = {"barrier": 0, **dict.fromkeys(self.DIVIDED, 16)}.get(word, 4)
+            self.assertEqual([(p["bytes"], 6 <= p["n"] < 12) for p in c["points"]], [(first, True)], word)
+        self.assertEqual(len([w for w in profile["warnings"] if "net/mpi/all-to-all: sizes from" in w]), 1, profile["warnings"])
+
+    def test_wrong_data(self):
+        run = mpirun(2, "--sizes", "4:1K", *COUNTED, "-o", self.output, program=[PATHS.counted], XFERSCOPE_COUNTED="wrong")
+        self.assertEqual(run.returncode, 3, run.stderr)
+        profile = load(self.output)
+        self.assertIn("MPI: wrong data after all-to-all", profile["warnings"])
+        self.assertEqual(list(self.of_mpi(profile)), list(self.FACTORS)[:-2])
+
+    def test_words(self):
+        """In the report, in --summary and in CSV."""
+        profile = self.counted(2, "--sizes", "4:1K")
+        said = subprocess.run([PATHS.command, "probe", f"--summary={self.output}"], capture_output=True, text=True,
+                              env=environment(), check=True).stdout
+        self.assertIn("net/mpi/barrier: 2 ranks on one host, takes 3000.0 us", said)
+        self.assertRegex(said, "net/mpi/all-reduce: 2 ranks on one host, 4 B take 3000.4 us, at best .* GB/s \\(1 KiB\\)")
+        self.assertEqual(len(self.of_mpi(profile)), 8)
+
+    def test_other_ranks_are_not_compared(self):
+        """Collectives of two ranks and of three are no figures of one thing."""
+        self.counted(2, "--sizes", "4:1K")
+        os.rename(self.output, self.output + ".two")
+        self.counted(3, "--sizes", "4:1K")
+        run = subprocess.run([PATHS.command, "probe", "--compare", self.output + ".two", self.output], capture_output=True,
+                             text=True, env=environment(), check=False)
+        lines = [line for line in run.stdout.splitlines() if "net/mpi/barrier" in line]
+        self.assertEqual(len(lines), 2, run.stdout)
+        for line, ranks in zip(lines, ("2 ranks", "3 ranks")):
+            self.assertIn(ranks, line)
+
+
+class Filter(Lab):
+    """--filter, on the names of all that is measured."""
+
+    def chosen(self, pattern, ranks=2, **how):
+        network = self.counted(ranks, "--sizes", "1K:4K", "--filter", pattern, **how)["network"]
+        return sorted(entry["name"] for part in ("paths", "staged", "collectives") for entry in network[part])
+
+    def test_paths(self):
+        self.assertEqual(self.chosen("ping"), ["net/ping/rank0-rank1", "net/ping/rank1-rank0"])
+        self.assertEqual(self.chosen("^net/(both|stream/rank1)"), ["net/both/rank0-rank1", "net/stream/rank1-rank0"])
+        self.assertEqual(self.chosen("rank2$", ranks=3), [f"net/{shape}/rank{a}-rank2" for shape in ("both", "ping", "stream")
+                                                          for a in (0, 1)])
+
+    def test_collectives(self):
+        self.assertEqual(self.chosen("scatter-block"), ["net/mpi/reduce-scatter-block"])
+        self.assertEqual(self.chosen("mpi/all-(reduce|gather)"), ["net/mpi/all-gather", "net/mpi/all-reduce"])
+        self.assertEqual(self.chosen("all-reduce", gpu=True, XFERSCOPE_NCCL=PATHS.nccl, XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"),
+                         ["net/mpi/all-reduce", "net/nccl/all-reduce"])
+
+    def test_gpus_and_nodes(self):
+        machine = {"gpu": True, "XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu"}
+        self.assertEqual(self.chosen("staged/rank0", **machine), ["net/staged/rank0-rank1"])
+        self.assertEqual(self.chosen("ping/rank1.*node1-node0", **machine), ["net/ping/rank1-rank0/node1-node0"])
+
+    def test_nothing(self):
+        run = mpirun(2, *COUNTED, "--filter", "gpu7", "-o", self.output, program=[PATHS.counted])
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("nothing was measured of what --filter chooses", run.stderr)
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_no_pattern(self):
+        for pattern in ("", "a["):
+            run = mpirun(2, *COUNTED, "--filter", pattern, "-o", self.output, program=[PATHS.counted])
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertEqual(len([line for line in run.stderr.splitlines() if "--filter" in line]), 1, run.stderr)
+
+
 class Nccl(Lab):
     """Collectives, with an NCCL of the tests' own."""
 
@@ -164,12 +267,16 @@ class Nccl(Lab):
     def test_collectives(self):
         network = self.collectives(3)["network"]
         self.assertEqual(network["nccl"], "2.28.3")
-        self.assertEqual([(c["name"], round(c["bus_per_algbw"], 6)) for c in network["collectives"]],
+        found = [c for c in network["collectives"] if c["name"].startswith("net/nccl/")]
+        self.assertEqual([(c["name"], round(c["bus_per_algbw"], 6)) for c in found],
                          [("net/nccl/all-reduce", 1.333333), ("net/nccl/all-gather", 0.666667),
                           ("net/nccl/reduce-scatter", 0.666667), ("net/nccl/send-recv", 1)])
-        for c in network["collectives"]:  # whole elements for each of three ranks
-            self.assertEqual([p["bytes"] for p in c["points"]], [12, 60, 252, 1020, 4092], c)
+        for c in found:  # whole elements; for each of three ranks where these are divided
+            divided = c["name"] in ("net/nccl/all-gather", "net/nccl/reduce-scatter")
+            self.assertEqual([p["bytes"] for p in c["points"]],
+                             [12, 60, 252, 1020, 4092] if divided else [4, 16, 64, 256, 1024, 4096], c)
             self.assertTrue(all(p["n"] == 12 for p in c["points"]))
+            self.assertEqual((c["ranks"], c["hosts"]), (3, 1))
 
     def test_wrong_data(self):
         run = mpirun(2, "--sizes", "1:4K", *COUNTED, "-o", self.output, gpu=True, program=[PATHS.counted], XFERSCOPE_NCCL=PATHS.nccl,
@@ -177,7 +284,7 @@ class Nccl(Lab):
         self.assertEqual(run.returncode, 3, run.stderr)
         profile = load(self.output)
         self.assertIn("NCCL: wrong data after all-reduce", profile["warnings"])
-        self.assertEqual(profile["network"]["collectives"], [])
+        self.assertEqual([c for c in profile["network"]["collectives"] if "nccl" in c["name"]], [])
 
     def test_one_that_does_not_start(self):
         profile = self.collectives(XFERSCOPE_FAKE_NCCL="refuse")

@@ -59,7 +59,8 @@ function needed(json) {
       ...finding.sites.slice(0, 10).flatMap((_, k) => keys(`report.findings.${i}.sites.${k}`, 'transfers', 'bytes', 'lost_s'))]),
     ...json.transfers.flatMap((_, i) => keys(`report.transfers.${i}`, 'transfers', 'bytes', 'achieved_gbps', 'achievable_gbps', 'lost_s')),
     ...json.waits.flatMap((_, i) => keys(`report.waits.${i}`, 'times', 'time_s', 'longest_s')),
-    ...(json.messages?.rows ?? []).flatMap((row, i) => keys(`report.messages.rows.${i}`, 'calls', row.sent > row.arrived ? 'sent' : 'arrived', 'time_s', 'waits_s', 'before_others_s', 'achieved_gbps', 'achievable_gbps', 'lost_s')),
+    ...(json.messages?.rows ?? []).flatMap((row, i) => keys(`report.messages.rows.${i}`, 'calls', row.sent > row.arrived ? 'sent' : 'arrived', 'time_s', 'waits_s', 'before_others_s', 'lost_s',
+      ...(row.timed && !row.sent && !row.arrived ? ['call_s', 'achievable_call_s'] : ['achieved_gbps', 'achievable_gbps']))),
     ...(json.messages?.processes ?? []).flatMap(({ last }, i) => (last ? keys(`report.messages.processes.${i}`, 'last', 'collectives', 'others_waited_s') : [])),
     ...(json.whatif?.known && json.whatif.together ? keys('report.whatif.together', 'processes', 'messages') : []),
     ...(json.whatif?.known && json.findings.some((finding) => !finding.saving_s.idle) && json.whatif.set_saving_s.likely !== null

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "probe/profile/profile_json.h"
+#include "xferscope/message.h"
 #include "xferscope/profile_network.h"
 
 #define HEAD "{\"schema\": \"xferscope-profile\", \"version\": 1, \"machine\": {}, \"paths\": []"
@@ -37,89 +38,21 @@ static const char full[] = HEAD
     "   \"mbps\": 10000, \"mtu\": 9000}]}, {\"hostname\": \"b\", \"simulated\": true}],"
     " \"paths\": [{\"name\": \"net/ping/rank0-rank1\", \"shape\": \"ping\", \"from\": 0, \"to\": 1,"
     "   \"interface\": \"eth0\", \"fit\": {\"Lo_ns\": 100, \"g_ns\": 10, \"G_ns_per_byte\": 0.5,"
-    "   \"max_error\": 0.01}, \"points\": [" POINT(
-        1, 100, "") ", " POINT(1001,
-                               600, "") "]},"
-                                        "  {\"name\": \"net-loaded/stream/rank0-rank1\", "
-                                        "\"shape\": \"stream\", \"from\": 0, "
-                                        "\"to\": 1,"
-                                        "   \"loaded\": true, \"points\": [" POINT(
-                                            4096, 50,
-                                            "") "]},"
-                                                "  {\"name\": \"net/stream/rank0-rank1\", "
-                                                "\"shape\": \"stream\", \"from\": 0, "
-                                                "\"to\": 1,"
-                                                "   \"points\": [" POINT(
-                                                    4096, 40,
-                                                    ", \"window\": 64, \"windows_ns\": [2560, "
-                                                    "2600]") "]}],"
-                                                             " \"staged\": "
-                                                             "[{\"name\": "
-                                                             "\"net/staged/"
-                                                             "rank0-rank1\", "
-                                                             "\"from\": 0, \"to\": 1,"
-                                                             "   \"hybrid_bytes\": "
-                                                             "2048, \"points\": "
-                                                             "[" STAGED(1024, 600, ", \"direct_ns\": 500") ", " STAGED(
-                                                                 2048, 650,
-                                                                 ", \"direct_ns\": "
-                                                                 "651, \"direct\": "
-                                                                 "{\"n\": 7, "
-                                                                 "\"min_ns\": 600,"
-                                                                 " \"max_ns\": 700, "
-                                                                 "\"ci_low_ns\": 640, "
-                                                                 "\"ci_high_ns\": "
-                                                                 "660}") ", " STAGED(4096, 660,
-                                                                                     "") "],"
-                                                                                         "   "
-                                                                                         "\"cells\""
-                                                                                         ": "
-                                                                                         "[{"
-                                                                                         "\"bytes\""
-                                                                                         ": 1024, "
-                                                                                         "\"buffers"
-                                                                                         "\": 2, "
-                                                                                         "\"buffer_"
-                                                                                         "bytes\": "
-                                                                                         "65536, "
-                                                                                         "\"median_"
-                                                                                         "ns\": 6,"
-                                                                                         "   "
-                                                                                         "\"n\": "
-                                                                                         "8, "
-                                                                                         "\"min_"
-                                                                                         "ns\": 5, "
-                                                                                         "\"max_"
-                                                                                         "ns\": 9, "
-                                                                                         "\"ci_low_"
-                                                                                         "ns\": "
-                                                                                         "5.5, "
-                                                                                         "\"ci_"
-                                                                                         "high_"
-                                                                                         "ns\": "
-                                                                                         "8}]}],"
-                                                                                         " \"collec"
-                                                                                         "tives\": "
-                                                                                         "[{"
-                                                                                         "\"name\":"
-                                                                                         " \"net/"
-                                                                                         "nccl/"
-                                                                                         "all-"
-                                                                                         "reduce\","
-                                                                                         " \"bus_"
-                                                                                         "per_"
-                                                                                         "algbw\": "
-                                                                                         "1.5,"
-                                                                                         "   "
-                                                                                         "\"points"
-                                                                                         "\": "
-                                                                                         "[" POINT(
-                                                                                             8, 20,
-                                                                                             "") "]"
-                                                                                                 "}"
-                                                                                                 "]"
-                                                                                                 "}"
-                                                                                                 "}";
+    "   \"max_error\": 0.01}, \"points\": [" POINT(1, 100, "") ", " POINT(1001, 600, "") "]},"
+    "  {\"name\": \"net-loaded/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, \"to\": 1,"
+    "   \"loaded\": true, \"points\": [" POINT(4096, 50, "") "]},"
+    "  {\"name\": \"net/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, \"to\": 1,"
+    "   \"points\": [" POINT(4096, 40, ", \"window\": 64, \"windows_ns\": [2560, 2600]") "]}],"
+    " \"staged\": [{\"name\": \"net/staged/rank0-rank1\", \"from\": 0, \"to\": 1,"
+    "   \"hybrid_bytes\": 2048, \"points\": [" STAGED(1024, 600, ", \"direct_ns\": 500") ", "
+    STAGED(2048, 650, ", \"direct_ns\": 651, \"direct\": {\"n\": 7, \"min_ns\": 600,"
+           " \"max_ns\": 700, \"ci_low_ns\": 640, \"ci_high_ns\": 660}") ", "
+    STAGED(4096, 660, "") "],"
+    "   \"cells\": [{\"bytes\": 1024, \"buffers\": 2, \"buffer_bytes\": 65536, \"median_ns\": 6,"
+    "   \"n\": 8, \"min_ns\": 5, \"max_ns\": 9, \"ci_low_ns\": 5.5, \"ci_high_ns\": 8}]}],"
+    " \"collectives\": [{\"name\": \"net/nccl/all-reduce\", \"ranks\": 4, \"hosts\": 2,"
+    "   \"bus_per_algbw\": 1.5, \"points\": [" POINT(8, 20, "") "]},"
+    "  {\"name\": \"net/mpi/barrier\", \"points\": [{\"bytes\": 0, \"median_ns\": 7}]}]}}";
 /* clang-format on */
 
 static struct xfp_profile *parse(const char *text, char *error, size_t bytes)
@@ -162,6 +95,11 @@ static void check_figures(const struct xfp_network *n)
     assert_int_equal(s->points[0].buffers, 8);
     assert_int_equal(s->cells[0].spread.n, 8);
     assert_true(n->collectives[0].bus_per_algbw == 1.5);
+    assert_true(n->collectives[0].ranks == 4 && n->collectives[0].hosts == 2);
+    assert_int_equal(n->collective_count, 2);
+    assert_int_equal(n->collectives[1].ranks, 0);
+    assert_int_equal(n->collectives[1].points[0].bytes, 0);
+    assert_true(n->collectives[1].points[0].median_ns == 7);
     assert_int_equal(n->protocol_count, 2);
     assert_string_equal(n->protocols[0].protocol, "eager");
     assert_int_equal(n->protocols[0].last_bytes, 92);
@@ -230,6 +168,14 @@ static void questions(void **state)
     assert_true(xfp_net_bus_factor("net/nccl/all-gather", 4) == 0.75);
     assert_true(xfp_net_bus_factor("net/nccl/reduce-scatter", 2) == 0.5);
     assert_true(xfp_net_bus_factor("net/nccl/send-recv", 4) == 1);
+    assert_true(xfp_net_bus_factor("net/mpi/all-to-all", 4) == 0.75);
+    assert_true(xfp_net_bus_factor("net/mpi/reduce", 4) == 1);
+    assert_ptr_equal(xfp_net_find_collective(p->network, "mpi", XFT_MESSAGE_BARRIER),
+                     &p->network->collectives[1]);
+    assert_ptr_equal(xfp_net_find_collective(p->network, "nccl", XFT_MESSAGE_ALLREDUCE),
+                     &p->network->collectives[0]);
+    assert_null(xfp_net_find_collective(p->network, "mpi", XFT_MESSAGE_ALLREDUCE));
+    assert_string_equal(xfp_net_operation_word(XFT_MESSAGE_RECV), "send-recv");
     xfp_free(p);
 }
 
@@ -250,7 +196,7 @@ static void merging(void **state)
     assert_int_equal(p->network->paths[0].from, 7);
     assert_string_equal(p->network->paths[3].name, "net/stream/rank5-rank6");
     assert_int_equal(p->network->staged_count, 1);
-    assert_int_equal(p->network->collective_count, 1);
+    assert_int_equal(p->network->collective_count, 2);
     xfp_free(p);
 }
 

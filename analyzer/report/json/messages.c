@@ -49,6 +49,10 @@ static json_t *row_json(const struct xfa_run *run, const struct xfa_message_row 
     json_object_set_new(json, "achieved_gbps", xfa_json_number(xfa_message_gbps(row)));
     json_object_set_new(json, "kernels_gbps", xfa_json_number(xfa_message_kernels_gbps(row)));
     json_object_set_new(json, "achievable_gbps", xfa_json_number(xfa_message_achievable_gbps(row)));
+    json_object_set_new(json, "call_s", xfa_json_seconds(xfa_message_call_ns(row)));
+    json_object_set_new(json, "achievable_call_s",
+                        xfa_json_seconds(xfa_message_achievable_call_ns(row)));
+    json_object_set_new(json, "unknown_because", xfa_json_text(xfa_unpriced_word(row->unpriced)));
     json_object_set_new(json, "priced", xfa_json_count(row->priced));
     json_object_set_new(
         json, "lost_s",

@@ -67,6 +67,12 @@ static char *ranks_text(const struct xfa_message_row *row)
                                         : xfa_print("%s, root %s", all, rank_text(to, row->key.to));
 }
 
+/* A barrier that was timed: of these the time stands where others have a rate. */
+static bool moves_nothing(const struct xfa_message_row *row)
+{
+    return row->timed > 0 && row->timed_bytes == 0;
+}
+
 static void add_row(struct libscols_table *table, const struct xfa_run *run,
                     const struct xfa_message_row *row)
 {
@@ -84,9 +90,13 @@ static void add_row(struct libscols_table *table, const struct xfa_run *run,
     scols_line_set_data(line, COL_WAITS,
                         xfa_time_text(text, row->wait_ns > 0 ? row->wait_ns : NAN));
     scols_line_set_data(line, COL_BEFORE, xfa_time_text(text, row->divided ? row->before_ns : NAN));
-    scols_line_set_data(line, COL_GBPS, xfa_gbps_text(text, xfa_message_gbps(row)));
+    bool nothing = moves_nothing(row);
+    scols_line_set_data(line, COL_GBPS,
+                        nothing ? xfa_time_text(text, xfa_message_call_ns(row))
+                                : xfa_gbps_text(text, xfa_message_gbps(row)));
     scols_line_set_data(line, COL_ACHIEVABLE,
-                        xfa_gbps_text(text, xfa_message_achievable_gbps(row)));
+                        nothing ? xfa_time_text(text, xfa_message_achievable_call_ns(row))
+                                : xfa_gbps_text(text, xfa_message_achievable_gbps(row)));
 }
 
 /* Is GB/s without what they waited, or with it? */
@@ -101,17 +111,43 @@ static void write_late_kernels(bool without, bool with, int width, FILE *out)
                        : "without it where that is known");
 }
 
-static void write_table(const struct xfa_message_row **order, size_t count,
-                        const struct xfa_run *run, const struct xfa_view *view, FILE *out)
+/* Of what was timed of collectives, and of NCCL, why it is not known what was possible. Without a
+ * network in the profile it is not known of any message. */
+static void write_unpriced(const struct xfa_message_row **order, size_t count,
+                           const struct xfp_network *network, int width, FILE *out)
 {
+    static const char *const because[XFA_UNPRICED_COUNT] = {
+        [XFA_UNPRICED_NOT_MEASURED] = "the profile has no such operation",
+        [XFA_UNPRICED_RANKS] = "the profile's collectives were measured with other ranks, not as "
+                               "many on each of the same hosts",
+        [XFA_UNPRICED_SIZE] = "the profile has it of one size only, which is smaller",
+        [XFA_UNPRICED_MEMORY] = "MPI was given device memory, with which its collectives were not "
+                                "measured",
+        [XFA_UNPRICED_PARTS] = "not all ranks give, or get, as much",
+        [XFA_UNPRICED_GROUP] = "they are of groups of more than one send and one receive",
+    };
+    uint64_t rows[XFA_UNPRICED_COUNT] = {0};
+    for (size_t i = 0; i < count; i++)
+        rows[order[i]->unpriced]++;
+    for (size_t why = XFA_PRICED + 1; network && why < XFA_UNPRICED_COUNT; why++)
+        if (rows[why])
+            xfa_write_words(out, width, "  ", "POSSIBLE is not known of %" PRIu64 " row%s: %s.",
+                            rows[why], xfa_plural(rows[why]), because[why]);
+}
+
+static void write_table(const struct xfa_message_row **order, size_t count,
+                        const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
+{
+    const struct xfp_profile *profile = analysis->achievable.profile;
     size_t shown = xfa_view_shown(view, count);
     if (view->top && shown > SHOWN_ROWS)
         shown = SHOWN_ROWS;
     struct libscols_table *table = xfa_text_table(columns, COLUMNS, out);
-    bool both_ways = false, without = false, with = false;
+    bool both_ways = false, without = false, with = false, nothing = false;
     for (size_t i = 0; table && i < shown; i++) {
-        add_row(table, run, order[i]);
+        add_row(table, analysis->run, order[i]);
         both_ways |= order[i]->key.what == XFT_MESSAGE_SENDRECV;
+        nothing |= moves_nothing(order[i]);
         bool kernels = xfa_message_has_kernels(order[i]) && order[i]->divided;
         without |= kernels && order[i]->timed;
         with |= kernels && !order[i]->timed;
@@ -120,7 +156,10 @@ static void write_table(const struct xfa_message_row **order, size_t count,
     xfa_write_hidden(out, count - shown);
     if (both_ways)
         fputs("  >1 <3  one call sends to rank 1 and receives from rank 3\n", out);
+    if (nothing)
+        fputs("  a time instead of GB/s: what one call that moves nothing took\n", out);
     write_late_kernels(without, with, view->width, out);
+    write_unpriced(order, shown, profile ? profile->network : NULL, view->width, out);
 }
 
 /* ---- matching -------------------------------------------------------------------------------- */
@@ -275,7 +314,7 @@ void xfa_write_messages(const struct xfa_report *report, const struct xfa_view *
     xfa_write_title(view, out, "Messages of MPI and NCCL (%" PRIu64 " call%s, %s sent, %s in them)",
                     messages->calls, xfa_plural(messages->calls),
                     xfa_bytes_text(bytes, messages->all_sent), xfa_time_text(time, messages->ns));
-    write_table(order, count, analysis->run, view, out);
+    write_table(order, count, analysis, view, out);
     xfa_write_folded(out, view->width,
                      &(struct xfa_folded){"calls", "ranks", "rows", messages->without_ranks,
                                           messages->without_site});

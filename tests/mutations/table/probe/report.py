@@ -39,4 +39,9 @@ ROWS = [
       "           a->n > 0;",
       "noise is called a slow direction of the network",
       "probe.network-report"),
+    M("collectives-of-other-ranks-compared", "probe/report/compare.c",
+      "    if (!c->ranks)\n        return 0;",
+      "    if (c->ranks)\n        return 0;",
+      "--compare calls a collective of more ranks slower",
+      "net.ranks"),
 ]

@@ -17,6 +17,23 @@ function ranks_of(row) {
 // Of a receive what arrived, of other calls what they sent.
 const bytes_at = ({ row, at }) => (row.sent > row.arrived ? `${at}.sent` : `${at}.arrived`);
 
+// Of a call that moves nothing (a barrier) the time of one instead of a rate.
+const rate_at = (entry, rate, time) => `${entry.at}.${entry.row.timed > 0 && entry.row.sent + entry.row.arrived === 0 ? time : rate}`;
+
+const BECAUSE = {
+  'not-measured': 'the profile has no such operation',
+  'other-ranks': 'the profile has it of other ranks, not of as many on each of the same hosts',
+  'other-sizes': 'the profile has it of one size only, which is smaller',
+  'device-memory': 'MPI was given device memory, with which it was not measured',
+  'unequal-parts': 'not all ranks give, or get, as much',
+  grouped: 'they are of groups of more than one send and one receive',
+};
+
+function unknown(messages) {
+  return Object.keys(BECAUSE).filter((why) => messages.rows.some((row) => row.unknown_because === why))
+    .map((why) => h('li', {}, 'what was achievable is not known of ', plural(messages.rows.filter((row) => row.unknown_because === why).length, 'row'), `: ${BECAUSE[why]}`));
+}
+
 const named = (process, i) => (process.rank === null ? `process ${i}` : `rank ${process.rank}`);
 
 function last_ones(messages) {
@@ -47,7 +64,7 @@ export function messages_section({ report }) {
   const { messages } = report;
   if (!messages) return null;
   const rows = messages.rows.map((row, i) => ({ row, at: `report.messages.rows.${i}` }));
-  const remarks = [...last_ones(messages), ...slow_ones(messages), ...clocks(messages)];
+  const remarks = [...last_ones(messages), ...slow_ones(messages), ...unknown(messages), ...clocks(messages)];
   return section('messages', 'Messages of MPI and NCCL', matched(messages), remarks.length ? h('ul', {}, remarks) : null, table({
     caption: 'Messages by site and ranks', rows, filter: rows.length > 10 ? 'Filter messages' : null, columns: [
       { title: 'call site', text: ({ row }) => row.site.text, cell: ({ row }) => place(row.site) },
@@ -58,8 +75,8 @@ export function messages_section({ report }) {
       { title: 'time', number: ({ row }) => row.time_s, at: ({ at }) => `${at}.time_s` },
       { title: 'waited', number: ({ row }) => row.waits_s, at: ({ at }) => `${at}.waits_s` },
       { title: 'late', number: ({ row }) => row.before_others_s, at: ({ at }) => `${at}.before_others_s` },
-      { title: 'achieved', number: ({ row }) => row.achieved_gbps, at: ({ at }) => `${at}.achieved_gbps` },
-      { title: 'achievable', number: ({ row }) => row.achievable_gbps, at: ({ at }) => `${at}.achievable_gbps` },
+      { title: 'achieved', number: ({ row }) => row.achieved_gbps, at: (entry) => rate_at(entry, 'achieved_gbps', 'call_s') },
+      { title: 'achievable', number: ({ row }) => row.achievable_gbps, at: (entry) => rate_at(entry, 'achievable_gbps', 'achievable_call_s') },
       { title: 'lost', number: ({ row }) => row.lost_s, at: ({ at }) => `${at}.lost_s` },
     ],
   }));
