@@ -53,10 +53,13 @@ void xfs_communicator_remove(uintptr_t handle)
 
 static atomic_flag adding = ATOMIC_FLAG_INIT;
 
-/* Another thread adds one now: neither waits. */
+/* Some 10 ms: the thread that adds one now may not be running. A communicator that is not added has
+ * messages of which nobody knows the ranks. */
+#define TRIES (1u << 18)
+
 static bool take_turn(void)
 {
-    return xfs_brief_take(&adding, 1000);
+    return xfs_brief_take(&adding, TRIES);
 }
 
 static void end_turn(void)
