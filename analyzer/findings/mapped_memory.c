@@ -12,7 +12,7 @@
  * that copies or memsets use in another way than to fill it is left out, and so is memory that a
  * kernel writes by its signature.
  */
-#include "analyzer/findings/finding.h"
+#include "analyzer/findings/mapped_memory.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -46,7 +46,12 @@ struct reads {
 /* Memory that was given to a kernel over the link. */
 struct seen {
     uint64_t first; /* key */
-    uint64_t waits; /* of the host so far, + 1 */
+    uint64_t waits; /* of the thread that gave it so far, + 1 */
+};
+
+struct thread_waits {
+    int32_t tid; /* key */
+    uint64_t waits;
 };
 
 /* A launch whose kernel has not run yet. */
@@ -70,7 +75,8 @@ struct mapped {
     struct xfw_memories memories;
     struct xfa_table launched, of_stacks, of_sites;
     struct xfa_table seen;
-    uint64_t waits; /* of the host */
+    struct xfa_table waits; /* by thread */
+    uint64_t all_waits;
     struct filled {
         uint64_t first, end;
         uint32_t row;
@@ -154,15 +160,25 @@ static uint32_t filled_by(struct mapped *mapped, const struct xfw_memory *memory
     return row;
 }
 
-/* The host writes only to memory of which it has waited for the readers. */
-static bool may_be_filled(struct mapped *mapped, uint64_t first)
+/* The host writes only to memory of which it has waited for the readers: in the thread that gives
+ * it to them, if that one waits. */
+static bool may_be_filled(struct mapped *mapped, uint64_t first, int32_t tid)
 {
+    const struct thread_waits *thread = xfa_table_get(&mapped->waits, &tid);
+    uint64_t waits = thread ? thread->waits : mapped->all_waits;
     if (mapped->seen.count >= MOST_SEEN && !xfa_table_get(&mapped->seen, &first))
         return true;
     struct seen *seen = xfa_table_put(&mapped->seen, &first);
-    bool filled = seen->waits != mapped->waits + 1;
-    seen->waits = mapped->waits + 1;
+    bool filled = seen->waits != waits + 1;
+    seen->waits = waits + 1;
     return filled;
+}
+
+static void note_wait(struct mapped *mapped, const struct xfa_event *event)
+{
+    struct thread_waits *thread = xfa_table_put(&mapped->waits, &event->tid);
+    thread->waits++;
+    mapped->all_waits++;
 }
 
 static void launch(struct mapped *mapped, const struct xfa_event *event)
@@ -178,7 +194,7 @@ static void launch(struct mapped *mapped, const struct xfa_event *event)
         if (xfa_is_page_locked(memory.kind)) {
             launched.by = launched.bytes ? launched.by : memory.by;
             launched.bytes = xfa_add(launched.bytes, memory.end - memory.first);
-            launched.filled = may_be_filled(mapped, memory.first) || launched.filled;
+            launched.filled = may_be_filled(mapped, memory.first, event->tid) || launched.filled;
             continue;
         }
         bool writes = mapped->count && xfw_writes(event->process, event->launch.name,
@@ -233,7 +249,7 @@ static void take_event(void *self, const struct xfa_event *event)
     } else if (event->kind == XFT_EVENT_GRAPH_LAUNCH) {
         use_otherwise(mapped, 0, UINT64_MAX);
     } else if (event->kind == XFT_EVENT_SYNC || event->kind == XFT_EVENT_QUERY) {
-        mapped->waits++;
+        note_wait(mapped, event);
     } else {
         xfw_memories_event(&mapped->memories, event);
     }
@@ -250,6 +266,8 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&mapped->of_stacks, sizeof(uint32_t), sizeof(struct reads));
     xfa_table_free(&mapped->seen);
     xfa_table_init(&mapped->seen, sizeof(uint64_t), sizeof(struct seen));
+    xfa_table_free(&mapped->waits);
+    xfa_table_init(&mapped->waits, sizeof(int32_t), sizeof(struct thread_waits));
     mapped->count = 0;
     return process->minor >= 2 && (!mode || strcmp(mode, "on") == 0) ? XFA_ALL_KINDS : 0;
 }
@@ -282,6 +300,7 @@ static struct xfa_observer observe(void *self)
     xfa_table_init(&mapped->of_stacks, sizeof(uint32_t), sizeof(struct reads));
     xfa_table_init(&mapped->of_sites, sizeof(uint32_t), sizeof(struct reads));
     xfa_table_init(&mapped->seen, sizeof(uint64_t), sizeof(struct seen));
+    xfa_table_init(&mapped->waits, sizeof(int32_t), sizeof(struct thread_waits));
     return (struct xfa_observer){
         .name = "mapped memory",
         .kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_KERNEL) |
@@ -304,6 +323,7 @@ static void release(void *self)
     xfa_table_free(&mapped->of_stacks);
     xfa_table_free(&mapped->of_sites);
     xfa_table_free(&mapped->seen);
+    xfa_table_free(&mapped->waits);
     free(mapped->rows);
 }
 
@@ -370,6 +390,27 @@ static double read_again_ns(const struct xfa_analysis *analysis, const struct re
         (double)reads->kernels < XFW_READ_AGAIN * (double)reads->fills)
         return 0;
     return once * (double)(reads->kernels - reads->fills);
+}
+
+bool xfa_mapped_longest(const struct xfa_analysis *analysis, const void *sums,
+                        struct xfa_finding_site *site)
+{
+    const struct mapped *mapped = sums;
+    const struct reads *longest = NULL;
+    for (size_t i = 0; i < mapped->of_sites.count; i++) {
+        const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
+        if (!longest || xfa_exact_value(&reads->time) > xfa_exact_value(&longest->time))
+            longest = reads;
+    }
+    if (!longest)
+        return false;
+    *site = (struct xfa_finding_site){
+        .site = xfa_run_site(analysis->run, longest->by),
+        .transfers = longest->kernels,
+        .bytes = longest->bytes,
+        .lost_ns = xfa_exact_value(&longest->time),
+    };
+    return true;
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/findings/mapped_memory.h"
 #include "analyzer/findings/pageable_uses.h"
 #include "analyzer/whatif/changes/changes.h"
 
@@ -185,28 +186,25 @@ static void try_parts(const struct xfa_analysis *analysis, struct xfa_findings *
 /* 1: without streams, to know what is saved by them. */
 static const unsigned serial_streams[] = {1, 2, 3, 4, XFW_MOST_STREAMS};
 
-/* Memory that kernels read over the link is not copied yet: once it is, its copies may overlap. */
-static void try_mapped(struct xfa_findings *findings)
+/* Memory that kernels read over the link: the host fills the next buffer meanwhile; and once it is
+ * copied, its copies may overlap. */
+static void try_mapped(const struct xfa_analysis *analysis, struct xfa_findings *findings)
 {
-    size_t at = 0;
-    while (at < findings->count && findings->items[at].remedy.kind != XFA_REMEDY_STOP_MAPPING)
-        at++;
-    for (size_t i = 0; i < sizeof serial_streams / sizeof *serial_streams && at < findings->count;
-         i++) {
-        struct xfa_remedy remedy = findings->items[at].remedy;
-        remedy.kind = XFA_REMEDY_OVERLAP;
+    const struct xfa_remedy none = {.kind = XFA_REMEDY_OVERLAP, .node = -1};
+    struct xfa_finding_site site;
+    if (!xfa_mapped_longest(analysis, findings->selves[XFA_FINDING_MAPPED], &site) ||
+        !(site.lost_ns > XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run)))
+        return;
+    site.lost_ns = NAN;
+    site.reckoning = XFA_RECKONED_SERIAL;
+    for (size_t i = 0; i < sizeof serial_streams / sizeof *serial_streams; i++) {
+        struct xfa_remedy remedy = none;
         remedy.streams = (int)serial_streams[i];
         struct xfa_finding *finding = xfa_findings_add(findings, XFA_FINDING_SERIAL, &remedy);
-        const struct xfa_finding *mapped = &findings->items[at];
         finding->assumed = ASSUMED;
-        for (size_t k = 0; k < mapped->site_count; k++) {
-            struct xfa_finding_site site = mapped->sites[k];
-            site.lost_ns = NAN;
-            site.reckoning = XFA_RECKONED_SERIAL;
-            xfa_finding_site_add(finding, &site);
-            finding->transfers += site.transfers;
-            finding->bytes = xfa_add(finding->bytes, site.bytes);
-        }
+        xfa_finding_site_add(finding, &site);
+        finding->transfers = site.transfers;
+        finding->bytes = site.bytes;
     }
 }
 
@@ -219,7 +217,7 @@ static void try_serial(const struct xfa_analysis *analysis, const void *self,
     bool locks = pageable > PAGEABLE_SHARE * of_all;
     if (!(beside(sums, locks ? all : locked, locks) >
           XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run))) {
-        try_mapped(findings);
+        try_mapped(analysis, findings);
         return;
     }
     for (size_t i = 0; i < sizeof serial_streams / sizeof *serial_streams; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/families.h"
 
 /* Of the run: what adds less is not worth a change, since nobody could tell: two runs differ by as
  * much. */
@@ -15,39 +16,7 @@
 
 /* Of the run, by itself: of what may pay with others. Where threads share an engine, what makes one
  * of them faster may hold up another (a guess). */
-#define MOST_COST 0.05
-
-/* ---- ways ------------------------------------------------------------------------------------ */
-
-void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
-                size_t count, size_t more, size_t without)
-{
-    struct xfw_change **in_order = xfa_alloc((count + 1) * sizeof *in_order);
-    size_t members = 0;
-    for (unsigned place = 1; order && place <= count; place++)
-        for (size_t i = 0; i < count; i++)
-            if (order[i] == place && i != without)
-                in_order[members++] = changes[i];
-    if (more < count)
-        in_order[members++] = changes[more];
-    bool resized = false;
-    for (size_t i = 0; i < members; i++)
-        resized = resized || in_order[i]->resizes;
-    way->changes = xfa_alloc((members + 1) * sizeof *way->changes);
-    for (int later = 0; later < 2; later++)
-        for (size_t i = 0; i < members; i++)
-            if (in_order[i]->first == !later && (resized || !in_order[i]->idle))
-                way->changes[way->count++] = in_order[i];
-    way->unchanged = members > 0 && way->count == 0;
-    free(in_order);
-}
-
-static void free_ways(struct xfw_way *ways, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        xfw_way_free(&ways[i]);
-    free(ways);
-}
+#define MOST_COST 0.25
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
@@ -58,41 +27,6 @@ struct candidate {
     enum joins joins;
     double adds_ns;
 };
-
-static bool same_family(const struct xfw_change *a, const struct xfw_change *b)
-{
-    return a->family && a->family == b->family && !a->for_comparison && !b->for_comparison;
-}
-
-/* What saves the most of its family, whatif->alone. */
-static double most_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                             size_t i)
-{
-    double most = whatif->alone[i].likely;
-    for (size_t k = 0; k < whatif->count; k++)
-        if (same_family(changes[i], changes[k]))
-            most = fmax(most, whatif->alone[k].likely);
-    return most;
-}
-
-/* The first that saves nearly as much as the one that saves the most. */
-bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                               size_t i)
-{
-    double saved = whatif->alone[i].likely, most = most_of_family(whatif, changes, i);
-    double nearly = most > 0 ? most / XFW_ALIKE : most;
-    if (changes[i]->for_comparison)
-        return false;
-    for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
-        double other = whatif->alone[k].likely;
-        bool compared = changes[k]->for_comparison && changes[k]->family == changes[i]->family;
-        if (compared && saved < XFW_HARDLY_MORE * other)
-            return false;
-        if (k < i && same_family(changes[i], changes[k]) && other > nearly)
-            return false;
-    }
-    return !(saved < nearly);
-}
 
 /* Can the one have what the other leaves of the transfers that both concern? */
 static bool has_the_rest(const struct xfw_change *one, const struct xfw_change *other)
@@ -139,7 +73,7 @@ static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
     bool done = xfw_replays_play(replays, ways, count);
     for (size_t i = 0; i < count; i++)
         candidates[i].adds_ns = so_far - ways[i].run_ns;
-    free_ways(ways, count);
+    xfw_ways_free(ways, count);
     return done ? count : 0;
 }
 
@@ -193,6 +127,37 @@ static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
     return found;
 }
 
+/* ---- numbers of streams and parts that pay with the set -------------------------------------- */
+
+/* What saves nothing by itself, with any number of streams or parts, may save something once the
+ * set is made: what it costs was all that it did. The one that adds the most joins. */
+static bool choose_of_family(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                             struct xfw_change *const *changes, unsigned place, double *so_far)
+{
+    struct candidate *candidates = xfa_alloc((whatif->count + 1) * sizeof *candidates);
+    struct xfw_way *ways = xfa_alloc((whatif->count + 1) * sizeof *ways);
+    size_t count = 0;
+    for (size_t i = 0; i < whatif->count; i++) {
+        if (!xfw_family_may_join(whatif, changes, i))
+            continue;
+        ways[count].certainty = XFW_LIKELY;
+        xfw_way_of(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
+        candidates[count++] = (struct candidate){.place = i, .joins = JOINS};
+    }
+    bool done = xfw_replays_play(replays, ways, count);
+    for (size_t i = 0; i < count; i++)
+        candidates[i].adds_ns = *so_far - ways[i].run_ns;
+    const struct candidate *best =
+        best_of(whatif, candidates, done ? count : 0, JOINS, XFW_LEAST_SAVED * whatif->alone_ns);
+    if (best)
+        join(whatif, best->place, place, best->adds_ns);
+    *so_far -= best ? best->adds_ns : 0;
+    bool found = best != NULL;
+    xfw_ways_free(ways, count);
+    free(candidates);
+    return found;
+}
+
 /* ---- those that only pay together ------------------------------------------------------------ */
 
 /* Places in a set that is tried: unsigned order[] as in struct xfw_whatif. */
@@ -201,35 +166,13 @@ struct trial {
     unsigned members, more; /* all, and those that are not in the set so far */
 };
 
-/* The one of its family that is tried with others: the last, with the most streams, buffers, parts,
- * of those that cost no more by themselves than the best. */
-static bool stands_for_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                              size_t i)
-{
-    double enough = most_of_family(whatif, changes, i) - LEAST_GAIN * whatif->alone_ns;
-    bool stands = whatif->alone[i].likely >= enough;
-    for (size_t k = i + 1; k < whatif->count && stands; k++)
-        stands = !same_family(changes[i], changes[k]) || whatif->alone[k].likely < enough;
-    return stands;
-}
-
-/* Is any of its family in? */
-static bool has_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                       const unsigned *order, size_t i)
-{
-    for (size_t k = 0; k < whatif->count; k++)
-        if (order[k] && same_family(changes[i], changes[k]))
-            return true;
-    return false;
-}
-
 /* Can it be made as a whole with all that are in, and does it cost little by itself? */
 static bool goes_with(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                       const unsigned *order, size_t i)
 {
     if (order[i] || changes[i]->for_comparison ||
         !(whatif->alone[i].likely > -MOST_COST * whatif->alone_ns) ||
-        !stands_for_family(whatif, changes, i) || has_family(whatif, changes, order, i))
+        !xfw_stands_for_family(whatif, changes, i) || xfw_has_family(whatif, changes, order, i))
         return false;
     for (size_t k = 0; k < whatif->count; k++)
         if (order[k] && (changes[i]->excludes >> k & 1))
@@ -287,7 +230,7 @@ static bool play_without(struct xfw_replays *replays, const struct xfw_whatif *w
     bool done = xfw_replays_play(replays, ways, played);
     for (size_t i = 0; i < played && done; i++)
         without[of[i]] = ways[i].run_ns;
-    free_ways(ways, played);
+    xfw_ways_free(ways, played);
     free(of);
     return done;
 }
@@ -342,7 +285,7 @@ static bool decide_family(struct xfw_replays *replays, const struct xfw_whatif *
     double shortest = INFINITY;
     trial->order[member] = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!same_family(changes[i], changes[member]))
+        if (!xfw_same_family(changes[i], changes[member]))
             continue;
         trial->order[i] = place;
         ways[played].certainty = XFW_LIKELY;
@@ -358,7 +301,7 @@ static bool decide_family(struct xfw_replays *replays, const struct xfw_whatif *
            ways[first].run_ns > shortest + not_sure(whatif, fmax(0, so_far - shortest)))
         first++;
     trial->order[done && first < played ? of[first] : member] = place;
-    free_ways(ways, played);
+    xfw_ways_free(ways, played);
     free(of);
     return done;
 }
@@ -400,7 +343,7 @@ static bool play_parts(struct xfw_replays *replays, struct xfw_whatif *whatif,
                 join(whatif, i, place, so_far - ns);
         so_far = ns;
     }
-    free_ways(ways, more);
+    xfw_ways_free(ways, more);
     free(order);
     return done;
 }
@@ -446,7 +389,7 @@ static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *w
             free(trials[i].order);
         }
     }
-    free_ways(ways, found);
+    xfw_ways_free(ways, found);
     return best;
 }
 
@@ -482,7 +425,7 @@ static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *cons
         kept_out = kept_out || (whatif->order[k] && (changes[i]->excludes >> k & 1));
     return kept_out && !whatif->order[i] && !changes[i]->for_comparison &&
            whatif->alone[i].likely > XFW_LEAST_SAVED * whatif->alone_ns &&
-           stands_for_family(whatif, changes, i);
+           xfw_stands_for_family(whatif, changes, i);
 }
 
 /* The set without those that `one` excludes. Returns how many are left. */
@@ -512,16 +455,17 @@ static double time_of(struct xfw_replays *replays, const struct xfw_whatif *what
 }
 
 /* The set with `one` in the place of those that it excludes, and what pays with that. False: it
- * does not save more than the set so far, which is simpler, by what the model may be off. */
+ * hardly saves more than the set so far, which is simpler. */
 static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
     unsigned left = make_place(whatif, changes[one]);
     double saved_ns = whatif->alone_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
-    double most = *so_far - fmax(XFW_MODEL_ERROR * saved_ns, least_ns);
+    double most = *so_far - fmax((XFW_HARDLY_MORE - 1) * saved_ns, least_ns);
     struct trial trial = all_together(whatif, changes, left, one);
-    double all_ns = time_of(replays, whatif, changes, trial.order);
+    bool decided = decide_families(replays, whatif, changes, &trial, *so_far);
+    double all_ns = decided ? time_of(replays, whatif, changes, trial.order) : INFINITY;
     bool pays = all_ns <= most && thin_out(replays, whatif, changes, &trial, &all_ns) &&
                 all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
                 decide_families(replays, whatif, changes, &trial, *so_far) &&
@@ -583,6 +527,9 @@ unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
         members++;
     exchange(replays, whatif, changes, &members, &so_far);
+    while (members > 0 && members < XFW_MOST_MEMBERS &&
+           choose_of_family(replays, whatif, changes, members + 1, &so_far))
+        members++;
     if (members < XFW_MOST_MEMBERS)
         whatif->search.together = add_together(replays, whatif, changes, members, so_far);
     whatif->search.left_out = whatif->search.left_out || members == XFW_MOST_MEMBERS;

@@ -72,6 +72,8 @@ struct xfw_change {
     bool resizes; /* copies have other sizes with it */
     bool first;   /* in a set it has each op before the others, wherever it stands: it makes copies
                      what they can work with */
+    bool last;    /* in a set it has each op behind the others, wherever it stands: it is about when
+                     what they leave of the run is done */
     enum xfw_shares shares;
     /* xfw_whatif_of()'s: its place in the list; a bit for each change that it excludes, and for
      * those of them that concern all of its transfers. */

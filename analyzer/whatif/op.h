@@ -166,7 +166,8 @@ struct xfw_op {
     uint32_t class;     /* of a transfer (pass/class.h); XFW_NONE */
     uint64_t transfer;  /* its number among the process's transfers, from 0 */
     uint64_t bytes;     /* of copies, memsets, allocations, registrations, messages that begin */
-    uint64_t src, dst;  /* addresses; 0: none */
+    uint64_t src, dst;  /* addresses; 0: none. Of a graph: page-locked memory that its first copy
+                           to the device sends, its first to the host fills */
     uint64_t threads;   /* of a kernel */
     uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0: not known */
     uint32_t name;      /* of a kernel: id in NAMES; 0: not known */

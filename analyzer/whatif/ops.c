@@ -438,6 +438,7 @@ static void note_graph_copy(struct xfw_ops *ops, const struct xfa_event *event)
                   : direction == XFT_DIR_D2H ? XFW_TO_HOST
                                              : XFW_NO_ENGINE,
         .locked = xfa_row_pageable(&transfer->class->key.row) ? 0 : event->bytes,
+        .host = direction == XFT_DIR_H2D ? transfer->src : transfer->dst,
     };
     pace(transfer, event->bytes, &copy.paced_ns, &copy.lead_ns);
     xfw_ops_queue_record_part(ops->queue, event->correlation, &copy);

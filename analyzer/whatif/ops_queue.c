@@ -330,10 +330,12 @@ void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation
         op->lead_ns = op->up_ns > 0 ? op->lead_ns : xfw_min(copy->lead_ns, ns);
         op->up_ns += ns;
         op->up_bytes = xfa_add(op->up_bytes, copy->locked);
+        op->src = op->src || !copy->locked ? op->src : copy->host;
         op->paced_ns += copy->paced_ns;
     } else if (copy->engine == XFW_TO_HOST) {
         op->down_ns += ns;
         op->down_bytes = xfa_add(op->down_bytes, copy->locked);
+        op->dst = op->dst || !copy->locked ? op->dst : copy->host;
     }
 }
 

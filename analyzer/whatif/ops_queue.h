@@ -60,7 +60,7 @@ struct xfw_graph_copy {
     struct xfa_event record;
     enum xfw_engine engine;
     double lead_ns, paced_ns;
-    uint64_t locked; /* bytes of page-locked memory of the host */
+    uint64_t locked, host; /* bytes of page-locked memory of the host, and where that is */
 };
 void xfw_ops_queue_record_part(struct xfw_ops_queue *queue, uint32_t correlation,
                                const struct xfw_graph_copy *copy);

@@ -29,7 +29,8 @@ struct engine {
     struct usual latency, space, lead;
 };
 
-#define READERS 64 /* kinds of kernels that read over the link: a power of two */
+#define READERS 64      /* kinds of kernels that read over the link, */
+#define READER_SHIFT 58 /* by the first bits of a hash */
 
 struct gpu {
     struct engine engines[XFW_ENGINES];
@@ -213,12 +214,19 @@ static double copies_ready(struct xfw_recorded *recorded, const struct xfw_op *o
                                    : ready;
 }
 
+/* One kernel may be given buffers of several sizes. */
+static struct reader *reader_of(struct gpu *gpu, const struct xfw_op *op)
+{
+    uint64_t mixed = (op->name + (uint64_t)op->link_ns) * 0x9e3779b97f4a7c15u;
+    return &gpu->readers[mixed >> READER_SHIFT];
+}
+
 /* A kernel that reads over the link shares it with others. What that added to its time goes: up to
  * the shortest time of its kind so far, and no more than the link was in use. */
 static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     struct gpu *gpu = gpu_at(recorded, op->gpu);
-    struct reader *reader = &gpu->readers[op->name & (READERS - 1)];
+    struct reader *reader = reader_of(gpu, op);
     bool same = reader->name == op->name && reader->link_ns == op->link_ns && reader->ns > 0;
     double used = gpu->link_until - (op->device_start_ns + op->reach_ns);
     if (op->duration_ns < op->reach_ns + op->link_ns) { /* it does not read all of it */
@@ -279,9 +287,11 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE)
         gpu->link_until = xfw_max(gpu->link_until, end);
     double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
-    if (op->up_ns > 0)                                                         /* of a graph */
-        note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns,
-                   xfw_min(end, op->device_start_ns + op->up_ns - hidden));
+    double sent = xfw_min(end, op->device_start_ns + op->up_ns - hidden);
+    if (op->up_ns > 0) { /* of a graph */
+        note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns, sent);
+        gpu->link_until = xfw_max(gpu->link_until, sent);
+    }
     if (op->down_ns > 0)
         note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
 }

@@ -47,9 +47,15 @@ static bool is_of_memory(const struct xfw_op *op)
            op->kind == XFT_EVENT_REGISTER || op->kind == XFT_EVENT_UNREGISTER;
 }
 
+/* Whoever frees memory waits for a device without meaning to. */
+static bool waits_for_device(const struct xfw_op *op)
+{
+    return op->awaits == XFW_AWAITS_DEVICE && !is_of_memory(op);
+}
+
 static bool keeps_place(const struct xfw_op *op)
 {
-    return op->awaits == XFW_AWAITS_DEVICE || op->what == XFW_RANGE || op->woken_by_stream;
+    return waits_for_device(op) || op->what == XFW_RANGE || op->woken_by_stream;
 }
 
 static void note_uses(struct met *met, const struct xfw_op *op, uint16_t now, struct xfw_turn *turn)
@@ -59,7 +65,7 @@ static void note_uses(struct met *met, const struct xfw_op *op, uint16_t now, st
     if (op->stream != XFW_NONE && op->stream_kind != XFW_LEGACY)
         turn->after[XFW_TURN_STREAM] = use(&met->streams[op->stream % PLACES], now);
     turn->after[XFW_TURN_DEVICE] = met->device;
-    if (op->awaits == XFW_AWAITS_DEVICE)
+    if (waits_for_device(op))
         met->device = now;
     if (is_of_memory(op))
         turn->after[XFW_TURN_MEMORY] = use(&met->memory, now);

@@ -201,7 +201,79 @@ static void test_streams_by_turns(void **state)
     finish(&run);
 }
 
-/* The same of graphs, whose copies have no addresses. */
+/* What was freed is no buffer in use, though another one has its address. */
+static void test_freed_buffers(void **state)
+{
+    enum { PRICE = 50 };
+    struct run run;
+    (void)state;
+    for (int freed = 0; freed < 2; freed++) {
+        start(&run);
+        with_prices(&run);
+        for (unsigned i = 0; i < 2; i++) {
+            up(&run, HOST, DEVICE + i * BYTES);
+            kernel(&run, DEVICE + i * BYTES);
+            sync(&run);
+            struct xfw_op *op = add(&run, hand_op(XFW_CALL, XFT_EVENT_FREE, 0));
+            op->dst = freed ? HOST : OTHER;
+        }
+        assert_true(with(&run, 2) == (2 + 1) * NS + (freed ? 0 : PRICE));
+        finish(&run);
+    }
+}
+
+/* Rows lie apart: a buffer of them is the allocation that they begin. */
+static void test_buffers_of_rows(void **state)
+{
+    enum { PRICE = 50 };
+    static struct xfp_row taken[] = {{.at = BYTES / 2, .cost = {.median = 10}},
+                                     {.at = BYTES, .cost = {.median = 30}}};
+    struct run run;
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        start(&run);
+        with_prices(&run);
+        run.profile.tables[0].rows = taken;
+        run.profile.tables[0].row_count = 2;
+        allocate(&run, known ? HOST : OTHER, BYTES);
+        for (unsigned i = 0; i < 2; i++) {
+            struct xfw_op *rows = up(&run, HOST, DEVICE + i * BYTES);
+            rows->bytes = BYTES / 2;
+            rows->row_bytes = BYTES / 10;
+            kernel(&run, DEVICE + i * BYTES);
+            sync(&run);
+        }
+        assert_true(with(&run, 2) == (2 + 1) * NS + PRICE - (known ? 0 : 20));
+        finish(&run);
+    }
+}
+
+/* Kernels that read mapped memory: the host fills another buffer meanwhile, which is page-locked,
+ * too, once it need not wait. Whether they write there is not known: that is at best. */
+static void test_mapped_parts(void **state)
+{
+    enum { STEPS = 4, PRICE = 50 };
+    struct run run;
+    (void)state;
+    for (int mapped = 0; mapped < 2; mapped++) {
+        start(&run);
+        with_prices(&run);
+        allocate(&run, HOST, 8 * BYTES);
+        run.ops[0].bytes = 8 * BYTES;
+        run.ops[0].memory = mapped ? XFT_MEM_MAPPED : XFT_MEM_DEVICE;
+        for (unsigned i = 0; i < STEPS; i++) {
+            kernel(&run, HOST)->gap_ns = NS;
+            sync(&run);
+        }
+        double alone = before(&run), best = flow(&run, 2, true, XFW_HIGH);
+        assert_true(alone == STEPS * 2 * NS);
+        assert_true(mapped ? best < alone - NS : best == alone);
+        assert_true(with(&run, 2) >= alone);
+        finish(&run);
+    }
+}
+
+/* The same of graphs, by where their copies are from. */
 static void test_graphs_cost(void **state)
 {
     enum { PRICE = 50 };
@@ -218,6 +290,12 @@ static void test_graphs_cost(void **state)
     assert_true(free_of_charge == (4 + 1) * NS);
     with_prices(&run);
     assert_true(with(&run, 2) == free_of_charge + PRICE);
+    for (size_t i = 0; i < run.count; i += 2)
+        run.ops[i].src = HOST;
+    assert_true(with(&run, 2) == free_of_charge + PRICE);
+    for (size_t i = 0; i < run.count; i += 2)
+        run.ops[i].src = HOST + i * BYTES; /* by turns */
+    assert_true(with(&run, 2) == free_of_charge);
     finish(&run);
 }
 
@@ -232,6 +310,9 @@ int main(void)
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_graphs_share_engines),
         cmocka_unit_test(test_buffers_cost),
+        cmocka_unit_test(test_freed_buffers),
+        cmocka_unit_test(test_buffers_of_rows),
+        cmocka_unit_test(test_mapped_parts),
         cmocka_unit_test(test_streams_by_turns),
         cmocka_unit_test(test_graphs_cost),
     };

@@ -175,6 +175,53 @@ static void test_left_out(void **state)
     }
 }
 
+/* Sees the one copy, whoever plays it. */
+struct spy {
+    struct xfw_change change;
+    uint64_t *first;
+};
+
+static void look(const struct xfw_change *change, void *state, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    (void)state, (void)player;
+    if (op->what == XFW_COPY)
+        *((const struct spy *)change)->first = op->src + op->dst;
+}
+
+/* Others see where it is from and goes to: the begin of what is contiguous; also where the last
+ * piece is left out. */
+static void test_seen_by_others(void **state)
+{
+    static const struct xfw_change_type gone_type = {.name = "leave out", .op = leave_out};
+    static const struct xfw_change_type spy_type = {.name = "spy", .op = look};
+    (void)state;
+    for (unsigned left_out = 0; left_out < 2; left_out++) {
+        uint64_t first = 0;
+        struct gone gone = {{.type = &gone_type}, left_out << (PIECES - 1)};
+        struct spy spy = {{.type = &spy_type}, &first};
+        struct setting s;
+        struct xfw_set rows = {0};
+        setup(&s, XFT_DIR_H2D);
+        for (unsigned k = 0; k < PIECES; k++) {
+            struct xfw_op *op = copy(&s, k);
+            op->src = 70000 + k * BYTES;
+            op->dst = 90000 + k * BYTES;
+        }
+        xfw_set_add(&rows, 0);
+        struct xfw_change *pack = xfw_change_pack(&s.analysis, &s.runs, &rows, XFW_PACK);
+        struct xfw_change *all[] = {&gone.change, pack, &spy.change};
+        struct xfa_process process = {.number = 0};
+        struct xfw_player *player = xfw_player_new(&process, all, 3, XFW_LIKELY);
+        for (size_t k = 0; k < s.count; k++)
+            xfw_player_op(player, &s.ops[k]);
+        assert_int_equal(first, 70000 + 90000);
+        xfw_player_free(player);
+        xfw_change_free(pack);
+        teardown(&s);
+    }
+}
+
 /* Each is waited for; what comes at once is taken apart behind that. */
 static void test_down(void **state)
 {
@@ -236,9 +283,10 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_up),           cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_down),
-        cmocka_unit_test(test_down_later),   cmocka_unit_test(test_events),
+        cmocka_unit_test(test_up),       cmocka_unit_test(test_seen_by_others),
+        cmocka_unit_test(test_left_out), cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_down),     cmocka_unit_test(test_down_later),
+        cmocka_unit_test(test_events),
     };
     return cmocka_run_group_tests_name("what if: packed", tests, NULL, NULL);
 }

@@ -282,6 +282,32 @@ static void test_what_sharing_added(void **state)
     count = 0;
 }
 
+/* The same of what a graph sends; a kernel that is given less memory is another kind. */
+static void test_graphs_share_the_link(void **state)
+{
+    enum { ALONE = REACH + LINK + AFTER, HALF = LINK / 2, MORE = 5000 };
+    (void)state;
+    for (int sends = 0; sends < 2; sends++) {
+        recorded = xfw_recorded_new();
+        resolve(reading_kernel(0), 0, 10, 10, 10 + ALONE, false);
+        struct xfw_op less = reading_kernel(1);
+        less.link_ns = HALF;
+        double at = 1000000;
+        resolve(less, at, at + 10, at + 10, at + 10 + REACH + HALF + AFTER, false);
+        at = 2000000;
+        struct xfw_op graph = hand_work(XFW_GRAPH, 2, 0, 0, 0);
+        graph.engine = XFW_COMPUTE;
+        graph.exclusive = false;
+        graph.up_ns = sends ? REACH + 2 * MORE : 0;
+        resolve(graph, at, at + 10, at + 10, at + 10 + REACH + 3 * MORE, false);
+        struct xfw_op *beside =
+            resolve(reading_kernel(0), at, at + 20, at + 20, at + 20 + ALONE + MORE, false);
+        assert_true(beside->duration_ns == ALONE + (sends ? 0 : MORE));
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 /* A graph's copy that queued takes as long as the others with what had passed by then, but the
  * engine was free again when its record says: the next one did not queue. */
 static void test_graphs_that_queue(void **state)
@@ -453,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_records_of_pieces),
         cmocka_unit_test(test_turns_in_another_order),
         cmocka_unit_test(test_what_sharing_added),
+        cmocka_unit_test(test_graphs_share_the_link),
         cmocka_unit_test(test_faults_of_several_kernels),
         cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_graphs_that_queue),

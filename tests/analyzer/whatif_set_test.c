@@ -283,27 +283,84 @@ static void test_not_worth_a_change(void **state)
     }
 }
 
+static void longer(const struct xfw_change *change, void *state, struct xfw_player *player,
+                   struct xfw_op *op)
+{
+    struct shorter of = *(const struct shorter *)change;
+    of.ns = op->in_one ? of.prepared_ns : of.ns;
+    shorten(&of.change, state, player, op);
+}
+
+static void shorten_and_prepare(const struct xfw_change *change, void *state,
+                                struct xfw_player *player, struct xfw_op *op)
+{
+    shorten(change, state, player, op);
+    op->in_one = true;
+}
+
+/* Numbers that cost much by themselves are tried with the set: of a family. */
+static void test_numbers_that_pay_with_the_set(void **state)
+{
+    static const struct xfw_change_type first = {.name = "prepare", .op = shorten_and_prepare};
+    static const struct xfw_change_type then = {.name = "longer", .op = longer};
+    (void)state;
+    for (int of_family = 0; of_family < 2; of_family++) {
+        struct shorter all[] = {shorter(false, true, 60000), shorter(true, false, 3.0 * COPY_NS)};
+        all[0].change.type = &first;
+        all[1].change.type = &then;
+        all[1].change.family = of_family ? "numbers" : NULL;
+        all[1].prepared_ns = 50000;
+        struct set set = set_of(all, 2);
+        assert_int_equal(set.whatif->order[0], 1);
+        assert_int_equal(set.whatif->order[1], of_family ? 2 : 0);
+        finish(&set);
+    }
+}
+
+/* Who is to be last sees what the others make of an op, wherever it stands in the set. */
+static void test_last_in_the_set(void **state)
+{
+    static const struct xfw_change_type first = {.name = "prepare", .op = shorten_and_prepare};
+    static const struct xfw_change_type then = {.name = "longer", .op = longer};
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        struct shorter all[] = {shorter(false, true, 60000), shorter(true, false, 50000)};
+        all[0].change.type = &first;
+        all[1].change.type = &then;
+        all[1].change.last = last;
+        all[1].prepared_ns = 20000;
+        struct set set = set_of(all, 2);
+        assert_int_equal(set.whatif->order[1], last ? 1 : set.whatif->order[1]);
+        double each = last ? 20000 : 50000;
+        assert_true(saves(set.whatif->set.likely, (each + 60000) / 2, 2));
+        finish(&set);
+    }
+}
+
 /* The shortest alone keeps out another one that is shorter once it is prepared; but what is simpler
- * stays where the other does not save more by what the model may be off. */
+ * stays where the other saves hardly more. */
 static void test_in_the_place_of_another(void **state)
 {
+    static const double prepared_ns[] = {10000, 44000, 46000};
     (void)state;
-    for (int hardly = 0; hardly < 2; hardly++) {
+    for (int i = 0; i < 3; i++) {
+        bool hardly = i == 2;
         struct shorter all[] = {shorter(true, false, 50000), shorter(true, false, 60000),
                                 half(false, 0)};
         static const struct xfw_change_type type = {.name = "either", .op = either};
         all[1].change.type = &type;
-        all[1].prepared_ns = hardly ? 42000 : 10000;
+        all[1].prepared_ns = prepared_ns[i];
         all[2].change.first = true;
         struct set set = set_of(all, 3);
         const struct xfw_whatif *whatif = set.whatif;
         assert_int_equal(whatif->order[0], hardly ? 1 : 0);
         assert_int_equal(whatif->order[1] > 0, !hardly);
         assert_int_equal(whatif->order[2] > 0, !hardly);
-        assert_true(saves(whatif->set.likely, hardly ? 50000 : 10000, 1));
+        assert_true(saves(whatif->set.likely, hardly ? 50000 : prepared_ns[i], 1));
         assert_int_equal(isnan(whatif->added[0].likely), !hardly);
         if (!hardly)
-            assert_true(saves(whatif->added[1].likely + whatif->added[2].likely, 10000, 1));
+            assert_true(
+                saves(whatif->added[1].likely + whatif->added[2].likely, prepared_ns[i], 1));
         finish(&set);
     }
 }
@@ -351,6 +408,8 @@ int main(void)
         cmocka_unit_test(test_no_rest),
         cmocka_unit_test(test_simpler_first),
         cmocka_unit_test(test_wholes_first),
+        cmocka_unit_test(test_numbers_that_pay_with_the_set),
+        cmocka_unit_test(test_last_in_the_set),
         cmocka_unit_test(test_in_the_place_of_another),
         cmocka_unit_test(test_not_worth_a_change),
     };

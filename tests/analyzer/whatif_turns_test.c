@@ -157,6 +157,9 @@ static void test_behind_all(void **state)
     by_turns(&run);
     run.ops[4].awaits = XFW_AWAITS_DEVICE;
     assert_string_equal(order_of(&run), "abcdef");
+    run.ops[4].kind = XFT_EVENT_FREE; /* it waits without meaning to */
+    assert_string_equal(order_of(&run), "abcedf");
+    run.ops[4].kind = XFT_EVENT_NONE;
     run.ops[4].awaits = XFW_AWAITS_STREAM;
     assert_string_equal(order_of(&run), "abcedf");
     run.ops[3].awaits = XFW_AWAITS_DEVICE; /* and nothing before it that was behind it */

@@ -179,6 +179,7 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 #define MOST_COPIED 256 /* buffers of which it is known that they were copied */
 #define MOST_READERS 64 /* kernels, by name and what they are given */
 #define LAST_READS 16   /* streams */
+#define MOST_WAITERS 64 /* threads whose waits are told apart */
 
 struct stop {
     struct xfw_memories memories;
@@ -187,8 +188,12 @@ struct stop {
         double read_ns; /* when the last kernel that was given it was done, as recorded */
     } copied[MOST_COPIED];
     unsigned copies;
-    double waited_ns; /* when the host's last wait returned, as recorded */
-    struct reader {   /* a kernel, and the least that it took so far */
+    double waited_ns;    /* when the host's last wait returned, as recorded */
+    struct waiter {      /* the same of a thread */
+        uint32_t thread; /* number + 1 */
+        double ns;
+    } waiters[MOST_WAITERS]; /* by number */
+    struct reader {          /* a kernel, and the least that it took so far */
         uint32_t name;
         uint64_t bytes, threads;
         double ns;
@@ -216,6 +221,27 @@ static void stop_end(const struct xfw_change *change, void *self)
     xfw_memories_free(&((struct stop *)self)->memories);
 }
 
+static struct waiter *waiter_of(struct stop *state, uint32_t thread)
+{
+    return &state->waiters[thread % MOST_WAITERS];
+}
+
+static void note_wait(struct stop *state, const struct xfw_op *op)
+{
+    struct waiter *waiter = waiter_of(state, op->thread);
+    if (waiter->thread != op->thread + 1)
+        *waiter = (struct waiter){.thread = op->thread + 1};
+    waiter->ns = fmax(waiter->ns, op->end_ns);
+    state->waited_ns = fmax(state->waited_ns, op->end_ns);
+}
+
+/* When the thread last knew what was done: by its own waits, if it ever waits. */
+static double waited_ns(struct stop *state, uint32_t thread)
+{
+    const struct waiter *waiter = waiter_of(state, thread);
+    return waiter->thread == thread + 1 ? waiter->ns : state->waited_ns;
+}
+
 /* A kernel is given the buffer. Does it have to be copied for it? The host leaves it alone until it
  * has waited for the kernels that read it. */
 static bool is_anew(struct stop *state, uint64_t first, const struct xfw_op *op,
@@ -226,7 +252,7 @@ static bool is_anew(struct stop *state, uint64_t first, const struct xfw_op *op,
         struct copied *copied = &state->copied[i];
         if (copied->first != first)
             continue;
-        bool anew = certainty != XFW_HIGH && copied->read_ns <= state->waited_ns;
+        bool anew = certainty != XFW_HIGH && copied->read_ns <= waited_ns(state, op->thread);
         copied->read_ns = fmax(copied->read_ns, read_ns);
         return anew;
     }
@@ -360,7 +386,7 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
         xfw_set_has(&change->set, op->site))
         op->memory = XFT_MEM_PINNED; /* no kernel reaches it any more */
     if (op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY || op->awaits == XFW_AWAITS_ITSELF)
-        state->waited_ns = fmax(state->waited_ns, op->end_ns);
+        note_wait(state, op);
     if (op->what != XFW_KERNEL || op->stream == XFW_NONE)
         return;
     struct given given = given_to(change, state, xfw_player_process(player), op, certainty);

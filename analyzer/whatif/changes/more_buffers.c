@@ -10,8 +10,14 @@ struct use {
     } key;
     uint64_t bytes; /* of the longest such run */
     uint64_t part;  /* that used it last; 0: none yet */
+    uint64_t frees; /* of memory there, by then */
     double more;    /* buffers */
     double paid_ns;
+};
+
+struct freed {
+    uint64_t address; /* key */
+    uint64_t times;
 };
 
 bool xfw_more_use_of_copy(struct xfw_more_use *use, const struct xfa_analysis *analysis,
@@ -34,6 +40,30 @@ static struct use *use_of(struct xfw_more_buffers *buffers, const struct key *ke
         xfa_table_init(&buffers->uses, sizeof *key, sizeof(struct use));
     return buffers->uses.count < XFW_MOST_MORE_BUFFERS ? xfa_table_put(&buffers->uses, key)
                                                        : xfa_table_get(&buffers->uses, key);
+}
+
+void xfw_more_buffers_freed(struct xfw_more_buffers *buffers, uint64_t address)
+{
+    if (buffers->uses.count == 0)
+        return;
+    if (buffers->freed.item_bytes == 0)
+        xfa_table_init(&buffers->freed, sizeof address, sizeof(struct freed));
+    struct freed *freed = buffers->freed.count < XFW_MOST_MORE_BUFFERS
+                              ? xfa_table_put(&buffers->freed, &address)
+                              : xfa_table_get(&buffers->freed, &address);
+    if (freed)
+        freed->times++;
+}
+
+/* Memory that was allocated anew there has not been used yet. */
+static void forget_freed(const struct xfw_more_buffers *buffers, struct use *use)
+{
+    const struct freed *freed =
+        buffers->freed.count ? xfa_table_get(&buffers->freed, &use->key.first) : NULL;
+    if (!freed || freed->times == use->frees)
+        return;
+    use->frees = freed->times;
+    use->part = 0;
 }
 
 static void follow(struct xfw_more_run *run, const struct xfw_more_use *use)
@@ -62,6 +92,7 @@ double xfw_more_buffers_ns(struct xfw_more_buffers *buffers, struct xfw_more_run
     struct use *use = use_of(buffers, &key);
     if (!use)
         return 0;
+    forget_freed(buffers, use);
     double before = use->more;
     uint64_t bytes = run->end - run->first;
     bool longer = bytes > use->bytes;
@@ -80,4 +111,6 @@ void xfw_more_buffers_free(struct xfw_more_buffers *buffers)
 {
     if (buffers->uses.item_bytes)
         xfa_table_free(&buffers->uses);
+    if (buffers->freed.item_bytes)
+        xfa_table_free(&buffers->freed);
 }

@@ -10,10 +10,14 @@
 
 #define XFW_MOST_MORE_BUFFERS 65536 /* of a process; further ones cost nothing */
 
-struct xfw_more_buffers {  /* zeroed at first */
-    struct xfa_table uses; /* by address, stream and direction */
+struct xfw_more_buffers {   /* zeroed at first */
+    struct xfa_table uses;  /* by address, stream and direction */
+    struct xfa_table freed; /* by address: how often memory there was freed */
 };
 void xfw_more_buffers_free(struct xfw_more_buffers *buffers);
+
+/* The memory there is freed: what is there later is another buffer. */
+void xfw_more_buffers_freed(struct xfw_more_buffers *buffers, uint64_t address);
 
 /* Copies of one part of a stream's work in one direction that continue each other are of one
  * buffer. */
@@ -24,7 +28,7 @@ struct xfw_more_run { /* zeroed at first */
 
 /* What a copy of some part uses. */
 struct xfw_more_use {
-    uint64_t first, bytes; /* first 0: not known, as of a graph's copies */
+    uint64_t first, bytes; /* first 0: not known */
     uint64_t part;
     uint32_t stream; /* of the process */
     int node, gpu;   /* -1: not known */

@@ -65,12 +65,12 @@ struct run {
     uint64_t pieces, bytes;
     struct xfw_layout layout;
     uint32_t stream;
-    double space_ns, first_ns; /* of the first piece: behind the work before the run, and its
-                                  duration; copies behind copies begin and end faster */
-    uint64_t first_bytes;
-    struct xfw_op held; /* the last piece, as it was */
-    double unpack_ns;   /* to be done once the data is there */
-    uint32_t *events;   /* recorded behind pieces: now behind all of them */
+    double space_ns, first_ns;      /* of the first piece: behind the work before the run, and its
+                                       duration; copies behind copies begin and end faster */
+    uint64_t first_bytes, src, dst; /* of the first piece */
+    struct xfw_op held;             /* the last piece, as it was */
+    double unpack_ns;               /* to be done once the data is there */
+    uint32_t *events;               /* recorded behind pieces: now behind all of them */
     size_t event_count, event_capacity;
 };
 
@@ -134,6 +134,8 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
         run->space_ns = op->space_ns;
         run->first_ns = op->duration_ns;
         run->first_bytes = op->bytes;
+        run->src = op->src;
+        run->dst = op->dst;
     }
     run->pieces++;
     run->stream = op->stream;
@@ -184,6 +186,10 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     op->gap_ns += packing;
     if (!up && run->layout.scattered)
         run->unpack_ns += packing_ns(pack, player, pieces, bytes);
+    if (run->pieces > 0 && !run->layout.scattered) {
+        op->src = run->src;
+        op->dst = run->dst;
+    }
     op->bytes = bytes;
     run->pieces = run->bytes = 0;
 }
@@ -198,7 +204,7 @@ static void play_held(const struct pack *pack, struct xfw_player *player, struct
     run->pieces--;
     run->bytes -= last.bytes;
     take_last(pack, player, run, &last, row_of(pack, &last), 0); /* it was packed as a piece */
-    xfw_player_play(player, &last);
+    xfw_player_insert(player, &last);
 }
 
 /* ---- events and waits around it -------------------------------------------------------------- */

@@ -13,6 +13,7 @@ uint64_t xfw_parts_begin(struct xfw_parts *parts, uint64_t *of_thread)
     bool by_turns = parts->part > 0 && !parts->shared && number > parts->begun;
     parts->turns = by_turns ? number - parts->begun : 1;
     parts->begun = number;
+    parts->waited = false;
     parts->ends[++parts->part % XFW_PARTS] = 0;
     return parts->part;
 }

@@ -16,6 +16,7 @@ struct xfw_parts {        /* of a stream; zeroed at first */
     bool given;           /* any */
     bool shared;          /* by several threads */
     bool fetches;         /* the part at hand began with a copy to the host */
+    bool waited;          /* the host has waited for it (of streams that read the host's memory) */
     enum xfw_stage stage; /* of the part at hand */
     uint64_t part;        /* from 1 on; 0: none has begun */
     uint64_t begun;       /* which one of its thread's parts that is */

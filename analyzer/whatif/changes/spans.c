@@ -39,6 +39,13 @@ static uint64_t allocation_end(const struct xfw_spans *spans, uint64_t address)
     return in ? spans->allocations[i].end : xfa_add(address, 1);
 }
 
+uint64_t xfw_spans_allocation(const struct xfw_spans *spans, uint64_t address)
+{
+    size_t i = allocation_at(spans, address);
+    bool there = i < spans->allocation_count && spans->allocations[i].first == address;
+    return there ? spans->allocations[i].end - address : 0;
+}
+
 /* The i-th by address. */
 static struct xfw_span *nth(const struct xfw_spans *spans, size_t i)
 {

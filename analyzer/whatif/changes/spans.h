@@ -50,6 +50,8 @@ struct xfw_spans {
 void xfw_spans_free(struct xfw_spans *spans);
 
 void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t bytes);
+/* Bytes of the allocation that begins there; 0: none is known. */
+uint64_t xfw_spans_allocation(const struct xfw_spans *spans, uint64_t address);
 void xfw_spans_freed(struct xfw_spans *spans, uint64_t address);
 
 /* Until when this memory was written (by copies), read (by copies), used by kernels. The last is

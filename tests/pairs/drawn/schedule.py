@@ -205,15 +205,14 @@ class Stage:
         apart = 2 if self.rows else 1
         # More slots than it had have page-locked memory that the stage pays for, too.
         self.had = had
-        more = "m" if memory == "m" else "h" if way == "AF" else "g"
+        more = "h" if way == "AF" else "g"
         self.hosts = [declare("B", memory, stage.get("arena") or apart * size) if slot < had else
                       declare("B", more, apart * size) for slot in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
         self.results = [declare("B", "d", size) for _ in range(slots)]
         more = "p" if not stage["down"] else "h" if way == "AF" else "g"
         self.fetched = [declare("B", "p" if slot < had else more, size) for slot in range(slots)]
-        self.locked = [] if memory == "m" else self.hosts[0 if self.locks else had:]
-        self.locked = self.locked + (self.fetched[had:] if stage["down"] else [])
+        self.locked = self.hosts[0 if self.locks else had:] + (self.fetched[had:] if stage["down"] else [])
         self.way = way
         self.table, self.d_table = declare("B", "p", size), declare("B", "d", size)
         self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
@@ -424,9 +423,9 @@ def with_streams(stage, number):
 
 def fixed_forms(program, streams=(2, 3, 4, 8)):
     """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
-    it saves (a buffer that is read over the link while the GPU would be idle); none, with so many streams, or those
-    that there were, since their number is part of a remedy: two are too few where a step's latency is longer than a
-    copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
+    it saves (a buffer that is read over the link while the GPU would be idle); none, or mapped memory alone, with so many
+    streams, or those that there were, since their number is part of a remedy: two are too few where a step's latency is
+    longer than a copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
     kernel, or when the host needs it. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     bases = [program]
@@ -437,7 +436,8 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
-        forms += [(changed(base, lambda stage, n=n: with_streams(stage, n)), []) for n in streams]
+        left = [[], *([["mapped"]] if "mapped" in wastes and len(wastes) > 1 else [])]
+        forms += [(changed(base, lambda stage, n=n: with_streams(stage, n)), some) for some in left for n in streams]
     return forms
 
 
