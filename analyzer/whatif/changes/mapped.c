@@ -179,7 +179,7 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 #define MOST_COPIED 256 /* buffers of which it is known that they were copied */
 #define MOST_READERS 64 /* kernels, by name and what they are given */
 #define LAST_READS 16   /* streams */
-#define MOST_WAITERS 64 /* threads whose waits are told apart */
+#define MOST_WAITERS 64 /* threads whose waits are kept apart */
 
 struct stop {
     struct xfw_memories memories;

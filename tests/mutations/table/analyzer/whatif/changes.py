@@ -20,7 +20,7 @@ ROWS = [
     M("mapped-memory-is-no-part", "analyzer/whatif/changes/flow_waits.c",
       "            state->streams[i].parts.waited = true;",
       "            state->streams[i].parts.waited = false;",
-      "programs whose kernels read the host's memory are not told to fill another buffer meanwhile",
+      "programs whose kernels read the host's memory are not advised to fill another buffer meanwhile",
       "analyzer-whatif_dataflow_engines_test"),
     M("graphs-share-their-buffers", "analyzer/whatif/changes/overlap.c",
       "up_use = {op->src,",
