@@ -8,8 +8,9 @@
  *
  * In its order as recorded stays: what a thread does; what uses the same CUDA event, or the same
  * stream but the legacy default one, which all threads share without meaning to; calls for memory,
- * since addresses are given again; behind all that was before it a wait for a device (but a call for
- * memory's), the begin and end of a phase, and what a stream woke. What another thread woke begins behind that call of it.
+ * since addresses are given again; behind all that was before it a wait for a device (but a call
+ * for memory's), the begin and end of a phase, and what a stream woke. What another thread woke
+ * begins behind that call of it.
  */
 #ifndef XFW_TURNS_H
 #define XFW_TURNS_H
