@@ -216,10 +216,8 @@ static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
             const struct xfw_saving saving = saving_of(whatif, &ways[g * XFW_CERTAINTIES]);
             *savings[g] = xfw_saving_checked(&saving, whatif->alone_ns);
         }
-    for (size_t i = 0; i < groups * XFW_CERTAINTIES; i++)
-        xfw_way_free(&ways[i]);
+    xfw_ways_free(ways, groups * XFW_CERTAINTIES);
     free(savings);
-    free(ways);
     free(all);
 }
 

@@ -1,6 +1,4 @@
 """tests/pairs/planned: what plans of drawn programs say, and how what comes of them is judged."""
-import importlib.machinery
-import importlib.util
 import json
 import os
 import tempfile
@@ -8,18 +6,12 @@ import types
 import unittest
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from scripts import loaded
+
 BUILD = Path(os.environ["XFERSCOPE_BUILD"])
 
 
-def loaded():
-    loader = importlib.machinery.SourceFileLoader("planned", str(HERE / "planned"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-planned = loaded()
+planned = loaded("planned")
 STAGE = {"steps": 24, "bytes": 2 << 20, "down": True, "streams": 2, "kind": "n", "wait": "event", "parts": 16, "bound": "copy",
          "read_ns": 0, "kernel_ns": 15000, "host_ns": 0, "graph": False, "varies": False, "rows": False, "wastes": []}
 

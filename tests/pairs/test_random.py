@@ -1,6 +1,4 @@
 """tests/pairs/random: what its programs show of recorder and replay, to the nanosecond of the virtual clock."""
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,18 +8,13 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
+from scripts import loaded
+
 HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ["XFERSCOPE_BUILD"])
 
 
-def loaded():
-    loader = importlib.machinery.SourceFileLoader("drawn_programs", str(HERE / "random"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-drawn = loaded()
+drawn = loaded("random")
 STAGE = {"steps": 24, "bytes": 102400, "down": False, "streams": 3, "kind": "n", "wait": "event", "parts": 16,
          "bound": "copy", "read_ns": 0, "kernel_ns": 1500, "host_ns": 0, "graph": False, "varies": False, "thread": 0,
          "rows": False, "wastes": []}

@@ -13,6 +13,11 @@ struct prefetch {
     bool by_apply;
 };
 
+static bool is_by_apply(const struct xfw_change *change)
+{
+    return ((const struct prefetch *)change)->by_apply;
+}
+
 struct prefetch_state {
     struct xfw_prefetch_trials trials; /* by apply */
     struct xfw_memories memories;
@@ -135,9 +140,9 @@ static void before_kernel(const struct xfw_change *change, struct prefetch_state
     if (op->demanded.gpu < 0)
         op->demanded.gpu = op->gpu;
     struct prefetching cost = prefetching(change, XFT_DIR_H2D, &op->demanded, certainty);
-    bool by_apply = ((const struct prefetch *)change)->by_apply;
-    if (by_apply ? isnan(cost.ns) || !xfw_prefetch_trials_launch(&state->trials, player, op)
-                 : !(cost.ns < op->demanded.stalled_ns))
+    if (is_by_apply(change)
+            ? isnan(cost.ns) || !xfw_prefetch_trials_launch(&state->trials, player, op)
+            : !(cost.ns < op->demanded.stalled_ns))
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.what = XFW_PREFETCH;
@@ -190,7 +195,6 @@ static void before_host(const struct xfw_change *change, const struct prefetch_s
         prefetch.exclusive = true;
         prefetch.duration_ns = cost.ns;
         prefetch.link_ns = cost.link_ns;
-        prefetch.link_ns = cost.link_ns;
         prefetch.own_ns = cost.call_ns;
         if (certainty == XFW_LOW) {
             prefetch.awaits = XFW_AWAITS_ITSELF;
@@ -216,8 +220,7 @@ static double prefetch_begins(const struct xfw_change *change, const void *self,
                               double begins)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    bool by_apply = ((const struct prefetch *)change)->by_apply;
-    if (!op->fetched.bytes || by_apply || moves_unsure(change, player))
+    if (!op->fetched.bytes || is_by_apply(change) || moves_unsure(change, player))
         return begins;
     double faults = fetched_ns(&change->analysis->achievable, op, certainty);
     struct prefetching cost = prefetching(change, XFT_DIR_D2H, &op->fetched, certainty);
@@ -238,7 +241,7 @@ static void prefetch_op(const struct xfw_change *change, void *self, struct xfw_
     xfw_memories_op(&state->memories, op);
     if ((op->fetched.bytes || op->demanded.bytes) && moves_unsure(change, player))
         return;
-    if (op->fetched.bytes && !((const struct prefetch *)change)->by_apply)
+    if (op->fetched.bytes && !is_by_apply(change))
         before_host(change, state, player, op);
     if (op->demanded.bytes && op->stream != XFW_NONE)
         before_kernel(change, state, player, op);

@@ -388,7 +388,7 @@ ROWS = [
       "messages that take less save nothing",
       "analyzer-findings_small_messages_test"),
     M("prefetch-back-by-apply", "analyzer/whatif/changes/managed.c",
-      "    if (op->fetched.bytes && !((const struct prefetch *)change)->by_apply)",
+      "    if (op->fetched.bytes && !is_by_apply(change))",
       "    if (op->fetched.bytes)",
       "a plan promises that apply prefetches to the host, too",
       "analyzer-whatif_moved_test"),
