@@ -11,30 +11,18 @@
 #include <cmocka.h>
 
 #include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked.h"
+#include "tests/analyzer/ranked_lab.h"
 
 enum { RANKS = 3, REQUEST = 0xa };
 
 #define AT UINT64_C(100000)
 #define BYTES UINT64_C(60000)
 
-static void start_all(struct ranked *ranks, uint32_t count, const char *const *hosts)
-{
-    for (uint32_t i = 0; i < count; i++)
-        ranked_start(&ranks[i], i, count, hosts ? hosts[i] : "node1");
-}
-
 static struct analyzed analyse(struct ranked *ranks, uint32_t count,
                                const struct xfp_profile *profile)
 {
     struct analyzed a = analyzed_start(profile);
-    for (uint32_t i = 0; i < count; i++)
-        ranked_end(&ranks[i]);
-    for (uint32_t i = 0; i < count; i++)
-        analyzed_add(&a, &ranks[i].b);
-    analyzed_finish(&a);
-    for (uint32_t i = 0; i < count; i++)
-        build_free(&ranks[i].b);
+    ranked_analyse_all(&a, ranks, count, count);
     return a;
 }
 
@@ -72,7 +60,7 @@ static void test_since_the_last(void **state)
     static const uint64_t from[] = {0, 500, 20000}, to[] = {29000, 30000, 28000};
     struct ranked ranks[RANKS];
     (void)state;
-    start_all(ranks, RANKS, NULL);
+    ranked_start_all(ranks, RANKS, NULL);
     all_call(ranks, XFT_MESSAGE_ALLREDUCE, XFT_RANK_NONE, from, to);
     struct analyzed a = analyse(ranks, RANKS, NULL);
     const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
@@ -89,7 +77,7 @@ static bool is_timed(enum xft_message what, uint32_t root, const uint64_t from[R
                      const uint64_t to[RANKS])
 {
     struct ranked ranks[RANKS];
-    start_all(ranks, RANKS, NULL);
+    ranked_start_all(ranks, RANKS, NULL);
     all_call(ranks, what, root, from, to);
     struct analyzed a = analyse(ranks, RANKS, NULL);
     uint64_t timed = row_of(&a, what)->timed;
@@ -136,7 +124,7 @@ static void test_not_blocking(void **state)
     (void)state;
     for (size_t w = 0; w < 2; w++) {
         struct ranked ranks[RANKS];
-        start_all(ranks, RANKS, NULL);
+        ranked_start_all(ranks, RANKS, NULL);
         for (uint32_t i = 0; i < RANKS; i++) {
             uint64_t from = AT + 1000 * i, wait = AT + waits_from[w], to = AT + 32000 - 100 * i;
             struct xft_event *event =
@@ -163,7 +151,7 @@ static void test_clocks(void **state)
     static const uint64_t from[] = {0, 0, 0}, to[] = {30000, 30000, 30000};
     struct ranked ranks[RANKS];
     (void)state;
-    start_all(ranks, RANKS, hosts);
+    ranked_start_all(ranks, RANKS, hosts);
     all_call(ranks, XFT_MESSAGE_ALLREDUCE, XFT_RANK_NONE, from, to);
     struct analyzed a = analyse(ranks, RANKS, NULL);
     assert_int_equal(row_of(&a, XFT_MESSAGE_ALLREDUCE)->timed, 0);
@@ -193,7 +181,7 @@ static void ask(const struct asked *asked, enum xft_message what, uint64_t sent,
     static const uint64_t from[] = {0, 0}, to[] = {30000, 30000};
     struct xfp_profile *profile = measured("node1");
     struct ranked ranks[2];
-    start_all(ranks, 2, (const char *const[]){"node1", "node1"});
+    ranked_start_all(ranks, 2, (const char *const[]){"node1", "node1"});
     for (uint32_t i = 0; i < 2; i++) {
         struct xft_event *event =
             ranked_collective(&ranks[i], what, sent, AT + from[i], AT + to[i]);
@@ -263,7 +251,7 @@ static void test_two_ways(void **state)
     for (size_t w = 0; w < 2; w++) {
         struct xfp_profile *profile = measured("node1");
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         for (uint32_t i = 0; i < 2; i++)
             ranked_collective(&ranks[i], XFT_MESSAGE_REDUCE_SCATTER, BYTES, AT, AT + 30000)->width =
                 BYTES / 2;
@@ -286,7 +274,7 @@ static void test_hosts(void **state)
     for (size_t w = 0; w < 3; w++) {
         struct xfp_profile *profile = measured("node2");
         struct ranked ranks[2];
-        start_all(ranks, 2, others[w]);
+        ranked_start_all(ranks, 2, others[w]);
         for (uint64_t n = 1; n <= 40; n++)
             for (uint32_t i = 0; i < 2; i++)
                 ranked_collective(&ranks[i], XFT_MESSAGE_ALLREDUCE, BYTES, AT * n,
@@ -311,7 +299,7 @@ static void test_device_memory(void **state)
     static const uint64_t from[] = {0, 0, 0}, to[] = {30000, 30000, 30000};
     struct ranked ranks[RANKS];
     (void)state;
-    start_all(ranks, RANKS, NULL);
+    ranked_start_all(ranks, RANKS, NULL);
     all_call(ranks, XFT_MESSAGE_ALLREDUCE, XFT_RANK_NONE, from, to);
     ranks[1].events[ranks[1].count - 1].src_mem = XFT_MEM_DEVICE;
     struct xfp_profile *profile = measured("node2");
@@ -331,7 +319,7 @@ static void test_barrier(void **state)
     struct ranked ranks[2];
     (void)state;
     ranked_measured(profile, "net/mpi/barrier", 2, 0, 6000);
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     for (uint32_t i = 0; i < 2; i++)
         ranked_collective(&ranks[i], XFT_MESSAGE_BARRIER, 0, AT + 4000 * i, AT + 29000);
     struct analyzed a = analyse(ranks, 2, profile);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked.h"
+#include "tests/analyzer/ranked_lab.h"
 
 enum { RANKS = 3, ROUNDS = 10 };
 
@@ -19,24 +19,12 @@ enum { RANKS = 3, ROUNDS = 10 };
 #define OWN_NS UINT64_C(1000000) /* which takes so long: 50 GB/s */
 #define EVERY_NS (20 * OWN_NS)
 
-static void start_all(struct ranked *ranks, uint32_t count, const char *const *hosts)
-{
-    for (uint32_t i = 0; i < count; i++)
-        ranked_start(&ranks[i], i, count, hosts ? hosts[i] : "node1");
-}
-
 /* Of `there` ranks the traces are at hand. */
 static struct analyzed analyse_some(struct ranked *ranks, uint32_t count, uint32_t there,
                                     const struct xfp_profile *profile)
 {
     struct analyzed a = analyzed_start(profile);
-    for (uint32_t i = 0; i < count; i++)
-        ranked_end(&ranks[i]);
-    for (uint32_t i = 0; i < there; i++)
-        analyzed_add(&a, &ranks[i].b);
-    analyzed_finish(&a);
-    for (uint32_t i = 0; i < count; i++)
-        build_free(&ranks[i].b);
+    ranked_analyse_all(&a, ranks, count, there);
     return a;
 }
 
@@ -119,7 +107,7 @@ static void test_nccl(void **state)
 {
     struct ranked ranks[1];
     (void)state;
-    start_all(ranks, 1, NULL);
+    ranked_start_all(ranks, 1, NULL);
     for (uint32_t i = 0; i < 2; i++) {
         struct xft_event *call = ranked_collective(&ranks[0], XFT_MESSAGE_ALLREDUCE, 50000,
                                                    10000 * (i + 1), 10000 * (i + 1) + 500);
@@ -147,7 +135,7 @@ static void test_nccl_late(void **state)
 {
     struct ranked ranks[RANKS];
     (void)state;
-    start_all(ranks, RANKS, NULL);
+    ranked_start_all(ranks, RANKS, NULL);
     for (uint64_t r = 0; r < RANKS; r++) {
         for (uint32_t i = 1; i <= 2; i++) {
             nccl_call(&ranks[r], XFT_MESSAGE_ALLREDUCE, i, 10000 * i + r);
@@ -180,7 +168,7 @@ static void test_without_wait(void **state)
     (void)state;
     for (uint64_t late_ns = 0; late_ns <= 4 * OWN_NS; late_ns += 2 * OWN_NS) {
         struct ranked ranks[RANKS];
-        start_all(ranks, RANKS, NULL);
+        ranked_start_all(ranks, RANKS, NULL);
         reduce(ranks, RANKS, late_ns, OWN_NS);
         struct analyzed a = analyse(ranks, RANKS);
         const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
@@ -202,7 +190,7 @@ static void test_some_ranks(void **state)
 {
     struct ranked ranks[RANKS];
     (void)state;
-    start_all(ranks, RANKS, NULL);
+    ranked_start_all(ranks, RANKS, NULL);
     reduce(ranks, RANKS, 3 * OWN_NS, OWN_NS);
     struct analyzed a = analyse_some(ranks, RANKS, RANKS - 1, NULL);
     const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
@@ -219,7 +207,7 @@ static void test_short(void **state)
     (void)state;
     for (uint64_t own_ns = 20 * US; own_ns <= 60 * US; own_ns += 40 * US) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         reduce(ranks, 2, OWN_NS, own_ns);
         struct analyzed a = analyse(ranks, 2);
         const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
@@ -238,7 +226,7 @@ static void test_groups(void **state)
     (void)state;
     for (unsigned second = 0; second < 2; second++) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         for (uint32_t r = 0; r < 2; r++)
             for (uint32_t i = 1; i <= ROUNDS; i++) {
                 uint64_t at = EVERY_NS * i;
@@ -265,7 +253,7 @@ static void test_groups(void **state)
 static struct analyzed exchange(uint64_t send, uint64_t sent, uint64_t recv, uint64_t received)
 {
     struct ranked ranks[2];
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         uint64_t at = EVERY_NS * i;
         nccl_send(&ranks[0], 1, i, at);
@@ -346,7 +334,7 @@ static void test_exchange(void **state)
     (void)state;
     for (size_t e = 0; e < 3; e++) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         exchange_all(ranks, 2, early[e], OWN_NS);
         struct analyzed a = analyse(ranks, 2);
         const struct xfa_message_row *gives = row_between(&a, XFT_MESSAGE_SEND, 0, 1);
@@ -373,7 +361,7 @@ static void test_all_to_all(void **state)
 {
     struct ranked ranks[RANKS];
     (void)state;
-    start_all(ranks, RANKS, NULL);
+    ranked_start_all(ranks, RANKS, NULL);
     exchange_all(ranks, RANKS, 0, OWN_NS);
     struct analyzed a = analyse(ranks, RANKS);
     for (uint32_t from = 0; from < RANKS; from++)
@@ -396,7 +384,7 @@ static void test_part_of_groups(void **state)
     (void)state;
     for (int mixed = 0; mixed < 2; mixed++) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         exchange_all(ranks, 2, OWN_NS, OWN_NS);
         for (uint32_t i = 1; i <= ROUNDS && mixed; i++)
             nccl_call(&ranks[0], XFT_MESSAGE_ALLREDUCE, i, EVERY_NS * i);
@@ -437,7 +425,7 @@ static void test_achievable(void **state)
             ranked_network(profile, "node3", "node4", 2000, 10);
         ranked_measured(profile, "net/nccl/all-gather", 0, BYTES / 10, 400);
         ranked_measured(profile, "net/nccl/all-reduce", 0, BYTES / 10, 80);
-        start_all(ranks, count, way % 3 == 0 ? same : way == 1 ? one : NULL);
+        ranked_start_all(ranks, count, way % 3 == 0 ? same : way == 1 ? one : NULL);
         reduce(ranks, count, 2 * OWN_NS, OWN_NS);
         set_clocks(ranks);
         struct analyzed a = analyse_some(ranks, count, count, profile);
@@ -459,7 +447,7 @@ static void test_achievable_exchange(void **state)
     (void)state;
     ranked_network(profile, "node1", "node1", 2000, 10);
     ranked_measured(profile, "net/nccl/send-recv", 2, BYTES / 10, 80);
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     exchange_all(ranks, 2, 0, OWN_NS);
     struct analyzed a = analyse_some(ranks, 2, 2, profile);
     const struct xfa_message_row *row = row_between(&a, XFT_MESSAGE_SEND, 0, 1);

@@ -10,15 +10,9 @@
 #include <cmocka.h>
 
 #include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked.h"
+#include "tests/analyzer/ranked_lab.h"
 
 #define MIB (UINT64_C(1) << 20)
-
-static void start_all(struct ranked *ranks, uint32_t count, const char *const *hosts)
-{
-    for (uint32_t i = 0; i < count; i++)
-        ranked_start(&ranks[i], i, count, hosts ? hosts[i] : "node1");
-}
 
 /* most: rows of either kind that are kept; 0: the usual. */
 static struct analyzed analyse_within(struct ranked *ranks, uint32_t count,
@@ -26,13 +20,7 @@ static struct analyzed analyse_within(struct ranked *ranks, uint32_t count,
 {
     struct analyzed a = analyzed_start(profile);
     a.analysis->messages.most = a.analysis->messages.most_folded = most;
-    for (uint32_t i = 0; i < count; i++)
-        ranked_end(&ranks[i]);
-    for (uint32_t i = 0; i < count; i++)
-        analyzed_add(&a, &ranks[i].b);
-    analyzed_finish(&a);
-    for (uint32_t i = 0; i < count; i++)
-        build_free(&ranks[i].b);
+    ranked_analyse_all(&a, ranks, count, count);
     return a;
 }
 
@@ -70,7 +58,7 @@ static void test_rows(void **state)
 {
     struct ranked ranks[2];
     (void)state;
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     ranked_send(&ranks[0], 1, 5, 1000, 10000, 12000);
     ranked_send(&ranks[0], 1, 5, 3000, 20000, 21000)->status = 7;
     ranked_isend(&ranks[0], 1, 6, 500, 30000, 0xa);
@@ -104,7 +92,7 @@ static void test_folded(void **state)
 {
     struct ranked ranks[4];
     (void)state;
-    start_all(ranks, 4, NULL);
+    ranked_start_all(ranks, 4, NULL);
     for (unsigned i = 0; i < 3; i++) {
         ranked_send(&ranks[0], 1 + i, 5, 1000, 10000 + 10000 * i, 12000 + 10000 * i);
         ranked_send(&ranks[0], 1 + i, 5, 1000, 50000 + 10000 * i, 52000 + 10000 * i);
@@ -134,7 +122,7 @@ static void test_who_was_late(void **state)
 {
     struct ranked ranks[2];
     (void)state;
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     ranked_recv(&ranks[1], 0, 5, MIB, 10000, 150000);
     ranked_send(&ranks[0], 1, 5, MIB, 50000, 140000);
     ranked_send(&ranks[1], 0, 5, MIB, 200000, 400000);
@@ -167,7 +155,7 @@ static void test_not_waited_for(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         ranked_send(&ranks[0], 1, 5, MIB, 20000, 30000);
         ranked_irecv(&ranks[1], 0, 5, MIB, 10000, 0xb);
         ranked_wait(&ranks[1], waits_from[i], 100000);
@@ -189,7 +177,7 @@ static void test_first_call(void **state)
     (void)state;
     for (int variant = 0; variant < 2; variant++) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         ranks[1].events[0].start_ns = ranks[1].events[0].end_ns = 15000;
         ranked_send(&ranks[0], 1, 5, 700, 10000, 11000);
         ranked_send(&ranks[0], 1, 5, 1000, 20000, 21000);
@@ -215,7 +203,7 @@ static void test_matching(void **state)
 {
     struct ranked ranks[2];
     (void)state;
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     for (uint64_t i = 0; i < 3; i++)
         ranked_send(&ranks[0], 1, 5, 1000, 10000 + 10000 * i, 11000 + 10000 * i);
     for (uint64_t i = 0; i < 2; i++)
@@ -237,7 +225,7 @@ static void test_any(void **state)
     (void)state;
     for (int variant = 0; variant < 4; variant++) {
         struct ranked ranks[2];
-        start_all(ranks, 2, NULL);
+        ranked_start_all(ranks, 2, NULL);
         ranked_send(&ranks[0], 1, 5, 1000, 10000, 11000);
         ranked_irecv(&ranks[1], XFT_RANK_ANY, variant == 2 ? -1 : 5, 1000, 10000, 0xb);
         if (variant == 3) { /* posted behind it, and known before */
@@ -259,7 +247,7 @@ static void test_collectives(void **state)
 {
     struct ranked ranks[3];
     (void)state;
-    start_all(ranks, 3, NULL);
+    ranked_start_all(ranks, 3, NULL);
     for (uint32_t i = 0; i < 3; i++) {
         ranked_collective(&ranks[i], XFT_MESSAGE_BARRIER, 0, 10000 + 10000 * i, 40000);
         ranked_collective(&ranks[i], XFT_MESSAGE_BARRIER, 0, i == 0 ? 90000 : 50000, 95000);
@@ -284,7 +272,7 @@ static void test_incomplete_collective(void **state)
 {
     struct ranked ranks[3];
     (void)state;
-    start_all(ranks, 3, NULL);
+    ranked_start_all(ranks, 3, NULL);
     for (uint32_t i = 0; i < 2; i++)
         ranked_collective(&ranks[i], XFT_MESSAGE_ALLREDUCE, 800, 10000 + 10000 * i, 40000);
     struct analyzed a = analyse(ranks, 3, NULL);
@@ -299,7 +287,7 @@ static void test_slow_rank(void **state)
     (void)state;
     for (uint64_t more = 0; more <= 1000; more += 1000) {
         struct ranked ranks[5];
-        start_all(ranks, 5, NULL);
+        ranked_start_all(ranks, 5, NULL);
         for (uint32_t i = 0; i < 5; i++) {
             uint32_t next = (i + 1) % 5;
             uint64_t ns = 10000 + 10 * i + (i == 3 || next == 3 ? 100 + 10 * more : 0);
@@ -324,7 +312,7 @@ static void test_achievable(void **state)
     (void)state;
     ranked_network(profile, "node1", "node2", 20000, 1);
     ranked_network(profile, "node1", "node2", 2000, 10);
-    start_all(ranks, 3, hosts);
+    ranked_start_all(ranks, 3, hosts);
     for (uint32_t to = 1; to < 3; to++)
         for (uint64_t i = 0; i < 20; i++) { /* which sets the clocks to each other */
             uint64_t at = (2 * i + to) * 400000;
@@ -354,7 +342,7 @@ static void test_more_than_kept(void **state)
     struct ranked ranks[2];
     uint64_t count = XFA_MAX_MESSAGES / 2 + 5000;
     (void)state;
-    start_all(ranks, 2, NULL);
+    ranked_start_all(ranks, 2, NULL);
     for (uint64_t i = 0; i < count; i++) {
         ranked_send(&ranks[0], 1, 5, 100, 1000 * (i + 1), 1000 * (i + 1) + 500);
         ranked_recv(&ranks[1], 0, 5, 100, 1000 * (i + 1), 1000 * (i + 1) + 600);

@@ -2,11 +2,27 @@
 
 #include "analyzer/whatif/whatif.h"
 
+void ranked_start_all(struct ranked *ranks, uint32_t count, const char *const *hosts)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ranked_start(&ranks[i], i, count, hosts ? hosts[i] : "node1");
+}
+
+void ranked_analyse_all(struct analyzed *a, struct ranked *ranks, uint32_t count, uint32_t there)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ranked_end(&ranks[i]);
+    for (uint32_t i = 0; i < there; i++)
+        analyzed_add(a, &ranks[i].b);
+    analyzed_finish(a);
+    for (uint32_t i = 0; i < count; i++)
+        build_free(&ranks[i].b);
+}
+
 void ranked_lab_start(struct ranked_lab *lab, uint32_t count)
 {
     *lab = (struct ranked_lab){.count = count};
-    for (uint32_t i = 0; i < count; i++)
-        ranked_start(&lab->ranks[i], i, count, "node1");
+    ranked_start_all(lab->ranks, count, NULL);
 }
 
 void ranked_lab_analyse(struct ranked_lab *lab)

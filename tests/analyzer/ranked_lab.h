@@ -18,6 +18,11 @@ struct ranked_lab {
     struct analyzed a;
 };
 
+/* Ranks on these hosts (NULL: on one); calls come between; they end, the traces of the first
+ * `there` of them are analysed by `a`, which was started, and all are freed. */
+void ranked_start_all(struct ranked *ranks, uint32_t count, const char *const *hosts);
+void ranked_analyse_all(struct analyzed *a, struct ranked *ranks, uint32_t count, uint32_t there);
+
 /* Calls come between; free frees what both made. */
 void ranked_lab_start(struct ranked_lab *lab, uint32_t count);
 void ranked_lab_analyse(struct ranked_lab *lab);
