@@ -131,7 +131,7 @@ class Program:
         if self.stage == "again":
             asked = dict.fromkeys((form, gpus) for form, gpus, _ in self.differs)
             return [task for form, gpus in asked for task in (("alone", gpus), (form, gpus))] * self.arguments.again
-        alone = [("alone", one if number % 2 else two) for number in range(1, self.arguments.bare)]
+        alone = [("alone", one if number % 2 else two) for number in range(len(self.runs), self.arguments.bare)]
         for place, gpus in enumerate((one, two)):
             alone += [(("usual", "all")[(number + place + self.number) % 2], gpus) for number in range(self.arguments.times // self.rounds)]
             alone += [("check", gpus)] * self.arguments.checks
@@ -149,10 +149,11 @@ class Program:
 
     def after_first(self, run):
         """What the first run tells."""
-        if self.rounds > 1 and run.status and run.statuses[:1] == [0]:
-            self.rounds, self.runs = 1, []  # its second time fails: a process each
+        failed = run.status and run.statuses[:1] != [0]
+        if self.rounds > 1 and run.status and (not failed or self.arguments.any_status):
+            self.rounds, self.runs = 1, []  # no second time, or that fails: a process each
             return "later"
-        if run.status:
+        if failed and not self.arguments.any_status:
             self.left_out = f"exit status {run.status}"
         elif run.status is None or len(run.seconds) < self.rounds > 1:
             self.left_out = "takes too long"
@@ -277,6 +278,7 @@ def parse_arguments():
                         help="the GPU that is visible, by program in turn")
     parser.add_argument("--two", type=lambda text: text.split("/"), default=[None], metavar="N,N/N,N...",
                         help="the GPUs that are visible then (default: all)")
+    parser.add_argument("--any-status", action="store_true", help="also programs that fail by themselves")
     parser.add_argument("--done", type=Path, action="append", default=[], metavar="FILE", help="a same.jsonl of an earlier call")
     arguments = repeated.parsed(parser)
     if arguments.times % arguments.processes or min(arguments.bare, *arguments.jobs) < 1:

@@ -121,6 +121,11 @@ class ProgramsTest(unittest.TestCase):
         (self.folder / "earlier").write_text('{"name": "b"}\n')
         self.assertEqual(set(self.same("a: true\nb: true\n", "--done", str(self.folder / "earlier"))[2]), {"a"})
 
+    def test_programs_that_fail_by_themselves(self):
+        entries = self.same("f: sh -c 'exit 3'\ng: sh -c 'test $APPLIED && exit 4; exit 3'\n", "--any-status", "--again", "1")[2]
+        self.assertEqual([(entries[name]["whole"], entries[name]["status"], bool(entries[name]["still"])) for name in "fg"],
+                         [(True, 3, False), (True, 3, True)])
+
     def test_time_ends(self):
         status, text, entries = self.same("a: sh -c 'test $APPLIED && sleep 60; true'\n", "--seconds", "2")
         self.assertEqual((status, entries["a"]["left_out"]), (0, "time ended"), text)
@@ -210,7 +215,7 @@ class Together:
 
 class CrowdTest(unittest.TestCase):
     def test_how_many_at_a_time_end_most(self):
-        said = dict(crowd.run(Together(3, time.monotonic() + 4), [1, 3], 0.9))
+        said = dict(crowd.run(Together(3, time.monotonic() + 5), [1, 3], 1.5))
         self.assertEqual((said["at a time then"], said["processes in a second, by how many at a time"][1]), (3, 0))
 
     def test_a_failure_ends_it(self):
