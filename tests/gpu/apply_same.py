@@ -20,8 +20,8 @@ main() ran. Numbers that differ between these (times, rates) are left out, by th
 compared as a set without their numbers. What differs is run again, --again times alone and applied, since other
 programs run at the same time: "still" are those that differ then from all runs alone.
 
-OUT/same.jsonl gets a line for each program as it ends (--done FILE: those of an earlier one are left out), and a file what each
-that differs said. Exit status: 0 none differs still; 1 some; 2 wrong usage.
+OUT/same.jsonl gets a line for each program as it ends (--done FILE: those of an earlier one are left out), OUT/differ.txt
+what those that differ said. Exit status: 0 none differs still; 1 some; 2 wrong usage.
 """
 import collections
 import json
@@ -258,9 +258,10 @@ class Measurement:
 
 def keep(program, folder):
     """What a program that differs said, for somebody who looks."""
-    (folder / (program.name.replace("/", "-") + ".txt")).write_text(
-        "".join(f"== {run.form}, GPUs {run.gpus}, {run.status}\n{''.join(run.out)[:4000]}\n{''.join(run.err)[:2000]}\n{run.said}\n"
-                for run in program.runs))
+    with (folder / "differ.txt").open("a") as file:
+        file.write(f"==== {program.name}\n")
+        file.writelines(f"== {run.form}, GPUs {run.gpus}, {run.status}\n{''.join(run.out)[:4000]}\n{''.join(run.err)[:2000]}\n{run.said}\n"
+                        for run in program.runs)
 
 
 def parse_arguments():
