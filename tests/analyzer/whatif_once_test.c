@@ -228,6 +228,18 @@ static void test_between_run_and_profile(void **state)
     row.cost.median = row.cost.ci_low = row.cost.ci_high =
         3 * MADE; /* quicker than the profile has */
     assert_true(once(&run, &analysis, XFW_LIKELY) == kept);
+    /* Processes differ by a tenth: what it took more is the program's. */
+    struct xfp_scalar launches = {.name = "launch/by-process/gpu0", .unit = "ns"};
+    launches.cost.median = 10;
+    launches.cost.min = 9;
+    launches.cost.max = 11;
+    profile.scalar_count = 1;
+    profile.scalars = &launches;
+    row.cost.median = row.cost.ci_low = row.cost.ci_high = PROBED;
+    assert_true(once(&run, &analysis, XFW_LIKELY) == kept + others * (MADE - 0.9 * MADE));
+    row.cost.median = row.cost.ci_low = row.cost.ci_high = 0.9 * MADE;
+    assert_true(once(&run, &analysis, XFW_LIKELY) == kept + others * (MADE - 0.95 * MADE));
+    profile.scalar_count = 0;
     analysis.achievable.match = XFA_MATCH_NO; /* another machine's */
     row.cost.median = PROBED;
     assert_true(once(&run, &analysis, XFW_LIKELY) == kept);

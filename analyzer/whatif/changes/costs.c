@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzer/whatif/recording_cost.h"
+
 #define MOST_NODES 8
 #define ENOUGH 1.1        /* of the fastest */
 #define THREAD_NS 50000.0 /* to make one and end it: a guess */
@@ -254,7 +256,11 @@ static double probed_ns(const struct xfa_achievable *achievable, const struct xf
 double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                           enum xfw_certainty certainty)
 {
-    double usual = fmin(op->own_ns, (op->own_ns + probed_ns(achievable, op)) / 2);
+    double speed = xfw_speed_error(achievable->profile);
+    double between = (op->own_ns + probed_ns(achievable, op)) / 2;
+    if (speed > 0)
+        between = fmax(between, op->own_ns * (1 - speed));
+    double usual = fmin(op->own_ns, between);
     return certainty == XFW_HIGH     ? op->own_ns
            : certainty == XFW_LIKELY ? usual
                                      : usual * (1 - VARIES);
