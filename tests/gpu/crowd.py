@@ -30,7 +30,7 @@ def contexts():
 
 
 class Crowd:
-    """Threads that run the tasks of `work`: next(rate) gives one or None, run(task) runs it, ended(task, what run() gave) is told.
+    """Threads that run the tasks of `work`: next(rate) gives one or None, run(task) runs it, ended(task, what run() gave) hears of it.
     All but run() are called by one thread at a time. Nothing is left when next() gives none and none runs."""
 
     def __init__(self, work, most):
