@@ -8,7 +8,7 @@ the same program at two versions of its source. Compared are spans, from the fir
 light runs, without what recording cost these (medians). Predicted is the best set of the recorded run of NAME.before whose
 replayed span is the one in the middle, by what it saves of that span; and the questions that this report asks. Inside: what was
 saved lies between low and high (or between nothing and what a question says at most); near: likely within 10 % of it, or 1 % of the span.
-A change that did not save over 2 % is counted apart: there nothing is asked but that no more than that is advised.
+A change that did not save over 2 % is counted apart: its author meant something else, and what is advised nobody tried.
 
 Prints a table in Markdown and a summary, writes OUT/changed.json, and --page. Exit status: 0 all could be compared; 1 some could
 not; 2 wrong usage.
@@ -60,10 +60,10 @@ def span_ns(report):
 def predicted(report):
     """What the best set saves of the span, as parts of it; likely as it was replayed, and the bounds in its proportion."""
     span, saving = report["whatif"]["span"], report["whatif"]["set_saving_s"]
-    whole = 1 - span["with_set_s"] / span["alone_s"] if span["with_set_s"] is not None else 0
-    if not saving["likely"]:
+    if not saving["likely"]:  # nothing is advised
         best = report["whatif"].get("best_alone_s") or {"high": 0}
-        return {"low": 0, "likely": whole, "high": max(whole, (best["high"] or 0) / span["alone_s"])}
+        return {"low": 0, "likely": 0, "high": (best["high"] or 0) / span["alone_s"]}
+    whole = 1 - span["with_set_s"] / span["alone_s"]
     return {key: whole * saving[key] / saving["likely"] for key in ("low", "likely", "high")}
 
 
@@ -111,7 +111,8 @@ def summary(entries):
     lines = [f"saved over {CHANGED:.0%}: {len(changed)}; inside {sum(entry['inside'] for entry in changed)}, "
              f"near {sum(entry['near'] for entry in changed)}"]
     rest = [entry for entry in compared if not entry["changed"]]
-    lines.append(f"saved no more: {len(rest)}; advised no more either {sum(entry['predicted']['likely'] <= CHANGED for entry in rest)}")
+    lines.append(f"saved no more: {len(rest)}; of these over {CHANGED:.0%} is advised in "
+                 f"{sum(entry['predicted']['likely'] > CHANGED for entry in rest)}")
     lines.append(f"not compared: {len(entries) - len(compared)}")
     return lines
 
