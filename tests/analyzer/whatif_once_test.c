@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { ROUNDS = 3, MOST = 64, SITE = 4, BYTES = 4096, MADE = 100, FREED = 50, WOKEN = 10 };
@@ -35,13 +36,14 @@ static struct xfw_once_calls *alloc(struct run *run, uint64_t address, uint64_t 
     return xfw_once_take(&run->book, &key, address, MADE);
 }
 
-static void release(struct run *run, uint64_t address)
+static struct xfw_op *release(struct run *run, uint64_t address)
 {
     struct xfw_op *op = add(run, hand_op(XFW_CALL, XFT_EVENT_FREE, FREED));
     op->dst = address;
     op->awaits = XFW_AWAITS_DEVICE;
     op->wake_ns = WOKEN;
     xfw_once_give(&run->book, address, FREED);
+    return op;
 }
 
 static double once(const struct run *run, const struct xfa_analysis *analysis,
@@ -82,30 +84,39 @@ static void test_waits_go(void **state)
     xfw_once_book_free(&run.book);
 }
 
-/* By apply's pool every free waits as it did; allocating goes, but for what the pool takes. */
+/* By apply's pool every free waits as it did; allocating goes, and what a free took behind its
+ * wait, but for what the pool takes, and for a wait as short. */
 static void test_by_the_pool(void **state)
 {
     (void)state;
-    enum { LONG = 100000, POOL = 200, AT_WORST = 1000 };
-    const double waited = ROUNDS * (5.0 + LONG + WOKEN), kept = ROUNDS - 1;
-    struct xfa_analysis analysis = {0};
-    struct run run = {0};
-    struct xfw_set chosen = {0};
-    xfw_once_book_init(&run.book);
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        alloc(&run, 0x1000, BYTES);
-        add(&run, hand_work(XFW_KERNEL, 0, 10, 5, LONG));
-        release(&run, 0x1000);
+    enum { LONG = 100000, POOL = 200, AT_WORST = 1000, UNMAPPED = 30000 };
+    const double kept = ROUNDS - 1, wait = XFW_SYNC_STREAM_NS;
+    for (int unmaps = 0; unmaps < 2; unmaps++) {
+        const double woken = unmaps ? UNMAPPED : WOKEN, left = unmaps ? wait : WOKEN;
+        const double waited = MADE + ROUNDS * (5.0 + LONG) + woken;
+        struct xfa_analysis analysis = {0};
+        struct run run = {0};
+        struct xfw_set chosen = {0};
+        xfw_once_book_init(&run.book);
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            alloc(&run, 0x1000, BYTES);
+            add(&run, hand_work(XFW_KERNEL, 0, 10, 5, LONG));
+            struct xfw_op *freed = release(&run, 0x1000);
+            if (unmaps) /* as a record has it */
+                freed->own_ns = freed->wake_ns = UNMAPPED;
+        }
+        xfw_set_add(&chosen, 0);
+        struct xfw_change *pool = xfw_change_pool(&analysis, &run.book.calls, &chosen);
+        assert_true(as_it_was(&run) == waited + kept * (MADE + woken));
+        assert_true(hand_play(run.ops, run.count, pool, XFW_HIGH) == waited + kept * left);
+        assert_true(hand_play(run.ops, run.count, pool, XFW_LIKELY) ==
+                    waited + kept * (left + 2 * POOL));
+        double worst = unmaps ? UNMAPPED / 4.0 + wait : WOKEN;
+        assert_true(hand_play(run.ops, run.count, pool, XFW_LOW) ==
+                    waited + kept * (MADE / 4.0 + worst + 2 * AT_WORST));
+        xfw_change_free(pool);
+        xfw_once_book_free(&run.book);
     }
-    xfw_set_add(&chosen, 0);
-    struct xfw_change *pool = xfw_change_pool(&analysis, &run.book.calls, &chosen);
-    assert_true(as_it_was(&run) == ROUNDS * MADE + waited);
-    assert_true(hand_play(run.ops, run.count, pool, XFW_HIGH) == MADE + waited);
-    assert_true(hand_play(run.ops, run.count, pool, XFW_LIKELY) == MADE + kept * POOL + waited);
-    assert_true(hand_play(run.ops, run.count, pool, XFW_LOW) ==
-                MADE + kept * (MADE / 4.0 + AT_WORST) + waited);
-    xfw_change_free(pool);
-    xfw_once_book_free(&run.book);
 }
 
 /* What the host may look at, or fill, is waited for: the copy, not the kernel behind it. */

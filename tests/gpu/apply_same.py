@@ -3,30 +3,36 @@
 
 usage: tests/gpu/apply_same.py BUILD OUT COMMANDS [options]
 
-COMMANDS is as programs.py has it. Each program is run in four forms, several at a time: alone; applied as usual
-("usual"); with all that can be carried out at once, from 1 MiB on ("all"); and with all of that made as the program
-asked as well, and compared ("check", in every --check-every-th round). One round has each form once: even ones on one GPU
-(--one), odd ones with two visible (--two). Programs of which nothing was carried out have --others rounds, the others
---times; none is begun after --seconds. A process may take --limit seconds, with --check three times that.
+COMMANDS is as programs.py has it, and {build} stands for BUILD there. main() of each program runs --times times applied with one GPU visible (--one), and as often
+with two (--two), in --processes processes each, as long as nothing else is said (repeated.c). Of these every other one is
+applied as usual ("usual"), the others with all that can be carried out at once, from 1 MiB on ("all"). With each of both
+--checks processes have all of that made as the program asked as well, and compared ("check"). As many rounds of main()
+run alone, in --bare processes, by turns with one GPU and with two. What cannot be repeated gets a process each time, at the end.
 
-A process needs longer to start there than most programs run, one process after the other on all GPUs. With --repeat N main() is repeated up to N times
-in each process (repeated.c), as often as fits into --longest; programs that cannot be repeated run once.
+One program after the other, so that when time ends most have all their runs and the others none: no program is begun that
+would not be ready after --seconds, by the rate of processes so far. The first run alone tells which are left out: those that
+fail, and those that take longer than --longest for their rounds. Processes start one after the other on all GPUs, however many
+wait; which number of them at a time (--jobs) ends most, each is given --trial seconds to show. A process that does nothing
+keeps a context on each GPU, without which starts take half as long again.
 
 Exit status, standard output and standard error of an applied run have to be those of the runs alone, of each time that
-main() ran. Numbers that differ between these (times, rates) are left out, as are programs whose runs alone end
-differently; where even the words differ, the lines are compared as a set without their numbers. A difference is printed
-with where it is.
+main() ran. Numbers that differ between these (times, rates) are left out, by their place; where even the words differ, the lines are
+compared as a set without their numbers. What differs is run again, --again times alone and applied, since other
+programs run at the same time: "still" are those that differ then from all runs alone.
 
-Writes OUT/same.json, and a file for each program that differs. Exit status: 0 none; 1 some; 2 wrong usage.
+OUT/same.jsonl gets a line for each program as it ends (--done FILE: those of an earlier one are left out), OUT/differ.txt
+what those that differ said. Exit status: 0 none differs still; 1 some; 2 wrong usage.
 """
 import collections
-import concurrent.futures
 import json
 import os
 import re
+import shlex
 import sys
 import time
+from pathlib import Path
 
+import crowd
 import programs
 import repeated
 
@@ -89,134 +95,227 @@ class Expected:
         return None
 
 
-def once(task, folder, arguments):
-    """One process: (name, form, Run)."""
-    program, form, gpus = task
-    before, env = (), {}
-    if FORMS[form]:
-        options, env = FORMS[form]
-        before = [arguments.tool, "apply", *options, "--"]
-    if gpus:
-        env = {**env, "CUDA_VISIBLE_DEVICES": gpus}
-    run = repeated.run(program["command"], folder, arguments.limit * (3 if form == "check" else 1), before, env,
-                    program["times"], arguments.repeater)
-    run.gpus = gpus or "all"
-    return program["name"], form, run
-
-
-def how_often(those, folder, arguments):
-    """Which programs work here, and how often main() can run in a process."""
-    def first(program):
-        run = repeated.run(program["command"], folder, arguments.first, (), {"CUDA_VISIBLE_DEVICES": arguments.one[0]},
-                        min(2, arguments.repeat), arguments.repeater)
-        alone = run if not run.status or len(run.seconds) < 2 else \
-            repeated.run(program["command"], folder, arguments.first, (), {"CUDA_VISIBLE_DEVICES": arguments.one[0]})
-        program["times"] = repeated.rounds_for(run, arguments.longest, arguments.repeat)
-        if alone.status is None:
-            program["problem"] = f"takes longer than {arguments.first:g} s"
-        elif alone.status:
-            program["problem"] = f"exit status {alone.status}"
-
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(first, those))
-
-
-def is_carried(runs):
-    return sum(bool(CARRIED.search(run.said)) for form in ("usual", "all") for run in runs[form])
-
-
-def tasks(those, runs, round_, arguments):
-    """One round: each program in each form."""
-    for number, program in enumerate(those):
-        if round_ >= arguments.others and not is_carried(runs[program["name"]]):
-            continue
-        sets = arguments.two if round_ % 2 else arguments.one
-        for form in FORMS:
-            if form != "check" or round_ % arguments.check_every == 0:
-                yield program, form, sets[number % len(sets)]
-
-
-def judge(program, runs):
-    """What is to be said of a program."""
-    alone = [run for run in runs["alone"] if run.status is not None]
-    entry = {"name": program["name"], "runs": {form: len(those) for form, those in runs.items()},
-             "times": {form: sum(max(1, len(run.seconds)) for run in those) for form, those in runs.items()}, "differs": [],
-             "carried": is_carried(runs), "left_out": None}
-    if not alone or len(alone) < len(runs["alone"]) or len({run.status for run in alone}) != 1:
-        entry["left_out"] = "ends differently alone, or too late"
-        return entry
-    status = alone[0].status
+def differences(runs):
+    """Of each applied run that is not as those alone: (form, GPUs, how). None: the runs alone end differently."""
+    alone = [run for run in runs if run.form == "alone"]
+    if any(run.status is None for run in alone) or len({run.status for run in alone}) != 1:
+        return None
+    status, found = alone[0].status, []
     out, err = (Expected([getattr(run, key) for run in alone]) for key in ("out", "err"))
-    for form in FORMS:
-        for run in runs[form] if form != "alone" else ():
-            why = f"status {run.status} instead of {status}" if run.status != status else \
-                out.difference(run.out) or err.difference(run.err)
-            different = DIFFERENT.search(run.said)
-            if different:
-                why = (why + "; " if why else "") + f"--check: {different[0]}"
-            if why:
-                entry["differs"].append(f"{form}, GPUs {run.gpus}: {why}")
-    return entry
+    for run in runs:
+        if run.form == "alone":
+            continue
+        why = [f"status {run.status} instead of {status}" if run.status != status else
+               out.difference(run.out) or err.difference(run.err)]
+        why.append("--check: " + different[0] if (different := DIFFERENT.search(run.said)) else None)
+        if any(why):
+            found.append((run.form, run.gpus, "; ".join(filter(None, why))))
+    return found
+
+
+class Program:
+    """One program, its processes so far, and those that are due. Its methods are called by one thread at a time, but run()."""
+
+    def __init__(self, entry, number, arguments):
+        self.name, self.number, self.arguments = entry["name"], number, arguments
+        self.command = entry["command"].replace("{build}", shlex.quote(str(arguments.build.resolve())))
+        self.rounds = arguments.times // arguments.processes
+        self.runs, self.due, self.stage, self.differs, self.still, self.left_out = [], 0, "first", [], [], None
+        self.begun = time.monotonic()
+
+    def tasks(self):
+        """What the stage takes: (form, GPUs)."""
+        one, two = (of[self.number % len(of)] for of in (self.arguments.one, self.arguments.two))
+        if self.stage == "first":
+            return [("alone", one)]
+        if self.stage == "again":
+            asked = dict.fromkeys((form, gpus) for form, gpus, _ in self.differs)
+            return [task for form, gpus in asked for task in (("alone", gpus), (form, gpus))] * self.arguments.again
+        alone = [("alone", one if number % 2 else two) for number in range(len(self.runs), self.arguments.bare)]
+        for place, gpus in enumerate((one, two)):
+            alone += [(("usual", "all")[(number + place + self.number) % 2], gpus) for number in range(self.arguments.times // self.rounds)]
+            alone += [("check", gpus)] * self.arguments.checks
+        return alone
+
+    def run(self, form, gpus, limit):
+        options, env = FORMS[form] or ([], {})
+        env = {**env, **({"CUDA_VISIBLE_DEVICES": gpus} if gpus else {})}
+        if self.stage == "first":
+            env["REPEATED_LONGEST"] = str(int(self.arguments.longest * 1e9))
+        run = repeated.run(self.command, self.arguments.folder, limit, [self.arguments.tool, "apply", *options, "--"] if FORMS[form] else (),
+                           env, self.rounds, repeated.library(self.arguments.build) if self.rounds > 1 else None)
+        run.form, run.gpus = form, gpus or "all"
+        return run
+
+    def after_first(self, run):
+        """What the first run tells."""
+        failed = run.status and run.statuses[:1] != [0]
+        if self.rounds > 1 and run.status and (not failed or self.arguments.any_status):
+            self.rounds, self.runs = 1, []  # no second time, or that fails: a process each
+            return "later"
+        if failed and not self.arguments.any_status:
+            self.left_out = f"exit status {run.status}"
+        elif run.status is None or len(run.seconds) < self.rounds > 1:
+            self.left_out = "takes too long"
+        return "ready" if self.left_out else "all"
+
+    def ended(self, run):
+        """Of one run; true: its stage is over, and the next one has begun."""
+        self.runs.append(run)
+        self.due -= 1
+        if self.due:
+            return False
+        if self.stage == "first":
+            self.stage = self.after_first(run)
+            return True
+        self.still = differences(self.runs)
+        if self.still is None:
+            self.left_out, self.still = "ends differently alone, or too late", []
+        elif self.stage == "all" and self.still:
+            self.differs, self.stage = self.still, "again"
+            return True
+        self.stage = "ready"
+        return True
+
+    def entry(self):
+        counts = collections.Counter((run.form, run.gpus) for run in self.runs)
+        applied = collections.Counter(run.gpus for run in self.runs if run.form in ("usual", "all"))
+        whole = len(applied) == 2 and all(count * self.rounds >= self.arguments.times for count in applied.values())
+        return {"name": self.name, "command": self.command, "left_out": self.left_out, "rounds": self.rounds,
+                "whole": self.stage == "ready" and not self.left_out and whole, "status": self.runs[0].status if self.runs else None,
+                "processes": {f"{form}, GPUs {gpus}": count for (form, gpus), count in sorted(counts.items())},
+                "carried": sum(bool(CARRIED.search(run.said)) for run in self.runs if run.form != "alone"),
+                "differs": [f"{form}, GPUs {gpus}: {why}" for form, gpus, why in self.differs],
+                "still": [f"{form}, GPUs {gpus}: {why}" for form, gpus, why in self.still],
+                "seconds": round(time.monotonic() - self.begun, 3)}
+
+
+class Measurement:
+    """The work of crowd.py: the next process, and what is to be done when one ends."""
+
+    def __init__(self, those, arguments, file):
+        done = {json.loads(line)["name"] for path in arguments.done for line in path.open()}
+        self.waiting = collections.deque(Program(entry, number, arguments) for number, entry in enumerate(those)
+                                         if entry["name"] not in done)
+        self.later, self.tasks, self.begun, self.entries = collections.deque(), collections.deque(), [], []
+        self.arguments, self.file, self.end = arguments, file, time.monotonic() + arguments.seconds
+
+    def next(self, rate):
+        """(program, form, GPUs), or None: nothing is due now."""
+        queue = self.waiting or self.later
+        if not self.tasks and queue and self.in_time(queue[0], rate):
+            self.begun.append(queue.popleft())
+            self.begun[-1].begun = time.monotonic()
+            self.add(self.begun[-1])
+        return self.tasks.popleft() if self.tasks and time.monotonic() < self.end else None
+
+    def in_time(self, program, rate):
+        """Whether it would be ready before the end, behind those that have begun; while no rate is known, it is tried."""
+        each = self.arguments.bare + 2 * (self.arguments.processes + self.arguments.checks)
+        left = sum(one.due + (each - 1 if one.stage == "first" else 0) for one in self.begun) + \
+            (each if program.rounds > 1 else each + 2 * (self.arguments.times - self.arguments.processes))
+        return time.monotonic() + (left / rate if rate else 0) < self.end
+
+    def add(self, program):
+        """Its stage begins."""
+        tasks = program.tasks()
+        program.due = len(tasks)
+        self.tasks.extend((program, *task) for task in tasks)
+
+    def run(self, task):
+        program, form, gpus = task
+        limit = self.arguments.first if program.stage == "first" else self.arguments.limit * (3 if form == "check" else 1)
+        return program.run(form, gpus, max(0.1, min(limit, self.end - time.monotonic())))
+
+    def ended(self, task, run):
+        program = task[0]
+        if time.monotonic() >= self.end or not program.ended(run):
+            return
+        if program.stage == "later":
+            self.begun.remove(program)
+            self.later.append(program)
+            program.stage = "all"
+        elif program.stage == "ready":
+            self.report(program)
+        else:
+            self.add(program)
+
+    def report(self, program):
+        self.begun.remove(program)
+        self.entries.append(program.entry())
+        print(json.dumps(self.entries[-1]), file=self.file, flush=True)
+        for line in self.entries[-1]["still"][:MOST_SHOWN]:
+            print(f"{program.name}: {line}", flush=True)
+        if program.differs:
+            keep(program, self.arguments.out)
+
+    def cut(self):
+        """Those that are not ready when the time ends."""
+        for program in list(self.begun):
+            program.left_out = "time ended"
+            self.report(program)
+
+
+def keep(program, folder):
+    """What a program that differs said, for somebody who looks."""
+    with (folder / "differ.txt").open("a") as file:
+        file.write(f"==== {program.name}\n")
+        file.writelines(f"== {run.form}, GPUs {run.gpus}, {run.status}\n{''.join(run.out)[:4000]}\n{''.join(run.err)[:2000]}\n{run.said}\n"
+                        for run in program.runs)
 
 
 def parse_arguments():
     """--check has three times --limit."""
-    parser = repeated.parser(__doc__, rounds=1, limit=20)
-    parser.add_argument("--times", type=int, default=20, metavar="N", help="rounds")
-    parser.add_argument("--others", type=int, default=4, metavar="N", help="rounds of those of which nothing is carried out")
-    parser.add_argument("--check-every", type=int, default=5, metavar="N")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() // 2)
+    parser = repeated.parser(__doc__, rounds=None, limit=20)
+    parser.add_argument("--times", type=int, default=20, metavar="N", help="rounds of main(), with each number of GPUs")
+    parser.add_argument("--processes", type=int, default=2, metavar="N", help="in so many processes; divides --times")
+    parser.add_argument("--bare", type=int, default=3, metavar="N", help="processes alone")
+    parser.add_argument("--checks", type=int, default=1, metavar="N", help="processes with --check, with each number of GPUs")
+    parser.add_argument("--again", type=int, default=3, metavar="N", help="processes in each form, alone as well, of what differs")
+    parser.add_argument("--jobs", type=lambda text: [int(number) for number in text.split(",")], default=[4, 8, 16, 32], metavar="N,...",
+                        help="processes at a time; several: which of these ends most is measured")
+    parser.add_argument("--trial", type=float, default=4, metavar="S", help="for each of --jobs")
     parser.add_argument("--one", type=lambda text: text.split("/"), default=["0"], metavar="N/N...",
-                        help="the GPU that is visible in even rounds, by program in turn")
+                        help="the GPU that is visible, by program in turn")
     parser.add_argument("--two", type=lambda text: text.split("/"), default=[None], metavar="N,N/N,N...",
-                        help="the GPUs that are visible in odd ones (default: all)")
-    return repeated.parsed(parser)
+                        help="the GPUs that are visible then (default: all)")
+    parser.add_argument("--any-status", action="store_true", help="also programs that fail by themselves")
+    parser.add_argument("--done", type=Path, action="append", default=[], metavar="FILE", help="a same.jsonl of an earlier call")
+    arguments = repeated.parsed(parser)
+    if arguments.times % arguments.processes or min(arguments.bare, *arguments.jobs) < 1:
+        parser.error("--processes has to divide --times; --bare, --jobs: 1 at least")
+    arguments.folder = arguments.commands.resolve().parent
+    return arguments
 
 
-def measure(working, folder, arguments, end):
-    """The runs of each program by form."""
-    runs = {program["name"]: {form: [] for form in FORMS} for program in working}
-
-    def in_time(task):
-        return once(task, folder, arguments) if time.monotonic() < end else None
-
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for round_ in range(arguments.times):
-            for result in pool.map(in_time, list(tasks(working, runs, round_, arguments))):
-                if result:
-                    runs[result[0]][result[1]].append(result[2])
-    return runs
-
-
-def keep(entry, runs, folder):
-    """What a program that differs said, for somebody who looks."""
-    (folder / (entry["name"].replace("/", "-") + ".txt")).write_text(
-        "".join(f"== {form} {run.status}\n{''.join(run.out)[:4000]}\n{''.join(run.err)[:2000]}\n{run.said}\n"
-                for form in FORMS for run in runs[form][:2]))
+def table(entries, said):
+    """What is to be read at the end."""
+    out = collections.Counter(re.sub(r"exit status .*", "fails by itself", entry["left_out"]) for entry in entries if entry["left_out"])
+    ready = [entry for entry in entries if not entry["left_out"]]
+    whole = [entry for entry in ready if entry["whole"]]
+    processes = collections.Counter()
+    for entry in ready:
+        for form, count in entry["processes"].items():
+            processes[form] += count
+    rows = [("programs begun", len(entries)), *((f"left out: {why}", count) for why, count in sorted(out.items())),
+            ("compared", len(ready)), ("with all of their runs", len(whole)),
+            ("of these with something carried out", sum(bool(entry["carried"]) for entry in whole)),
+            ("differ at first", sum(bool(entry["differs"]) for entry in ready)),
+            ("differ still", sum(bool(entry["still"]) for entry in ready)),
+            ("exit statuses alone", dict(collections.Counter(entry["status"] for entry in ready))),
+            ("processes", dict(sorted(processes.items()))), *said]
+    for key, value in rows:
+        print(f"{key}: {value}")
 
 
 def main():
     arguments = parse_arguments()
-    end = time.monotonic() + arguments.seconds
-    those, folder = programs.programs_of(arguments.commands), arguments.commands.resolve().parent
-    how_often(those, folder, arguments)
-    working = [program for program in those if not program["problem"]]
-    print(f"{len(working)} of {len(those)} programs work here", flush=True)
-    runs = measure(working, folder, arguments, end)
-    entries = [judge(program, runs[program["name"]]) for program in working]
-    (arguments.out / "same.json").write_text(json.dumps({"left_out": [p for p in those if p["problem"]], "programs": entries},
-                                                        indent=1) + "\n")
-    compared = [entry for entry in entries if not entry["left_out"]]
-    bad = [entry for entry in compared if entry["differs"]]
-    for entry in bad:
-        for line in entry["differs"][:MOST_SHOWN]:
-            print(f"{entry['name']}: {line}")
-        keep(entry, runs[entry["name"]], arguments.out)
-    count = {form: (sum(entry["runs"][form] for entry in compared), sum(entry["times"][form] for entry in compared)) for form in FORMS}
-    print(f"{len(compared)} programs compared, {sum(bool(e['carried']) for e in compared)} of them with something carried "
-          f"out; {len(entries) - len(compared)} end differently alone; processes (times of main()): "
-          f"{', '.join(f'{form} {processes} ({times})' for form, (processes, times) in count.items())}; {len(bad)} differ")
-    return bool(bad)
+    with (arguments.out / "same.jsonl").open("w") as file, crowd.contexts():
+        measurement = Measurement(programs.programs_of(arguments.commands), arguments, file)
+        said = crowd.run(measurement, arguments.jobs, arguments.trial)
+        measurement.cut()
+    table(measurement.entries, said)
+    return any(entry["still"] for entry in measurement.entries)
 
 
 if __name__ == "__main__":

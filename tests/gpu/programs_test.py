@@ -1,13 +1,21 @@
 #!/usr/bin/env python3
-"""programs.py, programs_table.py and apply_same.py with a stand-in for xferscope: what is left out, what is compared."""
+"""programs.py, programs_table.py, apply_same.py and crowd.py with a stand-in for xferscope: what is left out, what is compared.
+
+usage: programs_test.py LIBRARY    repeated.c's
+"""
 import json
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
+import crowd
+
 HERE = Path(__file__).resolve().parent
+LIBRARY = Path(sys.argv.pop(1)).resolve()
 
 # Stands in for the command: `record` writes how it recorded and runs the program; `analyze` tells the spans
 # that stand in the file of that way, or nothing.
@@ -79,23 +87,57 @@ class ProgramsTest(unittest.TestCase):
         self.assertIn("| a | 100.0 | 0.0% | +30.0% |", done.stdout)
         self.assertIn("region, budget: 1 programs, median +30.0%, worst +30.0%, at most 2 % in 0, 5 % in 0", done.stdout)
 
-    def same(self, commands):
+    def same(self, commands, *options):
         (self.folder / "commands").write_text(commands)
-        status, text = self.script("apply_same.py", str(self.folder / "commands"), "--times", "3", "--jobs", "2")
-        return status, text, {entry["name"]: entry for entry in json.loads((self.folder / "out" / "same.json").read_text())["programs"]}
+        status, text = self.script("apply_same.py", str(self.folder / "commands"), "--times", "2", "--processes", "2", "--jobs", "2", *options)
+        lines = (self.folder / "out" / "same.jsonl").read_text().splitlines()
+        return status, text, {entry["name"]: entry for entry in map(json.loads, lines)}
 
     def test_the_same_applied(self):
         status, text, entries = self.same("a: sh -c 'echo kept 5 in $(date +%N) ns; exit 0'\nf: false\n")
         self.assertEqual(status, 0, text)
-        self.assertEqual(entries["a"]["runs"], {"alone": 3, "usual": 3, "all": 3, "check": 1})
-        self.assertNotIn("f", entries)
+        self.assertEqual(entries["a"]["processes"], {"all, GPUs 0": 1, "all, GPUs all": 1, "alone, GPUs 0": 2, "alone, GPUs all": 1,
+                                                     "check, GPUs 0": 1, "check, GPUs all": 1, "usual, GPUs 0": 1, "usual, GPUs all": 1})
+        self.assertEqual([(entries[name]["whole"], entries[name]["left_out"]) for name in "af"], [(True, None), (False, "exit status 1")])
+        self.assertIn("with all of their runs: 1\n", text)
 
     def test_another_number_word_or_status_applied(self):
         status, text, entries = self.same("n: sh -c 'echo kept ${APPLIED:-5}'\nw: sh -c 'echo ${APPLIED:+un}done'\n"
-                                          "s: sh -c 'exit ${APPLIED:-0}'\ne: sh -c 'echo ${APPLIED:-5} >&2'\n")
+                                          "s: sh -c 'exit ${APPLIED:-0}'\ne: sh -c 'echo ${APPLIED:-5} >&2'\n", "--again", "1")
         self.assertEqual(status, 1)
-        self.assertEqual({name: len(entry["differs"]) for name, entry in entries.items()}, {"n": 7, "w": 7, "s": 7, "e": 7})
+        self.assertEqual({name: len(entry["differs"]) for name, entry in entries.items()}, {"n": 6, "w": 6, "s": 6, "e": 6})
+        self.assertEqual({len(entry["still"]) for entry in entries.values()}, {12})
         self.assertIn("n: usual, GPUs 0: '1' instead of '5'", text)
+        self.assertIn("differ still: 4\n", text)
+
+    def test_what_differs_is_run_again_alone(self):
+        counted = f"echo >>{self.folder}/ran; test $(wc -l <{self.folder}/ran) -lt 4 && echo 5 || echo $(date +%N)"
+        status, text, entries = self.same(f"a: sh -c '{counted}'\n", "--jobs", "1", "--bare", "2")
+        self.assertEqual((status, bool(entries["a"]["differs"]), entries["a"]["still"]), (0, True, []), text)
+
+    def test_what_begins_late_or_was_done(self):
+        first = self.same("a: true\nb: true\n", "--seconds", "0")
+        self.assertEqual((first[0], first[2]), (0, {}))
+        (self.folder / "earlier").write_text('{"name": "b"}\n')
+        self.assertEqual(set(self.same("a: true\nb: true\n", "--done", str(self.folder / "earlier"))[2]), {"a"})
+
+    def test_programs_that_fail_by_themselves(self):
+        entries = self.same("f: sh -c 'exit 3'\ng: sh -c 'test $APPLIED && exit 4; exit 3'\n", "--any-status", "--again", "1")[2]
+        self.assertEqual([(entries[name]["whole"], entries[name]["status"], bool(entries[name]["still"])) for name in "fg"],
+                         [(True, 3, False), (True, 3, True)])
+
+    def test_time_ends(self):
+        status, text, entries = self.same("a: sh -c 'test $APPLIED && sleep 60; true'\n", "--seconds", "2")
+        self.assertEqual((status, entries["a"]["left_out"]), (0, "time ended"), text)
+
+    def test_repeated(self):
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib" / LIBRARY.name).symlink_to(LIBRARY)
+        text, entries = self.same("e: expr 1 + 2\nl: expr 10 - 3\ns: sleep 1.1\n", "--processes", "1", "--longest", "1")[1:]
+        self.assertEqual([(entries[name]["rounds"], entries[name]["whole"], entries[name]["left_out"]) for name in "els"],
+                         [(2, True, None), (2, True, None), (2, False, "takes too long")], text)
+        usual = [entries[name]["processes"].get("usual, GPUs 0", 0) for name in "el"]
+        self.assertEqual(sorted(usual), [0, 1])  # by turns
 
     def test_applied_ways(self):
         runs = self.measure("a: sh -c 'echo took ${APPLIED:-0}'\n", "--rounds", "1", "--ways", "bare,applied", "--figure", r"took (\d+)")[2]
@@ -146,6 +188,41 @@ class ProgramsTest(unittest.TestCase):
     def test_a_run_that_fails(self):
         self.measure(f"a: sh -c 'echo >>{self.folder}/ran; test $(wc -l <{self.folder}/ran) -lt 4'\n", "--rounds", "1")
         self.assertIn("exit status 1 in some runs", self.table()[2]["a"]["problem"])
+
+
+class Together:
+    """Tasks, until `end`, none of which ends before `most` run at a time for the first time."""
+
+    def __init__(self, most, end):
+        self.running, self.most, self.end, self.met = 0, most, end, threading.Event()
+
+    def next(self, _):
+        if time.monotonic() >= self.end:
+            return None
+        self.running += 1
+        if self.running == self.most:
+            self.met.set()
+        return "task"
+
+    def run(self, task):
+        self.met.wait()
+        time.sleep(0.01)
+        return task
+
+    def ended(self, *_):
+        self.running -= 1
+
+
+class CrowdTest(unittest.TestCase):
+    def test_how_many_at_a_time_end_most(self):
+        said = dict(crowd.run(Together(3, time.monotonic() + 5), [1, 3], 1.5))
+        self.assertEqual((said["at a time then"], said["processes in a second, by how many at a time"][1]), (3, 0))
+
+    def test_a_failure_ends_it(self):
+        work = Together(1, time.monotonic() + 60)
+        work.run = lambda _: 1 // 0
+        with self.assertRaises(ZeroDivisionError):
+            crowd.run(work, [2], 1)
 
 
 if __name__ == "__main__":

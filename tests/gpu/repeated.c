@@ -6,6 +6,7 @@
  *
  *   REPEATED_PROGRAM  only the process whose argv[0] ends so is repeated
  *   REPEATED_ROUNDS   how often (default: once)
+ *   REPEATED_LONGEST  no round begins after so many nanoseconds
  *   REPEATED_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
  *
  * After each round both outputs get a line of REPEATED_MARK, with the exit status. exit() in the
@@ -75,9 +76,10 @@ static void one_round(int argc, char **argv, char **env)
 static int rounds_of_main(int argc, char **argv, char **env)
 {
     const char *rounds = getenv("REPEATED_ROUNDS");
-    const char *path = getenv("REPEATED_TIMES");
+    const char *longest = getenv("REPEATED_LONGEST"), *path = getenv("REPEATED_TIMES");
     FILE *times = path ? fopen(path, "we") : NULL;
     const long count = rounds ? strtol(rounds, NULL, 10) : 1;
+    const uint64_t end = longest ? now_ns() + strtoull(longest, NULL, 10) : UINT64_MAX;
     main_thread = pthread_self();
     round_status = 0;
     for (long round = 0; round < (count > 1 ? count : 1) && !round_status; ++round) {
@@ -87,6 +89,8 @@ static int rounds_of_main(int argc, char **argv, char **env)
         one_round(argc, arguments, env);
         in_round = 0;
         say_end(times, round_status, now_ns() - start);
+        if (now_ns() >= end)
+            break;
     }
     return round_status;
 }

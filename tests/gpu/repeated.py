@@ -16,10 +16,11 @@ OURS = re.compile(r"^xferscope.*\n?", re.MULTILINE)
 
 class Run:
     """One process: `status` (None: ended after the limit), `out` and `err` by round (what follows the last round is the last
-    of them), `seconds` of each whole round, and `said`, what xferscope itself said."""
+    of them), `statuses` and `seconds` of each whole round, and `said`, what xferscope itself said."""
 
-    def __init__(self, status, out, err, seconds):
-        self.status, self.out, self.seconds = status, MARK.split(out)[::2], seconds
+    def __init__(self, status, out, err, rounds):
+        self.status, self.out = status, MARK.split(out)[::2]
+        self.statuses, self.seconds = [status for status, _ in rounds], [ns / 1e9 for _, ns in rounds]
         self.said = "".join(OURS.findall(err))
         self.err = MARK.split(OURS.sub("", err))[::2]
 
@@ -60,7 +61,7 @@ def run(command, folder, limit, before=(), env=(), rounds=1, repeater=None):
             out, err = process.communicate()
             status = None
         lines = Path(times.name).read_text().splitlines()
-    return Run(status, out, err, [int(line.split()[1]) / 1e9 for line in lines])
+    return Run(status, out, err, [tuple(map(int, line.split())) for line in lines])
 
 
 def rounds_for(first, longest, most):
@@ -71,12 +72,14 @@ def rounds_for(first, longest, most):
 
 
 def parser(description, rounds, limit):
-    """What the scripts that run foreign programs so have in common; the defaults of two of them are the caller's."""
+    """What the scripts that run foreign programs so have in common; the defaults of two of them are the caller's
+    (`rounds` None: it has no --repeat)."""
     made = argparse.ArgumentParser(description=description.splitlines()[0])
     made.add_argument("build", type=Path)
     made.add_argument("out", type=Path)
     made.add_argument("commands", type=Path)
-    made.add_argument("--repeat", type=int, default=rounds, metavar="N", help="times that main() runs in a process")
+    if rounds:
+        made.add_argument("--repeat", type=int, default=rounds, metavar="N", help="times that main() runs in a process")
     made.add_argument("--longest", type=float, default=3, metavar="S", help="for these times together")
     made.add_argument("--seconds", type=float, default=3600)
     made.add_argument("--limit", type=float, default=limit, metavar="S", help="for each process")
@@ -85,9 +88,8 @@ def parser(description, rounds, limit):
 
 
 def parsed(made):
-    """Its arguments, with `tool` and `repeater` of that build (None: main() runs once); `out` is there."""
+    """Its arguments, with `tool` of that build; `out` is there."""
     arguments = made.parse_args()
     arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
-    arguments.repeater = library(arguments.build) if arguments.repeat > 1 else None
     arguments.out.mkdir(parents=True, exist_ok=True)
     return arguments

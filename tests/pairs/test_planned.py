@@ -54,7 +54,7 @@ class Plans(unittest.TestCase):
 
         def judged(applied, **more):
             checked = run(applied["ns"], **more)
-            return planned.judged(program({}), plan, {"alone": [run(100e3)], "checked": [checked], "applied": [applied]}, 1, False)
+            return planned.judged(program({}), plan, {"alone": [run(100e3)], "checked": [checked], "applied": [applied]}, 1, None)
         good = judged(run(98e3))
         self.assertEqual((good["same"], good["saved_ns"], good["near"], good["inside"], good["by"]), (True, 2e3, True, True, ["pool"]))
         self.assertEqual([judged(run(96.1e3))[key] for key in ("near", "inside")], [True, False])
@@ -64,6 +64,33 @@ class Plans(unittest.TestCase):
         self.assertFalse(judged(run(98e3), said="3 compared, 1 different")["same"])
         self.assertTrue(judged(run(98e3), said="3 compared, 0 different")["same"])
         self.assertIn("| pool | 1 | 1 | 1 of 1 | 1 of 1 | 2.0 % | 2.0 % | 9.0 % |", planned.table([good]))
+
+        # On a GPU: as much of the run as of the recorded one, which took 50 us a round; against all turns.
+        def of_turns(*applied):
+            runs = {"alone": [run(100e3)] * len(applied), "checked": [], "applied": [run(ns) for ns in applied]}
+            result = planned.judged(program({}), plan, runs, 1, 50e3)
+            return [result[key] for key in ("predicted_ns", "near", "inside")]
+        self.assertEqual(of_turns(96e3, 97e3, 89e3), [[2e3, 4e3, 6e3], True, True])
+        self.assertEqual([of_turns(*turns)[2] for turns in ((93e3, 92e3, 90e3), (99e3, 90e3, 91e3), (99e3, 98.5e3, 101e3))], [False, True, False])
+
+    def test_programs_with_a_waste(self):
+        arguments = types.SimpleNamespace(again=None, seed=1, count=40, gpu=False, wastes={"allocation"})
+        drawn = [seed for seed, _ in planned.judgements(self.lab, arguments)]
+        has = ["allocation" in planned.schedule.wastes_of(planned.schedule.draw(seed, True)) for seed in range(1, 41)]
+        self.assertEqual(drawn, [seed for seed, has_it in zip(range(1, 41), has) if has_it])
+        self.assertIn(True, has)
+        self.assertIn(False, has)
+
+    def test_kept_and_judged_again(self):
+        self.lab.keep = self.folder / "kept"
+        self.lab.keep.mkdir()
+        stage = {"wastes": ["allocation"], "steps": 3}
+        once, path = self.lab.judge_plan(program(stage)), self.lab.keep / "1.json"
+        self.assertEqual(self.lab.judge_again(path), once)
+        entry = json.loads(path.read_text())
+        path.write_text(json.dumps({**entry, "carried": [["pool", "00+0x1"]]}))
+        with self.assertRaisesRegex(RuntimeError, "another plan"):
+            self.lab.judge_again(path)
 
 
 if __name__ == "__main__":

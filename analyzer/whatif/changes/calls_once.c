@@ -247,14 +247,17 @@ static void go(const struct once *once, struct state *state, const struct xfw_pl
     enum xfw_certainty certainty = xfw_player_certainty(player);
     bool waits = gives && (once->waits || certainty == XFW_LOW);
     uint8_t awaits = waits ? op->awaits : XFW_AWAITS_NOTHING;
-    double left =
-        op->own_ns - xfw_memory_call_ns(&once->change.analysis->achievable, op, certainty);
-    double wake = once->waits && gives ? op->wake_ns : 0;
-    if (once->waits)
-        left += pool_ns[certainty];
-    if (once->waits && gives)
-        left += xfw_scalar_cost(&once->change.analysis->achievable, "sync/context", op->gpu,
-                                XFW_SYNC_STREAM_NS);
+    const struct xfa_achievable *achievable = &once->change.analysis->achievable;
+    double gone = xfw_memory_call_ns(achievable, op, certainty);
+    double left = op->own_ns - gone, wake = 0;
+    if (once->waits && gives) {
+        /* What it takes behind the work that it waits for is its own time (recorded.c), and goes,
+         * too; a wait for the context takes no longer than one that frees as well. */
+        double wait_ns = xfw_scalar_cost(achievable, "sync/context", op->gpu, XFW_SYNC_STREAM_NS);
+        left = fmin(op->own_ns, left + wait_ns);
+        wake = fmin(op->wake_ns, fmax(0, op->wake_ns - gone) + wait_ns) + pool_ns[certainty];
+    }
+    left += once->waits ? pool_ns[certainty] : 0;
     xfw_op_drop(op);
     op->awaits = awaits;
     op->own_ns = left;

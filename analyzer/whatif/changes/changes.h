@@ -531,8 +531,9 @@ uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
 
-/* The same as the pool of `xferscope apply` does it: a call that gives back waits as it did. What
- * the pool does takes 0.2 us as likely, 1 us at worst: a guess. */
+/* The same as the pool of `xferscope apply` does it: a call that gives back waits as it did, but
+ * only waits: what freeing took behind the work goes. What the pool does takes 0.2 us a call as
+ * likely, 1 us at worst: a guess. */
 struct xfw_change *xfw_change_pool(const struct xfa_analysis *analysis,
                                    const struct xfa_table *calls, struct xfw_set *chosen);
 
