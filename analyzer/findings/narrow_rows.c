@@ -74,8 +74,9 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
             if (!path)
                 continue;
             paths = xfa_room(paths, &capacity, count + 1, sizeof *paths);
-            paths[count++] = (struct xfw_contiguous_path){class->number, path,
-                                                          xfa_row_pageable(&class->key.row)};
+            paths[count++] =
+                (struct xfw_contiguous_path){class->number, path, xfa_row_pageable(&class->key.row),
+                                             class->key.row.direction == XFT_DIR_D2H};
         }
     }
     return count ? xfw_change_contiguous(analysis, paths, count) : NULL;

@@ -55,6 +55,11 @@ static enum xfs_content_mode reserve(const struct xfs_rows *rows, bool slow_memo
     }
 }
 
+static bool setting_is_auto(void)
+{
+    return atomic_load_explicit(&xfs_content_mode, memory_order_relaxed) == XFS_CONTENT_AUTO;
+}
+
 /* ---- hashing ------------------------------------------------------------------------------- */
 
 static void write_event(const struct xft_event *event, uint64_t hash, uint64_t hashed, uint64_t ns)
@@ -92,6 +97,8 @@ void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows
                                           : xfs_hash_sampled(rows, &hash, &hashed);
     uint64_t took = xfs_machine_ns() - before, passed = xfs_now_ns() - begun;
     atomic_fetch_add_explicit(purse(mode), took - reserved, memory_order_relaxed);
+    if (good && setting_is_auto())
+        xfs_places_hashed(event->dst, event->bytes, hash);
     if (good) /* in the run's time: a simulated one may stand still meanwhile */
         write_event(event, hash, hashed, passed < took ? passed : took);
     else

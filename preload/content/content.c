@@ -21,7 +21,7 @@ static bool is_readable(unsigned memory)
 /* The source may not change before the copy is done, and not before this call returns. */
 static void sent(const struct xft_event *event, const struct xfs_rows *src)
 {
-    if (xfs_waiting_drop(src->address, xfs_rows_end(src)))
+    if (xfs_content_on() && xfs_waiting_drop(src->address, xfs_rows_end(src)))
         xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
     else
         xfs_content_hash(event, src, event->src_mem == XFT_MEM_WRITE_COMBINED);
@@ -64,9 +64,12 @@ static void copied(void *arguments)
 void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *dst,
                         const struct xfs_rows *src)
 {
+    bool all = xfs_content_on();
     /* A graph's node has no times of its own; before recording begins there is no lane. */
     if (busy || event->bytes == 0 || event->start_ns == 0 || (event->flags & XFT_CAPTURED) ||
-        !xfs_recording())
+        !xfs_recording() ||
+        (!all &&
+         (event->src_mem == XFT_MEM_WRITE_COMBINED || !xfs_places_ask(event->dst, event->bytes))))
         return;
     struct xfs_guard guard = xfs_guard_enter();
     busy = true;
@@ -90,28 +93,37 @@ void xfs_content_not_copied(void)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static const char *const mode_words[] = {"off", "sampled", "whole"};
+static const char *const mode_words[] = {"off", "auto", "sampled", "whole"};
+
+/* By the setting's words; auto is the first of them. */
+static enum xfs_content_mode mode_asked(const struct xfs_settings *settings)
+{
+    static const enum xfs_content_mode modes[] = {XFS_CONTENT_AUTO, XFS_CONTENT_OFF,
+                                                  XFS_CONTENT_SAMPLED, XFS_CONTENT_WHOLE};
+    enum xfs_content_mode mode = modes[settings->content];
+    bool looks = settings->host_access || settings->verify;
+    return looks && mode < XFS_CONTENT_SAMPLED ? XFS_CONTENT_SAMPLED : mode;
+}
 
 void xfs_content_session_start(void)
 {
     const struct xfs_settings *settings = xfs_settings();
-    int mode = settings->content;
-    if ((settings->host_access || settings->verify) && mode == XFS_CONTENT_OFF)
-        mode = XFS_CONTENT_SAMPLED;
-    xfs_budget_start(settings->content_share);
+    enum xfs_content_mode mode = mode_asked(settings);
+    bool less = mode == XFS_CONTENT_AUTO && settings->content_share > XFS_CONTENT_AUTO_SHARE;
+    xfs_budget_start(less ? XFS_CONTENT_AUTO_SHARE : settings->content_share);
     if (mode != XFS_CONTENT_OFF && !(xfs_hash_works() && xfs_waiting_start())) {
         mode = XFS_CONTENT_OFF;
         xfs_meta_set("content.why", "this machine does not let a process read itself");
     }
     xfs_meta_set("content", mode_words[mode]);
     atomic_store(&xfs_content_mode, mode);
-    xfs_access_session_start(mode != XFS_CONTENT_OFF);
-    xfs_verify_session_start(mode != XFS_CONTENT_OFF);
+    xfs_access_session_start(mode > XFS_CONTENT_AUTO);
+    xfs_verify_session_start(mode > XFS_CONTENT_AUTO);
 }
 
 void xfs_content_finish(void)
 {
-    if (!xfs_content_on())
+    if (atomic_load(&xfs_content_mode) == XFS_CONTENT_OFF)
         return;
     xfs_waiting_drop_all();
     xfs_budget_note();
@@ -123,6 +135,7 @@ void xfs_content_after_fork(void)
 {
     atomic_store(&xfs_content_mode, XFS_CONTENT_OFF);
     xfs_budget_after_fork();
+    xfs_places_forget();
     busy = false;
     xfs_waiting_after_fork();
     xfs_access_after_fork();

@@ -27,16 +27,36 @@
 #include "preload/content/hash.h"
 #include "xferscope/trace.h"
 
-enum xfs_content_mode { XFS_CONTENT_OFF, XFS_CONTENT_SAMPLED, XFS_CONTENT_WHOLE };
+enum xfs_content_mode {
+    XFS_CONTENT_OFF,
+    XFS_CONTENT_AUTO, /* by samples, only uploads of XFS_CONTENT_LEAST bytes and more, less and less
+                         often where they bring others each time */
+    XFS_CONTENT_SAMPLED,
+    XFS_CONTENT_WHOLE
+};
 extern atomic_int xfs_content_mode; /* enum xfs_content_mode; off unless the process records */
 
+#define XFS_CONTENT_LEAST (64u << 10) /* copying them takes about as long as a hash by samples */
+#define XFS_CONTENT_AUTO_SHARE 1      /* percent of the time, at most */
+
+/* Copies in both directions are hashed, so that waits, events and frees matter. */
 static inline bool xfs_content_on(void)
 {
     return __builtin_expect(
-        atomic_load_explicit(&xfs_content_mode, memory_order_relaxed) != XFS_CONTENT_OFF, 0);
+        atomic_load_explicit(&xfs_content_mode, memory_order_relaxed) > XFS_CONTENT_AUTO, 0);
 }
 
-/* The functions below are called only when it is on. They keep errno. */
+/* A copy may be hashed. */
+static inline bool xfs_content_of(const struct xft_event *event)
+{
+    return xfs_content_on() ||
+           __builtin_expect(event->bytes >= XFS_CONTENT_LEAST && event->direction == XFT_DIR_H2D &&
+                                atomic_load_explicit(&xfs_content_mode, memory_order_relaxed) !=
+                                    XFS_CONTENT_OFF,
+                            0);
+}
+
+/* The functions below are called only where these say so. They keep errno. */
 
 /* A transfer that succeeded; its two ends. The event is complete but for its stack. */
 void xfs_content_copied(const struct xft_event *event, const struct xfs_rows *dst,

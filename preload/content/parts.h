@@ -1,6 +1,7 @@
 /*
  * Between the files of this directory: hash.c hashes, budget.c limits the time for it, waiting.c
- * has the copies in flight, content.c decides what is hashed and when. access.c watches what the
+ * has the copies in flight, places.c knows which uploads may be repeated, content.c decides what is
+ * hashed and when. access.c watches what the
  * host does with the memory of copies, and pages.c asks the kernel for it.
  */
 #ifndef XFS_CONTENT_PARTS_H
@@ -24,7 +25,8 @@ enum xfs_skip {
 };
 void xfs_content_skip(enum xfs_skip why, unsigned n);
 
-/* Hashes the rows if the budget allows it, and writes the event's CONTENT. */
+/* Hashes the rows if the budget allows it, and writes the event's CONTENT. With XFS_CONTENT_AUTO
+ * the place that the event writes has that hash then (places.c). */
 void xfs_content_hash(const struct xft_event *event, const struct xfs_rows *rows, bool slow_memory);
 
 /* What hashes took or are expected to take, in ns. */
@@ -60,5 +62,17 @@ void xfs_waiting_add(const struct xft_event *event, const struct xfs_rows *rows)
 bool xfs_waiting_drop(uint64_t start, uint64_t end);
 void xfs_waiting_drop_all(void);
 void xfs_waiting_after_fork(void);
+
+/* ---- places.c: where uploads go, with XFS_CONTENT_AUTO ------------------------- */
+
+/*
+ * Is this upload hashed? A place (an address and a number of bytes) whose last two hashes differ is
+ * passed over once, then 3, 7 and so on up to 63 times, until a hash is the one before again. A
+ * place that another one of the same entry has taken begins anew. False as well while another
+ * thread asks.
+ */
+bool xfs_places_ask(uint64_t dst, uint64_t bytes);
+void xfs_places_hashed(uint64_t dst, uint64_t bytes, uint64_t hash);
+void xfs_places_forget(void); /* all; behind a fork */
 
 #endif

@@ -165,7 +165,7 @@ void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch, uint64
     if (!transfer(f))
         return;
     finish(f, at(dst), at(src), width, rows, kind);
-    if (xfs_content_on())
+    if (xfs_content_of(&f->event))
         show_rows(f, &(struct xfs_rows){dst, width, rows, 1, dst_pitch, 0},
                   &(struct xfs_rows){src, width, rows, 1, src_pitch, 0});
 }
@@ -175,7 +175,7 @@ void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, i
     if (!transfer(f))
         return;
     finish(f, at(dst), at(src), bytes, 1, kind);
-    if (xfs_content_on())
+    if (xfs_content_of(&f->event))
         show(f);
 }
 
@@ -186,7 +186,7 @@ void xfs_copy_array(struct xfs_frame *f, xcu_array dst_array, xcu_array src_arra
         return;
     finish(f, dst_array ? in_array(dst_array) : at(dst), src_array ? in_array(src_array) : at(src),
            width, rows, kind);
-    if (xfs_content_on() && rows == 1)
+    if (xfs_content_of(&f->event) && rows == 1)
         show(f);
     else if (xfs_content_on() && f->event.bytes > 0 && !f->early)
         xfs_content_not_copied();
@@ -206,7 +206,7 @@ void xfs_copy_to_symbol(struct xfs_frame *f, const void *symbol, uint64_t src, u
         return;
     finish(f, on_device(XFS_ADDR(symbol), xfs_current_device()), at(src), bytes, 1,
            XRT_COPY_DEFAULT);
-    if (xfs_content_on())
+    if (xfs_content_of(&f->event))
         show(f);
 }
 
@@ -216,7 +216,7 @@ void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol,
         return;
     finish(f, at(dst), on_device(XFS_ADDR(symbol), xfs_current_device()), bytes, 1,
            XRT_COPY_DEFAULT);
-    if (xfs_content_on())
+    if (xfs_content_of(&f->event))
         show(f);
 }
 
@@ -272,7 +272,7 @@ void xfs_copy_2d(struct xfs_frame *f, const struct xcu_memcpy2d *p)
     finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
            end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width, p->height,
            XRT_COPY_DEFAULT);
-    if (!xfs_content_on())
+    if (!xfs_content_of(&f->event))
         return;
     struct xcu_extent extent = {p->width, p->height, 1};
     struct xcu_offset to = {p->dst_x, p->dst_y, 0}, from = {p->src_x, p->src_y, 0};
@@ -288,7 +288,7 @@ void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p)
     finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
            end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
            p->height * p->depth, XRT_COPY_DEFAULT);
-    if (!xfs_content_on())
+    if (!xfs_content_of(&f->event))
         return;
     struct xcu_extent extent = {p->width, p->height, p->depth};
     struct xcu_offset to = {p->dst_x, p->dst_y, p->dst_z}, from = {p->src_x, p->src_y, p->src_z};
@@ -334,7 +334,7 @@ void xfs_copy_runtime_3d(struct xfs_frame *f, const struct xrt_memcpy3d *p)
     struct xcu_extent extent = p->extent;
     extent.width = row_bytes(p->dst_array, p->src_array, p->extent.width);
     finish(f, dst, src, extent.width, extent.height * extent.depth, p->kind);
-    if (!xfs_content_on())
+    if (!xfs_content_of(&f->event))
         return;
     struct xfs_rows to =
         rows_from(f->event.dst, p->dst_ptr.pitch, p->dst_ptr.ysize, p->dst_pos, extent);

@@ -243,24 +243,32 @@ static void test_buffers(void **state)
 
 /* ---- contiguous rows ------------------------------------------------------------------------- */
 
-enum { BYTES = 1 << 20, NARROW_NS = 90000, IN_CALL = 7, CALL_NS = 100, LATENCY_NS = 50 };
+enum { BYTES = 1 << 20, NARROW_NS = 90000, CALL_NS = 100, LATENCY_NS = 50 };
+enum { IN_CALL = 7, TO_HOST = 9 }; /* classes of pageable memory */
 
-static double contiguous_ns(struct xfw_op op, enum xfw_certainty certainty)
+static double contiguous_all_ns(const struct xfw_op *ops, size_t count,
+                                enum xfw_certainty certainty)
 {
     struct xfa_run run = {0};
     struct xfa_analysis analysis = {0};
     struct xfp_profile *profile = scenario_profile();
     xfa_achievable_init(&analysis.achievable, profile, &run);
-    struct xfw_contiguous_path *paths = xfa_alloc(3 * sizeof *paths);
-    paths[0] = (struct xfw_contiguous_path){5, &profile->paths[0], false};
-    paths[1] = (struct xfw_contiguous_path){2, &profile->paths[0], false};
-    paths[2] = (struct xfw_contiguous_path){IN_CALL, &profile->paths[0], true};
-    struct xfw_change *change = xfw_change_contiguous(&analysis, paths, 3);
-    const struct xfw_op ops[] = {op, hand_wait(0)};
-    double end = hand_play(ops, 2, change, certainty);
+    struct xfw_contiguous_path *paths = xfa_alloc(4 * sizeof *paths);
+    paths[0] = (struct xfw_contiguous_path){5, &profile->paths[0], false, false};
+    paths[1] = (struct xfw_contiguous_path){2, &profile->paths[0], false, true};
+    paths[2] = (struct xfw_contiguous_path){IN_CALL, &profile->paths[0], true, false};
+    paths[3] = (struct xfw_contiguous_path){TO_HOST, &profile->paths[0], true, true};
+    struct xfw_change *change = xfw_change_contiguous(&analysis, paths, 4);
+    double end = hand_play(ops, count, change, certainty);
     xfw_change_free(change);
     xfp_free(profile);
     return end;
+}
+
+static double contiguous_ns(struct xfw_op op, enum xfw_certainty certainty)
+{
+    const struct xfw_op ops[] = {op, hand_wait(0)};
+    return contiguous_all_ns(ops, 2, certainty);
 }
 
 static struct xfw_op narrow(uint32_t class, double ns)
@@ -300,6 +308,28 @@ static void test_pageable(void **state)
     assert_true(call_of_pageable(XFW_AWAITS_NOTHING, 500, 0) == 500); /* is as fast already */
 }
 
+/* What comes to pageable memory for the first time may have waited for that memory to be made. */
+static void test_memory_that_is_new(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    double blocking = xfw_copy_cost(&profile->paths[0], BYTES, XFW_LIKELY).blocking_ns;
+    xfp_free(profile);
+    struct xfw_op first = narrow(TO_HOST, 0);
+    first.awaits = XFW_AWAITS_NOTHING;
+    first.own_ns = NARROW_NS;
+    first.dst = AT;
+    struct xfw_op half = first, other = first;
+    half.dst = AT + BYTES / 2;
+    other.dst = AT + 4 * BYTES;
+    const struct xfw_op all[] = {first, first, half, other};
+    assert_true(contiguous_all_ns(all, 1, XFW_LIKELY) == NARROW_NS);
+    assert_true(fabs(contiguous_all_ns(all, 2, XFW_LIKELY) - NARROW_NS - blocking) < 1);
+    double three = contiguous_all_ns(all, 3, XFW_LIKELY);
+    assert_true(fabs(three - 1.5 * (NARROW_NS + blocking)) < 1);
+    assert_true(fabs(contiguous_all_ns(all, 4, XFW_LIKELY) - three - NARROW_NS) < 1);
+    assert_true(contiguous_all_ns(all, 2, XFW_HIGH) < NARROW_NS);
+}
+
 /* Of other classes, and those that are as fast already. */
 static void test_other_classes(void **state)
 {
@@ -315,7 +345,8 @@ int main(void)
         cmocka_unit_test(test_staged),        cmocka_unit_test(test_async),
         cmocka_unit_test(test_moved),         cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_other_reasons), cmocka_unit_test(test_as_contiguous_ones),
-        cmocka_unit_test(test_pageable),      cmocka_unit_test(test_other_classes),
+        cmocka_unit_test(test_pageable),      cmocka_unit_test(test_memory_that_is_new),
+        cmocka_unit_test(test_other_classes),
     };
     return cmocka_run_group_tests_name("what-if: paths", tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ class Completion(Bench):
     def test_values(self):
         self.assertEqual(self.ask("record", "--timing", ""), ["auto", "cupti", "event", "host"])
         self.assertEqual(self.ask("record", "--timing", "=", "h"), ["host"])
-        self.assertEqual(self.ask("record", "--content", "=", ""), ["sampled", "whole"])
+        self.assertEqual(self.ask("record", "--content", "=", ""), ["auto", "off", "sampled", "whole"])
         self.assertEqual(self.ask("analyze", "-s", "b"), ["bytes"])
         self.assertEqual(self.ask("analyze", "--replay", "=", ""), ["run"])
         self.assertEqual(self.ask("dump", "-k", "mem"), ["memset"])

@@ -1,5 +1,6 @@
 """tests/pairs/random: what its programs show of recorder and replay, to the nanosecond of the virtual clock."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -99,9 +100,29 @@ class Programs(unittest.TestCase):
         path = self.folder / "large.txt"
         path.write_text("B d 107374182400\nS n\nH 0 1000 0\nW 8 0\n")
         out = self.lab.run(BUILD / "bin" / "pairs" / "player", "--times", "5", path, path)
-        (one, other), = (map(int, line.split()) for line in drawn.IN_TURNS.findall(out))
+        (rounds, times), = drawn.IN_TURNS.findall(out)
+        one, other = map(int, times.split())
         self.assertEqual(one, other)
-        self.assertGreaterEqual(one, 5 * 1000)
+        self.assertGreaterEqual(one, int(rounds) * 1000)
+
+    def test_turns_of_a_long_program(self):
+        """A turn has as many rounds as --most leaves, two at least; the time of a round is the same."""
+        path = self.folder / "long.txt"
+        path.write_text("S n\nH 0 10000000 0\nW 8 0\n")
+        took = {}
+        for most in (25, 45, 1000):
+            out = self.lab.run(BUILD / "bin" / "pairs" / "player", "--times", "30", "--most", most, path, path)
+            (rounds, times), = drawn.IN_TURNS.findall(out)
+            took[int(rounds)] = int(times.split()[0]) / int(rounds)
+        self.assertEqual(list(took), [6, 12, 30])
+        self.assertAlmostEqual(max(took.values()), min(took.values()), delta=1000)
+
+    def test_managed_memory_is_read_whole(self):
+        """What the host reads of managed memory it reads a word of each page of: also on a GPU all of it has to move."""
+        path = self.folder / "managed.txt"
+        path.write_text("B u 4194304\nS n\nH 0 0 1\nR 1 0 1\nW 8 0\n")
+        out = self.lab.run(BUILD / "bin" / "pairs" / "player", path)
+        self.assertGreater(int(re.search(r" sum (\d+) ", out)[1]), 255)
 
     def assert_right(self, drawn_program):
         """Nothing that is asked is missed."""

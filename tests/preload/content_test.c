@@ -189,7 +189,7 @@ static void check_share(enum xfs_content_mode setting, unsigned percent, uint64_
 {
     uint64_t now = 0, most = 0;
     struct xfs_hash_ns spent = {0, 0};
-    unsigned seed = percent, late[3] = {0};
+    unsigned seed = percent, late[XFS_CONTENT_WHOLE + 1] = {0};
     for (int i = 0; i < 200000; i++) {
         seed = seed * 1664525u + 1013904223u;
         struct xfs_hash_ns cost = {1000 + (seed >> 12), 12000}; /* to a millisecond: far too much */

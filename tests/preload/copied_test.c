@@ -122,10 +122,15 @@ int16_t xfs_context_device(void *context)
 
 static unsigned char memory[2][BYTES];
 
-static void session(unsigned mode, unsigned share)
+/* The setting has its words in another order. */
+static void session(enum xfs_content_mode mode, unsigned share)
 {
+    static const int words[] = {[XFS_CONTENT_AUTO] = 0,
+                                [XFS_CONTENT_OFF] = 1,
+                                [XFS_CONTENT_SAMPLED] = 2,
+                                [XFS_CONTENT_WHOLE] = 3};
     xfs_content_after_fork(); /* nothing is left of an earlier one */
-    settings.content = (int)mode;
+    settings.content = words[mode];
     settings.content_share = share;
     hashes = hashing_ns = meta_ns = meta_not_arrived = meta_budget = 0;
     xfs_content_session_start();
@@ -219,6 +224,67 @@ static void sources_on_their_way_are_not_hashed(void **state)
     assert_true(meta_not_arrived > 0);
 }
 
+/* ---- by default ------------------------------------------------------------------------------ */
+
+static bool asked_of(enum xft_direction direction, uint64_t bytes)
+{
+    const struct xft_event event = {.bytes = bytes, .direction = (uint8_t)direction};
+    return xfs_content_of(&event);
+}
+
+static void uploads_alone(void **state)
+{
+    session(XFS_CONTENT_AUTO, 0);
+    assert_true(asked_of(XFT_DIR_H2D, 65536));
+    assert_false(asked_of(XFT_DIR_H2D, 65535));
+    assert_false(asked_of(XFT_DIR_D2H, 1 << 30));
+    assert_false(xfs_content_on());
+    for (int i = 0; i < 10; i++)
+        copy(true, 0, 0x50, XFT_ASYNC);
+    assert_int_equal(hashes, 10);
+    session(XFS_CONTENT_OFF, 0);
+    assert_false(asked_of(XFT_DIR_H2D, 65536));
+    session(XFS_CONTENT_SAMPLED, 0);
+    assert_true(asked_of(XFT_DIR_D2H, 1));
+}
+
+static uint64_t uploads(int n, bool change)
+{
+    uint64_t before = hashes;
+    for (int i = 0; i < n; i++) {
+        memory[0][0] = (unsigned char)(memory[0][0] + change);
+        copy(true, 0, 0x50, 0);
+    }
+    return hashes - before;
+}
+
+/* The 1st, 2nd, 4th, ... 64th, 128th, 192nd; the 256th is another one than that, the 320th is not.
+ */
+static void what_changes_is_passed_over(void **state)
+{
+    session(XFS_CONTENT_AUTO, 0);
+    assert_int_equal(uploads(3, true), 2);
+    assert_int_equal(uploads(197, true), 7);
+    assert_int_equal(uploads(119, false), 1);
+    assert_int_equal(uploads(80, false), 80);
+    session(XFS_CONTENT_SAMPLED, 0);
+    assert_int_equal(uploads(9, true), 9);
+}
+
+static void slow_memory_is_left_alone(void **state)
+{
+    session(XFS_CONTENT_AUTO, 0);
+    const struct xft_event event = {.kind = XFT_EVENT_TRANSFER,
+                                    .start_ns = NOW,
+                                    .bytes = BYTES,
+                                    .direction = XFT_DIR_H2D,
+                                    .src_mem = XFT_MEM_WRITE_COMBINED,
+                                    .dst_mem = XFT_MEM_DEVICE};
+    const struct xfs_rows rows = {(uintptr_t)memory[0], BYTES, 1, 1, 0, 0};
+    xfs_content_copied(&event, &rows, &rows);
+    assert_int_equal(hashes, 0);
+}
+
 /* ---- cost ------------------------------------------------------------------------------------ */
 
 /* What was set aside before is given back: all that was spent is what the hashes took. */
@@ -269,6 +335,23 @@ static void the_budget_begins_with_the_session(void **state)
     assert_int_equal(meta_budget, 1);
 }
 
+/* A hundredth of 0.1 ms is too little for a hash; all of it would do. */
+static void by_default_a_hundredth(void **state)
+{
+    const uint64_t enough_ns = 1000000;
+    uint64_t began;
+    do {
+        began = clock_ns();
+        session(XFS_CONTENT_AUTO, 100);
+        while (clock_ns() - began < 100000) {
+        }
+        copy(true, 0, 0x50, 0);
+    } while (clock_ns() - began > enough_ns);
+    xfs_content_finish();
+    assert_int_equal(hashes, 0);
+    assert_int_equal(meta_budget, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +362,10 @@ int main(void)
         cmocka_unit_test(what_it_took_is_in_meta),
         cmocka_unit_test(no_time_of_the_run),
         cmocka_unit_test(the_budget_begins_with_the_session),
+        cmocka_unit_test(uploads_alone),
+        cmocka_unit_test(what_changes_is_passed_over),
+        cmocka_unit_test(slow_memory_is_left_alone),
+        cmocka_unit_test(by_default_a_hundredth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,9 +76,10 @@ static int check_word(const char *option, const char *are, const char *word,
 
 static int check_content(const char *word)
 {
-    static const char *const words[] = {"sampled", "whole"};
+    static const char *const words[] = {"auto", "off", "sampled", "whole"};
 
-    return check_word("--content", "sampled or whole", word, words, sizeof words / sizeof *words);
+    return check_word("--content", "auto, off, sampled or whole", word, words,
+                      sizeof words / sizeof *words);
 }
 
 static int check_timing(const char *word)

@@ -120,12 +120,15 @@ struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
 /*
  * 2D copies take the time of a contiguous copy of as many bytes. As likely and at best the program
  * keeps its data contiguous. At worst the host gathers the rows before each copy (or spreads them
- * behind it), at the rate of copying what is in no cache.
+ * behind it), at the rate of copying what is in no cache. What such a copy brings to pageable
+ * memory for the first time may have taken longer because that memory was made while it was copied
+ * to: as likely and at worst it takes as long as it did.
  */
 struct xfw_contiguous_path {
     uint32_t class;
     const struct xfp_path *path; /* contiguous copies between the same memories; borrowed */
     bool in_call;                /* of pageable memory: the call becomes shorter */
+    bool to_host;
 };
 /* paths: made with xfa_alloc(), become the change's. */
 struct xfw_change *xfw_change_contiguous(const struct xfa_analysis *analysis,

@@ -416,24 +416,38 @@ static int by_class(const void *a, const void *b)
     return (x->class > y->class) - (x->class < y->class);
 }
 
-/* The driver copies pageable memory within the call: all of the call is scaled. */
-static void shorten_call(struct xfw_op *op, double blocking_ns)
+struct contiguous_state {
+    struct xfw_buffers brought; /* pageable memory */
+};
+
+/* Of what was brought to the host, the part that its memory did not have before. */
+static double new_part(struct contiguous_state *state, const struct xfw_player *player,
+                       const struct xfw_op *op)
+{
+    uint64_t bytes =
+        xfw_buffers_add(&state->brought, xfw_player_process(player)->number, 0, op->dst, op->bytes);
+    return op->bytes ? (double)bytes / (double)op->bytes : 0;
+}
+
+/* The driver copies pageable memory within the call: all of the call is scaled, but what stays of
+ * it. */
+static void shorten_call(struct xfw_op *op, double blocking_ns, double stays)
 {
     double took = xfw_op_took(op);
     double part = took > blocking_ns ? blocking_ns / took : 1;
+    part += (1 - part) * stays;
     op->own_ns *= part;
     op->latency_ns *= part;
     op->duration_ns *= part;
     op->wake_ns *= part;
 }
 
-static void contiguous_op(const struct xfw_change *change, void *state, struct xfw_player *player,
+static void contiguous_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                           struct xfw_op *op)
 {
     const struct contiguous *contiguous = (const struct contiguous *)change;
     const struct xfw_contiguous_path key = {.class = op->class};
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    (void)state;
     if (op->what != XFW_COPY || op->class == XFW_NONE)
         return;
     const struct xfw_contiguous_path *found =
@@ -443,8 +457,9 @@ static void contiguous_op(const struct xfw_change *change, void *state, struct x
     struct xfw_copy_cost cost = xfw_copy_cost(found->path, op->bytes, certainty);
     if (!cost.known)
         return;
+    double made = found->in_call && found->to_host ? new_part(self, player, op) : 0;
     if (found->in_call)
-        shorten_call(op, cost.blocking_ns);
+        shorten_call(op, cost.blocking_ns, certainty == XFW_HIGH ? 0 : made);
     else
         op->duration_ns = xfw_min(op->duration_ns, cost.device_ns);
     op->in_one = true;
@@ -452,11 +467,20 @@ static void contiguous_op(const struct xfw_change *change, void *state, struct x
         op->gap_ns += xfw_pack_ns(&change->analysis->achievable, 1, op->bytes, XFW_LOW);
 }
 
+static void contiguous_end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    xfw_buffers_free(&((struct contiguous_state *)self)->brought);
+}
+
 struct xfw_change *xfw_change_contiguous(const struct xfa_analysis *analysis,
                                          struct xfw_contiguous_path *paths, size_t count)
 {
-    static const struct xfw_change_type type = {
-        .name = "contiguous", .op = contiguous_op, .free = contiguous_free};
+    static const struct xfw_change_type type = {.name = "contiguous",
+                                                .state_bytes = sizeof(struct contiguous_state),
+                                                .op = contiguous_op,
+                                                .end = contiguous_end,
+                                                .free = contiguous_free};
     struct contiguous *contiguous = xfw_change_new(sizeof *contiguous, &type, analysis, NULL);
     contiguous->change.first = true;
     contiguous->paths = paths;

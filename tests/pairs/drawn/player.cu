@@ -6,7 +6,7 @@
  * of thread n; all threads begin together, and the region ends with the last of them. Those between
  * "I" and the next "T n" are performed once, before it.
  *
- *     player [--sums] [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...
+ *     player [--sums] [--times N] [--least MS] [--most MS] [--helpers 0|1|2] SCHEDULE...
  *            [--helpers 0|1|2 SCHEDULE...]...
  *
  * --times: all statements so often, with a wait for the GPU between, behind a round that does not
@@ -16,9 +16,10 @@
  * single schedule to last so long, as it would by what that round took; "rounds N" says how often.
  * --sums: what is read, and in the end all memory that is there, is summed up whole; "contents"
  * has the latter. Several schedules are played in turns, some rounds of each, so that they meet the
- * same speed of the processor; then the one line is "forms_ns", and what each of them took. Memory,
- * streams, events and graphs of a schedule are there only while it is its turn: what allocations
- * and waits for the device take depends on what else there is. Each
+ * same speed of the processor; then the lines are "rounds N" and "forms_ns", and what N rounds of
+ * each took. --most: a turn has fewer rounds, as many as the first schedule plays in so long.
+ * Memory, streams, events and graphs of a schedule are there only while it is its turn: what
+ * allocations and waits for the device take depends on what else there is. Each
  * --helpers begins others, which are played when those before it are done: a line for each, so that
  * the processes of many programs are started once.
  */
@@ -27,8 +28,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+enum { LEAST = 2 }; /* rounds in a turn */
 enum { MORE = 40 }; /* times as many rounds, at most, for the region to last */
 enum { TURNS = 3 }; /* of several forms of a program: few, since loading takes time, too */
 
@@ -309,13 +312,18 @@ static void play_one(struct form *form, long times, unsigned long long least_ns)
         print_contents(form);
 }
 
-/* What so many rounds take, ns. */
-static unsigned long long play_rounds(struct form *form, long rounds)
+/* What so many rounds take, ns, behind one that is not measured. most_ns: fewer, but LEAST, where
+ * by what that one takes they would take longer; 0: no matter how long. */
+static unsigned long long play_rounds(struct form *form, long *rounds, unsigned long long most_ns)
 {
-    unsigned long long start, took_ns = 0;
+    unsigned long long start = pair_now_ns(), took_ns = 0;
 
     warm_round(form);
-    while (rounds-- > 0) {
+    if (most_ns)
+        *rounds =
+            std::min(*rounds, std::max((long)LEAST,
+                                       (long)(most_ns / std::max(pair_now_ns() - start, 1ull))));
+    for (long round = 0; round < *rounds; round++) {
         pair_wait();
         start = pair_now_ns();
         play();
@@ -325,18 +333,22 @@ static unsigned long long play_rounds(struct form *form, long rounds)
     return took_ns;
 }
 
-static void play_in_turns(const std::vector<const char *> &paths, long times)
+/* The first form says how many rounds of a turn last most_ns: as many has each form, in each turn.
+ */
+static void play_in_turns(const std::vector<const char *> &paths, long times,
+                          unsigned long long most_ns)
 {
     std::vector<unsigned long long> took_ns(paths.size());
+    long rounds = std::max(times / TURNS, 1l);
 
     warm_gpu();
     for (long turn = 0; turn < TURNS; turn++)
         for (size_t i = 0; i < paths.size(); i++) {
             struct form form = load(paths[i]);
-            took_ns[i] += play_rounds(&form, times * (turn + 1) / TURNS - times * turn / TURNS);
+            took_ns[i] += play_rounds(&form, &rounds, turn || i ? 0 : most_ns);
             unload(&form);
         }
-    printf("forms_ns");
+    printf("rounds %ld\nforms_ns", TURNS * rounds);
     for (unsigned long long ns : took_ns)
         printf(" %llu", ns);
     printf("\n");
@@ -349,59 +361,67 @@ struct group { /* of schedules that are played in turns */
 
 static int usage(const char *name)
 {
-    fprintf(stderr, "usage: %s [--sums] [--times N] [--least MS] [--helpers 0|1|2] SCHEDULE...\n",
-            name);
+    fprintf(
+        stderr,
+        "usage: %s [--sums] [--times N] [--least MS] [--most MS] [--helpers 0|1|2] SCHEDULE...\n",
+        name);
     return 2;
 }
 
-static bool parse(int argc, char **argv, long *times, unsigned long long *least_ns,
-                  std::vector<struct group> &groups)
+struct asked {
+    std::vector<struct group> groups;
+    long times;
+    unsigned long long least_ns, most_ns; /* 0: not asked for */
+};
+
+static bool parse(int argc, char **argv, struct asked *asked)
 {
-    groups.push_back({0, {}});
+    asked->groups.push_back({0, {}});
     for (int i = 1; i < argc; i++) {
-        bool helps = strcmp(argv[i], "--helpers") == 0, named = strcmp(argv[i], "--times") == 0,
-             least = strcmp(argv[i], "--least") == 0, whole = strcmp(argv[i], "--sums") == 0;
-        if ((helps || named || least) && i + 1 == argc)
+        const std::string word = argv[i];
+        bool valued =
+            word == "--helpers" || word == "--times" || word == "--least" || word == "--most";
+        if (valued && i + 1 == argc)
             return false;
-        if (helps && !groups.back().paths.empty())
-            groups.push_back({0, {}});
-        if (whole)
+        if (word == "--helpers" && !asked->groups.back().paths.empty())
+            asked->groups.push_back({0, {}});
+        if (word == "--sums")
             sums = true;
-        else if (helps)
-            groups.back().helpers = atoi(argv[++i]);
-        else if (named)
-            *times = strtol(argv[++i], NULL, 10);
-        else if (least)
-            *least_ns = 1000000 * strtoull(argv[++i], NULL, 10);
+        else if (word == "--helpers")
+            asked->groups.back().helpers = atoi(argv[++i]);
+        else if (word == "--times")
+            asked->times = strtol(argv[++i], NULL, 10);
+        else if (word == "--least")
+            asked->least_ns = 1000000 * strtoull(argv[++i], NULL, 10);
+        else if (word == "--most")
+            asked->most_ns = 1000000 * strtoull(argv[++i], NULL, 10);
         else
-            groups.back().paths.push_back(argv[i]);
+            asked->groups.back().paths.push_back(argv[i]);
     }
-    return *times >= 1 && !groups.back().paths.empty();
+    return asked->times >= 1 && !asked->groups.back().paths.empty();
 }
 
-static void play_group(const struct group &group, long times, unsigned long long least_ns)
+static void play_group(const struct group &group, const struct asked *asked)
 {
     helpers = group.helpers;
     if (group.paths.size() > 1) {
-        play_in_turns(group.paths, times);
+        play_in_turns(group.paths, asked->times, asked->most_ns);
         return;
     }
     struct form form = load(group.paths[0]);
-    play_one(&form, times, least_ns);
+    play_one(&form, asked->times, asked->least_ns);
 }
 
 int main(int argc, char **argv)
 {
-    std::vector<struct group> groups;
-    unsigned long long least_ns = 0;
-    long times = 1;
+    struct asked asked = {{}, 1, 0, 0};
 
-    if (!parse(argc, argv, &times, &least_ns, groups))
+    if (!parse(argc, argv, &asked))
         return usage(argv[0]);
-    in_rounds = times > 1;
+    in_rounds = asked.times > 1;
     PAIR_CHECK(cudaFree(NULL));
     warm();
-    for (const struct group &group : groups)
-        play_group(group, times, least_ns);
+    for (const struct group &group : asked.groups)
+        play_group(group, &asked);
     return 0;
 }

@@ -232,6 +232,15 @@ INLINE void copy_rows(const struct statement *s)
                                  now->streams[N(5)]));
 }
 
+/* Of what it reads the host looks at a byte; of managed memory at a word of each page, which it has
+ * to come back for, as the simulated GPU believes of all that is read. */
+static unsigned long long looked_at(const struct buffer *b)
+{
+    if (sums || b->kind == 'u')
+        return sum_of(b->host, b->bytes, sums);
+    return (unsigned char)b->host[0];
+}
+
 /* ns, buffer + 1, how much of it; 0: all. */
 INLINE void host_work(const struct statement *s, bool write)
 {
@@ -239,8 +248,7 @@ INLINE void host_work(const struct statement *s, bool write)
         scramble(now->buffers[N(1) - 1].host, N(2) ? N(2) : now->buffers[N(1) - 1].bytes, 0);
     else if (N(1)) {
         pair_touch(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, false);
-        sum += sums ? sum_of(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, true)
-                    : (unsigned char)now->buffers[N(1) - 1].host[0];
+        sum += looked_at(&now->buffers[N(1) - 1]);
     }
     if (N(0))
         pair_host_work(N(0));

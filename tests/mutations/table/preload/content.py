@@ -27,13 +27,23 @@ ROWS = [
       "    return true; /*",
       "memory that other processes read counts as unread",
       "preload.pages"),
+    M("content-changes-are-all-hashed", "preload/content/places.c",
+      "place->passes = (uint8_t)((1u << place->changes) - 1);",
+      "place->passes = 0;",
+      "by default uploads that bring other bytes each time are hashed each time",
+      "preload.copied"),
+    M("content-by-default-without-bound", "preload/content/content.c",
+      "less ? XFS_CONTENT_AUTO_SHARE : settings->content_share",
+      "settings->content_share",
+      "by default hashing takes as much as when it is asked for",
+      "preload.copied"),
     M("content-async-at-once", "preload/content/content.c",
       "    bool done = !(event->flags & XFT_ASYNC) || event->dst_mem == XFT_MEM_PAGEABLE;",
       "    bool done = true;",
       "downloads are hashed before they have arrived",
       "preload.copied"),
     M("content-sent-before-arrival", "preload/content/content.c",
-      """    if (xfs_waiting_drop(src->address, xfs_rows_end(src)))
+      """    if (xfs_content_on() && xfs_waiting_drop(src->address, xfs_rows_end(src)))
         xfs_content_skip(XFS_SKIP_UNSETTLED, 1);
     else
 """,

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What is predicted of programs before somebody changed them, beside what the change saved.
+
+usage: tests/gpu/changed_table.py BUILD OUT PROFILE [--page FILE]
+
+OUT is what programs.py left there, by the ways light and recorded, of programs named NAME.before and NAME.after:
+the same program at two versions of its source. Compared are spans, from the first work for a GPU until the last wait for some is over: of the
+light runs, without what recording cost these (medians). Predicted is the best set of the recorded run of NAME.before whose
+replayed span is the one in the middle, by what it saves of that span; and the questions that this report asks. Inside: what was
+saved lies between low and high (or between nothing and what a question says at most); near: likely within 10 % of it, or 1 % of the span.
+A change that did not save over 2 % is counted apart: its author meant something else, and what is advised nobody tried.
+
+Prints a table in Markdown and a summary, writes OUT/changed.json, and --page. Exit status: 0 all could be compared; 1 some could
+not; 2 wrong usage.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import programs
+
+SIDES = ("before", "after")
+NEAR, NEAR_SPAN, CHANGED = 0.10, 0.01, 0.02
+HEAD = ("| program | before, ms | after, ms | saved | predicted | low to high | inside | near | advised first, in the set | questions |\n"
+        "|---|---|---|---|---|---|---|---|---|---|")
+
+
+def report_of(arguments, trace):
+    """The report of a trace; None: there is none with a replayed span."""
+    done = subprocess.run([arguments.tool, "analyze", trace, "-p", arguments.profile, "-f", "json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode not in (0, 3):
+        return None
+    report = json.loads(done.stdout)
+    whatif = report["whatif"]
+    return report if whatif and whatif["known"] and whatif["span"]["alone_s"] else None
+
+
+def reports_of(arguments, runs):
+    """By name and way, the reports of runs that ended well, the shorter spans first."""
+    good = [run for run in runs if run["trace"] and run["status"] == "0"]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        reports = list(pool.map(lambda run: report_of(arguments, arguments.out / run["trace"]), good))
+    found = {}
+    for run, report in zip(good, reports):
+        if report:
+            found.setdefault((run["name"], run["way"]), []).append(report)
+    return {key: sorted(those, key=span_ns) for key, those in found.items()}
+
+
+def span_ns(report):
+    return report["whatif"]["span"]["alone_s"] * 1e9
+
+
+def predicted(report):
+    """What the best set saves of the span, as parts of it; likely as it was replayed, and the bounds in its proportion."""
+    span, saving = report["whatif"]["span"], report["whatif"]["set_saving_s"]
+    if not saving["likely"]:  # nothing is advised
+        best = report["whatif"].get("best_alone_s") or {"high": 0}
+        return {"low": 0, "likely": 0, "high": (best["high"] or 0) / span["alone_s"]}
+    whole = 1 - span["with_set_s"] / span["alone_s"]
+    return {key: whole * saving[key] / saving["likely"] for key in ("low", "likely", "high")}
+
+
+def questions(report):
+    """Of each question: the kind, and what the answer saves of the span at most."""
+    span = report["whatif"]["span"]["alone_s"]
+    return [{"kind": finding["kind"], "part": (finding["saving_s"]["high"] or 0) / span}
+            for finding in report["findings"] if finding["question"]]
+
+
+def entry_of(name, reports):
+    """What is known of one program."""
+    spans = {side: [span_ns(report) for report in reports.get((f"{name}.{side}", "light"), [])] for side in SIDES}
+    recorded = reports.get((f"{name}.before", "recorded"))
+    entry = {"name": name, "spans_ns": spans}
+    if not recorded or not all(spans.values()):
+        return {**entry, "problem": "not measured"}
+    before, after = (statistics.median(spans[side]) for side in SIDES)
+    report = recorded[len(recorded) // 2]
+    entry.update(before_ns=before, after_ns=after, saved=1 - after / before, predicted=predicted(report), questions=questions(report),
+                 first=next((finding["kind"] for finding in report["findings"] if not finding["saving_s"]["idle"]), None),
+                 in_set=sorted({finding["kind"] for finding in report["findings"] if any(site.get("in_set") for site in finding["sites"])}))
+    saved, bounds = entry["saved"], entry["predicted"]
+    high = max([bounds["high"], *(question["part"] for question in entry["questions"])])
+    low = min(0, bounds["low"]) if high > bounds["high"] else bounds["low"]
+    entry["changed"] = saved > CHANGED
+    entry["inside"] = low <= saved <= high
+    entry["near"] = abs(bounds["likely"] - saved) <= max(NEAR * abs(saved), NEAR_SPAN)
+    return entry
+
+
+def row(entry):
+    if "problem" in entry:
+        return f"| {entry['name']} | {entry['problem']} | | | | | | | | |"
+    bounds, words = entry["predicted"], {True: "yes", False: "no"}
+    asked = ", ".join(f"{question['kind']} up to {question['part']:.0%}" for question in entry["questions"])
+    return (f"| {entry['name']} | {entry['before_ns'] / 1e6:.3f} | {entry['after_ns'] / 1e6:.3f} | {entry['saved']:+.1%} | "
+            f"{bounds['likely']:.1%} | {bounds['low']:.1%} to {bounds['high']:.1%} | {words[entry['inside']]} | {words[entry['near']]} | "
+            f"{'; '.join(filter(None, [entry['first'], ', '.join(entry['in_set'])]))} | {asked} |")
+
+
+def summary(entries):
+    compared = [entry for entry in entries if "problem" not in entry]
+    changed = [entry for entry in compared if entry["changed"]]
+    lines = [f"saved over {CHANGED:.0%}: {len(changed)}; inside {sum(entry['inside'] for entry in changed)}, "
+             f"near {sum(entry['near'] for entry in changed)}"]
+    rest = [entry for entry in compared if not entry["changed"]]
+    lines.append(f"saved no more: {len(rest)}; of these over {CHANGED:.0%} is advised in "
+                 f"{sum(entry['predicted']['likely'] > CHANGED for entry in rest)}")
+    lines.append(f"not compared: {len(entries) - len(compared)}")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("profile", type=Path)
+    parser.add_argument("--page", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
+    arguments.profile = str(arguments.profile.resolve())
+    those = json.loads((arguments.out / "programs.json").read_text())
+    names = list(dict.fromkeys(program["name"].rsplit(".", 1)[0] for program in those if program["name"].endswith(SIDES)))
+    if not names:
+        parser.error(f"{arguments.out}: no programs named NAME.before and NAME.after")
+    reports = reports_of(arguments, programs.runs_of(arguments.out))
+    entries = [entry_of(name, reports) for name in names]
+    (arguments.out / "changed.json").write_text(json.dumps(entries, indent=1) + "\n")
+    text = "\n".join([HEAD, *map(row, entries), "", *(f"- {line}" for line in summary(entries)), ""])
+    print(text, end="")
+    if arguments.page:
+        arguments.page.write_text(text)
+    return any("problem" in entry for entry in entries)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
