@@ -109,7 +109,7 @@ void exit(int status)
 static int ends_with(const char *text, const char *end)
 {
     const size_t length = text ? strlen(text) : 0, wanted = strlen(end);
-    return length >= wanted && !strcmp(text + length - wanted, end);
+    return text && length >= wanted && !strcmp(text + length - wanted, end);
 }
 
 /* The C library's entry, under its own name: it calls ours here. */
