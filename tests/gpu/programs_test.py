@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import crowd
@@ -147,11 +148,11 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(self.measure("a: true\n", "--ways", "bare,fast")[0], 2)
 
     def test_left_out(self):
-        status, text, runs = self.measure("f: false\nm: ./missing\ns: sleep 60\n", "--limit", "0.3")
+        status, text, runs = self.measure("f: false\nm: ./missing\ns: sleep 60\n", "--limit", "3")
         self.assertEqual((status, runs), (1, []))
         self.assertIn("0 of 3", text)
         problems = {entry["name"]: entry["problem"] for entry in self.table()[2].values()}
-        self.assertEqual(problems, {"f": "exit status 1", "m": "exit status 127", "s": "takes longer than 0.3 s"})
+        self.assertEqual(problems, {"f": "exit status 1", "m": "exit status 127", "s": "takes longer than 3 s"})
 
     def test_no_time(self):
         status, _, runs = self.measure("a: true\n", "--seconds", "0")
@@ -215,8 +216,15 @@ class Together:
 
 class CrowdTest(unittest.TestCase):
     def test_how_many_at_a_time_end_most(self):
-        said = dict(crowd.run(Together(3, time.monotonic() + 5), [1, 3], 1.5))
-        self.assertEqual((said["at a time then"], said["processes in a second, by how many at a time"][1]), (3, 0))
+        work, limits, real = Together(3, time.monotonic() + 600), [], crowd.Crowd.set_limit
+
+        def set_limit(self, limit):
+            limits.append(limit)
+            work.end = work.end if len(limits) < 3 else 0  # chosen
+            real(self, limit)
+        with unittest.mock.patch.object(crowd.Crowd, "set_limit", set_limit):
+            said = dict(crowd.run(work, [1, 3], 3))
+        self.assertEqual((limits, said["processes in a second, by how many at a time"][1]), ([1, 3, 3], 0))
 
     def test_a_failure_ends_it(self):
         work = Together(1, time.monotonic() + 60)
