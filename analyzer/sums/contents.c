@@ -282,6 +282,7 @@ static void take_meta(struct xfa_contents *contents, const struct xfa_process *p
     const char *mode = mode_of(process), *why = xfa_trace_meta(trace, "content.why");
     bool on = mode && strcmp(mode, "off") != 0;
     contents->whole = contents->whole || (mode && strcmp(mode, "whole") == 0);
+    contents->by_default = contents->by_default || (mode && strcmp(mode, "auto") == 0);
     contents->on_samples = contents->on_samples || (mode && strcmp(mode, "sampled") == 0);
     contents->skipped = xfa_add(contents->skipped, skipped_of(trace));
     take_host_meta(&contents->host, trace);

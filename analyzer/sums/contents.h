@@ -89,6 +89,7 @@ struct xfa_verify_sum {
 
 struct xfa_contents {
     bool whole, on_samples;    /* META content: asked for in some process */
+    bool by_default;           /* the same of uploads alone (auto) */
     uint64_t hashes, sampled;  /* CONTENT events; those of samples */
     double hash_ns;            /* what hashing took, threads added up */
     uint64_t not_compared;     /* hashes over the limit */

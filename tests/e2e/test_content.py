@@ -92,14 +92,28 @@ class Contents(Bench):
         hashes = [int(line["hash"], 16) for line in lines if line["type"] == "event"]
         self.assertEqual(hashes, [int(line.split(" aux=")[1].split()[0]) for line in contents])
 
-    def test_off_by_default(self):
+    def test_off(self):
+        document = report(self.recorded("off"))
+        self.assertEqual((document["run"]["content"]["mode"], document["run"]["content"]["hashed"]), ("off", 0))
+        self.assertEqual(findings(document), {})
+
+    def test_uploads_by_default(self):
+        """What they carry again is found; what comes back is not looked at."""
+        trace = self.recorded("auto")
+        said, contents = dumped(trace)
+        self.assertGreaterEqual(len(contents), 3)
+        document = report(trace)
+        self.assertEqual((said["content"], document["run"]["content"]["mode"]), ("auto", "auto"))
+        new, again, other = (n for n in line_of("first, BYTES, XRT_COPY_H2D"))
+        self.assertEqual({key: value for key, value in findings(document).items() if key[2] in (again, other)},
+                         {("repeated-transfer", "H2D", again, new): (1, 65536),
+                          ("duplicate-transfer", "H2D", other, again): (1, 65536)})
+        self.assertEqual({key[1] for key in findings(document)}, {"H2D"})
+
+    def test_default(self):
         result = record(PROGRAMS / "contents", cwd=self.folder, options=("-o", "run"))
         self.assertEqual(result.returncode, 0, result.stderr)
-        said, contents = dumped(self.folder / "run.xft")
-        self.assertEqual((said["content"], contents), ("off", []))
-        document = report(self.folder / "run.xft")
-        self.assertEqual(document["run"]["content"]["mode"], "off")
-        self.assertEqual(findings(document), {})
+        self.assertEqual(dumped(self.folder / "run.xft")[0]["content"], "auto")
 
     def test_killed(self):
         """What had been hashed is there; how much was not, a killed process cannot tell."""
@@ -113,7 +127,7 @@ class Contents(Bench):
     def test_a_word_that_makes_no_sense(self):
         result = record("/bin/true", cwd=self.folder, options=("--content=all",))
         self.assertEqual(result.returncode, 125)
-        self.assertIn(b"--content wants sampled or whole", result.stderr)
+        self.assertIn(b"--content wants auto, off, sampled or whole", result.stderr)
 
 
 if __name__ == "__main__":

@@ -138,11 +138,14 @@ class Pages(unittest.TestCase):
         self.assertEqual([remedy for remedy in remedies if f"`{remedy}`" not in page], [])
 
     def test_the_share_of_hashing_is_one(self):
-        """What record.md promises of --content is the default of the setting."""
+        """What record.md promises of --content is the default of the setting, and what is hashed by default has less."""
         settings = (ROOT / "preload" / "base" / "settings.def").read_text()
         share = re.search(r'XFERSCOPE_CONTENT_SHARE", content_share, COUNT, "(\d+)"', settings)[1]
         page = (ROOT / "docs" / "record.md").read_text()
-        self.assertEqual(re.findall(r"at most (\d+) % of the run time", page), [share])
+        content = (ROOT / "preload" / "content" / "content.h").read_text()
+        default = re.search(r"XFS_CONTENT_AUTO_SHARE (\d+)", content)[1]
+        self.assertEqual(re.findall(r"at most (\d+) % of the run time", page), [default])
+        self.assertEqual(re.findall(r"\(these two: at most (\d+) %\)", page), [share])
         self.assertIn("in all, hashing takes at most this part", (ROOT / "docs" / "settings.md").read_text())
 
 

@@ -52,7 +52,7 @@ class Places(Bench):
 
     def env(self, node):
         return environment(XFERSCOPE_SIMGPU_MACHINE=str(self.profile), XFERSCOPE_SIMGPU_NUMA=str(node),
-                           XFERSCOPE_SIMGPU_KERNEL_NS=str(self.kernel_ns))
+                           XFERSCOPE_SIMGPU_KERNEL_NS=str(self.kernel_ns), XFERSCOPE_CONTENT="off")
 
     def took(self, *arguments, node=0):
         """Unrecorded."""

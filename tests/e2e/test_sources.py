@@ -41,7 +41,7 @@ int main(void)
 class Sources(Bench):
     def recorded(self, *command, options=(), **settings):
         result = record(*command, cwd=self.folder, options=["-o", "run", "--force", *options],
-                        env=environment(**settings))
+                        env=environment(XFERSCOPE_CONTENT="off", **settings))
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def sources(self):

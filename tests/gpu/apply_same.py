@@ -130,7 +130,8 @@ class Program:
             return [("alone", one)]
         if self.stage == "again":
             asked = dict.fromkeys((form, gpus) for form, gpus, _ in self.differs)
-            return [task for form, gpus in asked for task in (("alone", gpus), (form, gpus))] * self.arguments.again
+            return [task for form, gpus in asked for gpu in (None if gpus == "all" else gpus,)
+                    for task in (("alone", gpu), (form, gpu))] * self.arguments.again
         alone = [("alone", one if number % 2 else two) for number in range(len(self.runs), self.arguments.bare)]
         for place, gpus in enumerate((one, two)):
             alone += [(("usual", "all")[(number + place + self.number) % 2], gpus) for number in range(self.arguments.times // self.rounds)]

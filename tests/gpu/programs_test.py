@@ -116,6 +116,12 @@ class ProgramsTest(unittest.TestCase):
         status, text, entries = self.same(f"a: sh -c '{counted}'\n", "--jobs", "1", "--bare", "2")
         self.assertEqual((status, bool(entries["a"]["differs"]), entries["a"]["still"]), (0, True, []), text)
 
+    def test_what_differs_is_run_again_with_the_same_gpus(self):
+        """All that are there are named by no variable."""
+        seen = self.folder / "seen"
+        self.same(f"a: sh -c 'echo ${{CUDA_VISIBLE_DEVICES:-both}} >>{seen}; echo ${{APPLIED:-5}}'\n", "--again", "1")
+        self.assertEqual(set(seen.read_text().split()), {"0", "both"})
+
     def test_what_begins_late_or_was_done(self):
         first = self.same("a: true\nb: true\n", "--seconds", "0")
         self.assertEqual((first[0], first[2]), (0, {}))

@@ -27,7 +27,8 @@ enum { RECORD_OWN_ERROR = PRELOADED_OWN_ERROR };
     "      --timing SOURCE    device times: auto, cupti, event or host; default: auto\n"           \
     "      --budget PERCENT   of the time that recording may cost; device times give way;\n"       \
     "                         default: 0, no bound\n"                                              \
-    "      --content[=HOW]    hash what transfers move: sampled (default) or whole\n"              \
+    "      --content[=HOW]    hash what transfers move: auto, off, sampled or whole; alone: \n"    \
+    "                         sampled; default: auto\n"                                            \
     "      --host-access      find out whether the host reads what large copies bring, and "       \
     "writes\n"                                                                                     \
     "                         what they send; the program is slower\n"                             \

@@ -165,7 +165,10 @@ static json_t *verify_json(const struct xfa_verify_sum *verify)
 
 static json_t *content_json(const struct xfa_contents *contents)
 {
-    const char *mode = contents->whole ? "whole" : contents->on_samples ? "sampled" : "off";
+    const char *mode = contents->whole        ? "whole"
+                       : contents->on_samples ? "sampled"
+                       : contents->by_default ? "auto"
+                                              : "off";
     json_t *json = json_object();
     json_object_set_new(json, "mode", xfa_json_text(mode));
     json_object_set_new(json, "why", xfa_json_text(contents->why));
