@@ -108,6 +108,29 @@ static void test_roots(void **state)
     assert_true(is_timed(XFT_MESSAGE_BARRIER, XFT_RANK_NONE, last_2, to));
 }
 
+/* Those of which the ranks came close together count, whatever they took: all of the same
+ * lateness, or none. */
+static void test_some_come_together(void **state)
+{
+    static const uint64_t apart[] = {700, 9000}, took[] = {10000, 30000};
+    struct ranked ranks[RANKS];
+    (void)state;
+    ranked_start_all(ranks, RANKS, NULL);
+    for (uint64_t n = 1; n <= 8; n++)
+        for (uint32_t i = 0; i < RANKS; i++) {
+            uint64_t at = AT * n, came = at + apart[n % 2], to = came + took[n / 2 % 2];
+            struct xft_event *event =
+                ranked_collective(&ranks[i], XFT_MESSAGE_REDUCE, BYTES, i == 2 ? came : at, to);
+            event->width = BYTES;
+            event->aux = xft_message_peers(0, XFT_RANK_NONE);
+        }
+    struct analyzed a = analyse(ranks, RANKS, NULL);
+    const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_REDUCE);
+    assert_int_equal(row->timed, 4 * RANKS);
+    assert_true(near(row->timed_ns, RANKS * 2 * (10000 + 30000)));
+    analyzed_free(&a);
+}
+
 /* A rank that went on before the last one came, as a reduce's do, ends no collective. */
 static void test_ends_before(void **state)
 {
@@ -344,7 +367,7 @@ int main(void)
         cmocka_unit_test(test_clocks),         cmocka_unit_test(test_possible),
         cmocka_unit_test(test_parts),          cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_device_memory),  cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_two_ways),
+        cmocka_unit_test(test_two_ways),       cmocka_unit_test(test_some_come_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
