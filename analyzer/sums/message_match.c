@@ -42,9 +42,9 @@ struct matching {
     const struct xfa_achievable *achievable;
     struct xfa_table cells, peers, paths;
     struct xfa_doubts doubts;
-    uint64_t channel;   /* of the collective before */
-    bool known_channel; /* there was one */
-    bool measured;      /* the profile has ranks such as those of that channel */
+    uint64_t channel;                /* of the collective before */
+    bool known_channel;              /* there was one */
+    struct xfa_measured_ranks ranks; /* of that channel, to the profile */
 };
 
 static const struct xfa_process *process_of(const struct matching *m,
@@ -285,14 +285,15 @@ static const struct xfa_kept_message *last_of(const struct matching *m,
     return last;
 }
 
-static bool is_measured(const struct matching *m, const struct xfa_kept_message *all, size_t count)
+static struct xfa_measured_ranks ranks_of(const struct matching *m,
+                                          const struct xfa_kept_message *all, size_t count)
 {
     uint32_t *hosts = xfa_alloc(count * sizeof *hosts);
     for (size_t i = 0; i < count; i++)
         hosts[i] = process_of(m, &all[i])->host;
-    bool measured = xfa_ranks_are_measured(m->achievable, hosts, count);
+    struct xfa_measured_ranks ranks = xfa_measured_ranks_of(m->achievable, hosts, count);
     free(hosts);
-    return measured;
+    return ranks;
 }
 
 /* What the profile says of it, or why it says nothing. */
@@ -307,12 +308,12 @@ static struct xfa_price price_of(struct matching *m, const struct xfa_kept_messa
             price.why = XFA_UNPRICED_PARTS;
     }
     if (!m->known_channel || m->channel != all->at.channel)
-        m->measured = is_measured(m, all, count);
+        m->ranks = ranks_of(m, all, count);
     m->known_channel = true;
     m->channel = all->at.channel;
     return price.why != XFA_PRICED ? price
                                    : xfa_achievable_collective(m->achievable, "mpi", all->at.what,
-                                                               count, m->measured, all->bytes);
+                                                               &m->ranks, all->bytes);
 }
 
 /* Before whom nothing of it can have been moved, if not before the last rank. */

@@ -12,7 +12,7 @@ struct telling {
     struct xfa_doubts *doubts;
     const struct xfa_nccl_call *before; /* the meeting before */
     size_t before_count;
-    bool measured; /* the profile has ranks such as those of the meetings in this channel */
+    struct xfa_measured_ranks ranks; /* of the meetings in this channel, to the profile */
 };
 
 /* A meeting at hand: when its last kernel began, on the first host's clock. */
@@ -177,8 +177,8 @@ static void add_timed(const struct telling *t, const struct meeting *m,
         .ns = common_ns(t, until, until->end_ns) - m->came,
         .off_ns = off_ns,
         .order_ns = order_ns,
-        .price = xfa_achievable_collective(t->achievable, "nccl", one->at.what, m->count,
-                                           t->measured, one->bytes)};
+        .price =
+            xfa_achievable_collective(t->achievable, "nccl", one->at.what, &t->ranks, one->bytes)};
     xfa_doubts_add(t->doubts, &call);
 }
 
@@ -319,9 +319,8 @@ static struct xfa_price price_of(const struct telling *t, const struct group *gr
     if (group->ways[0] != 1 || group->ways[1] != 1 || group->peers ||
         group->bytes[0] != group->bytes[1])
         return (struct xfa_price){.time.basis = XFP_UNKNOWN, .why = XFA_UNPRICED_GROUP};
-    return xfa_achievable_collective(t->achievable, "nccl", one->at.what, 2,
-                                     xfa_ranks_are_measured(t->achievable, hosts, 2),
-                                     group->bytes[0]);
+    const struct xfa_measured_ranks ranks = xfa_measured_ranks_of(t->achievable, hosts, 2);
+    return xfa_achievable_collective(t->achievable, "nccl", one->at.what, &ranks, group->bytes[0]);
 }
 
 /* Its kernel's time, and what that ran before the row's other sides had begun. */
@@ -413,14 +412,14 @@ static struct meeting meeting_of(const struct telling *t, const struct xfa_nccl_
     return m;
 }
 
-static bool is_measured(const struct telling *t, const struct meeting *m)
+static struct xfa_measured_ranks ranks_of(const struct telling *t, const struct meeting *m)
 {
     uint32_t *hosts = xfa_alloc(m->count * sizeof *hosts);
     for (size_t i = 0; i < m->count; i++)
         hosts[i] = process_of(t, &m->all[i])->host;
-    bool measured = xfa_ranks_are_measured(t->achievable, hosts, m->count);
+    struct xfa_measured_ranks ranks = xfa_measured_ranks_of(t->achievable, hosts, m->count);
     free(hosts);
-    return measured;
+    return ranks;
 }
 
 static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
@@ -429,7 +428,7 @@ static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t cou
     struct meeting m = meeting_of(t, all, count);
     bool of_all = xfa_message_is_of_all(all->at.what);
     if (!is_of_channel_before(t, &m))
-        t->measured = is_measured(t, &m);
+        t->ranks = ranks_of(t, &m);
     if (of_all && !is_again(t, &m, 0))
         tell_processes(t, &m);
     for (size_t i = 0; i < count && (of_all || is_message(&m)); i++)

@@ -495,6 +495,33 @@ static void test_achievable_exchange(void **state)
     xfp_free(profile);
 }
 
+/* Two of four ranks that were measured, of which the profile has such pairs. */
+static void test_achievable_of_some(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    struct ranked ranks[2];
+    (void)state;
+    ranked_network(profile, "node1", "node1", 2000, 10);
+    ranked_network(profile, "node1", "node1", 2000, 10);
+    ranked_measured(profile, "net/nccl/all-reduce", 4, BYTES / 10, 20);
+    ranked_measured(profile, "net/nccl/all-reduce/ranks2-hosts1", 2, BYTES / 10, 60);
+    ranked_measured(profile, "net/nccl/send-recv/ranks2-hosts1", 2, BYTES / 10, 80);
+    ranked_start_all(ranks, 2, NULL);
+    exchange_all(ranks, 2, 0, OWN_NS);
+    for (uint32_t r = 0; r < 2; r++)
+        for (uint32_t i = 1; i <= ROUNDS; i++) {
+            uint64_t at = EVERY_NS * i + 10 * OWN_NS;
+            nccl_call_of(&ranks[r], XFT_MESSAGE_ALLREDUCE, BYTES, ROUNDS + i, at);
+            nccl_kernel(&ranks[r], ROUNDS + i, at + 10 * US, at + 10 * US + OWN_NS);
+        }
+    struct analyzed a = analyse_some(ranks, 2, 2, profile);
+    const struct xfa_message_row *sent = row_between(&a, XFT_MESSAGE_SEND, 0, 1);
+    assert_true(fabs(xfa_message_achievable_gbps(sent) - 80) < 1e-6);
+    assert_true(fabs(xfa_message_achievable_gbps(row_of(&a, XFT_MESSAGE_ALLREDUCE)) - 60) < 1e-6);
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_short),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_achievable_of_some),
         cmocka_unit_test(test_not_the_slow_ones),
         cmocka_unit_test(test_achievable),
         cmocka_unit_test(test_exchange),
