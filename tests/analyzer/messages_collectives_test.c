@@ -324,7 +324,7 @@ static struct xfp_profile *measured_in_parts(void)
     ranked_measured(profile, "net/mpi/all-reduce", 4, BYTES, 2);
     ranked_measured(profile, "net/mpi/all-reduce/ranks2-hosts1", 2, BYTES, 4);
     ranked_measured(profile, "net/mpi/all-reduce/ranks2-hosts2", 2, BYTES, 1);
-    ranked_measured(profile, "net/mpi/all-reduce/ranks3-hosts1", 2, BYTES, 8); /* no one wrote it */
+    ranked_measured(profile, "net/mpi/all-reduce/ranks3-hosts1", 3, BYTES, 8);
     return profile;
 }
 
@@ -340,7 +340,7 @@ static void test_some_of_the_ranks(void **state)
                 {2, {"node2", "node1"}, 1},
                 {4, {"node1", "node1", "node2", "node2"}, 2},
                 {4, {"node1", "node1", "node1", "node2"}, 0},
-                {3, {"node1", "node1", "node1"}, 0},
+                {3, {"node1", "node1", "node1"}, 8},
                 {3, {"node1", "node1", "node2"}, 0},
                 {2, {"node3", "node3"}, 0},
                 {2, {"node1", "node3"}, 0}};

@@ -282,14 +282,15 @@ static void expect(struct analyzed a, double sender_waits, double receiver_waits
     analyzed_free(&a);
 }
 
-/* The sender is late; it comes a little earlier. The receiver is late: what was sent by then is not
- * known, nor where the send had put all of it into buffers when the receive began, and waited for
- * nothing. */
+/* The sender is late, and done before the receiver is; it comes a little earlier. The receiver is
+ * late: what was sent by then is not known, nor where the send had put all of it into buffers when
+ * the receive began, and waited for nothing. */
 static void test_messages(void **state)
 {
     const double own = (double)OWN_NS;
     (void)state;
     expect(exchange(5 * OWN_NS, 7 * OWN_NS, 2 * OWN_NS, 7 * OWN_NS), 0, 3 * own, 2 * own);
+    expect(exchange(5 * OWN_NS, 6 * OWN_NS, 2 * OWN_NS, 7 * OWN_NS), 0, 3 * own, 2 * own);
     expect(exchange(OWN_NS, 3 * OWN_NS, OWN_NS + OWN_NS / 10, 3 * OWN_NS), own / 10, 0, 1.9 * own);
     expect(exchange(OWN_NS, 4 * OWN_NS, 3 * OWN_NS, 4 * OWN_NS), 2 * own, 0, 0);
     expect(exchange(OWN_NS, 2 * OWN_NS, 3 * OWN_NS, 5 * OWN_NS), 0, 0, 0);

@@ -76,6 +76,7 @@ static void test_members(void **state)
     const int all[] = {0, 1, 0, 1, 0, 1, 6, 6}; /* three, three, and two */
     (void)state;
     expect(all, 8, (struct xfp_net_shape_of_ranks){1, 2}, (const int[]){0, 1, 0, 1, -1, -1, 2, 2});
+    expect(all, 8, (struct xfp_net_shape_of_ranks){1, 3}, (const int[]){0, 1, 0, 1, 0, 1, -1, -1});
     expect(all, 8, (struct xfp_net_shape_of_ranks){2, 1},
            (const int[]){0, 0, -1, -1, -1, -1, -1, -1});
     expect(all, 8, (struct xfp_net_shape_of_ranks){3, 2}, (const int[]){0, 0, 0, 0, -1, -1, 0, 0});
