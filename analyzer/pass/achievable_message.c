@@ -106,20 +106,32 @@ static size_t measured_on(const struct xfa_achievable *achievable, uint32_t host
     return count;
 }
 
-bool xfa_ranks_are_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
-                            size_t count)
+static size_t ranks_on(const uint32_t *hosts, size_t count, uint32_t host)
+{
+    size_t here = 0;
+    for (size_t i = 0; i < count; i++)
+        here += hosts[i] == host;
+    return here;
+}
+
+struct xfa_measured_ranks xfa_measured_ranks_of(const struct xfa_achievable *achievable,
+                                                const uint32_t *hosts, size_t count)
 {
     const struct xfp_network *network = network_of(achievable);
-    if (!network || network->rank_count != count)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        size_t here = 0;
-        for (size_t k = 0; k < count; k++)
-            here += hosts[k] == hosts[i];
-        if (measured_on(achievable, hosts[i]) != here)
-            return false;
+    struct xfa_measured_ranks ranks = {.count = count};
+    if (!network || count == 0)
+        return ranks;
+    size_t each = ranks_on(hosts, count, hosts[0]);
+    bool even = true;
+    ranks.all = network->rank_count == count;
+    for (size_t i = 0; i < count && (ranks.all || even); i++) {
+        size_t here = ranks_on(hosts, count, hosts[i]),
+               measured = measured_on(achievable, hosts[i]);
+        ranks.all = ranks.all && measured == here;
+        even = even && here == each && measured > 0;
     }
-    return true;
+    ranks.hosts = even ? (uint32_t)(count / each) : 0;
+    return ranks;
 }
 
 const char *xfa_unpriced_word(unsigned why)
@@ -138,18 +150,31 @@ static struct xfp_estimate time_of(const struct xfp_net_collective *one, uint64_
     return xfp_time(&same, bytes);
 }
 
+/* NULL: of such ranks it was not measured. */
+static const struct xfp_net_collective *collective_of(const struct xfp_network *network,
+                                                      const char *library, unsigned what,
+                                                      const struct xfa_measured_ranks *ranks)
+{
+    const struct xfp_net_collective *all =
+        ranks->all ? xfp_net_find_collective(network, library, what) : NULL;
+    if (all && (all->ranks == 0 || all->ranks == ranks->count))
+        return all;
+    return ranks->hosts && ranks->count <= UINT32_MAX
+               ? xfp_net_find_part(network, library, what, (uint32_t)ranks->count, ranks->hosts)
+               : NULL;
+}
+
 struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievable,
-                                           const char *library, unsigned what, size_t ranks,
-                                           bool measured, uint64_t bytes)
+                                           const char *library, unsigned what,
+                                           const struct xfa_measured_ranks *ranks, uint64_t bytes)
 {
     const struct xfp_network *network = network_of(achievable);
-    const struct xfp_net_collective *one =
-        network ? xfp_net_find_collective(network, library, what) : NULL;
     struct xfa_price price = {.time.basis = XFP_UNKNOWN, .why = XFA_UNPRICED_NOT_MEASURED};
+    const struct xfp_net_collective *one =
+        network ? collective_of(network, library, what, ranks) : NULL;
+    if (!one && network && xfp_net_find_collective(network, library, what))
+        price.why = XFA_UNPRICED_RANKS;
     if (!one)
-        return price;
-    price.why = XFA_UNPRICED_RANKS;
-    if (!measured || (one->ranks && one->ranks != ranks))
         return price;
     price.time = time_of(one, bytes);
     const struct xfp_net_collective *other = xfp_net_other_way(network, one);

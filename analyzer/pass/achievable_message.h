@@ -31,7 +31,7 @@ struct xfp_estimate xfa_achievable_message(const struct xfa_message_path *path, 
 #define XFA_UNPRICED_LIST(X)                                                                       \
     X(XFA_PRICED, NULL)                                                                            \
     X(XFA_UNPRICED_NOT_MEASURED, "not-measured") /* the profile has no such collective */          \
-    X(XFA_UNPRICED_RANKS, "other-ranks")         /* it was measured with others */                 \
+    X(XFA_UNPRICED_RANKS, "other-ranks")         /* it was not of so many on as many hosts */      \
     X(XFA_UNPRICED_SIZE, "other-sizes")          /* one was measured, a smaller one */             \
     X(XFA_UNPRICED_MEMORY, "device-memory")      /* given to MPI */                                \
     X(XFA_UNPRICED_PARTS, "unequal-parts")       /* not all ranks give, or get, as much */         \
@@ -48,16 +48,24 @@ struct xfa_price {
     enum xfa_unpriced why;    /* of a collective, or of NCCL */
 };
 
-/* Were so many ranks measured, as many on each of these hosts of the run? */
-bool xfa_ranks_are_measured(const struct xfa_achievable *achievable, const uint32_t *hosts,
-                            size_t count);
+/* Ranks of a communicator, and which of the profile's they may be compared with. */
+struct xfa_measured_ranks {
+    size_t count;
+    bool all;       /* all that were measured: as many, as many on each of the same hosts */
+    uint32_t hosts; /* as many ranks on each of so many hosts, on all of which some were measured;
+                       0: it is not so */
+};
 
-/* What an operation (enum xft_message) of that many ranks took for so many bytes, as the profile
- * counts them; by the faster one of two functions for it. library: "mpi", "nccl". measured: what
- * xfa_ranks_are_measured() says of them. Of NCCL it is a call's time, of many in a row; a send or
+/* hosts: of the run, by rank. */
+struct xfa_measured_ranks xfa_measured_ranks_of(const struct xfa_achievable *achievable,
+                                                const uint32_t *hosts, size_t count);
+
+/* What an operation (enum xft_message) of these ranks took for so many bytes, as the profile counts
+ * them; by the faster one of two functions for it. Some of the profile's ranks stand for as many on
+ * as many hosts. library: "mpi", "nccl". Of NCCL it is a call's time, of many in a row; a send or
  * receive takes what it took while each rank sent and received. */
 struct xfa_price xfa_achievable_collective(const struct xfa_achievable *achievable,
-                                           const char *library, unsigned what, size_t ranks,
-                                           bool measured, uint64_t bytes);
+                                           const char *library, unsigned what,
+                                           const struct xfa_measured_ranks *ranks, uint64_t bytes);
 
 #endif

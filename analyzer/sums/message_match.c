@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
+#include "analyzer/sums/doubts.h"
 #include "analyzer/sums/figures.h"
 #include "analyzer/sums/nccl_match.h"
 #include "analyzer/sums/ranks.h"
@@ -40,9 +41,10 @@ struct matching {
     struct xfa_messages *messages;
     const struct xfa_achievable *achievable;
     struct xfa_table cells, peers, paths;
-    uint64_t channel;   /* of the collective before */
-    bool known_channel; /* there was one */
-    bool measured;      /* the profile has ranks such as those of that channel */
+    struct xfa_doubts doubts;
+    uint64_t channel;                /* of the collective before */
+    bool known_channel;              /* there was one */
+    struct xfa_measured_ranks ranks; /* of that channel, to the profile */
 };
 
 static const struct xfa_process *process_of(const struct matching *m,
@@ -193,8 +195,8 @@ static double divide_wait(struct matching *m, const struct xfa_kept_message *one
     return before;
 }
 
-void xfa_message_add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
-                           const struct xfa_price *price)
+static void add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
+                      const struct xfa_price *price)
 {
     row->timed++;
     row->timed_bytes = xfa_add(row->timed_bytes, bytes);
@@ -250,8 +252,8 @@ static void time_pair(struct matching *m, const struct xfa_kept_message *sent,
     struct xfa_price price = {.time.basis = XFP_UNKNOWN};
     if (gpu || host)
         price.time = xfa_achievable_message(path_between(m, from, to), sent->bytes, gpu);
-    xfa_message_add_timed(row_of(m, sent), sent->bytes, ns, &price);
-    xfa_message_add_timed(row_of(m, got), sent->bytes, ns, &price);
+    add_timed(row_of(m, sent), sent->bytes, ns, &price);
+    add_timed(row_of(m, got), sent->bytes, ns, &price);
     add_cell(m, sent, got, ns);
 }
 
@@ -283,14 +285,15 @@ static const struct xfa_kept_message *last_of(const struct matching *m,
     return last;
 }
 
-static bool is_measured(const struct matching *m, const struct xfa_kept_message *all, size_t count)
+static struct xfa_measured_ranks ranks_of(const struct matching *m,
+                                          const struct xfa_kept_message *all, size_t count)
 {
     uint32_t *hosts = xfa_alloc(count * sizeof *hosts);
     for (size_t i = 0; i < count; i++)
         hosts[i] = process_of(m, &all[i])->host;
-    bool measured = xfa_ranks_are_measured(m->achievable, hosts, count);
+    struct xfa_measured_ranks ranks = xfa_measured_ranks_of(m->achievable, hosts, count);
     free(hosts);
-    return measured;
+    return ranks;
 }
 
 /* What the profile says of it, or why it says nothing. */
@@ -305,12 +308,12 @@ static struct xfa_price price_of(struct matching *m, const struct xfa_kept_messa
             price.why = XFA_UNPRICED_PARTS;
     }
     if (!m->known_channel || m->channel != all->at.channel)
-        m->measured = is_measured(m, all, count);
+        m->ranks = ranks_of(m, all, count);
     m->known_channel = true;
     m->channel = all->at.channel;
     return price.why != XFA_PRICED ? price
                                    : xfa_achievable_collective(m->achievable, "mpi", all->at.what,
-                                                               count, m->measured, all->bytes);
+                                                               &m->ranks, all->bytes);
 }
 
 /* Before whom nothing of it can have been moved, if not before the last rank. */
@@ -327,8 +330,7 @@ static double moves_from(const struct matching *m, const struct xfa_kept_message
     return from;
 }
 
-/* Since its last rank came. What may have been moved before is its error: calls are not chosen by
- * that, or those that take long would be. */
+/* Since its last rank came. What may have been moved before is what that may be off. */
 static void time_collective(struct matching *m, const struct xfa_kept_message *all, size_t count,
                             const struct xfa_kept_message *last)
 {
@@ -348,11 +350,13 @@ static void time_collective(struct matching *m, const struct xfa_kept_message *a
     for (size_t i = 0; i < count; i++)
         if (!clocks_tell(m, &all[i], last, ns))
             return;
-    struct xfa_price price = price_of(m, all, count);
     double before = came - moves_from(m, all, count, came);
+    struct xfa_doubted_call call = {
+        .ns = ns, .off_ns = before, .order_ns = before, .price = price_of(m, all, count)};
     for (size_t i = 0; i < count; i++) {
-        xfa_message_add_timed(row_of(m, &all[i]), all[i].bytes, ns, &price);
-        row_of(m, &all[i])->timed_error_ns += before;
+        call.row = all[i].row;
+        call.bytes = all[i].bytes;
+        xfa_doubts_add(&m->doubts, &call);
     }
 }
 
@@ -503,6 +507,7 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     matched->processes = xfa_alloc((matched->process_count + 1) * sizeof *matched->processes);
     for (size_t i = 0; i < matched->process_count; i++)
         matched->processes[i].slower = NAN;
+    xfa_doubts_init(&m.doubts);
     xfa_table_init(&m.cells, sizeof(struct cell_key), sizeof(struct cell));
     xfa_table_init(&m.peers, sizeof(struct peers_key), sizeof(struct peers));
     xfa_table_init(&m.paths, sizeof(struct host_path_key), sizeof(struct host_path));
@@ -511,8 +516,10 @@ void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messag
     xfa_nccl_each(&messages->nccl, count_meeting, count_unmet, matched);
     set_clocks(&m);
     each_group(messages, tell_pair, tell_collective, alone, &m);
-    xfa_nccl_tell(matched, messages, achievable);
+    xfa_nccl_tell(matched, messages, achievable, &m.doubts);
+    xfa_doubts_choose(&m.doubts, messages);
     find_slow(&m);
+    xfa_doubts_free(&m.doubts);
     xfa_table_free(&m.cells);
     xfa_table_free(&m.peers);
     xfa_table_free(&m.paths);

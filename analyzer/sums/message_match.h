@@ -17,8 +17,7 @@
  * counts for each rank's call. Where each rank needs what all others give, none can end before that
  * begin. Of the others a part may have been moved before: a root's data (broadcast, scatter), or
  * that of the ranks that came first (reduce, gather, scan). How long the last rank came behind
- * these is what their time may be off; where that is more than a tenth of all that a row has, none
- * is known.
+ * these is what their time may be off: which calls count is in doubts.h.
  *
  * A rank is slow where its messages take longer, since both sides had begun, than the median of all
  * pairs of ranks takes for the same sizes (in powers of two), within a host or between hosts: with
@@ -63,10 +62,6 @@ struct xfa_matched {
 void xfa_messages_match(struct xfa_matched *matched, struct xfa_messages *messages,
                         const struct xfa_achievable *achievable);
 void xfa_matched_free(struct xfa_matched *matched);
-
-/* For nccl_match.c: it took so long, which has this achievable time. */
-void xfa_message_add_timed(struct xfa_message_row *row, uint64_t bytes, double ns,
-                           const struct xfa_price *price);
 
 /* Each rank needs what all others gave. */
 static inline bool xfa_message_is_of_all(unsigned what)

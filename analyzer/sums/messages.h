@@ -62,7 +62,6 @@ struct xfa_message_row {
     uint64_t timed;        /* those of which is known when they had arrived */
     uint64_t timed_bytes;  /* of these */
     double timed_ns;       /* since all sides had begun */
-    double timed_error_ns; /* by which that may be off, of NCCL and of collectives */
     uint64_t priced;       /* of the timed ones: those whose achievable time is known */
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */

@@ -9,9 +9,10 @@ struct telling {
     struct xfa_matched *matched;
     struct xfa_messages *messages;
     const struct xfa_achievable *achievable;
+    struct xfa_doubts *doubts;
     const struct xfa_nccl_call *before; /* the meeting before */
     size_t before_count;
-    bool measured; /* the profile has ranks such as those of the meetings in this channel */
+    struct xfa_measured_ranks ranks; /* of the meetings in this channel, to the profile */
 };
 
 /* A meeting at hand: when its last kernel began, on the first host's clock. */
@@ -167,40 +168,44 @@ static void divide(const struct telling *t, const struct meeting *m,
 /* ---- what was moved since -------------------------------------------------------------------- */
 
 static void add_timed(const struct telling *t, const struct meeting *m,
-                      const struct xfa_nccl_call *one, const struct xfa_nccl_call *until)
+                      const struct xfa_nccl_call *one, const struct xfa_nccl_call *until,
+                      double off_ns, double order_ns)
 {
-    struct xfa_message_row *row = row_of(t, one);
-    struct xfa_price price = xfa_achievable_collective(t->achievable, "nccl", one->at.what,
-                                                       m->count, t->measured, one->bytes);
-    row->timed_error_ns += error_ns(t, until, m->last);
-    xfa_message_add_timed(row, one->bytes, common_ns(t, until, until->end_ns) - m->came, &price);
+    const struct xfa_doubted_call call = {
+        .row = one->row,
+        .bytes = one->bytes,
+        .ns = common_ns(t, until, until->end_ns) - m->came,
+        .off_ns = off_ns,
+        .order_ns = order_ns,
+        .price =
+            xfa_achievable_collective(t->achievable, "nccl", one->at.what, &t->ranks, one->bytes)};
+    xfa_doubts_add(t->doubts, &call);
 }
 
-/* What a send had put into buffers before the receive began is not known: no rate where it had
- * more than a tenth of the time since. */
-static bool began_late(const struct telling *t, const struct meeting *m, double since_ns)
-{
-    return m->came - common_ns(t, m->all, m->all->begin_ns) <= XFA_CLOCK_PART * since_ns;
-}
-
-/* Both kernels are of calls of one row each, which moved the same. */
+/* Both kernels are of calls of one row each, which moved the same. What a send had put into buffers
+ * before the receive began is not known. */
 static void time_message(const struct telling *t, const struct meeting *m)
 {
     const struct xfa_nccl_call *sent = &m->all[0], *got = &m->all[1];
-    double since_ns = common_ns(t, got, got->end_ns) - m->came;
+    double off = error_ns(t, got, m->last) + m->came - common_ns(t, sent, sent->begin_ns);
     if (is_again(t, m, 0) || is_again(t, m, 1) || !row_of(t, sent) || !row_of(t, got) ||
-        sent->bytes != got->bytes || !(since_ns > 0) || !began_late(t, m, since_ns))
+        sent->bytes != got->bytes || !(common_ns(t, got, got->end_ns) > m->came))
         return;
-    add_timed(t, m, sent, got);
-    add_timed(t, m, got, got);
+    add_timed(t, m, sent, got, off, off);
+    add_timed(t, m, got, got, off, off);
 }
 
 static void time_collective(const struct telling *t, const struct meeting *m)
 {
+    double worst = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        double off = error_ns(t, &m->all[i], m->last);
+        worst = isnan(off) || isnan(worst) ? NAN : fmax(worst, off);
+    }
     for (size_t i = 0; i < m->count; i++)
         if (!is_again(t, m, i) && row_of(t, &m->all[i]) &&
             common_ns(t, &m->all[i], m->all[i].end_ns) > m->came)
-            add_timed(t, m, &m->all[i], &m->all[i]);
+            add_timed(t, m, &m->all[i], &m->all[i], error_ns(t, &m->all[i], m->last), worst);
 }
 
 /* ---- groups of several rows ------------------------------------------------------------------ */
@@ -314,9 +319,8 @@ static struct xfa_price price_of(const struct telling *t, const struct group *gr
     if (group->ways[0] != 1 || group->ways[1] != 1 || group->peers ||
         group->bytes[0] != group->bytes[1])
         return (struct xfa_price){.time.basis = XFP_UNKNOWN, .why = XFA_UNPRICED_GROUP};
-    return xfa_achievable_collective(t->achievable, "nccl", one->at.what, 2,
-                                     xfa_ranks_are_measured(t->achievable, hosts, 2),
-                                     group->bytes[0]);
+    const struct xfa_measured_ranks ranks = xfa_measured_ranks_of(t->achievable, hosts, 2);
+    return xfa_achievable_collective(t->achievable, "nccl", one->at.what, &ranks, group->bytes[0]);
 }
 
 /* Its kernel's time, and what that ran before the row's other sides had begun. */
@@ -342,7 +346,6 @@ static void divide_share(const struct telling *t, const struct group *group,
 static void tell_share(const struct telling *t, const struct group *group,
                        const struct share *share)
 {
-    struct xfa_message_row *row = xfa_message_row(t->messages, share->key.row);
     uint64_t all = group->bytes[share->key.receives];
     double part = all ? (double)share->bytes / (double)all : 0, since = group->until - group->came;
     if (group->mixed || group->seen != group->one->calls || part == 0)
@@ -350,9 +353,14 @@ static void tell_share(const struct telling *t, const struct group *group,
     divide_share(t, group, share, part);
     if (group->met != group->seen || !(since > 0) || isnan(group->error))
         return;
-    struct xfa_price price = price_of(t, group);
-    row->timed_error_ns += (group->error + group->came - group->first) * part;
-    xfa_message_add_timed(row, share->bytes, since * part, &price);
+    double off = group->error + group->came - group->first;
+    const struct xfa_doubted_call call = {.row = share->key.row,
+                                          .bytes = share->bytes,
+                                          .ns = since * part,
+                                          .off_ns = off * part,
+                                          .order_ns = off,
+                                          .price = price_of(t, group)};
+    xfa_doubts_add(t->doubts, &call);
 }
 
 static void tell_groups(struct telling *t)
@@ -368,19 +376,6 @@ static void tell_groups(struct telling *t)
     }
     xfa_table_free(&g.groups);
     xfa_table_free(&g.shares);
-}
-
-/* Where they may be off by more than a tenth, of all that a row has, none is known. */
-static void forget_unsure(struct xfa_messages *messages)
-{
-    for (size_t i = 0; i < messages->rows.count; i++) {
-        struct xfa_message_row *row = xfa_message_row(messages, i);
-        if (row->timed_error_ns <= XFA_CLOCK_PART * row->timed_ns)
-            continue;
-        row->timed = row->timed_bytes = row->priced = row->priced_bytes = 0;
-        row->timed_ns = row->priced_ns = row->achievable_ns = 0;
-        row->unpriced = XFA_PRICED;
-    }
 }
 
 /* ---- who came last --------------------------------------------------------------------------- */
@@ -417,14 +412,14 @@ static struct meeting meeting_of(const struct telling *t, const struct xfa_nccl_
     return m;
 }
 
-static bool is_measured(const struct telling *t, const struct meeting *m)
+static struct xfa_measured_ranks ranks_of(const struct telling *t, const struct meeting *m)
 {
     uint32_t *hosts = xfa_alloc(m->count * sizeof *hosts);
     for (size_t i = 0; i < m->count; i++)
         hosts[i] = process_of(t, &m->all[i])->host;
-    bool measured = xfa_ranks_are_measured(t->achievable, hosts, m->count);
+    struct xfa_measured_ranks ranks = xfa_measured_ranks_of(t->achievable, hosts, m->count);
     free(hosts);
-    return measured;
+    return ranks;
 }
 
 static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t count)
@@ -433,7 +428,7 @@ static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t cou
     struct meeting m = meeting_of(t, all, count);
     bool of_all = xfa_message_is_of_all(all->at.what);
     if (!is_of_channel_before(t, &m))
-        t->measured = is_measured(t, &m);
+        t->ranks = ranks_of(t, &m);
     if (of_all && !is_again(t, &m, 0))
         tell_processes(t, &m);
     for (size_t i = 0; i < count && (of_all || is_message(&m)); i++)
@@ -448,10 +443,10 @@ static void tell_meeting(void *self, const struct xfa_nccl_call *all, size_t cou
 }
 
 void xfa_nccl_tell(struct xfa_matched *matched, struct xfa_messages *messages,
-                   const struct xfa_achievable *achievable)
+                   const struct xfa_achievable *achievable, struct xfa_doubts *doubts)
 {
-    struct telling t = {.matched = matched, .messages = messages, .achievable = achievable};
+    struct telling t = {
+        .matched = matched, .messages = messages, .achievable = achievable, .doubts = doubts};
     xfa_nccl_each(&messages->nccl, tell_meeting, NULL, &t);
     tell_groups(&t);
-    forget_unsure(messages);
 }

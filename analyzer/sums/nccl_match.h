@@ -7,12 +7,13 @@
  * begun, a message once both have. A send's kernel that ended before the receive's had begun waited
  * for nothing. What was moved counts with the time since then, where each kernel is of calls of one
  * row; of a message until the receive's kernel has ended. NCCL's buffers may hold a whole message
- * (64 MiB of two H200): where the send came first by more than a tenth of that time, no rate is
- * known. Private to sums/.
+ * (64 MiB of two H200): by how much the send came first is what that time may be off (doubts.h).
+ * Private to sums/.
  */
 #ifndef XFA_NCCL_MATCH_H
 #define XFA_NCCL_MATCH_H
 
+#include "analyzer/sums/doubts.h"
 #include "analyzer/sums/message_match.h"
 
 /* How far a device's times may be off when they are converted to the host's clock (a guess). */
@@ -27,6 +28,6 @@ uint64_t xfa_nccl_first_ns(const struct xfa_messages *messages);
 
 /* After that. Adds to the rows and to the processes' sums. */
 void xfa_nccl_tell(struct xfa_matched *matched, struct xfa_messages *messages,
-                   const struct xfa_achievable *achievable);
+                   const struct xfa_achievable *achievable, struct xfa_doubts *doubts);
 
 #endif

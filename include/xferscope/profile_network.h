@@ -98,12 +98,12 @@ struct xfp_net_staged {
     struct xfp_staged_cell *cells; /* the grid that 4B was chosen from */
 };
 
-/* A collective over all ranks: of MPI's, of host memory, or of NCCL's, of their GPUs'. The time is
- * that of the rank that takes longest. */
+/* A collective over all ranks, or over some, as many on each of their hosts: of MPI's, of host
+ * memory, or of NCCL's, of their GPUs'. The time is that of the rank that takes longest. */
 struct xfp_net_collective {
-    char *name;           /* e.g. "net/mpi/all-reduce" */
-    uint32_t ranks;       /* that took part; 0 = not said: all of the network's */
-    uint32_t hosts;       /* that these were on; 0 = not said */
+    char *name;     /* e.g. "net/mpi/all-reduce"; of some "net/mpi/all-reduce/ranks4-hosts2" */
+    uint32_t ranks; /* that took part; 0 = not said: all of the network's */
+    uint32_t hosts; /* that these were on; 0 = not said */
     double bus_per_algbw; /* bus bandwidth over algorithm bandwidth, as nccl-tests define them */
     size_t point_count;
     struct xfp_point *points; /* bytes as nccl-tests count them: what a rank gives or gets, the
@@ -165,9 +165,21 @@ double xfp_net_bus_factor(const char *collective, int ranks);
  * "send-recv", with all ranks in a ring. */
 const char *xfp_net_operation_word(unsigned what);
 
-/* library: "mpi", "nccl". NULL: it was not measured. */
+/* What the name of a collective of some of the ranks ends in: "/ranks4-hosts2". */
+#define XFP_NET_PART_TEXT 40
+void xfp_net_part_word(uint32_t ranks, uint32_t hosts, char text[XFP_NET_PART_TEXT]);
+
+/* Of all ranks. library: "mpi", "nccl". NULL: it was not measured. */
 const struct xfp_net_collective *xfp_net_find_collective(const struct xfp_network *network,
                                                          const char *library, unsigned what);
+
+/* Of so many on so many hosts, as many on each, which were some of all. */
+const struct xfp_net_collective *xfp_net_find_part(const struct xfp_network *network,
+                                                   const char *library, unsigned what,
+                                                   uint32_t ranks, uint32_t hosts);
+
+/* Is it one of these? */
+bool xfp_net_is_part(const struct xfp_net_collective *collective);
 
 /* Another function for the same ("net/mpi/reduce-scatter-block"), of as many ranks; NULL: none was
  * measured. */

@@ -176,11 +176,24 @@ static int leaders_of(const struct xfp_net_run *run, int round)
     return leaders;
 }
 
+void xfp_net_sleep_until_all(struct xfp_net_run *run)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    MPI_Request barrier;
+    int done = 0;
+
+    xfp_net_mpi(run, MPI_Ibarrier(run->results, &barrier), "waiting for the others");
+    while (!done) {
+        xfp_net_mpi(run, MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "waiting for the others");
+        if (!done)
+            nanosleep(&pause, NULL);
+    }
+}
+
 void xfp_net_end_round(struct xfp_net_run *run, int round)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    int leaders = leaders_of(run, round), done = 0;
-    MPI_Request barrier;
+    int leaders = leaders_of(run, round);
 
     while (!run->rank && run->leading_ends < leaders) {
         xfp_net_take_reports(run);
@@ -190,10 +203,5 @@ void xfp_net_end_round(struct xfp_net_run *run, int round)
     run->pairs_done += leaders / 2;
     if (!run->rank)
         keep_own(run);
-    xfp_net_mpi(run, MPI_Ibarrier(run->results, &barrier), "ending a round");
-    while (!done) {
-        xfp_net_mpi(run, MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "ending a round");
-        if (!done)
-            nanosleep(&pause, NULL);
-    }
+    xfp_net_sleep_until_all(run);
 }

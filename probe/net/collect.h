@@ -23,4 +23,7 @@ void xfp_net_take_reports(struct xfp_net_run *run);
 /* The end of a round, of all ranks. Waits without using a processor. */
 void xfp_net_end_round(struct xfp_net_run *run, int round);
 
+/* Waits so until all ranks do. */
+void xfp_net_sleep_until_all(struct xfp_net_run *run);
+
 #endif

@@ -20,11 +20,12 @@ enum {
 #define USUAL_S 8.0
 #define QUICK_S 2.0
 
-bool xfp_net_all_say(struct xfp_net_run *run, bool yes)
+bool xfp_net_all_say(const struct xfp_net_group *group, bool yes)
 {
     int own = yes, all = 0;
 
-    xfp_net_mpi(run, MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, run->results), "agreeing");
+    xfp_net_mpi(group->run, MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, group->results),
+                "agreeing");
     return all;
 }
 
@@ -49,9 +50,10 @@ void xfp_net_fill(float *values, size_t count, int rank)
 }
 
 /* Element `at` of this rank's result. */
-static float expected(const struct xfp_net_run *run, enum xft_message what, size_t bytes, size_t at)
+static float expected(const struct xfp_net_group *group, enum xft_message what, size_t bytes,
+                      size_t at)
 {
-    size_t n = (size_t)run->count, rank = (size_t)run->rank, sum = n * (n + 1) / 2;
+    size_t n = (size_t)group->count, rank = (size_t)group->rank, sum = n * (n + 1) / 2;
     size_t part = bytes / sizeof(float) / n, giver = part ? at / part : 0;
     size_t within = at - giver * part;
 
@@ -71,23 +73,23 @@ static float expected(const struct xfp_net_run *run, enum xft_message what, size
     }
 }
 
-size_t xfp_net_result_count(const struct xfp_net_run *run, enum xft_message what, size_t bytes)
+size_t xfp_net_result_count(const struct xfp_net_group *group, enum xft_message what, size_t bytes)
 {
     size_t count = bytes / sizeof(float);
 
     if ((what == XFT_MESSAGE_REDUCE || what == XFT_MESSAGE_BCAST) &&
-        (run->rank == 0) == (what == XFT_MESSAGE_BCAST))
+        (group->rank == 0) == (what == XFT_MESSAGE_BCAST))
         return 0; /* of rank 0, the root, and of the others */
-    return what == XFT_MESSAGE_REDUCE_SCATTER ? count / (size_t)run->count : count;
+    return what == XFT_MESSAGE_REDUCE_SCATTER ? count / (size_t)group->count : count;
 }
 
-bool xfp_net_is_result(const struct xfp_net_run *run, enum xft_message what, size_t bytes,
+bool xfp_net_is_result(const struct xfp_net_group *group, enum xft_message what, size_t bytes,
                        const float *got)
 {
-    size_t count = xfp_net_result_count(run, what, bytes);
+    size_t count = xfp_net_result_count(group, what, bytes);
 
     for (size_t i = 0; i < count; i++)
-        if (got[i] != expected(run, what, bytes, i))
+        if (got[i] != expected(group, what, bytes, i))
             return false;
     return true;
 }
@@ -97,6 +99,7 @@ bool xfp_net_is_result(const struct xfp_net_run *run, enum xft_message what, siz
 /* One operation, until a time. */
 struct sweep {
     struct xfp_net_run *run;
+    const struct xfp_net_group *group;
     const struct xfp_net_library *library;
     enum xft_message what;
     uint64_t until_ns;
@@ -117,7 +120,7 @@ static bool has_time(const struct sweep *s, double ns)
 {
     int has = left_ns(s) > ns;
 
-    xfp_net_mpi(s->run, MPI_Bcast(&has, 1, MPI_INT, 0, s->run->results), "agreeing");
+    xfp_net_mpi(s->run, MPI_Bcast(&has, 1, MPI_INT, 0, s->group->results), "agreeing");
     return has;
 }
 
@@ -132,7 +135,7 @@ static int repeats_of(const struct sweep *s, size_t sizes_left)
     double slice = left_ns(s) / (double)sizes_left / (SAMPLES + WARM_UPS);
     int repeats = (int)fmin(fmax(fmin(SAMPLE_NS, slice) / fmax(s->last_ns, 1), 1), MOST_REPEATS);
 
-    xfp_net_mpi(s->run, MPI_Bcast(&repeats, 1, MPI_INT, 0, s->run->results), "agreeing");
+    xfp_net_mpi(s->run, MPI_Bcast(&repeats, 1, MPI_INT, 0, s->group->results), "agreeing");
     return repeats;
 }
 
@@ -154,7 +157,8 @@ static void measure_size(struct sweep *s, size_t bytes, size_t sizes_left)
     repeats = repeats_of(s, sizes_left);
     while (taken < SAMPLES && (taken < XFP_FEWEST_SAMPLES || has_time(s, 0))) {
         own = timed(s, bytes, repeats);
-        xfp_net_mpi(run, MPI_Reduce(&own, &times[taken++], 1, MPI_DOUBLE, MPI_MAX, 0, run->results),
+        xfp_net_mpi(run,
+                    MPI_Reduce(&own, &times[taken++], 1, MPI_DOUBLE, MPI_MAX, 0, s->group->results),
                     "collecting times");
     }
     if (!run->rank)
@@ -171,19 +175,22 @@ static void measure_size(struct sweep *s, size_t bytes, size_t sizes_left)
 /* ---- all sizes ------------------------------------------------------------------------------- */
 
 static void name_of(const struct xfp_net_library *library, enum xft_message what,
-                    char name[XFP_NAME_TEXT])
+                    const struct xfp_net_shape_of_ranks *shape, char name[XFP_NAME_TEXT])
 {
-    snprintf(name, XFP_NAME_TEXT, "net/%s/%s%s", library->word, xfp_net_operation_word(what),
-             library->way);
+    char part[XFP_NET_PART_TEXT] = "";
+
+    if (shape)
+        xfp_net_part_word((uint32_t)(shape->hosts * shape->each), (uint32_t)shape->hosts, part);
+    snprintf(name, XFP_NAME_TEXT, "net/%s/%s%s%s", library->word, xfp_net_operation_word(what),
+             library->way, part);
 }
 
-static int count_hosts(const struct xfp_net_run *run)
+static void name_in(const struct xfp_net_group *group, const struct xfp_net_library *library,
+                    enum xft_message what, char name[XFP_NAME_TEXT])
 {
-    int hosts = 0;
+    const struct xfp_net_shape_of_ranks shape = {group->hosts, group->count / group->hosts};
 
-    for (int i = 0; i < run->count; i++)
-        hosts += run->hellos[i].host == i;
-    return hosts;
+    name_of(library, what, group->is_part ? &shape : NULL, name);
 }
 
 /* Rank 0. */
@@ -192,13 +199,13 @@ static void add(const struct sweep *s)
     struct xfp_net_run *run = s->run;
     struct xfp_network *network = xfp_net_of(run->session.profile);
     struct xfp_net_collective c = {.point_count = s->count,
-                                   .ranks = (uint32_t)run->count,
-                                   .hosts = (uint32_t)count_hosts(run)};
+                                   .ranks = (uint32_t)s->group->count,
+                                   .hosts = (uint32_t)s->group->hosts};
     char name[XFP_NAME_TEXT];
 
-    name_of(s->library, s->what, name);
+    name_in(s->group, s->library, s->what, name);
     c.name = strdup(name);
-    c.bus_per_algbw = xfp_net_bus_factor(name, run->count);
+    c.bus_per_algbw = xfp_net_bus_factor(name, s->group->count);
     c.points = malloc((s->count + 1) * sizeof(*c.points));
     if (!network || !c.name || !c.points)
         xfp_net_give_up(run, "out of memory");
@@ -208,19 +215,22 @@ static void add(const struct sweep *s)
     xfp_net_keep(run);
 }
 
-/* From an element on, or one for each rank; of a barrier 0 alone. */
+/* From an element on, or one for each rank; of a barrier 0 alone. Of some of the ranks every other
+ * one. */
 static size_t list_sizes(const struct sweep *s, uint64_t *sizes)
 {
-    size_t unit = sizeof(float) * (is_divided(s->what) ? (size_t)s->run->count : 1), kept = 0;
+    size_t unit = sizeof(float) * (is_divided(s->what) ? (size_t)s->group->count : 1), kept = 0;
     size_t count = xfp_sweep_sizes(s->run->session.options, sizes, XFP_NET_MOST_SIZES);
 
     if (s->what == XFT_MESSAGE_BARRIER) {
         sizes[0] = 0;
         return 1;
     }
-    for (size_t i = 0; i < count; i++)
-        if (sizes[i] >= unit)
+    for (size_t i = 0, next = 0; i < count; i++)
+        if (sizes[i] >= unit && i >= next) {
             sizes[kept++] = sizes[i] / unit * unit;
+            next = i + 1 + s->group->is_part;
+        }
     return kept;
 }
 
@@ -238,15 +248,20 @@ static double next_ns(const struct sweep *s, uint64_t bytes)
 
 static bool is_right(const struct sweep *s, size_t bytes)
 {
-    return xfp_net_all_say(s->run, !s->run->session.options->verify ||
-                                       s->library->is_right(s->library->self, s->what, bytes));
+    return xfp_net_all_say(s->group, !s->run->session.options->verify ||
+                                         s->library->is_right(s->library->self, s->what, bytes));
 }
 
-/* All sizes. False: wrong data, on some rank. */
-static bool measure_sizes(struct xfp_net_run *run, const struct xfp_net_library *library,
-                          enum xft_message what, double seconds)
+enum outcome { WHOLE, CUT, WRONG /* data, on some rank */ };
+
+/* All sizes. */
+static enum outcome measure_sizes(const struct xfp_net_group *group,
+                                  const struct xfp_net_library *library, enum xft_message what,
+                                  double seconds)
 {
+    struct xfp_net_run *run = group->run;
     struct sweep s = {.run = run,
+                      .group = group,
                       .library = library,
                       .what = what,
                       .until_ns = xfp_wall_ns() + (uint64_t)(seconds * 1e9)};
@@ -255,7 +270,7 @@ static bool measure_sizes(struct xfp_net_run *run, const struct xfp_net_library 
     bool right = true, in_time = true;
     char name[XFP_NAME_TEXT];
 
-    name_of(library, what, name);
+    name_in(group, library, what, name);
     for (; i < count && right && in_time; i++) {
         in_time = has_time(&s, next_ns(&s, sizes[i]));
         right = !in_time || is_right(&s, sizes[i]);
@@ -264,53 +279,128 @@ static bool measure_sizes(struct xfp_net_run *run, const struct xfp_net_library 
     }
     if (!right && !run->rank)
         xfp_warn(&run->session.sys, "%s: wrong data after %s", library->name,
-                 xfp_net_operation_word(what));
-    if (!in_time && !run->rank)
+                 name + strlen("net//") + strlen(library->word));
+    if (!in_time && !group->is_part && !run->rank)
         xfp_net_warn_of_end(run, name, sizes[i - 1]);
     if (s.count && !run->rank)
         add(&s);
-    return right;
+    return !right ? WRONG : in_time ? WHOLE : CUT;
 }
 
 static bool is_chosen(const struct xfp_net_run *run, const struct xfp_net_library *library,
-                      enum xft_message what)
+                      const struct xfp_net_shape_of_ranks *shape, enum xft_message what)
 {
     char name[XFP_NAME_TEXT];
 
-    name_of(library, what, name);
+    name_of(library, what, shape, name);
     return xfp_net_is_chosen(run, name);
 }
 
 bool xfp_net_choose_collectives(const struct xfp_net_run *run,
                                 const struct xfp_net_library *library,
+                                const struct xfp_net_shape_of_ranks *shape,
                                 const enum xft_message *operations, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_chosen(run, library, operations[i]))
+        if (is_chosen(run, library, shape, operations[i]))
             return true;
     return false;
 }
 
-static double seconds_of(const struct xfp_probe_options *o)
+double xfp_net_collectives_s(const struct xfp_net_run *run)
 {
+    const struct xfp_probe_options *o = run->session.options;
+
     return o->time_limit_s > 0 ? o->time_limit_s / 4 : o->quick ? QUICK_S : USUAL_S;
 }
 
-bool xfp_net_measure_collectives(struct xfp_net_run *run, const struct xfp_net_library *library,
-                                 const enum xft_message *operations, size_t count, double part)
+/* Of some ranks one line for all operations. */
+static void warn_of_parts(const struct xfp_net_group *group, const struct xfp_net_library *library,
+                          size_t cut)
 {
-    double seconds = part * seconds_of(run->session.options);
-    uint64_t began_ns = xfp_wall_ns();
-    bool right = true;
+    char part[XFP_NET_PART_TEXT];
 
-    for (size_t i = 0; i < count && right; i++) {
+    xfp_net_part_word((uint32_t)group->count, (uint32_t)group->hosts, part);
+    if (cut && group->is_part && !group->run->rank)
+        xfp_warn(
+            &group->run->session.sys,
+            "net/%s/...%s: of %zu operation%s not all sizes are measured: the time for them is "
+            "over (--time-limit)",
+            library->word, part, cut, cut == 1 ? "" : "s");
+}
+
+bool xfp_net_measure_collectives(const struct xfp_net_group *group,
+                                 const struct xfp_net_library *library,
+                                 const enum xft_message *operations, size_t count, double seconds)
+{
+    const struct xfp_net_shape_of_ranks shape = {group->hosts, group->count / group->hosts};
+    const struct xfp_net_shape_of_ranks *of = group->is_part ? &shape : NULL;
+    uint64_t began_ns = xfp_wall_ns();
+    enum outcome outcome = WHOLE;
+    size_t cut = 0;
+
+    for (size_t i = 0; i < count && outcome != WRONG; i++) {
         double left_s = seconds - (double)(xfp_wall_ns() - began_ns) / 1e9;
         size_t left = 0;
 
         for (size_t k = i; k < count; k++)
-            left += is_chosen(run, library, operations[k]);
-        if (is_chosen(run, library, operations[i]))
-            right = measure_sizes(run, library, operations[i], fmax(left_s, 0) / (double)left);
+            left += is_chosen(group->run, library, of, operations[k]);
+        if (!is_chosen(group->run, library, of, operations[i]))
+            continue;
+        outcome = measure_sizes(group, library, operations[i], fmax(left_s, 0) / (double)left);
+        cut += outcome == CUT;
+    }
+    warn_of_parts(group, library, cut);
+    return outcome != WRONG;
+}
+
+/* ---- some of the ranks ----------------------------------------------------------------------- */
+
+/* Those that --filter chooses any operation of. */
+static size_t list_chosen(struct xfp_net_run *run, const struct xfp_net_library *library,
+                          const enum xft_message *operations, size_t count, size_t most,
+                          struct xfp_net_shape_of_ranks shapes[XFP_NET_MOST_SHAPES])
+{
+    int *hosts = calloc((size_t)run->count, sizeof(*hosts));
+    size_t all, kept = 0;
+
+    if (!hosts)
+        xfp_net_give_up(run, "out of memory");
+    for (int i = 0; i < run->count; i++)
+        hosts[i] = run->hellos[i].host;
+    all = xfp_net_list_shapes(hosts, run->count, shapes);
+    for (size_t i = 0; i < all && i < most; i++)
+        if (xfp_net_choose_collectives(run, library, &shapes[i], operations, count))
+            shapes[kept++] = shapes[i];
+    free(hosts);
+    return kept;
+}
+
+bool xfp_net_choose_parts_of(struct xfp_net_run *run, const struct xfp_net_library *library,
+                             const enum xft_message *operations, size_t count, size_t most_shapes)
+{
+    struct xfp_net_shape_of_ranks shapes[XFP_NET_MOST_SHAPES];
+
+    return list_chosen(run, library, operations, count, most_shapes, shapes) > 0;
+}
+
+bool xfp_net_measure_parts(struct xfp_net_run *run, const struct xfp_net_library *library,
+                           const enum xft_message *operations, size_t count, size_t most_shapes,
+                           bool (*measure)(void *self, const struct xfp_net_group *group,
+                                           double seconds))
+{
+    struct xfp_net_shape_of_ranks shapes[XFP_NET_MOST_SHAPES];
+    size_t all = list_chosen(run, library, operations, count, most_shapes, shapes);
+    double seconds = xfp_net_collectives_s(run);
+    bool right = true;
+
+    for (size_t i = 0; i < all && right; i++) {
+        struct xfp_net_group group;
+        bool member = xfp_net_open_group(run, shapes[i], &group);
+
+        if (member)
+            right = measure(library->self, &group, seconds / (double)all);
+        right = xfp_net_close_group(&group, right);
     }
     return right;
 }

@@ -5,9 +5,9 @@
 
 #include "probe/measure/budget.h"
 
-/* A rank's part. Rank 0 is the root. */
+/* A rank's part. Rank 0 of the group is the root. */
 struct part {
-    struct xfp_net_run *run;
+    const struct xfp_net_group *group;
     float *src, *dst;
     int *parts; /* of each rank, for functions that take as many counts */
     bool block; /* the function that takes one */
@@ -16,22 +16,22 @@ struct part {
 static int reduce_scatter(const struct part *p, int part)
 {
     if (p->block)
-        return MPI_Reduce_scatter_block(p->src, p->dst, part, MPI_FLOAT, MPI_SUM, p->run->data);
-    for (int i = 0; i < p->run->count; i++)
+        return MPI_Reduce_scatter_block(p->src, p->dst, part, MPI_FLOAT, MPI_SUM, p->group->data);
+    for (int i = 0; i < p->group->count; i++)
         p->parts[i] = part;
-    return MPI_Reduce_scatter(p->src, p->dst, p->parts, MPI_FLOAT, MPI_SUM, p->run->data);
+    return MPI_Reduce_scatter(p->src, p->dst, p->parts, MPI_FLOAT, MPI_SUM, p->group->data);
 }
 
 static int call(const struct part *p, enum xft_message what, size_t bytes)
 {
-    MPI_Comm comm = p->run->data;
-    int count = (int)(bytes / sizeof(float)), part = count / p->run->count;
+    MPI_Comm comm = p->group->data;
+    int count = (int)(bytes / sizeof(float)), part = count / p->group->count;
 
     switch ((unsigned)what) {
     case XFT_MESSAGE_BARRIER:
         return MPI_Barrier(comm);
     case XFT_MESSAGE_BCAST:
-        return MPI_Bcast(p->run->rank ? p->dst : p->src, count, MPI_FLOAT, 0, comm);
+        return MPI_Bcast(p->group->rank ? p->dst : p->src, count, MPI_FLOAT, 0, comm);
     case XFT_MESSAGE_REDUCE:
         return MPI_Reduce(p->src, p->dst, count, MPI_FLOAT, MPI_SUM, 0, comm);
     case XFT_MESSAGE_ALLREDUCE:
@@ -47,7 +47,7 @@ static int call(const struct part *p, enum xft_message what, size_t bytes)
 
 static void run_once(const struct part *p, enum xft_message what, size_t bytes)
 {
-    xfp_net_mpi(p->run, call(p, what, bytes), "measuring a collective");
+    xfp_net_mpi(p->group->run, call(p, what, bytes), "measuring a collective");
 }
 
 static bool is_right(void *self, enum xft_message what, size_t bytes)
@@ -56,7 +56,7 @@ static bool is_right(void *self, enum xft_message what, size_t bytes)
 
     memset(p->dst, 0xff, bytes); /* no number */
     run_once(p, what, bytes);
-    return what == XFT_MESSAGE_BARRIER || xfp_net_is_result(p->run, what, bytes, p->dst);
+    return what == XFT_MESSAGE_BARRIER || xfp_net_is_result(p->group, what, bytes, p->dst);
 }
 
 /* As in the OSU benchmarks each call is timed by itself, behind a barrier: else roots and leaves
@@ -69,7 +69,7 @@ static double timed(void *self, enum xft_message what, size_t bytes, int repeats
     for (int i = 0; i < repeats; i++) {
         uint64_t before;
 
-        xfp_net_mpi(p->run, MPI_Barrier(p->run->data), "starting a collective");
+        xfp_net_mpi(p->group->run, MPI_Barrier(p->group->data), "starting a collective");
         before = xfp_wall_ns();
         run_once(p, what, bytes);
         sum_ns += xfp_wall_ns() - before;
@@ -89,44 +89,64 @@ enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
 static bool measure(struct part *p, const struct xfp_net_library *usual,
                     const struct xfp_net_library *block)
 {
-    bool has_usual = xfp_net_choose_collectives(p->run, usual, operations, OPERATIONS);
-    bool has_block = xfp_net_choose_collectives(p->run, block, reduce_scatters, 1);
-    double part = !has_usual ? 1 : has_block ? BLOCK_PART : 0;
-
-    if (!xfp_net_measure_collectives(p->run, usual, operations, OPERATIONS, 1 - part))
-        return false;
-    p->block = true;
-    return xfp_net_measure_collectives(p->run, block, reduce_scatters, 1, part);
-}
-
-static bool measure_all(struct part *p, const struct xfp_net_library *usual,
-                        const struct xfp_net_library *block)
-{
-    struct xfp_net_run *run = p->run;
-    size_t most = run->session.sys.most_bytes;
+    struct xfp_net_run *run = p->group->run;
+    bool has_usual = xfp_net_choose_collectives(run, usual, NULL, operations, OPERATIONS);
+    bool has_block = xfp_net_choose_collectives(run, block, NULL, reduce_scatters, 1);
+    double part = !has_usual ? 1 : has_block ? BLOCK_PART : 0, seconds = xfp_net_collectives_s(run);
     bool right;
 
-    p->src = malloc(most + sizeof(float));
-    p->parts = calloc((size_t)run->count, sizeof(*p->parts));
-    right = xfp_net_all_say(run, p->src && p->parts);
-    if (!right && !run->rank)
-        xfp_warn(&run->session.sys, "MPI's collectives: not measured: out of memory");
-    if (p->src)
-        xfp_net_fill(p->src, most / sizeof(float), run->rank);
-    right = right && measure(p, usual, block);
-    free(p->src);
-    free(p->parts);
+    if (!xfp_net_measure_collectives(p->group, usual, operations, OPERATIONS, (1 - part) * seconds))
+        return false;
+    p->block = true;
+    right = xfp_net_measure_collectives(p->group, block, reduce_scatters, 1, part * seconds);
+    p->block = false;
     return right;
+}
+
+static void fill(struct part *p)
+{
+    xfp_net_fill(p->src, p->group->run->session.sys.most_bytes / sizeof(float), p->group->rank);
+}
+
+static struct xfp_net_library usual_of(struct part *p)
+{
+    return (struct xfp_net_library){"MPI", "mpi", "", p, timed, is_right};
+}
+
+/* Of some of the ranks, without the second way. */
+static bool measure_part(void *self, const struct xfp_net_group *group, double seconds)
+{
+    struct part *p = self;
+    const struct xfp_net_library usual = usual_of(p);
+
+    p->group = group;
+    fill(p);
+    return xfp_net_measure_collectives(group, &usual, operations, OPERATIONS, seconds);
 }
 
 int xfp_net_measure_mpi(struct xfp_net_run *run)
 {
-    struct part p = {.run = run, .dst = (float *)(void *)run->session.sys.check};
-    const struct xfp_net_library usual = {"MPI", "mpi", "", &p, timed, is_right};
+    const struct xfp_net_group all = xfp_net_all_ranks(run);
+    struct part p = {.group = &all, .dst = (float *)(void *)run->session.sys.check};
+    const struct xfp_net_library usual = usual_of(&p);
     const struct xfp_net_library block = {"MPI", "mpi", "-block", &p, timed, is_right};
+    bool right;
 
-    if (!xfp_net_choose_collectives(run, &usual, operations, OPERATIONS) &&
-        !xfp_net_choose_collectives(run, &block, reduce_scatters, 1))
+    if (!xfp_net_choose_collectives(run, &usual, NULL, operations, OPERATIONS) &&
+        !xfp_net_choose_collectives(run, &block, NULL, reduce_scatters, 1) &&
+        !xfp_net_choose_parts_of(run, &usual, operations, OPERATIONS, XFP_NET_MOST_SHAPES))
         return 0;
-    return measure_all(&p, &usual, &block) ? 0 : -1;
+    p.src = malloc(run->session.sys.most_bytes + sizeof(float));
+    p.parts = calloc((size_t)run->count, sizeof(*p.parts));
+    right = xfp_net_all_say(&all, p.src && p.parts);
+    if (!right && !run->rank)
+        xfp_warn(&run->session.sys, "MPI's collectives: not measured: out of memory");
+    if (p.src)
+        fill(&p);
+    right = right && measure(&p, &usual, &block) &&
+            xfp_net_measure_parts(run, &usual, operations, OPERATIONS, XFP_NET_MOST_SHAPES,
+                                  measure_part);
+    free(p.src);
+    free(p.parts);
+    return right ? 0 : -1;
 }

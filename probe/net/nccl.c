@@ -42,6 +42,7 @@ struct functions {
 /* A rank's part. */
 struct part {
     struct xfp_net_run *run;
+    const struct xfp_net_group *group;
     struct functions f;
     void *comm, *stream;
     struct xfp_buffer src, dst;
@@ -87,10 +88,11 @@ static bool a_gpu_each(const struct xfp_net_run *run)
  * gets, of reduce-scatter what it gives, n times what it gets. */
 static int begin(struct part *p, enum xft_message what, size_t bytes)
 {
-    size_t n = (size_t)p->run->count, count = bytes / sizeof(float);
+    const struct xfp_net_group *group = p->group;
+    size_t n = (size_t)group->count, count = bytes / sizeof(float);
     void *src = (void *)p->src.address, *dst = (void *)p->dst.address;
-    int next = (p->run->rank + 1) % p->run->count;
-    int before = (p->run->rank + p->run->count - 1) % p->run->count, bad;
+    int next = (group->rank + 1) % group->count;
+    int before = (group->rank + group->count - 1) % group->count, bad;
 
     if (what == XFT_MESSAGE_ALLREDUCE)
         return p->f.all_reduce(src, dst, count, FLOAT32, SUM, p->comm, p->stream);
@@ -121,14 +123,14 @@ static bool is_right(void *self, enum xft_message what, size_t bytes)
 {
     struct part *p = self;
     struct xfp_system *sys = &p->run->session.sys;
-    size_t count = xfp_net_result_count(p->run, what, bytes);
+    size_t count = xfp_net_result_count(p->group, what, bytes);
 
     if (xfp_buffer_clear(sys, &p->dst, bytes))
         return false;
     run_once(p, what, bytes, 1);
     if (sys->cu->cuMemcpyDtoH(sys->check, p->dst.address, count * sizeof(float)))
         return false;
-    return xfp_net_is_result(p->run, what, bytes, (const float *)(const void *)sys->check);
+    return xfp_net_is_result(p->group, what, bytes, (const float *)(const void *)sys->check);
 }
 
 /* Calls in a row, until the stream is idle. */
@@ -137,7 +139,7 @@ static double timed(void *self, enum xft_message what, size_t bytes, int repeats
     struct part *p = self;
     uint64_t before;
 
-    xfp_net_mpi(p->run, MPI_Barrier(p->run->data), "starting a collective");
+    xfp_net_mpi(p->run, MPI_Barrier(p->group->data), "starting a collective");
     before = xfp_wall_ns();
     run_once(p, what, bytes, repeats);
     return (double)(xfp_wall_ns() - before) / repeats;
@@ -149,7 +151,7 @@ static int fill(struct part *p)
 {
     struct xfp_system *sys = &p->run->session.sys;
 
-    xfp_net_fill((float *)(void *)sys->check, p->most / sizeof(float), p->run->rank);
+    xfp_net_fill((float *)(void *)sys->check, p->most / sizeof(float), p->group->rank);
     return xfp_check(sys, sys->cu->cuMemcpyHtoD(p->src.address, sys->check, p->most), "filling");
 }
 
@@ -167,15 +169,23 @@ static int open_gpu(struct part *p)
     return 0;
 }
 
+/* The first rank of the group has the id; of all that connect at once each has to succeed. */
 static bool connect(struct part *p)
 {
     struct id id = {{0}};
-    int bad = p->run->rank ? 0 : p->f.get_id(&id);
+    int bad = p->group->rank ? 0 : p->f.get_id(&id);
 
-    if (!xfp_net_all_say(p->run, !bad))
+    if (!xfp_net_all_say(p->group, !bad))
         return false;
-    xfp_net_mpi(p->run, MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, p->run->results), "agreeing");
-    return xfp_net_all_say(p->run, !p->f.init(&p->comm, p->run->count, id, p->run->rank));
+    xfp_net_mpi(p->run, MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, p->group->data), "agreeing");
+    return xfp_net_all_say(p->group, !p->f.init(&p->comm, p->group->count, id, p->group->rank));
+}
+
+static void disconnect(struct part *p)
+{
+    if (p->comm)
+        p->f.destroy(p->comm);
+    p->comm = NULL;
 }
 
 static void note_version(struct part *p)
@@ -192,6 +202,10 @@ static void note_version(struct part *p)
 
 static const enum xft_message operations[] = {XFT_MESSAGE_ALLREDUCE, XFT_MESSAGE_ALLGATHER,
                                               XFT_MESSAGE_REDUCE_SCATTER, XFT_MESSAGE_SENDRECV};
+enum {
+    OPERATIONS = sizeof(operations) / sizeof(*operations),
+    MOST_SHAPES = 3, /* of some of the ranks: each connects anew, which takes a second */
+};
 
 static struct xfp_net_library library_of(struct part *p)
 {
@@ -201,34 +215,66 @@ static struct xfp_net_library library_of(struct part *p)
 static const char *why_not(struct part *p)
 {
     const struct xfp_net_library nccl = library_of(p);
-    bool loaded = xfp_net_choose_collectives(p->run, &nccl, operations, 4) && load(p);
+    bool chosen = xfp_net_choose_collectives(p->run, &nccl, NULL, operations, OPERATIONS) ||
+                  xfp_net_choose_parts_of(p->run, &nccl, operations, OPERATIONS, MOST_SHAPES);
+    bool loaded = chosen && load(p);
 
-    if (!xfp_net_all_say(p->run, loaded) || !loaded)
+    if (!xfp_net_all_say(p->group, loaded) || !loaded)
         return ""; /* not there: nothing to say */
     if (!a_gpu_each(p->run))
         return "NCCL: not measured: it needs a GPU of its own for each rank";
-    if (!xfp_net_all_say(p->run, !open_gpu(p)))
+    if (!xfp_net_all_say(p->group, !open_gpu(p)))
         return "NCCL: not measured: no device memory for it";
     if (!connect(p))
         return "NCCL: not measured: it does not start (NCCL_DEBUG=WARN says why)";
     return NULL;
 }
 
+/* Of some of the ranks. One that does not start is not measured. */
+static bool measure_part(void *self, const struct xfp_net_group *group, double seconds)
+{
+    struct part *p = self;
+    const struct xfp_net_library nccl = library_of(p);
+    bool right = true;
+
+    p->group = group;
+    if (!xfp_net_all_say(group, !fill(p)) || !connect(p)) {
+        if (!p->run->rank)
+            xfp_warn(&p->run->session.sys,
+                     "NCCL: not measured of %d ranks on %d hosts: it does not start", group->count,
+                     group->hosts);
+    } else {
+        right = xfp_net_measure_collectives(group, &nccl, operations, OPERATIONS, seconds);
+    }
+    disconnect(p);
+    return right;
+}
+
+static bool measure(struct part *p)
+{
+    const struct xfp_net_library nccl = library_of(p);
+    bool right;
+
+    note_version(p);
+    right = xfp_net_measure_collectives(p->group, &nccl, operations, OPERATIONS,
+                                        xfp_net_collectives_s(p->run));
+    disconnect(p);
+    return right &&
+           xfp_net_measure_parts(p->run, &nccl, operations, OPERATIONS, MOST_SHAPES, measure_part);
+}
+
 int xfp_net_measure_nccl(struct xfp_net_run *run)
 {
-    struct part p = {.run = run};
-    const struct xfp_net_library nccl = library_of(&p);
+    const struct xfp_net_group all = xfp_net_all_ranks(run);
+    struct part p = {.run = run, .group = &all};
     const char *why = why_not(&p);
     bool right = true;
 
     if (why && *why && !run->rank)
         xfp_warn(&run->session.sys, "%s", why);
-    if (!why) {
-        note_version(&p);
-        right = xfp_net_measure_collectives(run, &nccl, operations, 4, 1);
-    }
-    if (p.comm)
-        p.f.destroy(p.comm);
+    if (!why)
+        right = measure(&p);
+    disconnect(&p);
     xfp_buffer_free(&run->session.sys, &p.src);
     xfp_buffer_free(&run->session.sys, &p.dst);
     return right ? 0 : -1;

@@ -259,6 +259,34 @@ const struct xfp_net_collective *xfp_net_find_collective(const struct xfp_networ
     return find_named(network, name);
 }
 
+void xfp_net_part_word(uint32_t ranks, uint32_t hosts, char text[XFP_NET_PART_TEXT])
+{
+    snprintf(text, XFP_NET_PART_TEXT, "/ranks%u-hosts%u", ranks, hosts);
+}
+
+const struct xfp_net_collective *xfp_net_find_part(const struct xfp_network *network,
+                                                   const char *library, unsigned what,
+                                                   uint32_t ranks, uint32_t hosts)
+{
+    char name[64 + XFP_NET_PART_TEXT], part[XFP_NET_PART_TEXT];
+    const struct xfp_net_collective *found;
+
+    xfp_net_part_word(ranks, hosts, part);
+    snprintf(name, sizeof(name), "net/%s/%s%s", library, xfp_net_operation_word(what), part);
+    found = find_named(network, name);
+    return found && found->ranks == ranks && found->hosts == hosts ? found : NULL;
+}
+
+bool xfp_net_is_part(const struct xfp_net_collective *collective)
+{
+    char part[XFP_NET_PART_TEXT];
+    size_t length = strlen(collective->name), end;
+
+    xfp_net_part_word(collective->ranks, collective->hosts, part);
+    end = strlen(part);
+    return length > end && !strcmp(collective->name + length - end, part);
+}
+
 const struct xfp_net_collective *xfp_net_other_way(const struct xfp_network *network,
                                                    const struct xfp_net_collective *collective)
 {

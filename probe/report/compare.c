@@ -167,7 +167,7 @@ static int add_collective(struct all *all, const struct xfp_net_collective *c)
 
     if (add_points(all, c->name, c->points, c->point_count))
         return -1;
-    if (!c->ranks)
+    if (!c->ranks || xfp_net_is_part(c))
         return 0;
     if (asprintf(&own, "%s (%u rank%s on %u host%s)", c->name, c->ranks, c->ranks == 1 ? "" : "s",
                  c->hosts, c->hosts == 1 ? "" : "s") < 0)

@@ -524,6 +524,6 @@ void xfp_print_network_words(const struct xfp_profile *profile, FILE *out)
     for (size_t i = 0; i < n->staged_count; i++)
         print_staging(n, &n->staged[i], out);
     for (size_t i = 0; i < n->collective_count; i++)
-        if (n->collectives[i].point_count)
+        if (n->collectives[i].point_count && !xfp_net_is_part(&n->collectives[i]))
             print_collective(&n->collectives[i], out);
 }

@@ -108,6 +108,29 @@ static void test_roots(void **state)
     assert_true(is_timed(XFT_MESSAGE_BARRIER, XFT_RANK_NONE, last_2, to));
 }
 
+/* Those of which the ranks came close together count, whatever they took: all of the same
+ * lateness, or none. */
+static void test_some_come_together(void **state)
+{
+    static const uint64_t apart[] = {700, 9000}, took[] = {10000, 30000};
+    struct ranked ranks[RANKS];
+    (void)state;
+    ranked_start_all(ranks, RANKS, NULL);
+    for (uint64_t n = 1; n <= 8; n++)
+        for (uint32_t i = 0; i < RANKS; i++) {
+            uint64_t at = AT * n, came = at + apart[n % 2], to = came + took[n / 2 % 2];
+            struct xft_event *event =
+                ranked_collective(&ranks[i], XFT_MESSAGE_REDUCE, BYTES, i == 2 ? came : at, to);
+            event->width = BYTES;
+            event->aux = xft_message_peers(0, XFT_RANK_NONE);
+        }
+    struct analyzed a = analyse(ranks, RANKS, NULL);
+    const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_REDUCE);
+    assert_int_equal(row->timed, 4 * RANKS);
+    assert_true(near(row->timed_ns, RANKS * 2 * (10000 + 30000)));
+    analyzed_free(&a);
+}
+
 /* A rank that went on before the last one came, as a reduce's do, ends no collective. */
 static void test_ends_before(void **state)
 {
@@ -293,6 +316,55 @@ static void test_hosts(void **state)
     }
 }
 
+/* Two ranks on each of two hosts were measured: all, the two of a host, one of each. */
+static struct xfp_profile *measured_in_parts(void)
+{
+    struct xfp_profile *profile = measured("node2");
+    ranked_network(profile, "node1", "node2", 2000, 10);
+    ranked_measured(profile, "net/mpi/all-reduce", 4, BYTES, 2);
+    ranked_measured(profile, "net/mpi/all-reduce/ranks2-hosts1", 2, BYTES, 4);
+    ranked_measured(profile, "net/mpi/all-reduce/ranks2-hosts2", 2, BYTES, 1);
+    ranked_measured(profile, "net/mpi/all-reduce/ranks3-hosts1", 3, BYTES, 8);
+    return profile;
+}
+
+/* Some ranks stand for as many on as many hosts, as many on each; of hosts that were measured. */
+static void test_some_of_the_ranks(void **state)
+{
+    static const struct {
+        uint32_t count;
+        const char *hosts[4];
+        double gbps; /* 0: not known */
+    } runs[] = {{2, {"node1", "node1"}, 4},
+                {2, {"node2", "node2"}, 4},
+                {2, {"node2", "node1"}, 1},
+                {4, {"node1", "node1", "node2", "node2"}, 2},
+                {4, {"node1", "node1", "node1", "node2"}, 0},
+                {3, {"node1", "node1", "node1"}, 8},
+                {3, {"node1", "node1", "node2"}, 0},
+                {2, {"node3", "node3"}, 0},
+                {2, {"node1", "node3"}, 0}};
+    (void)state;
+    for (size_t w = 0; w < sizeof runs / sizeof *runs; w++) {
+        struct xfp_profile *profile = measured_in_parts();
+        struct ranked ranks[4];
+        ranked_start_all(ranks, runs[w].count, runs[w].hosts);
+        for (uint64_t n = 1; n <= 40; n++)
+            for (uint32_t i = 0; i < runs[w].count; i++)
+                ranked_collective(&ranks[i], XFT_MESSAGE_ALLREDUCE, BYTES, AT * n,
+                                  AT * n + (n % 2 ? 1000 : 90000));
+        struct analyzed a = analyse(ranks, runs[w].count, profile);
+        const struct xfa_message_row *row = row_of(&a, XFT_MESSAGE_ALLREDUCE);
+        assert_true(row->timed >= 40);
+        assert_int_equal(row->priced, runs[w].gbps > 0 ? row->timed : 0);
+        assert_int_equal(row->unpriced, runs[w].gbps > 0 ? XFA_PRICED : XFA_UNPRICED_RANKS);
+        if (runs[w].gbps > 0)
+            assert_true(fabs(xfa_message_achievable_gbps(row) - runs[w].gbps) < 1e-9);
+        analyzed_free(&a);
+        xfp_free(profile);
+    }
+}
+
 /* Device memory given to MPI, by one of the ranks. */
 static void test_device_memory(void **state)
 {
@@ -339,12 +411,19 @@ static void test_barrier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_since_the_last), cmocka_unit_test(test_roots),
-        cmocka_unit_test(test_ends_before),    cmocka_unit_test(test_not_blocking),
-        cmocka_unit_test(test_clocks),         cmocka_unit_test(test_possible),
-        cmocka_unit_test(test_parts),          cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_device_memory),  cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_since_the_last),
+        cmocka_unit_test(test_roots),
+        cmocka_unit_test(test_ends_before),
+        cmocka_unit_test(test_not_blocking),
+        cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_possible),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_device_memory),
+        cmocka_unit_test(test_barrier),
         cmocka_unit_test(test_two_ways),
+        cmocka_unit_test(test_some_of_the_ranks),
+        cmocka_unit_test(test_some_come_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

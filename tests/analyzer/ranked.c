@@ -276,8 +276,12 @@ void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes
 void ranked_measured(struct xfp_profile *profile, const char *name, uint32_t ranks, uint64_t bytes,
                      double gbps)
 {
-    struct xfp_net_collective one = {
-        .name = strdup(name), .ranks = ranks, .bus_per_algbw = 1, .point_count = bytes ? 2 : 1};
+    const char *hosts = strstr(name, "-hosts");
+    struct xfp_net_collective one = {.name = strdup(name),
+                                     .ranks = ranks,
+                                     .hosts = hosts ? (uint32_t)atoi(hosts + strlen("-hosts")) : 0,
+                                     .bus_per_algbw = 1,
+                                     .point_count = bytes ? 2 : 1};
     one.points = calloc(2, sizeof *one.points);
     for (size_t i = 0; i < one.point_count; i++) {
         double ns = bytes ? (double)bytes * (i ? 20 : 1) / gbps : gbps;

@@ -276,6 +276,20 @@ class Device(Timing):
         self.assertEqual({event["src_memory"] for event in events}, {"managed"})
         self.assertGreaterEqual(alone["start_ns"], first["end_ns"])
 
+    @needs("advices")
+    def test_advices(self):
+        """Advice stands among the other calls: by time, thread and the place that it names."""
+        printed, events = self.recorded("advices")
+        events = sorted((e for e in events if e["kind"] in ("advise", "prefetch")), key=lambda e: e["start_ns"])
+        threads = list(dict.fromkeys(e["tid"] for e in events))
+        self.assertEqual([[str(threads.index(e["tid"])), str(e["aux"]) if e["kind"] == "advise" else "prefetch", str(e["bytes"]),
+                           "host" if e["dst_place"] == -2 else "device"] for e in events],
+                         [line.split() for line in printed.splitlines()])
+        for before, after in zip(events, events[1:]):
+            self.assertLessEqual(before["end_ns"], after["start_ns"])
+            if before["lane"] == after["lane"]:
+                self.assertLess(before["seq"], after["seq"])
+
     @needs("attributes")
     def test_copies_with_attributes(self):
         printed, events = self.recorded("attributes")

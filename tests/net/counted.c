@@ -1,7 +1,7 @@
 /* xferscope-net by a clock that counts: each look at it takes 1 ms, and each message that a rank
  * sends or receives 1 ms and 100 ns a byte; a collective takes rank R R + 1 ms, and as much a byte
  * of what it gives or gets. So a busy machine neither ends a part early nor changes a figure.
- * XFERSCOPE_COUNTED: of all-to-all "wrong" gives a wrong element. */
+ * XFERSCOPE_COUNTED: of all-to-all "wrong" gives a wrong element, "wrong-in-part" of some ranks. */
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -129,12 +129,15 @@ int MPI_Alltoall(const void *src, int count, MPI_Datatype type, void *dst, int c
                  MPI_Datatype type2, MPI_Comm comm)
 {
     const char *said = getenv("XFERSCOPE_COUNTED");
-    int result, rank;
+    int result, rank, size, world;
 
     pass_all(parts(count, comm), type, comm);
     result = PMPI_Alltoall(src, count, type, dst, count2, type2, comm);
     PMPI_Comm_rank(comm, &rank);
-    if (said && !strcmp(said, "wrong") && rank == 1)
+    PMPI_Comm_size(comm, &size);
+    PMPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (said && rank == 1 &&
+        (!strcmp(said, "wrong") || (!strcmp(said, "wrong-in-part") && size < world)))
         ((float *)dst)[count - 1] += 1;
     return result;
 }

@@ -39,17 +39,17 @@ class Cable(Lab):
         self.cable.stdout.close()
         self.cable.stderr.close()
 
-    def command(self, *options):
+    def command(self, *options, each=1):
         settings = {"plm_rsh_agent": self.agent, "pml": "ob1", "btl": "tcp,self", "btl_tcp_if_include": "cable0",
                     "oob_tcp_if_include": "cable0", "mpi_yield_when_idle": "1"}
-        command = ["nsenter", "-t", self.holders[0], "-n", "-u", "mpirun", "-n", "2", "--host",
-                   "10.99.0.1:1,10.99.0.2:1", "--bind-to", "none"]
+        command = ["nsenter", "-t", self.holders[0], "-n", "-u", "mpirun", "-n", str(2 * each), "--host",
+                   f"10.99.0.1:{each},10.99.0.2:{each}", "--bind-to", "none"]
         for name, value in settings.items():
             command += ["--mca", name, value]
         return [*command, PATHS.command, "probe", "--net", *options]
 
-    def run_net(self, *options):
-        return subprocess.run(self.command(*options), env=environment(), capture_output=True, text=True, timeout=200,
+    def run_net(self, *options, **how):
+        return subprocess.run(self.command(*options, **how), env=environment(), capture_output=True, text=True, timeout=200,
                               check=False)
 
 
@@ -105,6 +105,20 @@ class Hosts(Cable):
             self.assertTrue(path["points"], path["name"])
             for p in path["points"]:
                 self.assertGreater(p["min_ns"], DELAY_US * 1e3, path["name"])
+
+    def test_some_ranks(self):
+        """Of two ranks on each host: the two of a host do not go over the cable, one of each do."""
+        run = self.run_net("-o", self.output, "--sizes", "4:4", "--quick", "--time-limit", "4", "--quiet", "--filter",
+                           "/(barrier|all-reduce)", each=2)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        found = {c["name"].removeprefix("net/mpi/"): c for c in load(self.output)["network"]["collectives"]}
+        for word in ("barrier", "all-reduce"):
+            all_, host, both = (found[word + part] for part in ("", "/ranks2-hosts1", "/ranks2-hosts2"))
+            self.assertEqual([(c["ranks"], c["hosts"]) for c in (all_, host, both)], [(4, 2), (2, 1), (2, 2)])
+            self.assertLess(host["points"][0]["min_ns"], DELAY_US * 1e3, word)
+            for c in (all_, both):
+                self.assertGreater(c["points"][0]["min_ns"], DELAY_US * 1e3, c["name"])
+        self.assertEqual(len(found), 6)
 
     def test_a_rank_of_the_other_host_that_is_killed(self):
         """What was measured is there, and the run ends."""

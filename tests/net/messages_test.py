@@ -268,14 +268,14 @@ class Collectives(Messages):
     setUpClass = OpenMpi.setUpClass
     NS = {"barrier": 5000, "all-reduce": 7000, "all-gather": 8000, "reduce-scatter": 9000, "all-to-all": 11000, "broadcast": 12000}
 
-    def rows(self, ranks):
-        """Those of collectives, by function, of a run by so many ranks."""
+    def rows(self, ranks, measured=2, some=None):
+        """Those of collectives, by function, of a run by so many ranks; so many were measured, and some of them."""
         self.launched(program("messages"), self.folder, "all", ranks=ranks)
         profile = os.path.join(self.folder, "network.json")
         with open(profile, "w", encoding="utf-8") as file:
             json.dump({"schema": "xferscope-profile", "version": 1, "machine": {}, "paths": [], "network": {
-                "mpi": "MPI", "ranks": [{"hostname": os.uname().nodename}] * 2,
-                "collectives": [{"name": f"net/mpi/{word}", "ranks": 2, "hosts": 1, "points": [
+                "mpi": "MPI", "ranks": [{"hostname": os.uname().nodename}] * measured,
+                "collectives": [{"name": f"net/mpi/{word}" + (f"/ranks{some}-hosts1" if some else ""), "ranks": some or measured, "hosts": 1, "points": [
                     {"bytes": bytes_, "median_ns": ns} for bytes_ in ([0] if word == "barrier" else [8, 1024])]}
                     for word, ns in self.NS.items()]}}, file)
         done = run(PATHS.command, "analyze", self.trace, "--network", profile, "-f", "json")
@@ -303,6 +303,12 @@ class Collectives(Messages):
                 self.assertGreater(row["call_s"], 0)
                 priced.add(function)
         self.assertEqual(priced, {"Barrier", "Allreduce", "Allgatherv"})
+
+    def test_of_some_ranks(self):
+        """Of four ranks that were measured three stand for three."""
+        found = self.rows(3, measured=4, some=3)
+        for function in ("Barrier", "Allgatherv"):
+            self.assertEqual({(row["priced"], row["unknown_because"]) for row in found[function]}, {(found[function][0]["timed"], None)}, function)
 
     def test_of_three_ranks(self):
         """Nothing was measured of so many."""

@@ -155,14 +155,19 @@ class Nodes(Lab):
 
 
 class Collectives(Lab):
-    """MPI's, over all ranks."""
+    """MPI's, of all ranks and of some."""
     FACTORS = {"barrier": 1, "broadcast": 1, "reduce": 1, "all-reduce": 4 / 3, "all-gather": 2 / 3, "reduce-scatter": 2 / 3,
                "all-to-all": 2 / 3, "reduce-scatter-block": 2 / 3}
     DIVIDED = ("all-gather", "reduce-scatter", "all-to-all", "reduce-scatter-block")
 
     def of_mpi(self, profile):
         return {c["name"].removeprefix("net/mpi/"): c for c in profile["network"]["collectives"]
-                if c["name"].startswith("net/mpi/")}
+                if c["name"].startswith("net/mpi/") and "/ranks" not in c["name"]}
+
+    def of_parts(self, profile):
+        """By operation and by what the name says of the ranks."""
+        return {tuple(c["name"].split("/")[2:]): c for c in profile["network"]["collectives"]
+                if c["name"].startswith("net/mpi/") and "/ranks" in c["name"]}
 
     def test_all(self):
         """By counted.c: of the rank that takes longest, from its look before to its look after each call."""
@@ -175,6 +180,41 @@ class Collectives(Lab):
             self.assertEqual([p["bytes"] for p in c["points"]], [0] if word == "barrier" else sizes, word)
             for p in c["points"]:
                 self.assertEqual((p["n"], p["median_ns"]), (12, 4 * 10 ** 6 + 100 * p["bytes"]), word)
+
+    def test_some_ranks(self):
+        """Of four ranks of one host the pairs; what a rank takes is its number's among those, every other size."""
+        profile = self.counted(4, "--sizes", "1:4K")
+        found, operations = self.of_parts(profile), list(self.FACTORS)[:-1]
+        self.assertEqual(list(found), [(word, "ranks2-hosts1") for word in operations])
+        for (word, _), c in found.items():
+            self.assertEqual((c["ranks"], c["hosts"]), (2, 1), word)
+            self.assertAlmostEqual(c["bus_per_algbw"], 1 if self.FACTORS[word] in (1, 4 / 3) else 1 / 2, msg=word)
+            sizes = [4, 64, 1024] if word not in self.DIVIDED else [16, 256, 4096]
+            self.assertEqual([p["bytes"] for p in c["points"]], [0] if word == "barrier" else sizes, word)
+            for p in c["points"]:
+                self.assertEqual((p["n"], p["median_ns"]), (12, 3 * 10 ** 6 + 100 * p["bytes"]), word)
+        self.assertEqual(list(self.of_mpi(profile)), list(self.FACTORS))
+        self.assertEqual({c["ranks"] for c in self.of_mpi(profile).values()}, {4})
+
+    def test_some_ranks_wrong(self):
+        run = mpirun(4, "--sizes", "4:64", *COUNTED, "--filter", "mpi", "-o", self.output, program=[PATHS.counted],
+                     XFERSCOPE_COUNTED="wrong-in-part")
+        self.assertEqual(run.returncode, 3, run.stderr)
+        profile = load(self.output)
+        self.assertIn("MPI: wrong data after all-to-all/ranks2-hosts1", profile["warnings"])
+        self.assertEqual(list(self.of_mpi(profile)), list(self.FACTORS))
+        self.assertEqual([word for word, _ in self.of_parts(profile)], list(self.FACTORS)[:-2])
+
+    def test_some_ranks_in_time(self):
+        """A line for all operations of the pairs; of each there is the first size."""
+        run = mpirun(4, "--sizes", "4:64K", "--net", "--quick", "--time-limit", "1", "--filter", "ranks", "-o", self.output,
+                     program=[PATHS.counted])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = load(self.output)
+        said = [w for w in profile["warnings"] if "ranks2-hosts1" in w]
+        self.assertEqual(len(said), 1, profile["warnings"])
+        self.assertIn("ranks2-hosts1: of 6 operations not all sizes are measured", said[0])
+        self.assertEqual({len(c["points"]) for c in self.of_parts(profile).values()}, {1})
 
     def test_one_size(self):
         found = self.of_mpi(self.counted(2, "--sizes", "64K:64K"))
@@ -214,7 +254,7 @@ class Collectives(Lab):
         self.counted(3, "--sizes", "4:1K")
         run = subprocess.run([PATHS.command, "probe", "--compare", self.output + ".two", self.output], capture_output=True,
                              text=True, env=environment(), check=False)
-        lines = [line for line in run.stdout.splitlines() if "net/mpi/barrier" in line]
+        lines = [line for line in run.stdout.splitlines() if "net/mpi/barrier (" in line]
         self.assertEqual(len(lines), 2, run.stdout)
         for line, ranks in zip(lines, ("2 ranks", "3 ranks")):
             self.assertIn(ranks, line)
@@ -235,6 +275,8 @@ class Filter(Lab):
 
     def test_collectives(self):
         self.assertEqual(self.chosen("scatter-block"), ["net/mpi/reduce-scatter-block"])
+        self.assertEqual(self.chosen("barrier", ranks=4), ["net/mpi/barrier", "net/mpi/barrier/ranks2-hosts1"])
+        self.assertEqual(self.chosen("reduce/ranks2", ranks=4), ["net/mpi/all-reduce/ranks2-hosts1", "net/mpi/reduce/ranks2-hosts1"])
         self.assertEqual(self.chosen("mpi/all-(reduce|gather)"), ["net/mpi/all-gather", "net/mpi/all-reduce"])
         self.assertEqual(self.chosen("all-reduce", gpu=True, XFERSCOPE_NCCL=PATHS.nccl, XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu"),
                          ["net/mpi/all-reduce", "net/nccl/all-reduce"])
@@ -267,7 +309,11 @@ class Nccl(Lab):
     def test_collectives(self):
         network = self.collectives(3)["network"]
         self.assertEqual(network["nccl"], "2.28.3")
-        found = [c for c in network["collectives"] if c["name"].startswith("net/nccl/")]
+        found = [c for c in network["collectives"] if c["name"].startswith("net/nccl/") and "/ranks" not in c["name"]]
+        parts = [c for c in network["collectives"] if c["name"].startswith("net/nccl/") and "/ranks" in c["name"]]
+        self.assertEqual([(c["name"], c["ranks"], c["hosts"], [p["bytes"] for p in c["points"]]) for c in parts],
+                         [(f"net/nccl/{word}/ranks2-hosts1", 2, 1, [4, 64, 1024] if word in ("all-reduce", "send-recv") else [16, 256, 4096])
+                          for word in ("all-reduce", "all-gather", "reduce-scatter", "send-recv")])
         self.assertEqual([(c["name"], round(c["bus_per_algbw"], 6)) for c in found],
                          [("net/nccl/all-reduce", 1.333333), ("net/nccl/all-gather", 0.666667),
                           ("net/nccl/reduce-scatter", 0.666667), ("net/nccl/send-recv", 1)])

@@ -179,6 +179,41 @@ static void questions(void **state)
     xfp_free(p);
 }
 
+/* Collectives of some of the ranks: by what their names and their figures say, both. */
+static void some_ranks(void **state)
+{
+    struct xfp_network network = {0};
+    static const struct {
+        const char *name;
+        uint32_t ranks, hosts;
+    } all[] = {{"net/mpi/barrier", 4, 2},
+               {"net/mpi/barrier/ranks2-hosts1", 2, 1},
+               {"net/mpi/barrier/ranks2-hosts2", 2, 1},
+               {"net/mpi/barrier/ranks12-hosts2", 12, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct xfp_net_collective one = {
+            .name = strdup(all[i].name), .ranks = all[i].ranks, .hosts = all[i].hosts};
+
+        assert_int_equal(xfp_net_add_collective(&network, &one), 0);
+    }
+    assert_ptr_equal(xfp_net_find_collective(&network, "mpi", XFT_MESSAGE_BARRIER),
+                     &network.collectives[0]);
+    assert_ptr_equal(xfp_net_find_part(&network, "mpi", XFT_MESSAGE_BARRIER, 2, 1),
+                     &network.collectives[1]);
+    assert_ptr_equal(xfp_net_find_part(&network, "mpi", XFT_MESSAGE_BARRIER, 12, 2),
+                     &network.collectives[3]);
+    assert_null(xfp_net_find_part(&network, "mpi", XFT_MESSAGE_BARRIER, 2, 2));
+    assert_null(xfp_net_find_part(&network, "nccl", XFT_MESSAGE_BARRIER, 2, 1));
+    assert_null(xfp_net_find_part(&network, "mpi", XFT_MESSAGE_BARRIER, 4, 2));
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(xfp_net_is_part(&network.collectives[i]), i % 2);
+        free(network.collectives[i].name);
+    }
+    free(network.collectives);
+}
+
 static void merging(void **state)
 {
     char error[256] = "";
@@ -276,6 +311,7 @@ int main(void)
         cmocka_unit_test(questions),
         cmocka_unit_test(the_rule_holds_from_there_on),
         cmocka_unit_test(merging),
+        cmocka_unit_test(some_ranks),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(none),
         cmocka_unit_test(bound_to_nodes),

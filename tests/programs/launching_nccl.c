@@ -20,8 +20,8 @@ struct comm {
 };
 
 static const char kernel;
-static int depth, waiting;
-static xcu_stream streams[MOST]; /* of the group's work, each once */
+static _Thread_local int depth, waiting;       /* of a thread's group */
+static _Thread_local xcu_stream streams[MOST]; /* of the group's work, each once */
 
 static int launch(xcu_stream stream)
 {

@@ -118,8 +118,8 @@ static void write_unpriced(const struct xfa_message_row **order, size_t count,
 {
     static const char *const because[XFA_UNPRICED_COUNT] = {
         [XFA_UNPRICED_NOT_MEASURED] = "the profile has no such operation",
-        [XFA_UNPRICED_RANKS] = "the profile's collectives were measured with other ranks, not as "
-                               "many on each of the same hosts",
+        [XFA_UNPRICED_RANKS] = "the profile's collectives were measured with other ranks, not with "
+                               "as many on as many of its hosts",
         [XFA_UNPRICED_SIZE] = "the profile has it of one size only, which is smaller",
         [XFA_UNPRICED_MEMORY] = "MPI was given device memory, with which its collectives were not "
                                 "measured",

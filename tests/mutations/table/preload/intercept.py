@@ -289,4 +289,9 @@ ROWS = [
       "        ;\n",
       "a kernel that takes back what a graph has done is said to have changed nothing",
       "preload.graph"),
+    M("advice-without-its-place", "preload/intercept/describe_memory.c",
+      "    managed(f, XFT_EVENT_ADVISE, address, bytes, place);",
+      "    managed(f, XFT_EVENT_ADVISE, address, bytes, 0);",
+      "advice about managed memory that names the host is said to name a GPU",
+      "e2e.timing"),
 ]

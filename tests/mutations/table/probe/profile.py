@@ -73,4 +73,9 @@ ROWS = [
       "xfp_read_integer(r, object, \"bytes\", 1, INT64_MAX, 0);\n    read_times",
       "a profile with a barrier cannot be read",
       "probe.network-profile"),
+    M("collective-of-some-by-name", "probe/profile/profile_network.c",
+      "    return found && found->ranks == ranks && found->hosts == hosts ? found : NULL;",
+      "    return found;",
+      "what a name says of ranks is taken for what was measured",
+      "probe.network-profile"),
 ]

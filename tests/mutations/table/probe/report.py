@@ -40,7 +40,7 @@ ROWS = [
       "noise is called a slow direction of the network",
       "probe.network-report"),
     M("collectives-of-other-ranks-compared", "probe/report/compare.c",
-      "    if (!c->ranks)\n        return 0;",
+      "    if (!c->ranks || xfp_net_is_part(c))\n        return 0;",
       "    if (c->ranks)\n        return 0;",
       "--compare calls a collective of more ranks slower",
       "net.ranks"),

@@ -22,7 +22,7 @@ const rate_at = (entry, rate, time) => `${entry.at}.${entry.row.timed > 0 && ent
 
 const BECAUSE = {
   'not-measured': 'the profile has no such operation',
-  'other-ranks': 'the profile has it of other ranks, not of as many on each of the same hosts',
+  'other-ranks': 'the profile has it of other ranks, not of as many on as many of its hosts',
   'other-sizes': 'the profile has it of one size only, which is smaller',
   'device-memory': 'MPI was given device memory, with which it was not measured',
   'unequal-parts': 'not all ranks give, or get, as much',
