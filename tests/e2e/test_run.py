@@ -165,7 +165,7 @@ class Again(Runs):
         self.begin()
         self.build("frames_fixed.c")
         result = self.call("again")
-        self.assertEqual((result.returncode, result.stdout), (0, b"40 frames, sum 780\n"))
+        self.assertEqual((result.returncode, result.stdout), (0, b"40 frames, sum 820\n"))
         self.assertRegex(self.promise(), r"^promised [\d.]+ ms, got [\d.]+ ms: \D*[\d.]+ ms to [\d.]+ ms "
                                          r"\([\d.]+ ms -> [\d.]+ ms\) \(simulated GPU\)$")
         self.assertEqual(self.runs_left(), ["frames.2.xft", "frames.xft"])
