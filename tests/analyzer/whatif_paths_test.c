@@ -320,7 +320,7 @@ static void test_memory_that_is_new(void **state)
     first.dst = AT;
     struct xfw_op half = first, other = first;
     half.dst = AT + BYTES / 2;
-    other.dst = AT + 4 * BYTES;
+    other.dst = AT + 4 * (uint64_t)BYTES;
     const struct xfw_op all[] = {first, first, half, other};
     assert_true(contiguous_all_ns(all, 1, XFW_LIKELY) == NARROW_NS);
     assert_true(fabs(contiguous_all_ns(all, 2, XFW_LIKELY) - NARROW_NS - blocking) < 1);
