@@ -13,14 +13,12 @@ A change that did not save over 2 % is counted apart: its author meant something
 Prints a table in Markdown and a summary, writes OUT/changed.json, and --page. Exit status: 0 all could be compared; 1 some could
 not; 2 wrong usage.
 """
-import argparse
 import concurrent.futures
 import json
 import os
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
 import programs
 
@@ -118,14 +116,9 @@ def summary(entries):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("profile", type=Path)
-    parser.add_argument("--page", type=Path, metavar="FILE")
+    parser = programs.table_parser(__doc__)
     arguments = parser.parse_args()
-    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
-    arguments.profile = str(arguments.profile.resolve())
+    arguments.tool = programs.tool_of(arguments)
     those = json.loads((arguments.out / "programs.json").read_text())
     names = list(dict.fromkeys(program["name"].rsplit(".", 1)[0] for program in those if program["name"].endswith(SIDES)))
     if not names:
@@ -133,10 +126,7 @@ def main():
     reports = reports_of(arguments, programs.runs_of(arguments.out))
     entries = [entry_of(name, reports) for name in names]
     (arguments.out / "changed.json").write_text(json.dumps(entries, indent=1) + "\n")
-    text = "\n".join([HEAD, *map(row, entries), "", *(f"- {line}" for line in summary(entries)), ""])
-    print(text, end="")
-    if arguments.page:
-        arguments.page.write_text(text)
+    programs.write_table(arguments, HEAD, map(row, entries), summary(entries))
     return any("problem" in entry for entry in entries)
 
 

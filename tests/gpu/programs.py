@@ -57,6 +57,28 @@ def runs_of(out):
     return [dict(zip(KEYS, line)) for line in lines if len(line) == len(KEYS)]
 
 
+def table_parser(doc):
+    """Of a script that makes a table of the runs."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("profile", type=lambda path: str(Path(path).resolve()))
+    parser.add_argument("--page", type=Path, metavar="FILE")
+    return parser
+
+
+def tool_of(arguments):
+    return str(arguments.build.resolve() / "bin" / "xferscope")
+
+
+def write_table(arguments, head, rows, lines):
+    """Prints it with the lines below it, and writes --page."""
+    text = "\n".join([head, *rows, "", *(f"- {line}" for line in lines), ""])
+    print(text, end="")
+    if arguments.page:
+        arguments.page.write_text(text)
+
+
 def programs_of(file):
     """The programs of a file of commands, in its order."""
     found = []
@@ -172,7 +194,7 @@ def parse_arguments():
         parser.error(f"--ways: of {', '.join([*ALONE, *OPTIONS])}; --rounds, --screen: 1 at least")
     if arguments.figure and arguments.figure.groups != 1:
         parser.error("--figure: one group")
-    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
+    arguments.tool = tool_of(arguments)
     arguments.out = arguments.out.resolve()
     return arguments
 

@@ -14,14 +14,12 @@ off the first, and what recording added to the span and to the whole process (ba
 Prints a table in Markdown and a summary, writes OUT/table.json, and --page.
 Exit status: 0 all runs could be compared; 1 some could not; 2 wrong usage.
 """
-import argparse
 import concurrent.futures
 import json
 import os
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
 import programs
 
@@ -128,23 +126,15 @@ def summary(entries, shortest):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("profile", type=Path)
+    parser = programs.table_parser(__doc__)
     parser.add_argument("--shortest", type=float, default=2, metavar="MS")
-    parser.add_argument("--page", type=Path, metavar="FILE")
     arguments = parser.parse_args()
-    arguments.tool = str(arguments.build.resolve() / "bin" / "xferscope")
-    arguments.profile = str(arguments.profile.resolve())
+    arguments.tool = programs.tool_of(arguments)
     those = json.loads((arguments.out / "programs.json").read_text())
     runs = runs_of(arguments)
     entries = [entry_of(program, [run for run in runs if run["name"] == program["name"]]) for program in those]
     (arguments.out / "table.json").write_text(json.dumps(entries, indent=1) + "\n")
-    text = "\n".join([HEAD, *map(row, entries), "", *(f"- {line}" for line in summary(entries, arguments.shortest)), ""])
-    print(text, end="")
-    if arguments.page:
-        arguments.page.write_text(text)
+    programs.write_table(arguments, HEAD, map(row, entries), summary(entries, arguments.shortest))
     return any("off" not in entry for entry in entries)
 
 
