@@ -63,8 +63,7 @@ static char **copy_of(int argc, char **argv)
 static void pass_on(int all)
 {
     typedef void pass_on_function(int);
-    pass_on_function *function =
-        (pass_on_function *)dlsym(RTLD_DEFAULT, "xferscope_apply_pass_on");
+    pass_on_function *function = (pass_on_function *)dlsym(RTLD_DEFAULT, "xferscope_apply_pass_on");
     if (function)
         function(all);
 }
