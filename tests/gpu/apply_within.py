@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `xferscope apply` changes in the time of programs, told within each process: rounds of main() with and without it, by turns.
+"""What `xferscope apply` changes in the time of programs, seen within each process: rounds of main() with and without it, by turns.
 
 usage: tests/gpu/apply_within.py BUILD OUT COMMANDS [options]
 
