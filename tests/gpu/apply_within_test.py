@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""apply_within.py: rounds with and without apply are compared by pairs, and what cannot be decided is not; with a stand-in for xferscope.
+"""apply_within.py: rounds with and without apply are compared by pairs, and what cannot be decided is not. apply_planned.py: the steps of
+a plan that are asked for are carried out. With stand-ins for xferscope.
 
 usage: apply_within_test.py LIBRARY    repeated.c's
 """
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -101,6 +103,55 @@ class ScriptTest(unittest.TestCase):
             again = subprocess.run([sys.executable, HERE / "apply_within.py", folder, folder / "out", folder / "commands", "--table"],
                                    capture_output=True, text=True, check=False)
             self.assertEqual(again.stdout, done.stdout)
+
+
+PLANNING = """#!/bin/sh
+case $1 in
+record) while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
+analyze) while [ "$1" != --plan ]; do shift; done; cp "$(dirname "$0")/plan.json" "$2" ;;
+apply) cp "$5" "$(dirname "$0")/given.json"; echo "$3" >"$(dirname "$0")/only"; case "$*" in *--check*) echo "p.checked: 7 compared, ${DIFFERENT:-0} different" >&2 ;; esac
+    while [ "$1" != -- ]; do shift; done; shift; APPLIED=2.5 exec "$@" ;;
+esac
+"""
+
+
+class PlannedTest(unittest.TestCase):
+    def measure(self, steps, *options, program="sh -c 'echo loop ${APPLIED:-4.0} 0'", **env):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "bin").mkdir()
+            (folder / "bin" / "xferscope").write_text(PLANNING)
+            (folder / "bin" / "xferscope").chmod(0o755)
+            (folder / "bin" / "plan.json").write_text(json.dumps({"steps": steps}))
+            (folder / "commands").write_text(f"p: {program}\n")
+            done = subprocess.run([sys.executable, HERE / "apply_planned.py", folder, folder / "out", folder / "commands", "--turns", "2", *options],
+                                  capture_output=True, text=True, check=False, env={**os.environ, **env})
+            given = folder / "bin" / "given.json"
+            return done.returncode, done.stdout, json.loads(given.read_text())["steps"] if given.exists() else []
+
+    @staticmethod
+    def step(by, likely, **more):
+        saving = {"low": likely - 0.001, "likely": likely, "high": likely + 0.001}
+        return {"by": by, "why_not": None, "carry_out": True, "apply_saving_s": saving, "saving_s": saving, "sites": [{"kernels_keep": False}], **more}
+
+    def test_steps_that_are_asked_for(self):
+        steps = [self.step("leave-out", 0.0015), self.step("pool", 0.5), self.step("leave-out", 9, why_not="a reason"),
+                 self.step("leave-out", 0.0, why_not="a question decides", carry_out=False)]
+        status, text, given = self.measure(steps, "--grant")
+        self.assertEqual((status, [step["carry_out"] for step in given]), (0, [True, False, False, True]), text)
+        self.assertEqual([step["sites"][0]["kernels_keep"] for step in given], [True, False, False, True])
+        self.assertIn("| p | leave-out | 7 compared, 0 different | 4, 2.5 | 1.5 (1.5 to 1.5) | 1.5 (-0.5 to 3.5) | inside |", text)
+
+    def test_of_the_fix(self):
+        status, text, given = self.measure([self.step("streams", 0.004, apply_saving_s=None)])
+        self.assertEqual((status, given[0]["sites"][0]["kernels_keep"]), (0, False), text)
+        self.assertIn("| 4 (3 to 5), of the fix | outside |", text)
+
+    def test_what_differs_or_fails(self):
+        self.assertEqual(self.measure([self.step("streams", 0)], DIFFERENT="1")[0], 1)
+        status, text, _ = self.measure([self.step("streams", 0)], program="false")
+        self.assertEqual((status, "status 1" in text), (1, True))
+        self.assertEqual(self.measure([self.step("pool", 0)])[0], 1)
 
 
 if __name__ == "__main__":
