@@ -7,7 +7,7 @@ COMMANDS is as programs.py has it, and {build} stands for BUILD there. main() of
 with two (--two), in --processes processes each, as long as nothing else is said (repeated.c). Of these every other one is
 applied as usual ("usual"), the others with all that can be carried out at once, from 1 MiB on ("all"). With each of both
 --checks processes have all of that made as the program asked as well, and compared ("check"). As many rounds of main()
-run alone, in --bare processes, by turns with one GPU and with two. What cannot be repeated gets a process each time, at the end.
+run alone, in --bare processes, by turns with two GPUs and with one. What cannot be repeated gets a process each time, at the end.
 
 One program after the other, so that when time ends most have all their runs and the others none: no program is begun that
 would not be ready after --seconds, by the rate of processes so far. The first run alone tells which are left out: those that
@@ -28,6 +28,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -95,18 +96,40 @@ class Expected:
         return None
 
 
+class Alone:
+    """What runs alone said, and how they ended."""
+
+    def __init__(self, runs):
+        self.statuses = {run.status for run in runs}
+        self.out, self.err = (Expected([getattr(run, key) for run in runs]) for key in ("out", "err"))
+        self.one = len(self.statuses) == 1 and self.out.shaped and self.err.shaped
+
+    def difference(self, run):
+        if run.status not in self.statuses:
+            return f"status {run.status} instead of {min(self.statuses)}"
+        return self.out.difference(run.out) or self.err.difference(run.err)
+
+
+def alone_by_gpus(runs):
+    """Those alone that a run with so many GPUs is compared with: all, but for a program that ends or says otherwise with
+    another number of GPUs. None: they end differently with the same."""
+    alone = [run for run in runs if run.form == "alone"]
+    whole = Alone(alone)
+    own = {gpus: Alone([run for run in alone if run.gpus == gpus]) for gpus in {run.gpus for run in alone}}
+    if None in whole.statuses or any(len(those.statuses) != 1 for those in own.values()):
+        return None
+    return collections.defaultdict(lambda: whole, {} if whole.one else own)
+
+
 def differences(runs):
     """Of each applied run that is not as those alone: (form, GPUs, how). None: the runs alone end differently."""
-    alone = [run for run in runs if run.form == "alone"]
-    if any(run.status is None for run in alone) or len({run.status for run in alone}) != 1:
+    alone, found = alone_by_gpus(runs), []
+    if alone is None:
         return None
-    status, found = alone[0].status, []
-    out, err = (Expected([getattr(run, key) for run in alone]) for key in ("out", "err"))
     for run in runs:
         if run.form == "alone":
             continue
-        why = [f"status {run.status} instead of {status}" if run.status != status else
-               out.difference(run.out) or err.difference(run.err)]
+        why = [alone[run.gpus].difference(run)]
         why.append("--check: " + different[0] if (different := DIFFERENT.search(run.said)) else None)
         if any(why):
             found.append((run.form, run.gpus, "; ".join(filter(None, why))))
@@ -123,19 +146,24 @@ class Program:
         self.runs, self.due, self.stage, self.differs, self.still, self.left_out = [], 0, "first", [], [], None
         self.begun = time.monotonic()
 
+    def is_there(self):
+        word = shlex.split(self.command)[0]
+        return shutil.which(self.arguments.folder / word if "/" in word else word) is not None
+
     def tasks(self):
         """What the stage takes: (form, GPUs)."""
         one, two = (of[self.number % len(of)] for of in (self.arguments.one, self.arguments.two))
         if self.stage == "first":
-            return [("alone", one)]
+            return [("alone", two)]
         if self.stage == "again":
             asked = dict.fromkeys((form, gpus) for form, gpus, _ in self.differs)
             return [task for form, gpus in asked for gpu in (None if gpus == "all" else gpus,)
                     for task in (("alone", gpu), (form, gpu))] * self.arguments.again
         alone = [("alone", one if number % 2 else two) for number in range(len(self.runs), self.arguments.bare)]
         for place, gpus in enumerate((one, two)):
-            alone += [(("usual", "all")[(number + place + self.number) % 2], gpus) for number in range(self.arguments.times // self.rounds)]
-            alone += [("check", gpus)] * self.arguments.checks
+            alone += [(("usual", "all")[(number + place + self.number) % 2], gpus) for number in range(self.arguments.applied(self.rounds))]
+            if not self.arguments.check_turns or (self.number // 2 + place) % 2:
+                alone += [("check", gpus)] * self.arguments.checks
         return alone
 
     def run(self, form, gpus, limit):
@@ -200,6 +228,11 @@ class Measurement:
                                          if entry["name"] not in done)
         self.later, self.tasks, self.begun, self.entries = collections.deque(), collections.deque(), [], []
         self.arguments, self.file, self.end = arguments, file, time.monotonic() + arguments.seconds
+        for program in [program for program in self.waiting if not program.is_there()]:
+            self.waiting.remove(program)
+            self.begun.append(program)
+            program.left_out = "is not there"
+            self.report(program)
 
     def next(self, rate):
         """(program, form, GPUs), or None: nothing is due now."""
@@ -212,9 +245,9 @@ class Measurement:
 
     def in_time(self, program, rate):
         """Whether it would be ready before the end, behind those that have begun; while no rate is known, it is tried."""
-        each = self.arguments.bare + 2 * (self.arguments.processes + self.arguments.checks)
+        each = self.arguments.bare + 2 * self.arguments.processes + self.arguments.checks * (1 if self.arguments.check_turns else 2)
         left = sum(one.due + (each - 1 if one.stage == "first" else 0) for one in self.begun) + \
-            (each if program.rounds > 1 else each + 2 * (self.arguments.times - self.arguments.processes))
+            (each if program.rounds > 1 else each + 2 * (self.arguments.applied(1) - self.arguments.processes))
         return time.monotonic() + (left / rate if rate else 0) < self.end
 
     def add(self, program):
@@ -269,9 +302,11 @@ def parse_arguments():
     """--check has three times --limit."""
     parser = repeated.parser(__doc__, rounds=None, limit=20)
     parser.add_argument("--times", type=int, default=20, metavar="N", help="rounds of main(), with each number of GPUs")
+    parser.add_argument("--single", type=int, metavar="N", help="times of what cannot be repeated in a process (default: --times)")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="in so many processes; divides --times")
     parser.add_argument("--bare", type=int, default=3, metavar="N", help="processes alone")
     parser.add_argument("--checks", type=int, default=1, metavar="N", help="processes with --check, with each number of GPUs")
+    parser.add_argument("--check-turns", action="store_true", help="--checks with one GPU or with two, from program to program in turn")
     parser.add_argument("--again", type=int, default=3, metavar="N", help="processes in each form, alone as well, of what differs")
     parser.add_argument("--jobs", type=lambda text: [int(number) for number in text.split(",")], default=[4, 8, 16, 32], metavar="N,...",
                         help="processes at a time; several: which of these ends most is measured")
@@ -285,6 +320,7 @@ def parse_arguments():
     arguments = repeated.parsed(parser)
     if arguments.times % arguments.processes or min(arguments.bare, *arguments.jobs) < 1:
         parser.error("--processes has to divide --times; --bare, --jobs: 1 at least")
+    arguments.applied = lambda rounds: arguments.processes if rounds > 1 else arguments.single or arguments.times
     arguments.folder = arguments.commands.resolve().parent
     return arguments
 

@@ -97,7 +97,7 @@ class ProgramsTest(unittest.TestCase):
     def test_the_same_applied(self):
         status, text, entries = self.same("a: sh -c 'echo kept 5 in $(date +%N) ns; exit 0'\nf: false\n")
         self.assertEqual(status, 0, text)
-        self.assertEqual(entries["a"]["processes"], {"all, GPUs 0": 1, "all, GPUs all": 1, "alone, GPUs 0": 2, "alone, GPUs all": 1,
+        self.assertEqual(entries["a"]["processes"], {"all, GPUs 0": 1, "all, GPUs all": 1, "alone, GPUs 0": 1, "alone, GPUs all": 2,
                                                      "check, GPUs 0": 1, "check, GPUs all": 1, "usual, GPUs 0": 1, "usual, GPUs all": 1})
         self.assertEqual([(entries[name]["whole"], entries[name]["left_out"]) for name in "af"], [(True, None), (False, "exit status 1")])
         self.assertIn("with all of their runs: 1\n", text)
@@ -122,6 +122,29 @@ class ProgramsTest(unittest.TestCase):
         self.same(f"a: sh -c 'echo ${{CUDA_VISIBLE_DEVICES:-both}} >>{seen}; echo ${{APPLIED:-5}}'\n", "--again", "1")
         self.assertEqual(set(seen.read_text().split()), {"0", "both"})
 
+    def test_what_the_number_of_gpus_changes(self):
+        """What a program says or how it ends with one GPU is no difference from how it is with two."""
+        tells = "echo ${CUDA_VISIBLE_DEVICES:-both}; test -z $CUDA_VISIBLE_DEVICES"
+        status, text, entries = self.same(f"s: sh -c '{tells}'\nw: sh -c '{tells} || exit $((1${{APPLIED}}))'\n", "--bare", "2", "--again", "1")
+        self.assertEqual((status, entries["s"]["whole"], entries["s"]["differs"]), (1, True, []), text)
+        self.assertEqual({line.split(":")[0] for line in entries["w"]["differs"]}, {"usual, GPUs 0", "all, GPUs 0", "check, GPUs 0"})
+
+    def test_alone_once_and_checked_by_turns(self):
+        entries = self.same("".join(f"{name}: true\n" for name in "abcd"), "--bare", "1", "--check-turns")[2]
+        counts = [entry["processes"] for entry in entries.values()]
+        self.assertEqual({(count["alone, GPUs all"], "alone, GPUs 0" in count) for count in counts}, {(1, False)})
+        self.assertEqual(sorted(next(form for form in count if "check" in form) for count in counts), ["check, GPUs 0"] * 2 + ["check, GPUs all"] * 2)
+        self.assertEqual({count.get("check, GPUs 0", 0) + count.get("check, GPUs all", 0) for count in counts}, {1})
+
+    def test_a_process_each_time(self):
+        """What cannot be repeated, fewer times than the others; and what is not there."""
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib" / LIBRARY.name).symlink_to(LIBRARY)
+        entries = self.same("f: ls missing\nt: true\nn: ./missing\n", "--times", "4", "--processes", "1", "--single", "2", "--any-status")[2]
+        applied = {name: sum(entries[name]["processes"].get(form + ", GPUs 0", 0) for form in ("usual", "all")) for name in "ft"}
+        self.assertEqual((applied, entries["f"]["whole"], entries["t"]["whole"]), ({"f": 2, "t": 1}, False, True))
+        self.assertEqual((entries["n"]["left_out"], entries["n"]["processes"]), ("is not there", {}))
+
     def test_what_begins_late_or_was_done(self):
         first = self.same("a: true\nb: true\n", "--seconds", "0")
         self.assertEqual((first[0], first[2]), (0, {}))
@@ -140,9 +163,9 @@ class ProgramsTest(unittest.TestCase):
     def test_repeated(self):
         (self.folder / "lib").mkdir()
         (self.folder / "lib" / LIBRARY.name).symlink_to(LIBRARY)
-        text, entries = self.same("e: expr 1 + 2\nl: expr 10 - 3\ns: sleep 1.1\n", "--processes", "1", "--longest", "1")[1:]
+        text, entries = self.same("e: expr 1 + 2\nl: expr 10 - 3\ns: sleep 1.1\n", "--times", "3", "--processes", "1", "--longest", "1")[1:]
         self.assertEqual([(entries[name]["rounds"], entries[name]["whole"], entries[name]["left_out"]) for name in "els"],
-                         [(2, True, None), (2, True, None), (2, False, "takes too long")], text)
+                         [(3, True, None), (3, True, None), (3, False, "takes too long")], text)
         usual = [entries[name]["processes"].get("usual, GPUs 0", 0) for name in "el"]
         self.assertEqual(sorted(usual), [0, 1])  # by turns
 

@@ -6,12 +6,14 @@
  *
  *   REPEATED_PROGRAM  only the process whose argv[0] ends so is repeated
  *   REPEATED_ROUNDS   how often (default: once)
- *   REPEATED_LONGEST  no round begins after so many nanoseconds
+ *   REPEATED_LONGEST  no round begins later than so many nanoseconds after the first one, in which
+ *                     the driver starts
  *   REPEATED_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
  *
  * After each round both outputs get a line of REPEATED_MARK, with the exit status. exit() in the
  * thread of main() ends the round; what was registered with atexit() runs once, after the last. A
- * round whose status is not zero is the last one. */
+ * round whose status is not zero is the last one. Forked children end with their round, and what
+ * the program starts runs once, both without a mark. */
 #include <dlfcn.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -79,7 +81,10 @@ static int rounds_of_main(int argc, char **argv, char **env)
     const char *longest = getenv("REPEATED_LONGEST"), *path = getenv("REPEATED_TIMES");
     FILE *times = path ? fopen(path, "we") : NULL;
     const long count = rounds ? strtol(rounds, NULL, 10) : 1;
-    const uint64_t end = longest ? now_ns() + strtoull(longest, NULL, 10) : UINT64_MAX;
+    const uint64_t most = longest ? strtoull(longest, NULL, 10) : UINT64_MAX;
+    const pid_t process = getpid();
+    uint64_t first_end = 0;
+    unsetenv("REPEATED_PROGRAM"); /* it may start itself */
     main_thread = pthread_self();
     round_status = 0;
     for (long round = 0; round < (count > 1 ? count : 1) && !round_status; ++round) {
@@ -88,8 +93,11 @@ static int rounds_of_main(int argc, char **argv, char **env)
         const uint64_t start = now_ns();
         one_round(argc, arguments, env);
         in_round = 0; /* NOLINT(clang-analyzer-unix.Malloc): never freed */
+        if (getpid() != process)
+            break;
         say_end(times, round_status, now_ns() - start);
-        if (now_ns() >= end)
+        first_end = first_end ? first_end : now_ns();
+        if (now_ns() - first_end >= most)
             break;
     }
     return round_status;

@@ -37,6 +37,12 @@ class RepeatedTest(unittest.TestCase):
         run = repeated.run("expr 1 + 2", HERE, 60, ["env"], rounds=2, repeater=LIBRARY)
         self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["3\n"] * 2 + [""], 2))
 
+    def test_children_are_not_repeated(self):
+        run = self.run_it("timeout 60 timeout 60 expr 1 + 2", 2)
+        self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["3\n"] * 2 + [""], 2))
+        run = self.run_it("perl -e '$| = 1; if ($p = fork) { waitpid $p, 0; print 1 } else { print 2 }'", 1)
+        self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["21", ""], 1))
+
     def test_without_it(self):
         run = self.run_it("expr 1 + 2", 3, None)
         self.assertEqual((run.status, run.out, run.seconds), (0, ["3\n"], []))
