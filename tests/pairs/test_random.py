@@ -309,6 +309,23 @@ class Programs(unittest.TestCase):
         for report, left in ((kept, 12), (changed, 0)):
             self.assertEqual([report["run"]["verify"][key] for key in ("launches", "kept", "not_told")], [16, left, 0])
 
+    def kinds(self, run, *options):
+        report = drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json", *options))
+        return {f["kind"] for f in report["findings"] if not f["saving_s"]["idle"]}
+
+    def test_calls_of_the_phase(self):
+        """With --phase what is found of calls that are no transfers stays where its remedy saves something in the phase."""
+        kind = "repeated-allocation"
+        self.lab.record(program(wastes=["allocation"]), 0)
+        run = self.folder / "run0.xft"
+        self.assertIn(kind, self.kinds(run))
+        self.assertIn(kind, self.kinds(run, "--phase", "work"))
+        with unittest.mock.patch.object(self.lab, "machine", lambda _: {"XFERSCOPE_SIMGPU_MACHINE": "sim-h200-locking"}):
+            self.lab.record(program(bytes=4 << 20, steps=8, wastes=["allocation"]), 1)
+        run, self.lab.profile = self.folder / "run1.xft", self.lab.probed(machine=True)
+        self.assertLessEqual({kind, "slow-page-locking"}, self.kinds(run))
+        self.assertEqual({kind, "slow-page-locking"} & self.kinds(run, "--phase", "work"), {kind})
+
     def test_what_processes_do_not_decide(self):
         """Where one of them saved what is predicted and another one did not, inside is not decided; else it is."""
         saving = {"low": 1e-3, "likely": 2e-3, "high": 3e-3}
