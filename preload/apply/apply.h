@@ -43,4 +43,16 @@
  * passed on; before this is called, too. Once, before the first call. */
 void xfs_apply_follow_captures(int (*now)(void));
 
+/*
+ * For who measures within one process: while `all` is not 0, every call is passed on, as while a
+ * stream is being captured. Trials and what they have found stay as they are. Memory that a class
+ * gave stays the program's, and is given back by its own calls as always; what it frees meanwhile
+ * goes to the driver and is not kept. Calls that have begun end as they began. Two things stay
+ * nevertheless: peer access, once enabled; and once a copy was passed on so, a plan's step of
+ * streams is over for the process. Exported, so that a library loaded beside this one finds it by
+ * its name (tests/gpu/repeated.c); programs do not know of it. Nothing happens where apply is not
+ * on. Thread-safe.
+ */
+__attribute__((visibility("default"))) void xferscope_apply_pass_on(int all);
+
 #endif

@@ -46,6 +46,11 @@ void xfs_apply_follow_captures(int (*now)(void))
     xfs_apply_watch_captures(now);
 }
 
+void xferscope_apply_pass_on(int all)
+{
+    xfs_apply_pass_on(all != 0);
+}
+
 /* ---- the functions --------------------------------------------------------------------------- */
 
 #define XFS_IN_PLACE_IF(on, symbol, params, args, carried)                                         \

@@ -319,7 +319,8 @@ static void find_site(void *argument)
 /* A call at the site begins. */
 static void note_gap(struct xfs_site *site)
 {
-    if (site->after && pthread_equal(site->after_thread, pthread_self()))
+    if (site->after && pthread_equal(site->after_thread, pthread_self()) &&
+        !xfs_apply_passed_since(site->returned_ns))
         xfs_proof_gap(site->after, site->after_way, xfs_apply_now_ns() - site->returned_ns);
     site->after = NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "preload/apply/driver.h"
 #include "preload/apply/limits.h"
 #include "preload/apply/team.h"
 #include "preload/apply/report.h"
@@ -29,6 +30,20 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 /* ---- captures -------------------------------------------------------------------------------- */
 
 static int (*captures_now)(void);
+static atomic_bool passes_on;
+static _Atomic uint64_t passed_ns; /* when it began last */
+
+void xfs_apply_pass_on(bool all)
+{
+    if (all)
+        atomic_store_explicit(&passed_ns, xfs_apply_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&passes_on, all, memory_order_relaxed);
+}
+
+bool xfs_apply_passed_since(uint64_t ns)
+{
+    return atomic_load_explicit(&passed_ns, memory_order_relaxed) > ns;
+}
 
 void xfs_apply_watch_captures(int (*now)(void))
 {
@@ -37,7 +52,8 @@ void xfs_apply_watch_captures(int (*now)(void))
 
 bool xfs_apply_captures(void)
 {
-    return captures_now == NULL || captures_now() > 0;
+    return captures_now == NULL || captures_now() > 0 ||
+           atomic_load_explicit(&passes_on, memory_order_relaxed);
 }
 
 /* ---- threads of the program ------------------------------------------------------------------ */

@@ -33,7 +33,14 @@ uint64_t xfs_apply_memory(void);
 /* `now` tells how many streams are being captured into graphs. Set once, before the first call. */
 void xfs_apply_watch_captures(int (*now)(void));
 
-/* Whether any stream is being captured, or that is not known: then every call is passed on. */
+/* While `all`, every call is passed on, as beside a capture (apply.h). Thread-safe. */
+void xfs_apply_pass_on(bool all);
+
+/* Whether that began later than at `ns` (driver.h's clock): calls may have gone by unseen. */
+bool xfs_apply_passed_since(uint64_t ns);
+
+/* Whether any stream is being captured, or that is not known, or all is passed on: then every call
+ * is passed on. */
 bool xfs_apply_captures(void);
 
 /* In a forked child: nothing has started here. False: it had not in the parent either, which has

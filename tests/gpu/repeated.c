@@ -8,7 +8,11 @@
  *   REPEATED_ROUNDS   how often (default: once)
  *   REPEATED_LONGEST  no round begins later than so many nanoseconds after the first one, in which
  *                     the driver starts
+ *   REPEATED_LEAST    but so many rounds begin whatever they take
  *   REPEATED_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
+ *   REPEATED_TURNS    a number: rounds behind the first are by turns with what apply does and
+ *                     without (preload/apply/apply.h), in fours ABBA or BAAB by this number; each
+ *                     line then has a third figure, 1 without
  *
  * After each round both outputs get a line of REPEATED_MARK, with the exit status. exit() in the
  * thread of main() ends the round; what was registered with atexit() runs once, after the last. A
@@ -55,13 +59,32 @@ static char **copy_of(int argc, char **argv)
     return copy;
 }
 
-static void say_end(FILE *times, int status, uint64_t ns)
+/* All is passed on to the driver, or not; where apply is not there, nothing happens. */
+static void pass_on(int all)
+{
+    typedef void pass_on_function(int);
+    pass_on_function *function = (pass_on_function *)dlsym(RTLD_DEFAULT, "xferscope_apply_pass_on");
+    if (function)
+        function(all);
+}
+
+/* repeated_steps.py draws the same. */
+static int is_without(long round, uint64_t seed)
+{
+    if (round == 0 || seed == 0)
+        return 0;
+    const uint64_t block = (uint64_t)(round - 1) / 4, place = (uint64_t)(round - 1) % 4;
+    const uint64_t mixed = (seed * 2654435761u + block) * UINT64_C(0x9e3779b97f4a7c15);
+    return (int)(mixed >> 63) ^ (place == 1 || place == 2);
+}
+
+static void say_end(FILE *times, int status, uint64_t ns, const char *way)
 {
     printf("\n" REPEATED_MARK " %d\n", status);
     fprintf(stderr, "\n" REPEATED_MARK " %d\n", status);
     fflush(NULL);
     if (times) {
-        fprintf(times, "%d %llu\n", status, (unsigned long long)ns);
+        fprintf(times, "%d %llu%s\n", status, (unsigned long long)ns, way);
         fflush(times);
     }
 }
@@ -79,9 +102,12 @@ static int rounds_of_main(int argc, char **argv, char **env)
 {
     const char *rounds = getenv("REPEATED_ROUNDS");
     const char *longest = getenv("REPEATED_LONGEST"), *path = getenv("REPEATED_TIMES");
+    const char *least = getenv("REPEATED_LEAST"), *turns = getenv("REPEATED_TURNS");
     FILE *times = path ? fopen(path, "we") : NULL;
     const long count = rounds ? strtol(rounds, NULL, 10) : 1;
     const uint64_t most = longest ? strtoull(longest, NULL, 10) : UINT64_MAX;
+    const long at_least = least ? strtol(least, NULL, 10) : 0;
+    const uint64_t seed = turns ? strtoull(turns, NULL, 10) : 0;
     const pid_t process = getpid();
     uint64_t first_end = 0;
     unsetenv("REPEATED_PROGRAM"); /* it may start itself */
@@ -90,14 +116,17 @@ static int rounds_of_main(int argc, char **argv, char **env)
     for (long round = 0; round < (count > 1 ? count : 1) && !round_status; ++round) {
         char **arguments = copy_of(argc, argv);
         optind = 0;
+        const int without = is_without(round, seed);
+        if (seed)
+            pass_on(without);
         const uint64_t start = now_ns();
         one_round(argc, arguments, env);
         in_round = 0; /* NOLINT(clang-analyzer-unix.Malloc): never freed */
         if (getpid() != process)
             break;
-        say_end(times, round_status, now_ns() - start);
+        say_end(times, round_status, now_ns() - start, !seed ? "" : without ? " 1" : " 0");
         first_end = first_end ? first_end : now_ns();
-        if (now_ns() - first_end >= most)
+        if (round + 1 >= at_least && now_ns() - first_end >= most)
             break;
     }
     return round_status;

@@ -16,11 +16,13 @@ OURS = re.compile(r"^xferscope.*\n?", re.MULTILINE)
 
 class Run:
     """One process: `status` (None: ended after the limit), `out` and `err` by round (what follows the last round is the last
-    of them), `statuses` and `seconds` of each whole round, and `said`, what xferscope itself said."""
+    of them), `statuses` and `seconds` of each whole round, `without` (whether all was passed on in it, where it was by
+    turns), and `said`, what xferscope itself said."""
 
     def __init__(self, status, out, err, rounds):
         self.status, self.out = status, MARK.split(out)[::2]
-        self.statuses, self.seconds = [status for status, _ in rounds], [ns / 1e9 for _, ns in rounds]
+        self.statuses, self.seconds = [each[0] for each in rounds], [each[1] / 1e9 for each in rounds]
+        self.without = [bool(each[2]) for each in rounds if len(each) > 2]
         self.said = "".join(OURS.findall(err))
         self.err = MARK.split(OURS.sub("", err))[::2]
 
@@ -46,11 +48,13 @@ def own_folder(folder):
 
 def run(command, folder, limit, before=(), env=(), rounds=1, repeater=None):
     """Runs `command` (as a shell takes it) behind the words `before`; with `repeater` (repeated.c's library) its main() `rounds` times.
-    It runs in a folder of its own, with what `folder` has."""
+    It runs in a folder of its own, with what `folder` has. A Python script repeats by itself (repeated_steps.py)."""
     words, settings = shlex.split(command), {**os.environ, **dict(env)}
     with own_folder(folder) as own, tempfile.NamedTemporaryFile() as times:
         if repeater:
-            settings.update(LD_PRELOAD=str(repeater), REPEATED_PROGRAM=words[0], REPEATED_ROUNDS=str(rounds), REPEATED_TIMES=times.name)
+            settings.update(REPEATED_PROGRAM=words[0], REPEATED_ROUNDS=str(rounds), REPEATED_TIMES=times.name)
+            if words[0] != "python3":
+                settings.update(LD_PRELOAD=str(repeater))
         process = subprocess.Popen([*before, *words], cwd=own, env=settings, start_new_session=True, text=True,
                                    errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:

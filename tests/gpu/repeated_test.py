@@ -43,6 +43,21 @@ class RepeatedTest(unittest.TestCase):
         run = self.run_it("perl -e '$| = 1; if ($p = fork) { waitpid $p, 0; print 1 } else { print 2 }'", 1)
         self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["21", ""], 1))
 
+    def test_by_turns(self):
+        """Each pair behind the first round has both ways, scripts of Python in the same order."""
+        found = {}
+        for seed in ("1", "2", "3"):
+            env = {"REPEATED_TURNS": seed, "REPEATED_LONGEST": "0", "REPEATED_LEAST": "13"}
+            runs = [repeated.run("expr 1 + 2", HERE, 60, (), env, 40, LIBRARY),
+                    repeated.run("python3 -c 'import repeated_steps; repeated_steps.rounds(int)'", HERE, 60, (),
+                                 {**env, "PYTHONPATH": str(HERE)}, 40, LIBRARY)]
+            self.assertEqual([len(run.seconds) for run in runs], [13, 13], runs[1].err)
+            found[seed] = runs[0].without
+            self.assertEqual(runs[1].without, found[seed])
+            self.assertEqual([sum(found[seed][at:at + 2]) for at in range(1, 13, 2)], [1] * 6)
+            self.assertTrue(all(found[seed][at] == found[seed][at + 3] for at in (1, 5, 9)))
+        self.assertGreater(len(set(map(tuple, found.values()))), 1)
+
     def test_without_it(self):
         run = self.run_it("expr 1 + 2", 3, None)
         self.assertEqual((run.status, run.out, run.seconds), (0, ["3\n"], []))
