@@ -50,7 +50,6 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 }
 
 #define LEAST_TRIED 16 /* copies */
-#define USED_AGAIN 2   /* average uses of a buffer, at least */
 
 static bool is_found(const struct xfa_findings *findings, size_t count)
 {
@@ -84,7 +83,7 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
             .lost_ns = gain.lost_ns,
             .reckoning = gain.reckoning,
         };
-        if (costs.copies >= USED_AGAIN * costs.firsts && !isnan(costs.once_ns))
+        if (xfa_pageable_again(&costs) && !isnan(costs.once_ns))
             xfa_findings_add_site(findings, &like, &site);
     }
 }

@@ -171,9 +171,14 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
 /* Times that a copy has to save the page-locking before it: that varies more than copies do. */
 #define FOR_ONE_USE 2
 
+bool xfa_pageable_again(const struct xfa_pageable_costs *costs)
+{
+    return costs->copies >= USED_AGAIN * costs->firsts;
+}
+
 enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, double achieved_ns)
 {
-    bool again = costs->copies >= USED_AGAIN * costs->firsts;
+    bool again = xfa_pageable_again(costs);
     enum xfa_remedy_kind way = again ? XFA_REMEDY_PIN : XFA_REMEDY_PIN_PER_USE;
     double lock_ns = again ? costs->once_ns : FOR_ONE_USE * costs->per_use_ns;
     if (isnan(lock_ns)) { /* not known: as if it cost nothing */

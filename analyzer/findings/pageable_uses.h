@@ -50,6 +50,9 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
                                                 const struct xfa_analysis *analysis,
                                                 const struct xfa_row *row);
 
+/* Are buffers used again, so that it pays to page-lock each once? */
+bool xfa_pageable_again(const struct xfa_pageable_costs *costs);
+
 /* Which of PIN, PIN_PER_USE and STAGE takes the least time; XFA_REMEDY_KINDS: none takes less than
  * the copies did. */
 enum xfa_remedy_kind xfa_pageable_way(const struct xfa_pageable_costs *costs, double achieved_ns);

@@ -16,13 +16,16 @@ static enum xfa_remedy_kind remedy(const struct xfa_row *row)
     return xfa_row_pageable(&row->key) ? XFA_REMEDY_PIN_ASYNCHRONOUS : XFA_REMEDY_ASYNCHRONOUS;
 }
 
-/* Does page-locking pay for Async copies, by the profile? True where it has no figures. */
+/* Does page-locking pay by itself, by the profile? True where it has no figures. Asked of Async
+ * copies, and of memory that is used once, which cannot be page-locked before. */
 static bool pays(const struct xfa_analysis *analysis, const void *sums, size_t row)
 {
     const struct xfa_figures *figures = &analysis->rows[row];
-    struct xfa_pageable_costs costs =
-        xfa_pageable_costs_of(sums, analysis, xfa_analysis_row(analysis, row));
-    return costs.copies == 0 || isnan(costs.pinned_ns) ||
+    const struct xfa_row *what = xfa_analysis_row(analysis, row);
+    struct xfa_pageable_costs costs = xfa_pageable_costs_of(sums, analysis, what);
+    bool asked = remedy(what) == XFA_REMEDY_PIN_FOR_ASYNC ||
+                 (remedy(what) == XFA_REMEDY_PIN_ASYNCHRONOUS && !xfa_pageable_again(&costs));
+    return !asked || costs.copies == 0 || isnan(costs.pinned_ns) ||
            xfa_pageable_way(&costs, figures->device.ns + figures->host.ns) != XFA_REMEDY_KINDS;
 }
 
@@ -34,7 +37,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     bool device = what->key.direction == XFT_DIR_H2D || what->key.direction == XFT_DIR_D2H;
     if (!device || figures->blocked.transfers == 0)
         return false;
-    if (remedy(what) == XFA_REMEDY_PIN_FOR_ASYNC && !pays(analysis, sums, row))
+    if (!pays(analysis, sums, row))
         return false;
     bool priced = figures->beyond.transfers > 0;
     gain->transfers = figures->blocked.transfers;

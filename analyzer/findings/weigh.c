@@ -66,6 +66,16 @@ static bool is_within(const struct xfa_finding *one, const struct xfa_finding *o
     return there == one->site_count;
 }
 
+static bool share_transfers(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    struct by_row by = by_row(other);
+    size_t i = 0;
+    while (i < one->site_count && !(one->sites[i].row && same_row(&by, &one->sites[i])))
+        i++;
+    free(by.sites);
+    return i < one->site_count;
+}
+
 /* Can a transfer have only one of the two remedies? */
 static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
 {
@@ -208,6 +218,28 @@ static void drop_superseded(struct xfa_finding **of, size_t count)
     }
 }
 
+/* Does the one make faster what the other leaves out, and save hardly more? */
+static bool stands_behind(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    return other->change && other->change->leaves_out && !other->idle && !one->idle &&
+           !(one->change && one->change->leaves_out) &&
+           one->saving.likely < XFW_HARDLY_MORE * other->saving.likely &&
+           share_transfers(one, other);
+}
+
+void xfa_findings_left_out_first(struct xfa_findings *findings)
+{
+    struct xfa_finding *items = findings->items;
+    for (size_t i = 1; i < findings->count; i++) {
+        const struct xfa_finding left_out = items[i];
+        size_t place = i;
+        for (size_t k = 0; k < i && place == i; k++)
+            place = stands_behind(&items[k], &left_out) ? k : i;
+        memmove(&items[place + 1], &items[place], (i - place) * sizeof *items);
+        items[place] = left_out;
+    }
+}
+
 static int simpler_finding(const void *a, const void *b)
 {
     const struct xfa_finding *x = *(struct xfa_finding *const *)a;
@@ -309,4 +341,5 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     free(changes);
     free(of);
     xfa_findings_sort(findings);
+    xfa_findings_left_out_first(findings);
 }

@@ -1,7 +1,8 @@
 /*
  * A filter: the part of a report that `analyze --site --kind --rank --phase` show. It selects
  * transfers, and the rows and findings with such transfers; it changes neither the figures of the
- * whole run nor savings.
+ * whole run nor savings. What is found of calls that are no transfers is in a phase where its
+ * remedy saves something there.
  *
  * Site and kind are properties of a row; rank and phase of a transfer. For these an observer sums
  * up the rows of the selected transfers while the run is read.
@@ -41,7 +42,8 @@ struct xfa_filter {
 
     /* After xfa_filter_finish(). */
     struct xfa_figures *figures; /* by row, of selected transfers; NULL: those of the analysis */
-    bool *rows, *findings;       /* is it shown? */
+    const struct xfw_whatif *whatif; /* of the findings, borrowed; NULL: not known */
+    bool *rows, *findings;           /* is it shown? */
     size_t rows_shown, findings_shown;
     char *nothing; /* one line: why nothing is shown, and what would match; NULL: something is */
 };
@@ -64,7 +66,8 @@ bool xfa_filter_phase(const struct xfa_filter *filter, const struct xfa_phase *p
 /* While the run is read: rank and phase match. */
 bool xfa_filter_transfer(struct xfa_filter *filter, const struct xfa_event *event);
 /* After xfa_filter_finish(). */
-bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding_site *site);
+bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding *finding,
+                             const struct xfa_finding_site *site);
 
 /* Decides what is shown, once the run is read and its findings are found. findings: NULL = none
  * were looked for. */

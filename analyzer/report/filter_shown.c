@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/report/filter.h"
+#include "analyzer/report/savings.h"
 
 #define MOST_WORDS 2000 /* words among which the nearest are looked for */
 #define NAMED 4         /* nearest words that are named */
@@ -28,10 +29,21 @@ static bool has_transfers(const struct xfa_filter *filter, uint32_t row)
     return !filter->figures || filter->figures[row].transfers > 0;
 }
 
-bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding_site *site)
+/* Does its remedy save something in the phase that is asked for? */
+static bool saves_there(const struct xfa_filter *filter, const struct xfa_finding *finding)
+{
+    const struct xfw_range_times *phase = xfa_range_named(filter->whatif, filter->phase);
+    return phase && finding->in_ranges && !filter->ranks && phase->times.alone_ns > 0 &&
+           finding->in_ranges[phase - filter->whatif->ranges] >
+               XFA_LEAST_SAVED * phase->times.alone_ns;
+}
+
+bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_finding *finding,
+                             const struct xfa_finding_site *site)
 {
     if (!site->row)
-        return xfa_filter_site(filter, site->site) && !filter->figures &&
+        return xfa_filter_site(filter, site->site) &&
+               (!filter->figures || saves_there(filter, finding)) &&
                (filter->kind_of == XFA_FILTER_ANY || filter->kind_of == XFA_FILTER_FINDING ||
                 filter->kind_of == XFA_FILTER_MEMORY);
     return xfa_filter_row(filter, site->row) && has_transfers(filter, site->row->number);
@@ -40,7 +52,7 @@ bool xfa_filter_finding_site(const struct xfa_filter *filter, const struct xfa_f
 static bool shows_finding(const struct xfa_filter *filter, const struct xfa_finding *finding)
 {
     for (size_t i = 0; i < finding->site_count && suits(filter, finding); i++)
-        if (xfa_filter_finding_site(filter, &finding->sites[i]))
+        if (xfa_filter_finding_site(filter, finding, &finding->sites[i]))
             return true;
     return false;
 }
@@ -163,7 +175,7 @@ static bool leaves(const struct xfa_filter *part, const struct xfa_findings *fin
         for (size_t k = 0; k < findings->items[i].site_count; k++)
             if ((part->kind_of != XFA_FILTER_FINDING ||
                  part->kind_number == findings->items[i].id) &&
-                xfa_filter_finding_site(part, &findings->items[i].sites[k]))
+                xfa_filter_finding_site(part, &findings->items[i], &findings->items[i].sites[k]))
                 return true;
     return false;
 }
@@ -239,6 +251,7 @@ void xfa_filter_finish(struct xfa_filter *filter, const struct xfa_findings *fin
 {
     const struct xfa_analysis *analysis = filter->analysis;
     size_t found = findings ? findings->count : 0;
+    filter->whatif = findings ? findings->whatif : NULL;
     filter->rows = xfa_alloc((analysis->row_count + 1) * sizeof *filter->rows);
     filter->findings = xfa_alloc((found + 1) * sizeof *filter->findings);
     if (xfa_filter_observes(filter)) {

@@ -83,9 +83,10 @@ static inline bool xfa_view_finding(const struct xfa_view *view, size_t i)
 {
     return !view->filter || view->filter->findings[i];
 }
-static inline bool xfa_view_site(const struct xfa_view *view, const struct xfa_finding_site *site)
+static inline bool xfa_view_site(const struct xfa_view *view, const struct xfa_finding *finding,
+                                 const struct xfa_finding_site *site)
 {
-    return !view->filter || xfa_filter_finding_site(view->filter, site);
+    return !view->filter || xfa_filter_finding_site(view->filter, finding, site);
 }
 
 /* "train/step/solver:solve": a domain stands before its name; longer paths lose their outer part.

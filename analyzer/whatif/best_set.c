@@ -107,6 +107,23 @@ static void join(struct xfw_whatif *whatif, size_t i, unsigned place, double add
     whatif->added[i] = (struct xfw_saving){adds_ns, adds_ns, adds_ns};
 }
 
+/* A transfer that need not be made is left out rather than made faster, where that adds hardly less
+ * than the best. */
+static const struct candidate *rather_left_out(struct xfw_change *const *changes,
+                                               const struct candidate *candidates, size_t count,
+                                               const struct candidate *best)
+{
+    const struct candidate *rather = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct candidate *one = &candidates[i];
+        if (one->joins == best->joins && changes[one->place]->leaves_out &&
+            best->adds_ns < XFW_HARDLY_MORE * one->adds_ns &&
+            (!rather || one->adds_ns > rather->adds_ns))
+            rather = one;
+    }
+    return rather ? rather : best;
+}
+
 /* Adds what saves the most on top of those chosen: as a whole, or if none does, in part. False:
  * nothing does. */
 static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
@@ -120,6 +137,7 @@ static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
         best = best_of(whatif, candidates, count, JOINS_IN_PART, least);
     bool found = best != NULL;
     if (found) {
+        best = rather_left_out(changes, candidates, count, best);
         join(whatif, best->place, place, best->adds_ns);
         *so_far -= best->adds_ns;
     }
@@ -517,6 +535,28 @@ static void again_by_family(struct xfw_replays *replays, struct xfw_whatif *what
     free(trial.order);
 }
 
+/* Members that leave transfers out come first, and the others have what is left: so is each one's
+ * part what it adds. Not where the set as a whole would save less in that order. */
+static void leave_out_first(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                            struct xfw_change *const *changes, unsigned members)
+{
+    const size_t count = whatif->count;
+    struct trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members, members};
+    unsigned placed = 0;
+    for (int kept = 0; kept < 2; kept++)
+        for (unsigned place = 1; place <= members; place++)
+            for (size_t i = 0; i < count; i++)
+                if (whatif->order[i] == place && changes[i]->leaves_out == !kept)
+                    trial.order[i] = ++placed;
+    if (memcmp(trial.order, whatif->order, count * sizeof *trial.order) != 0) {
+        double before = time_of(replays, whatif, changes, whatif->order);
+        double after = time_of(replays, whatif, changes, trial.order);
+        if (after < before + LEAST_GAIN / 4 * whatif->alone_ns)
+            play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
+    }
+    free(trial.order);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
@@ -535,5 +575,6 @@ unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     whatif->search.left_out = whatif->search.left_out || members == XFW_MOST_MEMBERS;
     members += whatif->search.together;
     again_by_family(replays, whatif, changes, members);
+    leave_out_first(replays, whatif, changes, members);
     return members;
 }

@@ -55,6 +55,18 @@ static struct xfw_caller *caller_of(struct xfw_callers *callers, int32_t tid)
     return NULL;
 }
 
+/* Of a thread that is not there: where there is no room, in the place of one that is not in the
+ * driver, the one whose last call ended first. NULL: all are. */
+static struct xfw_caller *place_of(struct xfw_callers *callers, double start_ns)
+{
+    if (callers->count < XFW_CALLERS)
+        return &callers->items[callers->count++];
+    struct xfw_caller *oldest = &callers->items[0];
+    for (unsigned i = 1; i < callers->count; i++)
+        oldest = callers->items[i].end_ns < oldest->end_ns ? &callers->items[i] : oldest;
+    return oldest->end_ns > start_ns ? NULL : oldest;
+}
+
 const struct xfw_caller *xfw_callers_of(struct xfw_callers *callers, int32_t tid)
 {
     return caller_of(callers, tid);
@@ -71,8 +83,8 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
     }
     struct xfw_caller *own = caller_of(callers, call->tid);
     double gap = own ? xfw_max(0, call->start_ns - own->end_ns) : 0;
-    if (!own && callers->count < XFW_CALLERS)
-        own = &callers->items[callers->count++];
+    if (!own)
+        own = place_of(callers, call->start_ns);
     if (own)
         *own = (struct xfw_caller){
             .tid = call->tid,

@@ -15,7 +15,7 @@
  * The threads of a process that are in the driver, as recorded, in the order of calls. Observers
  * hand over events, changes ops. Zeroed at first.
  */
-#define XFW_CALLERS 64 /* threads; further ones are not looked at */
+#define XFW_CALLERS 64 /* threads at a time: those whose last calls ended last */
 #define XFW_KINDS 32   /* of events: enum xft_event_kind */
 struct xfw_call {
     int32_t tid;

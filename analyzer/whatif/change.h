@@ -74,6 +74,8 @@ struct xfw_change {
                      what they can work with */
     bool last;    /* in a set it has each op behind the others, wherever it stands: it is about when
                      what they leave of the run is done */
+    bool leaves_out; /* the transfers that it concerns need not be made: what only makes transfers
+                        faster stands behind it (whatif.h) */
     enum xfw_shares shares;
     /* xfw_whatif_of()'s: its place in the list; a bit for each change that it excludes, and for
      * those of them that concern all of its transfers. */

@@ -62,7 +62,8 @@
  * THE BEST SET
  *
  * The set is found by adding, one after the other, what saves the most on top of its members; of
- * those that save the same, as far as the replay can tell, the simplest. What adds less than two
+ * those that save the same, as far as the replay can tell, the simplest; and one that leaves
+ * transfers out, where the best adds hardly more (XFW_HARDLY_MORE). What adds less than two
  * runs of a program differ by (XFW_RUN_ERROR) is no member: nobody could tell. Of two changes that
  * exclude each other, a member keeps the other out. When no other adds anything, those kept out may
  * join in part (XFW_IN_PARTS): they have the transfers that the members before them do not take.
@@ -78,7 +79,7 @@
  * they are taken out again, one after the other, as long as as much is saved without (a walk for
  * each). Of two that exclude each other only the one that saves more by itself is tried so. Last,
  * of each family that has a member (numbers of buffers, streams) the best one with all the others
- * takes its place.
+ * takes its place. Members that leave transfers out come first, and the others have what is left.
  *
  * SEVERAL PROCESSES
  *

@@ -126,7 +126,11 @@ static void test_per_use(void **state)
     assert_true(fabs(f->saving.likely - COPIES * (24 * PAGEABLE_NS - locked)) < 1);
     analyzed_free(&a);
     a = copied(MEASURED_REGISTER, 16 * MIB, 32 * MIB, 16 * (uint64_t)PAGEABLE_NS);
-    assert_null(pageable(&a)); /* it pays, but not twice */
+    assert_null(pageable(&a));                                          /* it pays, but not twice */
+    assert_null(analyzed_finding(&a, XFA_FINDING_SYNCHRONOUS, "feed")); /* nor by Async copies */
+    analyzed_free(&a);
+    a = copied(MEASURED_REGISTER, 16 * MIB, 0, 16 * (uint64_t)PAGEABLE_NS); /* again and again */
+    assert_non_null(analyzed_finding(&a, XFA_FINDING_SYNCHRONOUS, "feed"));
     analyzed_free(&a);
 }
 

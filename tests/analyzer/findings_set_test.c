@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/findings/findings_private.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
@@ -212,13 +213,60 @@ static void test_rows_in_one(void **state)
     xfp_free(profile);
 }
 
+/* ---- what is left out, and what is made faster ------------------------------------------------
+ */
+
+enum { ONE_ROW, OTHER_ROW, SEVERAL };
+
+/* A finding that saves so much, of these rows (bits). */
+static struct xfa_finding saves(double ns, unsigned rows, struct xfw_change *change)
+{
+    static struct xfa_row row[SEVERAL];
+    struct xfa_finding finding = {.saving = {ns, ns, ns}, .change = change};
+    finding.sites = calloc(SEVERAL, sizeof *finding.sites);
+    for (unsigned i = 0; i < SEVERAL; i++)
+        if (rows >> i & 1)
+            finding.sites[finding.site_count++] = (struct xfa_finding_site){.row = &row[i]};
+    return finding;
+}
+
+/* Savings from the first to the last: as they stand then. */
+static void stand(struct xfa_finding three[3], const double wanted[3])
+{
+    struct xfa_findings findings = {.items = three, .count = 3};
+    xfa_findings_left_out_first(&findings);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(three[i].saving.likely == wanted[i]);
+        free(three[i].sites);
+    }
+}
+
+static void test_left_out_first(void **state)
+{
+    struct xfw_change faster = {0}, leaves_out = {.leaves_out = true};
+    const unsigned one = 1 << ONE_ROW, other = 1 << OTHER_ROW;
+    (void)state;
+    stand((struct xfa_finding[]){saves(105, one | other, &faster), saves(101, one, &faster),
+                                 saves(100, one, &leaves_out)},
+          (double[]){100, 105, 101});
+    stand((struct xfa_finding[]){saves(120, one, &faster), saves(101, one, &faster),
+                                 saves(100, one, &leaves_out)},
+          (double[]){120, 100, 101}); /* the first saves more than hardly */
+    stand((struct xfa_finding[]){saves(105, other, &faster), saves(101, one, &leaves_out),
+                                 saves(100, one, &leaves_out)},
+          (double[]){105, 101, 100}); /* of other transfers; and one like it */
+    struct xfa_finding idle = saves(100, one, &leaves_out);
+    idle.idle = true;
+    stand((struct xfa_finding[]){saves(105, one, &faster), saves(101, one, NULL), idle},
+          (double[]){105, 101, 100});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page_locked_in_part),
-        cmocka_unit_test(test_asynchronous_in_part),
-        cmocka_unit_test(test_site_of_both),
-        cmocka_unit_test(test_rows_in_one),
+        cmocka_unit_test(test_page_locked_in_part), cmocka_unit_test(test_asynchronous_in_part),
+        cmocka_unit_test(test_site_of_both),        cmocka_unit_test(test_rows_in_one),
+        cmocka_unit_test(test_left_out_first),
     };
     return cmocka_run_group_tests_name("findings: the best set", tests, NULL, NULL);
 }

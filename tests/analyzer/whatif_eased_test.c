@@ -148,6 +148,48 @@ static void test_never_longer(void **state)
     free(alone_ns);
 }
 
+/* A program may have begun any number of threads before: those that are in the driver count. */
+static void test_after_many_threads(void **state)
+{
+    double *alone_ns = alone();
+    struct xfw_eased *eased = xfw_eased_new(alone_ns);
+    (void)state;
+    for (int i = 0; i < 2 * XFW_CALLERS; i++) {
+        const struct xfw_op launch = op_of(1000 + i, i, 0.5, XFW_KERNEL);
+        struct xfw_op left = launch;
+        xfw_eased_op(eased, &launch, &left, i, XFW_LIKELY);
+    }
+    const double begins = 1e6;
+    const struct xfw_op copy = blocking_copy(1, begins);
+    struct xfw_op copied = as_locked(copy);
+    xfw_eased_op(eased, &copy, &copied, begins, XFW_LIKELY);
+    const struct xfw_op launch = op_of(2, begins + COPY_NS / 2.0, HELD_NS, XFW_KERNEL);
+    struct xfw_op launched = launch;
+    xfw_eased_op(eased, &launch, &launched, launch.start_ns, XFW_LIKELY);
+    assert_true(launched.own_ns == ALONE_NS);
+    xfw_eased_free(eased);
+    free(alone_ns);
+}
+
+/* More than have room are in the driver: further ones are not looked at. */
+static void test_too_many_at_a_time(void **state)
+{
+    struct xfw_callers callers = {0};
+    (void)state;
+    for (int i = 0; i <= XFW_CALLERS; i++) {
+        const struct xfw_call call = {.tid = 1 + i,
+                                      .kind = XFT_EVENT_LAUNCH,
+                                      .start_ns = i,
+                                      .end_ns = 1e6 + i,
+                                      .submits = true};
+        xfw_callers_add(&callers, &call);
+    }
+    assert_non_null(xfw_callers_of(&callers, 1));
+    assert_non_null(xfw_callers_of(&callers, XFW_CALLERS));
+    assert_null(xfw_callers_of(&callers, XFW_CALLERS + 1));
+    xfw_callers_free(&callers);
+}
+
 static void test_calls_alone(void **state)
 {
     struct xfw_call_times *times = xfw_call_times_new();
@@ -188,9 +230,10 @@ static void test_one_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_held_up_no_more), cmocka_unit_test(test_one_at_a_time),
-        cmocka_unit_test(test_as_it_was),       cmocka_unit_test(test_never_longer),
-        cmocka_unit_test(test_calls_alone),     cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_held_up_no_more),    cmocka_unit_test(test_one_at_a_time),
+        cmocka_unit_test(test_as_it_was),          cmocka_unit_test(test_never_longer),
+        cmocka_unit_test(test_calls_alone),        cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_after_many_threads), cmocka_unit_test(test_too_many_at_a_time),
     };
     return cmocka_run_group_tests_name("what-if: eased", tests, NULL, NULL);
 }

@@ -206,6 +206,37 @@ static void test_simpler_first(void **state)
     finish(&set);
 }
 
+/* Of what saves about as much, transfers that need not be made are left out; with the others the
+ * set has what is left. */
+static void test_rather_left_out(void **state)
+{
+    struct shorter three[] = {shorter(true, false, 25000), shorter(false, false, 0),
+                              shorter(true, false, 20000)};
+    (void)state;
+    for (int leaves_out = 0; leaves_out < 2; leaves_out++) {
+        three[0].change.leaves_out = leaves_out;
+        struct set set = set_of(three, 3);
+        assert_int_equal(set.whatif->order[0], leaves_out);
+        assert_int_equal(set.whatif->order[2], 1 + leaves_out);
+        assert_true(saves(set.whatif->set.likely, 20000, 1));
+        finish(&set);
+    }
+}
+
+/* They come first in the set, though they save less. */
+static void test_left_out_comes_first(void **state)
+{
+    struct shorter both[] = {shorter(true, false, 10000), shorter(false, true, 60000)};
+    (void)state;
+    both[1].change.leaves_out = true;
+    struct set set = set_of(both, 2);
+    assert_int_equal(set.whatif->order[0], 2);
+    assert_int_equal(set.whatif->order[1], 1);
+    assert_true(saves(set.whatif->added[0].likely, 10000, 1));
+    assert_true(saves(set.whatif->added[1].likely, 60000, 1));
+    finish(&set);
+}
+
 /* What can be made as a whole is made before anything in part, though it adds less. */
 static void test_wholes_first(void **state)
 {
@@ -407,6 +438,8 @@ int main(void)
         cmocka_unit_test(test_simpler_of_equals),
         cmocka_unit_test(test_no_rest),
         cmocka_unit_test(test_simpler_first),
+        cmocka_unit_test(test_rather_left_out),
+        cmocka_unit_test(test_left_out_comes_first),
         cmocka_unit_test(test_wholes_first),
         cmocka_unit_test(test_numbers_that_pay_with_the_set),
         cmocka_unit_test(test_last_in_the_set),

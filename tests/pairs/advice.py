@@ -1,8 +1,8 @@
 """What the analyzer predicts of the pairs, compared with what was measured: tests/pairs/run --advice.
 
-Of each program that was recorded into OUT, `xferscope analyze --format json` with the machine's
-profile. Predictions are the report's: savings of the whole run, phases by the name "work", which is
-the region that the programs measure. Medians of the unrecorded runs are the truth. A program that was
+Of each program that was recorded into OUT, `xferscope analyze --phase work --format json` with the machine's
+profile: "work" is the region that the programs measure, and what only concerns the time around it is left out.
+Predictions are the report's, of that region. Medians of the unrecorded runs are the truth. A program that was
 recorded several times has as many predictions: what stands is, figure by figure, their median, and
 the output also says how each of them alone would have fared.
 
@@ -16,6 +16,7 @@ import subprocess
 from datetime import date
 
 SIDES = ("before", "after")
+REGION = "work"
 NEAR, NEAR_RUN = 0.10, 0.01  # likely and measured saving: of the measured one, or of the region before
 QUIET = 0.01  # of the run: what an `after` program or a trap may be advised
 REPLAY_MEAN, REPLAY_MOST, REPLAY_PART = 0.03, 0.05, 0.9
@@ -27,7 +28,7 @@ BEGIN, END = "<!-- advice: begin -->", "<!-- advice: end -->"
 def analyze(arguments, trace):
     """The report, or one line why there is none."""
     command = [str(arguments.build.resolve() / "bin" / "xferscope"), "analyze", str(trace),
-               "--profile", str(arguments.advice), "--format", "json"]
+               "--profile", str(arguments.advice), "--format", "json", "--phase", REGION]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                               timeout=arguments.limit, check=False)
@@ -52,19 +53,18 @@ def milliseconds(saving):
 
 def phase(report):
     """The measured region, replayed without what recording cost; None: not known."""
-    found = [p for p in report["whatif"]["phases"] if p["name"] == "work"]
+    found = [p for p in report["whatif"]["phases"] if p["name"] == REGION]
     return found[0]["alone_s"] * 1e3 if found and found[0]["alone_s"] is not None else None
 
 
 def loudest(report):
-    """What is advised at most: kind, and part of the run (None: not known). None: nothing is."""
-    findings, run = advised(report), report["whatif"]["alone_s"]
+    """What is advised at most: kind, and part of the region, or of the run (None: not known). None: nothing is."""
+    findings = advised(report)
     if not findings:
         return None
-    unknown = [f for f in findings if f["saving_s"]["likely"] is None]
-    worst = unknown[0] if unknown else max(findings, key=lambda f: f["saving_s"]["likely"])
-    likely = worst["saving_s"]["likely"]
-    return {"kind": worst["kind"], "part": None if likely is None or not run else likely / run}
+    unknown = [f for f in findings if f["saving_s"]["share"] is None]
+    worst = unknown[0] if unknown else max(findings, key=lambda f: f["saving_s"]["share"])
+    return {"kind": worst["kind"], "part": worst["saving_s"]["share"]}
 
 
 def is_quiet(loud):
@@ -76,11 +76,19 @@ def is_quiet(loud):
 def in_region(report):
     """Which part of what the best set saves in the run falls into the measured region: the steps that warm
     up lie outside. 1 where that is not known."""
-    regions = [p for p in report["whatif"].get("phases", []) if p["name"] == "work"]
+    regions = [p for p in report["whatif"].get("phases", []) if p["name"] == REGION]
     saved = report["whatif"]["set_saving_s"]["likely"]
     if not regions or not saved or saved <= 0 or not regions[0].get("with_set_s"):
         return 1.0
     return max(0.0, min(1.0, (regions[0]["alone_s"] - regions[0]["with_set_s"]) / saved))
+
+
+def finding_in_region(saving, report):
+    """The same of one finding's saving."""
+    region = phase(report)
+    if region is None or not saving["likely"] or saving["likely"] <= 0 or saving["share_of"] != f"phase {REGION}":
+        return 1.0
+    return max(0.0, min(1.0, saving["share"] * region / 1e3 / saving["likely"]))
 
 
 def part_of(saving, share_in):
@@ -96,7 +104,8 @@ def predicted(about, report):
     best = max(alone, key=lambda s: s["likely"] if s["likely"] is not None else -1, default=None)
     several = bool(about.get("also")) or len(standing) > 1
     inside = in_region(report)
-    return {"alone": part_of(milliseconds(best), inside), "held": "set" if several else "alone",
+    alone = part_of(milliseconds(best), finding_in_region(best, report)) if best else None
+    return {"alone": alone, "held": "set" if several else "alone",
             "set": part_of(milliseconds(report["whatif"]["set_saving_s"]), inside)}
 
 

@@ -309,6 +309,40 @@ class Programs(unittest.TestCase):
         for report, left in ((kept, 12), (changed, 0)):
             self.assertEqual([report["run"]["verify"][key] for key in ("launches", "kept", "not_told")], [16, left, 0])
 
+    def kinds(self, run, *options):
+        report = drawn.json.loads(self.lab.run(self.lab.xferscope, "analyze", run, "-p", self.lab.profile, "-f", "json", *options))
+        return {f["kind"] for f in report["findings"] if not f["saving_s"]["idle"]}
+
+    def test_calls_of_the_phase(self):
+        """With --phase what is found of calls that are no transfers stays where its remedy saves something in the phase."""
+        kind = "repeated-allocation"
+        self.lab.record(program(wastes=["allocation"]), 0)
+        run = self.folder / "run0.xft"
+        self.assertIn(kind, self.kinds(run))
+        self.assertIn(kind, self.kinds(run, "--phase", "work"))
+        with unittest.mock.patch.object(self.lab, "machine", lambda _: {"XFERSCOPE_SIMGPU_MACHINE": "sim-h200-locking"}):
+            self.lab.record(program(bytes=4 << 20, steps=8, wastes=["allocation"]), 1)
+        run, self.lab.profile = self.folder / "run1.xft", self.lab.probed(machine=True)
+        self.assertLessEqual({kind, "slow-page-locking"}, self.kinds(run))
+        self.assertEqual({kind, "slow-page-locking"} & self.kinds(run, "--phase", "work"), {kind})
+
+    def test_what_processes_do_not_decide(self):
+        """Where one of them saved what is predicted and another one did not, inside is not decided; else it is."""
+        saving = {"low": 1e-3, "likely": 2e-3, "high": 3e-3}
+        report = {"findings": [{"kind": "unused-transfer", "saving_s": {**saving, "idle": False}, "sites": [{"in_set": 1}]}],
+                  "whatif": {"set_saving_s": saving, "phases": [], "why_not": None}}
+        def decided(*saved):
+            shares = [1 - ns / 1e7 for ns in saved]
+            measured = {"program": program(wastes=["unused"]), "recorded": 1e7, "gpu": True,
+                        **drawn.fixed_of([[1e7] * len(saved), [share * 1e7 for share in shares]])}
+            judged = drawn.compare(measured, report)
+            return judged.get("inside"), judged.get("undecided", False)
+        self.assertEqual(decided(1.5e6, 2e6, 2.5e6), (True, False))
+        self.assertEqual(decided(2.5e6, 3.5e6, 4e6), (None, True))
+        self.assertEqual(decided(3.2e6, 3.5e6, 4e6), (False, False))
+        self.assertEqual(decided(-1e6, 0.5e6, 1.2e6), (None, True))
+        self.assertEqual(decided(-1e6, 0.5e6, 0.9e6), (False, False))
+
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
         predicted = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))

@@ -99,7 +99,7 @@ static void write_sites(FILE *out, const struct xfa_finding *finding, const stru
 {
     size_t shown = 0;
     for (size_t i = 0; i < finding->site_count && shown < SHOWN_SITES; i++) {
-        if (!xfa_view_site(view, &finding->sites[i]))
+        if (!xfa_view_site(view, finding, &finding->sites[i]))
             continue;
         write_site(out, &finding->sites[i], run);
         shown++;

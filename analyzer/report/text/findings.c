@@ -286,7 +286,7 @@ static void write_sites(const struct xfa_finding *finding, const struct xfa_run 
 {
     size_t shown = 0;
     for (size_t i = 0; i < finding->site_count && shown < FINDING_SITES; i++) {
-        if (!xfa_view_site(view, &finding->sites[i]))
+        if (!xfa_view_site(view, finding, &finding->sites[i]))
             continue;
         write_site(&finding->sites[i], run, view->width, out);
         const struct xfa_site *site = finding->sites[i].site;

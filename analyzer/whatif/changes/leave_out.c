@@ -244,6 +244,7 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
     struct leave_out *change = xfw_change_new(sizeof *change, &type, analysis, &classes);
     change->what = *what;
     change->change.first = true; /* others have what is left */
+    change->change.leaves_out = true;
     change->change.staged_ns = xfa_alloc(sizeof *change->change.staged_ns);
     return &change->change;
 }
@@ -374,5 +375,6 @@ struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis
     change->graphs = xfa_alloc((count + 1) * sizeof *graphs);
     memcpy(change->graphs, graphs, count * sizeof *graphs);
     change->count = count;
+    change->change.leaves_out = true;
     return &change->change;
 }

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("calls-in-no-phase", "analyzer/report/filter_shown.c",
+      "               (!filter->figures || saves_there(filter, finding)) &&",
+      "               !filter->figures &&",
+      "with --phase allocations and waits of the phase are not shown",
+      "pairs.random"),
+    M("all-calls-in-the-phase", "analyzer/report/filter_shown.c",
+      "               (!filter->figures || saves_there(filter, finding)) &&",
+      "",
+      "with --phase page-locking before the phase is shown",
+      "pairs.random"),
     M("comparison-leads-with-the-run", "analyzer/report/promise.c",
       "predicted.likely >= run->predicted.likely / 2)",
       "predicted.likely > run->predicted.likely)",

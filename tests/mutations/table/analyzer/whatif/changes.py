@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("nothing-is-left-out", "analyzer/whatif/changes/leave_out.c",
+      "    change->change.leaves_out = true;\n    change->change.staged_ns",
+      "    change->change.staged_ns",
+      "copies of unchanged contents stand behind what makes them faster",
+      "analyzer-goldens"),
     M("buffers-for-nothing", "analyzer/whatif/changes/more_buffers.c",
       "    double more_ns = xfw_max(0, all_ns - use->paid_ns);",
       "    double more_ns = 0 * all_ns;",
