@@ -346,6 +346,45 @@ static void test_the_same(void **state)
     assert_memory_equal(kept, alone, count * sizeof *kept);
 }
 
+/* The same of more calls than have room in 1 MiB. Returns how often their segments were unpacked.
+ */
+static unsigned weigh_many(size_t room, double figures[2])
+{
+    enum { TRANSFERS = 50000 };
+    struct trace_builder b;
+    struct xfp_profile *profile = scenario_profile();
+    scenario_many(&b, TRANSFERS);
+    build_index(&b);
+    unpacked = 0;
+    most = room;
+    struct analyzed a = analyzed_weighed(&b, profile);
+    most = SIZE_MAX;
+    assert_true(a.findings->whatif->replayed_ns > 0);
+    figures[0] = a.findings->whatif->replayed_ns;
+    figures[1] = a.findings->whatif->alone_ns;
+    unsigned times = unpacked / segments_of(&b);
+    analyzed_free(&a);
+    build_free(&b);
+    xfp_free(profile);
+    return times;
+}
+
+/* Calls in a file are not looked for in the run again. */
+static void test_from_a_file(void **state)
+{
+    double kept[2], spilled[2], walked[2];
+    (void)state;
+    if (is_memory("."))
+        skip();
+    assert_int_equal(setenv("TMPDIR", ".", 1), 0);
+    assert_int_equal(weigh_many(SIZE_MAX, kept), 1);
+    assert_int_equal(weigh_many((size_t)1 << 20, spilled), 1);
+    assert_true(weigh_many(0, walked) > 1);
+    unsetenv("TMPDIR");
+    assert_memory_equal(kept, spilled, sizeof kept);
+    assert_memory_equal(kept, walked, sizeof kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_given_badly),   cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_in_a_file),     cmocka_unit_test(test_no_place_for_a_file),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_the_same),
+        cmocka_unit_test(test_from_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
