@@ -43,7 +43,8 @@ struct xfw_op_store {
     struct chunk *chunks;
     size_t count, capacity;
     size_t in_memory, most;  /* of them */
-    size_t used;             /* of the last one */
+    unsigned char *last;     /* the last one, which is in memory; NULL: there is none */
+    size_t used;             /* of it */
     struct xfw_spill *spill; /* NULL: nothing was put into a file */
     bool full, spills;
     struct end {
@@ -86,6 +87,7 @@ static void forget(struct xfw_op_store *store)
         free(store->chunks[i].bytes);
     xfw_spill_free(store->spill);
     store->spill = NULL;
+    store->last = NULL;
     store->count = store->in_memory = 0;
     store->full = true;
 }
@@ -108,25 +110,24 @@ bool xfw_op_store_all(const struct xfw_op_store *store)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-/* The last chunk's memory, which is in the file now; NULL: there is none. */
+/* The last chunk's memory, which is in the file now; NULL: it is not. */
 static unsigned char *put_aside(struct xfw_op_store *store)
 {
-    if (!store->spills || store->count == 0)
+    if (!store->spills || !store->last)
         return NULL;
-    struct chunk *last = &store->chunks[store->count - 1];
-    unsigned char *bytes = last->bytes;
+    struct chunk *chunk = &store->chunks[store->count - 1];
     store->spill = store->spill ? store->spill : xfw_spill_new(CHUNK);
-    if (!store->spill || !xfw_spill_put(store->spill, bytes, store->used + 1, &last->piece))
+    if (!store->spill || !xfw_spill_put(store->spill, store->last, store->used + 1, &chunk->piece))
         return NULL;
-    last->bytes = NULL;
+    chunk->bytes = NULL;
     store->in_memory--;
-    return bytes;
+    return store->last;
 }
 
 static void add_chunk(struct xfw_op_store *store)
 {
-    if (store->count > 0)
-        store->chunks[store->count - 1].bytes[store->used] = NEXT;
+    if (store->last)
+        store->last[store->used] = NEXT;
     unsigned char *bytes = store->in_memory < store->most ? malloc(CHUNK) : put_aside(store);
     if (!bytes) {
         forget(store);
@@ -135,6 +136,7 @@ static void add_chunk(struct xfw_op_store *store)
     store->chunks =
         xfa_room(store->chunks, &store->capacity, store->count + 1, sizeof *store->chunks);
     store->chunks[store->count++] = (struct chunk){.bytes = bytes};
+    store->last = bytes;
     store->in_memory++;
     store->used = 0;
 }
@@ -142,9 +144,9 @@ static void add_chunk(struct xfw_op_store *store)
 /* Where the next op is written; NULL: the limit is reached. */
 static unsigned char *room(struct xfw_op_store *store)
 {
-    if (!store->full && (store->count == 0 || store->used + MOST_BYTES > CHUNK))
+    if (!store->full && (!store->last || store->used + MOST_BYTES > CHUNK))
         add_chunk(store);
-    return store->full ? NULL : store->chunks[store->count - 1].bytes + store->used;
+    return store->full ? NULL : store->last + store->used;
 }
 
 static unsigned bytes_of(int64_t difference)

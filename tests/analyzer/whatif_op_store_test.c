@@ -362,7 +362,10 @@ static unsigned weigh_many(size_t room, double figures[2])
     assert_true(a.findings->whatif->replayed_ns > 0);
     figures[0] = a.findings->whatif->replayed_ns;
     figures[1] = a.findings->whatif->alone_ns;
-    unsigned times = unpacked / segments_of(&b);
+    unsigned times = 0, once = segments_of(&b);
+    assert_true(once > 0);
+    for (; unpacked >= once; unpacked -= once)
+        times++;
     analyzed_free(&a);
     build_free(&b);
     xfp_free(profile);
