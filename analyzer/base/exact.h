@@ -35,11 +35,19 @@ static inline void xfa_exact_merge(struct xfa_exact *into, const struct xfa_exac
     into->parts = into->unknown ? 0 : into->parts;
 }
 
+/* The same as the whole number in value * XFA_EXACT_PARTS, which has no machine's instruction. */
+static inline __int128 xfa_exact_parts(double value)
+{
+    if (!(value > -0x1p62 && value < 0x1p62))
+        return (__int128)(value * XFA_EXACT_PARTS);
+    int64_t whole = (int64_t)value, rest = (int64_t)((value - (double)whole) * XFA_EXACT_PARTS);
+    return (__int128)whole * (__int128)XFA_EXACT_PARTS + rest;
+}
+
 static inline void xfa_exact_add(struct xfa_exact *sum, double value)
 {
     bool fits = value >= -XFA_EXACT_MOST && value <= XFA_EXACT_MOST;
-    const struct xfa_exact one = {.parts = fits ? (__int128)(value * XFA_EXACT_PARTS) : 0,
-                                  .unknown = !fits};
+    const struct xfa_exact one = {.parts = fits ? xfa_exact_parts(value) : 0, .unknown = !fits};
     xfa_exact_merge(sum, &one);
 }
 

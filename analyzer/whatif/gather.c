@@ -86,6 +86,16 @@ static void leave_nothing_out(struct xfw_gather *gather)
     gather->at->sample = NULL;
 }
 
+/* Ranks that are played together are read side by side: from memory alone. */
+static void meet_message(struct xfw_gather *gather)
+{
+    gather->has_messages = true;
+    if (gather->kept && xfw_op_store_has_spilled(gather->kept))
+        give_up(gather);
+    else if (gather->kept)
+        xfw_op_store_spills(gather->kept, false);
+}
+
 static void take_op(void *self, const struct xfw_op *op)
 {
     struct xfw_gather *gather = self;
@@ -96,7 +106,8 @@ static void take_op(void *self, const struct xfw_op *op)
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(at, op);
     bool message = op->what == XFW_MESSAGE || op->correlation;
-    gather->has_messages = gather->has_messages || message;
+    if (message && !gather->has_messages)
+        meet_message(gather);
     if ((op->what == XFW_RANGE || message) && at->sample)
         leave_nothing_out(gather);
     gather->batch[gather->batch_count++] = *op;
@@ -153,6 +164,8 @@ struct xfw_gather *xfw_gather_new(size_t most, bool samples, const struct xfw_ga
         gather->sink = *sink;
     gather->most = most;
     gather->kept = most ? xfw_op_store_new(most) : NULL;
+    if (gather->kept)
+        xfw_op_store_spills(gather->kept, samples || sink);
     gather->batch = xfa_alloc(XFW_BATCH * sizeof *gather->batch);
     const struct xfw_sink ops = {begin_process, take_op, end_process, gather};
     gather->ops = xfw_ops_new(&ops);

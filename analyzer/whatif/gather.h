@@ -2,11 +2,12 @@
  * A run's ops (op.h), found while it is walked over: the walk that sums the run up finds
  * them, too (findings have the observer), so that replaying it needs no walk of its own.
  *
- * They are kept in memory up to a limit (op_store.h). Of long processes only those are kept that
- * are to be played (sample.h), and for the others what the process's times as recorded need. Where
- * more would have to be kept, or an event comes of which too late is known that nothing may be left
- * out (a range), nothing is kept: the run is walked over again then, and its ops are given to
- * whoever plays them as they come.
+ * They are kept in memory up to a limit, and behind that in a file (op_store.h); those of ranks
+ * that are played together in memory alone. Of long processes only those are kept that are to be
+ * played (sample.h), and for the others what the process's times as recorded need. Where more would
+ * have to be kept, or an event comes of which too late is known that nothing may be left out (a
+ * range), nothing is kept: the run is walked over again then, and its ops are given to whoever
+ * plays them as they come.
  *
  * A member of a team (base/team.h) finds and keeps those of its own processes. Where ranks are
  * played together each member plays all of them: then they give each other what they have kept.

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/spill.h"
 
 #define CHUNK ((size_t)1 << 20)
 #define ALIKE 64 /* ops that others are compared with, by alike() */
@@ -25,17 +26,27 @@ union words {
     uint64_t words[WORDS];
 };
 
+struct chunk {
+    unsigned char *bytes; /* NULL: it is in the file */
+    struct xfw_piece piece;
+};
+
 struct xfw_op_reader {
     const struct xfw_op_store *store;
     size_t chunk, at, process;
+    const unsigned char *bytes; /* of the chunk; NULL: not looked for */
+    unsigned char *unpacked;    /* one that was in the file; NULL: none was */
     union words before[ALIKE];
 };
 
 struct xfw_op_store {
-    unsigned char **chunks;
-    size_t count, capacity, most; /* most: of them */
-    size_t used;                  /* of the last one */
-    bool full;
+    struct chunk *chunks;
+    size_t count, capacity;
+    size_t in_memory, most;  /* of them */
+    unsigned char *last;     /* the last one, which is in memory; NULL: there is none */
+    size_t used;             /* of it */
+    struct xfw_spill *spill; /* NULL: nothing was put into a file */
+    bool full, spills;
     struct end {
         double end_ns;
         uint64_t ranges[XFW_RANGES];
@@ -60,11 +71,24 @@ struct xfw_op_store *xfw_op_store_new(size_t most)
     return store;
 }
 
+void xfw_op_store_spills(struct xfw_op_store *store, bool spills)
+{
+    store->spills = spills;
+}
+
+bool xfw_op_store_has_spilled(const struct xfw_op_store *store)
+{
+    return store->spill != NULL;
+}
+
 static void forget(struct xfw_op_store *store)
 {
     for (size_t i = 0; i < store->count; i++)
-        free(store->chunks[i]);
-    store->count = 0;
+        free(store->chunks[i].bytes);
+    xfw_spill_free(store->spill);
+    store->spill = NULL;
+    store->last = NULL;
+    store->count = store->in_memory = 0;
     store->full = true;
 }
 
@@ -73,6 +97,7 @@ void xfw_op_store_free(struct xfw_op_store *store)
     if (!store)
         return;
     forget(store);
+    free(store->reader.unpacked);
     free(store->chunks);
     free(store->ends);
     free(store);
@@ -85,25 +110,43 @@ bool xfw_op_store_all(const struct xfw_op_store *store)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
+/* The last chunk's memory, which is in the file now; NULL: it is not. */
+static unsigned char *put_aside(struct xfw_op_store *store)
+{
+    if (!store->spills || !store->last)
+        return NULL;
+    struct chunk *chunk = &store->chunks[store->count - 1];
+    store->spill = store->spill ? store->spill : xfw_spill_new(CHUNK);
+    if (!store->spill || !xfw_spill_put(store->spill, store->last, store->used + 1, &chunk->piece))
+        return NULL;
+    chunk->bytes = NULL;
+    store->in_memory--;
+    return store->last;
+}
+
+static void add_chunk(struct xfw_op_store *store)
+{
+    if (store->last)
+        store->last[store->used] = NEXT;
+    unsigned char *bytes = store->in_memory < store->most ? malloc(CHUNK) : put_aside(store);
+    if (!bytes) {
+        forget(store);
+        return;
+    }
+    store->chunks =
+        xfa_room(store->chunks, &store->capacity, store->count + 1, sizeof *store->chunks);
+    store->chunks[store->count++] = (struct chunk){.bytes = bytes};
+    store->last = bytes;
+    store->in_memory++;
+    store->used = 0;
+}
+
 /* Where the next op is written; NULL: the limit is reached. */
 static unsigned char *room(struct xfw_op_store *store)
 {
-    if (store->full)
-        return NULL;
-    if (store->count == 0 || store->used + MOST_BYTES > CHUNK) {
-        unsigned char *chunk = store->count < store->most ? malloc(CHUNK) : NULL;
-        if (!chunk) {
-            forget(store);
-            return NULL;
-        }
-        if (store->count > 0)
-            store->chunks[store->count - 1][store->used] = NEXT;
-        store->chunks =
-            xfa_room(store->chunks, &store->capacity, store->count + 1, sizeof *store->chunks);
-        store->chunks[store->count++] = chunk;
-        store->used = 0;
-    }
-    return store->chunks[store->count - 1] + store->used;
+    if (!store->full && (!store->last || store->used + MOST_BYTES > CHUNK))
+        add_chunk(store);
+    return store->full ? NULL : store->last + store->used;
 }
 
 static unsigned bytes_of(int64_t difference)
@@ -192,14 +235,29 @@ void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t 
 
 /* ---- members of a team ----------------------------------------------------------------------- */
 
-/* The chunk of the last op has no more, but that another one follows. */
-static void go_on(struct xfw_op_reader *reader)
+/* The bytes of its chunk, wherever that is. */
+static void look_for_chunk(struct xfw_op_reader *reader)
 {
-    const struct xfw_op_store *store = reader->store;
-    if (store->chunks[reader->chunk][reader->at] != NEXT)
+    const struct chunk *chunk = &reader->store->chunks[reader->chunk];
+    reader->bytes = chunk->bytes;
+    if (reader->bytes)
         return;
-    reader->chunk++;
-    reader->at = 0;
+    reader->unpacked = reader->unpacked ? reader->unpacked : xfa_alloc_unset(CHUNK);
+    xfw_spill_get(reader->store->spill, &chunk->piece, reader->unpacked);
+    reader->bytes = reader->unpacked;
+}
+
+/* What comes next. The chunk of the last op may have no more, but that another one follows. */
+static const unsigned char *go_on(struct xfw_op_reader *reader)
+{
+    if (!reader->bytes)
+        look_for_chunk(reader);
+    if (reader->bytes[reader->at] == NEXT) {
+        reader->chunk++;
+        reader->at = 0;
+        look_for_chunk(reader);
+    }
+    return reader->bytes + reader->at;
 }
 
 /* Of the op at `at`, of which so much is there; 0: it is none, or goes on behind that. */
@@ -224,8 +282,7 @@ void xfw_op_store_give(const struct xfw_op_store *store, size_t process, struct 
 {
     struct xfw_op_reader *reader = xfw_op_reader_new(store, process);
     for (;;) {
-        go_on(reader);
-        const unsigned char *op = store->chunks[reader->chunk] + reader->at;
+        const unsigned char *op = go_on(reader);
         if (*op == OVER)
             break;
         size_t bytes = op_bytes(op, MOST_BYTES);
@@ -273,8 +330,7 @@ static uint64_t changed_by(uint64_t from, unsigned how, int64_t difference)
 
 bool xfw_op_reader_next(struct xfw_op_reader *reader, struct xfw_op *op)
 {
-    go_on(reader);
-    const unsigned char *begin = reader->store->chunks[reader->chunk] + reader->at, *at = begin;
+    const unsigned char *begin = go_on(reader), *at = begin;
     uint64_t changed;
     if (*at == OVER)
         return false;
@@ -313,11 +369,14 @@ struct xfw_op_reader *xfw_op_reader_new(const struct xfw_op_store *store, size_t
 
 void xfw_op_reader_free(struct xfw_op_reader *reader)
 {
+    if (reader)
+        free(reader->unpacked);
     free(reader);
 }
 
 void xfw_op_store_rewind(struct xfw_op_store *store)
 {
+    free(store->reader.unpacked);
     store->reader = (struct xfw_op_reader){.store = store};
 }
 

@@ -3,8 +3,9 @@
  * often it is played. Private to whatif/.
  *
  * An op differs from the one like it before it, of the same thread, in few figures and in these by
- * little. Stored is what has changed, exact to the bit: some 60 bytes of an op's 360. When the
- * limit is reached all is dropped, and the files are read again each time.
+ * little. Stored is what has changed, exact to the bit: some 60 bytes of an op's 360. What is more
+ * than the limit goes into a file (spill.h), where that is asked for and can be. Else all is
+ * dropped, and the run's files are read again each time.
  */
 #ifndef XFW_OP_STORE_H
 #define XFW_OP_STORE_H
@@ -21,6 +22,9 @@
 struct xfw_op_store;
 struct xfw_op_store *xfw_op_store_new(size_t most);
 void xfw_op_store_free(struct xfw_op_store *store);
+/* From now on, what has no room goes into a file, or not. */
+void xfw_op_store_spills(struct xfw_op_store *store, bool spills);
+bool xfw_op_store_has_spilled(const struct xfw_op_store *store);
 /* More bytes may not be stored in this process, whose address space may be limited. */
 size_t xfw_op_store_room(void);
 

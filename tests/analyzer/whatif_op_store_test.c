@@ -1,12 +1,16 @@
-/* Ops that are kept: they come back as they were, to the bit; the files are unpacked once; and
- * where there is no room for them, and on one processor, the run would save the same. */
+/* Ops that are kept: they come back as they were, to the bit, from memory and from a file; the
+ * run's files are unpacked once; and where there is no room for them, and on one processor, the run
+ * would save the same. */
 #include <math.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
 #include <cmocka.h>
 
@@ -65,11 +69,8 @@ static void fill(struct xfw_op_store *kept)
     }
 }
 
-static void test_as_they_were(void **state)
+static void expect_as_they_were(struct xfw_op_store *kept)
 {
-    struct xfw_op_store *kept = xfw_op_store_new((size_t)64 << 20);
-    (void)state;
-    fill(kept);
     assert_true(xfw_op_store_all(kept));
     for (int round = 0; round < 2; round++) {
         xfw_op_store_rewind(kept);
@@ -88,7 +89,83 @@ static void test_as_they_were(void **state)
             assert_int_equal(ranges[process + 1], 0);
         }
     }
+}
+
+static void test_as_they_were(void **state)
+{
+    struct xfw_op_store *kept = xfw_op_store_new((size_t)64 << 20);
+    (void)state;
+    fill(kept);
+    expect_as_they_were(kept);
+    assert_false(xfw_op_store_has_spilled(kept));
     xfw_op_store_free(kept);
+}
+
+/* ---- in a file ------------------------------------------------------------------------------- */
+
+static bool is_memory(const char *folder)
+{
+    struct statfs of;
+    return statfs(folder, &of) == 0 && (of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
+}
+
+static struct xfw_op_store *spilled_into(const char *folder)
+{
+    struct xfw_op_store *kept = xfw_op_store_new((size_t)1 << 20);
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    xfw_op_store_spills(kept, true);
+    fill(kept);
+    unsetenv("TMPDIR");
+    return kept;
+}
+
+static void expect_none(struct xfw_op_store *kept)
+{
+    assert_false(xfw_op_store_all(kept));
+    assert_false(xfw_op_store_has_spilled(kept));
+    xfw_op_store_free(kept);
+}
+
+static void test_in_a_file(void **state)
+{
+    (void)state;
+    if (is_memory("."))
+        skip();
+    struct xfw_op_store *kept = spilled_into(".");
+    assert_true(xfw_op_store_has_spilled(kept));
+    expect_as_they_were(kept);
+    const uint64_t *ranges;
+    struct xfw_op op;
+    double end_ns;
+    for (size_t process = PROCESSES; process-- > 0;) { /* beside each other */
+        struct xfw_op_reader *reader = xfw_op_reader_new(kept, process);
+        for (uint64_t i = 0; i < OPS; i++) {
+            const struct xfw_op wanted = op_number(i + process);
+            assert_true(xfw_op_reader_next(reader, &op));
+            assert_memory_equal(&op, &wanted, sizeof op);
+        }
+        assert_false(xfw_op_reader_next(reader, &op));
+        ranges = xfw_op_reader_over(reader, &end_ns);
+        assert_int_equal(ranges[process], 7 + process);
+        xfw_op_reader_free(reader);
+    }
+    xfw_op_store_free(kept);
+}
+
+/* A folder that is not there, or is memory itself, and a process whose files may not be as long. */
+static void test_no_place_for_a_file(void **state)
+{
+    struct rlimit before, little;
+    (void)state;
+    expect_none(spilled_into("no-such-folder"));
+    if (is_memory("/dev/shm"))
+        expect_none(spilled_into("/dev/shm"));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = (rlim_t)1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    expect_none(spilled_into("."));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 /* What members of a team give each other: the same ops, in just the same room. */
@@ -269,12 +346,56 @@ static void test_the_same(void **state)
     assert_memory_equal(kept, alone, count * sizeof *kept);
 }
 
+/* The same of more calls than have room in 1 MiB. Returns how often their segments were unpacked.
+ */
+static unsigned weigh_many(size_t room, double figures[2])
+{
+    enum { TRANSFERS = 50000 };
+    struct trace_builder b;
+    struct xfp_profile *profile = scenario_profile();
+    scenario_many(&b, TRANSFERS);
+    build_index(&b);
+    unpacked = 0;
+    most = room;
+    struct analyzed a = analyzed_weighed(&b, profile);
+    most = SIZE_MAX;
+    assert_true(a.findings->whatif->replayed_ns > 0);
+    figures[0] = a.findings->whatif->replayed_ns;
+    figures[1] = a.findings->whatif->alone_ns;
+    unsigned times = 0, once = segments_of(&b);
+    assert_true(once > 0);
+    for (; unpacked >= once; unpacked -= once)
+        times++;
+    analyzed_free(&a);
+    build_free(&b);
+    xfp_free(profile);
+    return times;
+}
+
+/* Calls in a file are not looked for in the run again. */
+static void test_from_a_file(void **state)
+{
+    double kept[2], spilled[2], walked[2];
+    (void)state;
+    if (is_memory("."))
+        skip();
+    assert_int_equal(setenv("TMPDIR", ".", 1), 0);
+    assert_int_equal(weigh_many(SIZE_MAX, kept), 1);
+    assert_int_equal(weigh_many((size_t)1 << 20, spilled), 1);
+    assert_true(weigh_many(0, walked) > 1);
+    unsetenv("TMPDIR");
+    assert_memory_equal(kept, spilled, sizeof kept);
+    assert_memory_equal(kept, walked, sizeof kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_they_were),  cmocka_unit_test(test_given),
         cmocka_unit_test(test_given_badly),   cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_in_a_file),     cmocka_unit_test(test_no_place_for_a_file),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_the_same),
+        cmocka_unit_test(test_from_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
