@@ -82,12 +82,13 @@ static void add_piece(struct staging *self, const struct xfa_message_item_key *k
     xfa_exact_add(&item->copy_time, copy_ns);
 }
 
-static struct xfa_message_spot spot_of(const struct half *received)
+static struct xfa_message_spot spot_of(const struct half *received, uint64_t copy_at_ns)
 {
     return (struct xfa_message_spot){.tid = received->tid,
                                      .of = XFW_CUT_GOT,
                                      .at_ns = received->at_ns,
                                      .began_ns = received->began_ns,
+                                     .copy_at_ns = copy_at_ns,
                                      .message_ns = received->ns,
                                      .of_two = received->of_two};
 }
@@ -166,6 +167,7 @@ static void sent(struct staging *self, const struct xfa_event *event)
                                             .of = XFW_CUT_SENT,
                                             .at_ns = event->start_ns,
                                             .began_ns = event->start_ns,
+                                            .copy_at_ns = half.start_ns,
                                             .message_ns = xfa_event_ns(event),
                                             .of_two = message->what == XFT_MESSAGE_SENDRECV},
                   event->bytes, half.ns);
@@ -208,6 +210,7 @@ static void ended(struct staging *self, const struct xfa_event *event)
                                             .of = XFW_CUT_SENT,
                                             .at_ns = event->start_ns,
                                             .began_ns = request->start_ns,
+                                            .copy_at_ns = request->half.start_ns,
                                             .message_ns = waited},
                   request->half.end - request->half.first, request->half.ns);
         return;
@@ -244,7 +247,8 @@ static void copied_up(struct staging *self, const struct xfa_event *event)
     if (!half)
         return;
     if (event->transfer.blocks) {
-        add_piece(self, &half->key, spot_of(half), event->bytes, xfa_event_ns(event));
+        add_piece(self, &half->key, spot_of(half, event->start_ns), event->bytes,
+                  xfa_event_ns(event));
         return;
     }
     self->uploads[self->next_upload] = (struct upload){*half, event->start_ns, true};
@@ -255,7 +259,8 @@ static void transfer(void *of, const struct xfa_event *event)
 {
     struct staging *self = of;
     const struct xfa_row_key *row = &event->transfer.class->key.row;
-    if (!self->any || event->flags & XFT_GRAPH || event->transfer.class->key.shape != XFA_LINEAR)
+    if (!self->any || event->flags & XFT_GRAPH || xfa_site_of(event)->within ||
+        event->transfer.class->key.shape != XFA_LINEAR)
         return;
     if (row->direction == XFT_DIR_D2H && is_host(row->dst_mem) &&
         event->bytes <= UINT64_MAX - event->transfer.dst)
@@ -276,8 +281,8 @@ static void waited(struct staging *self, const struct xfa_event *event)
         }
         if (up->open && up->half.tid == event->tid) {
             up->open = false;
-            add_piece(self, &up->half.key, spot_of(&up->half), up->half.end - up->half.first,
-                      (double)(event->end_ns - up->start_ns));
+            add_piece(self, &up->half.key, spot_of(&up->half, up->start_ns),
+                      up->half.end - up->half.first, (double)(event->end_ns - up->start_ns));
         }
     }
 }
@@ -294,7 +299,7 @@ static void event(void *of, const struct xfa_event *event)
         xfa_communicators_add(&self->communicators, event);
         break;
     case XFT_EVENT_SYNC:
-        if (self->any)
+        if (self->any && !xfa_site_of(event)->within)
             waited(self, event);
         break;
     case XFT_EVENT_MESSAGE_END:
@@ -391,7 +396,7 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     double copy_ns = xfa_exact_value(&item->copy_time) / (double)item->times;
     double piece_ns = copy_ns + xfa_exact_value(&item->message_time) / (double)item->times;
     item->judged = NOT_KNOWN;
-    item->saved_ns = NAN;
+    item->saved_ns = item->direct_ns = NAN;
     if (!at || (double)at->bytes > bytes)
         return;
     double pieces = at_size(fmin(at->pipelined_ns > 0 ? at->pipelined_ns : INFINITY,
@@ -403,6 +408,7 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     if (direct < fmin(pieces, whole)) {
         item->judged = BY_DEVICE;
         item->saved_ns = fmax(0, piece_ns - direct);
+        item->direct_ns = direct;
     } else if (pieces < whole) {
         item->judged = IN_PIECES;
         item->saved_ns = fmin(copy_ns, fmax(0, piece_ns - pieces));

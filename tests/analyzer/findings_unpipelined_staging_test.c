@@ -21,6 +21,8 @@ struct exchange {
     bool other_memory;    /* another buffer is sent and received */
     bool again;           /* it is sent a second time, without a copy */
     bool not_waited;      /* the copy to the host was not waited for */
+    bool device;          /* times of the device are recorded */
+    bool mpis;            /* before it is sent, MPI copies and waits for its own ends */
 };
 
 enum { COPY_NS = 800000, SEND_NS = 1000000, HOST = 0x700000 };
@@ -36,6 +38,13 @@ static struct xft_event copy(enum xft_direction direction, bool async)
     return event;
 }
 
+static void on_device(struct ranked *r, struct xft_event event, uint64_t from, uint64_t to)
+{
+    event.kind = XFT_EVENT_DEVICE_COPY;
+    event.stack = event.call = event.flags = 0;
+    ranked_event(r, event, from, to);
+}
+
 static void copied(struct ranked *r, enum xft_direction direction, uint64_t at,
                    const struct exchange *e)
 {
@@ -43,7 +52,12 @@ static void copied(struct ranked *r, enum xft_direction direction, uint64_t at,
         ranked_event(r, copy(direction, false), at, at + COPY_NS);
         return;
     }
-    ranked_event(r, copy(direction, true), at, at + (e->not_waited ? COPY_NS / 2 : 2000));
+    struct xft_event call = copy(direction, true);
+    if (e->device) {
+        call.correlation = (uint32_t)(at / 1000);
+        on_device(r, call, at + 1000, at + COPY_NS - 5000);
+    }
+    ranked_event(r, call, at, at + (e->not_waited ? COPY_NS / 2 : 2000));
     if (!e->not_waited)
         ranked_event(r,
                      (struct xft_event){
@@ -51,10 +65,24 @@ static void copied(struct ranked *r, enum xft_direction direction, uint64_t at,
                      at + 3000, at + COPY_NS);
 }
 
+/* More of them than are kept, of other memory, and a wait for another stream. */
+static void mpis_own(struct ranked *r, uint64_t at)
+{
+    struct xft_event event = test_transfer(CALL_MEMCPY, XFT_DIR_D2H, XFT_MEM_PINNED, 4096, 0, 0);
+    struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_STREAM, .stream = 0x77};
+    event.dst = HOST + 2 * BYTES;
+    event.stack = wait.stack = STACK_WITHIN_MPI;
+    for (uint64_t i = 0; i < 40; i++)
+        ranked_event(r, event, at + 10 * i, at + 10 * i + 8);
+    ranked_event(r, wait, at + 500, at + 600);
+}
+
 static void sends(struct ranked *r, uint64_t at, const struct exchange *e)
 {
     uint64_t memory = e->other_memory ? 0x7700000 : HOST;
     copied(r, XFT_DIR_D2H, at, e);
+    if (e->mpis)
+        mpis_own(r, at + COPY_NS + 100);
     at += COPY_NS + 1000;
     if (e->requests) {
         ranked_isend(r, 1, 5, BYTES, at, 0xa)->src = memory;
@@ -120,8 +148,9 @@ static bool about(double a, double b)
 static void test_in_pieces(void **state)
 {
     (void)state;
-    for (unsigned variant = 0; variant < 4; variant++) {
-        const struct exchange e = {.async = variant & 1, .requests = variant & 2};
+    for (unsigned variant = 0; variant < 8; variant++) {
+        const struct exchange e = {
+            .async = variant & 1, .requests = variant & 2, .mpis = variant & 4};
         struct analyzed a = played(&e, network(0));
         const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_UNPIPELINED, "exchange");
         assert_non_null(f);
@@ -148,6 +177,24 @@ static void test_device_buffers(void **state)
     assert_true(f->saving.likely > 0.9 * STEPS * 800000);
     assert_null(analyzed_finding(&a, XFA_FINDING_UNPIPELINED, NULL));
     analyzed_free(&a);
+}
+
+/* Both copies go, and the message takes what it takes: of rank 0's copy and message 200 us are
+ * left, and rank 1's copy is no longer than rank 0's. */
+static void test_device_buffers_are_fast(void **state)
+{
+    (void)state;
+    for (unsigned variant = 0; variant < 4; variant++) {
+        const struct exchange e = {.async = variant & 1, .requests = variant & 2, .device = true};
+        struct analyzed a = played(&e, network(200000));
+        const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_HOST_STAGED, "exchange");
+        double all = STEPS * (COPY_NS + SEND_NS - 200000.0);
+        assert_non_null(f);
+        assert_true(f->saving.likely > 0.97 * all && f->saving.likely <= 1.03 * all);
+        assert_true(f->saving.low < 0.01 * all);
+        assert_null(analyzed_finding(&a, XFA_FINDING_UNPIPELINED, NULL));
+        analyzed_free(&a);
+    }
 }
 
 /* No more than the copy goes, however long the message waited for the other side. */
@@ -191,7 +238,8 @@ static void test_left(void **state)
 {
     (void)state;
     const struct exchange plain = {.async = false}, other = {.other_memory = true},
-                          not_waited = {.async = true, .not_waited = true}, again = {.again = true};
+                          not_waited = {.async = true, .not_waited = true, .mpis = true},
+                          again = {.again = true};
     struct xfp_profile *slow = scenario_profile();
     ranked_network(slow, "node1", "node2", 2000, 4.5);
     ranked_staged(slow, 0, 1, BYTES, 1000000, 1200000, 0);
@@ -214,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_pieces),
         cmocka_unit_test(test_device_buffers),
+        cmocka_unit_test(test_device_buffers_are_fast),
         cmocka_unit_test(test_at_most_the_copy),
         cmocka_unit_test(test_not_known),
         cmocka_unit_test(test_left),
