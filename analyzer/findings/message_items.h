@@ -17,7 +17,7 @@ struct xfa_message_item {
         uint32_t site, function;
         uint32_t from, to;   /* ranks of the communicator */
         uint32_t size_class; /* of one message */
-        uint32_t reserved;
+        uint32_t of;         /* enum xfw_cut_of, where a kind distinguishes sides; else 0 */
     } key;
     struct xfa_met met;
     uint64_t times;    /* met */

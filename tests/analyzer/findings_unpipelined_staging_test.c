@@ -144,7 +144,7 @@ static bool about(double a, double b)
     return fabs(a - b) <= 0.01 * b;
 }
 
-/* Of each piece of 1.8 ms 600 us; both sides have one. */
+/* A way of 2.6 ms takes 1.2 ms in pieces: of 1.4 ms either side's copy has one half. */
 static void test_in_pieces(void **state)
 {
     (void)state;
@@ -157,14 +157,14 @@ static void test_in_pieces(void **state)
         assert_int_equal(f->site_count, 2);
         assert_int_equal(f->transfers, 2 * STEPS);
         assert_int_equal(f->remedy.kind, XFA_REMEDY_PIPELINE_MESSAGES);
-        assert_true(about(f->lost_ns, 2 * STEPS * 600000.0));
-        assert_true(f->saving.likely > 0.9 * STEPS * 600000 && f->saving.low < f->saving.likely);
+        assert_true(about(f->lost_ns, 2 * STEPS * 700000.0));
+        assert_true(f->saving.likely > 0.9 * STEPS * 700000 && f->saving.low < f->saving.likely);
         assert_null(analyzed_finding(&a, XFA_FINDING_HOST_STAGED, NULL));
         analyzed_free(&a);
     }
 }
 
-/* A message of device memory takes 1 ms: 800 us of 1.8 ms. */
+/* A message of device memory takes 1 ms: 1.6 ms of 2.6 ms. */
 static void test_device_buffers(void **state)
 {
     const struct exchange e = {.async = false};
@@ -225,7 +225,7 @@ static void test_not_known(void **state)
         const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_UNPIPELINED, NULL);
         assert_non_null(f);
         if (variant == 2)
-            assert_true(about(f->lost_ns, 2 * STEPS * 600000.0));
+            assert_true(about(f->lost_ns, 2 * STEPS * 700000.0));
         else
             assert_true(isnan(f->lost_ns) && isnan(f->saving.likely));
         analyzed_free(&a);

@@ -1,14 +1,15 @@
 /*
- * Bytes of one rank's GPU that go to another rank's and back, in one of three ways: as a first version
- * of a program has it, and as it is after each of the two remedies. What the analysis promises
- * of them is compared with what they take (run).
+ * Bytes of one rank's GPU that go to another rank's and back, in one of three ways: as a first
+ * version of a program has it, and as it is after each of the two remedies. What the analysis
+ * promises of them is compared with what they take (run).
  *
  * usage: staging whole|pieces|device THREADS ROUNDS    by MPI's launcher, two ranks, a GPU each
  *
- *   whole: to the host, then sent; received, then to the GPU. pieces: the same in pieces of 1 MiB, several
- * under way. device: device memory is given to MPI. THREADS: 1 or 2 (MPI_THREAD_MULTIPLE)
+ *   whole: to the host, then sent; received, then to the GPU. pieces: the same in pieces of 1 MiB,
+ * several under way. device: device memory is given to MPI. THREADS: 1 or 2 (MPI_THREAD_MULTIPLE)
  *
- *   standard output    staging RANK HOW THREADS ROUNDS MS right|wrong    for each size; MS: all rounds
+ *   standard output    staging RANK HOW THREADS ROUNDS MS right|wrong    for each size; MS: all
+ * rounds
  */
 #include <mpi.h>
 #include <pthread.h>
