@@ -21,6 +21,8 @@ struct exchange {
     bool other_memory;    /* another buffer is sent and received */
     bool again;           /* it is sent a second time, without a copy */
     bool not_waited;      /* the copy to the host was not waited for */
+    bool early;           /* both are on one host, with one clock, and the receive begins when the
+                             sender's copy does */
     bool device;          /* times of the device are recorded */
     bool mpis;            /* before it is sent, MPI copies and waits for its own ends */
 };
@@ -97,16 +99,17 @@ static void sends(struct ranked *r, uint64_t at, const struct exchange *e)
 
 static void receives(struct ranked *r, uint64_t at, const struct exchange *e)
 {
-    uint64_t memory = e->other_memory ? 0x7700000 : HOST, begin = at + COPY_NS + 1000;
+    uint64_t memory = e->other_memory ? 0x7700000 : HOST;
+    uint64_t begin = at + (e->early ? 0 : COPY_NS + 1000), end = at + COPY_NS + 1000 + SEND_NS;
     if (e->requests) {
         ranked_irecv(r, 0, 5, BYTES, begin, 0xb)->dst = memory;
-        ranked_wait(r, begin + 200, begin + SEND_NS);
-        ranked_ended(r, 0xb, begin, begin + 200, begin + SEND_NS)->width = BYTES;
+        ranked_wait(r, begin + 200, end);
+        ranked_ended(r, 0xb, begin, begin + 200, end)->width = BYTES;
     } else {
-        ranked_recv(r, 0, 5, BYTES, begin, begin + SEND_NS)->dst = memory;
+        ranked_recv(r, 0, 5, BYTES, begin, end)->dst = memory;
     }
     if (e->again)
-        ranked_recv(r, 0, 6, BYTES, begin + SEND_NS + 500, begin + 2 * SEND_NS)->dst = 0x9900000;
+        ranked_recv(r, 0, 6, BYTES, end + 500, end + SEND_NS)->dst = 0x9900000;
     copied(r, XFT_DIR_H2D, at + COPY_NS + 2 * SEND_NS + 10000, e);
 }
 
@@ -114,7 +117,7 @@ static struct analyzed played(const struct exchange *e, struct xfp_profile *prof
 {
     struct ranked ranks[2];
     for (uint32_t i = 0; i < 2; i++)
-        ranked_start(&ranks[i], i, 2, i ? "node2" : "node1");
+        ranked_start(&ranks[i], i, 2, i && !e->early ? "node2" : "node1");
     for (uint64_t i = 0; i < STEPS; i++) {
         sends(&ranks[0], 100000 + i * STEP_NS, e);
         receives(&ranks[1], 100000 + i * STEP_NS, e);
@@ -148,10 +151,15 @@ static bool about(double a, double b)
 static void test_in_pieces(void **state)
 {
     (void)state;
-    for (unsigned variant = 0; variant < 8; variant++) {
-        const struct exchange e = {
-            .async = variant & 1, .requests = variant & 2, .mpis = variant & 4};
-        struct analyzed a = played(&e, network(0));
+    for (unsigned variant = 0; variant < 16; variant++) {
+        const struct exchange e = {.async = variant & 1,
+                                   .requests = variant & 2,
+                                   .mpis = variant & 4,
+                                   .early = variant & 8};
+        struct xfp_profile *profile = scenario_profile();
+        ranked_network(profile, "node1", e.early ? "node1" : "node2", 2000, 4.5);
+        ranked_staged(profile, 0, 1, BYTES, 2600000, 1200000, 0);
+        struct analyzed a = played(&e, profile);
         const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_UNPIPELINED, "exchange");
         assert_non_null(f);
         assert_int_equal(f->site_count, 2);
