@@ -155,12 +155,20 @@ void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_
     finding->sites[finding->site_count++] = *site;
 }
 
+/* What MPI or NCCL calls for its own ends the program cannot change: no kind is looked for there.
+ */
+static enum xfa_answer answer_at(const struct xfa_findings *findings, enum xfa_finding_id id,
+                                 const struct xfa_site *site)
+{
+    return site->within ? XFA_ANSWER_NO : xfa_answer_of(findings->answers, id, site);
+}
+
 void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,
                            const struct xfa_finding_site *site)
 {
     struct xfa_remedy remedy = like->remedy;
     struct xfa_finding *finding = NULL;
-    enum xfa_answer answer = xfa_answer_of(findings->answers, like->id, site->site);
+    enum xfa_answer answer = answer_at(findings, like->id, site->site);
     if (answer == XFA_ANSWER_NO)
         return;
     remedy.dialect = site->site->dialect;
@@ -275,7 +283,7 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
 static void add_gain(struct xfa_findings *findings, enum xfa_finding_id id,
                      const struct xfa_row *row, const struct xfa_gain *gain)
 {
-    enum xfa_answer answer = xfa_answer_of(findings->answers, id, row->site);
+    enum xfa_answer answer = answer_at(findings, id, row->site);
     if (answer != XFA_ANSWER_NO)
         add_site(finding_for(findings, id, gain, answer), row, gain);
 }
@@ -285,8 +293,8 @@ static enum xfa_answer answer_of(const struct xfa_findings *findings,
                                  const struct xfa_finding *finding)
 {
     enum xfa_answer answer = XFA_ANSWER_NONE;
-    for (size_t i = 0; i < finding->site_count && findings->answers; i++) {
-        enum xfa_answer own = xfa_answer_of(findings->answers, finding->id, finding->sites[i].site);
+    for (size_t i = 0; i < finding->site_count; i++) {
+        enum xfa_answer own = answer_at(findings, finding->id, finding->sites[i].site);
         if (i > 0 && own != answer)
             return XFA_ANSWER_NONE;
         answer = own;

@@ -41,6 +41,7 @@ static void add_place(struct xfa_message_items *items, const struct xfa_message_
         .at_ns = since_start(spot->process, spot->at_ns),
         .began_ns = since_start(spot->process, spot->began_ns),
         .most_ns = spot->of_two ? spot->message_ns / 2 : spot->message_ns,
+        .copy_ns = spot->copy_at_ns ? since_start(spot->process, spot->copy_at_ns) : NAN,
         .part = part,
     };
 }
@@ -192,6 +193,30 @@ void xfa_message_items_report(const struct xfa_analysis *analysis,
     xfa_table_free(&sites);
 }
 
+/* A place's cuts: at most two. */
+static size_t cuts_of(const struct xfa_message_item *item, const struct xfa_message_place *place,
+                      struct xfw_cut *cuts)
+{
+    bool direct = item->direct_ns > 0 && !isnan(place->copy_ns);
+    double ns = direct ? fmax(0, place->most_ns - item->direct_ns)
+                       : fmin(item->saved_ns * place->part, place->most_ns);
+    cuts[0] = (struct xfw_cut){
+        .process = place->process,
+        .tid = place->tid,
+        .at_ns = place->at_ns,
+        .began_ns = place->began_ns,
+        .of = place->of,
+        .ns = {[XFW_LIKELY] = ns, [XFW_HIGH] = ns},
+        .most_ns = direct ? item->direct_ns : 0,
+    };
+    cuts[1] = (struct xfw_cut){.process = place->process,
+                               .tid = place->tid,
+                               .at_ns = place->copy_ns,
+                               .began_ns = -1, /* it is no message */
+                               .of = XFW_CUT_COPY};
+    return direct ? 2 : 1;
+}
+
 struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
                                             const struct xfa_message_items *items, unsigned judged,
                                             const struct xfa_finding *finding)
@@ -207,17 +232,8 @@ struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
         const struct xfa_message_place *place = &items->places[i];
         if (!chosen[place->item])
             continue;
-        double ns =
-            fmin(xfa_message_item(items, place->item)->saved_ns * place->part, place->most_ns);
-        cuts = xfa_room(cuts, &capacity, count + 1, sizeof *cuts);
-        cuts[count++] = (struct xfw_cut){
-            .process = place->process,
-            .tid = place->tid,
-            .at_ns = place->at_ns,
-            .began_ns = place->began_ns,
-            .of = place->of,
-            .ns = {[XFW_LIKELY] = ns, [XFW_HIGH] = ns},
-        };
+        cuts = xfa_room(cuts, &capacity, count + 2, sizeof *cuts);
+        count += cuts_of(xfa_message_item(items, place->item), place, &cuts[count]);
     }
     free(chosen);
     xfw_set_free(&sites);

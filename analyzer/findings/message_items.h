@@ -17,7 +17,7 @@ struct xfa_message_item {
         uint32_t site, function;
         uint32_t from, to;   /* ranks of the communicator */
         uint32_t size_class; /* of one message */
-        uint32_t reserved;
+        uint32_t of;         /* enum xfw_cut_of, where a kind distinguishes sides; else 0 */
     } key;
     struct xfa_met met;
     uint64_t times;    /* met */
@@ -26,7 +26,8 @@ struct xfa_message_item {
     struct xfa_exact message_time; /* ns in calls of messages, and waits for them */
     struct xfa_exact copy_time;    /* ns in copies, and waits for them */
     double saved_ns;               /* what each of them would save; set when it is judged */
-    uint8_t judged;                /* the kind's own */
+    double direct_ns; /* then: its copies go, and its message takes this; NAN: it does not */
+    uint8_t judged;   /* the kind's own */
 };
 
 struct xfa_message_items {
@@ -38,7 +39,9 @@ struct xfa_message_items {
         double at_ns;    /* of the call whose time it is, since the process began to be recorded */
         double began_ns; /* of the call that began the message */
         double most_ns;  /* of the call's time may go */
-        double part;     /* of what the item saves each time */
+        double
+            copy_ns; /* when the copy began that it was staged by, by the same clock; NAN: none */
+        double part; /* of what the item saves each time */
     } * places;
     size_t count, capacity;
     bool beyond; /* there are more places than XFW_MOST_CUTS: some were left out */
@@ -53,6 +56,7 @@ struct xfa_message_spot {
     int32_t tid;
     enum xfw_cut_of of;
     uint64_t at_ns, began_ns;
+    uint64_t copy_at_ns; /* when the copy began that it was staged by; 0: none */
     double message_ns;
     bool of_two; /* the call does another message too: half of its time may go */
 };
@@ -93,7 +97,8 @@ void xfa_message_items_report(const struct xfa_analysis *analysis,
                               const struct xfa_finding *like, struct xfa_findings *findings);
 
 /* What is judged so goes from the own time of the threads of the finding's sites: at best, and
- * (likely) as likely, of each place what its item says, at most its time. NULL: not known. */
+ * (likely) as likely, of each place what its item says, at most its time; or its copy goes, and its
+ * message takes what the item says. NULL: not known. */
 struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
                                             const struct xfa_message_items *items, unsigned judged,
                                             const struct xfa_finding *finding);

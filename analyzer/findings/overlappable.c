@@ -36,7 +36,7 @@ static double row_ns(const struct xfa_analysis *analysis, const struct xfa_pagea
     const struct xfa_row *what = xfa_analysis_row(analysis, row);
     const struct xfa_row_key *key = &what->key;
     const struct xfa_figures *figures = &analysis->rows[row];
-    if (key->direction != XFT_DIR_H2D && key->direction != XFT_DIR_D2H)
+    if (what->site->within || (key->direction != XFT_DIR_H2D && key->direction != XFT_DIR_D2H))
         return 0;
     if (!xfa_row_pageable(key))
         return figures->device.ns;

@@ -3,12 +3,14 @@
  * whole; or receives whole, and then copies to a GPU and waits for that. Two kinds, by what the
  * profile's network has between the two hosts (`probe --net`) at that size:
  * - unpipelined-staging: in pieces, through rings of pinned buffers on both sides (rCUDA's versions
- *   3B and 4B, Reano and Silla, section 4), it takes less than whole (2B). Lost: the copy and its
- *   wait, as far as copy and message together took longer than the whole way does in pieces.
- * - host-staged-mpi: MPI takes device buffers there, which is faster still. Lost: copy and message,
- *   as far as they took longer than such a message.
- * Sizes that were not measured take the bandwidth of the largest one that is not above. Without
- * these figures the first kind is named, and its loss is not known.
+ *   3B and 4B, Reano and Silla, section 4), it takes less than whole (2B). Lost: the copies and
+ * their waits, as far as the way from GPU to GPU took longer than it does in pieces.
+ * - host-staged-mpi: MPI takes device buffers there, which is faster still. Lost: copies and
+ * message, as far as they took longer than such a message. The way from GPU to GPU is the copy of
+ * one rank, the message since both ranks had begun it, and the other rank's copy. Of a message that
+ * only one side stages its own copy counts alone. Sizes that were not measured take the bandwidth
+ * of the largest one that is not above. Without these figures the first kind is named, and its loss
+ * is not known.
  */
 #include "analyzer/findings/finding.h"
 
@@ -73,8 +75,10 @@ static bool is_host(unsigned memory)
 static void add_piece(struct staging *self, const struct xfa_message_item_key *key,
                       struct xfa_message_spot spot, uint64_t bytes, double copy_ns)
 {
+    struct xfa_message_item_key side = *key;
+    side.of = spot.of;
     spot.process = self->process;
-    struct xfa_message_item *item = xfa_message_items_add(&self->items, key, &spot);
+    struct xfa_message_item *item = xfa_message_items_add(&self->items, &side, &spot);
     if (!item)
         return;
     item->messages++;
@@ -82,12 +86,13 @@ static void add_piece(struct staging *self, const struct xfa_message_item_key *k
     xfa_exact_add(&item->copy_time, copy_ns);
 }
 
-static struct xfa_message_spot spot_of(const struct half *received)
+static struct xfa_message_spot spot_of(const struct half *received, uint64_t copy_at_ns)
 {
     return (struct xfa_message_spot){.tid = received->tid,
                                      .of = XFW_CUT_GOT,
                                      .at_ns = received->at_ns,
                                      .began_ns = received->began_ns,
+                                     .copy_at_ns = copy_at_ns,
                                      .message_ns = received->ns,
                                      .of_two = received->of_two};
 }
@@ -166,6 +171,7 @@ static void sent(struct staging *self, const struct xfa_event *event)
                                             .of = XFW_CUT_SENT,
                                             .at_ns = event->start_ns,
                                             .began_ns = event->start_ns,
+                                            .copy_at_ns = half.start_ns,
                                             .message_ns = xfa_event_ns(event),
                                             .of_two = message->what == XFT_MESSAGE_SENDRECV},
                   event->bytes, half.ns);
@@ -208,6 +214,7 @@ static void ended(struct staging *self, const struct xfa_event *event)
                                             .of = XFW_CUT_SENT,
                                             .at_ns = event->start_ns,
                                             .began_ns = request->start_ns,
+                                            .copy_at_ns = request->half.start_ns,
                                             .message_ns = waited},
                   request->half.end - request->half.first, request->half.ns);
         return;
@@ -244,7 +251,8 @@ static void copied_up(struct staging *self, const struct xfa_event *event)
     if (!half)
         return;
     if (event->transfer.blocks) {
-        add_piece(self, &half->key, spot_of(half), event->bytes, xfa_event_ns(event));
+        add_piece(self, &half->key, spot_of(half, event->start_ns), event->bytes,
+                  xfa_event_ns(event));
         return;
     }
     self->uploads[self->next_upload] = (struct upload){*half, event->start_ns, true};
@@ -255,7 +263,8 @@ static void transfer(void *of, const struct xfa_event *event)
 {
     struct staging *self = of;
     const struct xfa_row_key *row = &event->transfer.class->key.row;
-    if (!self->any || event->flags & XFT_GRAPH || event->transfer.class->key.shape != XFA_LINEAR)
+    if (!self->any || event->flags & XFT_GRAPH || xfa_site_of(event)->within ||
+        event->transfer.class->key.shape != XFA_LINEAR)
         return;
     if (row->direction == XFT_DIR_D2H && is_host(row->dst_mem) &&
         event->bytes <= UINT64_MAX - event->transfer.dst)
@@ -276,8 +285,8 @@ static void waited(struct staging *self, const struct xfa_event *event)
         }
         if (up->open && up->half.tid == event->tid) {
             up->open = false;
-            add_piece(self, &up->half.key, spot_of(&up->half), up->half.end - up->half.first,
-                      (double)(event->end_ns - up->start_ns));
+            add_piece(self, &up->half.key, spot_of(&up->half, up->start_ns),
+                      up->half.end - up->half.first, (double)(event->end_ns - up->start_ns));
         }
     }
 }
@@ -294,7 +303,7 @@ static void event(void *of, const struct xfa_event *event)
         xfa_communicators_add(&self->communicators, event);
         break;
     case XFT_EVENT_SYNC:
-        if (self->any)
+        if (self->any && !xfa_site_of(event)->within)
             waited(self, event);
         break;
     case XFT_EVENT_MESSAGE_END:
@@ -381,17 +390,108 @@ static double at_size(double ns, uint64_t measured, double bytes)
     return ns > 0 ? ns * bytes / (double)measured : NAN;
 }
 
+/* What is known of a way from GPU to GPU: both its copies. */
+struct way {
+    struct way_key { /* key; zeroed before it is filled in */
+        uint64_t communicator;
+        uint32_t from, to, size_class, reserved;
+    } key;
+    uint64_t times[2];
+    double copy_ns[2]; /* of the sender, of the receiver, added up */
+};
+
+/* What the messages of a call site took since both sides had begun. */
+struct rate {
+    struct rate_key { /* key */
+        uint32_t site, function;
+    } key;
+    uint64_t bytes;
+    double ns;
+};
+
+static struct way_key way_of(const struct xfa_message_item *item)
+{
+    struct way_key key;
+    memset(&key, 0, sizeof key);
+    key.communicator = item->key.communicator;
+    key.from = item->key.from;
+    key.to = item->key.to;
+    key.size_class = item->key.size_class;
+    return key;
+}
+
+static void add_ways(const struct xfa_message_items *items, struct xfa_table *ways)
+{
+    xfa_table_init(ways, sizeof(struct way_key), sizeof(struct way));
+    for (size_t i = 0; i < items->all.count; i++) {
+        const struct xfa_message_item *item = xfa_message_item(items, i);
+        struct way_key key = way_of(item);
+        struct way *way = xfa_table_put(ways, &key);
+        unsigned side = item->key.of == XFW_CUT_GOT;
+        way->times[side] += item->times;
+        way->copy_ns[side] += xfa_exact_value(&item->copy_time);
+    }
+}
+
+static void add_rates(const struct xfa_messages *messages, struct xfa_table *rates)
+{
+    xfa_table_init(rates, sizeof(struct rate_key), sizeof(struct rate));
+    for (size_t i = 0; i < messages->rows.count; i++) {
+        const struct xfa_message_row *row = xfa_message_row(messages, i);
+        struct rate_key key = {row->key.site, row->key.function};
+        if (row->timed == 0)
+            continue;
+        struct rate *rate = xfa_table_put(rates, &key);
+        rate->bytes = xfa_add(rate->bytes, row->timed_bytes);
+        rate->ns += row->timed_ns;
+    }
+}
+
+/* Without what was waited for a late rank, where that is known. */
+static double message_ns(const struct xfa_message_item *item, const struct xfa_table *rates)
+{
+    struct rate_key key = {item->key.site, item->key.function};
+    const struct rate *rate = xfa_table_get(rates, &key);
+    double mean = xfa_exact_value(&item->message_time) / (double)item->times;
+    double bytes = (double)item->bytes / (double)item->messages;
+    return rate && rate->bytes ? fmin(mean, rate->ns * bytes / (double)rate->bytes) : mean;
+}
+
+/* What one piece of the item took, of which it has `share`. */
+struct took {
+    double copy_ns, message_ns;
+    double way_ns; /* all of its way, as far as it is known */
+    double share;
+};
+
+static struct took took_by(const struct xfa_message_item *item, const struct xfa_table *ways,
+                           const struct xfa_table *rates)
+{
+    struct way_key key = way_of(item);
+    const struct way *way = xfa_table_get(ways, &key);
+    struct took took = {.copy_ns = xfa_exact_value(&item->copy_time) / (double)item->times,
+                        .message_ns = message_ns(item, rates),
+                        .share = 1};
+    took.way_ns = took.copy_ns + took.message_ns;
+    if (way->times[0] == 0 || way->times[1] == 0)
+        return took;
+    double copies_ns =
+        way->copy_ns[0] / (double)way->times[0] + way->copy_ns[1] / (double)way->times[1];
+    took.way_ns = copies_ns + took.message_ns;
+    took.share = copies_ns > 0 ? took.copy_ns / copies_ns : 0.5;
+    return took;
+}
+
 /* What one piece of the item would save, and by what. */
-static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *item)
+static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *item,
+                  const struct took *took)
 {
     struct xfa_message_path path = xfa_message_item_path(analysis, item);
     double bytes = (double)item->bytes / (double)item->messages;
     const struct xfp_net_staged_point *at =
         path.staged ? xfp_net_staged_at(path.staged, (uint64_t)bytes) : NULL;
-    double copy_ns = xfa_exact_value(&item->copy_time) / (double)item->times;
-    double piece_ns = copy_ns + xfa_exact_value(&item->message_time) / (double)item->times;
     item->judged = NOT_KNOWN;
-    item->saved_ns = NAN;
+    item->saved_ns = item->direct_ns = NAN;
     if (!at || (double)at->bytes > bytes)
         return;
     double pieces = at_size(fmin(at->pipelined_ns > 0 ? at->pipelined_ns : INFINITY,
@@ -402,17 +502,26 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     item->judged = NOT_JUDGED;
     if (direct < fmin(pieces, whole)) {
         item->judged = BY_DEVICE;
-        item->saved_ns = fmax(0, piece_ns - direct);
+        item->saved_ns = fmax(0, took->way_ns - direct) * took->share;
+        item->direct_ns = direct;
     } else if (pieces < whole) {
         item->judged = IN_PIECES;
-        item->saved_ns = fmin(copy_ns, fmax(0, piece_ns - pieces));
+        item->saved_ns = fmin(took->copy_ns, fmax(0, took->way_ns - pieces) * took->share);
     }
 }
 
 static void judge_all(const struct xfa_analysis *analysis, const struct staging *self)
 {
-    for (size_t i = 0; i < self->items.all.count; i++)
-        judge(analysis, xfa_message_item(&self->items, i));
+    struct xfa_table ways, rates;
+    add_ways(&self->items, &ways);
+    add_rates(&analysis->messages, &rates);
+    for (size_t i = 0; i < self->items.all.count; i++) {
+        struct xfa_message_item *item = xfa_message_item(&self->items, i);
+        struct took took = took_by(item, &ways, &rates);
+        judge(analysis, item, &took);
+    }
+    xfa_table_free(&ways);
+    xfa_table_free(&rates);
 }
 
 static void find_unpipelined(const struct xfa_analysis *analysis, const void *sums,

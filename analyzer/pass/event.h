@@ -25,11 +25,12 @@
 
 /* The device's copies of one call, added up: the device's record of the call. */
 struct xfa_device_copy {
-    uint64_t start_ns, end_ns;           /* of the first and the last of them */
-    uint64_t bytes;                      /* of all */
-    uint32_t count;                      /* 0: there is no record */
-    uint8_t direction, src_mem, dst_mem; /* of the first */
-    bool by_events;                      /* CUDA events around the call, not the device's record */
+    uint64_t start_ns, end_ns;    /* of the first and the last of them */
+    uint64_t bytes;               /* of all */
+    uint32_t count;               /* 0: there is no record */
+    int16_t src_place, dst_place; /* of the first, as are the next; as in trace.h */
+    uint8_t direction, src_mem, dst_mem;
+    bool by_events; /* CUDA events around the call, not the device's record */
 };
 
 /* Where a time comes from. */

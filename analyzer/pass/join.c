@@ -285,6 +285,8 @@ void xfa_join_copy(struct xfa_join *join, const struct xfa_event *event)
         .end_ns = event->end_ns,
         .bytes = event->bytes,
         .count = 1,
+        .src_place = event->src_place,
+        .dst_place = event->dst_place,
         .direction = event->direction,
         .src_mem = event->src_mem,
         .dst_mem = event->dst_mem,

@@ -171,8 +171,22 @@ static void time_transfer(struct xfa_event *call, struct xfa_class *class,
 
 /* ---- handing over ---------------------------------------------------------------------------- */
 
+/* Memory of another process (CUDA IPC) lies by the driver's word on the GPU that it was opened for,
+ * so that a copy of it looks as if it were within that one. The device's record says where. */
+static void place_by_record(struct xfa_event *event)
+{
+    const struct xfa_device_copy *copy = &event->transfer.device;
+    if (event->direction != XFT_DIR_D2D || copy->count == 0 || copy->direction != XFT_DIR_P2P ||
+        copy->src_place < 0 || copy->dst_place < 0)
+        return;
+    event->direction = XFT_DIR_P2P;
+    event->src_place = copy->src_place;
+    event->dst_place = copy->dst_place;
+}
+
 static void give_transfer(struct xfa_pass *pass, struct xfa_event *event)
 {
+    place_by_record(event);
     struct xfa_class *class = xfa_class_of(pass->classes, event);
     event->transfer.class = class;
     event->range = pass->follows ? xfa_ranges_around(pass->ranges, event) : NULL;

@@ -5,27 +5,75 @@
 
 #include "analyzer/base/path.h"
 
+bool xfa_starts(const char *text, const char *start)
+{
+    /* Of many beginnings most differ in the first letter: a call less for each. */
+    return text && *text == *start && strncmp(text, start, strlen(start)) == 0;
+}
+
 /* Libraries by the start of their file name. */
 static const struct {
     const char *start;
     enum xfa_layer layer;
 } libraries[] = {
-    {"libxferscope.so", XFA_LAYER_CUDA}, {"libcuda.so", XFA_LAYER_CUDA},
-    {"libcudart.so", XFA_LAYER_CUDA},    {"libcudart-", XFA_LAYER_CUDA},
-    {"libcublas", XFA_LAYER_LIBRARY},    {"libcudnn", XFA_LAYER_LIBRARY},
-    {"libcufft", XFA_LAYER_LIBRARY},     {"libcurand", XFA_LAYER_LIBRARY},
-    {"libcusolver", XFA_LAYER_LIBRARY},  {"libcusparse", XFA_LAYER_LIBRARY},
-    {"libcupti", XFA_LAYER_LIBRARY},     {"libnccl", XFA_LAYER_LIBRARY},
-    {"libc10", XFA_LAYER_FRAMEWORK},     {"libtorch", XFA_LAYER_FRAMEWORK},
-    {"libxla", XFA_LAYER_FRAMEWORK},     {"libtensorflow", XFA_LAYER_FRAMEWORK},
-    {"xla_cuda_", XFA_LAYER_FRAMEWORK},  {"libcupy", XFA_LAYER_FRAMEWORK},
-    {"libc.so", XFA_LAYER_START},        {"libc-", XFA_LAYER_START},
-    {"libc.musl", XFA_LAYER_START},      {"ld-", XFA_LAYER_START},
-    {"libpthread", XFA_LAYER_START},     {"libstdc++", XFA_LAYER_START},
-    {"libc++", XFA_LAYER_START},         {"libgcc_s", XFA_LAYER_START},
-    {"libgomp", XFA_LAYER_START},        {"libomp", XFA_LAYER_START},
-    {"libiomp", XFA_LAYER_START},        {"libtbb", XFA_LAYER_START},
+    {"libxferscope.so", XFA_LAYER_CUDA},
+    {"libcuda.so", XFA_LAYER_CUDA},
+    {"libcudart.so", XFA_LAYER_CUDA},
+    {"libcudart-", XFA_LAYER_CUDA},
+    {"libcublas", XFA_LAYER_LIBRARY},
+    {"libcudnn", XFA_LAYER_LIBRARY},
+    {"libcufft", XFA_LAYER_LIBRARY},
+    {"libcurand", XFA_LAYER_LIBRARY},
+    {"libcusolver", XFA_LAYER_LIBRARY},
+    {"libcusparse", XFA_LAYER_LIBRARY},
+    {"libcupti", XFA_LAYER_LIBRARY},
+    {"libc10", XFA_LAYER_FRAMEWORK},
+    {"libtorch", XFA_LAYER_FRAMEWORK},
+    {"libxla", XFA_LAYER_FRAMEWORK},
+    {"libtensorflow", XFA_LAYER_FRAMEWORK},
+    {"xla_cuda_", XFA_LAYER_FRAMEWORK},
+    {"libcupy", XFA_LAYER_FRAMEWORK},
+    {"libc.so", XFA_LAYER_START},
+    {"libc-", XFA_LAYER_START},
+    {"libc.musl", XFA_LAYER_START},
+    {"ld-", XFA_LAYER_START},
+    {"libpthread", XFA_LAYER_START},
+    {"libstdc++", XFA_LAYER_START},
+    {"libc++", XFA_LAYER_START},
+    {"libgcc_s", XFA_LAYER_START},
+    {"libgomp", XFA_LAYER_START},
+    {"libomp", XFA_LAYER_START},
+    {"libiomp", XFA_LAYER_START},
+    {"libtbb", XFA_LAYER_START},
 };
+
+/* Libraries of messages, whose name begins so. MPI's bindings for other languages come before the
+ * library that they call. */
+static const struct {
+    const char *start;
+    const char *owner; /* NULL: bindings */
+} message_libraries[] = {
+    {"libmpi_", NULL},      {"libmpifort", NULL},   {"libmpicxx", NULL},     {"libmpi", "MPI"},
+    {"libopen-pal", "MPI"}, {"libopen-rte", "MPI"}, {"libmca_", "MPI"},      {"mca_", "MPI"},
+    {"libucp.so", "MPI"},   {"libuct", "MPI"},      {"libucs.so", "MPI"},    {"libucm", "MPI"},
+    {"libucc", "MPI"},      {"libhcoll", "MPI"},    {"libfabric.so", "MPI"}, {"libpsm", "MPI"},
+    {"libnccl", "NCCL"},
+};
+
+/* Its place in the list; -1: it is none. */
+static int message_library(const char *module)
+{
+    for (size_t i = 0; i < sizeof message_libraries / sizeof *message_libraries; i++)
+        if (xfa_starts(module, message_libraries[i].start))
+            return (int)i;
+    return -1;
+}
+
+const char *xfa_message_library(const struct xfa_frame *frame)
+{
+    int at = message_library(xfa_base_name(frame->module));
+    return at >= 0 ? message_libraries[at].owner : NULL;
+}
 
 /* Functions by the start of their name: linked statically, or made of templates (in which the
  * program's own code may lie, inlined). Names that a program might use as well, such as
@@ -59,12 +107,6 @@ static const struct {
     {"core::ops::function::FnOnce::call_once", XFA_LAYER_THREAD},
 };
 
-bool xfa_starts(const char *text, const char *start)
-{
-    /* Of many beginnings most differ in the first letter: a call less for each. */
-    return text && *text == *start && strncmp(text, start, strlen(start)) == 0;
-}
-
 /* A statically linked CUDA runtime has no module of its own; it has no line numbers either. */
 static bool static_runtime(const struct xfa_frame *frame)
 {
@@ -89,6 +131,8 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame)
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (xfa_starts(module, libraries[i].start))
             return libraries[i].layer;
+    if (message_library(module) >= 0)
+        return XFA_LAYER_LIBRARY;
     if (static_runtime(frame) || cuda_header(frame))
         return XFA_LAYER_CUDA;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)

@@ -12,11 +12,15 @@ enum xfa_layer {
     XFA_LAYER_PROGRAM,
     XFA_LAYER_FRAMEWORK, /* the core of libtorch and the like */
     XFA_LAYER_THREAD,    /* the program's, made of a template that begins a thread */
-    XFA_LAYER_LIBRARY,   /* CUDA's: cuBLAS, cuDNN, NCCL ... */
+    XFA_LAYER_LIBRARY,   /* CUDA's: cuBLAS, cuDNN ...; of messages: MPI, NCCL */
     XFA_LAYER_CUDA,      /* driver and runtime, a static one too, CUDA's headers, the recorder */
     XFA_LAYER_START,     /* the C and C++ libraries' and their like: begin threads, call nothing */
 };
 enum xfa_layer xfa_layer(const struct xfa_frame *frame);
+
+/* "MPI" or "NCCL": the frame is of a library of messages, which calls CUDA for its own ends; NULL:
+ * it is not. MPI's bindings for other languages call MPI alone, and are none. Static. */
+const char *xfa_message_library(const struct xfa_frame *frame);
 
 /*
  * How many of the innermost frames are the CUDA driver's and runtime's; *function is the outermost

@@ -114,6 +114,12 @@ static const char *package_of(const struct xfa_frame *frame, const char *path)
     return name || !has(path, "-packages/") ? name : "installed packages";
 }
 
+static const char *frame_of_library(const struct xfa_frame *frame)
+{
+    const char *messages = xfa_message_library(frame);
+    return messages && strcmp(messages, "MPI") == 0 ? messages : "CUDA";
+}
+
 static const char *native_frame_of(const struct xfa_frame *frame)
 {
     const char *package = package_of(frame, frame->module);
@@ -124,7 +130,7 @@ static const char *native_frame_of(const struct xfa_frame *frame)
                                                                     : "installed packages";
     case XFA_LAYER_LIBRARY:
     case XFA_LAYER_CUDA:
-        return "CUDA";
+        return frame_of_library(frame);
     case XFA_LAYER_START:
         return "the system";
     case XFA_LAYER_PROGRAM:
@@ -273,6 +279,16 @@ static bool autograd_thread(const struct xfa_site *site)
     return engine;
 }
 
+/* The innermost frame beyond CUDA's: what a function of the program does that MPI calls (an
+ * operation, an error handler) is the program's. */
+static const char *within_of(const struct xfa_site *site, size_t runtime)
+{
+    for (size_t i = runtime; i < site->frame_count; i++)
+        if (python_frame(&site->frames[i]) || xfa_layer(&site->frames[i]) != XFA_LAYER_CUDA)
+            return python_frame(&site->frames[i]) ? NULL : xfa_message_library(&site->frames[i]);
+    return NULL;
+}
+
 char *xfa_frame_text(const struct xfa_frame *frame)
 {
     if (frame->file && frame->line)
@@ -326,7 +342,7 @@ static uint64_t identity_of_line(const struct xfa_site *site)
     if (site->chosen < 0)
         return 0;
     const struct xfa_frame *chosen = &site->frames[site->chosen];
-    uint64_t hash = frame_hash(chosen, 1 + site->autograd);
+    uint64_t hash = frame_hash(chosen, 1 + site->autograd + 2 * (site->within != NULL));
     bool whole = interpreter(chosen) && !python_frame(chosen);
     for (size_t i = 0; whole && i < site->frame_count; i++)
         hash = frame_hash(&site->frames[i], hash);
@@ -389,9 +405,10 @@ static char *site_text(const struct xfa_site *site)
     if (site->chosen < 0)
         return xfa_text("(no call stack)");
     char *text = chosen_text(site);
-    if (!site->autograd)
+    if (!site->autograd && (!site->within || xfa_message_library(&site->frames[site->chosen])))
         return text;
-    char *longer = xfa_print("%s, autograd thread", text);
+    char *longer = site->autograd ? xfa_print("%s, autograd thread", text)
+                                  : xfa_print("%s, within %s", text, site->within);
     free(text);
     return longer;
 }
@@ -493,6 +510,7 @@ static struct xfa_site *site_of(struct xfa_shelf *shelf, const struct xfa_trace 
         shelf_text(shelf, function, function ? strlen(function) : 0, TEXT_PLAIN);
     site->chosen = choose(site, runtime);
     site->autograd = autograd_thread(site);
+    site->within = within_of(site, runtime);
     site->line = identity_of_line(site);
     site->identity = identity(site);
     return site;

@@ -58,8 +58,9 @@ struct xfa_site {
     uint64_t line;     /* the same of its chosen frame, whoever calls that */
     struct xfa_frame *frames;
     size_t frame_count;
-    int chosen;                   /* index into frames; -1: no call stack was recorded */
-    bool autograd;                /* PyTorch's own thread for backward passes made the call */
+    int chosen;         /* index into frames; -1: no call stack was recorded */
+    bool autograd;      /* PyTorch's own thread for backward passes made the call */
+    const char *within; /* "MPI", "NCCL": made the call for its own ends; NULL: neither. Static */
     const char *runtime_function; /* of the CUDA runtime, on the way to the driver: layer.h */
     enum xfa_dialect dialect;
     /* The line of the chosen frame with up to two before and after it, as the shelf keeps them,
@@ -90,8 +91,8 @@ struct xfa_site_identity xfa_site_identify(struct xfa_shelf *shelf, const struct
                                            uint32_t stack);
 
 /* Whose code a frame is, as a reader calls it: "PyTorch", "CUDA", "Python" (its interpreter and
- * standard library), "installed packages", "the system"; NULL: the program's own, or not known to
- * be another's. Static. */
+ * standard library), "installed packages", "MPI", "the system"; NULL: the program's own, or not
+ * known to be another's. Static. */
 const char *xfa_frame_of(const struct xfa_frame *frame);
 
 /* One line about a frame; the caller frees it. */

@@ -62,7 +62,8 @@ static inline double xfw_board_back(struct xfw_board *board, const struct xfw_op
     double begun = op->of_ranks & XFW_OF_SENT ? slot->sent_ns : 0;
     if (op->of_ranks & XFW_OF_GOT)
         begun = xfw_max(begun, slot->got_ns);
-    return begun + xfw_max(0, op->wake_ns - xfw_board_less(board, op));
+    double under_way = xfw_max(0, op->wake_ns - xfw_board_less(board, op));
+    return begun + (op->most_ns > 0 ? xfw_min((double)op->most_ns, under_way) : under_way);
 }
 
 #endif

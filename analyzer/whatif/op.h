@@ -176,6 +176,8 @@ struct xfw_op {
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
     bool flagged;       /* an ALLOC of page-locked memory with flags */
+    float
+        most_ns; /* XFW_MESSAGE: a change: it is under way for no more than that; 0: as recorded */
 
     /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
      * begun to when the call returns. */
@@ -291,6 +293,8 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
 
 /* The call goes, with its device work and what it waited for; the gap before it stays. */
 void xfw_op_drop(struct xfw_op *op);
+/* So does its device work, but it waits for its stream: `ns` from when that is done. */
+void xfw_op_only_wait(struct xfw_op *op, double ns);
 
 /* Time of a copy's call, without what it waits for before the copy. */
 double xfw_op_took(const struct xfw_op *op);

@@ -413,7 +413,8 @@ static double message_ends(struct xfw_schedule *schedule, const struct xfw_op *o
                            double back)
 {
     double less = schedule->board ? xfw_board_less(schedule->board, op) : 0;
-    double end = xfw_max(call + xfw_max(0, op->own_ns - less), back);
+    double own = xfw_max(0, op->own_ns - less);
+    double end = xfw_max(call + (op->most_ns > 0 ? xfw_min((double)op->most_ns, own) : own), back);
     return op->hidden_ns > 0 ? xfw_max(call, end - op->hidden_ns) : end;
 }
 

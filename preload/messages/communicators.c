@@ -100,7 +100,7 @@ struct xfs_communicator *xfs_communicator_add(uintptr_t handle, const struct xfs
 struct telling {
     const struct xfs_communicator *known;
     uint32_t number;
-    uint16_t call;
+    const struct xft_event *message; /* the first in it, which comes behind */
     xfs_ranks_list *ranks;
     const void *context;
 };
@@ -111,28 +111,28 @@ static void tell(void *argument)
     char text[XFT_NAME_MOST];
     unsigned bytes =
         t->ranks(t->context, atomic_load(&t->known->handle), t->known->size, text, sizeof text);
-    uint64_t now_ns = xfs_now_ns();
     xfs_event_write(&(struct xft_event){
         .kind = XFT_EVENT_COMMUNICATOR,
-        .start_ns = now_ns,
-        .end_ns = now_ns,
+        .start_ns = t->message->start_ns,
+        .end_ns = t->message->start_ns,
         .count = t->number,
         .width = (uint64_t)t->known->size,
         .src = (uint64_t)t->known->rank,
         .dst = bytes ? xfs_name(text, bytes) : 0,
         .aux = t->known->id,
-        .call = t->call,
+        .call = t->message->call,
         .src_place = XFT_PLACE_UNKNOWN,
         .dst_place = XFT_PLACE_UNKNOWN,
         .device = XFT_PLACE_UNKNOWN,
     });
 }
 
-static XFS_COLD uint32_t number_anew(struct xfs_communicator *known, uint16_t call,
-                                     xfs_ranks_list *ranks, const void *context)
+static XFS_COLD uint32_t number_anew(struct xfs_communicator *known,
+                                     const struct xft_event *message, xfs_ranks_list *ranks,
+                                     const void *context)
 {
     uint32_t number = atomic_fetch_add(&numbers, 1) + 1, none = 0;
-    struct telling telling = {known, number, call, ranks, context};
+    struct telling telling = {known, number, message, ranks, context};
     if (number > XFT_COMMUNICATOR_MOST)
         return 0;
     if (!atomic_compare_exchange_strong(&known->number, &none, number))
@@ -141,13 +141,13 @@ static XFS_COLD uint32_t number_anew(struct xfs_communicator *known, uint16_t ca
     return number;
 }
 
-uint32_t xfs_communicator_number(struct xfs_communicator *known, uint16_t call,
+uint32_t xfs_communicator_number(struct xfs_communicator *known, const struct xft_event *message,
                                  xfs_ranks_list *ranks, const void *context)
 {
     uint32_t number = atomic_load_explicit(&known->number, memory_order_acquire);
     if (__builtin_expect(number != 0, 1) || known->nameless)
         return number;
-    return number_anew(known, call, ranks, context);
+    return number_anew(known, message, ranks, context);
 }
 
 /* ---- lists of ranks -------------------------------------------------------------------------- */

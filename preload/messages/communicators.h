@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "preload/messages/mpi_abi.h"
+#include "xferscope/trace.h"
 
 struct xfs_communicator {
     _Atomic uintptr_t handle;              /* 0: no entry; 1: it was removed */
@@ -36,11 +37,12 @@ void xfs_communicator_remove(uintptr_t handle);
 /* One of MPI with a message; adds it if need be. NULL: not known. */
 struct xfs_communicator *xfs_mpi_communicator(const struct xfs_mpi *mpi, xfs_word comm);
 
-/* The number in the file; 0: not known. The first time writes the event, of this call; `ranks`
- * writes its list of ranks to `text` and returns its bytes. */
+/* The number in the file; 0: not known. The first time writes the event, with this message's call
+ * and begin, so that it comes before it in the order of time, too; `ranks` writes its list of ranks
+ * to `text` and returns its bytes. */
 typedef unsigned xfs_ranks_list(const void *context, uintptr_t handle, int size, char *text,
                                 unsigned room);
-uint32_t xfs_communicator_number(struct xfs_communicator *known, uint16_t call,
+uint32_t xfs_communicator_number(struct xfs_communicator *known, const struct xft_event *message,
                                  xfs_ranks_list *ranks, const void *context);
 xfs_ranks_list xfs_mpi_ranks;
 xfs_ranks_list xfs_all_ranks; /* from 0 on */

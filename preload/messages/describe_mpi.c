@@ -39,7 +39,7 @@ set_comm_here(struct xfs_message *m, xfs_word comm)
     struct xfs_communicator *known = xfs_mpi_communicator(m->mpi, xfs_mpi_handle(m->mpi, comm));
     if (known == NULL)
         return &nobody;
-    uint32_t number = xfs_communicator_number(known, m->event.call, xfs_mpi_ranks, m->mpi);
+    uint32_t number = xfs_communicator_number(known, &m->event, xfs_mpi_ranks, m->mpi);
     m->event.count = xft_message_count(xft_message_of(m->event.count), number);
     return known;
 }
@@ -104,7 +104,7 @@ static void set_window(struct xfs_message *m, xfs_word window)
 {
     struct xfs_communicator *known = xfs_communicator_find(xfs_mpi_handle(m->mpi, window));
     struct xfs_communicator *of = known ? atomic_load(&known->of) : NULL;
-    uint32_t number = of ? xfs_communicator_number(of, m->event.call, xfs_mpi_ranks, m->mpi) : 0;
+    uint32_t number = of ? xfs_communicator_number(of, &m->event, xfs_mpi_ranks, m->mpi) : 0;
     m->event.count = xft_message_count(xft_message_of(m->event.count), number);
 }
 

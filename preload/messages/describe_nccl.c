@@ -97,7 +97,7 @@ static int set_comm(struct xfs_message *m, void *comm)
     struct xfs_communicator *known = known_comm(m, comm);
     if (known == NULL)
         return -1;
-    uint32_t number = xfs_communicator_number(known, m->event.call, xfs_all_ranks, NULL);
+    uint32_t number = xfs_communicator_number(known, &m->event, xfs_all_ranks, NULL);
     m->event.count = xft_message_count(xft_message_of(m->event.count), number);
     return known->rank;
 }

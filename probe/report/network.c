@@ -417,6 +417,38 @@ static void print_stream(const struct xfp_network *n, const struct xfp_net_path 
     print_nodes(n, s, out);
 }
 
+/* From this size on MPI's own way is the fastest; 0: not for the largest one. */
+static uint64_t direct_best_from(const struct xfp_net_staged *s)
+{
+    uint64_t from = 0;
+
+    for (size_t i = s->point_count; i > 0; i--) {
+        const struct xfp_net_staged_point *p = &s->points[i - 1];
+
+        if (!(p->direct_ns > 0) ||
+            p->direct_ns >= fmin(p->adaptive_ns, fmin(p->pipelined_ns, p->unpipelined_ns)))
+            break;
+        from = p->bytes;
+    }
+    return from;
+}
+
+/* Whether it is the best way for large copies. */
+static bool print_direct_first(const struct xfp_net_staged *s, FILE *out)
+{
+    const struct xfp_net_staged_point *last = &s->points[s->point_count - 1];
+    uint64_t from = direct_best_from(s);
+    char size[SIZE_TEXT];
+
+    if (!from)
+        return false;
+    xfc_print(out, "device memory given to MPI is best%s%s (%.3g GB/s); staged: ",
+              from > s->points[0].bytes ? " from " : "",
+              from > s->points[0].bytes ? xfp_size_text(from, size, sizeof(size)) : "",
+              xfp_gbps(last->bytes, last->direct_ns));
+    return true;
+}
+
 static void print_direct(const struct xfp_net_staged *s, const struct xfp_net_staged_point *p,
                          FILE *out)
 {
@@ -428,8 +460,6 @@ static void print_direct(const struct xfp_net_staged *s, const struct xfp_net_st
     if (s->hybrid_bytes)
         xfc_print(out, ", which is best below %s",
                   xfp_size_text(s->hybrid_bytes, size, sizeof(size)));
-    else
-        fputs(", which staging never beats for good", out);
 }
 
 static void print_staging(const struct xfp_network *n, const struct xfp_net_staged *s, FILE *out)
@@ -438,11 +468,13 @@ static void print_staging(const struct xfp_network *n, const struct xfp_net_stag
     uint64_t pays = xfp_net_ring_pays_from(s);
     const struct xfp_net_staged_point *p;
     char size[2][SIZE_TEXT];
+    bool direct_is_best;
 
     if (!s->point_count)
         return;
     p = &s->points[s->point_count - 1];
     xfc_print(out, "%s: ", s->name);
+    direct_is_best = print_direct_first(s, out);
     if (pays)
         xfc_print(out,
                   "from %s on a ring of pinned buffers (4B) is best, below one buffer (2B) "
@@ -456,7 +488,8 @@ static void print_staging(const struct xfp_network *n, const struct xfp_net_stag
               xfp_gbps(p->bytes, p->pipelined_ns), xfp_gbps(p->bytes, p->unpipelined_ns));
     if (stream)
         xfc_print(out, " of the network's %.3g", gbps_of(xfp_net_best(stream)));
-    print_direct(s, p, out);
+    if (!direct_is_best)
+        print_direct(s, p, out);
     fputc('\n', out);
 }
 

@@ -156,6 +156,50 @@ static void test_without_site(void **state)
     analyzed_free(&a);
 }
 
+/* Another process's memory seems to lie on this GPU (CUDA IPC): the device's record says where it
+ * is. Where there is none, or it says the same, the call's word holds. */
+static void test_memory_of_another_process(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct xft_event events[6];
+    build_start(&b, 1);
+    scenario_names(&b);
+    build_meta(&b, "gpu.0.uuid", "GPU-00000000-1111-2222-3333-000000000000");
+    build_meta(&b, "gpu.1.uuid", "GPU-00000000-1111-2222-3333-000000000001");
+    for (unsigned i = 0; i < 3; i++) {
+        struct xft_event *call = &events[2 * i], *record = &events[2 * i + 1];
+        *call = test_transfer(CALL_MEMCPY_ASYNC, XFT_DIR_D2D, XFT_MEM_DEVICE, 1 << 20,
+                              TEST_START_NS + i * 1000000, 5000);
+        call->stack = STACK_UPLOAD;
+        call->flags = XFT_ASYNC;
+        call->src_place = call->dst_place = call->device = 0;
+        call->correlation = 10 + i;
+        *record = *call;
+        record->kind = i == 2 ? XFT_EVENT_QUERY : XFT_EVENT_DEVICE_COPY;
+        record->start_ns += 10000;
+        record->end_ns = record->start_ns + 20000;
+        record->stack = record->call = record->flags = 0;
+        record->direction = i == 0 ? XFT_DIR_P2P : XFT_DIR_D2D;
+        record->src_place = i == 0;
+    }
+    build_events(&b, 0, 0, events, 6);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 100000000);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    build_free(&b);
+    unsigned between = 0, within = 0;
+    assert_int_equal(a.analysis->row_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct xfa_row *row = xfa_analysis_row(a.analysis, i);
+        bool p2p = row->key.direction == XFT_DIR_P2P;
+        *(p2p ? &between : &within) += (unsigned)a.analysis->rows[i].transfers;
+        assert_int_equal(row->key.src_gpu != row->key.dst_gpu, p2p);
+    }
+    assert_int_equal(between, 1);
+    assert_int_equal(within, 2);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_folded),
         cmocka_unit_test(test_folded_gpu_not_in_profile),
         cmocka_unit_test(test_without_site),
+        cmocka_unit_test(test_memory_of_another_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

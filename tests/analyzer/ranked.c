@@ -20,6 +20,8 @@ static void name_calls(struct trace_builder *b)
     build_symbol(b, 0x490000, 0, "exchange", "/src/halo.c", 40, "/opt/sample/train");
     build_symbol(b, 0x490100, 0, "wait_all", "/src/halo.c", 41, "/opt/sample/train");
     build_stack(b, STACK_EXCHANGE, (uint64_t[]){0x490000, 0x401200}, 2);
+    build_module(b, 0x7f5000000000, 0x7f5000100000, "/opt/mpi/lib/libmca_common_cuda.so.40");
+    build_stack(b, STACK_WITHIN_MPI, (uint64_t[]){0x7f5000001000, 0x490000, 0x401200}, 3);
     build_stack(b, STACK_WAITING, (uint64_t[]){0x490100, 0x401200}, 2);
 }
 

@@ -21,7 +21,7 @@ enum ranked_call {
     CALL_NCCL,
     CALL_SENDRECV
 };
-enum ranked_stack { STACK_EXCHANGE = 40, STACK_WAITING };
+enum ranked_stack { STACK_EXCHANGE = 40, STACK_WAITING, STACK_WITHIN_MPI };
 
 #define RANKED_COMMUNICATOR 0x77
 

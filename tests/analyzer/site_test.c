@@ -42,7 +42,8 @@ static uint64_t module_start(struct trace_builder *b, const struct spec *stack, 
     return start;
 }
 
-static struct analyzed report_of(const struct spec *stack, unsigned call)
+static struct analyzed report_of_memory(const struct spec *stack, unsigned call,
+                                        enum xft_memory memory)
 {
     struct trace_builder b;
     uint64_t addresses[MOST_FRAMES];
@@ -63,7 +64,7 @@ static struct analyzed report_of(const struct spec *stack, unsigned call)
     }
     build_stack(&b, 1, addresses, depth);
     struct xft_event event =
-        test_transfer(call, XFT_DIR_H2D, XFT_MEM_PINNED, 1 << 20, TEST_START_NS, 50000);
+        test_transfer(call, XFT_DIR_H2D, memory, 1 << 20, TEST_START_NS, 500000);
     event.stack = 1;
     build_events(&b, 0, 0, &event, 1);
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 1000000);
@@ -71,6 +72,11 @@ static struct analyzed report_of(const struct spec *stack, unsigned call)
     build_free(&b);
     assert_int_equal(report.analysis->row_count, 1);
     return report;
+}
+
+static struct analyzed report_of(const struct spec *stack, unsigned call)
+{
+    return report_of_memory(stack, call, XFT_MEM_PINNED);
 }
 
 /* Programs read it as well. */
@@ -359,6 +365,58 @@ static void test_whose_a_frame_is(void **state)
     check_of("Python", frame);
 }
 
+/* ---- libraries of messages ---------------------------------------------------------------- */
+
+#define OPEN_MPI "/opt/mpi/lib/openmpi/"
+#define SENDS                                                                                      \
+    {                                                                                              \
+        "send_all", APP, "/src/app.c", 30                                                          \
+    }
+#define IN_MPI                                                                                     \
+    {"mca_common_cuda_cu_memcpy", "/opt/mpi/lib/libmca_common_cuda.so.40"},                        \
+        {NULL, OPEN_MPI "mca_pml_ob1.so"},                                                         \
+    {                                                                                              \
+        "PMPI_Send", "/opt/mpi/lib/libmpi.so.40"                                                   \
+    }
+
+/* What they call for their own ends is shown where the program called them; of what the program
+ * does that they call they say nothing, nor of bindings, which only call MPI. */
+static void test_within_libraries_of_messages(void **state)
+{
+    (void)state;
+    CHECK("send_all (app.c:30), within MPI", false, CUDA_COPY, IN_MPI, SENDS);
+    CHECK("send_all (app.c:30), within MPI", false, CUDA_COPY,
+          {"uct_cuda_copy_ep_put_zcopy", "/usr/lib/ucx/libuct_cuda.so.0"},
+          {"MPI_Recv", "/usr/lib/libmpich.so.12"}, SENDS);
+    CHECK("send_all (app.c:30), within NCCL", false, CUDA_COPY,
+          {"ncclGroupEnd", "/usr/lib/libnccl.so.2"}, SENDS);
+    CHECK("add (app.c:9)", false, CUDA_COPY, {"add", APP, "/src/app.c", 9}, IN_MPI, SENDS);
+    CHECK("solve (solve.f90:8)", false, CUDA_COPY, {"mpi_send_", "/opt/mpi/lib/libmpi_mpifh.so.40"},
+          {"solve", APP, "/src/solve.f90", 8});
+    CHECK("send_all (app.c:30)", false, CUDA_COPY, SENDS,
+          {"PMPI_Finalize", "/opt/mpi/lib/libmpi.so.40"});
+    CHECK("mca_common_cuda_cu_memcpy (libmca_common_cuda.so.40)", false, CUDA_COPY, IN_MPI,
+          {"start_thread", LIBC});
+}
+
+/* What is to be done of a copy is said where the program made it. Those of MPI's are rows of their
+ * own, also of the same line. */
+static void test_nothing_to_do_within(void **state)
+{
+    const struct spec in_mpi[] = {CUDA_COPY, IN_MPI, SENDS, {0}};
+    const struct spec own[] = {CUDA_COPY, SENDS, {0}};
+    struct analyzed a = report_of_memory(own, RUNTIME_CALL, XFT_MEM_PAGEABLE);
+    struct analyzed b = report_of_memory(in_mpi, RUNTIME_CALL, XFT_MEM_PAGEABLE);
+    (void)state;
+    assert_true(analyzed_row(&a, 0)->site->identity != analyzed_row(&b, 0)->site->identity);
+    assert_null(analyzed_row(&a, 0)->site->within);
+    assert_string_equal(analyzed_row(&b, 0)->site->within, "MPI");
+    assert_true(a.findings->count > 0);
+    assert_int_equal(b.findings->count, 0);
+    analyzed_free(&a);
+    analyzed_free(&b);
+}
+
 /* ---- helpers ------------------------------------------------------------------------------ */
 
 #define MOST_STACKS 8
@@ -444,6 +502,8 @@ int main(void)
         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_dialects_among_each_other),
         cmocka_unit_test(test_whose_a_frame_is),
+        cmocka_unit_test(test_within_libraries_of_messages),
+        cmocka_unit_test(test_nothing_to_do_within),
         cmocka_unit_test(test_callers_of_a_helper),
     };
     return cmocka_run_group_tests_name("analyzer-site", tests, NULL, NULL);

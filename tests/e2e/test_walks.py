@@ -161,6 +161,21 @@ class Halo(Walk):
         self.assertRegex(again, r"40 steps in [\d.]+ ms, sum 1047283776")
         self.ended()
 
+    @unittest.skipIf(REAL, "not every MPI takes device memory")
+    def test_device_memory_given_to_mpi(self):
+        """The page's other fix has the same result, and no copies between its messages."""
+        self.begin("walk-halo.md", "halo_direct.cu", XFERSCOPE_SIMGPU_CLOCK="real", **LET)
+        self.env["PATH"] = f"{XFERSCOPE.parent}:{PATHS}"
+        self.commands = ["nvcc -g -cudart shared -ccbin mpicxx halo_direct.cu -o halo", "xferscope run -o halo.xft --no-probe -- mpirun -n 2 ./halo"]
+        self.type("nvcc ")
+        self.assertRegex(self.type("xferscope run "), r"40 steps in [\d.]+ ms, sum 1047283776")
+        document = json.loads(subprocess.run([XFERSCOPE, "analyze", "halo.xft", "-f", "json"], cwd=self.folder, env=self.env,
+                                         stdout=subprocess.PIPE, check=True).stdout)
+        exchanged = [(row["calls"], row["sent"], row["device_memory"]) for row in document["messages"]["rows"] if row["function"] == "MPI_Sendrecv"]
+        self.assertEqual(exchanged, [(80, 320 << 20, True)] * 2)
+        self.assertFalse([row for row in document["transfers"] if row["site"]["function"] == "exchange"])
+        self.assertNotIn("host-staged-mpi", {finding["kind"] for finding in document["findings"]})
+
 
 class PyTorch(Walk):
     def test_from_nothing_to_the_fix(self):

@@ -131,7 +131,8 @@ static uint32_t number_of(xfs_word comm)
 {
     struct xfs_communicator *known = xfs_mpi_communicator(&mpi, comm);
     assert_non_null(known);
-    return xfs_communicator_number(known, 9, xfs_mpi_ranks, &mpi);
+    const struct xft_event message = {.call = 9, .start_ns = 1234, .end_ns = 5678};
+    return xfs_communicator_number(known, &message, xfs_mpi_ranks, &mpi);
 }
 
 static void made(uint32_t handle)
@@ -153,6 +154,8 @@ static void the_world(void **state)
     assert_int_equal(written.src, 3);
     assert_int_equal(written.dst, 77);
     assert_int_equal(written.call, 9);
+    assert_int_equal(written.start_ns, 1234); /* the message's: it is not behind it */
+    assert_int_equal(written.end_ns, 1234);
     assert_int_not_equal(written.aux, 0);
     assert_string_equal(list, "0-7");
 }

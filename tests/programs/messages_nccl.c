@@ -5,17 +5,11 @@
  *
  * usage: messages_nccl DIRECTORY LIBNCCL [GROUPS]     exchange so many times in a group; 1
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime_api.h"
-
-typedef struct ncclComm *communicator;
-typedef struct {
-    char bytes[128];
-} unique;
 
 enum { FLOAT32 = 7, FLOAT16 = 6, SUM = 0, COUNT = 1024 };
 
@@ -37,35 +31,12 @@ enum { FLOAT32 = 7, FLOAT16 = 6, SUM = 0, COUNT = 1024 };
     X(ncclSend, (const void *, size_t, int, int, communicator, xcu_stream))                        \
     X(ncclRecv, (void *, size_t, int, int, communicator, xcu_stream))
 
-#define DECLARE(name, parameters) int(*name) parameters;
-static struct {
-    NCCL_CALLS(DECLARE)
-} nccl;
+#include "nccl_by_name.h"
 
 static communicator all[2];
 static xcu_stream streams[2];
 static float *memory[2];
 static FILE *out;
-
-static void check(int error, const char *what)
-{
-    if (error == 0)
-        return;
-    fprintf(stderr, "messages_nccl: %s: %d\n", what, error);
-    exit(1);
-}
-#define CALL(name, ...) check(nccl.name(__VA_ARGS__), #name)
-
-static void load(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    check(library == NULL, "dlopen");
-#define LOAD(name, parameters)                                                                     \
-    nccl.name = (__typeof__(nccl.name))dlsym(library, #name);                                      \
-    check(nccl.name == NULL, #name);
-    NCCL_CALLS(LOAD)
-    check(dlsym(library, "ncclNoSuchFunction") != NULL, "a function that is not there");
-}
 
 static void said(int rank, const char *op, const char *call, size_t bytes, size_t width,
                  const char *peers, const char *ranks)
@@ -136,7 +107,7 @@ int main(int argc, char **argv)
 {
     char path[4096];
     check(argc != 3 && argc != 4, "usage: messages_nccl DIRECTORY LIBNCCL [GROUPS]");
-    load(argv[2]);
+    check(dlsym(find_nccl(argv[2]), "ncclNoSuchFunction") != NULL, "a function that is not there");
     snprintf(path, sizeof path, "%s/said.0", argv[1]);
     out = fopen(path, "w");
     check(out == NULL, path);

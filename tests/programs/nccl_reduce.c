@@ -4,15 +4,12 @@
  *
  * usage: nccl_reduce [LIBNCCL]     default libnccl.so.2; exits with 77 where there is none
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime_api.h"
 
 enum { GPUS = 8, COUNT = 1 << 20, ROUNDS = 10, NCCL_FLOAT32 = 7, NCCL_SUM = 0 };
-
-typedef struct ncclComm *communicator;
 
 /* name in libnccl, parameters */
 #define NCCL_CALLS(X)                                                                              \
@@ -23,33 +20,9 @@ typedef struct ncclComm *communicator;
     X(ncclAllReduce, (const void *in, void *out, size_t count, int type, int operation,            \
                       communicator one, xcu_stream stream))
 
-#define DECLARE(name, parameters) int(*name) parameters;
-static struct {
-    NCCL_CALLS(DECLARE)
-} nccl;
+#include "nccl_by_name.h"
 
 xrt_error cudaGetDeviceCount(int *count);
-
-static void check(int error, const char *what)
-{
-    if (error == 0)
-        return;
-    fprintf(stderr, "nccl_reduce: %s: %d\n", what, error);
-    exit(1);
-}
-
-static void load(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        fprintf(stderr, "nccl_reduce: %s\n", dlerror());
-        exit(77);
-    }
-#define LOAD(name, parameters)                                                                     \
-    nccl.name = (__typeof__(nccl.name))dlsym(library, #name);                                      \
-    check(nccl.name == NULL, #name);
-    NCCL_CALLS(LOAD)
-}
 
 static communicator communicators[GPUS];
 static xcu_stream streams[GPUS];
@@ -82,7 +55,7 @@ static void reduce(int gpus)
 int main(int argc, char **argv)
 {
     int gpus = 0;
-    load(argc > 1 ? argv[1] : "libnccl.so.2");
+    find_nccl(argc > 1 ? argv[1] : "libnccl.so.2");
     check(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
     gpus = gpus < GPUS ? gpus : GPUS;
     prepare(gpus);

@@ -65,10 +65,8 @@ bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu)
 /* The wait that the program may need stays: as if it waited for the stream. */
 static void only_wait(const struct xfa_analysis *analysis, struct xfw_op *op)
 {
-    double ns = xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS);
-    xfw_op_drop(op);
-    op->awaits = XFW_AWAITS_STREAM;
-    op->own_ns = op->wake_ns = ns;
+    xfw_op_only_wait(
+        op, xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS));
 }
 
 /* ---- what follows in the stream -------------------------------------------------------------- */

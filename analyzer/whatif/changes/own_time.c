@@ -3,6 +3,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define ROUGHLY_NS 1000 /* what hooks and other work of the recorder may shift a call by */
 
@@ -58,7 +59,8 @@ static void cut_gap(const struct own_time *own, const struct xfw_player *player,
         const struct xfw_cut *cut = &own->cuts[i];
         if (cut->process != wanted.process || cut->tid != wanted.tid || cut->at_ns >= op->start_ns)
             break;
-        less += cut->ns[certainty];
+        if (cut->of != XFW_CUT_COPY)
+            less += cut->ns[certainty];
     }
     op->gap_ns -= fmax(0, fmin(less, op->gap_ns));
 }
@@ -81,8 +83,16 @@ static size_t find_message(const struct own_time *own, struct xfw_cut *wanted)
 /* An end of a request whose message is not known may be of either side. */
 static bool is_of(const struct xfw_cut *cut, const struct xfw_op *op)
 {
-    return cut->of != XFW_CUT_WAIT &&
+    return (cut->of == XFW_CUT_SENT || cut->of == XFW_CUT_GOT) &&
            (op->side == XFW_ANY_SIDE || (cut->of == XFW_CUT_SENT) == (op->side == XFA_SENDS));
+}
+
+/* It takes what another way of it takes. */
+static void limit(const struct xfw_cut *cut, enum xfw_certainty certainty, struct xfw_op *op)
+{
+    bool before = op->most_ns > 0 && (double)op->most_ns < cut->most_ns;
+    if (certainty != XFW_LOW && !op->begins && !before)
+        op->most_ns = (float)cut->most_ns;
 }
 
 static void cut_message(const struct own_time *own, const struct xfw_player *player,
@@ -97,6 +107,10 @@ static void cut_message(const struct own_time *own, const struct xfw_player *pla
             break;
         if (!is_of(cut, op))
             continue;
+        if (cut->most_ns > 0) {
+            limit(cut, certainty, op);
+            continue;
+        }
         op->less_ns += cut->ns[certainty];
         if (cut->at_ns == op->start_ns && op->awaits != XFW_AWAITS_RANKS) /* else the board's */
             op->own_ns -= fmax(0, fmin(cut->ns[certainty], op->own_ns));
@@ -116,6 +130,28 @@ static void cut_wait(const struct own_time *own, const struct xfw_player *player
     }
 }
 
+/* ---- of copies ------------------------------------------------------------------------------- */
+
+static void leave_out(const struct own_time *own, const struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct xfw_cut wanted = {
+        .process = xfw_player_process(player)->number, .tid = op->tid, .at_ns = op->start_ns};
+    bool goes = false;
+    for (size_t i = find(own, &wanted); i < own->count && !goes; i++) {
+        if (in_order(&own->cuts[i], &wanted) != 0)
+            break;
+        goes = own->cuts[i].of == XFW_CUT_COPY;
+    }
+    if (!goes || xfw_player_certainty(player) == XFW_LOW)
+        return;
+    if (op->engine == XFW_TO_DEVICE || op->awaits == XFW_AWAITS_NOTHING)
+        xfw_op_drop(op);
+    else
+        xfw_op_only_wait(op, xfw_scalar_cost(&own->change.analysis->achievable, "sync/stream",
+                                             op->gpu, XFW_SYNC_STREAM_NS));
+}
+
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
@@ -127,6 +163,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         cut_message(own, player, op);
     if (op->what == XFW_MESSAGE && !op->begins)
         cut_wait(own, player, op);
+    if (op->what == XFW_COPY && change->first)
+        leave_out(own, player, op);
 }
 
 static void release(struct xfw_change *change)
@@ -144,6 +182,8 @@ struct xfw_change *xfw_change_own_time(const struct xfa_analysis *analysis, stru
     own->count = count;
     if (count)
         qsort(cuts, count, sizeof *cuts, in_order);
+    for (size_t i = 0; i < count; i++) /* other changes have the copies that are left */
+        own->change.first = own->change.first || cuts[i].of == XFW_CUT_COPY;
     own->messages = xfa_alloc((count + 1) * sizeof *own->messages);
     for (size_t i = 0; i < count; i++)
         own->messages[i] = &cuts[i];

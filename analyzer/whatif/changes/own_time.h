@@ -11,12 +11,16 @@ struct xfw_cut {
     double at_ns; /* when the call began whose time it is, since the process began to be recorded */
     double ns[XFW_CERTAINTIES];
     double began_ns; /* by the same clock: when its message began (a request: in an earlier call) */
+    double most_ns;  /* where ranks are played together, in place of ns: it is under way for no more
+                        than that; 0: as ns says */
     uint8_t of;      /* enum xfw_cut_of */
 };
 enum xfw_cut_of {
     XFW_CUT_SENT, /* what is sent is under way for so much less */
     XFW_CUT_GOT,  /* what is received is under way for so much less */
     XFW_CUT_WAIT, /* the thread works meanwhile */
+    XFW_CUT_COPY, /* a copy that begins at at_ns goes; at worst it stays. One to the host that made
+                     the host wait leaves the wait for its stream: the data has to be there */
 };
 #define XFW_MOST_CUTS (1u << 18)
 

@@ -1,12 +1,13 @@
 /*
  * Messages of MPI between two ranks, from and to each kind of memory, by one thread of either rank
- * and then by two at once (MPI_THREAD_MULTIPLE), of which each has a GPU of its own. What the
- * program says of them is compared with the record and the report (run, net_table.py).
+ * and then by two at once (MPI_THREAD_MULTIPLE), from one GPU to the other. What the program says
+ * of them is compared with the record and the report (run, net_table.py).
  *
- * usage: mpi_memory DIRECTORY direct|staged    by MPI's launcher, two ranks
+ * usage: mpi_memory DIRECTORY direct|staged one|each    by MPI's launcher, two ranks
  *
  *   direct: device memory is given to MPI; staged: it is copied to the host before it is sent, and
- * back behind it
+ * back behind it. one: both threads of a rank use one GPU; each: each another one (some MPIs take
+ * memory of one GPU in a process only)
  *
  *   DIRECTORY/said.RANK.THREAD   RANK op CALL bytes width to from tag RANKS, for each call
  *   standard output              rate RANK PHASE SENT GOT ROUNDS 0 SINCE_US 0 right|wrong
@@ -33,7 +34,7 @@ struct worker {
     FILE *out;
 };
 
-static int rank, staged;
+static int rank, staged, gpu_each;
 static const char *directory;
 static pthread_barrier_t both; /* threads of this rank */
 
@@ -147,16 +148,22 @@ static void run(struct worker *w, const struct phase *phase)
     fflush(stdout);
 }
 
+static void use_gpu(const struct worker *w)
+{
+    int gpus = 1;
+    check(cudaGetDeviceCount(&gpus) || cudaSetDevice((rank + gpu_each * w->thread) % gpus),
+          "cudaSetDevice");
+}
+
 static void open_worker(struct worker *w)
 {
     char path[4096];
-    int gpus = 0;
     snprintf(path, sizeof path, "%s/said.%d.%d", directory, rank, w->thread);
     w->out = fopen(path, "w");
     w->pageable = malloc(MOST);
     w->staging = malloc(MOST);
     check(!w->out || !w->pageable || !w->staging, path);
-    check(cudaGetDeviceCount(&gpus) || cudaSetDevice(w->thread % gpus), "cudaSetDevice");
+    use_gpu(w);
     check(cudaMalloc((void **)&w->device, MOST), "cudaMalloc");
     check(cudaMallocHost((void **)&w->pinned, MOST), "cudaMallocHost");
     MPI_Comm_dup(MPI_COMM_WORLD, &w->with);
@@ -165,8 +172,7 @@ static void open_worker(struct worker *w)
 static void *work(void *of)
 {
     struct worker *w = of;
-    int gpus = 1;
-    check(cudaGetDeviceCount(&gpus) || cudaSetDevice(w->thread % gpus), "cudaSetDevice");
+    use_gpu(w);
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (phases[i].both || w->thread == 0) {
             if (phases[i].both)
@@ -186,9 +192,10 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    check(argc != 3 || size != 2, "usage: mpi_memory DIRECTORY direct|staged, two ranks");
+    check(argc != 4 || size != 2, "usage: mpi_memory DIRECTORY direct|staged one|each, two ranks");
     directory = argv[1];
     staged = strcmp(argv[2], "staged") == 0;
+    gpu_each = strcmp(argv[3], "each") == 0;
     for (int i = 0; i < 2; i++)
         open_worker(&workers[i]);
     pthread_barrier_init(&both, NULL, provided == MPI_THREAD_MULTIPLE ? 2 : 1);

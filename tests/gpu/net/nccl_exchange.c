@@ -15,7 +15,6 @@
  * the later of both calls until this rank's stream was idle, by the host; the stream's time by CUDA
  * events.
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -31,12 +30,7 @@
 
 xrt_error cudaEventElapsedTime(float *ms, xcu_event from, xcu_event to);
 
-enum { ROUNDS = 40, WARM = 5, INT8 = 0, ID_BYTES = 128, MIB = 1 << 20, MOST = 64 * MIB };
-
-typedef struct ncclComm *communicator;
-typedef struct {
-    char bytes[ID_BYTES];
-} unique;
+enum { ROUNDS = 40, WARM = 5, INT8 = 0, MIB = 1 << 20, MOST = 64 * MIB };
 
 /* name in libnccl, parameters */
 #define NCCL_CALLS(X)                                                                              \
@@ -48,10 +42,7 @@ typedef struct {
     X(ncclSend, (const void *, size_t, int, int, communicator, xcu_stream))                        \
     X(ncclRecv, (void *, size_t, int, int, communicator, xcu_stream))
 
-#define DECLARE(name, parameters) int(*name) parameters;
-static struct {
-    NCCL_CALLS(DECLARE)
-} nccl;
+#include "tests/programs/nccl_by_name.h"
 
 /* What both ranks see. */
 static struct meeting {
@@ -73,25 +64,6 @@ struct rank {
 
 static const char *directory;
 static double late_us;
-
-static void check(int error, const char *what)
-{
-    if (error == 0)
-        return;
-    fprintf(stderr, "nccl_exchange: %s: %d\n", what, error);
-    exit(1);
-}
-#define CALL(name, ...) check(nccl.name(__VA_ARGS__), #name)
-
-static void load(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    check(library == NULL, "dlopen");
-#define LOAD(name, parameters)                                                                     \
-    nccl.name = (__typeof__(nccl.name))dlsym(library, #name);                                      \
-    check(nccl.name == NULL, #name);
-    NCCL_CALLS(LOAD)
-}
 
 static void meet_in(const char *path)
 {
@@ -286,7 +258,7 @@ int main(int argc, char **argv)
           "usage: nccl_exchange DIRECTORY LIBNCCL LATE_US [threads]");
     directory = argv[1];
     late_us = atof(argv[3]);
-    load(argv[2]);
+    find_nccl(argv[2]);
     snprintf(path, sizeof path, "%s/meeting", directory);
     meet_in(path);
     if (argc == 5)

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("ipc-within-one-gpu", "analyzer/pass/pass.c",
+      "    event->direction = XFT_DIR_P2P;\n",
+      "",
+      "a copy of another process's memory counts as one within a GPU",
+      "analyzer-classes_test"),
     M("shared-sees-all", "analyzer/pass/pass.c",
       "    if (o->shared || (known && o->divided))",
       "    if (known && o->divided)",

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("mpis-calls-as-the-programs", "analyzer/run/site.c",
+      " + 2 * (site->within != NULL)",
+      "",
+      "a line's own copies and those that MPI makes there are one row",
+      "analyzer-site_test"),
+    M("callbacks-as-mpis", "analyzer/run/site.c",
+      "        if (python_frame(&site->frames[i]) || xfa_layer(&site->frames[i]) != XFA_LAYER_CUDA)",
+      "        if (python_frame(&site->frames[i]) || xfa_message_library(&site->frames[i]))",
+      "what a function of the program does that MPI calls is taken for MPI's",
+      "analyzer-site_test"),
     M("helper-by-line", "analyzer/run/site.c",
       "    uint64_t hash = XXH3_64bits_withSeed(frame->function, strlen(frame->function), site->line);",
       "    uint64_t hash = frame_hash(frame, site->line);",
