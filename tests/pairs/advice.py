@@ -18,7 +18,7 @@ from datetime import date
 SIDES = ("before", "after")
 REGION = "work"
 NEAR, NEAR_RUN = 0.10, 0.01  # likely and measured saving: of the measured one, or of the region before
-QUIET = 0.01  # of the run: what an `after` program or a trap may be advised
+QUIET = 0.01  # of the region: what an `after` program or a trap may be advised
 REPLAY_MEAN, REPLAY_MOST, REPLAY_PART = 0.03, 0.05, 0.9
 BEGIN, END = "<!-- advice: begin -->", "<!-- advice: end -->"
 

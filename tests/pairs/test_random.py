@@ -321,7 +321,7 @@ class Programs(unittest.TestCase):
         self.assertIn(kind, self.kinds(run))
         self.assertIn(kind, self.kinds(run, "--phase", "work"))
         with unittest.mock.patch.object(self.lab, "machine", lambda _: {"XFERSCOPE_SIMGPU_MACHINE": "sim-h200-locking"}):
-            self.lab.record(program(bytes=4 << 20, steps=8, wastes=["allocation"]), 1)
+            self.lab.record(program(bytes=1 << 20, steps=60, wastes=["allocation"]), 1)
         run, self.lab.profile = self.folder / "run1.xft", self.lab.probed(machine=True)
         self.assertLessEqual({kind, "slow-page-locking"}, self.kinds(run))
         self.assertEqual({kind, "slow-page-locking"} & self.kinds(run, "--phase", "work"), {kind})

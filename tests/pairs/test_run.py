@@ -38,7 +38,9 @@ def saving(likely, low=None, high=None):
 
 
 def made_finding(kind, low, likely, high, idle=False):
-    return {"kind": kind, "saving_s": {**saving(likely, low, high), "idle": idle}}
+    """All of it in the region, which takes 100 ms."""
+    return {"kind": kind, "saving_s": {**saving(likely, low, high), "idle": idle, "share": None if likely is None else likely / 100,
+                                       "share_of": "phase work"}}
 
 
 class InRegion(unittest.TestCase):
@@ -53,6 +55,15 @@ class InRegion(unittest.TestCase):
         self.assertAlmostEqual(self.part(alone_s=0.5, with_set_s=0.42), 0.8)
         self.assertEqual(self.part(alone_s=0.5, with_set_s=0.3), 1.0)
         self.assertEqual(self.part(alone_s=0.5, with_set_s=None), 1.0)
+
+    def test_of_one_finding(self):
+        """What it saves in the region is given as a share of that."""
+        report = {"whatif": {"phases": [{"name": "work", "alone_s": 0.5}]}}
+        saving = {"likely": 0.1, "share": 0.16, "share_of": "phase work"}
+        self.assertAlmostEqual(advice.finding_in_region(saving, report), 0.8)
+        self.assertEqual(advice.finding_in_region({**saving, "share": 0.3}, report), 1.0)
+        self.assertEqual(advice.finding_in_region({**saving, "share_of": "the run"}, report), 1.0)
+        self.assertEqual(advice.finding_in_region({**saving, "likely": None}, report), 1.0)
 
     def test_all_of_a_saving(self):
         self.assertEqual(advice.part_of({"low": 1.0, "likely": 2.0, "high": 4.0}, 0.5),
@@ -232,7 +243,7 @@ class Run(unittest.TestCase):
         self.assertAlmostEqual(entry["error_of_run"], -0.02)
         self.assertAlmostEqual(entry["replay"]["before"]["error"], 0)
         self.assertAlmostEqual(entry["replay"]["after"]["error"], 0.03)
-        self.assertAlmostEqual(entry["replay"]["before"]["loudest"]["part"], 0.19)
+        self.assertAlmostEqual(entry["replay"]["before"]["loudest"]["part"], 0.38)
         self.assertEqual(
             printed, ["likely saving within 10% of the measured one or 1% of the region (goal: nine in ten): 1 of 1",
                    "measured saving between low and high (goal: 95 %): 1 of 1",
@@ -257,7 +268,7 @@ class Run(unittest.TestCase):
         self.assertEqual([line.split(": ")[-1] for line in printed],
                          ["0 of 1; not 01", "0 of 1; not 01", "0 of 1; not 01", "0 of 1; not 01 after",
                           "1 of 2; not 01 before", "near 0 of 1, inside 0 of 1"])
-        self.assertIn("| small-transfers 1.1% |\n", (self.out / "advice.md").read_text())
+        self.assertIn("| small-transfers 2.1% |\n", (self.out / "advice.md").read_text())
 
     def test_several_records_are_as_many_predictions(self):
         self.measured(ONE, 100, 60, finding="pageable-host-memory", others=["01.0.xft", "01.2.xft"])
@@ -296,7 +307,7 @@ class Run(unittest.TestCase):
         self.report("01.xft", [made_finding("pageable-host-memory", None, None, None)], phases=[])
         self.report("10.xft")
         self.report("01-after.xft", [made_finding("small-transfers", None, None, None)])
-        self.report("10-after.xft", [made_finding("small-transfers", 1, 1.9, 3)])
+        self.report("10-after.xft", [made_finding("small-transfers", 0, 0.9, 3)])
         document, printed = self.advice()
         self.assertIsNone(document["pairs"][ONE]["replay"]["before"]["error"])
         self.assertEqual([line.split(": ")[-1] for line in printed[:4]],
@@ -329,7 +340,7 @@ class Run(unittest.TestCase):
                 if line.startswith(("| 01-", "| 10-"))]
         self.assertEqual([row[1:4] for row in rows], [["none (not pageable-host-memory)", "none", "yes"],
                                                       ["none (not peer-access-disabled)", "peer-access-disabled", "**no**"]])
-        self.assertEqual(rows[1][-1], "peer-access-disabled 15.0%; none |")
+        self.assertEqual(rows[1][-1], "peer-access-disabled 30.0%; none |")
         self.assertEqual(document["summary"]["near"]["of"], 0)
 
     def test_what_cannot_be_analysed_is_reported(self):
@@ -366,7 +377,7 @@ class Run(unittest.TestCase):
         self.assertEqual(printed[0].split()[0], "PAIR")
         self.assertIn("; medians of 1 runs.\n", (self.out / "advice.md").read_text())
         self.assertEqual(printed[-5], "the right finding first (goal: all): 0 of 1; not 01")
-        self.assertIn(f"analyze {self.out}/01-after.xft --profile {profile} --format json",
+        self.assertIn(f"analyze {self.out}/01-after.xft --profile {profile} --format json --phase work",
                       self.log.read_text().splitlines())
 
 
