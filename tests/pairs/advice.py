@@ -228,7 +228,7 @@ def lines(sums):
             f"(goal: nine in ten): {of('near')}",
             f"measured saving between low and high (goal: 95 %): {of('inside')}",
             f"the right finding first (goal: all): {of('right')}",
-            f"nothing above {QUIET:.0%} of the run advised for `after` programs and traps (goal: all): {of('quiet')}",
+            f"nothing above {QUIET:.0%} of the region advised for `after` programs and traps (goal: all): {of('quiet')}",
             f"unchanged replay off by {'-' if mean is None else f'{mean:.1%}'} on average (goal: {REPLAY_MEAN:.0%}), "
             f"within {REPLAY_MOST:.0%} (goal: nine in ten): {of('replay')}",
             f"each record's prediction by itself: near {sums['singly']['near']} of {sums['singly']['of']}, "

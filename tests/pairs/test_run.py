@@ -248,7 +248,7 @@ class Run(unittest.TestCase):
             printed, ["likely saving within 10% of the measured one or 1% of the region (goal: nine in ten): 1 of 1",
                    "measured saving between low and high (goal: 95 %): 1 of 1",
                    "the right finding first (goal: all): 1 of 1",
-                   "nothing above 1% of the run advised for `after` programs and traps (goal: all): 1 of 1",
+                   "nothing above 1% of the region advised for `after` programs and traps (goal: all): 1 of 1",
                    "unchanged replay off by 1.5% on average (goal: 3%), within 5% (goal: nine in ten): 2 of 2",
                    "each record's prediction by itself: near 1 of 1, inside 1 of 1"])
         page = (self.out / "advice.md").read_text()
@@ -334,7 +334,7 @@ class Run(unittest.TestCase):
             self.report(f"{trace}.xft")
         document, printed = self.advice()
         self.assertEqual(printed[2:4], ["the right finding first (goal: all): 0 of 0",
-                                     "nothing above 1% of the run advised for `after` programs and traps (goal: all): "
+                                     "nothing above 1% of the region advised for `after` programs and traps (goal: all): "
                                      "3 of 4; not 10 before"])
         rows = [line.split(" | ") for line in (self.out / "advice.md").read_text().splitlines()
                 if line.startswith(("| 01-", "| 10-"))]
