@@ -1,7 +1,7 @@
 /*
  * A field on the GPUs of several ranks, in slabs: each step updates it and exchanges the planes at
- * the borders of the slabs (a halo exchange). As halo.cu, after what xferscope advises there where MPI
- * takes device memory (docs/walk-halo.md): the planes are sent from GPU to GPU.
+ * the borders of the slabs (a halo exchange). As halo.cu, after what xferscope advises there where
+ * MPI takes device memory (docs/walk-halo.md): the planes are sent from GPU to GPU.
  *
  * nvcc -g -ccbin mpicxx halo.cu -o halo
  */
