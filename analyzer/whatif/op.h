@@ -114,19 +114,20 @@ struct xfw_op {
     bool begins;         /* XFW_RANGE, XFW_MESSAGE, XFW_MEETING: it begins; else it ends. Of a call
                             that a change made up: others count from it, not from the op behind it */
     bool made_up;        /* inserted by a change: not in the trace */
-    bool overtook;       /* it ran before work that another thread had begun to submit earlier */
-    bool last_piece;     /* the device's record is of the last piece of a copy; XFW_MEETING: it is
-                            the last part of the kernel's */
-    bool in_one;         /* a 2D copy that a change has made contiguous */
-    uint8_t side;        /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
-    uint8_t of_ranks;    /* XFW_MESSAGE, XFW_MEETING: sum of enum xfw_of_ranks, what begins or is
-                            awaited */
-    bool in_one_call;    /* XFW_MESSAGE: the call that begins it ends it, too */
-    bool was_legacy;     /* a change has taken it out of the default stream */
-    bool meets;          /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is
-                            still to come */
-    int16_t gpu;         /* of the device work, the run's number; -1: not known */
-    int16_t peer;        /* XFW_PEER: the other GPU */
+    bool opens;       /* the process's first call: no other one is seen to have made its context */
+    bool overtook;    /* it ran before work that another thread had begun to submit earlier */
+    bool last_piece;  /* the device's record is of the last piece of a copy; XFW_MEETING: it is
+                         the last part of the kernel's */
+    bool in_one;      /* a 2D copy that a change has made contiguous */
+    uint8_t side;     /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
+    uint8_t of_ranks; /* XFW_MESSAGE, XFW_MEETING: sum of enum xfw_of_ranks, what begins or is
+                         awaited */
+    bool in_one_call; /* XFW_MESSAGE: the call that begins it ends it, too */
+    bool was_legacy;  /* a change has taken it out of the default stream */
+    bool meets;       /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is
+                         still to come */
+    int16_t gpu;      /* of the device work, the run's number; -1: not known */
+    int16_t peer;     /* XFW_PEER: the other GPU */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
     int32_t tid;                           /* the system's number of the thread */
 

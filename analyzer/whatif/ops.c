@@ -23,6 +23,7 @@ struct xfw_ops {
     uint32_t records;          /* enum xft_records: those that are recorded */
     const struct xfa_achievable *achievable;
     bool stopped, messages; /* these are ops, too */
+    bool called;            /* the driver, so far */
     bool one_of_several;    /* it is a rank: MPI's calls may be matched */
     struct xfw_nccl nccl;
     struct xfw_held held;
@@ -111,6 +112,10 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
     op.worked_ns = (double)worked_ns;
+    if (what != XFW_RANGE && what != XFW_MESSAGE) {
+        op.opens = !ops->called;
+        ops->called = true;
+    }
     return op;
 }
 
@@ -497,6 +502,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfw_numbers_begin(&ops->numbers, process);
     xfw_ops_queue_begin(ops->queue, process->start_mono_ns);
     ops->transfers = 0;
+    ops->called = false;
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
     ops->held.count = 0;

@@ -29,6 +29,7 @@ struct one {
     unsigned times;             /* as often; 0: once */
     unsigned flags;             /* of the allocation */
     int gpus;                   /* that the process has; 0: one */
+    bool called_before;         /* the allocation is not the process's first call */
 };
 
 static struct xft_event memory_event(const struct one *one, enum xft_event_kind kind)
@@ -81,6 +82,10 @@ static struct analyzed analysis_of(const struct one *one)
     struct trace_builder b;
     struct play play;
     play_start(&play, &b, 1);
+    if (one->called_before) {
+        const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+        play_event(&play, wait, 100000);
+    }
     if (one->gpus == 2)
         build_meta(&b, "gpu.1.name", "Test GPU");
     play_site(&play, SITE, "make_buffer", 1);
@@ -132,6 +137,35 @@ static void test_slower_than_probed(void **state)
     one.free_ns = 0;
     one.probed_ns = 200000;
     check(&one, take, take - (ALLOC_NS - 64 * one.probed_ns) / 2);
+}
+
+static double likely_ns(const struct one *one)
+{
+    struct analyzed a = analysis_of(one);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_PAGE_LOCKING, "make_buffer");
+    assert_non_null(f);
+    double ns = f->saving.likely;
+    analyzed_free(&a);
+    return ns;
+}
+
+/* A process's first call makes the context: that is not promised, nor by what apply saves. */
+static void test_makes_the_context(void **state)
+{
+    struct one one = slow;
+    one.free_ns = 0;
+    one.probed_ns = 200000;
+    const double probed = 64 * one.probed_ns, by_hand = 64 * LOCK_NS;
+    one.alloc_ns = (uint64_t)probed + 60000000;
+    assert_true(fabs(likely_ns(&one) - (probed - by_hand)) < 1);
+    one.called_before = true;
+    assert_true(fabs(likely_ns(&one) - (probed - by_hand) - 30e6) < 1);
+    one.called_before = false;
+    one.alloc_ns = (uint64_t)probed + 40000000; /* too little for a context */
+    assert_true(fabs(likely_ns(&one) - (probed - by_hand) - 20e6) < 1);
+    one.alloc_ns = (uint64_t)probed + 60000000;
+    one.times = 2; /* once a process */
+    assert_true(fabs(likely_ns(&one) - 2 * (probed - by_hand) - 30e6) < 1);
 }
 
 /* ---- what apply saves ------------------------------------------------------------------------ */
@@ -211,7 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found),       cmocka_unit_test(test_slower_than_probed),
         cmocka_unit_test(test_not_found),   cmocka_unit_test(test_applied),
-        cmocka_unit_test(test_not_applied),
+        cmocka_unit_test(test_not_applied), cmocka_unit_test(test_makes_the_context),
     };
     return cmocka_run_group_tests_name("findings: slow page-locking", tests, NULL, NULL);
 }

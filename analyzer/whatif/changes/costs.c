@@ -175,6 +175,12 @@ double xfw_registration_cost(const struct xfa_achievable *achievable, int node, 
  * to 43 ms on one machine (docs/analyze.md). */
 #define VARIES 0.25
 
+/* To make a context takes at least so much (a guess): on an H100 cudaHostAlloc() of 32 MiB took 143
+ * ms as a process's first call, and 13 as its second
+ * (docs/results/apply-within-h100-2026-11-28.md).
+ */
+#define CONTEXT_NS 5e7
+
 static bool may_use(const struct xfa_achievable *achievable, unsigned threads)
 {
     return threads == 1 ||
@@ -256,8 +262,12 @@ static double probed_ns(const struct xfa_achievable *achievable, const struct xf
 double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                           enum xfw_certainty certainty)
 {
-    double speed = xfw_speed_error(achievable->profile);
-    double between = (op->own_ns + probed_ns(achievable, op)) / 2;
+    double speed = xfw_speed_error(achievable->profile), probed = probed_ns(achievable, op);
+    if (op->opens && op->own_ns - probed > CONTEXT_NS)
+        return certainty == XFW_HIGH     ? probed * (1 + VARIES)
+               : certainty == XFW_LIKELY ? probed
+                                         : probed * (1 - VARIES);
+    double between = (op->own_ns + probed) / 2;
     if (speed > 0)
         between = fmax(between, op->own_ns * (1 - speed));
     double usual = fmin(op->own_ns, between);

@@ -99,7 +99,9 @@ double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int g
  * save. In another process such calls may be quicker or slower than in this run, and than in the
  * probe: of two draws that differ by chance the mean is nearest to a third one (docs/analyze.md).
  * But where the profile knows how far processes differ in speed, no less than that: the rest is the
- * program's, whose work has the driver's out of the caches, and the probe does nothing else. */
+ * program's, whose work has the driver's out of the caches, and the probe does nothing else. What
+ * the process's first call took beyond what the profile has for it was to make the context, if it
+ * is as much as that takes: no change saves it. */
 double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                           enum xfw_certainty certainty);
 
