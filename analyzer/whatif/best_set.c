@@ -549,7 +549,9 @@ static void leave_out_first(struct xfw_replays *replays, struct xfw_whatif *what
                 if (whatif->order[i] == place && changes[i]->leaves_out == !kept)
                     trial.order[i] = ++placed;
     if (memcmp(trial.order, whatif->order, count * sizeof *trial.order) != 0) {
-        double before = time_of(replays, whatif, changes, whatif->order);
+        double before = whatif->alone_ns;
+        for (size_t i = 0; i < count; i++)
+            before -= whatif->order[i] ? whatif->added[i].likely : 0;
         double after = time_of(replays, whatif, changes, trial.order);
         if (after < before + LEAST_GAIN / 4 * whatif->alone_ns)
             play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);

@@ -38,13 +38,6 @@ double xfw_op_took(const struct xfw_op *op)
     return op->awaits == XFW_AWAITS_ITS_START ? op->latency_ns + op->wake_ns : op->own_ns;
 }
 
-void xfw_op_only_wait(struct xfw_op *op, double ns)
-{
-    xfw_op_drop(op);
-    op->awaits = XFW_AWAITS_STREAM;
-    op->own_ns = op->wake_ns = ns;
-}
-
 void xfw_op_drop(struct xfw_op *op)
 {
     op->what = XFW_CALL;

@@ -294,8 +294,6 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
 
 /* The call goes, with its device work and what it waited for; the gap before it stays. */
 void xfw_op_drop(struct xfw_op *op);
-/* So does its device work, but it waits for its stream: `ns` from when that is done. */
-void xfw_op_only_wait(struct xfw_op *op, double ns);
 
 /* Time of a copy's call, without what it waits for before the copy. */
 double xfw_op_took(const struct xfw_op *op);

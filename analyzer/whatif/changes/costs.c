@@ -160,6 +160,14 @@ double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what
     return scalar ? scalar->cost.median : otherwise;
 }
 
+void xfw_only_wait(const struct xfa_achievable *achievable, struct xfw_op *op)
+{
+    double ns = xfw_scalar_cost(achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS);
+    xfw_op_drop(op);
+    op->awaits = XFW_AWAITS_STREAM;
+    op->own_ns = op->wake_ns = ns;
+}
+
 double xfw_registration_cost(const struct xfa_achievable *achievable, int node, int gpu,
                              uint64_t bytes, enum xfw_certainty certainty, bool *known)
 {
@@ -263,17 +271,15 @@ double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct 
                           enum xfw_certainty certainty)
 {
     double speed = xfw_speed_error(achievable->profile), probed = probed_ns(achievable, op);
-    if (op->opens && op->own_ns - probed > CONTEXT_NS)
-        return certainty == XFW_HIGH     ? probed * (1 + VARIES)
-               : certainty == XFW_LIKELY ? probed
-                                         : probed * (1 - VARIES);
     double between = (op->own_ns + probed) / 2;
     if (speed > 0)
         between = fmax(between, op->own_ns * (1 - speed));
-    double usual = fmin(op->own_ns, between);
-    return certainty == XFW_HIGH     ? op->own_ns
-           : certainty == XFW_LIKELY ? usual
-                                     : usual * (1 - VARIES);
+    double usual = fmin(op->own_ns, between), most = op->own_ns;
+    if (op->opens && op->own_ns - probed > CONTEXT_NS) {
+        usual = probed;
+        most = probed * (1 + VARIES);
+    }
+    return certainty == XFW_HIGH ? most : certainty == XFW_LIKELY ? usual : usual * (1 - VARIES);
 }
 
 /* ---- staging --------------------------------------------------------------------------------- */

@@ -70,6 +70,9 @@ double xfw_table_cost(const struct xfa_achievable *achievable, const char *what,
 /* A scalar, as "event/record"; `otherwise` where it was not measured. */
 double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what, int gpu,
                        double otherwise);
+/* The call's device work goes, but the wait that the program may need stays: as if it waited for
+ * its stream. */
+void xfw_only_wait(const struct xfa_achievable *achievable, struct xfw_op *op);
 
 /* To page-lock touched memory and to undo it. known (may be NULL): it was measured. */
 double xfw_registration_cost(const struct xfa_achievable *achievable, int node, int gpu,

@@ -62,13 +62,6 @@ bool xfw_leave_out_knows(const struct xfa_analysis *analysis, int gpu)
     return path_within(&state, analysis, gpu)->path_count > 0;
 }
 
-/* The wait that the program may need stays: as if it waited for the stream. */
-static void only_wait(const struct xfa_analysis *analysis, struct xfw_op *op)
-{
-    xfw_op_only_wait(
-        op, xfw_scalar_cost(&analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS));
-}
-
 /* ---- what follows in the stream -------------------------------------------------------------- */
 
 static struct stream *stream_of(struct state *state, uint32_t number)
@@ -198,7 +191,7 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     if ((copied && certainty != XFW_HIGH) || (goes && what->set))
         work_instead(change, path_within(state, self->analysis, op->gpu), certainty, op);
     else if (certainty == XFW_LOW && op->awaits != XFW_AWAITS_NOTHING)
-        only_wait(self->analysis, op);
+        xfw_only_wait(&self->analysis->achievable, op);
     else
         xfw_op_drop(op);
 }

@@ -148,8 +148,7 @@ static void leave_out(const struct own_time *own, const struct xfw_player *playe
     if (op->engine == XFW_TO_DEVICE || op->awaits == XFW_AWAITS_NOTHING)
         xfw_op_drop(op);
     else
-        xfw_op_only_wait(op, xfw_scalar_cost(&own->change.analysis->achievable, "sync/stream",
-                                             op->gpu, XFW_SYNC_STREAM_NS));
+        xfw_only_wait(&own->change.analysis->achievable, op);
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
