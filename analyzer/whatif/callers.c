@@ -6,6 +6,8 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op.h"
 
+_Static_assert(XFW_CALLERS <= 64, "op.h: under_way has a bit for each");
+
 #define BUCKETS 256 /* of times, eight to a factor of two */
 #define LEAST_ALONE 16
 #define LOADS_NS 100000.0 /* the first launch of a kernel takes longer: the driver loads it */
@@ -18,19 +20,6 @@ void xfw_callers_free(struct xfw_callers *callers)
     if (callers->named)
         xfa_table_free(&callers->names);
     *callers = (struct xfw_callers){0};
-}
-
-bool xfw_submits(unsigned kind)
-{
-    return kind == XFT_EVENT_LAUNCH || kind == XFT_EVENT_SET || kind == XFT_EVENT_RECORD ||
-           kind == XFT_EVENT_WAIT || kind == XFT_EVENT_HOST_FUNCTION;
-}
-
-static bool holds(const struct xfw_call *call)
-{
-    return call->submits || call->kind == XFT_EVENT_GRAPH_LAUNCH || call->kind == XFT_EVENT_ALLOC ||
-           call->kind == XFT_EVENT_FREE || call->kind == XFT_EVENT_REGISTER ||
-           call->kind == XFT_EVENT_UNREGISTER;
 }
 
 /* The first launch of a kernel, and a long one. */
@@ -89,13 +78,37 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
         *own = (struct xfw_caller){
             .tid = call->tid,
             .kind = call->kind,
-            .holds = holds(call),
+            .holds = call->submits || xfw_holds(call->kind),
             .loads = loads(callers, call),
             .start_ns = call->start_ns,
             .end_ns = call->end_ns,
             .gap_ns = gap,
         };
     return before;
+}
+
+void xfw_callers_meet(struct xfw_callers *callers, struct xfw_op *op)
+{
+    const struct xfw_call call = {.tid = op->tid,
+                                  .kind = op->kind,
+                                  .name = op->name,
+                                  .start_ns = op->start_ns,
+                                  .end_ns = op->end_ns,
+                                  .submits = xfw_op_submits(op) || xfw_op_waits_for_copy(op)};
+    op->under_way = 0;
+    op->caller = 0;
+    if (!xfw_op_is_call(op))
+        return;
+    const struct xfw_caller *before = xfw_callers_add(callers, &call);
+    const struct xfw_caller *own = caller_of(callers, op->tid);
+    if (!own)
+        return;
+    op->caller = (uint8_t)(own - callers->items + 1);
+    for (unsigned i = 0; before && !before->loads && !own->loads && i < callers->count; i++) {
+        const struct xfw_caller *other = &callers->items[i];
+        bool in = other != own && other->holds && other->end_ns > op->start_ns;
+        op->under_way |= (uint64_t)in << i;
+    }
 }
 
 double xfw_caller_rest_ns(const struct xfw_caller *caller, double start_ns, double alone_ns)

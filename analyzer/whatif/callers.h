@@ -47,8 +47,18 @@ void xfw_callers_free(struct xfw_callers *callers);
      XFA_KIND(XFT_EVENT_RECORD) | XFA_KIND(XFT_EVENT_WAIT) | XFA_KIND(XFT_EVENT_HOST_FUNCTION) |   \
      XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
      XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY))
-/* Does a call of this kind (no transfer) submit work and wait for none? */
-bool xfw_submits(unsigned kind);
+/* Does a call of this kind (no transfer) submit work and wait for none; has one that does not the
+ * driver to itself? */
+static inline bool xfw_submits(unsigned kind)
+{
+    return kind == XFT_EVENT_LAUNCH || kind == XFT_EVENT_SET || kind == XFT_EVENT_RECORD ||
+           kind == XFT_EVENT_WAIT || kind == XFT_EVENT_HOST_FUNCTION;
+}
+static inline bool xfw_holds(unsigned kind)
+{
+    return kind == XFT_EVENT_GRAPH_LAUNCH || kind == XFT_EVENT_ALLOC || kind == XFT_EVENT_FREE ||
+           kind == XFT_EVENT_REGISTER || kind == XFT_EVENT_UNREGISTER;
+}
 
 /* The same of an op; does its call wait for the copy that it submits; and is it a call of CUDA? */
 static inline bool xfw_op_waits_for_copy(const struct xfw_op *op)
@@ -64,6 +74,11 @@ static inline bool xfw_op_submits(const struct xfw_op *op)
 {
     return op->what == XFW_COPY ? op->awaits == XFW_AWAITS_NOTHING : xfw_submits(op->kind);
 }
+/* Its call has the driver to itself: others may wait for it. */
+static inline bool xfw_op_holds(const struct xfw_op *op)
+{
+    return xfw_op_submits(op) || xfw_op_waits_for_copy(op) || xfw_holds(op->kind);
+}
 static inline bool xfw_op_is_call(const struct xfw_op *op)
 {
     return op->what != XFW_RANGE && op->what != XFW_MESSAGE && op->what != XFW_MEETING;
@@ -72,6 +87,10 @@ static inline bool xfw_op_is_call(const struct xfw_op *op)
 /* Of another thread, under way when this call is made, that it may wait for: of several the one
  * that ends last. NULL: there is none. */
 const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const struct xfw_call *call);
+/* The next op of the process, as recorded: what is under way goes into op->under_way, none where
+ * the call, or the one that it would wait for, is a first launch that loads its kernel; the place
+ * of its own thread into op->caller. */
+void xfw_callers_meet(struct xfw_callers *callers, struct xfw_op *op);
 /* What a call of another thread that begins at start_ns waits for, ns: as long as this one takes
  * alone, and its thread's own time before it, as far as that is shorter: of one thread that makes
  * both; where it is not known what it takes alone (INFINITY), until it is done. 0: it is not under

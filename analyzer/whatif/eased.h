@@ -24,9 +24,9 @@ struct xfw_eased;
 struct xfw_eased *xfw_eased_new(const double *alone_ns);
 void xfw_eased_free(struct xfw_eased *eased); /* NULL is allowed */
 
-/* The next op of the process, as it was (without what recording cost) and as the changes have left
- * it: of the latter the call may become shorter. begins_ns: when its call begins, as it is played.
- */
+/* The next op of the process, as it was (without what recording cost; what was under way is known:
+ * xfw_callers_meet()) and as the changes have left it: of the latter the call may become shorter.
+ * begins_ns: when its call begins, as it is played. */
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
                   double begins_ns, enum xfw_certainty certainty);
 

@@ -133,17 +133,17 @@ struct xfw_op {
 
     /* The host. A thread that something woke (wakers.h) begins the call woken_after_ns behind that,
      * instead of gap_ns behind its own call before. */
-    double gap_ns;            /* the thread's own time since its call before */
-    uint32_t woken_by;        /* the thread whose last call woke this one; XFW_NONE: none */
+    double gap_ns;     /* the thread's own time since its call before */
+    uint32_t woken_by; /* the thread whose last call woke this one; XFW_NONE: none */
+    bool joins; /* woken_by is the last of several that it waited for: those that it has made since
+                   it last did so, and that had made their calls by then, as recorded */
+    bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
     uint64_t woken_by_stream; /* the host function that woke it: that op's number + 1; 0: none */
     uint64_t woken_by_call;   /* of a thread's first op: which call of that thread, the op's
                                  number + 1; 0: its last */
-    bool joins; /* woken_by is the last of several that it waited for: those that it has made since
-                   it last did so, and that had made their calls by then, as recorded */
-    double woken_after_ns; /* less than 0: within that last call */
-    bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
-    double own_ns;    /* of the call, without what it waits for */
-    double wake_ns;   /* from the end of what the call waits for to its return */
+    double woken_after_ns;    /* less than 0: within that last call */
+    double own_ns;            /* of the call, without what it waits for */
+    double wake_ns;           /* from the end of what the call waits for to its return */
 
     /* The device. */
     double latency_ns, space_ns, duration_ns;
@@ -162,6 +162,8 @@ struct xfw_op {
     /* As recorded. */
     double start_ns, end_ns;
     double device_start_ns, device_end_ns; /* NAN: no record */
+    uint64_t under_way; /* calls of other threads that it may wait for in the driver: a bit for the
+                           place of each (callers.h); known once it is played */
 
     /* What changes ask. */
     uint32_t class;     /* of a transfer (pass/class.h); XFW_NONE */
@@ -177,6 +179,7 @@ struct xfw_op {
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
     bool flagged;       /* an ALLOC of page-locked memory with flags */
+    uint8_t caller;     /* under_way: its own thread's place, from 1; 0: none */
     float
         most_ns; /* XFW_MESSAGE: a change: it is under way for no more than that; 0: as recorded */
 

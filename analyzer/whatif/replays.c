@@ -10,8 +10,10 @@
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/sample.h"
 
-/* Of the run: where any time would be off by more for what was left out, nothing is. */
+/* Where any time would be off by more for what was left out, nothing is: of the run, and of what
+ * the way saves or costs. Savings are told with more than that on both sides (result.h). */
 #define MOST_OFF XFW_RUN_ERROR
+#define MOST_OFF_SAVED (XFW_MODEL_ERROR / 4)
 
 static void forget_alone(struct xfw_replays *replays)
 {
@@ -138,13 +140,16 @@ static bool can_leave_out(const struct xfw_variant *variants, size_t count)
 
 static bool is_off(const struct xfw_variant *variants, size_t count)
 {
-    double most = INFINITY;
+    const struct xfw_way *alone = NULL;
     for (size_t i = 0; i < count; i++)
         if (xfw_way_is_alone(variants[i].way))
-            most = MOST_OFF * variants[i].way->run_ns;
-    for (size_t i = 0; i < count; i++)
-        if (variants[i].way->error_ns > most)
+            alone = variants[i].way;
+    for (size_t i = 0; i < count && alone; i++) {
+        const struct xfw_way *way = variants[i].way;
+        double saved = fabs(alone->run_ns - way->run_ns);
+        if (way->error_ns > MOST_OFF * alone->run_ns + MOST_OFF_SAVED * saved)
             return true;
+    }
     return false;
 }
 

@@ -133,6 +133,7 @@ bool xfw_walk_sum_up(struct xfw_walk *walk)
         xfw_replays_fail(replays, why);
     xfw_tally_free(walk->tally);
     free(walk->ways);
+    free(walk->callers);
     return !why;
 }
 
@@ -229,11 +230,36 @@ static void find_sites(const struct xfw_walk *walk)
     }
 }
 
+static struct xfw_callers **callers_of(struct xfw_walk *walk, const struct xfa_process *process)
+{
+    walk->callers = xfa_grown(walk->callers, &walk->callers_capacity, &walk->callers_count,
+                              process->number, sizeof(struct xfw_callers *));
+    return &walk->callers[process->number];
+}
+
+/* The same for all ways. */
+static void find_under_way(struct xfw_walk *walk)
+{
+    const struct xfw_batch *batch = &walk->at_hand;
+    struct xfw_callers **callers = callers_of(walk, walk->process);
+    if (!walk->process->calls_ns)
+        return;
+    if (!*callers)
+        *callers = xfa_alloc(sizeof **callers);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct xfw_op *op = &batch->ops[i];
+        xfw_callers_meet(*callers, op);
+        batch->alone[i].under_way = op->under_way;
+        batch->alone[i].caller = op->caller;
+    }
+}
+
 /* Ways have nothing in common that any of them changes: side by side. */
 void xfw_walk_play(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_sites(walk);
+    find_under_way(walk);
     xfw_turns_of(&walk->turns, walk->at_hand.alone, walk->at_hand.count, !walk->alone_player);
     if (walk->alone_player)
         xfw_turns_alone(&walk->turns, walk->at_hand.alone, walk->alone_player);
@@ -307,6 +333,11 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
         end_way(walk, &walk->variants[i], begun, end_ns);
     if (!walk->alone_is_way)
         xfw_player_free(walk->alone_player);
+    struct xfw_callers **callers = callers_of(walk, process);
+    if (*callers)
+        xfw_callers_free(*callers);
+    free(*callers);
+    *callers = NULL;
 }
 
 bool xfw_walk_reopen(struct xfw_walk *walk, struct xfa_process *process)

@@ -4,6 +4,7 @@
 #define XFW_REPLAYS_WALK_H
 
 #include "analyzer/base/crew.h"
+#include "analyzer/whatif/callers.h"
 #include "analyzer/whatif/replays.h"
 #include "analyzer/whatif/sample.h"
 #include "analyzer/whatif/tally.h"
@@ -71,6 +72,8 @@ struct xfw_walk {
     uint64_t first_ns; /* when the first process began, wall clock */
     bool recording;    /* any of the ways has what recording cost */
     struct xfw_batch at_hand, next;
+    struct xfw_callers **callers; /* by process; NULL: it has not begun, or is over */
+    size_t callers_count, callers_capacity;
     struct xfw_turns turns;          /* of the batch at hand */
     struct xfw_player *alone_player; /* of the process, unchanged; NULL: it has one thread */
     bool alone_is_way;               /* it is one of the variants' */

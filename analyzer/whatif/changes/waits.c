@@ -7,6 +7,8 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "xferscope/trace.h"
 
+_Static_assert(XFW_USES <= 64, "open has a bit for each");
+
 #define ENOUGH_USES 4 /* of a class, to know what the program does about them */
 
 /* ---- memory that copies still use ------------------------------------------------------------ */
@@ -62,8 +64,7 @@ static void wait_for(struct xfw_reuse *reuse, struct xfw_use *use, const struct 
 
 static void close_use(struct xfw_reuse *reuse, struct xfw_use *use)
 {
-    use->open = false;
-    reuse->open--;
+    reuse->open &= ~((uint64_t)1 << (use - reuse->uses));
 }
 
 static struct xfw_use_class *class_of(struct xfw_reuse *reuse, uint32_t class)
@@ -166,12 +167,8 @@ static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
     bool concerns = op->gap_ns > XFW_BUSY_NS || op->what == XFW_COPY || op->what == XFW_RECORD ||
                     op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_FREE ||
                     op->kind == XFT_EVENT_UNREGISTER || op->what == XFW_MESSAGE;
-    for (unsigned i = 0, left = concerns ? reuse->open : 0; left > 0; i++) {
-        if (!reuse->uses[i].open)
-            continue;
-        left--;
-        meet_use(reuse, &reuse->uses[i], change, player, op);
-    }
+    for (uint64_t left = concerns ? reuse->open : 0; left; left &= left - 1)
+        meet_use(reuse, &reuse->uses[__builtin_ctzll(left)], change, player, op);
 }
 
 /* ---- copies of the legacy default stream ----------------------------------------------------- */
@@ -302,7 +299,7 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
 {
     struct xfw_use *use = &reuse->uses[reuse->next];
     struct xfw_op now = *op;
-    if (use->open) { /* too many: the oldest is waited for */
+    if (reuse->open >> reuse->next & 1) { /* too many: the oldest is waited for */
         if (!use->waited)
             wait_for(reuse, use, change, player, &now, true);
         close_use(reuse, use);
@@ -312,6 +309,7 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
     else if (is_of_default_stream(op))
         send_beside(reuse, player, op);
     uint32_t event = reuse->next < reuse->made ? use->event : xfw_player_side_event(player);
+    reuse->open |= (uint64_t)1 << reuse->next;
     reuse->made += reuse->next == reuse->made;
     reuse->next = (reuse->next + 1) % XFW_USES;
     const struct xfw_use_class *class = class_of(reuse, op->class);
@@ -325,10 +323,8 @@ void xfw_reuse_add(struct xfw_reuse *reuse, const struct xfw_change *change,
         .class = op->class,
         .gpu = op->gpu,
         .to_host = host->to_host,
-        .open = true,
         .recorded = !itself,
     };
-    reuse->open++;
     if (itself)
         return;
     struct xfw_op record = xfw_op_like(op);

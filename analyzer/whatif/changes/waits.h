@@ -40,11 +40,12 @@ struct xfw_reuse { /* zeroed at first */
         uint32_t event, stream, thread, class;
         uint32_t behind[2]; /* the program's events behind it, + 1: the first and the last */
         int16_t gpu;
-        bool open, to_host;
+        bool to_host;
         bool waited;   /* nothing is to be waited for: what the program does is looked at */
         bool recorded; /* the event is behind it; else its stream is waited for, if need be */
     } uses[XFW_USES];
-    unsigned open, next;
+    uint64_t open; /* a bit for each that is waited for */
+    unsigned next;
     unsigned made; /* uses that have their event */
     struct xfw_use_thread {
         uint32_t thread; /* number + 1 */
