@@ -17,9 +17,9 @@ size_t xfa_trace_bytes(const struct xfa_trace *trace);
 /* names: they stay. Else it keeps where they are, and no more. */
 void xfa_trace_sleep(struct xfa_trace *trace, bool names);
 
-/* As it was before it went to sleep. False: it is to be opened anew, because its file is another one
- * now or cannot be read, or because what is asked for (events: xfa_trace_events(), merge.h) was not
- * kept. */
+/* As it was before it went to sleep. False: it is to be opened anew, because its file is another
+ * one now or cannot be read, or because what is asked for (events: xfa_trace_events(), merge.h) was
+ * not kept. */
 bool xfa_trace_wake(struct xfa_trace *trace, bool events);
 
 #endif

@@ -106,7 +106,7 @@ static bool within_limits(const struct xfa_trace *trace, const struct xfa_segmen
 static bool sound(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
     return xfa_holds_names(segment->type) ? names_taken(trace, segment)
-                                      : xfa_segment_sound(trace, segment);
+                                          : xfa_segment_sound(trace, segment);
 }
 
 /* Checks the payload now, so that what is lost is known before anything is reported. Nothing is to

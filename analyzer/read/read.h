@@ -145,7 +145,7 @@ struct xfa_trace {
     struct xfa_file_identity {
         uint64_t device, inode, bytes;
         int64_t changed_s, changed_ns;
-    } file; /* of source.fd */
+    } file;                       /* of source.fd */
     bool names_gone, events_gone; /* while and since it was asleep (asleep.h) */
     struct xft_file_header header;
     struct xfa_loss loss;
@@ -238,7 +238,8 @@ void xfa_trace_rest(struct xfa_trace *trace);
 
 /* ---- between the reader's files ------------------------------------------------------- */
 
-/* Opens a regular file for reading. -1: errno says why, or nothing where it is another kind of file. */
+/* Opens a regular file for reading. -1: errno says why, or nothing where it is another kind of
+ * file. */
 int xfa_source_open(const char *path, struct xfa_file_identity *file);
 bool xfa_holds_names(uint16_t type);
 size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffer, size_t bytes);

@@ -285,8 +285,8 @@ static void forget_names(struct xfa_process *process)
 static void go_to_sleep(struct xfa_process *process)
 {
     struct xfa_run *run = process->run;
-    size_t bytes = xfa_trace_bytes(process->trace) +
-                   process->stacks.capacity * process->stacks.item_bytes;
+    size_t bytes =
+        xfa_trace_bytes(process->trace) + process->stacks.capacity * process->stacks.item_bytes;
     bool names = bytes <= XFA_ASLEEP_MOST && run->asleep_bytes <= XFA_ASLEEP_MOST - bytes;
     if (names) {
         process->asleep_bytes = bytes;

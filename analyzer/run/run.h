@@ -172,10 +172,10 @@ struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, si
 void xfa_run_unreadable(struct xfa_run *run, const char *line);
 
 /* Opens a closed process's file once more, for its names, and with `events` to walk over it again;
- * what is known of it stays, and numbers of sites and functions are the same. False with one line in
- * error when the file is not there any more, or is another. What was read of it the first time is
- * not read again where the process has `again` set before it is closed: names of all processes up
- * to XFA_ASLEEP_MOST bytes; of others where they lie in the file. */
+ * what is known of it stays, and numbers of sites and functions are the same. False with one line
+ * in error when the file is not there any more, or is another. What was read of it the first time
+ * is not read again where the process has `again` set before it is closed: names of all processes
+ * up to XFA_ASLEEP_MOST bytes; of others where they lie in the file. */
 #define XFA_ASLEEP_MOST ((size_t)64 << 20)
 bool xfa_process_reopen(struct xfa_process *process, bool events, char *error, size_t error_bytes);
 
