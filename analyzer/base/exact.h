@@ -44,11 +44,28 @@ static inline __int128 xfa_exact_parts(double value)
     return (__int128)whole * (__int128)XFA_EXACT_PARTS + rest;
 }
 
-static inline void xfa_exact_add(struct xfa_exact *sum, double value)
+/* Any value, whatever has been added before. */
+static inline void xfa_exact_add_any(struct xfa_exact *sum, double value)
 {
     bool fits = value >= -XFA_EXACT_MOST && value <= XFA_EXACT_MOST;
     const struct xfa_exact one = {.parts = fits ? xfa_exact_parts(value) : 0, .unknown = !fits};
     xfa_exact_merge(sum, &one);
+}
+
+/* What is below 2^62 (146 years) cannot overflow the parts of a sum that is known, and takes a sum
+ * over the most only where its upper half says so. */
+static inline void xfa_exact_add(struct xfa_exact *sum, double value)
+{
+    if (sum->unknown || !(value > -0x1p62 && value < 0x1p62)) {
+        xfa_exact_add_any(sum, value);
+        return;
+    }
+    sum->parts += xfa_exact_parts(value);
+    int64_t upper = (int64_t)(sum->parts >> 64);
+    if (upper >= INT64_C(1) << 62 || upper < -(INT64_C(1) << 62)) {
+        const struct xfa_exact nothing = {0};
+        xfa_exact_merge(sum, &nothing);
+    }
 }
 
 /* The double next to the sum; NAN: it is not known. */

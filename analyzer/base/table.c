@@ -12,13 +12,20 @@
 
 /* Different in every process: keys come from files, whose author must not know which ones
  * collide. */
+static struct {
+    uint64_t seed, factor; /* 0: not known yet */
+} secret;
+
 static uint64_t seed(void)
 {
-    static uint64_t number;
-    while (number == 0)
-        if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
-            number = (uintptr_t)&number ^ (uint64_t)getpid() << 32;
-    return number;
+    while (secret.seed == 0 || secret.factor == 0) {
+        if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) < 0) {
+            secret.seed = (uintptr_t)&secret ^ (uint64_t)getpid() << 32;
+            secret.factor = XXH3_64bits_withSeed(&secret.seed, sizeof secret.seed, secret.seed);
+        }
+        secret.factor |= 1;
+    }
+    return secret.seed;
 }
 
 void xfa_table_init(struct xfa_table *table, size_t key_bytes, size_t item_bytes)
@@ -33,12 +40,37 @@ void xfa_table_free(struct xfa_table *table)
     xfa_table_init(table, table->key_bytes, table->item_bytes);
 }
 
+/* Both halves of the product: all bits of the number come into each of the result. */
+static inline uint64_t mixed(uint64_t number)
+{
+    unsigned __int128 product = (unsigned __int128)number * secret.factor;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Of numbers, whose length the compiler knows, in fewer instructions than XXH3 has for them. */
+static inline uint64_t hash(const void *key, size_t key_bytes, uint64_t seed)
+{
+    uint64_t number = 0;
+    uint32_t half;
+    if (key_bytes > 24 || key_bytes % 4 != 0)
+        return XXH3_64bits_withSeed(key, key_bytes, seed);
+    for (size_t at = 0; at + sizeof number <= key_bytes; at += sizeof number) {
+        memcpy(&number, (const unsigned char *)key + at, sizeof number);
+        seed = mixed(seed ^ number);
+    }
+    if (key_bytes % sizeof number) {
+        memcpy(&half, (const unsigned char *)key + (key_bytes - sizeof half), sizeof half);
+        seed = mixed(seed ^ half);
+    }
+    return seed;
+}
+
 /* Inlined for each length, so that hashing and comparing numbers takes a few instructions. */
 static inline uint32_t *slot_of_length(const struct xfa_table *table, const void *key,
                                        size_t key_bytes)
 {
     size_t mask = table->slot_count - 1;
-    size_t at = XXH3_64bits_withSeed(key, key_bytes, table->seed) & mask;
+    size_t at = hash(key, key_bytes, table->seed) & mask;
     while (table->slots[at] != 0) {
         const void *item = xfa_table_at(table, table->slots[at] - 1);
         if (memcmp(item, key, key_bytes) == 0)

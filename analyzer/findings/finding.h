@@ -81,6 +81,8 @@ struct xfa_finding_kind {
      * NULL, or its result: it does not. */
     struct xfw_change *(*by_apply)(const struct xfa_analysis *analysis, const void *sums,
                                    const struct xfa_finding *finding);
+    /* Sums: those of another kind, which has its own; NULL: of its own, if any. */
+    const struct xfa_finding_kind *sums_of;
     /* Sums of its own: a zeroed self of self_bytes is made for the observer. observe NULL: none. */
     size_t self_bytes;
     struct xfa_observer (*observe)(void *self);

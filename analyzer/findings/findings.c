@@ -58,6 +58,14 @@ double xfa_findings_least_ns(const struct xfa_analysis *analysis)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static void share_sums(struct xfa_findings *findings)
+{
+    for (size_t id = 0; id < XFA_FINDINGS; id++)
+        for (size_t of = 0; of < XFA_FINDINGS; of++)
+            if (xfa_finding_kind_of(id)->sums_of == xfa_finding_kind_of(of))
+                findings->selves[id] = findings->selves[of];
+}
+
 struct xfa_findings *xfa_findings_of_survey(void)
 {
     struct xfa_findings *findings = xfa_alloc(sizeof *findings);
@@ -70,6 +78,7 @@ struct xfa_findings *xfa_findings_of_survey(void)
         findings->by_survey[id] = observer.divided;
         findings->observers[findings->observer_count++] = observer;
     }
+    share_sums(findings);
     return findings;
 }
 
@@ -99,8 +108,11 @@ void xfa_findings_free(struct xfa_findings *findings)
     xfw_whatif_free(findings->whatif);
     xfw_gather_free(findings->gather);
     for (size_t id = 0; id < XFA_FINDINGS; id++) {
-        if (findings->selves[id] && xfa_finding_kind_of(id)->free)
-            xfa_finding_kind_of(id)->free(findings->selves[id]);
+        const struct xfa_finding_kind *kind = xfa_finding_kind_of(id);
+        if (kind->sums_of)
+            continue;
+        if (findings->selves[id] && kind->free)
+            kind->free(findings->selves[id]);
         free(findings->selves[id]);
     }
     free(findings->items);

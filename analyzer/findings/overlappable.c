@@ -107,46 +107,6 @@ static struct xfa_finding *add_finding(struct xfa_findings *findings,
 
 #define PAGEABLE_SHARE 0.2 /* of the copies' time: from here on page-locking is a part of it */
 
-struct sums {
-    struct xfa_pageable_uses uses; /* first: its observer's self is this one's */
-    uint64_t kernels_ns;           /* on the device */
-};
-
-static void event(void *self, const struct xfa_event *event)
-{
-    struct sums *sums = self;
-    if (event->end_ns > event->start_ns)
-        sums->kernels_ns = xfa_add(sums->kernels_ns, event->end_ns - event->start_ns);
-}
-
-static struct xfa_observer observe(void *self)
-{
-    struct xfa_observer observer = xfa_pageable_observer(&((struct sums *)self)->uses);
-    observer.name = "copies and kernels";
-    observer.kinds = XFA_KIND(XFT_EVENT_KERNEL);
-    observer.event = event;
-    return observer;
-}
-
-static void release(void *self)
-{
-    xfa_pageable_free(&((struct sums *)self)->uses);
-}
-
-static void give(const void *self, struct xfa_parcel *parcel)
-{
-    const struct sums *sums = self;
-    xfa_pageable_give(&sums->uses, parcel);
-    xfa_parcel_number(parcel, sums->kernels_ns);
-}
-
-static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
-{
-    struct sums *sums = self;
-    xfa_pageable_take(&sums->uses, analysis, from);
-    sums->kernels_ns = xfa_add(sums->kernels_ns, xfa_unpack_number(from));
-}
-
 struct copies {
     double up, down;
 };
@@ -161,9 +121,9 @@ static struct copies copies_of(const struct xfa_analysis *analysis,
 /* What could go on at the same time. Of page-locked memory alone both directions at once are
  * one-direction-at-a-time's; with kernels in between and memory to be page-locked it is one remedy.
  */
-static double beside(const struct sums *sums, struct copies copies, bool locks)
+static double beside(const struct xfa_pageable_uses *uses, struct copies copies, bool locks)
 {
-    double kernels = (double)sums->kernels_ns, both = fmin(copies.up, copies.down);
+    double kernels = (double)uses->kernels_ns, both = fmin(copies.up, copies.down);
     return fmin(copies.up + copies.down, kernels + (locks && kernels > 0 ? both : 0));
 }
 
@@ -211,36 +171,35 @@ static void try_mapped(const struct xfa_analysis *analysis, struct xfa_findings 
 static void try_serial(const struct xfa_analysis *analysis, const void *self,
                        struct xfa_findings *findings)
 {
-    const struct sums *sums = self;
-    struct copies locked = copies_of(analysis, NULL), all = copies_of(analysis, &sums->uses);
+    const struct xfa_pageable_uses *uses = self;
+    struct copies locked = copies_of(analysis, NULL), all = copies_of(analysis, uses);
     double of_all = all.up + all.down, pageable = of_all - locked.up - locked.down;
     bool locks = pageable > PAGEABLE_SHARE * of_all;
-    if (!(beside(sums, locks ? all : locked, locks) >
+    if (!(beside(uses, locks ? all : locked, locks) >
           XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run))) {
         try_mapped(analysis, findings);
         return;
     }
     for (size_t i = 0; i < sizeof serial_streams / sizeof *serial_streams; i++) {
         struct xfa_finding *finding =
-            add_finding(findings, analysis, locks ? &sums->uses : NULL, XFA_FINDING_SERIAL,
+            add_finding(findings, analysis, locks ? uses : NULL, XFA_FINDING_SERIAL,
                         locks ? XFA_REMEDY_PIN_OVERLAP : XFA_REMEDY_OVERLAP, serial_streams[i]);
         finding->assumed = ASSUMED;
     }
-    if (beside(sums, locked, false) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
+    if (beside(uses, locked, false) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
         try_parts(analysis, findings);
 }
 
 static struct xfw_change *change_serial(const struct xfa_analysis *analysis, const void *self,
                                         const struct xfa_finding *finding)
 {
-    const struct sums *sums = self;
     if (finding->remedy.kind == XFA_REMEDY_SPLIT)
         return xfw_change_split(analysis, (unsigned)finding->remedy.streams);
     struct xfw_dataflow_terms terms = {.buffers = (unsigned)finding->remedy.streams,
                                        .to_device = true};
     if (finding->remedy.kind == XFA_REMEDY_PIN_OVERLAP)
         terms.first = xfa_pageable_change(
-            &sums->uses, analysis, finding,
+            self, analysis, finding,
             (struct xfw_times_terms){.pinning = XFW_PIN_ONCE, .in_flight = terms.buffers});
     return xfw_change_dataflow(analysis, &terms);
 }
@@ -248,11 +207,7 @@ static struct xfw_change *change_serial(const struct xfa_analysis *analysis, con
 const struct xfa_finding_kind xfa_kind_serial = {
     .try = try_serial,
     .change = change_serial,
-    .self_bytes = sizeof(struct sums),
-    .observe = observe,
-    .free = release,
-    .give = give,
-    .take = take,
+    .sums_of = &xfa_kind_pageable,
 };
 
 /* ---- one-direction-at-a-time ----------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 static bool is_of_pageable(const struct xfa_class_key *key, enum xfa_shape shape)
 {
     struct xfa_host_side host;
-    return xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE && key->shape == shape;
+    return key->shape == shape && xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE;
 }
 
 /* Pageable memory of the host, copied from or to a GPU in one piece: it could be page-locked. */
@@ -41,6 +41,13 @@ static void transfer(void *self, const struct xfa_event *event)
     size->threads |= xfw_allocation_bit((uint32_t)event->tid);
 }
 
+static void kernel(void *self, const struct xfa_event *event)
+{
+    struct xfa_pageable_uses *uses = self;
+    if (event->end_ns > event->start_ns)
+        uses->kernels_ns = xfa_add(uses->kernels_ns, event->end_ns - event->start_ns);
+}
+
 struct xfa_observer xfa_pageable_observer(void *self)
 {
     struct xfa_pageable_uses *uses = self;
@@ -49,6 +56,8 @@ struct xfa_observer xfa_pageable_observer(void *self)
                                  .self = self,
                                  .aside = true,
                                  .shared = true,
+                                 .kinds = XFA_KIND(XFT_EVENT_KERNEL),
+                                 .event = kernel,
                                  .transfer = transfer};
 }
 
@@ -61,6 +70,7 @@ void xfa_pageable_give(const void *self, struct xfa_parcel *parcel)
     xfa_parcel_number(parcel, uses->sizes.count);
     xfa_parcel_put(parcel, uses->sizes.items, uses->sizes.count * uses->sizes.item_bytes);
     xfw_buffers_give(&uses->buffers, parcel);
+    xfa_parcel_number(parcel, uses->kernels_ns);
 }
 
 static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_size *more)
@@ -87,6 +97,7 @@ void xfa_pageable_take(void *self, const struct xfa_analysis *analysis, struct x
             take_size(uses, &more);
     }
     xfw_buffers_take(&uses->buffers, from, analysis->run->process_count);
+    uses->kernels_ns = xfa_add(uses->kernels_ns, xfa_unpack_number(from));
 }
 
 void xfa_pageable_free(void *self)

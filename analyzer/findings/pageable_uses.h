@@ -21,7 +21,10 @@ struct xfa_pageable_size {
 struct xfa_pageable_uses { /* zeroed at first */
     struct xfa_table sizes;
     struct xfw_buffers buffers;
+    uint64_t kernels_ns; /* of all kernels, on the device */
 };
+/* What has these sums: other kinds of finding share them (finding.h: sums_of). */
+extern const struct xfa_finding_kind xfa_kind_pageable;
 
 /* Copies of it between pageable memory of the host and a device. */
 static inline bool xfa_is_pageable_row(const struct xfa_row *row)

@@ -149,9 +149,10 @@ static void readback(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
     uint64_t number = sums->transfers++;
+    if (!is_small(event, XFT_DIR_D2H, MOST_READ))
+        return;
     struct lane *lane = xfa_table_get(&sums->lanes, &event->lane);
-    if (!lane || !lane->launched || !is_small(event, XFT_DIR_D2H, MOST_READ) ||
-        lane->looks == MOST_PENDING)
+    if (!lane || !lane->launched || lane->looks == MOST_PENDING)
         return;
     struct row_sums *row = row_of(sums, event->transfer.class->row);
     lane->looked = true;
@@ -219,10 +220,10 @@ static void sent(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
     uint64_t number = sums->transfers++;
-    if (event->transfer.class->key.row.direction != XFT_DIR_H2D)
+    if (!is_small(event, XFT_DIR_H2D, MOST_SENT))
         return;
     struct lane *lane = xfa_table_put(&sums->lanes, &event->lane);
-    if (!is_small(event, XFT_DIR_H2D, MOST_SENT) || lane->count == MOST_PENDING)
+    if (lane->count == MOST_PENDING)
         return;
     lane->pending[lane->count++] =
         (struct small_copy){number, event->bytes, event->transfer.dst, event->transfer.class->row};

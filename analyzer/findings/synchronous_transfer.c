@@ -71,9 +71,5 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 const struct xfa_finding_kind xfa_kind_synchronous = {
     .look = look,
     .change = change,
-    .self_bytes = sizeof(struct xfa_pageable_uses),
-    .observe = xfa_pageable_observer,
-    .free = xfa_pageable_free,
-    .give = xfa_pageable_give,
-    .take = xfa_pageable_take,
+    .sums_of = &xfa_kind_pageable,
 };

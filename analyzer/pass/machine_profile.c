@@ -31,7 +31,7 @@ static struct xfa_run *headers_of(const struct xfa_profile_request *request)
         size_t count = 0;
         char **files = xfa_run_files(request->traces[i], &count, error, sizeof error);
         for (size_t f = 0; f < count; f++) {
-            struct xfa_process *process = xfa_run_open(run, files[f], error, sizeof error);
+            struct xfa_process *process = xfa_run_open_heads(run, files[f], error, sizeof error);
             if (process)
                 xfa_process_close(process, 0, 0);
         }

@@ -2,12 +2,10 @@
 #include "analyzer/read/read.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -70,7 +68,7 @@ static void slabs_examine(struct xfa_trace *trace, const struct xfa_segment *seg
     }
 }
 
-static bool holds_names(uint16_t type)
+bool xfa_holds_names(uint16_t type)
 {
     return type == XFT_SEG_META || type == XFT_SEG_CALLS || type == XFT_SEG_ARGUMENTS ||
            type == XFT_SEG_SOURCES || (type >= XFT_SEG_STACKS && type <= XFT_SEG_NAMES);
@@ -102,13 +100,13 @@ static bool names_taken(struct xfa_trace *trace, const struct xfa_segment *segme
 static bool within_limits(const struct xfa_trace *trace, const struct xfa_segment *segment)
 {
     return xfa_segment_readable(segment) &&
-           (!holds_names(segment->type) || segment->raw <= XFA_MAX_NAMES - trace->names.bytes);
+           (!xfa_holds_names(segment->type) || segment->raw <= XFA_MAX_NAMES - trace->names.bytes);
 }
 
 static bool sound(struct xfa_trace *trace, const struct xfa_segment *segment)
 {
-    return holds_names(segment->type) ? names_taken(trace, segment)
-                                      : xfa_segment_sound(trace, segment);
+    return xfa_holds_names(segment->type) ? names_taken(trace, segment)
+                                          : xfa_segment_sound(trace, segment);
 }
 
 /* Checks the payload now, so that what is lost is known before anything is reported. Nothing is to
@@ -117,6 +115,10 @@ static void segment_examine(struct xfa_trace *trace, const struct xfa_segment *s
 {
     bool lanes = segment->type == XFT_SEG_LANES;
     bool checked = !lanes && segment->type != XFT_SEG_PAD && segment->type <= XFT_SEG_KNOWN;
+    if (trace->heads && segment->type != XFT_SEG_META) {
+        segment_keep(trace, segment);
+        return;
+    }
     if (checked && !within_limits(trace, segment)) {
         /* what an INDEX says is found without it, and a completed file has a new one */
         trace->loss.limited_segments += segment->type != XFT_SEG_INDEX;
@@ -303,12 +305,18 @@ static const char *header_check(struct xfa_trace *trace)
     return NULL;
 }
 
-static struct xfa_trace *open_source(const char *name, struct xfa_source source, char *error,
-                                     size_t error_bytes)
+static struct xfa_trace *new_trace(const char *name, struct xfa_source source)
 {
     struct xfa_trace *trace = xfa_alloc(sizeof *trace);
     trace->name = xfa_text(name);
     trace->source = source;
+    return trace;
+}
+
+/* NULL, and the trace is closed, when nothing of it can be read. */
+static struct xfa_trace *read_trace(struct xfa_trace *trace, char *error, size_t error_bytes)
+{
+    const char *name = trace->name;
     xfa_names_init(&trace->names);
     const char *wrong = header_check(trace);
     if (wrong) {
@@ -332,30 +340,37 @@ static struct xfa_trace *open_source(const char *name, struct xfa_source source,
     return trace;
 }
 
+static struct xfa_trace *open_file(const char *path, bool heads, char *error, size_t error_bytes)
+{
+    struct xfa_file_identity file;
+    errno = 0;
+    int fd = xfa_source_open(path, &file);
+    if (fd < 0) {
+        snprintf(error, error_bytes, "%s: %s", path,
+                 errno ? strerror(errno) : "not a regular file");
+        return NULL;
+    }
+    struct xfa_trace *trace = new_trace(path, (struct xfa_source){.fd = fd, .bytes = file.bytes});
+    trace->file = file;
+    trace->heads = heads;
+    return read_trace(trace, error, error_bytes);
+}
+
 struct xfa_trace *xfa_trace_open(const char *path, char *error, size_t error_bytes)
 {
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return NULL;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        snprintf(error, error_bytes, "%s: not a regular file", path);
-        close(fd);
-        return NULL;
-    }
-    struct xfa_source source = {.fd = fd, .bytes = (uint64_t)status.st_size};
-    return open_source(path, source, error, error_bytes);
+    return open_file(path, false, error, error_bytes);
+}
+
+struct xfa_trace *xfa_trace_open_heads(const char *path, char *error, size_t error_bytes)
+{
+    return open_file(path, true, error, error_bytes);
 }
 
 struct xfa_trace *xfa_trace_open_bytes(const void *data, size_t bytes, char *error,
                                        size_t error_bytes)
 {
     struct xfa_source source = {.fd = -1, .data = data, .bytes = bytes};
-    return open_source("(memory)", source, error, error_bytes);
+    return read_trace(new_trace("(memory)", source), error, error_bytes);
 }
 
 void xfa_trace_close(struct xfa_trace *trace)

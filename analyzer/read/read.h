@@ -4,7 +4,8 @@
  * A run is a directory NAME.xft of .trace files, or one such file. xfa_trace_open() checks the
  * header, walks all segments, verifies their sums and keeps the names (META, CALLS, STACKS,
  * MODULES, SYMBOLS, NAMES, ARGUMENTS); xfa_trace_events() then streams the events, as often as
- * wanted, lane by lane; merge.h gives them in the order of their times.
+ * wanted, lane by lane; merge.h gives them in the order of their times. A trace that is asleep
+ * (asleep.h) is not walked again.
  *
  * Nothing in a file is believed: every length is checked, damage is skipped and counted in
  * struct xfa_loss. What reading takes is bounded by what the file holds, whatever it says: memory
@@ -140,6 +141,12 @@ struct xfa_names {
 struct xfa_trace {
     char *name; /* path of the file */
     struct xfa_source source;
+    bool heads; /* what was asked for is META and where events are: nothing else is looked at */
+    struct xfa_file_identity {
+        uint64_t device, inode, bytes;
+        int64_t changed_s, changed_ns;
+    } file;                       /* of source.fd */
+    bool names_gone, events_gone; /* while and since it was asleep (asleep.h) */
     struct xft_file_header header;
     struct xfa_loss loss;
     struct xfa_segment *segments; /* in file order; PAD and unknown types included */
@@ -159,7 +166,10 @@ struct xfa_trace {
 struct xfa_trace *xfa_trace_open(const char *path, char *error, size_t error_bytes);
 struct xfa_trace *xfa_trace_open_bytes(const void *data, size_t bytes, char *error,
                                        size_t error_bytes);
-void xfa_trace_close(struct xfa_trace *trace);
+/* The same, but of its segments only META is read, and nothing is checked before it is read: for
+ * xfa_trace_meta(), and xfa_trace_events(). Losses are not known. */
+struct xfa_trace *xfa_trace_open_heads(const char *path, char *error, size_t error_bytes);
+void xfa_trace_close(struct xfa_trace *trace); /* NULL is allowed */
 
 /* The .trace files of a run, sorted; *count is 0 with one line in error when there is none. Free
  * with xfa_run_files_free(). */
@@ -228,6 +238,10 @@ void xfa_trace_rest(struct xfa_trace *trace);
 
 /* ---- between the reader's files ------------------------------------------------------- */
 
+/* Opens a regular file for reading. -1: errno says why, or nothing where it is another kind of
+ * file. */
+int xfa_source_open(const char *path, struct xfa_file_identity *file);
+bool xfa_holds_names(uint16_t type);
 size_t xfa_source_read(const struct xfa_source *source, uint64_t at, void *buffer, size_t bytes);
 /* Where, at or behind `at`, the next bytes are that are not in a hole; `end` when there are none
  * before it. */

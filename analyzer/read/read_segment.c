@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,23 @@
 #include "analyzer/base/alloc.h"
 
 /* ---- bytes of the file ----------------------------------------------------------------------- */
+
+int xfa_source_open(const char *path, struct xfa_file_identity *file)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        *file = (struct xfa_file_identity){.device = status.st_dev,
+                                           .inode = status.st_ino,
+                                           .bytes = (uint64_t)status.st_size,
+                                           .changed_s = status.st_mtim.tv_sec,
+                                           .changed_ns = status.st_mtim.tv_nsec};
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd); /* errno stays what it was: 0, it is no regular file */
+    return -1;
+}
 
 static size_t file_read(const struct xfa_source *source, uint64_t at, char *buffer, size_t bytes)
 {

@@ -10,6 +10,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "analyzer/base/path.h"
+#include "analyzer/read/asleep.h"
 
 char *xfa_meta_kept(const struct xfa_trace *trace, const char *key)
 {
@@ -249,7 +250,8 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
     for (int i = 0; i < XFT_LOSS_COUNT; i++)
         process->lost[i] = xft_loss_of(header, (enum xft_loss)i);
     take_periods(process, xfa_periods_of(trace));
-    xfa_process_take_trace(process, trace);
+    process->trace = trace;
+    xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
     take_costs(process);
     process->applied = xfa_applied_of(trace, &process->applied_count);
     return process;
@@ -258,7 +260,8 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
 void xfa_process_take_trace(struct xfa_process *process, struct xfa_trace *trace)
 {
     process->trace = trace;
-    xfa_table_init(&process->stacks, sizeof(uint32_t), sizeof(struct known_stack));
+    process->run->asleep_bytes -= process->asleep_bytes;
+    process->asleep_bytes = 0;
 }
 
 /* How long the process is known to have run: up to the end of recording or, where that is unknown,
@@ -271,13 +274,38 @@ static uint64_t duration(const struct xfa_process *process, uint64_t first_ns, u
     return first_ns && last_ns > first_ns ? last_ns - first_ns : 0;
 }
 
-void xfa_process_let_go(struct xfa_process *process)
+static void forget_names(struct xfa_process *process)
 {
     xfa_table_free(&process->stacks);
     free(process->calls);
     process->calls = NULL;
     process->call_count = process->call_capacity = 0;
-    xfa_trace_close(process->trace);
+}
+
+static void go_to_sleep(struct xfa_process *process)
+{
+    struct xfa_run *run = process->run;
+    size_t bytes =
+        xfa_trace_bytes(process->trace) + process->stacks.capacity * process->stacks.item_bytes;
+    bool names = bytes <= XFA_ASLEEP_MOST && run->asleep_bytes <= XFA_ASLEEP_MOST - bytes;
+    if (names) {
+        process->asleep_bytes = bytes;
+        run->asleep_bytes += bytes;
+    } else {
+        forget_names(process);
+    }
+    xfa_trace_sleep(process->trace, names);
+    process->asleep = process->trace;
+}
+
+void xfa_process_let_go(struct xfa_process *process)
+{
+    if (process->again && xfa_trace_may_sleep(process->trace)) {
+        go_to_sleep(process);
+    } else {
+        forget_names(process);
+        xfa_trace_close(process->trace);
+    }
     process->trace = NULL;
 }
 
@@ -294,8 +322,9 @@ void xfa_process_close(struct xfa_process *process, uint64_t first_ns, uint64_t 
 
 void xfa_process_free(struct xfa_process *process)
 {
-    if (process->trace)
-        xfa_process_let_go(process);
+    xfa_trace_close(process->trace);
+    xfa_trace_close(process->asleep);
+    forget_names(process);
     free(process->file);
     free(process->path);
     free(process->exe);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/read/asleep.h"
 #include "analyzer/run/process.h"
 #include "analyzer/run/resolve.h"
 
@@ -165,6 +166,12 @@ struct xfa_process *xfa_run_open(struct xfa_run *run, const char *file, char *er
     return process;
 }
 
+struct xfa_process *xfa_run_open_heads(struct xfa_run *run, const char *file, char *error,
+                                       size_t error_bytes)
+{
+    return add(run, xfa_trace_open_heads(file, error, error_bytes));
+}
+
 struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, size_t bytes,
                                        char *error, size_t error_bytes)
 {
@@ -176,12 +183,38 @@ struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, si
     return process;
 }
 
-bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_bytes)
+/* ---- once more --------------------------------------------------------------------------- */
+
+static struct xfa_trace *open_anew(const struct xfa_process *process, char *error,
+                                   size_t error_bytes)
 {
     struct xfa_trace *trace =
         process->path
             ? xfa_trace_open(process->path, error, error_bytes)
             : xfa_trace_open_bytes(process->data, process->data_bytes, error, error_bytes);
+    if (trace)
+        xfa_trace_resolve(trace);
+    return trace;
+}
+
+static struct xfa_trace *open_again(struct xfa_process *process, bool events, char *error,
+                                    size_t error_bytes)
+{
+    struct xfa_trace *trace = process->asleep;
+    bool unnamed = trace && trace->names_gone;
+    process->asleep = NULL;
+    if (trace && xfa_trace_wake(trace, events)) {
+        if (unnamed)
+            xfa_trace_resolve(trace);
+        return trace;
+    }
+    xfa_trace_close(trace);
+    return open_anew(process, error, error_bytes);
+}
+
+bool xfa_process_reopen(struct xfa_process *process, bool events, char *error, size_t error_bytes)
+{
+    struct xfa_trace *trace = open_again(process, events, error, error_bytes);
     if (!trace)
         return false;
     if (trace->header.pid != process->pid ||
@@ -191,7 +224,6 @@ bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_b
         xfa_trace_close(trace);
         return false;
     }
-    xfa_trace_resolve(trace);
     xfa_process_take_trace(process, trace);
     return true;
 }

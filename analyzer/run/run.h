@@ -118,6 +118,9 @@ struct xfa_process {
     const void *data;
     size_t data_bytes;
     struct xfa_trace *trace;           /* NULL: closed */
+    bool again;                        /* it will be opened again, once it is closed */
+    struct xfa_trace *asleep;          /* closed: what stays until then; NULL: nothing */
+    size_t asleep_bytes;               /* of the names of it, if they stay */
     struct xfa_table stacks;           /* process.c: what is known of the trace's stacks */
     const struct xfa_function **calls; /* by id; NULL: not asked for yet */
     size_t call_count, call_capacity;
@@ -128,6 +131,7 @@ struct xfa_process {
 struct xfa_run {
     struct xfa_team *team; /* that analyzes it together (base/team.h), borrowed; NULL: none */
     bool whole;            /* each member plays all processes (whatif/ways_shared.h) */
+    size_t asleep_bytes;   /* of all its processes */
     uint64_t *loads;       /* by rank of the team: events of its processes so far; NULL: none */
     char *path;            /* as it was given */
     char *program;         /* of the process that started first, as are the next three */
@@ -159,15 +163,21 @@ void xfa_run_free(struct xfa_run *run);
  * which xfa_run_unreadable() keeps. */
 struct xfa_process *xfa_run_open(struct xfa_run *run, const char *file, char *error,
                                  size_t error_bytes);
+/* The same of what META says alone (xfa_trace_open_heads()); its call sites are not named. */
+struct xfa_process *xfa_run_open_heads(struct xfa_run *run, const char *file, char *error,
+                                       size_t error_bytes);
 /* The same with bytes in memory, not copied; for tests. */
 struct xfa_process *xfa_run_open_bytes(struct xfa_run *run, const void *data, size_t bytes,
                                        char *error, size_t error_bytes);
 void xfa_run_unreadable(struct xfa_run *run, const char *line);
 
-/* Opens a closed process's file once more, to walk over it again; what is known of it stays, and
- * numbers of sites and functions are the same. False with one line in error when the file is not
- * there any more, or is another. */
-bool xfa_process_reopen(struct xfa_process *process, char *error, size_t error_bytes);
+/* Opens a closed process's file once more, for its names, and with `events` to walk over it again;
+ * what is known of it stays, and numbers of sites and functions are the same. False with one line
+ * in error when the file is not there any more, or is another. What was read of it the first time
+ * is not read again where the process has `again` set before it is closed: names of all processes
+ * up to XFA_ASLEEP_MOST bytes; of others where they lie in the file. */
+#define XFA_ASLEEP_MOST ((size_t)64 << 20)
+bool xfa_process_reopen(struct xfa_process *process, bool events, char *error, size_t error_bytes);
 
 /* All its events were read: keeps what was lost, closes the file. last_ns: of its last call, on its
  * own clock, 0 = none; first_ns the same. */

@@ -129,6 +129,7 @@ static void begin_process(void *self, struct xfa_process *process)
     gather->processes = xfa_grown(gather->processes, &gather->capacity, &gather->count,
                                   process->number, sizeof *gather->processes);
     gather->at = &gather->processes[process->number];
+    process->again = true;
     xfw_sample_free(gather->at->sample);
     free(gather->at->ranges);
     *gather->at = (struct xfw_gathered){0};

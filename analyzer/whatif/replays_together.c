@@ -132,7 +132,7 @@ static bool open_all(struct xfw_walk *walk, char *error, size_t error_bytes)
     const struct xfa_run *run = walk->replays->analysis->run;
     size_t opened = 0;
     while (opened < run->process_count &&
-           xfa_process_reopen(run->processes[opened], error, error_bytes))
+           xfa_process_reopen(run->processes[opened], false, error, error_bytes))
         opened++;
     for (size_t i = 0; opened < run->process_count && i < opened; i++)
         xfa_process_let_go(run->processes[i]);

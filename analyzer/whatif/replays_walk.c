@@ -343,7 +343,7 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
 bool xfw_walk_reopen(struct xfw_walk *walk, struct xfa_process *process)
 {
     char error[1024] = "";
-    bool done = xfa_process_reopen(process, error, sizeof error);
+    bool done = xfa_process_reopen(process, !walk->kept, error, sizeof error);
     if (!done)
         xfw_tally_fail(walk->tally, process->number, error);
     return done;

@@ -1,6 +1,6 @@
 /* Ops that are kept: they come back as they were, to the bit, from memory and from a file; the
- * run's files are unpacked once; and where there is no room for them, and on one processor, the run
- * would save the same. */
+ * run's files are checked and unpacked once; and where there is no room for them, and on one
+ * processor, the run would save the same. */
 #include <math.h>
 #include <linux/magic.h>
 #include <sched.h>
@@ -252,7 +252,7 @@ struct xfw_ops *__wrap_xfw_ops_new(const struct xfw_sink *sink)
     return __real_xfw_ops_new(sink);
 }
 
-static unsigned unpacked; /* segments with events */
+static unsigned unpacked, checked; /* segments with events; checked: when a trace is opened */
 
 bool __real_xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment *segment,
                                unsigned char *raw);
@@ -263,6 +263,14 @@ bool __wrap_xfa_segment_unpack(struct xfa_trace *trace, const struct xfa_segment
 {
     unpacked += segment->type == XFT_SEG_EVENTS;
     return __real_xfa_segment_unpack(trace, segment, raw);
+}
+
+bool __real_xfa_segment_sound(struct xfa_trace *trace, const struct xfa_segment *segment);
+bool __wrap_xfa_segment_sound(struct xfa_trace *trace, const struct xfa_segment *segment);
+bool __wrap_xfa_segment_sound(struct xfa_trace *trace, const struct xfa_segment *segment)
+{
+    checked += segment->type == XFT_SEG_EVENTS;
+    return __real_xfa_segment_sound(trace, segment);
 }
 
 static unsigned segments_of(const struct trace_builder *b)
@@ -300,8 +308,9 @@ static size_t weigh(double figures[MOST_FIGURES])
     struct xfp_profile *profile = scenario_profile();
     scenario_findings(&b, "");
     build_index(&b);
-    unpacked = 0;
+    unpacked = checked = 0;
     struct analyzed a = analyzed_weighed(&b, profile);
+    unsigned opened = checked;
     const struct xfw_whatif *whatif = a.findings->whatif;
     size_t count = 0;
     assert_true(whatif->known && !isnan(whatif->set.likely));
@@ -316,6 +325,7 @@ static size_t weigh(double figures[MOST_FIGURES])
     }
     unsigned once = segments_of(&b);
     assert_true(once > 0 && (most > 0 ? unpacked == once : unpacked > 2 * once));
+    assert_int_equal(opened, once);
     analyzed_free(&a);
     build_free(&b);
     xfp_free(profile);
