@@ -88,7 +88,7 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
     double alone = eased->alone_ns[was->kind];
     double held = xfw_op_called_ns(was), wait = 0;
     if (gives && before && isfinite(alone) && !own->loads && !before->loads &&
-        certainty != XFW_LOW && is_freed(eased, was)) {
+        certainty != XFW_LOW && (op->was_legacy || is_freed(eased, was))) {
         if (certainty != XFW_HIGH)
             wait = let_in(eased, begins_ns, alone) - begins_ns;
         op->own_ns = xfw_min(op->own_ns, alone + wait);
