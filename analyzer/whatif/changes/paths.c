@@ -210,26 +210,18 @@ static void scale(struct times_state *state, const struct paths *paths, struct x
         op->own_ns = xfw_min(op->own_ns, to.submit_ns);
 }
 
-/* What it took beyond a copy in one piece of as much pageable memory, where that is so many times
- * as much. */
-static double beyond_ns(const struct times *times, struct times_state *state,
-                        const struct xfw_op *op, const struct xfw_host_memory *host, double many)
+/* A copy that took many times what such copies take had other reasons (the first one sets the
+ * driver's buffers up; memory that was never touched is made): how much of its time. */
+static double other_reasons_ns(const struct times *times, struct times_state *state,
+                               const struct xfw_op *op, const struct xfw_host_memory *host)
 {
     const struct xfp_path *path =
         xfw_asked_path(&state->reuse.asked, &times->change.analysis->achievable,
                        host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, (enum xft_memory)host->memory,
                        host->node, op->gpu);
     struct xfw_copy_cost usual = xfw_asked_cost(&state->reuse.asked, path, op->bytes, XFW_LIKELY);
-    bool is = usual.known && xfw_op_took(op) > many * usual.blocking_ns;
-    return is ? xfw_op_took(op) - usual.blocking_ns : 0;
-}
-
-/* A copy that took many times what such copies take had other reasons (the first one sets the
- * driver's buffers up; memory that was never touched is made): how much of its time. */
-static double other_reasons_ns(const struct times *times, struct times_state *state,
-                               const struct xfw_op *op, const struct xfw_host_memory *host)
-{
-    return beyond_ns(times, state, op, host, MANY_TIMES);
+    bool many = usual.known && xfw_op_took(op) > MANY_TIMES * usual.blocking_ns;
+    return many ? xfw_op_took(op) - usual.blocking_ns : 0;
 }
 
 /* Of what was brought to the host, the part that its memory did not have before. */
@@ -239,20 +231,6 @@ static double new_part(struct xfw_buffers *brought, const struct xfw_player *pla
     uint64_t bytes =
         xfw_buffers_add(brought, xfw_player_process(player)->number, 0, op->dst, op->bytes);
     return op->bytes ? (double)bytes / (double)op->bytes : 0;
-}
-
-/* The same of rows, of which it is not known what they usually take. Where they are sent from
- * memory that was used before, all of it was for being rows. What they bring to memory for the
- * first time likely took as long because that was made meanwhile, as page-locking makes it. */
-static double other_of_rows_ns(const struct times *times, struct times_state *state,
-                               const struct xfw_player *player, const struct xfw_op *op,
-                               const struct xfw_host_memory *host, bool first)
-{
-    if (!host->to_host)
-        return first ? other_reasons_ns(times, state, op, host) : 0;
-    double part = new_part(&state->brought, player, op);
-    return xfw_player_certainty(player) == XFW_HIGH ? 0
-                                                    : part * beyond_ns(times, state, op, host, 1);
 }
 
 /* That time stays, behind the thread's own time. */
@@ -354,6 +332,16 @@ static void make_async(const struct times *times, struct times_state *state, str
     op->wake_ns = 0;
 }
 
+/* Rows that are brought to memory for the first time likely took so long because that was made
+ * meanwhile, as page-locking makes it: they take as long as they did. */
+static bool makes_memory(struct times_state *state, const struct xfw_player *player,
+                         const struct xfw_op *op)
+{
+    const double most = 0.5;
+    double part = new_part(&state->brought, player, op);
+    return part > most && xfw_player_certainty(player) != XFW_HIGH;
+}
+
 static struct xfw_copy_cost locked_cost(const struct times *times, struct times_state *state,
                                         const struct xfw_op *op, const struct xfp_path *to,
                                         const struct xfw_host_memory *host,
@@ -378,10 +366,14 @@ static void page_lock(const struct times *times, struct times_state *state,
     if (!cost.known)
         return;
     uint64_t bytes = bytes_to_lock(times, state, player, &host);
-    keep(player, op,
-         is_rows(op) ? other_of_rows_ns(times, state, player, op, &host, bytes > 0)
-                     : other_reasons_ns(times, state, op, &host));
+    /* What rows of pageable memory usually take is not known: of those that lie where others have
+     * been all is for being rows. */
+    bool brought = op->row_bytes && host.to_host, made = brought && makes_memory(state, player, op);
+    if (!brought && (!is_rows(op) || bytes > 0))
+        keep(player, op, other_reasons_ns(times, state, op, &host));
     pay_for_locking(times, player, op, &host, bytes);
+    if (made)
+        return;
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;
     if (!asynchronous || certainty == XFW_LOW) {
