@@ -210,7 +210,7 @@ class Stage:
         self.is_graph = stage["graph"] and set(stage["wastes"]) <= IN_GRAPHS
         self.events = [declare("E") for _ in range(slots)]
         # Packed copies, and what is not copied, are not made in rows.
-        self.rows = stage["row"] if stage["rows"] and not {"small", "mapped"} & set(stage["wastes"]) else 0
+        self.rows = stage.get("row", ROWS[1]) if stage["rows"] and not {"small", "mapped"} & set(stage["wastes"]) else 0
         apart = 2 if self.rows else 1
         # More slots than it had have page-locked memory that the stage pays for, too.
         self.had = had
