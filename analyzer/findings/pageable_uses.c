@@ -3,17 +3,14 @@
 #include <math.h>
 
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/rows.h"
 
-static bool is_of_pageable(const struct xfa_class_key *key, enum xfa_shape shape)
-{
-    struct xfa_host_side host;
-    return key->shape == shape && xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE;
-}
-
-/* Pageable memory of the host, copied from or to a GPU in one piece: it could be page-locked. */
+/* Pageable memory of the host, copied from or to a GPU: it could be page-locked. */
 static bool is_lockable(const struct xfa_class_key *key)
 {
-    return is_of_pageable(key, XFA_LINEAR);
+    struct xfa_host_side host;
+    return xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE &&
+           (key->shape == XFA_LINEAR || key->shape == XFA_STRIDED);
 }
 
 /* ---- the observer ---------------------------------------------------------------------------- */
@@ -23,21 +20,20 @@ static void transfer(void *self, const struct xfa_event *event)
     struct xfa_pageable_uses *uses = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
-    bool rows = is_of_pageable(&class->key, XFA_STRIDED);
-    if (!is_lockable(&class->key) && !rows)
+    if (!is_lockable(&class->key))
         return;
     bool up = class->key.row.direction == XFT_DIR_H2D;
     uint64_t new_bytes =
         xfw_buffers_add(&uses->buffers, event->process->number, (uint32_t)event->tid,
-                        up ? transfer->src : transfer->dst, event->bytes);
-    if (rows) /* as long as they are: as if they were one piece */
-        return;
+                        up ? transfer->src : transfer->dst, transfer->reach);
     const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};
     struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &key);
     size->copies++;
     size->bytes += event->bytes;
     size->firsts += new_bytes > 0;
     size->new_bytes += new_bytes;
+    if (class->key.shape == XFA_STRIDED)
+        size->rows += event->bytes / transfer->width;
     size->threads |= xfw_allocation_bit((uint32_t)event->tid);
 }
 
@@ -80,6 +76,7 @@ static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_
     size->bytes += more->bytes;
     size->firsts += more->firsts;
     size->new_bytes += more->new_bytes;
+    size->rows += more->rows;
     size->threads |= more->threads;
 }
 
@@ -133,9 +130,13 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
     bool known = false;
     xfa_host_side_of(key, &host);
     uint64_t bytes = size->bytes / size->copies;
-    struct xfw_copy_cost copy = xfw_copy_cost(path, bytes, XFW_LIKELY);
-    struct xfw_staging staging =
-        xfw_staging_cost(achievable, path, bytes, costs->threads, XFW_LIKELY);
+    const struct xfw_rows_way way = {(enum xft_direction)key->row.direction, host.node, host.gpu,
+                                     path};
+    struct xfw_copy_cost copy = xfw_rows_cost(
+        achievable, &way, bytes, size->rows ? size->bytes / size->rows : 0, XFW_LIKELY);
+    struct xfw_staging staging = {0}; /* not known of rows */
+    if (!size->rows)
+        staging = xfw_staging_cost(achievable, path, bytes, costs->threads, XFW_LIKELY);
     double lock_ns =
         xfw_registration_cost(achievable, host.node, host.gpu, bytes, XFW_LIKELY, &known);
     bool once = known;
@@ -222,26 +223,12 @@ static unsigned turns_of(const struct xfa_pageable_uses *uses, uint32_t class)
     return again && each <= XFW_MOST_STREAMS ? (unsigned)(each > 1 ? each : 1) : 0;
 }
 
-/* Copies of rows too: another change of the set may make them contiguous (op.h: in_one). */
 static bool to_pinned(const struct xfa_analysis *analysis, const struct xfa_class *class,
                       const void *self, struct xfw_new_path *path)
 {
-    const struct xfa_class_key *key = &class->key;
-    bool pageable = is_lockable(key) || is_of_pageable(key, XFA_STRIDED);
-    path->to = pageable ? pinned_path(analysis, key) : NULL;
+    path->to = is_lockable(&class->key) ? pinned_path(analysis, &class->key) : NULL;
     path->turns = path->to ? turns_of(self, class->number) : 0;
     return path->to != NULL;
-}
-
-static bool has_any_in_one(const struct xfa_analysis *analysis, const struct xfa_finding *finding)
-{
-    for (size_t i = 0; i < finding->site_count; i++) {
-        const struct xfa_class *class = NULL;
-        while ((class = xfa_row_class(&analysis->classes, finding->sites[i].row, class)))
-            if (is_lockable(&class->key))
-                return true;
-    }
-    return false;
 }
 
 struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
@@ -250,7 +237,5 @@ struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
                                        struct xfw_times_terms terms)
 {
     terms.buffers = &uses->buffers;
-    if (!has_any_in_one(analysis, finding)) /* what rows would save by themselves is not known */
-        return NULL;
     return xfa_other_path_change(analysis, finding, to_pinned, uses, &terms);
 }

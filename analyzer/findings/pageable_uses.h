@@ -15,6 +15,7 @@ struct xfa_pageable_size {
         uint32_t class, size;
     } key;
     uint64_t copies, bytes, firsts, new_bytes;
+    uint64_t rows;    /* that are not contiguous */
     uint64_t threads; /* that made them: a bit for each, of which two may have the same */
 };
 

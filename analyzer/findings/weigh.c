@@ -204,7 +204,7 @@ static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 
 /* Of two remedies for the same transfers the one that saves hardly more is idle. The simpler one
  * comes first in remedies.def. */
-static void drop_superseded(struct xfa_finding **of, size_t count)
+static void drop_superseded(const struct xfw_whatif *whatif, struct xfa_finding **of, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < count && !of[i]->idle; k++) {
@@ -213,7 +213,7 @@ static void drop_superseded(struct xfa_finding **of, size_t count)
             of[i]->idle = simpler && !instead && !of[k]->idle &&
                           compete(of[i]->remedy.kind, of[k]->remedy.kind) &&
                           is_within(of[i], of[k]) &&
-                          of[i]->saving.likely < XFW_HARDLY_MORE * of[k]->saving.likely;
+                          xfw_hardly_more(whatif, of[i]->saving.likely, of[k]->saving.likely);
         }
     }
 }
@@ -336,7 +336,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     free(applied);
     free(by_apply);
     take_savings(of, analysis, findings->whatif, changes);
-    drop_superseded(of, count);
+    drop_superseded(findings->whatif, of, count);
     drop_trials(findings);
     free(changes);
     free(of);

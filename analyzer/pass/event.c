@@ -124,8 +124,12 @@ static void read_kind(struct xfa_event *restrict event, const struct xft_event *
 {
     switch (row->kind) {
     case XFT_EVENT_TRANSFER:
-        event->transfer = (struct xfa_transfer){
-            .src = row->src, .dst = row->dst, .width = row->width, .copies = row->count};
+        event->transfer =
+            (struct xfa_transfer){.src = row->src,
+                                  .dst = row->dst,
+                                  .width = row->width,
+                                  .reach = row->aux > row->bytes ? row->aux : row->bytes,
+                                  .copies = row->count};
         break;
     case XFT_EVENT_ALLOC:
     case XFT_EVENT_FREE:

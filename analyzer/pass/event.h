@@ -48,6 +48,8 @@ enum xfa_timed {
 struct xfa_transfer {
     uint64_t src, dst; /* addresses; handles of arrays */
     uint64_t width;    /* bytes of one contiguous row */
+    uint64_t reach;    /* of rows on the host, from where they begin to the last one's end; no less
+                          than their bytes, which it is where nothing is known, or of other copies */
     uint32_t copies;   /* 1, or those of a batch; 0 as 1 */
     struct xfa_device_copy device;
     const struct xfa_class *class;

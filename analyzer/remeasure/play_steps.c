@@ -173,7 +173,7 @@ static bool ends_of(const struct xfa_play_script *script, const struct xfw_op *o
     const struct xfa_class_key *class = &xfa_class_at(script->setting->classes, op->class)->key;
     bool up = class->row.direction == XFT_DIR_H2D, down = class->row.direction == XFT_DIR_D2H;
     bool in_one = class->shape == XFA_LINEAR || (class->shape == XFA_STRIDED && op->row_bytes);
-    uint64_t rows = op->path ? op->path->row_bytes : op->row_bytes;
+    uint64_t rows = op->in_one ? 0 : op->row_bytes;
     ends->row_bytes = rows && op->bytes % rows == 0 ? (uint32_t)rows : 0;
     ends->direction = (enum xft_direction) class->row.direction;
     ends->src = up ? host_kind(script, class, op, true) : device_kind(script, class->row.src_gpu);

@@ -63,7 +63,8 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
         return;
     const bool gives = xfw_op_submits(was);
     double alone = eased->alone_ns[was->kind], held = xfw_op_called_ns(was), wait = 0;
-    if (gives && (was->under_way & eased->eased) && isfinite(alone) && certainty != XFW_LOW) {
+    const uint64_t freed = op->was_legacy ? was->under_way : was->under_way & eased->eased;
+    if (gives && freed && isfinite(alone) && certainty != XFW_LOW) {
         if (certainty != XFW_HIGH)
             wait = let_in(eased, begins_ns, alone) - begins_ns;
         op->own_ns = xfw_min(op->own_ns, alone + wait);

@@ -12,6 +12,11 @@
  * call has the driver, as they are played now: each that submits work has it for what it takes
  * alone, others as long as they take; at worst what it took. Never longer than it took.
  *
+ * The same holds for calls that a change takes out of the legacy default stream: the driver orders
+ * its work behind that of all blocking streams and waits for their threads. On H100s a memset there
+ * took 34 to 49 us while another thread's call was under way and 4 with nobody in the driver, and
+ * launches that met it 52 to 59 us, else 12.
+ *
  * First launches of kernels, which load them, are left as they are.
  */
 #ifndef XFW_EASED_H

@@ -74,7 +74,7 @@ bool xfw_whatif_best_of_family(const struct xfw_whatif *whatif, struct xfw_chang
     for (size_t k = 0; k < whatif->count && changes[i]->family; k++) {
         double other = whatif->alone[k].likely;
         bool compared = changes[k]->for_comparison && changes[k]->family == changes[i]->family;
-        if (compared && saved < XFW_HARDLY_MORE * other)
+        if (compared && xfw_hardly_more(whatif, saved, other))
             return false;
         if (k < i && xfw_same_family(changes[i], changes[k]) && other > nearly)
             return false;

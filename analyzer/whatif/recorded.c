@@ -13,6 +13,7 @@
 #define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
 #define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
 #define PIECES 64             /* of an engine's work that are remembered */
+#define PREFETCHES 16         /* whose ends are */
 
 /* What was usual of late; new ones count an eighth. */
 struct usual {
@@ -52,7 +53,9 @@ struct xfw_recorded {
     struct xfw_streams streams;
     struct thread *threads;
     size_t thread_count, thread_capacity;
-    struct usual wake, sync, submission[XFW_ENGINES];
+    struct usual wake, wake_moved, sync, submission[XFW_ENGINES];
+    double moved[PREFETCHES]; /* ends of prefetches, a ring of so many */
+    unsigned prefetches;
     struct xfw_wakers *wakers;
     struct xfa_table kernels; /* struct kernel, of those with a record of the device */
     bool worked, several;     /* threads have given the device work */
@@ -279,6 +282,8 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
         end = xfw_max(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns) +
               op->duration_ns;
     xfw_streams_note(&recorded->streams, op, end);
+    if (op->what == XFW_PREFETCH)
+        recorded->moved[recorded->prefetches++ % PREFETCHES] = end;
     if (isnan(op->device_end_ns))
         return;
     struct gpu *gpu = gpu_at(recorded, op->gpu);
@@ -482,19 +487,29 @@ static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
     return 0;
 }
 
-/* Waits that are asked for. */
+/* Records of prefetches are of their pages alone: such a wait ends tens of us behind that. */
+static struct usual *wake_behind(struct xfw_recorded *recorded, double done)
+{
+    for (unsigned i = 0; i < PREFETCHES; i++)
+        if (recorded->moved[i] == done && done > 0)
+            return &recorded->wake_moved;
+    return &recorded->wake;
+}
+
+/* Waits that are asked for. One for what was done before returned no later than it did. */
 static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     const double first_wake = 2000;
     double done = completion(recorded, op);
+    struct usual *wake = wake_behind(recorded, done);
     if (done > op->end_ns + ROUNDING_NS * 5) { /* not for what we think */
         op->awaits = XFW_AWAITS_NOTHING;
     } else if (done > op->start_ns) {
         op->wake_ns = op->end_ns - done;
         op->own_ns = xfw_min(op->own_ns, usual_or(&recorded->sync, 1000));
-        learn(&recorded->wake, xfw_max(0, op->wake_ns));
+        learn(wake, xfw_max(0, op->wake_ns));
     } else {
-        op->wake_ns = usual_or(&recorded->wake, first_wake);
+        op->wake_ns = xfw_min(usual_or(wake, first_wake), op->end_ns - done);
         learn(&recorded->sync, op->own_ns);
     }
 }

@@ -17,7 +17,8 @@
  * since no two runs take the same time (docs/results/advice.md has how far off both were). */
 #define XFW_MODEL_ERROR 0.20
 #define XFW_RUN_ERROR 0.005
-#define XFW_HARDLY_MORE 1.1   /* a change has to save this much more than a simpler one */
+#define XFW_HARDLY_MORE 1.1   /* a change has to save this much more than a simpler one, or */
+#define XFW_OF_REST 0.25      /* ... this part of what the simpler one leaves of the span */
 #define XFW_ALIKE 1.02        /* within a family, the first that saves nearly the most is best */
 #define XFW_LEAST_SAVED 0.005 /* of the run: a change on trial that saves less is in no set */
 
@@ -157,5 +158,14 @@ static inline double xfw_change_least(const struct xfw_change *change)
 void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played);
 void xfw_played_free(struct xfw_played *played);
 void xfw_whatif_free(struct xfw_whatif *whatif);
+
+/* Does a change that saves so much save hardly more than a simpler one? A tenth more is enough; or,
+ * where the simpler one leaves little of the span, a quarter of that. */
+static inline bool xfw_hardly_more(const struct xfw_whatif *whatif, double saved, double simpler)
+{
+    double whole = whatif->span.alone_ns > 0 ? whatif->span.alone_ns : whatif->alone_ns;
+    double of_rest = fmax(XFW_OF_REST * (whole - simpler), XFW_LEAST_SAVED * whatif->alone_ns);
+    return saved < simpler + fmin((XFW_HARDLY_MORE - 1) * simpler, of_rest);
+}
 
 #endif

@@ -154,7 +154,9 @@ struct xft_room {
 enum xft_event_kind {
     XFT_EVENT_NONE = 0,
     XFT_EVENT_TRANSFER = 1,      /* an explicit copy, or a batch of them (count > 1); of 0 bytes it
-                                    moved nothing and counts as no transfer */
+                                    moved nothing and counts as no transfer; aux = of rows between
+                                    host and device how many bytes they reach on the host; 0 = not
+                                    known, or contiguous */
     XFT_EVENT_ALLOC = 2,         /* dst = address, dst_mem = kind, bytes; aux = host flags */
     XFT_EVENT_FREE = 3,          /* dst = address; bytes, dst_mem where known */
     XFT_EVENT_REGISTER = 4,      /* cudaHostRegister: dst, bytes */

@@ -159,15 +159,32 @@ static void show_rows(struct xfs_frame *f, const struct xfs_rows *dst, const str
         xfs_content_copied(&f->event, dst, src);
 }
 
+/* How far rows reach on the host, of a copy between it and a device. */
+static void note_reach(struct xft_event *e, const struct xfs_rows *dst, const struct xfs_rows *src)
+{
+    if (e->bytes == 0 || e->width == e->bytes)
+        return;
+    if (e->direction == XFT_DIR_H2D)
+        e->aux = xfs_rows_end(src) - e->src;
+    else if (e->direction == XFT_DIR_D2H)
+        e->aux = xfs_rows_end(dst) - e->dst;
+}
+
+static void finish_rows(struct xfs_frame *f, const struct xfs_rows *dst, const struct xfs_rows *src)
+{
+    note_reach(&f->event, dst, src);
+    if (xfs_content_of(&f->event))
+        show_rows(f, dst, src);
+}
+
 void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch, uint64_t src,
                    uint64_t src_pitch, uint64_t width, uint64_t rows, int kind)
 {
     if (!transfer(f))
         return;
     finish(f, at(dst), at(src), width, rows, kind);
-    if (xfs_content_of(&f->event))
-        show_rows(f, &(struct xfs_rows){dst, width, rows, 1, dst_pitch, 0},
-                  &(struct xfs_rows){src, width, rows, 1, src_pitch, 0});
+    finish_rows(f, &(struct xfs_rows){dst, width, rows, 1, dst_pitch, 0},
+                &(struct xfs_rows){src, width, rows, 1, src_pitch, 0});
 }
 
 void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind)
@@ -272,13 +289,11 @@ void xfs_copy_2d(struct xfs_frame *f, const struct xcu_memcpy2d *p)
     finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
            end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width, p->height,
            XRT_COPY_DEFAULT);
-    if (!xfs_content_of(&f->event))
-        return;
     struct xcu_extent extent = {p->width, p->height, 1};
     struct xcu_offset to = {p->dst_x, p->dst_y, 0}, from = {p->src_x, p->src_y, 0};
     struct xfs_rows dst = rows_from(f->event.dst, p->dst_pitch, 0, to, extent);
     struct xfs_rows src = rows_from(f->event.src, p->src_pitch, 0, from, extent);
-    show_rows(f, &dst, &src);
+    finish_rows(f, &dst, &src);
 }
 
 void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p)
@@ -288,13 +303,11 @@ void xfs_copy_3d(struct xfs_frame *f, const struct xcu_memcpy3d *p)
     finish(f, end_of_type(p->dst_type, p->dst_host, p->dst_device, p->dst_array),
            end_of_type(p->src_type, p->src_host, p->src_device, p->src_array), p->width,
            p->height * p->depth, XRT_COPY_DEFAULT);
-    if (!xfs_content_of(&f->event))
-        return;
     struct xcu_extent extent = {p->width, p->height, p->depth};
     struct xcu_offset to = {p->dst_x, p->dst_y, p->dst_z}, from = {p->src_x, p->src_y, p->src_z};
     struct xfs_rows dst = rows_from(f->event.dst, p->dst_pitch, p->dst_height, to, extent);
     struct xfs_rows src = rows_from(f->event.src, p->src_pitch, p->src_height, from, extent);
-    show_rows(f, &dst, &src);
+    finish_rows(f, &dst, &src);
 }
 
 static struct end end_in(const struct xfs_range *range, uint64_t address, uint8_t memory,
@@ -334,13 +347,11 @@ void xfs_copy_runtime_3d(struct xfs_frame *f, const struct xrt_memcpy3d *p)
     struct xcu_extent extent = p->extent;
     extent.width = row_bytes(p->dst_array, p->src_array, p->extent.width);
     finish(f, dst, src, extent.width, extent.height * extent.depth, p->kind);
-    if (!xfs_content_of(&f->event))
-        return;
     struct xfs_rows to =
         rows_from(f->event.dst, p->dst_ptr.pitch, p->dst_ptr.ysize, p->dst_pos, extent);
     struct xfs_rows from =
         rows_from(f->event.src, p->src_ptr.pitch, p->src_ptr.ysize, p->src_pos, extent);
-    show_rows(f, &to, &from);
+    finish_rows(f, &to, &from);
 }
 
 void xfs_copy_runtime_3d_peer(struct xfs_frame *f, const struct xrt_memcpy3d_peer *p)

@@ -287,10 +287,15 @@ static void test_pinned(void **state)
     assert_int_equal(steps[1].flags, 0);
     assert_int_equal(stage.regions[steps[1].src].place.memory, XFT_MEM_PINNED);
     xfa_play_stage_free(&stage);
-    t->ops[0].row_bytes = 4096; /* rows, which the path does not have */
+    t->ops[0].row_bytes = 4096; /* page-locked they are rows as well */
+    steps = steps_of(t, &pinned.change, &stage, &count);
+    assert_int_equal(steps[1].row_bytes, 4096);
+    xfa_play_stage_free(&stage);
+    t->ops[0].in_one = true; /* as a change leaves them that makes them contiguous */
     steps = steps_of(t, &pinned.change, &stage, &count);
     assert_int_equal(steps[1].row_bytes, 0);
     xfa_play_stage_free(&stage);
+    t->ops[0].in_one = false;
     pinned.path = NULL; /* nobody knows how: it lasts as long as that */
     steps = steps_of(t, &pinned.change, &stage, &count);
     assert_int_equal(steps[1].what, XFP_PLAY_COPY_FOR);

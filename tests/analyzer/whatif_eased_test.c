@@ -127,6 +127,28 @@ static void test_as_it_was(void **state)
     assert_true(ns[0] == HELD_NS && ns[1] == HELD_NS);
 }
 
+/* A call that a change takes out of the default stream waits for no other thread's as such calls
+ * do; and who waited for it waits less, too. */
+static void test_out_of_default_stream(void **state)
+{
+    double *alone_ns = alone();
+    for (unsigned moved = 0; moved < 2; moved++) {
+        struct xfw_eased *eased = xfw_eased_new(alone_ns);
+        const struct xfw_op other = op_of(1, 0, 10000, XFW_KERNEL);
+        const struct xfw_op launch = op_of(2, 5000, HELD_NS, XFW_KERNEL);
+        const struct xfw_op behind = op_of(1, 12000, HELD_NS, XFW_KERNEL);
+        struct xfw_op first = other, played = launch, last = behind;
+        played.was_legacy = moved;
+        xfw_eased_op(eased, &other, &first, 0, XFW_LIKELY);
+        xfw_eased_op(eased, &launch, &played, 20000, XFW_LIKELY);
+        xfw_eased_op(eased, &behind, &last, 40000, XFW_LIKELY);
+        assert_true(played.own_ns == (moved ? ALONE_NS : HELD_NS));
+        assert_true(last.own_ns == (moved ? ALONE_NS : HELD_NS));
+        xfw_eased_free(eased);
+    }
+    free(alone_ns);
+}
+
 /* No call takes longer than it took, and the first launch of a kernel loads it. */
 static void test_never_longer(void **state)
 {
@@ -231,9 +253,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held_up_no_more),    cmocka_unit_test(test_one_at_a_time),
-        cmocka_unit_test(test_as_it_was),          cmocka_unit_test(test_never_longer),
-        cmocka_unit_test(test_calls_alone),        cmocka_unit_test(test_one_thread),
-        cmocka_unit_test(test_after_many_threads), cmocka_unit_test(test_too_many_at_a_time),
+        cmocka_unit_test(test_as_it_was),          cmocka_unit_test(test_out_of_default_stream),
+        cmocka_unit_test(test_never_longer),       cmocka_unit_test(test_calls_alone),
+        cmocka_unit_test(test_one_thread),         cmocka_unit_test(test_after_many_threads),
+        cmocka_unit_test(test_too_many_at_a_time),
     };
     return cmocka_run_group_tests_name("what-if: eased", tests, NULL, NULL);
 }

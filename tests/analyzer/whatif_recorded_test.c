@@ -68,6 +68,26 @@ static void test_what_was_recorded_comes_again(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* Who waits for a prefetch returns long behind its record, which is of its pages alone; that is not
+ * usual of other waits. Who waits for what was done before returned when it did, at the latest. */
+static void test_waits_behind_prefetches(void **state)
+{
+    recorded = xfw_recorded_new();
+    struct xfw_op moves = hand_work(XFW_PREFETCH, 0, 0, 0, 0),
+                  work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+    moves.engine = XFW_TO_HOST;
+    resolve(moves, 1000, 2000, 10000, 20000, false);
+    assert_true(resolve(hand_wait(0), 2100, 80000, NAN, NAN, false)->wake_ns == 60000);
+    resolve(work, 81000, 82000, 83000, 90000, false);
+    assert_true(resolve(hand_wait(0), 110000, 111000, NAN, NAN, false)->wake_ns == 2000);
+    resolve(work, 112000, 113000, 114000, 115000, false);
+    assert_true(resolve(hand_wait(0), 115500, 116000, NAN, NAN, false)->wake_ns == 1000);
+    resolve(moves, 117000, 118000, 119000, 120000, false);
+    assert_true(resolve(hand_wait(0), 180000, 190000, NAN, NAN, false)->wake_ns == 60000);
+    xfw_recorded_free(recorded);
+    count = 0;
+}
+
 /* A thread that asks right behind the end has asked until then; one that asks long after it has
  * done something else meanwhile, which stays whatever the device takes. */
 static void test_queries(void **state)
@@ -470,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_that_only_waits),
         cmocka_unit_test(test_what_was_recorded_comes_again),
+        cmocka_unit_test(test_waits_behind_prefetches),
         cmocka_unit_test(test_queries),
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_threads_that_take_turns),

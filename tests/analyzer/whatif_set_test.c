@@ -410,7 +410,7 @@ static void test_best_of_family(void **state)
     struct xfw_change members[5] = {{.family = "overlap", .for_comparison = true}};
     struct xfw_change *changes[5];
     struct xfw_saving alone[5] = {{0}};
-    const struct xfw_whatif whatif = {.count = 5, .alone = alone};
+    struct xfw_whatif whatif = {.count = 5, .alone = alone, .alone_ns = 1000};
     (void)state;
     for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
         alone[0].likely = c == 2 ? 90.5 : -100;
@@ -426,6 +426,10 @@ static void test_best_of_family(void **state)
     alone[0].likely = 99;
     alone[2].likely = 100;
     assert_false(xfw_whatif_best_of_family(&whatif, changes, 2));
+    alone[2].likely = 105;
+    assert_false(xfw_whatif_best_of_family(&whatif, changes, 2));
+    whatif.span.alone_ns = 120; /* a quarter of what is left, which is less than a tenth more */
+    assert_true(xfw_whatif_best_of_family(&whatif, changes, 2));
 }
 
 int main(void)

@@ -194,6 +194,37 @@ static void test_shapes_of_nothing(void **state)
     assert_int_equal(not_copied, 0);
 }
 
+/* How far rows reach on the host, which may be more than their bytes: there alone. */
+static void test_reach(void **state)
+{
+    struct xfs_frame frame = {0};
+    xfs_copy_rows(&frame, GPU, 512, HOST, 96, 32, 10, XRT_COPY_H2D);
+    assert_int_equal(frame.event.aux, 9 * 96 + 32);
+    frame = (struct xfs_frame){0};
+    xfs_copy_rows(&frame, HOST, 48, GPU, 512, 32, 10, XRT_COPY_D2H);
+    assert_int_equal(frame.event.aux, 9 * 48 + 32);
+    frame = (struct xfs_frame){0};
+    xfs_copy_rows(&frame, GPU, 512, GPU, 256, 32, 10, XRT_COPY_D2D);
+    assert_int_equal(frame.event.aux, 0);
+    frame = (struct xfs_frame){0};
+    xfs_copy_rows(&frame, GPU, 512, HOST, 96, 32, 1, XRT_COPY_H2D);
+    assert_int_equal(frame.event.aux, 0);
+    frame = (struct xfs_frame){0};
+    xfs_copy_3d(&frame, &(struct xcu_memcpy3d){.src_type = XCU_MEMORY_HOST,
+                                               .src_host = (const void *)HOST,
+                                               .src_x = 8,
+                                               .src_pitch = 96,
+                                               .src_height = 20,
+                                               .dst_type = XCU_MEMORY_DEVICE,
+                                               .dst_device = GPU,
+                                               .dst_pitch = 32,
+                                               .dst_height = 10,
+                                               .width = 32,
+                                               .height = 10,
+                                               .depth = 3});
+    assert_int_equal(frame.event.aux, 8 + 2 * 20 * 96 + 9 * 96 + 32);
+}
+
 /* ---- peers -------------------------------------------------------------------------------- */
 
 static void test_peers(void **state)
@@ -220,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_batch_of_rows),
         cmocka_unit_test(test_failed_batch_is_not_read),
         cmocka_unit_test(test_shapes_of_nothing),
+        cmocka_unit_test(test_reach),
         cmocka_unit_test(test_peers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

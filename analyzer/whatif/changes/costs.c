@@ -84,8 +84,8 @@ static int only_number(const char *text, const char *word)
 
 /* Asked for once and again by each op: so names are read, and not made to be looked for. On
  * machines of several NUMA nodes they have the node; the lowest one counts. */
-static const struct xfp_table *gpu_table(const struct xfa_achievable *achievable, const char *what,
-                                         int node, int gpu)
+const struct xfp_table *xfw_gpu_table(const struct xfa_achievable *achievable, const char *what,
+                                      int node, int gpu)
 {
     const struct xfp_profile *profile = achievable->profile;
     const struct xfp_table *found = NULL;
@@ -130,7 +130,7 @@ static const struct xfp_table *host_table(const struct xfp_profile *profile, con
 double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction direction, int gpu)
 {
     const char *what = direction == XFT_DIR_H2D ? "copies/single/h2d" : "copies/single/d2h";
-    const struct xfp_table *table = gpu_table(achievable, what, -1, gpu);
+    const struct xfp_table *table = xfw_gpu_table(achievable, what, -1, gpu);
     const struct xfp_path *path = xfw_host_path(achievable, direction, XFT_MEM_PINNED, -1, gpu);
     if (!table || !path)
         return NAN;
@@ -143,7 +143,7 @@ double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty)
 {
-    const struct xfp_table *table = gpu_table(achievable, what, node, gpu);
+    const struct xfp_table *table = xfw_gpu_table(achievable, what, node, gpu);
     struct xfp_estimate cost = table ? xfp_table_at(table, at) : (struct xfp_estimate){0};
     return cost.basis == XFP_UNKNOWN ? 0 : xfw_as_sure(cost.ns, cost.error, certainty);
 }
@@ -172,7 +172,7 @@ double xfw_registration_cost(const struct xfa_achievable *achievable, int node, 
                              uint64_t bytes, enum xfw_certainty certainty, bool *known)
 {
     if (known)
-        *known = gpu_table(achievable, "register/pageable", node, gpu);
+        *known = xfw_gpu_table(achievable, "register/pageable", node, gpu);
     return xfw_table_cost(achievable, "register/pageable", node, gpu, bytes, certainty) +
            xfw_table_cost(achievable, "unregister/pageable", node, gpu, bytes, certainty);
 }

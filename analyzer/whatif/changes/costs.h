@@ -63,7 +63,10 @@ const struct xfp_path *xfw_host_path(const struct xfa_achievable *achievable,
 double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
                      int gpu);
 
-/* A GPU's table of costs, as "register/pageable", by bytes; 0: not measured. */
+/* A GPU's table, as "register/pageable"; NULL: not measured. */
+const struct xfp_table *xfw_gpu_table(const struct xfa_achievable *achievable, const char *what,
+                                      int node, int gpu);
+/* What such a table of costs has, by bytes; 0: not measured. */
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty);
 

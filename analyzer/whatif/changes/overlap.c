@@ -132,8 +132,7 @@ static bool leaves(const struct xfw_dataflow *flow, const struct xfw_player *pla
     bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);
     /* What rows reach beyond their bytes is not known. */
     bool rows = class->key.shape == XFA_STRIDED && !op->in_one;
-    bool stay = xfa_row_pageable(&class->key.row) || xfw_player_certainty(player) == XFW_LOW;
-    if (class->key.shape == XFA_BATCH || (rows && stay) ||
+    if (class->key.shape == XFA_BATCH || (rows && xfw_player_certainty(player) == XFW_LOW) ||
         (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
         return false;
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);

@@ -5,6 +5,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/rows.h"
 #include "analyzer/whatif/changes/waits.h"
 #include "common/search.h"
 
@@ -129,6 +130,8 @@ struct times_state {
     bool set_up;           /* XFW_STAGE, XFW_APPLIED */
     double could_ns;       /* XFW_APPLIED: took copies that could have been faster */
     unsigned *tried;       /* XFW_APPLIED: copies of each class since then */
+    struct xfw_asked_rows rows;
+    struct xfw_buffers brought; /* by rows */
     struct xfw_reuse reuse;
 };
 
@@ -157,16 +160,23 @@ static double buffers_for_one(const struct times *times, const struct xfw_op *op
     return turns > 0 && times->terms.in_flight > turns ? (double)times->terms.in_flight / turns : 1;
 }
 
-/* Undoing it is paid at the same place: only the sum counts. */
-static void pay_for_locking(const struct times *times, struct times_state *state,
-                            struct xfw_player *player, struct xfw_op *op,
-                            const struct xfw_host_memory *host)
+#define ROWS_SPREAD 2 /* how many times their bytes rows reach on the host, at worst: a guess */
+
+static bool is_rows(const struct xfw_op *op)
 {
-    uint64_t bytes = bytes_to_lock(times, state, player, host);
+    return op->row_bytes && !op->in_one;
+}
+
+/* Undoing it is paid at the same place: only the sum counts. */
+static void pay_for_locking(const struct times *times, struct xfw_player *player, struct xfw_op *op,
+                            const struct xfw_host_memory *host, uint64_t bytes)
+{
     if (bytes == 0)
         return;
     const struct xfa_achievable *achievable = &times->change.analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (is_rows(op) && certainty == XFW_LOW)
+        bytes *= ROWS_SPREAD;
     struct xfw_op lock = xfw_op_like(op);
     lock.kind = XFT_EVENT_REGISTER;
     lock.bytes = bytes;
@@ -212,6 +222,15 @@ static double other_reasons_ns(const struct times *times, struct times_state *st
     struct xfw_copy_cost usual = xfw_asked_cost(&state->reuse.asked, path, op->bytes, XFW_LIKELY);
     bool many = usual.known && xfw_op_took(op) > MANY_TIMES * usual.blocking_ns;
     return many ? xfw_op_took(op) - usual.blocking_ns : 0;
+}
+
+/* Of what was brought to the host, the part that its memory did not have before. */
+static double new_part(struct xfw_buffers *brought, const struct xfw_player *player,
+                       const struct xfw_op *op)
+{
+    uint64_t bytes =
+        xfw_buffers_add(brought, xfw_player_process(player)->number, 0, op->dst, op->bytes);
+    return op->bytes ? (double)bytes / (double)op->bytes : 0;
 }
 
 /* That time stays, behind the thread's own time. */
@@ -313,16 +332,48 @@ static void make_async(const struct times *times, struct times_state *state, str
     op->wake_ns = 0;
 }
 
+/* Rows that are brought to memory for the first time likely took so long because that was made
+ * meanwhile, as page-locking makes it: they take as long as they did. */
+static bool makes_memory(struct times_state *state, const struct xfw_player *player,
+                         const struct xfw_op *op)
+{
+    const double most = 0.5;
+    double part = new_part(&state->brought, player, op);
+    return part > most && xfw_player_certainty(player) != XFW_HIGH;
+}
+
+static struct xfw_copy_cost locked_cost(const struct times *times, struct times_state *state,
+                                        const struct xfw_op *op, const struct xfp_path *to,
+                                        const struct xfw_host_memory *host,
+                                        enum xfw_certainty certainty)
+{
+    if (!is_rows(op))
+        return xfw_asked_cost(&state->reuse.asked, to, op->bytes, certainty);
+    const struct xfw_rows_way way = {host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, host->node, op->gpu,
+                                     to};
+    return xfw_asked_rows(&state->rows, &times->change.analysis->achievable, &way, op->bytes,
+                          op->row_bytes, certainty);
+}
+
 static void page_lock(const struct times *times, struct times_state *state,
                       struct xfw_player *player, struct xfw_op *op, const struct xfp_path *to)
 {
     struct xfw_host_memory host;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    struct xfw_copy_cost cost = xfw_asked_cost(&state->reuse.asked, to, op->bytes, certainty);
-    if (!cost.known || !xfw_host_memory(times->change.analysis, op, &host))
+    if (!xfw_host_rows(times->change.analysis, op, &host))
         return;
-    keep(player, op, other_reasons_ns(times, state, op, &host));
-    pay_for_locking(times, state, player, op, &host);
+    struct xfw_copy_cost cost = locked_cost(times, state, op, to, &host, certainty);
+    if (!cost.known)
+        return;
+    uint64_t bytes = bytes_to_lock(times, state, player, &host);
+    /* What rows of pageable memory usually take is not known: of those that lie where others have
+     * been all is for being rows. */
+    bool brought = op->row_bytes && host.to_host, made = brought && makes_memory(state, player, op);
+    if (!brought && (!is_rows(op) || bytes > 0))
+        keep(player, op, other_reasons_ns(times, state, op, &host));
+    pay_for_locking(times, player, op, &host, bytes);
+    if (made)
+        return;
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;
     if (!asynchronous || certainty == XFW_LOW) {
@@ -333,11 +384,15 @@ static void page_lock(const struct times *times, struct times_state *state,
     }
 }
 
-/* 2D copies only where a change has made them contiguous. */
+/* Rows can be page-locked; other changes are of 2D copies that one has made contiguous. */
 static bool can_be(const struct times *times, const struct xfw_op *op)
 {
+    const struct xfa_analysis *analysis = times->change.analysis;
+    enum xfw_pinning pinning = times->terms.pinning;
     struct xfw_host_memory host;
-    return times->terms.pinning == XFW_MOVED || xfw_host_memory(times->change.analysis, op, &host);
+    if (pinning == XFW_PIN_ONCE || pinning == XFW_PIN_PER_USE)
+        return xfw_host_rows(analysis, op, &host);
+    return pinning == XFW_MOVED || xfw_host_memory(analysis, op, &host);
 }
 
 static void times_op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -367,6 +422,7 @@ static void times_end(const struct xfw_change *change, void *self)
     struct times_state *state = self;
     (void)change;
     free(state->tried);
+    xfw_buffers_free(&state->brought);
     xfw_set_free(&state->locked);
 }
 
@@ -420,15 +476,6 @@ struct contiguous_state {
     struct xfw_buffers brought; /* pageable memory */
 };
 
-/* Of what was brought to the host, the part that its memory did not have before. */
-static double new_part(struct contiguous_state *state, const struct xfw_player *player,
-                       const struct xfw_op *op)
-{
-    uint64_t bytes =
-        xfw_buffers_add(&state->brought, xfw_player_process(player)->number, 0, op->dst, op->bytes);
-    return op->bytes ? (double)bytes / (double)op->bytes : 0;
-}
-
 /* The driver copies pageable memory within the call: all of the call is scaled, but what stays of
  * it. */
 static void shorten_call(struct xfw_op *op, double blocking_ns, double stays)
@@ -446,6 +493,7 @@ static void contiguous_op(const struct xfw_change *change, void *self, struct xf
                           struct xfw_op *op)
 {
     const struct contiguous *contiguous = (const struct contiguous *)change;
+    struct contiguous_state *state = self;
     const struct xfw_contiguous_path key = {.class = op->class};
     enum xfw_certainty certainty = xfw_player_certainty(player);
     if (op->what != XFW_COPY || op->class == XFW_NONE)
@@ -457,7 +505,7 @@ static void contiguous_op(const struct xfw_change *change, void *self, struct xf
     struct xfw_copy_cost cost = xfw_copy_cost(found->path, op->bytes, certainty);
     if (!cost.known)
         return;
-    double made = found->in_call && found->to_host ? new_part(self, player, op) : 0;
+    double made = found->in_call && found->to_host ? new_part(&state->brought, player, op) : 0;
     if (found->in_call)
         shorten_call(op, cost.blocking_ns, certainty == XFW_HIGH ? 0 : made);
     else

@@ -13,14 +13,15 @@ _Static_assert(XFW_USES <= 64, "open has a bit for each");
 
 /* ---- memory that copies still use ------------------------------------------------------------ */
 
-bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op,
-                     struct xfw_host_memory *host)
+static bool host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op, bool rows,
+                        struct xfw_host_memory *host)
 {
     if (op->what != XFW_COPY || op->class == XFW_NONE)
         return false;
     const struct xfa_class_key *key = &xfa_class_at(&analysis->classes, op->class)->key;
     bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
-    if ((!up && !down) || (key->shape != XFA_LINEAR && !op->in_one))
+    bool whole = key->shape == XFA_LINEAR || op->in_one || (rows && op->row_bytes);
+    if ((!up && !down) || !whole)
         return false;
     *host = (struct xfw_host_memory){
         .first = up ? op->src : op->dst,
@@ -30,6 +31,18 @@ bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *o
         .node = up ? key->src_node : key->dst_node,
     };
     return true;
+}
+
+bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op,
+                     struct xfw_host_memory *host)
+{
+    return host_memory(analysis, op, false, host);
+}
+
+bool xfw_host_rows(const struct xfa_analysis *analysis, const struct xfw_op *op,
+                   struct xfw_host_memory *host)
+{
+    return host_memory(analysis, op, true, host);
 }
 
 bool xfw_none_blocks(const struct xfa_analysis *analysis)

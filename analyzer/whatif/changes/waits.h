@@ -86,6 +86,10 @@ struct xfw_host_memory {
 };
 bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op,
                      struct xfw_host_memory *host);
+/* The same of copies in rows, too: how far these reach on the host is not recorded, so that they
+ * have their bytes as if they were contiguous. */
+bool xfw_host_rows(const struct xfa_analysis *analysis, const struct xfw_op *op,
+                   struct xfw_host_memory *host);
 
 /* All copies but those of pageable memory are asynchronous. */
 bool xfw_none_blocks(const struct xfa_analysis *analysis);

@@ -34,7 +34,7 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
                                          ("serial", "device-wait"), ("blocking", "device-wait"))}
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
-ROW = 4096  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
+ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
 NOT_DRAWN = {"few", "legacy", "demand", "locking"}
 MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
@@ -92,6 +92,14 @@ def draw_threads(rng):
     return stages
 
 
+def draw_rows(program):
+    """How long rows are, of stages whose uploads are made in rows."""
+    rng = random.Random(f"rows {program['seed']}")
+    for stage in program["stages"]:
+        if stage["rows"]:
+            stage["row"] = rng.choice(ROWS)
+
+
 def draw_locking(program):
     """In one of ten programs of one thread a stage takes its buffers within the region: of memory that the driver allocates
     (the waste), or that the program maps, touches and page-locks. Of its buffers it uses the begin."""
@@ -133,6 +141,7 @@ def draw(seed, locking=True):
             wastes.append(one)
     program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
     draw_advice(program)
+    draw_rows(program)
     if locking:
         program["stages"] = [{**stage, "pays": True} for stage in stages]
         draw_locking(program)
@@ -200,8 +209,8 @@ class Stage:
         self.size = size  # of the step at hand
         self.is_graph = stage["graph"] and set(stage["wastes"]) <= IN_GRAPHS
         self.events = [declare("E") for _ in range(slots)]
-        # Other copies than plain asynchronous ones of page-locked memory are not made in rows.
-        self.rows = stage["rows"] and not {"small", "blocking", "pageable", "mapped", "legacy"} & set(stage["wastes"])
+        # Packed copies, and what is not copied, are not made in rows.
+        self.rows = stage.get("row", ROWS[1]) if stage["rows"] and not {"small", "mapped"} & set(stage["wastes"]) else 0
         apart = 2 if self.rows else 1
         # More slots than it had have page-locked memory that the stage pays for, too.
         self.had = had
@@ -229,7 +238,8 @@ class Stage:
 
     def upload(self, slot):
         if self.rows:  # the host keeps them as far apart as they are long
-            self.w.do("2", 0, self.devices[slot], self.hosts[slot], ROW, self.size // ROW, 2 * ROW, self.streams[slot], UP)
+            self.w.do("2", 0, self.devices[slot], self.hosts[slot], self.rows, self.size // self.rows, 2 * self.rows,
+                      self.streams[slot], UP, int("blocking" in self.wastes or self.legacy))
             return
         parts = self.s["parts"] if "small" in self.wastes else 1
         size = self.size // parts

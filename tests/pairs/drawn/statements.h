@@ -221,15 +221,20 @@ INLINE void copy(const struct statement *s)
         PAIR_CHECK(cudaMemcpyAsync(to, from, N(4), kind, now->streams[N(5)]));
 }
 
-/* dst, src, width, rows, pitch on the host, stream, kind: contiguous on the device. */
+/* dst, src, width, rows, pitch on the host, stream, kind, blocking: contiguous on the device. */
 INLINE void copy_rows(const struct statement *s)
 {
+    char *to = now->buffers[N(0)].host, *from = now->buffers[N(1)].host;
     bool up = N(6) == cudaMemcpyHostToDevice;
+    size_t to_pitch = up ? N(2) : N(4), from_pitch = up ? N(4) : N(2);
+    cudaMemcpyKind kind = (cudaMemcpyKind)N(6);
 
     copies++;
-    PAIR_CHECK(cudaMemcpy2DAsync(now->buffers[N(0)].host, up ? N(2) : N(4), now->buffers[N(1)].host,
-                                 up ? N(4) : N(2), N(2), N(3), (cudaMemcpyKind)N(6),
-                                 now->streams[N(5)]));
+    if (N(7))
+        PAIR_CHECK(cudaMemcpy2D(to, to_pitch, from, from_pitch, N(2), N(3), kind));
+    else
+        PAIR_CHECK(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, N(2), N(3), kind,
+                                     now->streams[N(5)]));
 }
 
 /* Of what it reads the host looks at a byte; of managed memory at a word of each page, which it has
