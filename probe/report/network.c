@@ -100,6 +100,7 @@ static int add_staged(struct libscols_table *table, const struct xfp_net_staged_
              xfp_size_text(p->buffer_bytes, size, sizeof(size)));
     scols_line_set_data(line, 5, ring);
     set_cell(line, 6, "%.3f", xfp_gbps(p->bytes, p->direct_ns));
+    set_cell(line, 7, "%.3f", xfp_gbps(p->bytes, p->posted_ns));
     return 0;
 }
 
@@ -146,9 +147,9 @@ static int print_paths(const struct xfp_network *n, FILE *out)
 
 static int print_staged(const struct xfp_net_staged *s, FILE *out)
 {
-    const char *const columns[] = {s->name,   "4B us",    "2B GB/s", "3B GB/s",
-                                   "4B GB/s", "its ring", "MPI GB/s"};
-    struct libscols_table *table = new_table(columns, 7);
+    const char *const columns[] = {s->name,   "4B us",    "2B GB/s",  "3B GB/s",
+                                   "4B GB/s", "its ring", "MPI GB/s", "at once GB/s"};
+    struct libscols_table *table = new_table(columns, 8);
     int bad = 0;
 
     for (size_t i = 0; table && i < s->point_count && !bad; i++)
@@ -462,6 +463,23 @@ static void print_direct(const struct xfp_net_staged *s, const struct xfp_net_st
                   xfp_size_text(s->hybrid_bytes, size, sizeof(size)));
 }
 
+/* What a program gets that begins all pieces at once, where that is less than a ring turns over. */
+static void print_posted(const struct xfp_net_staged_point *p, FILE *out)
+{
+    if (p->posted_ns > p->adaptive_ns * (1 + XFP_SUMMARY_PART))
+        xfc_print(out, "; all pieces begun at once %.3g", xfp_gbps(p->bytes, p->posted_ns));
+}
+
+static void print_first_uses(const struct xfp_net_staged *s, FILE *out)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < s->first_use_count; i++)
+        ns += s->first_uses[i].ns;
+    if (ns >= 1e6)
+        xfc_print(out, "; MPI's first messages of device memory take %.3g ms more", ns / 1e6);
+}
+
 static void print_staging(const struct xfp_network *n, const struct xfp_net_staged *s, FILE *out)
 {
     const struct xfp_net_path *stream = find(n, XFP_NET_STREAM, s->from, s->to, s->loaded);
@@ -488,8 +506,10 @@ static void print_staging(const struct xfp_network *n, const struct xfp_net_stag
               xfp_gbps(p->bytes, p->pipelined_ns), xfp_gbps(p->bytes, p->unpipelined_ns));
     if (stream)
         xfc_print(out, " of the network's %.3g", gbps_of(xfp_net_best(stream)));
+    print_posted(p, out);
     if (!direct_is_best)
         print_direct(s, p, out);
+    print_first_uses(s, out);
     fputc('\n', out);
 }
 

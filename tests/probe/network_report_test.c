@@ -190,6 +190,30 @@ static void staging(void **state)
     staged[0].hybrid_bytes = 1048576;
 }
 
+/* Said where a ring is much better than pieces begun at once, and where they take a millisecond. */
+static void first_and_at_once(void **state)
+{
+    struct xfp_net_first_use uses[] = {{1024, 600000, 8}, {1 << 20, 300000, 8}};
+    char *text;
+
+    says_not(&profile, "begun at once");
+    copies[2].posted_ns = 610000;
+    says_not(&profile, "begun at once");
+    copies[2].posted_ns = 1400000;
+    says(&profile, " of the network's 10.5; all pieces begun at once 3\n");
+    text = text_of(&profile, print_network);
+    assert_non_null(strstr(text, "MPI GB/s at once GB/s\n"));
+    free(text);
+    staged[0].first_uses = uses;
+    staged[0].first_use_count = 2;
+    says_not(&profile, "first messages");
+    uses[1].ns = 900000;
+    says(&profile, "at once 3; MPI's first messages of device memory take 1.5 ms more\n");
+    copies[2].posted_ns = 0;
+    staged[0].first_uses = NULL;
+    staged[0].first_use_count = 0;
+}
+
 /* Beside each range the best that was measured of messages of host memory of its sizes. */
 static void protocols_of_ucx(void **state)
 {
@@ -262,9 +286,13 @@ static void compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words),       cmocka_unit_test(ways_that_are_alike),
-        cmocka_unit_test(staging),     cmocka_unit_test(protocols_of_ucx),
-        cmocka_unit_test(rows_of_csv), cmocka_unit_test(compared),
+        cmocka_unit_test(words),
+        cmocka_unit_test(ways_that_are_alike),
+        cmocka_unit_test(staging),
+        cmocka_unit_test(first_and_at_once),
+        cmocka_unit_test(protocols_of_ucx),
+        cmocka_unit_test(rows_of_csv),
+        cmocka_unit_test(compared),
         cmocka_unit_test(nodes),
     };
 
