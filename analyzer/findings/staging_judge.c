@@ -102,10 +102,18 @@ static struct took took_by(const struct xfa_message_item *item, const struct xfa
     return took;
 }
 
-/* What the copies of one piece would save if its way took so much. */
-static double saved(const struct took *took, double ns)
+/* What the copies of one piece would save if its way took so much by the profile. Why a message took
+ * longer than the profile's, such as other messages meanwhile, pieces do not mend. */
+static double saved(const struct took *took, double ns, double message_ns)
 {
-    return fmin(took->copy_ns, fmax(0, took->way_ns - ns) * took->share);
+    double longer = isnan(message_ns) ? 0 : fmax(0, took->message_ns - message_ns);
+    return fmin(took->copy_ns, fmax(0, took->way_ns - ns - longer) * took->share);
+}
+
+static double host_message_ns(const struct xfa_message_path *path, double bytes)
+{
+    struct xfp_estimate time = xfa_achievable_message(path, (uint64_t)bytes, false);
+    return time.basis == XFP_UNKNOWN ? NAN : time.ns;
 }
 
 /* The ways of a message of so many bytes: those that were measured. */
@@ -160,8 +168,9 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
         item->first_ns = first_use_ns(analysis, path.staged, bytes);
     } else if (ways.turned < ways.whole) {
         item->judged = XFA_STAGED_IN_PIECES;
-        item->saved_ns = saved(took, ways.turned);
-        item->likely_ns = saved(took, ways.posted);
+        double message_ns = host_message_ns(&path, bytes);
+        item->saved_ns = saved(took, ways.turned, message_ns);
+        item->likely_ns = saved(took, ways.posted, message_ns);
     }
 }
 

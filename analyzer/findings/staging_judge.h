@@ -6,7 +6,8 @@
  * - in pieces (unpipelined-staging): through rings of pinned buffers on both sides (rCUDA's
  *   versions 3B and 4B, Reano and Silla, section 4), or with all pieces begun at once, it takes
  *   less than whole (2B). Lost: the copies and their waits, as far as the way from GPU to GPU took
- *   longer than it does in pieces. So much is saved at best: rings gain by MPI's progress while
+ *   longer than it does in pieces, but for what its message took longer than one by itself does:
+ *   pieces do not mend that. So much is saved at best: rings gain by MPI's progress while
  *   copies are under way, for which both sides have to call it. As likely the program begins all
  *   pieces at once and waits for them in order (posted_ns), which is worth what was measured of it.
  * - by device buffers (host-staged-mpi): MPI takes them there, which is faster still. Lost: copies
