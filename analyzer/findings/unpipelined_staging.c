@@ -1,7 +1,9 @@
 /*
  * Bytes of a GPU that a thread takes to the host, waits for, and only then sends to another rank
- * whole; or receives whole, and then copies to a GPU and waits for that. Which of two kinds that
- * is, and what it lost, is judged by the profile's network (staging_judge.h).
+ * whole; or receives whole, and then copies to a GPU and waits for that. Two kinds, by the
+ * profile's network between the two hosts; staging_judge.h says which, and what it lost:
+ * - unpipelined-staging: it takes less in pieces than whole.
+ * - host-staged-mpi: MPI takes device buffers there, which is faster still.
  */
 #include "analyzer/findings/finding.h"
 
