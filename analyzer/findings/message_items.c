@@ -272,7 +272,7 @@ struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
         count += cuts_of(item, place, &cuts[at]);
         note_first(analysis, item, cuts, at, &firsts);
     }
-    for (size_t i = 0; i < firsts.count; i++) {
+    for (size_t i = 0; cuts && i < firsts.count; i++) {
         const struct first *first = xfa_table_at(&firsts, i);
         cuts[first->cut].first_ns = first->ns;
     }
