@@ -198,15 +198,16 @@ static size_t cuts_of(const struct xfa_message_item *item, const struct xfa_mess
                       struct xfw_cut *cuts)
 {
     bool direct = item->direct_ns > 0 && !isnan(place->copy_ns);
-    double ns = direct ? fmax(0, place->most_ns - item->direct_ns)
-                       : fmin(item->saved_ns * place->part, place->most_ns);
+    double over = fmax(0, place->most_ns - item->direct_ns);
+    double likely = direct ? over : fmin(item->likely_ns * place->part, place->most_ns);
+    double best = direct ? over : fmin(item->saved_ns * place->part, place->most_ns);
     cuts[0] = (struct xfw_cut){
         .process = place->process,
         .tid = place->tid,
         .at_ns = place->at_ns,
         .began_ns = place->began_ns,
         .of = place->of,
-        .ns = {[XFW_LIKELY] = ns, [XFW_HIGH] = ns},
+        .ns = {[XFW_LIKELY] = likely, [XFW_HIGH] = best},
         .most_ns = direct ? item->direct_ns : 0,
     };
     cuts[1] = (struct xfw_cut){.process = place->process,
@@ -217,6 +218,37 @@ static size_t cuts_of(const struct xfa_message_item *item, const struct xfa_mess
     return direct ? 2 : 1;
 }
 
+/* The first cut of two processes in one of them, and what their messages take once. */
+struct first {
+    struct first_key { /* key */
+        uint32_t process, of[2];
+    } key;
+    size_t cut;
+    bool known;
+    double ns;
+};
+
+static void note_first(const struct xfa_analysis *analysis, const struct xfa_message_item *item,
+                       const struct xfw_cut *cuts, size_t at, struct xfa_table *firsts)
+{
+    const struct xfa_message_item_key *key = &item->key;
+    const struct xfa_process *one =
+        xfa_messages_process(&analysis->messages, key->communicator, key->from);
+    const struct xfa_process *other =
+        xfa_messages_process(&analysis->messages, key->communicator, key->to);
+    if (!one || !other || !(item->first_ns > 0))
+        return;
+    bool turned = one->number > other->number;
+    struct first_key of = {
+        cuts[at].process,
+        {turned ? other->number : one->number, turned ? one->number : other->number}};
+    struct first *first = xfa_table_put(firsts, &of);
+    if (!first->known || cuts[at].at_ns < cuts[first->cut].at_ns)
+        first->cut = at;
+    first->known = true;
+    first->ns = fmax(first->ns, item->first_ns);
+}
+
 struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
                                             const struct xfa_message_items *items, unsigned judged,
                                             const struct xfa_finding *finding)
@@ -224,17 +256,27 @@ struct xfw_change *xfa_message_items_change(const struct xfa_analysis *analysis,
     struct xfw_cut *cuts = NULL;
     size_t count = 0, capacity = 0;
     struct xfw_set sites = xfa_finding_sites(finding);
+    struct xfa_table firsts;
     bool *chosen = xfa_alloc(items->all.count + 1);
     for (size_t i = 0; i < items->all.count; i++)
         chosen[i] = xfa_message_item(items, i)->judged == judged &&
                     xfw_set_has(&sites, xfa_message_item(items, i)->key.site);
+    xfa_table_init(&firsts, sizeof(struct first_key), sizeof(struct first));
     for (size_t i = 0; i < items->count && !items->beyond; i++) {
         const struct xfa_message_place *place = &items->places[i];
+        const struct xfa_message_item *item = xfa_message_item(items, place->item);
         if (!chosen[place->item])
             continue;
         cuts = xfa_room(cuts, &capacity, count + 2, sizeof *cuts);
-        count += cuts_of(xfa_message_item(items, place->item), place, &cuts[count]);
+        size_t at = count;
+        count += cuts_of(item, place, &cuts[at]);
+        note_first(analysis, item, cuts, at, &firsts);
     }
+    for (size_t i = 0; cuts && i < firsts.count; i++) {
+        const struct first *first = xfa_table_at(&firsts, i);
+        cuts[first->cut].first_ns = first->ns;
+    }
+    xfa_table_free(&firsts);
     free(chosen);
     xfw_set_free(&sites);
     return count ? xfw_change_own_time(analysis, cuts, count) : NULL;

@@ -26,6 +26,8 @@ struct xfa_message_item {
     struct xfa_exact message_time; /* ns in calls of messages, and waits for them */
     struct xfa_exact copy_time;    /* ns in copies, and waits for them */
     double saved_ns;               /* what each of them would save; set when it is judged */
+    double likely_ns;              /* as likely; saved_ns is at best then */
+    double first_ns;               /* once for the two ranks, as likely: it takes that at first */
     double direct_ns; /* then: its copies go, and its message takes this; NAN: it does not */
     uint8_t judged;   /* the kind's own */
 };

@@ -206,7 +206,7 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     double saved = each - takes_ns(&path, (double)item->bytes / (double)item->times);
     double calls = xfa_exact_value(&item->message_time) / (double)item->times * (count - 1) / count;
     item->judged = saved >= LEAST_PART * each ? MERGED : NOT_JUDGED; /* not for NAN */
-    item->saved_ns = item->judged ? fmin(saved, calls) : NAN;
+    item->saved_ns = item->likely_ns = item->judged ? fmin(saved, calls) : NAN;
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,

@@ -1,29 +1,20 @@
 /*
  * Bytes of a GPU that a thread takes to the host, waits for, and only then sends to another rank
- * whole; or receives whole, and then copies to a GPU and waits for that. Two kinds, by what the
- * profile's network has between the two hosts (`probe --net`) at that size:
- * - unpipelined-staging: in pieces, through rings of pinned buffers on both sides (rCUDA's versions
- *   3B and 4B, Reano and Silla, section 4), it takes less than whole (2B). Lost: the copies and
- * their waits, as far as the way from GPU to GPU took longer than it does in pieces.
- * - host-staged-mpi: MPI takes device buffers there, which is faster still. Lost: copies and
- * message, as far as they took longer than such a message. The way from GPU to GPU is the copy of
- * one rank, the message since both ranks had begun it, and the other rank's copy. Of a message that
- * only one side stages its own copy counts alone. Sizes that were not measured take the bandwidth
- * of the largest one that is not above. Without these figures the first kind is named, and its loss
- * is not known.
+ * whole; or receives whole, and then copies to a GPU and waits for that. Two kinds, by the
+ * profile's network between the two hosts; staging_judge.h says which, and what it lost:
+ * - unpipelined-staging: it takes less in pieces than whole.
+ * - host-staged-mpi: MPI takes device buffers there, which is faster still.
  */
 #include "analyzer/findings/finding.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/message_items.h"
+#include "analyzer/findings/staging_judge.h"
 
 #define KEPT 32 /* copies, and messages, that may be half of a piece: the last of a process */
-
-enum judged { NOT_JUDGED, IN_PIECES, BY_DEVICE, NOT_KNOWN };
 
 /* A copy to the host that may be sent, or a message that may be copied to a GPU. */
 struct half {
@@ -385,145 +376,6 @@ static void taken(void *of)
 
 /* ---- the findings ---------------------------------------------------------------------------- */
 
-static double at_size(double ns, uint64_t measured, double bytes)
-{
-    return ns > 0 ? ns * bytes / (double)measured : NAN;
-}
-
-/* What is known of a way from GPU to GPU: both its copies. */
-struct way {
-    struct way_key { /* key; zeroed before it is filled in */
-        uint64_t communicator;
-        uint32_t from, to, size_class, reserved;
-    } key;
-    uint64_t times[2];
-    double copy_ns[2]; /* of the sender, of the receiver, added up */
-};
-
-/* What the messages of a call site took since both sides had begun. */
-struct rate {
-    struct rate_key { /* key */
-        uint32_t site, function;
-    } key;
-    uint64_t bytes;
-    double ns;
-};
-
-static struct way_key way_of(const struct xfa_message_item *item)
-{
-    struct way_key key;
-    memset(&key, 0, sizeof key);
-    key.communicator = item->key.communicator;
-    key.from = item->key.from;
-    key.to = item->key.to;
-    key.size_class = item->key.size_class;
-    return key;
-}
-
-static void add_ways(const struct xfa_message_items *items, struct xfa_table *ways)
-{
-    xfa_table_init(ways, sizeof(struct way_key), sizeof(struct way));
-    for (size_t i = 0; i < items->all.count; i++) {
-        const struct xfa_message_item *item = xfa_message_item(items, i);
-        struct way_key key = way_of(item);
-        struct way *way = xfa_table_put(ways, &key);
-        unsigned side = item->key.of == XFW_CUT_GOT;
-        way->times[side] += item->times;
-        way->copy_ns[side] += xfa_exact_value(&item->copy_time);
-    }
-}
-
-static void add_rates(const struct xfa_messages *messages, struct xfa_table *rates)
-{
-    xfa_table_init(rates, sizeof(struct rate_key), sizeof(struct rate));
-    for (size_t i = 0; i < messages->rows.count; i++) {
-        const struct xfa_message_row *row = xfa_message_row(messages, i);
-        struct rate_key key = {row->key.site, row->key.function};
-        if (row->timed == 0)
-            continue;
-        struct rate *rate = xfa_table_put(rates, &key);
-        rate->bytes = xfa_add(rate->bytes, row->timed_bytes);
-        rate->ns += row->timed_ns;
-    }
-}
-
-/* Without what was waited for a late rank, where that is known. */
-static double message_ns(const struct xfa_message_item *item, const struct xfa_table *rates)
-{
-    struct rate_key key = {item->key.site, item->key.function};
-    const struct rate *rate = xfa_table_get(rates, &key);
-    double mean = xfa_exact_value(&item->message_time) / (double)item->times;
-    double bytes = (double)item->bytes / (double)item->messages;
-    return rate && rate->bytes ? fmin(mean, rate->ns * bytes / (double)rate->bytes) : mean;
-}
-
-/* What one piece of the item took, of which it has `share`. */
-struct took {
-    double copy_ns, message_ns;
-    double way_ns; /* all of its way, as far as it is known */
-    double share;
-};
-
-static struct took took_by(const struct xfa_message_item *item, const struct xfa_table *ways,
-                           const struct xfa_table *rates)
-{
-    struct way_key key = way_of(item);
-    const struct way *way = xfa_table_get(ways, &key);
-    struct took took = {.copy_ns = xfa_exact_value(&item->copy_time) / (double)item->times,
-                        .message_ns = message_ns(item, rates),
-                        .share = 1};
-    took.way_ns = took.copy_ns + took.message_ns;
-    if (way->times[0] == 0 || way->times[1] == 0)
-        return took;
-    double copies_ns =
-        way->copy_ns[0] / (double)way->times[0] + way->copy_ns[1] / (double)way->times[1];
-    took.way_ns = copies_ns + took.message_ns;
-    took.share = copies_ns > 0 ? took.copy_ns / copies_ns : 0.5;
-    return took;
-}
-
-/* What one piece of the item would save, and by what. */
-static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *item,
-                  const struct took *took)
-{
-    struct xfa_message_path path = xfa_message_item_path(analysis, item);
-    double bytes = (double)item->bytes / (double)item->messages;
-    const struct xfp_net_staged_point *at =
-        path.staged ? xfp_net_staged_at(path.staged, (uint64_t)bytes) : NULL;
-    item->judged = NOT_KNOWN;
-    item->saved_ns = item->direct_ns = NAN;
-    if (!at || (double)at->bytes > bytes)
-        return;
-    double pieces = at_size(fmin(at->pipelined_ns > 0 ? at->pipelined_ns : INFINITY,
-                                 at->adaptive_ns > 0 ? at->adaptive_ns : INFINITY),
-                            at->bytes, bytes);
-    double direct = at_size(at->direct_ns, at->bytes, bytes);
-    double whole = at_size(at->unpipelined_ns, at->bytes, bytes);
-    item->judged = NOT_JUDGED;
-    if (direct < fmin(pieces, whole)) {
-        item->judged = BY_DEVICE;
-        item->saved_ns = fmax(0, took->way_ns - direct) * took->share;
-        item->direct_ns = direct;
-    } else if (pieces < whole) {
-        item->judged = IN_PIECES;
-        item->saved_ns = fmin(took->copy_ns, fmax(0, took->way_ns - pieces) * took->share);
-    }
-}
-
-static void judge_all(const struct xfa_analysis *analysis, const struct staging *self)
-{
-    struct xfa_table ways, rates;
-    add_ways(&self->items, &ways);
-    add_rates(&analysis->messages, &rates);
-    for (size_t i = 0; i < self->items.all.count; i++) {
-        struct xfa_message_item *item = xfa_message_item(&self->items, i);
-        struct took took = took_by(item, &ways, &rates);
-        judge(analysis, item, &took);
-    }
-    xfa_table_free(&ways);
-    xfa_table_free(&rates);
-}
-
 static void find_unpipelined(const struct xfa_analysis *analysis, const void *sums,
                              struct xfa_findings *findings)
 {
@@ -536,9 +388,9 @@ static void find_unpipelined(const struct xfa_analysis *analysis, const void *su
     const struct staging *self = sums;
     struct xfa_finding unknown = like;
     unknown.reckoning = XFA_RECKONED_STAGING_UNKNOWN;
-    judge_all(analysis, self);
-    xfa_message_items_report(analysis, &self->items, IN_PIECES, &like, findings);
-    xfa_message_items_report(analysis, &self->items, NOT_KNOWN, &unknown, findings);
+    xfa_judge_staging(analysis, &self->items);
+    xfa_message_items_report(analysis, &self->items, XFA_STAGED_IN_PIECES, &like, findings);
+    xfa_message_items_report(analysis, &self->items, XFA_STAGED_NOT_KNOWN, &unknown, findings);
 }
 
 static void find_host_staged(const struct xfa_analysis *analysis, const void *sums,
@@ -551,22 +403,22 @@ static void find_host_staged(const struct xfa_analysis *analysis, const void *su
         .assumed = "the host has no other use for these bytes, and no rank keeps the other waiting",
     };
     const struct staging *self = sums;
-    judge_all(analysis, self);
-    xfa_message_items_report(analysis, &self->items, BY_DEVICE, &like, findings);
+    xfa_judge_staging(analysis, &self->items);
+    xfa_message_items_report(analysis, &self->items, XFA_STAGED_BY_DEVICE, &like, findings);
 }
 
 static struct xfw_change *change_unpipelined(const struct xfa_analysis *analysis, const void *sums,
                                              const struct xfa_finding *finding)
 {
     const struct staging *self = sums;
-    return xfa_message_items_change(analysis, &self->items, IN_PIECES, finding);
+    return xfa_message_items_change(analysis, &self->items, XFA_STAGED_IN_PIECES, finding);
 }
 
 static struct xfw_change *change_host_staged(const struct xfa_analysis *analysis, const void *sums,
                                              const struct xfa_finding *finding)
 {
     const struct staging *self = sums;
-    return xfa_message_items_change(analysis, &self->items, BY_DEVICE, finding);
+    return xfa_message_items_change(analysis, &self->items, XFA_STAGED_BY_DEVICE, finding);
 }
 
 const struct xfa_finding_kind xfa_kind_unpipelined = {

@@ -72,18 +72,29 @@ struct xfp_net_path {
 
 /*
  * Copies from the GPU of one rank to that of another through pinned host buffers on both sides, as
- * rCUDA's versions 2B, 3B and 4B (Reano and Silla, section 4), and by MPI itself, given
- * device buffers. Times run until the source knows that all data is in the other GPU.
+ * rCUDA's versions 2B, 3B and 4B (Reano and Silla, section 4), as a program has them that begins
+ * all pieces at once and waits for them in order, and by MPI itself, given device buffers. Times
+ * run until the source knows that all data is in the other GPU.
  */
 struct xfp_net_staged_point {
     uint64_t bytes;
     double unpipelined_ns; /* 2B: out whole, sent whole, in whole */
     double pipelined_ns;   /* 3B: XFP_STAGED_BUFFERS of XFP_STAGED_BUFFER_BYTES */
     double adaptive_ns;    /* 4B: with the ring below */
+    double posted_ns;      /* pieces begun at once: each copy is waited for and its piece sent, each
+                              message waited for and copied; 0 = not measured */
     double direct_ns;      /* device buffers given to MPI; 0 = not measured */
     uint32_t buffers;
     uint64_t buffer_bytes;
-    struct xfp_spread unpipelined, pipelined, adaptive, direct;
+    struct xfp_spread unpipelined, pipelined, adaptive, posted, direct;
+};
+
+/* What a pair's first messages of device memory took beyond later ones, both ways: what MPI makes
+ * once, of messages of up to that size. A larger one takes what smaller ones do, too. */
+struct xfp_net_first_use {
+    uint64_t bytes;
+    double ns;
+    uint32_t rounds; /* there and back, that were timed */
 };
 
 struct xfp_net_staged {
@@ -96,6 +107,8 @@ struct xfp_net_staged {
     struct xfp_net_staged_point *points; /* ascending bytes */
     size_t cell_count;
     struct xfp_staged_cell *cells; /* the grid that 4B was chosen from */
+    size_t first_use_count;        /* of the pair, with the direction that was measured first */
+    struct xfp_net_first_use *first_uses; /* ascending bytes */
 };
 
 /* A collective over all ranks, or over some, as many on each of their hosts: of MPI's, of host
@@ -151,6 +164,10 @@ struct xfp_estimate xfp_net_time(const struct xfp_net_path *path, uint64_t bytes
  * NULL without any. */
 const struct xfp_net_staged_point *xfp_net_staged_at(const struct xfp_net_staged *staged,
                                                      uint64_t bytes);
+
+/* What the first messages of device memory, of up to that size, take beyond later ones between two
+ * ranks, in either order; 0: not measured. */
+double xfp_net_first_use_ns(const struct xfp_profile *profile, int one, int other, uint64_t bytes);
 
 /* The smallest size from which on 4B is faster than device buffers given to MPI, at every size
  * where both were measured; 0: none. */

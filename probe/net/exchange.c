@@ -113,7 +113,8 @@ static void windows(struct xfp_net_link *l, const struct xfp_net_order *o, bool 
 
 static bool between_gpus(const struct xfp_net_order *o)
 {
-    return o->what == XFP_NET_DO_RING || o->what == XFP_NET_DO_DIRECT;
+    return o->what == XFP_NET_DO_RING || o->what == XFP_NET_DO_POSTED ||
+           o->what == XFP_NET_DO_DIRECT;
 }
 
 /* Whether this side receives, and compares what. */
@@ -139,8 +140,13 @@ static void carry_out(struct xfp_net_link *l, const struct xfp_net_order *o, boo
         windows(l, o, leads, times);
         break;
     case XFP_NET_DO_RING:
+    case XFP_NET_DO_POSTED:
     case XFP_NET_DO_DIRECT:
         xfp_net_copy(l->run, &l->stage, l->peer, o, leads, times);
+        break;
+    case XFP_NET_DO_FIRST:
+        l->devices_met = true;
+        xfp_net_first_rounds(l->run, &l->stage, l->peer, o, leads, times);
         break;
     default:
         break;

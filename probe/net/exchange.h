@@ -25,6 +25,7 @@ struct xfp_net_link {
     unsigned char *sent, *received; /* memory of messages: the session's, or as nodes.c has it */
     size_t bytes;                   /* of each, where it is bound to a node; 0: the session's */
     bool bound;                     /* of a leader: it measures by node */
+    bool devices_met;               /* they have given MPI device memory of each other's */
     struct xfp_net_node_pair nodes;
 };
 

@@ -13,7 +13,9 @@ enum xfp_net_what {
     XFP_NET_DO_STREAM, /* `repeat` windows of `window` messages */
     XFP_NET_DO_BOTH,   /* the same, in both directions */
     XFP_NET_DO_RING,   /* a copy from GPU to GPU through `buffers` of `buffer_bytes` */
+    XFP_NET_DO_POSTED, /* the same in pieces of `buffer_bytes`, all of which are begun at once */
     XFP_NET_DO_DIRECT, /* the same by MPI itself */
+    XFP_NET_DO_FIRST,  /* `repeat` round trips of device memory, by MPI itself */
 };
 
 struct xfp_net_order {

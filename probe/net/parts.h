@@ -55,6 +55,11 @@ int xfp_net_sweep_messages(struct xfp_net_link *link, enum xfp_net_shape shape,
 int xfp_net_sweep_nodes(struct xfp_net_link *link);
 int xfp_net_sweep_staged(struct xfp_net_link *link, const uint64_t *sizes, size_t count);
 
+/* What the first of so many round trips took beyond the median of their second half, up to the one
+ * that takes about as much as these. */
+#define XFP_NET_MOST_FIRST 16
+double xfp_net_first_excess(const double *times, size_t count);
+
 /* L+o, g and G of a message, when both shapes that they come from are there. */
 void xfp_net_fit(struct xfp_net_run *run, int peer);
 

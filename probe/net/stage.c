@@ -152,6 +152,43 @@ static void turn_destination(struct flight *f)
         f->over++;
 }
 
+/* As a program has it that begins all pieces at once (docs/examples/halo_fixed.cu). While it waits
+ * for a copy MPI makes no progress, and messages under way together may all end late: what that
+ * costs is measured. */
+static void send_posted(struct flight *f)
+{
+    const struct xfp_driver *cu = f->run->session.sys.cu;
+
+    for (size_t i = 0; i < f->chunks; i++)
+        begin_copy(f, i, true);
+    for (size_t i = 0; i < f->chunks; i++) {
+        check(f, cu->cuEventSynchronize(f->g->copied[i]), "copying a chunk");
+        begin_message(f, i, true);
+    }
+    xfp_net_mpi(f->run, MPI_Waitall((int)f->chunks, f->g->requests, MPI_STATUSES_IGNORE),
+                "sending chunks");
+}
+
+static void receive_posted(struct flight *f)
+{
+    for (size_t i = 0; i < f->chunks; i++)
+        begin_message(f, i, false);
+    for (size_t i = 0; i < f->chunks; i++) {
+        xfp_net_mpi(f->run, MPI_Wait(&f->g->requests[i], MPI_STATUS_IGNORE), "receiving a chunk");
+        begin_copy(f, i, false);
+    }
+    check(f, f->run->session.sys.cu->cuStreamSynchronize(f->g->stream), "copying chunks");
+}
+
+static void copy_through_ring(struct flight *f, bool sends)
+{
+    while (f->over < f->chunks)
+        if (sends)
+            turn_source(f);
+        else
+            turn_destination(f);
+}
+
 static void copy_direct(struct flight *f, bool sends)
 {
     void *memory = (void *)f->g->memory.address; /* MPI is to find out what that is */
@@ -175,18 +212,35 @@ void xfp_net_copy(struct xfp_net_run *run, struct xfp_net_stage *g, int peer,
     int result;
 
     check(&f, run->session.sys.cu->cuCtxSetCurrent(run->device->context), "cuCtxSetCurrent");
+    if (o->what != XFP_NET_DO_DIRECT)
+        f.chunks = (o->bytes + o->buffer_bytes - 1) / o->buffer_bytes;
     if (o->what == XFP_NET_DO_DIRECT)
         copy_direct(&f, sends);
+    else if (o->what == XFP_NET_DO_RING)
+        copy_through_ring(&f, sends);
+    else if (sends)
+        send_posted(&f);
     else
-        f.chunks = (o->bytes + o->buffer_bytes - 1) / o->buffer_bytes;
-    while (f.over < f.chunks)
-        if (sends)
-            turn_source(&f);
-        else
-            turn_destination(&f);
+        receive_posted(&f);
     result = sends ? MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG_DONE, run->data, MPI_STATUS_IGNORE)
                    : MPI_Send(NULL, 0, MPI_BYTE, peer, TAG_DONE, run->data);
     xfp_net_mpi(run, result, "waiting for the destination");
     if (ns)
         *ns = (double)(xfp_wall_ns() - before);
+}
+
+void xfp_net_first_rounds(struct xfp_net_run *run, struct xfp_net_stage *g, int peer,
+                          const struct xfp_net_order *o, bool leads, double *times)
+{
+    struct flight f = {.run = run, .g = g, .o = o, .peer = peer};
+
+    check(&f, run->session.sys.cu->cuCtxSetCurrent(run->device->context), "cuCtxSetCurrent");
+    for (uint32_t i = 0; i < o->repeat; i++) {
+        uint64_t before = xfp_wall_ns();
+
+        copy_direct(&f, leads);
+        copy_direct(&f, !leads);
+        if (times)
+            times[i] = (double)(xfp_wall_ns() - before);
+    }
 }

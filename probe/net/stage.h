@@ -5,7 +5,8 @@
  * The source copies chunk i into its buffer i, sends it when it is there, and uses the buffer again
  * when it is sent; the destination receives into its buffer i and copies it to its GPU. Both sides
  * turn over what is under way instead of waiting for one thing, so that copies out, messages and
- * copies in overlap, and MPI makes progress.
+ * copies in overlap, and MPI makes progress. Of pieces that are begun at once both sides wait for
+ * one after the other, as programs do.
  */
 #ifndef XFP_NET_STAGE_H
 #define XFP_NET_STAGE_H
@@ -35,5 +36,10 @@ void xfp_net_stage_close(struct xfp_net_run *run, struct xfp_net_stage *stage);
  * failure ends the run: the peer waits. */
 void xfp_net_copy(struct xfp_net_run *run, struct xfp_net_stage *stage, int peer,
                   const struct xfp_net_order *order, bool sends, double *ns);
+
+/* Sends the memory and receives it, so many times; the other side receives and sends. times: of
+ * each; NULL: not needed. */
+void xfp_net_first_rounds(struct xfp_net_run *run, struct xfp_net_stage *stage, int peer,
+                          const struct xfp_net_order *order, bool leads, double *times);
 
 #endif

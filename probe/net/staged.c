@@ -1,5 +1,6 @@
 /*
- * Copies from GPU to GPU, by size: 2B, 3B, the grid that 4B is chosen from, and MPI itself.
+ * Copies from GPU to GPU, by size: 2B, 3B, the grid that 4B is chosen from, pieces begun at once,
+ * and MPI itself, of which the first messages are measured before all others.
  */
 #include "probe/net/parts.h"
 
@@ -48,6 +49,17 @@ static struct xfp_net_order ring(uint64_t bytes, uint64_t buffer_bytes, uint32_t
 {
     return (struct xfp_net_order){
         .what = XFP_NET_DO_RING, .bytes = bytes, .buffer_bytes = buffer_bytes, .buffers = buffers};
+}
+
+/* In pieces of 3B's size, larger ones where there would be more than there are requests. */
+static struct xfp_net_order posted(uint64_t bytes)
+{
+    struct xfp_net_order order = ring(bytes, XFP_STAGED_BUFFER_BYTES, XFP_MOST_BUFFERS);
+
+    order.what = XFP_NET_DO_POSTED;
+    if (bytes > (uint64_t)XFP_MOST_BUFFERS * XFP_STAGED_BUFFER_BYTES)
+        order.buffer_bytes = (bytes + XFP_MOST_BUFFERS - 1) / XFP_MOST_BUFFERS;
+    return order;
 }
 
 static int measure_grid(struct xfp_net_link *link, struct xfp_staged_cell *cells, size_t count,
@@ -103,6 +115,8 @@ static int measure_staged(struct xfp_net_link *link, uint64_t bytes, double slic
     if (!bad)
         bad = measure_copy(link, ring(bytes, XFP_STAGED_BUFFER_BYTES, XFP_STAGED_BUFFERS),
                            slice / 8, &p->pipelined_ns, &p->pipelined);
+    if (!bad)
+        bad = measure_copy(link, posted(bytes), slice / 8, &p->posted_ns, &p->posted);
     if (!bad && takes_devices(link))
         bad = measure_copy(link, direct, slice / 8, &p->direct_ns, &p->direct);
     if (!bad)
@@ -118,8 +132,12 @@ static void keep_staged(struct xfp_net_run *run, const struct xfp_net_staged *st
     copy.name = strdup(staged->name);
     copy.points = calloc(staged->point_count + 1, sizeof(*copy.points));
     copy.cells = calloc(staged->cell_count + 1, sizeof(*copy.cells));
-    if (!network || !copy.name || !copy.points || !copy.cells)
+    copy.first_uses = calloc(staged->first_use_count + 1, sizeof(*copy.first_uses));
+    if (!network || !copy.name || !copy.points || !copy.cells || !copy.first_uses)
         xfp_net_give_up(run, "out of memory");
+    if (staged->first_use_count)
+        memcpy(copy.first_uses, staged->first_uses,
+               staged->first_use_count * sizeof(*copy.first_uses));
     memcpy(copy.points, staged->points, staged->point_count * sizeof(*copy.points));
     memcpy(copy.cells, staged->cells, staged->cell_count * sizeof(*copy.cells));
     copy.hybrid_bytes = xfp_net_hybrid_bytes(copy.points, copy.point_count);
@@ -140,7 +158,7 @@ size_t xfp_net_staged_sizes(const struct xfp_net_run *run, uint64_t *sizes)
 
 static bool is_whole(const struct xfp_net_staged_point *p)
 {
-    return p->unpipelined_ns > 0 && p->pipelined_ns > 0 && p->adaptive_ns > 0;
+    return p->unpipelined_ns > 0 && p->pipelined_ns > 0 && p->adaptive_ns > 0 && p->posted_ns > 0;
 }
 
 /* What the fewest copies of that size take, in every way. */
@@ -148,10 +166,57 @@ static double fewest_ns(const struct xfp_net_run *run, const struct xfp_net_stag
                         uint64_t bytes)
 {
     struct xfp_staged_cell cells[XFP_MOST_CELLS];
-    size_t ways = xfp_list_rings(run->session.options->quick, bytes, cells) + 3;
+    size_t ways = xfp_list_rings(run->session.options->quick, bytes, cells) + 4;
 
     return last->adaptive_ns * (double)bytes / (double)last->bytes * XFP_NET_FEWEST * (double)ways;
 }
+
+/* ---- the first messages of device memory ----------------------------------------------------- */
+
+enum { FIRST_ROUNDS = 8, FIRST_SIZES = 4 };
+#define AS_LATER 1.25 /* a round is one of the later ones when it takes so much of their median */
+
+static int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double xfp_net_first_excess(const double *times, size_t count)
+{
+    size_t first = count / 2, middle = first + (count - first) / 2;
+    double later[XFP_NET_MOST_FIRST], excess = 0;
+
+    memcpy(later, times, count * sizeof(*later));
+    qsort(later + first, count - first, sizeof(*later), compare_times);
+    for (size_t i = 0; i < first && times[i] > AS_LATER * later[middle]; i++)
+        excess += times[i] - later[middle];
+    return excess;
+}
+
+/* Before any other message of device memory between the two, from small to large: what MPI makes
+ * for eager messages is made before what it makes for others. */
+static int measure_first_uses(struct xfp_net_link *link, uint64_t most,
+                              struct xfp_net_first_use uses[FIRST_SIZES], size_t *count)
+{
+    static const uint64_t sizes[FIRST_SIZES] = {1 << 10, 64 << 10, 1 << 20, 16 << 20};
+    double times[FIRST_ROUNDS];
+
+    *count = 0;
+    for (size_t i = 0; i < FIRST_SIZES && sizes[i] <= most; i++) {
+        struct xfp_net_order order = {
+            .what = XFP_NET_DO_FIRST, .bytes = sizes[i], .repeat = FIRST_ROUNDS};
+
+        if (xfp_net_lead(link, &order, times))
+            return -1;
+        uses[(*count)++] = (struct xfp_net_first_use){
+            sizes[i], xfp_net_first_excess(times, FIRST_ROUNDS), FIRST_ROUNDS};
+    }
+    return 0;
+}
+
+/* ---- all sizes ------------------------------------------------------------------------------- */
 
 int xfp_net_sweep_staged(struct xfp_net_link *link, const uint64_t *sizes, size_t count)
 {
@@ -161,18 +226,22 @@ int xfp_net_sweep_staged(struct xfp_net_link *link, const uint64_t *sizes, size_
     struct xfp_staged_cell *grid =
         calloc((size_t)XFP_NET_MOST_SIZES * XFP_MOST_CELLS, sizeof(*grid));
     char name[XFP_NAME_TEXT];
+    struct xfp_net_first_use uses[FIRST_SIZES];
     struct xfp_net_staged staged = {.name = name,
                                     .from = run->rank,
                                     .to = link->peer,
                                     .loaded = run->loaded,
                                     .points = points,
-                                    .cells = grid};
+                                    .cells = grid,
+                                    .first_uses = uses};
     int bad = 0;
 
     if (!grid)
         xfp_net_give_up(run, "out of memory");
     xfp_net_name(link, "staged", name);
     xfp_net_begin_part(run, XFP_NET_STAGED_COPIES, 1);
+    if (takes_devices(link) && !link->devices_met)
+        bad = measure_first_uses(link, sizes[count - 1], uses, &staged.first_use_count);
     for (size_t i = 0; i < count && !bad; i++) {
         struct xfp_net_staged_point *p = &points[staged.point_count];
         double left = xfp_net_left_ns(run);

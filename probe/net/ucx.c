@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/text.h"
 #include "probe/machine/machine_host.h"
 
-enum { MOST_ROWS = 32, MOST_FILE_BYTES = 4 << 20 };
+enum { MOST_ROWS = 32, MOST_FILE_BYTES = 64 << 20 };
 
 static int heard = -1; /* what UCX writes to; -1: nothing of ours */
 
@@ -234,10 +235,16 @@ static void have_written(void)
 /* All that came; NULL: nothing. */
 static char *read_file(void)
 {
-    char *text = heard >= 0 ? calloc(1, MOST_FILE_BYTES + 1) : NULL;
+    struct stat info;
+    char *text = NULL;
+    size_t bytes;
 
     have_written();
-    if (text && pread(heard, text, MOST_FILE_BYTES, 0) <= 0) {
+    if (heard < 0 || fstat(heard, &info))
+        return NULL;
+    bytes = info.st_size < MOST_FILE_BYTES ? (size_t)info.st_size : MOST_FILE_BYTES;
+    text = calloc(1, bytes + 1);
+    if (text && pread(heard, text, bytes, 0) <= 0) {
         free(text);
         text = NULL;
     }

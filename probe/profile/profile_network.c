@@ -50,6 +50,7 @@ static void free_staged(struct xfp_net_staged *staged)
     free(staged->name);
     free(staged->points);
     free(staged->cells);
+    free(staged->first_uses);
 }
 
 static void free_collective(struct xfp_net_collective *collective)
@@ -187,6 +188,22 @@ const struct xfp_net_staged *xfp_net_find_staged(const struct xfp_profile *profi
             return s;
     }
     return NULL;
+}
+
+static double up_to(const struct xfp_net_staged *staged, uint64_t bytes)
+{
+    double ns = 0;
+
+    for (size_t i = 0; staged && i < staged->first_use_count; i++)
+        if (staged->first_uses[i].bytes <= bytes)
+            ns += staged->first_uses[i].ns;
+    return ns;
+}
+
+double xfp_net_first_use_ns(const struct xfp_profile *profile, int one, int other, uint64_t bytes)
+{
+    return up_to(xfp_net_find_staged(profile, one, other), bytes) +
+           up_to(xfp_net_find_staged(profile, other, one), bytes);
 }
 
 struct xfp_estimate xfp_net_time(const struct xfp_net_path *path, uint64_t bytes)

@@ -226,11 +226,13 @@ static void take_staged_point(struct xfp_reader *r, const json_t *object, void *
     p->unpipelined_ns = read_time(r, object, "unpipelined_ns");
     p->pipelined_ns = read_time(r, object, "pipelined_ns");
     p->adaptive_ns = read_time(r, object, "adaptive_ns");
+    p->posted_ns = xfp_read_positive(r, object, "posted_ns", 0);
     p->direct_ns = xfp_read_positive(r, object, "direct_ns", 0);
     read_ring(r, object, &p->buffers, &p->buffer_bytes);
     read_spread(r, object, "unpipelined", p->unpipelined_ns, &p->unpipelined);
     read_spread(r, object, "pipelined", p->pipelined_ns, &p->pipelined);
     read_spread(r, object, "adaptive", p->adaptive_ns, &p->adaptive);
+    read_spread(r, object, "posted", p->posted_ns, &p->posted);
     read_spread(r, object, "direct", p->direct_ns, &p->direct);
 }
 
@@ -246,6 +248,15 @@ static void take_cell(struct xfp_reader *r, const json_t *object, void *item)
     cell->spread = (struct xfp_spread){p.n, p.min_ns, p.max_ns, p.ci_low_ns, p.ci_high_ns};
 }
 
+static void take_first_use(struct xfp_reader *r, const json_t *object, void *item)
+{
+    struct xfp_net_first_use *f = item;
+
+    f->bytes = read_size(r, object);
+    f->ns = xfp_read_positive(r, object, "ns", 0);
+    f->rounds = (uint32_t)xfp_read_integer(r, object, "rounds", 0, UINT32_MAX, 0);
+}
+
 static void take_staged(struct xfp_reader *r, const json_t *object, void *item)
 {
     struct xfp_net_staged *s = item;
@@ -259,9 +270,14 @@ static void take_staged(struct xfp_reader *r, const json_t *object, void *item)
                           take_staged_point);
     s->cells =
         read_list(r, object, "cells", XFP_MAX_POINTS, sizeof(*s->cells), &s->cell_count, take_cell);
+    s->first_uses = read_list(r, object, "first_uses", XFP_MAX_POINTS, sizeof(*s->first_uses),
+                              &s->first_use_count, take_first_use);
     for (size_t i = 1; i < s->point_count && !r->failed; i++)
         if (s->points[i].bytes <= s->points[i - 1].bytes)
             xfp_refuse(r, "points", "sizes must ascend");
+    for (size_t i = 1; i < s->first_use_count && !r->failed; i++)
+        if (s->first_uses[i].bytes <= s->first_uses[i - 1].bytes)
+            xfp_refuse(r, "first_uses", "sizes must ascend");
 }
 
 /* Of a barrier, which moves nothing, bytes are 0. */

@@ -115,9 +115,12 @@ static json_t *pack_staged_point(const struct xfp_net_staged_point *p)
 
     if (p->direct_ns > 0)
         point = set(point, "direct_ns", json_real(p->direct_ns));
+    if (p->posted_ns > 0)
+        point = set(point, "posted_ns", json_real(p->posted_ns));
     point = with_spread_of(point, "unpipelined", &p->unpipelined);
     point = with_spread_of(point, "pipelined", &p->pipelined);
     point = with_spread_of(point, "adaptive", &p->adaptive);
+    point = with_spread_of(point, "posted", &p->posted);
     return with_spread_of(point, "direct", &p->direct);
 }
 
@@ -129,17 +132,31 @@ static json_t *pack_cell(const struct xfp_staged_cell *cell)
                        &cell->spread);
 }
 
+static json_t *pack_first_uses(const struct xfp_net_staged *s)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < s->first_use_count; i++) {
+        const struct xfp_net_first_use *f = &s->first_uses[i];
+
+        list = append(list, json_pack("{sI sf sI}", "bytes", (json_int_t)f->bytes, "ns", f->ns,
+                                      "rounds", (json_int_t)f->rounds));
+    }
+    return list;
+}
+
 static json_t *pack_staged(const struct xfp_net_staged *s)
 {
-    json_t *points = json_array(), *cells = json_array();
+    json_t *points = json_array(), *cells = json_array(), *object;
 
     for (size_t i = 0; i < s->point_count; i++)
         points = append(points, pack_staged_point(&s->points[i]));
     for (size_t i = 0; i < s->cell_count; i++)
         cells = append(cells, pack_cell(&s->cells[i]));
-    return json_pack("{ss si si sb sI so so}", "name", s->name, "from", s->from, "to", s->to,
-                     "loaded", s->loaded, "hybrid_bytes", (json_int_t)s->hybrid_bytes, "points",
-                     points, "cells", cells);
+    object = json_pack("{ss si si sb sI so so}", "name", s->name, "from", s->from, "to", s->to,
+                       "loaded", s->loaded, "hybrid_bytes", (json_int_t)s->hybrid_bytes, "points",
+                       points, "cells", cells);
+    return s->first_use_count ? set(object, "first_uses", pack_first_uses(s)) : object;
 }
 
 static json_t *pack_collective(const struct xfp_net_collective *c)

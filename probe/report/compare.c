@@ -142,20 +142,26 @@ static int add_overlap(struct all *all, const struct xfp_overlap *c)
 
 static int add_net_staged(struct all *all, const struct xfp_net_staged *c)
 {
-    static const char *const versions[] = {"2B", "3B", "4B", "MPI"};
+    static const char *const versions[] = {"2B", "3B", "4B", "at once", "MPI"};
+    const struct xfp_spread none = {0};
     int bad = 0;
 
-    for (size_t v = 0; v < 4; v++)
+    for (size_t v = 0; v < 5; v++)
         for (size_t i = 0; i < c->point_count && !bad; i++) {
             const struct xfp_net_staged_point *p = &c->points[i];
-            const double ns[] = {p->unpipelined_ns, p->pipelined_ns, p->adaptive_ns, p->direct_ns};
+            const double ns[] = {p->unpipelined_ns, p->pipelined_ns, p->adaptive_ns, p->posted_ns,
+                                 p->direct_ns};
             const struct xfp_spread *spreads[] = {&p->unpipelined, &p->pipelined, &p->adaptive,
-                                                  &p->direct};
+                                                  &p->posted, &p->direct};
 
             if (ns[v] > 0)
                 bad = add_figure(all, c->name, versions[v], p->bytes, ns[v], spreads[v],
                                  c->point_count);
         }
+    for (size_t i = 0; i < c->first_use_count && !bad; i++)
+        if (c->first_uses[i].ns > 0)
+            bad = add_figure(all, c->name, "MPI's first", c->first_uses[i].bytes,
+                             c->first_uses[i].ns, &none, c->first_use_count);
     return bad;
 }
 

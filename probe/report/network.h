@@ -24,5 +24,10 @@ uint64_t xfp_net_half_bytes(const struct xfp_net_path *path);
 
 /* The point of the most bytes per second; NULL without points. */
 const struct xfp_point *xfp_net_best(const struct xfp_net_path *path);
+/* The same of a collective, which has points. */
+const struct xfp_point *xfp_net_best_of(const struct xfp_net_collective *collective);
+
+/* Whether it is of messages of MPI: of host memory, or of devices'. */
+bool xfp_net_is_of(const struct xfp_net_protocol *protocol, bool devices);
 
 #endif

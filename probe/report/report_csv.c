@@ -351,11 +351,23 @@ static void print_net_staged_point(FILE *out, struct row r, const struct xfp_net
     const struct figure figures[] = {{"2B", p->unpipelined_ns, &p->unpipelined},
                                      {"3B", p->pipelined_ns, &p->pipelined},
                                      {"4B", p->adaptive_ns, &p->adaptive},
+                                     {"at once", p->posted_ns, &p->posted},
                                      {"MPI", p->direct_ns, &p->direct}};
     const struct ring ring = {p->buffers, 0, p->buffer_bytes};
 
     r.bytes = r.moved = p->bytes;
-    print_versions(out, r, figures, 4, &ring);
+    print_versions(out, r, figures, 5, &ring);
+}
+
+static void print_first_uses(FILE *out, struct row r, const struct xfp_net_staged *s)
+{
+    r.figure = "MPI's first";
+    for (size_t i = 0; i < s->first_use_count; i++) {
+        r.bytes = r.moved = s->first_uses[i].bytes;
+        r.median = s->first_uses[i].ns;
+        if (r.median > 0)
+            print_row(out, &r);
+    }
 }
 
 static void print_network(const struct xfp_network *n, FILE *out)
@@ -371,6 +383,7 @@ static void print_network(const struct xfp_network *n, FILE *out)
 
         for (size_t j = 0; j < s->point_count; j++)
             print_net_staged_point(out, r, &s->points[j]);
+        print_first_uses(out, r, s);
         print_cells(out, r, s->cells, s->cell_count);
     }
 }

@@ -275,6 +275,29 @@ void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes
         abort();
 }
 
+static struct xfp_net_staged *last_staged(struct xfp_profile *profile)
+{
+    struct xfp_network *network = xfp_net_of(profile);
+    return &network->staged[network->staged_count - 1];
+}
+
+void ranked_posted(struct xfp_profile *profile, double ns)
+{
+    last_staged(profile)->points->posted_ns = ns;
+}
+
+void ranked_first_use(struct xfp_profile *profile, uint64_t bytes, double ns)
+{
+    struct xfp_net_staged *staged = last_staged(profile);
+    struct xfp_net_first_use *all =
+        realloc(staged->first_uses, (staged->first_use_count + 1) * sizeof *all);
+    if (!all)
+        abort();
+    staged->first_uses = all;
+    all[staged->first_use_count++] =
+        (struct xfp_net_first_use){.bytes = bytes, .ns = ns, .rounds = 8};
+}
+
 void ranked_measured(struct xfp_profile *profile, const char *name, uint32_t ranks, uint64_t bytes,
                      double gbps)
 {

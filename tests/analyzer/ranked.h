@@ -75,4 +75,9 @@ void ranked_measured(struct xfp_profile *profile, const char *name, uint32_t ran
 void ranked_staged(struct xfp_profile *profile, int from, int to, uint64_t bytes, double whole_ns,
                    double pieces_ns, double direct_ns);
 
+/* Of the copies that were added last: with all pieces begun at once; and what the first messages of
+ * device memory, of up to so many bytes, take more (in ascending order). */
+void ranked_posted(struct xfp_profile *profile, double ns);
+void ranked_first_use(struct xfp_profile *profile, uint64_t bytes, double ns);
+
 #endif

@@ -75,6 +75,7 @@ class TwoRanks(Lab):
                               [(c["buffers"], c["buffer_bytes"]) for c in cells if c["median_ns"] == best])
                 # the host can read the simulated GPU's memory, so that any MPI can
                 self.assertGreater(p["direct_ns"], 0)
+                self.assertGreater(p["posted_ns"], 0)
             rule, slower = staged["hybrid_bytes"], [p["bytes"] for p in staged["points"]
                                                     if p["adaptive_ns"] >= p["direct_ns"]]
             self.assertEqual(rule, min((p["bytes"] for p in staged["points"]
@@ -82,6 +83,10 @@ class TwoRanks(Lab):
             grid = {(c["buffers"], c["buffer_bytes"]) for c in staged["cells"] if c["bytes"] == 1 << 20}
             self.assertEqual(grid, {(2, 65536), (8, 65536), (32, 65536), (2, 262144), (8, 262144)})
         self.assertEqual([r["direct"] for r in network["ranks"]], ["taken", "taken"])
+        # once for the two, before any other message of device memory
+        first, back = network["staged"]
+        self.assertEqual([(f["bytes"], f["rounds"]) for f in first["first_uses"]], [(1024, 8), (65536, 8), (1 << 20, 8)])
+        self.assertNotIn("first_uses", back)
 
     def test_ucx_where_mpi_uses_it(self):
         """Its version; none where MPI has not loaded it, though it is installed."""

@@ -44,10 +44,12 @@ static const char full[] = HEAD
     "  {\"name\": \"net/stream/rank0-rank1\", \"shape\": \"stream\", \"from\": 0, \"to\": 1,"
     "   \"points\": [" POINT(4096, 40, ", \"window\": 64, \"windows_ns\": [2560, 2600]") "]}],"
     " \"staged\": [{\"name\": \"net/staged/rank0-rank1\", \"from\": 0, \"to\": 1,"
-    "   \"hybrid_bytes\": 2048, \"points\": [" STAGED(1024, 600, ", \"direct_ns\": 500") ", "
+    "   \"hybrid_bytes\": 2048, \"points\": [" STAGED(1024, 600, ", \"direct_ns\": 500, \"posted_ns\": 800, \"posted\": {\"n\": 5, \"min_ns\": 700,"
+           " \"max_ns\": 900, \"ci_low_ns\": 750, \"ci_high_ns\": 850}") ", "
     STAGED(2048, 650, ", \"direct_ns\": 651, \"direct\": {\"n\": 7, \"min_ns\": 600,"
            " \"max_ns\": 700, \"ci_low_ns\": 640, \"ci_high_ns\": 660}") ", "
     STAGED(4096, 660, "") "],"
+    "   \"first_uses\": [{\"bytes\": 1024, \"ns\": 5000, \"rounds\": 8}, {\"bytes\": 4096, \"ns\": 700}],"
     "   \"cells\": [{\"bytes\": 1024, \"buffers\": 2, \"buffer_bytes\": 65536, \"median_ns\": 6,"
     "   \"n\": 8, \"min_ns\": 5, \"max_ns\": 9, \"ci_low_ns\": 5.5, \"ci_high_ns\": 8}]}],"
     " \"collectives\": [{\"name\": \"net/nccl/all-reduce\", \"ranks\": 4, \"hosts\": 2,"
@@ -92,6 +94,10 @@ static void check_figures(const struct xfp_network *n)
     assert_int_equal(s->point_count, 3);
     assert_true(s->hybrid_bytes == 2048 && s->points[0].direct_ns == 500);
     assert_true(s->points[2].direct_ns == 0 && s->points[1].direct.ci_high_ns == 660);
+    assert_true(s->points[0].posted_ns == 800 && s->points[0].posted.ci_low_ns == 750);
+    assert_true(s->points[1].posted_ns == 0 && s->points[1].posted.n == 0);
+    assert_int_equal(s->first_use_count, 2);
+    assert_true(s->first_uses[0].rounds == 8 && s->first_uses[1].ns == 700);
     assert_int_equal(s->points[0].buffers, 8);
     assert_int_equal(s->cells[0].spread.n, 8);
     assert_true(n->collectives[0].bus_per_algbw == 1.5);
@@ -105,6 +111,22 @@ static void check_figures(const struct xfp_network *n)
     assert_int_equal(n->protocols[0].last_bytes, 92);
     assert_int_equal(n->protocols[1].first_bytes, 93);
     assert_true(n->protocols[1].last_bytes == UINT64_MAX);
+}
+
+/* Of the pair, whichever of its ranks was asked first; a larger message takes what smaller ones do.
+ */
+static void first_messages_add_up(void **state)
+{
+    char error[256] = "";
+    struct xfp_profile *p = parse(full, error, sizeof(error));
+
+    for (int from = 0; from < 2; from++) {
+        assert_true(xfp_net_first_use_ns(p, from, 1 - from, 1023) == 0);
+        assert_true(xfp_net_first_use_ns(p, from, 1 - from, 1024) == 5000);
+        assert_true(xfp_net_first_use_ns(p, from, 1 - from, 1 << 20) == 5700);
+    }
+    assert_true(xfp_net_first_use_ns(p, 0, 2, 1 << 20) == 0);
+    xfp_free(p);
 }
 
 static void what_is_written_is_read(void **state)
@@ -260,6 +282,11 @@ static void what_is_refused(void **state)
             "network.paths[0].points[0].median_ns: not within");
     refused("[2560, 2600]", "[2560, 0]", "network.paths[2].points[0].windows_ns: not times");
     refused("\"crashed\"", "\"exploded\"", "network.ranks[0].direct: not a word");
+    refused("\"bytes\": 4096, \"ns\": 700", "\"bytes\": 1024, \"ns\": 700",
+            "network.staged[0].first_uses: sizes must ascend");
+    refused("\"ns\": 700", "\"ns\": -1", "network.staged[0].first_uses[1].ns");
+    refused("\"posted_ns\": 800", "\"posted_ns\": 950",
+            "network.staged[0].points[0].median_ns: not within its limits");
     refused("\"buffers\": 8", "\"buffers\": 0", "network.staged[0].points[0].buffers");
     refused("\"name\": \"net-loaded/stream/rank0-rank1\"", "\"name\": \"net/ping/rank0-rank1\"",
             "a name that is there twice");
@@ -308,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(first_messages_add_up),
         cmocka_unit_test(questions),
         cmocka_unit_test(the_rule_holds_from_there_on),
         cmocka_unit_test(merging),

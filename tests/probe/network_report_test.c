@@ -186,18 +186,47 @@ static void staging(void **state)
     says_not(&profile, "; device memory given to MPI 14");
     copies[0].direct_ns = 20000;
     copies[1].direct_ns = 250000;
+    copies[2].direct_ns = 650000;
+    staged[0].hybrid_bytes = 65536;
+    says(&profile, "; device memory given to MPI 6.45, which a ring beats at every size\n");
     copies[2].direct_ns = 0;
     staged[0].hybrid_bytes = 1048576;
+}
+
+/* Said where a ring is much better than pieces begun at once, and where they take a millisecond. */
+static void first_and_at_once(void **state)
+{
+    struct xfp_net_first_use uses[] = {{1024, 600000, 8}, {1 << 20, 300000, 8}};
+    char *text;
+
+    says_not(&profile, "begun at once");
+    copies[2].posted_ns = 610000;
+    says_not(&profile, "begun at once");
+    copies[2].posted_ns = 1400000;
+    says(&profile, " of the network's 10.5; all pieces begun at once 3\n");
+    text = text_of(&profile, print_network);
+    assert_non_null(strstr(text, "MPI GB/s at once GB/s\n"));
+    free(text);
+    staged[0].first_uses = uses;
+    staged[0].first_use_count = 2;
+    says_not(&profile, "first messages");
+    uses[1].ns = 900000;
+    says(&profile, "at once 3; MPI's first messages of device memory take 1.5 ms more\n");
+    copies[2].posted_ns = 0;
+    staged[0].first_uses = NULL;
+    staged[0].first_use_count = 0;
 }
 
 /* Beside each range the best that was measured of messages of host memory of its sizes. */
 static void protocols_of_ucx(void **state)
 {
     char host[] = "tagged message by ucp_tag_send*() from host memory", cuda[] = "from cuda";
+    char gpu[] = "tagged message by ucp_tag_send* from cuda/GPU0", ipc[] = "cuda_ipc/cuda";
     char eager[] = "eager", late[] = "rendezvous", tcp[] = "tcp/eth0", version[] = "1.16.0";
     struct xfp_net_protocol rows[] = {{host, 0, 1023, eager, tcp},
                                       {host, 1024, UINT64_MAX, late, tcp},
-                                      {cuda, 0, UINT64_MAX, late, tcp}};
+                                      {cuda, 0, UINT64_MAX, late, tcp},
+                                      {gpu, 1, UINT64_MAX, late, ipc}};
     char *text;
 
     says_not(&profile, "UCX");
@@ -207,10 +236,15 @@ static void protocols_of_ucx(void **state)
     network.protocol_count = 3;
     says(&profile, "UCX sends messages of host memory by eager to 1023 B (tcp/eth0), rendezvous "
                    "(tcp/eth0)\n");
+    says_not(&profile, "of device memory by");
+    network.protocol_count = 4;
+    says(&profile,
+         "(tcp/eth0)\nUCX sends messages of device memory by rendezvous (cuda_ipc/cuda)\n");
     text = text_of(&profile, print_network);
-    assert_non_null(strstr(text, "\neager          0 to 1023 tcp/eth0     0.010 tagged"));
-    assert_non_null(strstr(text, "\nrendezvous     from 1024 tcp/eth0    10.486 tagged"));
-    assert_non_null(strstr(text, "\nrendezvous        from 0 tcp/eth0         - "));
+    assert_non_null(strstr(text, "\neager          0 to 1023      tcp/eth0     0.010 tagged"));
+    assert_non_null(strstr(text, "\nrendezvous     from 1024      tcp/eth0    10.486 tagged"));
+    assert_non_null(strstr(text, "\nrendezvous        from 0      tcp/eth0         - "));
+    assert_non_null(strstr(text, "from 1 cuda_ipc/cuda     4.194"));
     free(text);
     network.protocols = NULL;
     network.protocol_count = 0;
@@ -262,9 +296,13 @@ static void compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words),       cmocka_unit_test(ways_that_are_alike),
-        cmocka_unit_test(staging),     cmocka_unit_test(protocols_of_ucx),
-        cmocka_unit_test(rows_of_csv), cmocka_unit_test(compared),
+        cmocka_unit_test(words),
+        cmocka_unit_test(ways_that_are_alike),
+        cmocka_unit_test(staging),
+        cmocka_unit_test(first_and_at_once),
+        cmocka_unit_test(protocols_of_ucx),
+        cmocka_unit_test(rows_of_csv),
+        cmocka_unit_test(compared),
         cmocka_unit_test(nodes),
     };
 

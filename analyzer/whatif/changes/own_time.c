@@ -54,15 +54,18 @@ static void cut_gap(const struct own_time *own, const struct xfw_player *player,
     const struct xfw_cut wanted = {.process = xfw_player_process(player)->number,
                                    .tid = op->tid,
                                    .at_ns = op->start_ns - op->gap_ns - ROUGHLY_NS};
-    double less = 0;
+    double less = 0, more = 0;
     for (size_t i = find(own, &wanted); i < own->count; i++) {
         const struct xfw_cut *cut = &own->cuts[i];
         if (cut->process != wanted.process || cut->tid != wanted.tid || cut->at_ns >= op->start_ns)
             break;
         if (cut->of != XFW_CUT_COPY)
             less += cut->ns[certainty];
+        if (certainty == XFW_LIKELY)
+            more += cut->first_ns;
     }
     op->gap_ns -= fmax(0, fmin(less, op->gap_ns));
+    op->gap_ns += more;
 }
 
 /* ---- of messages ----------------------------------------------------------------------------- */
@@ -107,6 +110,8 @@ static void cut_message(const struct own_time *own, const struct xfw_player *pla
             break;
         if (!is_of(cut, op))
             continue;
+        if (certainty == XFW_LIKELY && !op->begins)
+            op->gap_ns += cut->first_ns;
         if (cut->most_ns > 0) {
             limit(cut, certainty, op);
             continue;

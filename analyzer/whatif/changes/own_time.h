@@ -13,6 +13,7 @@ struct xfw_cut {
     double began_ns; /* by the same clock: when its message began (a request: in an earlier call) */
     double most_ns;  /* where ranks are played together, in place of ns: it is under way for no more
                         than that; 0: as ns says */
+    double first_ns; /* as likely the thread needs so much before it, once */
     uint8_t of;      /* enum xfw_cut_of */
 };
 enum xfw_cut_of {

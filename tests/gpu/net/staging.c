@@ -1,12 +1,15 @@
 /*
- * Bytes of one rank's GPU that go to another rank's and back, in one of three ways: as a first
- * version of a program has it, and as it is after each of the two remedies. What the analysis
+ * Bytes of one rank's GPU that go to another rank's and back, in one of four ways: as a first
+ * version of a program has it, and as it is after each of the remedies. What the analysis
  * promises of them is compared with what they take (run).
  *
- * usage: staging whole|pieces|device THREADS ROUNDS    by MPI's launcher, two ranks, a GPU each
+ * usage: staging whole|pieces|turned|device THREADS ROUNDS
+ *        by MPI's launcher, two ranks, a GPU each
  *
  *   whole: to the host, then sent; received, then to the GPU. pieces: the same in pieces of 1 MiB,
- * several under way. device: device memory is given to MPI. THREADS: 1 or 2 (MPI_THREAD_MULTIPLE)
+ * all begun at once and waited for in order. turned: the same pieces, few under way, both sides
+ * looking after copies and messages in turn. device: device memory is given to MPI. THREADS: 1 or
+ * 2 (MPI_THREAD_MULTIPLE)
  *
  *   standard output    staging RANK HOW THREADS ROUNDS MS right|wrong    for each size; MS: all
  * rounds
@@ -21,8 +24,10 @@
 #include "tests/programs/runtime_api.h"
 
 xrt_error cudaGetDeviceCount(int *count);
+xrt_error cudaEventQuery(xcu_event event);
 
 enum { MIB = 1 << 20, MOST = 16 * MIB, PIECE = MIB, PIECES = MOST / PIECE, TAG = 7 };
+enum { UNDER_WAY = 4, NOT_READY = 600 };
 
 struct worker {
     int thread;
@@ -92,6 +97,63 @@ static __attribute__((noinline)) void receive_pieces(struct worker *w, int bytes
     check(cudaStreamSynchronize(w->stream), "to the GPU");
 }
 
+static int is_copied(struct worker *w, int piece)
+{
+    xrt_error error = cudaEventQuery(w->copied[piece]);
+    check(error != 0 && error != NOT_READY, "copying a piece");
+    return error == 0;
+}
+
+static int is_passed(MPI_Request *request)
+{
+    int done = 0;
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    return done;
+}
+
+/* Of the pieces so many have begun to be copied, to be sent, and are sent. */
+static __attribute__((noinline)) void send_turned(struct worker *w, int bytes)
+{
+    MPI_Request sent[PIECES];
+    int count = bytes / PIECE, begun = 0, passed = 0, over = 0;
+    while (over < count) {
+        size_t at = (size_t)begun * PIECE;
+        if (begun < count && begun - over < UNDER_WAY) {
+            check(cudaMemcpyAsync(w->host + at, w->device + at, PIECE, XRT_COPY_D2H, w->stream) ||
+                      cudaEventRecord(w->copied[begun], w->stream),
+                  "to the host");
+            begun++;
+        }
+        if (passed < begun && is_copied(w, passed)) {
+            MPI_Isend(w->host + (size_t)passed * PIECE, PIECE, MPI_CHAR, 1 - rank, TAG, w->with,
+                      &sent[passed]);
+            passed++;
+        }
+        if (over < passed && is_passed(&sent[over]))
+            over++;
+    }
+}
+
+static __attribute__((noinline)) void receive_turned(struct worker *w, int bytes)
+{
+    MPI_Request received[PIECES];
+    int count = bytes / PIECE, begun = 0, passed = 0;
+    while (passed < count) {
+        size_t at = (size_t)passed * PIECE;
+        if (begun < count && begun - passed < UNDER_WAY) {
+            MPI_Irecv(w->host + (size_t)begun * PIECE, PIECE, MPI_CHAR, 1 - rank, TAG, w->with,
+                      &received[begun]);
+            begun++;
+        }
+        if (passed < begun && is_passed(&received[passed])) {
+            check(cudaMemcpyAsync(w->device + at, w->host + at, PIECE, XRT_COPY_H2D, w->stream),
+                  "to the GPU");
+            passed++;
+        }
+    }
+    check(cudaStreamSynchronize(w->stream), "to the GPU");
+}
+
 static __attribute__((noinline)) void send_device(struct worker *w, int bytes)
 {
     MPI_Send(w->device, bytes, MPI_CHAR, 1 - rank, TAG, w->with);
@@ -108,6 +170,7 @@ static const struct way {
     void (*receive)(struct worker *w, int bytes);
 } ways[] = {{"whole", send_whole, receive_whole},
             {"pieces", send_pieces, receive_pieces},
+            {"turned", send_turned, receive_turned},
             {"device", send_device, receive_device}};
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -149,7 +212,7 @@ static void *work(void *of)
     const struct way *way = ways;
     int gpus = 1;
     while (strcmp(way->name, how) != 0)
-        check(++way == ways + sizeof ways / sizeof *ways, "whole, pieces or device");
+        check(++way == ways + sizeof ways / sizeof *ways, "whole, pieces, turned or device");
     check(cudaGetDeviceCount(&gpus) || cudaSetDevice(rank % gpus), "cudaSetDevice");
     exchange(way, w, MOST, 1); /* connections are made */
     pthread_barrier_wait(&together);
@@ -185,7 +248,8 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    check(argc != 4 || size != 2, "usage: staging whole|pieces|device THREADS ROUNDS, two ranks");
+    check(argc != 4 || size != 2,
+          "usage: staging whole|pieces|turned|device THREADS ROUNDS, two ranks");
     how = argv[1];
     threads = atoi(argv[2]) == 2 ? 2 : 1;
     rounds = atoi(argv[3]);
