@@ -27,7 +27,7 @@ ROWS = [
       "    if (proof->looking == 0 && ++proof->since >= proof->interval && false) {",
       "a site that loses goes on losing",
       "apply.proof"),
-    M("apply-whole-copies-untold", "preload/apply/proof.c",
+    M("apply-whole-copies-unseen", "preload/apply/proof.c",
       "    bool by_wholes = way == XFS_WAY_OURS && proof->wholes > 0;",
       "    bool by_wholes = false;",
       "large copies seem to take what the parts of their trials take",
