@@ -33,8 +33,9 @@ ROWS = [
       "large copies seem to take what the parts of their trials take",
       "apply.proof"),
     M("apply-large-by-parts", "preload/apply/staging.c",
-      "    else if (turn->whole)\n        xfs_proof_whole(proof, turn->bytes, turn->took_ns);\n",
-      "    else if (false)\n        xfs_proof_whole(proof, turn->bytes, turn->took_ns);\n",
+      "        turn->whole = turn->way == XFS_WAY_OURS && !turn->timed && turn->bytes >= WHOLE &&\n"
+      "                      proof->wholes < XFS_TRIALS;",
+      "        turn->whole = false;",
       "large copies that are no trials are not timed",
       "apply.trials"),
     M("apply-last-piece-too-long", "preload/apply/job.c",
