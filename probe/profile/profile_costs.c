@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* So many times the largest size that was measured, a line is no more than a guess: page-locking 160
- * MiB took four times as long as a line to 16 MiB has it
+/* So many times the largest size that was measured, a line is no more than a guess: page-locking
+ * 160 MiB took four times as long as a line to 16 MiB has it
  * (docs/results/apply-within-h100-2026-11-28.md). */
 #define FAR 4
 #define FAR_ERROR 0.5
