@@ -269,6 +269,7 @@ static int check_together(struct xfp_command *c)
         return usage_error("--full", "and --quick or --sizes are not for one run");
     if (o->paper && o->quick)
         return usage_error("--paper", "and --quick are not for one run");
+    o->sized = c->sized;
     if (c->full)
         o->max_bytes = 1 << 30;
     if (o->quick && !c->sized)

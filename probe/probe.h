@@ -28,6 +28,7 @@ struct xfp_probe_options {
     int device;                    /* -1: all */
     double time_limit_s;           /* for the whole sweep; 0: what the benchmarks may need */
     bool quick, quiet, verify;
+    bool sized; /* the sizes are the user's: nothing beyond them is measured */
     bool paper; /* by Comm|Scope's rule: each figure for at least a second, five times */
     /* This program can start itself again as `probe ARGUMENT`, for benchmarks that need a process
      * of their own. */

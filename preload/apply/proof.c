@@ -98,6 +98,12 @@ void xfs_proof_took(struct xfs_proof *proof, enum xfs_way way, uint64_t bytes, u
     decide(proof);
 }
 
+void xfs_proof_whole(struct xfs_proof *proof, uint64_t bytes, uint64_t ns)
+{
+    if (proof->wholes < XFS_TRIALS)
+        proof->whole_per_mib_ns[proof->wholes++] = (float)ns * MIB / (float)bytes;
+}
+
 void xfs_proof_gap(struct xfs_proof *proof, enum xfs_way way, uint64_t ns)
 {
     proof->gap_ns[way][proof->gaps[way]++ % XFS_TRIALS] = (float)ns;
@@ -106,7 +112,10 @@ void xfs_proof_gap(struct xfs_proof *proof, enum xfs_way way, uint64_t ns)
 
 uint64_t xfs_proof_expects(const struct xfs_proof *proof, enum xfs_way way, uint64_t bytes)
 {
-    return (uint64_t)(median(proof->per_mib_ns[way], proof->samples[way]) * (float)bytes / MIB);
+    bool by_wholes = way == XFS_WAY_OURS && proof->wholes > 0;
+    float per_mib = by_wholes ? median(proof->whole_per_mib_ns, proof->wholes)
+                              : median(proof->per_mib_ns[way], proof->samples[way]);
+    return (uint64_t)(per_mib * (float)bytes / MIB);
 }
 
 void xfs_proof_give_up(struct xfs_proof *proof)

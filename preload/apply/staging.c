@@ -16,6 +16,8 @@
 /* A copy this large is tried out in parts, so that one copy is enough to gain. */
 #define TRIED_IN_PARTS (UINT64_C(64) << 20)
 #define PART (UINT64_C(8) << 20)
+/* What is left of it then, or as much and more at once: timed by itself (proof.h). */
+#define WHOLE (UINT64_C(32) << 20)
 /* What a start costs is worth it from this much time in such copies on: threads, 32 MiB locked. */
 #define START_WORTH_NS UINT64_C(30000000)
 
@@ -42,6 +44,7 @@ struct turn {
     enum xfs_way way;
     uint64_t bytes;
     bool timed;
+    bool whole; /* of ours, no trial, and to be timed all the same */
     struct xfs_ring *ring;
     unsigned threads;
     uint64_t took_ns;
@@ -173,7 +176,7 @@ static bool has_ring(struct turn *turn)
     if (xfs_on_own_stack(take_ring, turn) && turn->ring == NULL && turn->missing)
         xfs_on_large_stack(make_ring, turn);
     if (turn->ring && turn->missing) /* just made, which is not what a copy takes */
-        turn->timed = false;
+        turn->timed = turn->whole = false;
     if (turn->ring == NULL)
         xfs_report_left(turn->missing ? XFS_LEFT_NO_MEMORY : XFS_LEFT_BUSY);
     return turn->ring != NULL;
@@ -240,7 +243,7 @@ static void copy_part(void *argument)
         .bytes = turn->bytes,
         .threads = turn->threads,
         .up = turn->up,
-        .arrives = move->blocking || turn->timed,
+        .arrives = move->blocking || turn->timed || turn->whole,
     };
     int mode = XCU_CAPTURE_MODE_RELAXED;
     xfs_report_started(turn->threads, xfs_locked_bytes());
@@ -330,7 +333,7 @@ static void plan_part(struct turn *turn)
 {
     uint64_t left = turn->move->bytes - turn->offset;
     turn->way = XFS_WAY_AS_ASKED;
-    turn->timed = false;
+    turn->timed = turn->whole = false;
     turn->bytes = left;
     if (turn->site == NULL || !xfs_site_hold(turn->site))
         return;
@@ -341,9 +344,11 @@ static void plan_part(struct turn *turn)
         if (proof->verdict == XFS_TRYING && turn->move->bytes >= TRIED_IN_PARTS && left >= 2 * PART)
             turn->bytes = PART;
         turn->way = xfs_proof_choose(proof, &turn->timed);
+        turn->whole = turn->way == XFS_WAY_OURS && !turn->timed && turn->bytes >= WHOLE &&
+                      proof->wholes < XFS_TRIALS;
         if (!xfs_settings()->apply_trials) {
             turn->way = XFS_WAY_OURS;
-            turn->timed = false;
+            turn->timed = turn->whole = false;
         }
     }
     xfs_site_release(turn->site);
@@ -359,7 +364,10 @@ static void note_part(struct turn *turn, bool failed)
         xfs_proof_give_up(proof);
     else if (turn->timed)
         xfs_proof_took(proof, turn->way, turn->bytes, turn->took_ns);
-    xfs_site_report(turn->site, proof, turn->way, turn->bytes, turn->timed ? turn->took_ns : 0);
+    else if (turn->whole)
+        xfs_proof_whole(proof, turn->bytes, turn->took_ns);
+    xfs_site_report(turn->site, proof, turn->way, turn->bytes,
+                    turn->timed || turn->whole ? turn->took_ns : 0);
     if (turn->site->report)
         __atomic_fetch_add(&turn->site->report->asked, !turn->counted, __ATOMIC_RELAXED);
     turn->counted = true;
@@ -375,13 +383,18 @@ static void note_part(struct turn *turn, bool failed)
 static int run_part(struct turn *turn)
 {
     plan_part(turn);
-    turn->timed = turn->timed && is_idle(turn);
+    if (turn->timed || turn->whole) {
+        bool idle = is_idle(turn);
+        turn->timed &= idle;
+        turn->whole &= idle;
+    }
     uint64_t begun = xfs_apply_now_ns();
     enum attempt attempt = turn->way == XFS_WAY_OURS ? ours(turn) : NOT_NOW;
     turn->took_ns = xfs_apply_now_ns() - begun;
     int status = XCU_SUCCESS;
     if (attempt != DONE) {
         turn->timed = turn->timed && turn->way == XFS_WAY_AS_ASKED;
+        turn->whole = false;
         turn->way = XFS_WAY_AS_ASKED;
         status = as_asked(turn);
     }

@@ -28,6 +28,7 @@ struct allocation {
 struct kind {
     const char *word;       /* in the benchmark's name */
     bool on_host;           /* has pages of a NUMA node */
+    bool large;             /* in large sizes, too, when quick: others cost what this one does */
     const char *get, *back; /* the tables' first words */
     xcu_result (*take)(struct xfp_session *s, const struct allocation *a, uintptr_t *held);
     xcu_result (*give)(struct xfp_session *s, const struct allocation *a, uintptr_t held);
@@ -116,13 +117,13 @@ static xcu_result give_registered(struct xfp_session *s, const struct allocation
 }
 
 static const struct kind kinds[] = {
-    {"device", false, "alloc", "free", take_device, give_device},
-    {"pool", false, "alloc", "free", take_pool, give_pool},
-    {"managed", false, "alloc", "free", take_managed, give_device},
-    {"pinned", true, "alloc", "free", take_pinned, give_host},
-    {"mapped", true, "alloc", "free", take_mapped, give_host},
-    {"write-combined", true, "alloc", "free", take_combined, give_host},
-    {"pageable", true, "register", "unregister", take_registered, give_registered},
+    {"device", false, false, "alloc", "free", take_device, give_device},
+    {"pool", false, false, "alloc", "free", take_pool, give_pool},
+    {"managed", false, false, "alloc", "free", take_managed, give_device},
+    {"pinned", true, true, "alloc", "free", take_pinned, give_host},
+    {"mapped", true, false, "alloc", "free", take_mapped, give_host},
+    {"write-combined", true, false, "alloc", "free", take_combined, give_host},
+    {"pageable", true, true, "register", "unregister", take_registered, give_registered},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -210,6 +211,16 @@ static int measure_size(struct xfp_session *s, struct go *go, uint64_t budget_ns
     return bad;
 }
 
+/* Which sizes; *usual: of how many the budget is, the others are left out where time is short. */
+static size_t list_sizes(struct xfp_session *s, const struct kind *kind, uint64_t *sizes,
+                         size_t *usual)
+{
+    *usual = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
+    if (!kind->on_host || (s->options->quick && !kind->large))
+        return *usual;
+    return xfp_add_large_sizes(s, sizes, *usual, XFP_COARSE_ROOM);
+}
+
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct go go = {.kind = &kinds[bench->variant],
@@ -217,18 +228,24 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     char node[XFP_NODE_TEXT];
     struct xfp_rows get = {0}, back = {0};
     uint64_t sizes[XFP_COARSE_ROOM];
-    size_t count = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
+    size_t usual, count = list_sizes(s, go.kind, sizes, &usual);
+    double each_ns = 0; /* of the size before, by the byte */
     int bad = xfp_device_open(&s->sys, go.a.device);
 
     xfp_bind(&s->sys, bench->src.numa);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats[2];
 
+        if (i >= usual && !xfp_has_time_for(s, each_ns * (double)sizes[i]))
+            break;
         xfp_progress(s, path->name, sizes[i]);
         go.a.bytes = sizes[i];
-        bad = measure_size(s, &go, xfp_share_ns(s, count - i), stats);
-        if (bad)
+        bad = measure_size(s, &go, i < usual ? xfp_share_ns(s, usual - i) : 0, stats);
+        if (bad) {
+            bad = i < usual ? bad : 0; /* so much may not be locked here */
             break;
+        }
+        each_ns = (stats[0].median + stats[1].median) / (double)sizes[i];
         xfp_add_row(&get, sizes[i], &stats[0]);
         xfp_add_row(&back, sizes[i], &stats[1]);
     }

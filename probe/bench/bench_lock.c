@@ -93,18 +93,25 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     char node[XFP_NODE_TEXT];
     struct xfp_rows take = {0}, give = {0};
     uint64_t sizes[XFP_COARSE_ROOM];
-    size_t count = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
+    size_t usual = xfp_coarse_sizes(s, LEAST, xfp_coarse_most(s, MOST), sizes, XFP_COARSE_ROOM);
+    size_t count = xfp_add_large_sizes(s, sizes, usual, XFP_COARSE_ROOM);
+    double each_ns = 0; /* of the size before, by the byte */
     int bad = xfp_device_open(&s->sys, &s->sys.devices[bench->dst.device]);
 
     xfp_bind(&s->sys, bench->src.numa);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats[2];
 
+        if (i >= usual && !xfp_has_time_for(s, each_ns * (double)sizes[i]))
+            break;
         xfp_progress(s, path->name, sizes[i]);
         lock.bytes = sizes[i];
-        bad = xfp_sample(s, once, &lock, xfp_share_ns(s, count - i), stats, 2);
-        if (bad)
+        bad = xfp_sample(s, once, &lock, i < usual ? xfp_share_ns(s, usual - i) : 0, stats, 2);
+        if (bad) {
+            bad = i < usual ? bad : 0; /* so much may not be locked here */
             break;
+        }
+        each_ns = (stats[0].median + stats[1].median) / (double)sizes[i];
         xfp_add_row(&take, sizes[i], &stats[0]);
         xfp_add_row(&give, sizes[i], &stats[1]);
     }

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "probe/measure/stats.h"
+
 #define MOST_NS 400000000u
 #define MOST_QUICK_NS 60000000u
 #define PAPER_NS 2000000000u /* two forms of a copy, a second each */
@@ -37,4 +39,12 @@ uint64_t xfp_share_ns(const struct xfp_session *s, size_t left)
     uint64_t now = xfp_wall_ns();
 
     return part_of(s, s->bench_deadline_ns > now ? s->bench_deadline_ns - now : 0, left);
+}
+
+bool xfp_has_time_for(const struct xfp_session *s, double each_ns)
+{
+    uint64_t until = xfp_wall_ns() + s->reserved_ns;
+    uint64_t left = s->give_up_ns > until ? s->give_up_ns - until : 0;
+
+    return each_ns * (XFP_FEWEST_SAMPLES + 1) <= (double)left / 4;
 }

@@ -16,4 +16,8 @@ uint64_t xfp_slice_ns(const struct xfp_session *s);
  */
 uint64_t xfp_share_ns(const struct xfp_session *s, size_t left);
 
+/* Whether the fewest samples of so many ns each, and the one that warms up, fit well into what is
+ * left of the time, beside the benchmarks still to come. */
+bool xfp_has_time_for(const struct xfp_session *s, double each_ns);
+
 #endif

@@ -40,6 +40,16 @@ size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t mo
     return count;
 }
 
+size_t xfp_add_large_sizes(const struct xfp_session *s, uint64_t *sizes, size_t count, size_t room)
+{
+    static const uint64_t large[] = {UINT64_C(64) << 20, UINT64_C(256) << 20};
+
+    for (size_t i = 0; i < sizeof(large) / sizeof(*large) && count > 0 && count < room; i++)
+        if (!s->options->sized && large[i] > sizes[count - 1])
+            sizes[count++] = large[i];
+    return count;
+}
+
 bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most)
 {
     uint64_t one;

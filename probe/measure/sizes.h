@@ -22,6 +22,11 @@ size_t xfp_coarse_sizes(const struct xfp_session *s, uint64_t least, uint64_t mo
 /* The largest of them at most: for making buffers. */
 size_t xfp_coarse_most(const struct xfp_session *s, uint64_t most);
 
+/* Page-locking is measured beyond what copies need, since by the byte more of it may be several
+ * times as dear: appends 64 and 256 MiB to these sizes as far as they are larger, and no --sizes
+ * was given. Returns the new count; xfp_has_time_for() says whether there is time for each. */
+size_t xfp_add_large_sizes(const struct xfp_session *s, uint64_t *sizes, size_t count, size_t room);
+
 /* Whether there are any. A benchmark without sizes does not apply. */
 bool xfp_has_sizes(const struct xfp_session *s, uint64_t least, uint64_t most);
 

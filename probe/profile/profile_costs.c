@@ -6,6 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+/* So many times the largest size that was measured, a line is no more than a guess: page-locking
+ * 160 MiB took four times as long as a line to 16 MiB has it
+ * (docs/results/apply-within-h100-2026-11-28.md). */
+#define FAR 4
+#define FAR_ERROR 0.5
+
 const struct xfp_scalar *xfp_find_scalar(const struct xfp_profile *profile, const char *name)
 {
     for (size_t i = 0; i < profile->scalar_count; i++)
@@ -58,6 +64,8 @@ struct xfp_estimate xfp_table_at(const struct xfp_table *table, uint64_t at)
     a = b - 1;
     e.ns = fmax(line_at(a, b, at), after < count ? 0 : b->cost.median);
     e.error = fmax(interval(&a->cost), interval(&b->cost));
+    if (at / FAR > b->at)
+        e.error = fmax(e.error, FAR_ERROR);
     return e;
 }
 

@@ -51,6 +51,23 @@ static void needs_a_tenth(void **state)
     assert_int_equal(loses.verdict, XFS_LOSES);
 }
 
+/* Trials in parts decide; what the whole ones took is what others take. */
+static void whole_ones(void **state)
+{
+    struct xfs_proof proof = {0};
+    (void)state;
+    copies(&proof, 2 * XFS_TRIALS, 4000, 2000);
+    assert_int_equal(xfs_proof_expects(&proof, XFS_WAY_OURS, 64 * MIB), 16 * 2000);
+    for (unsigned i = 0; i < 2 * XFS_TRIALS; i++)
+        xfs_proof_whole(&proof, 64 * MIB, i < XFS_TRIALS ? 9000 + 100 * i : 1);
+    assert_int_equal(proof.wholes, XFS_TRIALS);
+    assert_int_equal(xfs_proof_expects(&proof, XFS_WAY_OURS, 64 * MIB), 9200);
+    assert_int_equal(xfs_proof_expects(&proof, XFS_WAY_AS_ASKED, 64 * MIB), 16 * 4000);
+    assert_int_equal(proof.verdict, XFS_GAINS);
+    copies(&proof, 2 * 64, 4000, 2000);
+    assert_int_equal(proof.verdict, XFS_GAINS);
+}
+
 static void medians(void **state)
 {
     static const uint64_t ours[XFS_TRIALS] = {9000, 50, 50, 9000, 50};
@@ -140,10 +157,11 @@ static void lost_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_turn),          cmocka_unit_test(needs_a_tenth),
-        cmocka_unit_test(medians),          cmocka_unit_test(stays_and_looks),
-        cmocka_unit_test(changes_its_mind), cmocka_unit_test(gives_up),
-        cmocka_unit_test(hopeless),         cmocka_unit_test(lost_between),
+        cmocka_unit_test(in_turn),         cmocka_unit_test(needs_a_tenth),
+        cmocka_unit_test(whole_ones),      cmocka_unit_test(medians),
+        cmocka_unit_test(stays_and_looks), cmocka_unit_test(changes_its_mind),
+        cmocka_unit_test(gives_up),        cmocka_unit_test(hopeless),
+        cmocka_unit_test(lost_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -521,6 +521,23 @@ class TestTrials(Applied):
             self.assertIn("saved", line)
             self.assertNotIn("does not gain", line)
 
+    def test_large_ones_are_timed_whole(self):
+        """Where pieces of 1 MiB, of which the parts of their trials are, take twice as long, those of whole copies do not."""
+        def change(profile):
+            for path in profile["paths"]:
+                if "/registered/" in path["name"]:
+                    for point in path["points"]:
+                        if point["bytes"] <= 1 << 20:
+                            slower(point, 2)
+
+        def speeds(**env):
+            done = self.applied("staged", "4", "large", XFERSCOPE_SIMGPU_CLOCK="virtual", **env)
+            return [float(speed) for line in carried_out(done.stderr) for speed in re.findall(r"\(([\d.]+) GB/s", line)]
+        usual, changed = speeds(), speeds(XFERSCOPE_SIMGPU_MACHINE=self.machine(change))
+        self.assertTrue(usual and len(usual) == len(changed), (usual, changed))
+        for before, now in zip(sorted(usual), sorted(changed)):
+            self.assertGreater(now, 0.7 * before)
+
     def test_check(self):
         for command in (("staged", "1"), ("order",)):
             done = self.applied(*command, options=["--check"])

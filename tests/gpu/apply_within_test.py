@@ -59,15 +59,49 @@ class JudgedTest(unittest.TestCase):
         self.assertEqual(apply_within.differences([9, 1, 2, 3, 4, 5], [0, 1, 0, 0, 1, 1]), [(1, 2), (4, 3)])
         self.assertIsNone(self.judged(1.0, 1))
 
-    def test_interval_of_a_median(self):
-        self.assertEqual(apply_within.median_interval([1, 2, 3, 4, 5]), (-math.inf, math.inf))
-        self.assertEqual(apply_within.median_interval([6, 2, 3, 4, 5, 1]), (1, 6))
-        self.assertEqual(apply_within.median_interval(range(1, 21)), (6, 15))
+    def test_interval_of_the_middle(self):
+        """Exact: with six values the lowest and the highest mean of two are its bounds, as Wilcoxon's tables have it."""
+        self.assertEqual(apply_within.middle([1, 2, 3, 4, 5]), (3, -math.inf, math.inf))
+        self.assertEqual(apply_within.middle([6, 2, 3, 4, 5, 1]), (3.5, 1, 6))
+        self.assertEqual([apply_within.signed_rank_cut(count, 0.95) for count in (6, 10, 20, 25)], [1, 9, 53, 90])
+        exact, near = apply_within.signed_rank_cut(60, 0.95), apply_within.signed_rank_cut(61, 0.95)
+        self.assertTrue(exact < near < exact + 25)
         drawn, inside = random.Random(7), 0
         for _ in range(400):
-            low, high = apply_within.median_interval([drawn.random() for _ in range(15)])
-            inside += low <= 0.5 <= high
+            low, high = apply_within.middle([drawn.random() - drawn.random() for _ in range(15)])[1:]
+            inside += low <= 0 <= high
         self.assertGreater(inside, 0.93 * 400)
+
+    def test_slow_rounds_do_not_move_it(self):
+        values = [0.01, -0.01, 0.02, -0.02, 0.0, 0.015, -0.015, 0.005, -0.005, 0.01]
+        self.assertLess(abs(apply_within.middle([*values, 9.0])[0]), 0.01)
+
+    def test_counted(self):
+        """Calls of ten rounds of 10 ms."""
+        def judged(calls, said="", ratio=1.02):
+            return apply_within.judged({**entry(ratio, 20, 0.3), "calls": calls, "said": said}, 0.02, {"copy": 50, "launch": 20})
+        self.assertAlmostEqual(judged({"copy": 1000, "launch": 500})["counted"], 6e-6 / 0.01, places=4)
+        self.assertAlmostEqual(judged({"set": 1000})["counted"], 5e-6 / 0.01, places=4)
+        self.assertEqual([(one["verdict"], one["by_count"]) for one in (judged({"copy": 1000}), judged({"copy": 100000}),
+                         judged({"copy": 1000}, "2 calls carried out, 1 ms saved"), judged(None))],
+                         [("not slower", True)] + [("not decided", False)] * 3)
+        self.assertEqual(judged({"copy": 1}, ratio=1.5)["verdict"], "slower")
+
+    def test_own_count(self):
+        said = "a: 5 calls carried out, 8 ms saved (3 GB/s instead of 2)\nb: 1 call carried out, 500 us lost; it does not gain\n"
+        self.assertAlmostEqual(apply_within.own_count({"said": said, "without": [False, True, True, False, False]}), 0.0025)
+
+    def test_once_a_process(self):
+        def step(likely, why, *transfers):
+            return {"why_not": why, "saving_s": {"likely": likely}, "sites": [{"transfers": count} for count in transfers]}
+        plan = {"steps": [step(3, "apply does so without a plan", 2, 1), step(1, "apply copies pageable memory faster without a plan", 30),
+                          step(9, "the program itself has to be changed for it", 1)]}
+        self.assertEqual([apply_within.once_share(plan, rounds) for rounds in (20, 2, 40)], [0.75, 0, 1])
+        self.assertEqual(apply_within.once_share({}, 9), 0)
+        one = apply_within.judged({**entry(1.0, 20, 0.01), "predicted": [0.1, 0.2, 0.3], "once": 1.0}, 0.02)
+        self.assertEqual((one["predicted"], one["once"], one["inside"]), (None, [0.1, 0.2, 0.3], True))
+        half = apply_within.judged({**entry(1.0, 20, 0.01), "predicted": [0.1, 0.2, 0.3], "once": 0.5}, 0.02)
+        self.assertEqual([round(value, 6) for value in half["predicted"]], [0.005, 0.01, 0.015])
 
     def test_bandwidths(self):
         said = ("xferscope apply: staging H2D main (program.cu:33) before+0x3630: 2.00 GiB of 54 calls carried out, 3.95 s saved (30 GB/s instead of 10)\n"

@@ -145,6 +145,47 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual((applied, entries["f"]["whole"], entries["t"]["whole"]), ({"f": 2, "t": 1}, False, True))
         self.assertEqual((entries["n"]["left_out"], entries["n"]["processes"]), ("is not there", {}))
 
+    def repeating(self, commands, *options):
+        (self.folder / "lib").mkdir(exist_ok=True)
+        if not (self.folder / "lib" / LIBRARY.name).exists():
+            (self.folder / "lib" / LIBRARY.name).symlink_to(LIBRARY)
+        return self.same(commands, "--times", "4", "--processes", "1", "--bare", "2", "--any-status", "--to-the-end", *options)
+
+    def test_rounds_are_spread_over_processes(self):
+        """What is too slow for all of its rounds in one gets more processes."""
+        entry = self.repeating("s: sleep 0.7\n", "--longest", "1", "--spread")[2]["s"]
+        self.assertEqual((entry["left_out"], entry["rounds"], entry["whole"]), (None, 3, True))  # two behind the first one
+        self.assertEqual(entry["applied"], {"0": 6, "all": 6})
+        self.assertEqual(sum(count for form, count in entry["processes"].items() if form.startswith(("usual", "all"))), 4)
+        self.assertEqual(self.repeating("s: sleep 2\n", "--longest", "1", "--spread", "--first", "1")[2]["s"]["left_out"], "takes too long")
+
+    def test_what_fails_with_another_number_of_gpus_has_its_rounds(self):
+        status, text, entries = self.repeating("e: printenv CUDA_VISIBLE_DEVICES\n", "--one", "", "--two", "0,1", "--check-turns", "--check-rounds", "2")
+        self.assertEqual((status, entries["e"]["whole"], entries["e"]["differs"]), (0, True, []), text)
+        self.assertEqual((entries["e"]["rounds"], entries["e"]["applied"]), (4, {"0,1": 4, "all": 4}))
+
+    def test_fewer_rounds_with_check(self):
+        entry = self.repeating("e: expr 1 + 2\n", "--check-rounds", "2")[2]["e"]
+        self.assertEqual((entry["whole"], entry["differs"], entry["processes"]["check, GPUs all"]), (True, [], 1))
+        other = self.repeating("e: printenv APPLIED REPEATED_ROUNDS\n", "--check-rounds", "2", "--again", "1")[2]["e"]
+        self.assertTrue(any(line.startswith("check") for line in other["still"]), other)
+
+    def test_known_to_need_a_process_each(self):
+        entries = self.repeating("a: expr 1 + 2\nb: expr 1 + 3\n", "--each", "^a$", "--single", "3", "--apart", "1")[2]
+        self.assertEqual([(entries[name]["rounds"], entries[name]["applied"]) for name in "ab"],
+                         [(1, {"0": 3, "all": 3}), (4, {"0": 4, "all": 4})])
+
+    def test_what_ends_its_process_needs_one_each(self):
+        """exec ends what would have repeated, with status 0."""
+        entry = self.repeating("x: sh -c 'exec true'\n", "--single", "2", "--apart", "1")[2]["x"]
+        self.assertEqual((entry["rounds"], entry["applied"], entry["left_out"]), (1, {"0": 2, "all": 2}, None))
+
+    def test_what_was_cut_is_compared_and_done_again(self):
+        cut = self.same("a: sh -c 'test $APPLIED && { echo 7; test -z $CUDA_VISIBLE_DEVICES && sleep 60; } || echo 5'\n", "--seconds", "3", "--to-the-end")[2]["a"]
+        self.assertEqual((cut["left_out"], cut["whole"], bool(cut["still"])), ("time ended", False, True))
+        (self.folder / "earlier").write_text(json.dumps(cut) + "\n" + '{"name": "b", "left_out": null}\n')
+        self.assertEqual(set(self.same("a: true\nb: true\n", "--done", str(self.folder / "earlier"))[2]), {"a"})
+
     def test_what_begins_late_or_was_done(self):
         first = self.same("a: true\nb: true\n", "--seconds", "0")
         self.assertEqual((first[0], first[2]), (0, {}))

@@ -10,14 +10,15 @@
  *                     the driver starts
  *   REPEATED_LEAST    but so many rounds begin whatever they take
  *   REPEATED_TIMES    a file that gets a line for each round: its exit status, its nanoseconds
+ *   REPEATED_GO_ON    rounds go on behind one whose status is not zero
  *   REPEATED_TURNS    a number: rounds behind the first are by turns with what apply does and
  *                     without (preload/apply/apply.h), in fours ABBA or BAAB by this number; each
  *                     line then has a third figure, 1 without
  *
  * After each round both outputs get a line of REPEATED_MARK, with the exit status. exit() in the
  * thread of main() ends the round; what was registered with atexit() runs once, after the last. A
- * round whose status is not zero is the last one. Forked children end with their round, and what
- * the program starts runs once, both without a mark. */
+ * round whose status is not zero is the last one, if nothing else is said. Forked children end with
+ * their round, and what the program starts runs once, both without a mark. */
 #include <dlfcn.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -107,13 +108,14 @@ static int rounds_of_main(int argc, char **argv, char **env)
     const long count = rounds ? strtol(rounds, NULL, 10) : 1;
     const uint64_t most = longest ? strtoull(longest, NULL, 10) : UINT64_MAX;
     const long at_least = least ? strtol(least, NULL, 10) : 0;
+    const int go_on = getenv("REPEATED_GO_ON") != NULL;
     const uint64_t seed = turns ? strtoull(turns, NULL, 10) : 0;
     const pid_t process = getpid();
     uint64_t first_end = 0;
     unsetenv("REPEATED_PROGRAM"); /* it may start itself */
     main_thread = pthread_self();
     round_status = 0;
-    for (long round = 0; round < (count > 1 ? count : 1) && !round_status; ++round) {
+    for (long round = 0; round < (count > 1 ? count : 1) && (go_on || !round_status); ++round) {
         char **arguments = copy_of(argc, argv);
         optind = 0;
         const int without = is_without(round, seed);

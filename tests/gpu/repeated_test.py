@@ -33,6 +33,10 @@ class RepeatedTest(unittest.TestCase):
         run = self.run_it("ls /is/not/there", 3)
         self.assertEqual((run.status, len(run.seconds), repeated.rounds_for(run, 10, 20)), (2, 1, 1))
 
+    def test_rounds_go_on_behind_one_that_fails_where_that_is_asked_for(self):
+        run = repeated.run("ls /is/not/there", HERE, 60, rounds=3, repeater=LIBRARY, env={"REPEATED_GO_ON": "1"})
+        self.assertEqual((run.status, run.statuses), (2, [2, 2, 2]))
+
     def test_only_the_program_is_repeated(self):
         run = repeated.run("expr 1 + 2", HERE, 60, ["env"], rounds=2, repeater=LIBRARY)
         self.assertEqual((run.status, run.out, len(run.seconds)), (0, ["3\n"] * 2 + [""], 2))

@@ -164,6 +164,20 @@ class Families(unittest.TestCase):
                          {f"lock/threads{n}/gpu{i}" for n in (1, 4, 8, 16) if n <= processors for i in (0, 1)})
         self.assertIn("lock/threads1/node1-gpu0", self.tables)
 
+    def test_large_memory_is_page_locked_where_no_sizes_are_asked_for(self):
+        def sizes(*options):
+            run = probe(machine(1, 1), "--filter", "^(alloc|register|lock/threads1)/", "--format", "json", *options)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            return {t["name"]: {row["at"] >> 20: row["median"] for row in t["rows"]} for t in json.loads(run.stdout)["tables"]}
+        quick, usual = sizes("--quick"), sizes()
+        for name in ("lock/threads1", "unlock/threads1", "alloc/pinned", "free/pinned", "register/pageable"):
+            self.assertEqual(list(quick[name + "/gpu0"])[-4:], [1, 16, 64, 256], name)
+        for name in ("alloc/mapped/gpu0", "alloc/device/gpu0"):
+            self.assertEqual(max(quick[name]), 16, name)
+        self.assertEqual([max(usual[f"alloc/{memory}/gpu0"]) for memory in ("mapped", "write-combined", "device")], [256, 256, 64])
+        size = 256 << 20
+        self.close(10000 + size / 10 + size // 26 + CALL_NS, quick["lock/threads1/gpu0"][256], size)
+
     def test_the_profile_keeps_to_its_schema(self):
         with open(SCHEMA, encoding="utf-8") as file:
             schema = json.load(file)

@@ -1,5 +1,6 @@
 /*
- * Statistics: the median, and its confidence interval against known ranks.
+ * Statistics: the median, and its confidence interval against known ranks; whether there is time
+ * for the fewest samples.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <math.h>
 
+#include "probe/measure/budget.h"
 #include "probe/measure/stats.h"
 
 static void ranks_are_those_of_the_tables(void **state)
@@ -29,6 +31,20 @@ static void order_does_not_matter(void **state)
     assert_true(s.median == 5 && s.min == 1 && s.max == 9);
     assert_true(s.ci_low == 2 && s.ci_high == 8);
     assert_true(fabs(xfp_stats_spread(&s) - 0.6) < 1e-12);
+}
+
+static void time_is_for_the_others_too(void **state)
+{
+    struct xfp_session s = {.give_up_ns = xfp_wall_ns() + UINT64_C(280000000000)};
+
+    /* the one that warms up and six: of 280 s a quarter */
+    assert_true(xfp_has_time_for(&s, 9e9));
+    assert_false(xfp_has_time_for(&s, 11e9));
+    s.reserved_ns = UINT64_C(140000000000);
+    assert_false(xfp_has_time_for(&s, 9e9));
+    assert_true(xfp_has_time_for(&s, 4e9));
+    s.give_up_ns = 1;
+    assert_false(xfp_has_time_for(&s, 1));
 }
 
 static void few_samples_say_so_by_their_width(void **state)
@@ -66,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_are_those_of_the_tables),
         cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(time_is_for_the_others_too),
         cmocka_unit_test(few_samples_say_so_by_their_width),
         cmocka_unit_test(the_interval_covers_the_median),
     };

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("large-sizes-are-not-added", "probe/measure/sizes.c",
+      "        if (!s->options->sized && large[i] > sizes[count - 1])",
+      "        if (s->options->sized && large[i] > sizes[count - 1])",
+      "page-locking of large memory is a line from 16 MiB on, and sizes that nobody asked for are measured",
+      "probe.families"),
+    M("large-sizes-take-the-others-time", "probe/measure/budget.c",
+      "    uint64_t left = s->give_up_ns > until ? s->give_up_ns - until : 0;",
+      "    uint64_t left = s->give_up_ns;",
+      "within a time limit large memory leaves no time for other benchmarks",
+      "probe.stats"),
     M("median-of-even", "probe/measure/stats.c",
       "(samples[n / 2 - 1] + samples[n / 2]) / 2;",
       "samples[n / 2];",
