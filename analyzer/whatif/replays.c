@@ -11,7 +11,7 @@
 #include "analyzer/whatif/sample.h"
 
 /* Where any time would be off by more for what was left out, nothing is: of the run, and of what
- * the way saves or costs. Savings are told with more than that on both sides (result.h). */
+ * the way saves or costs. All savings are widened by more than that (result.h). */
 #define MOST_OFF XFW_RUN_ERROR
 #define MOST_OFF_SAVED (XFW_MODEL_ERROR / 4)
 

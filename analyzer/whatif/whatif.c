@@ -84,8 +84,9 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
         whatif->alone[i].likely = whatif->alone_ns - ways[2 + i].run_ns;
     if (done)
         take_in_ranges(whatif, ways + 2);
-    for (size_t i = 0; i < all && done; i++)
-        whatif->sample_error_ns = fmax(whatif->sample_error_ns, ways[i].error_ns);
+    for (size_t i = 0; i < all && done; i++) /* what costs time is advised to nobody */
+        if (ways[i].run_ns - ways[i].error_ns <= whatif->alone_ns)
+            whatif->sample_error_ns = fmax(whatif->sample_error_ns, ways[i].error_ns);
     whatif->ops = xfw_replays_share(replays);
     free_ways(ways, all);
     return done;

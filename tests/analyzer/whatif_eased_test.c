@@ -22,6 +22,23 @@ enum {
     GAP_NS = 5000
 };
 
+static struct xfw_callers under_way;
+
+static struct xfw_eased *new_eased(const double *alone_ns)
+{
+    xfw_callers_free(&under_way);
+    return xfw_eased_new(alone_ns);
+}
+
+/* As a walk and a player do. */
+static void meet_op(struct xfw_eased *eased, const struct xfw_op *recorded, struct xfw_op *op,
+                    double begins_ns, enum xfw_certainty certainty)
+{
+    struct xfw_op was = *recorded;
+    xfw_callers_meet(&under_way, &was);
+    xfw_eased_op(eased, &was, op, begins_ns, certainty);
+}
+
 static struct xfw_op op_of(int tid, double start, double ns, enum xfw_what what)
 {
     struct xfw_op op = xfw_op_none();
@@ -68,16 +85,16 @@ static void play_at(bool changed, bool still_under_way, enum xfw_certainty certa
                     const double begins[2], double ns[2])
 {
     double *alone_ns = alone();
-    struct xfw_eased *eased = xfw_eased_new(alone_ns);
+    struct xfw_eased *eased = new_eased(alone_ns);
     const struct xfw_op copy = blocking_copy(1, 0);
     struct xfw_op left = changed ? as_locked(copy) : copy;
-    xfw_eased_op(eased, &copy, &left, 0, certainty);
+    meet_op(eased, &copy, &left, 0, certainty);
     double start = still_under_way ? COPY_NS / 2.0 : COPY_NS;
     const struct xfw_op launches[] = {op_of(2, start, HELD_NS, XFW_KERNEL),
                                       op_of(3, start + HELD_NS - 1000, HELD_NS, XFW_KERNEL)};
     for (unsigned i = 0; i < 2; i++) {
         struct xfw_op launch = launches[i];
-        xfw_eased_op(eased, &launches[i], &launch, begins[i], certainty);
+        meet_op(eased, &launches[i], &launch, begins[i], certainty);
         ns[i] = launch.own_ns;
     }
     xfw_eased_free(eased);
@@ -133,15 +150,15 @@ static void test_out_of_default_stream(void **state)
 {
     double *alone_ns = alone();
     for (unsigned moved = 0; moved < 2; moved++) {
-        struct xfw_eased *eased = xfw_eased_new(alone_ns);
+        struct xfw_eased *eased = new_eased(alone_ns);
         const struct xfw_op other = op_of(1, 0, 10000, XFW_KERNEL);
         const struct xfw_op launch = op_of(2, 5000, HELD_NS, XFW_KERNEL);
         const struct xfw_op behind = op_of(1, 12000, HELD_NS, XFW_KERNEL);
         struct xfw_op first = other, played = launch, last = behind;
         played.was_legacy = moved;
-        xfw_eased_op(eased, &other, &first, 0, XFW_LIKELY);
-        xfw_eased_op(eased, &launch, &played, 20000, XFW_LIKELY);
-        xfw_eased_op(eased, &behind, &last, 40000, XFW_LIKELY);
+        meet_op(eased, &other, &first, 0, XFW_LIKELY);
+        meet_op(eased, &launch, &played, 20000, XFW_LIKELY);
+        meet_op(eased, &behind, &last, 40000, XFW_LIKELY);
         assert_true(played.own_ns == (moved ? ALONE_NS : HELD_NS));
         assert_true(last.own_ns == (moved ? ALONE_NS : HELD_NS));
         xfw_eased_free(eased);
@@ -153,18 +170,18 @@ static void test_out_of_default_stream(void **state)
 static void test_never_longer(void **state)
 {
     double *alone_ns = alone();
-    struct xfw_eased *eased = xfw_eased_new(alone_ns);
+    struct xfw_eased *eased = new_eased(alone_ns);
     const struct xfw_op copy = blocking_copy(1, 0);
     struct xfw_op left = as_locked(copy);
-    xfw_eased_op(eased, &copy, &left, 0, XFW_LIKELY);
+    meet_op(eased, &copy, &left, 0, XFW_LIKELY);
     const struct xfw_op quick = op_of(2, 10, ALONE_NS / 2.0, XFW_KERNEL);
     struct xfw_op launch = quick;
-    xfw_eased_op(eased, &quick, &launch, 10, XFW_LIKELY);
+    meet_op(eased, &quick, &launch, 10, XFW_LIKELY);
     assert_true(launch.own_ns == ALONE_NS / 2.0);
     struct xfw_op loads = op_of(2, COPY_NS / 2.0, 1e6, XFW_KERNEL);
     loads.name = 7;
     launch = loads;
-    xfw_eased_op(eased, &loads, &launch, COPY_NS / 2.0, XFW_LIKELY);
+    meet_op(eased, &loads, &launch, COPY_NS / 2.0, XFW_LIKELY);
     assert_true(launch.own_ns == 1e6);
     xfw_eased_free(eased);
     free(alone_ns);
@@ -174,20 +191,20 @@ static void test_never_longer(void **state)
 static void test_after_many_threads(void **state)
 {
     double *alone_ns = alone();
-    struct xfw_eased *eased = xfw_eased_new(alone_ns);
+    struct xfw_eased *eased = new_eased(alone_ns);
     (void)state;
     for (int i = 0; i < 2 * XFW_CALLERS; i++) {
         const struct xfw_op launch = op_of(1000 + i, i, 0.5, XFW_KERNEL);
         struct xfw_op left = launch;
-        xfw_eased_op(eased, &launch, &left, i, XFW_LIKELY);
+        meet_op(eased, &launch, &left, i, XFW_LIKELY);
     }
     const double begins = 1e6;
     const struct xfw_op copy = blocking_copy(1, begins);
     struct xfw_op copied = as_locked(copy);
-    xfw_eased_op(eased, &copy, &copied, begins, XFW_LIKELY);
+    meet_op(eased, &copy, &copied, begins, XFW_LIKELY);
     const struct xfw_op launch = op_of(2, begins + COPY_NS / 2.0, HELD_NS, XFW_KERNEL);
     struct xfw_op launched = launch;
-    xfw_eased_op(eased, &launch, &launched, launch.start_ns, XFW_LIKELY);
+    meet_op(eased, &launch, &launched, launch.start_ns, XFW_LIKELY);
     assert_true(launched.own_ns == ALONE_NS);
     xfw_eased_free(eased);
     free(alone_ns);

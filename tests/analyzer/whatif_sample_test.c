@@ -342,6 +342,16 @@ static void shorten_some(const struct xfw_change *change, void *state, struct xf
         shorten(change, state, player, op);
 }
 
+/* Ten times as long a gap, now and then a little more: by more than a run's time may be off. */
+static void lengthen(const struct xfw_change *change, void *state, struct xfw_player *player,
+                     struct xfw_op *op)
+{
+    (void)change;
+    (void)state;
+    (void)player;
+    op->gap_ns *= op->number % 16384 < 8192 ? 10 : 10.5;
+}
+
 enum ranges { NO_RANGE, RANGE_FIRST, RANGE_LAST };
 static bool gathers; /* ops of the walk that sums up are played */
 
@@ -418,6 +428,18 @@ static void test_unsteady_run(void **state)
     xfw_whatif_free(much);
 }
 
+/* How much longer exactly need not be known of what costs time. */
+static void test_costly_change(void **state)
+{
+    const struct xfw_change_type longer = {.name = "longer", .op = lengthen};
+    struct xfw_whatif *whatif = weighed(&longer, 0, NO_RANGE);
+    (void)state;
+    assert_int_equal(whatif->ops.came, CALLS);
+    assert_true(whatif->alone[0].likely < -8 * whatif->alone_ns);
+    assert_true(whatif->sample_error_ns < 1e-6 * whatif->alone_ns);
+    xfw_whatif_free(whatif);
+}
+
 /* Ranges last as long as what is in them. */
 static void test_all_is_asked_for(void **state)
 {
@@ -480,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_cut_from_the_tape),
         cmocka_unit_test(test_steady_run),
         cmocka_unit_test(test_unsteady_run),
+        cmocka_unit_test(test_costly_change),
         cmocka_unit_test(test_all_is_asked_for),
         cmocka_unit_test(test_gathered),
         cmocka_unit_test(test_no_more_of_the_longest),
