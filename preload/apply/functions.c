@@ -7,6 +7,7 @@
 #include "preload/apply/apply.h"
 #include "preload/apply/beside.h"
 #include "preload/apply/classes.h"
+#include "preload/apply/crossings.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
 #include "preload/apply/launched.h"
@@ -82,6 +83,7 @@ static void leave(xcu_context context)
     xfs_locking_leave(context);
     xfs_rings_leave(context);
     xfs_pool_leave(context);
+    xfs_crossings_leave(context);
     xfs_peer_access_leave(context);
     xfs_pipes_leave(context);
     xfs_relays_leave(context);
@@ -125,7 +127,7 @@ static xcu_context primary(xcu_device device)
 /* A copy that may be between two GPUs, whose contexts the call names or not (NULL): carried out, or
  * made by `call`, once more where it brought other bytes. */
 #define XFS_BETWEEN(per_thread, to_, from_, stream_, blocking_, call)                              \
-    (bytes >= xfs_move_least && xfs_offers_between() &&                                            \
+    ((bytes >= xfs_move_least || xfs_crossings_matter()) && xfs_offers_between() &&                \
      (between = &(struct xfs_offered){.asked = {.dst = dst,                                        \
                                                 .src = src,                                        \
                                                 .bytes = bytes,                                    \
@@ -140,7 +142,7 @@ static bool made_streams_matter(void)
 {
     return xfs_relay_on() || xfs_streams_on();
 }
-#define XFS_STREAM_ENDS(stream) (xfs_pipes_forget(stream), false)
+#define XFS_STREAM_ENDS(stream) (xfs_pipes_forget(stream), xfs_crossings_forget(stream), false)
 #define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), xfs_streams_end(), false)
 /* Work in a stream, or in a default stream; work whose order is not followed. */
 #define XFS_USES(stream, per_thread) (xfs_streams_used(xfs_move_stream(stream, per_thread)), false)
@@ -193,7 +195,9 @@ static bool allocates(xfs_function real, xcu_deviceptr *p, size_t bytes, int *st
 /* Managed memory. */
 #define XFS_MANAGES                                                                                \
     (xfs_prefetch_on() && xfs_prefetch_alloc((xfs_function)real, p, bytes, flags, &status))
-#define XFS_FREES(p) (xfs_prefetch_on() && (xfs_managed_forget(p), false))
+#define XFS_FREES(p)                                                                               \
+    ((xfs_crossings_matter() && (xfs_crossings_free(p), false)) ||                                 \
+     (xfs_prefetch_on() && (xfs_managed_forget(p), false)))
 static bool is_launched(const struct xfs_launch *launch, int *status)
 {
     return (xfs_launched_on() && xfs_launched_move(launch, status)) ||
@@ -281,6 +285,7 @@ static void after_fork(void)
         xfs_rings_after_fork();
         xfs_sites_after_fork();
         xfs_locking_after_fork();
+        xfs_crossings_after_fork();
         xfs_peer_access_after_fork();
         xfs_pipes_after_fork();
         xfs_relays_after_fork();

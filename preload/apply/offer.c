@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "preload/apply/crossings.h"
 #include "preload/apply/leave_out.h"
 #include "preload/apply/placed.h"
 #include "preload/apply/relay.h"
@@ -59,7 +60,7 @@ bool xfs_offer_between(struct xfs_offered *copy)
         return false;
     int saved = errno;
     bool done = false;
-    if (xfs_between_look(asked)) {
+    if (asked->bytes >= xfs_move_least && xfs_between_look(asked)) {
         copy->peer.asked = copy->piped.asked = asked;
         if (xfs_pipeline_on() && !(xfs_peers_on() && xfs_between_can_reach(asked)))
             done = xfs_pipeline_begin(&copy->piped);
@@ -75,6 +76,8 @@ bool xfs_offer_between_end(struct xfs_offered *copy, int status)
     int saved = errno;
     xfs_pipeline_end(&copy->piped, status);
     bool right = xfs_peers_end(&copy->peer, status);
+    if (status == XCU_SUCCESS && xfs_crossings_matter() && xfs_may_call_kernel())
+        xfs_crossings_note(&copy->asked);
     errno = saved;
     return right;
 }

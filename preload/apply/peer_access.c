@@ -38,6 +38,22 @@ bool xfs_pairs_any(void)
     return xfs_contexts_count(&table) > 0;
 }
 
+static atomic_bool any_ours;
+
+bool xfs_pairs_ours(void)
+{
+    return atomic_load_explicit(&any_ours, memory_order_relaxed);
+}
+
+bool xfs_pair_is_ours(xcu_context one, xcu_context other)
+{
+    struct xfs_pair *pair = xfs_contexts_find(&table, one, other);
+    bool ours = false;
+    for (unsigned side = 0; pair && side < 2; side++)
+        ours |= atomic_load(&pair->ours[side]) && !atomic_load(&pair->programs[side]);
+    return ours;
+}
+
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side))
 {
     for (unsigned i = 0; i < xfs_contexts_count(&table); i++) {
@@ -128,6 +144,7 @@ static bool enable_from(struct xfs_pair *pair, unsigned side)
     xcu_context popped;
     if (driver->push(pair->of.context[side]) != XCU_SUCCESS)
         return false;
+    atomic_store(&any_ours, true);
     atomic_store(&pair->ours[side], true);
     bool enabled = driver->enable_peer(pair->of.context[!side], 0) == XCU_SUCCESS;
     if (!enabled)

@@ -55,6 +55,10 @@ void xfs_pair_give_back(struct xfs_pair *pair);
 /* Are there pairs? */
 bool xfs_pairs_any(void);
 
+/* Was access ever enabled by us; is that of these two ours alone, either way? */
+bool xfs_pairs_ours(void);
+bool xfs_pair_is_ours(xcu_context one, xcu_context other);
+
 /* Calls `work` with each pair that has this context, taken; those of other threads are left out. */
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side));
 
