@@ -228,7 +228,7 @@ def calls_of(trace, arguments):
 def once_share(plan, rounds):
     """Of what apply saves without a plan, the share of calls that the process makes less often than rounds."""
     those = [step for step in plan.get("steps", ()) if (step.get("why_not") or "").startswith("apply ")]
-    savings = [max(0.0, step["saving_s"]["likely"]) for step in those]
+    savings = [max(0.0, step["saving_s"]["likely"] or 0.0) for step in those]  # null: not known
     once = [saving for step, saving in zip(those, savings) if all(site["transfers"] < rounds for site in step["sites"])]
     return sum(once) / sum(savings) if sum(savings) else 0.0
 

@@ -98,6 +98,8 @@ class JudgedTest(unittest.TestCase):
                           step(9, "the program itself has to be changed for it", 1)]}
         self.assertEqual([apply_within.once_share(plan, rounds) for rounds in (20, 2, 40)], [0.75, 0, 1])
         self.assertEqual(apply_within.once_share({}, 9), 0)
+        unknown = {"steps": [*plan["steps"], step(None, "apply does so without a plan", 1)]}
+        self.assertEqual([apply_within.once_share(unknown, 20), apply_within.once_share({"steps": unknown["steps"][3:]}, 20)], [0.75, 0])
         one = apply_within.judged({**entry(1.0, 20, 0.01), "predicted": [0.1, 0.2, 0.3], "once": 1.0}, 0.02)
         self.assertEqual((one["predicted"], one["once"], one["inside"]), (None, [0.1, 0.2, 0.3], True))
         half = apply_within.judged({**entry(1.0, 20, 0.01), "predicted": [0.1, 0.2, 0.3], "once": 0.5}, 0.02)
