@@ -102,8 +102,8 @@ static struct took took_by(const struct xfa_message_item *item, const struct xfa
     return took;
 }
 
-/* What the copies of one piece would save if its way took so much by the profile. Why a message took
- * longer than the profile's, such as other messages meanwhile, pieces do not mend. */
+/* What the copies of one piece would save if its way took so much by the profile. Why a message
+ * took longer than the profile's, such as other messages meanwhile, pieces do not mend. */
 static double saved(const struct took *took, double ns, double message_ns)
 {
     double longer = isnan(message_ns) ? 0 : fmax(0, took->message_ns - message_ns);

@@ -158,6 +158,14 @@ class TestPeers(Applied):
         done = self.applied("peers", "copies", options=["--off", ",".join(sites)], **self.FOUR)
         self.assertFalse([line for line in self.lines(done) if "carried out" in line], done.stderr)
 
+    def test_memory_that_another_gpu_copies_to(self):
+        """Without access freeing it waits for the copy; with access that we enabled, too."""
+        for lazy in ({}, {"XFERSCOPE_SIMGPU_LAZY": "1"}):
+            done = self.applied("peers", "freed", **self.FOUR, **lazy, XFERSCOPE_APPLY_TRIALS="0")
+            self.assertTrue([line for line in self.lines(done) if "carried out" in line], done.stderr)
+            self.assertIn(b"behind it: cudaSuccess", done.stdout)
+            self.assertIn(b" 0 different", done.stdout)
+
     def test_a_gpu_that_may_be_at_work(self):
         for what in ("half", "unwaited"):
             for trials in ({}, {"XFERSCOPE_APPLY_TRIALS": "0"}):

@@ -16,6 +16,7 @@ xrt_error cudaDeviceDisablePeerAccess(int peer);
 xrt_error cudaMemcpyPeer(void *dst, int to, const void *src, int from, size_t bytes);
 xrt_error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t bytes,
                               xcu_stream stream);
+xrt_error cudaStreamQuery(xcu_stream stream);
 xrt_error cudaStreamBeginCapture(xcu_stream stream, int mode);
 xrt_error cudaStreamEndCapture(xcu_stream stream, xcu_graph *graph);
 
@@ -229,6 +230,24 @@ static void wrong_calls(void)
     ask(0, 1);
 }
 
+/* Memory is freed while another GPU copies to it. */
+static void freed(void)
+{
+    rounds(1, 1, 0);
+    rounds(1, 1, 0);
+    MUST(cudaSetDevice(1));
+    for (int i = 0; i < 8; i++)
+        MUST(cudaMemcpyPeerAsync(memory[0], 0, memory[1], 1, i < 7 ? BYTES : 4096, streams[1]));
+    MUST(cudaSetDevice(0));
+    MUST(cudaFree(memory[0]));
+    MUST(cudaSetDevice(1));
+    say("behind it", cudaStreamQuery(streams[1]));
+    wait_for_all();
+    MUST(cudaSetDevice(0));
+    MUST(cudaMalloc(&memory[0], BYTES));
+    rounds(1, 1, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "copies";
@@ -252,6 +271,8 @@ int main(int argc, char **argv)
         early();
     else if (strcmp(what, "captured") == 0)
         captured();
+    else if (strcmp(what, "freed") == 0)
+        freed();
     else if (strcmp(what, "wrong") == 0)
         wrong_calls();
     else
