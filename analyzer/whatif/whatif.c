@@ -13,15 +13,6 @@
 
 _Static_assert(XFW_MOST_CHANGES <= 64, "struct xfw_change has a bit for each");
 
-/* ---- ways ------------------------------------------------------------------------------------ */
-
-static void free_ways(struct xfw_way *ways, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        xfw_way_free(&ways[i]);
-    free(ways);
-}
-
 /* ---- savings --------------------------------------------------------------------------------- */
 
 /* The three ways of one change, put in order and widened. */
@@ -88,7 +79,7 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
         if (ways[i].run_ns - ways[i].error_ns <= whatif->alone_ns)
             whatif->sample_error_ns = fmax(whatif->sample_error_ns, ways[i].error_ns);
     whatif->ops = xfw_replays_share(replays);
-    free_ways(ways, all);
+    xfw_ways_free(ways, all);
     return done;
 }
 
@@ -123,7 +114,7 @@ static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
     bool done = xfw_replays_play(replays, ways, XFW_CERTAINTIES * asked);
     for (size_t i = 0; i < asked && done; i++)
         whatif->alone[of[i]] = saving_of(whatif, &ways[XFW_CERTAINTIES * i]);
-    free_ways(ways, XFW_CERTAINTIES * asked);
+    xfw_ways_free(ways, XFW_CERTAINTIES * asked);
     free(of);
     return done;
 }
@@ -169,7 +160,7 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
             whatif->last[i] = (struct xfw_saving){lost, lost, lost};
         }
     }
-    free_ways(ways, all);
+    xfw_ways_free(ways, all);
 }
 
 /* Three ways with all of these changes: at worst, likely, at best. */

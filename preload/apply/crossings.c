@@ -29,13 +29,13 @@ static bool is_over(const struct crossing *crossing)
 }
 
 /* Of this stream, free, or over. NULL: all are under way. */
-static struct crossing *place_of(xcu_context by, xcu_context with, xcu_stream stream)
+static struct crossing *place_of(const struct crossing *wanted)
 {
     struct crossing *place = NULL;
     for (unsigned i = 0; i < MOST; i++) {
         struct crossing *one = &crossings[i];
-        bool same = one->event && stream && one->stream == stream && one->by == by &&
-                    one->with == with && one->waiters == 0;
+        bool same = one->event && wanted->stream && one->stream == wanted->stream &&
+                    one->by == wanted->by && one->with == wanted->with && one->waiters == 0;
         if (same)
             return one;
         if (!place && one->event == NULL)
@@ -49,7 +49,7 @@ static struct crossing *place_of(xcu_context by, xcu_context with, xcu_stream st
 
 static xcu_event put(const struct crossing *crossing)
 {
-    struct crossing *place = place_of(crossing->by, crossing->with, crossing->stream);
+    struct crossing *place = place_of(crossing);
     xcu_event before = place ? place->event : crossing->event;
     if (place)
         *place = *crossing;
@@ -58,22 +58,18 @@ static xcu_event put(const struct crossing *crossing)
 
 /* ---- what is noted and awaited --------------------------------------------------------------- */
 
-bool xfs_crossings_matter(void)
-{
-    return xfs_pairs_ours();
-}
-
 /* Without a place for it, it is waited for here. */
-void xfs_crossings_note(struct xfs_between *copy)
+void xfs_crossings_note(const struct xfs_between *copy)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
-    int saved = errno, mode = XCU_CAPTURE_MODE_RELAXED;
-    struct crossing crossing = {.event = NULL};
-    if (!xfs_between_look(copy) || !xfs_pair_is_ours(copy->context[0], copy->context[1]))
+    int mode = XCU_CAPTURE_MODE_RELAXED;
+    struct crossing crossing = {
+        .by = copy->context[copy->side],
+        .with = copy->context[!copy->side],
+        .stream = copy->stream == XCU_STREAM_PER_THREAD ? NULL : copy->stream,
+    };
+    if (!xfs_pair_is_ours(crossing.by, crossing.with))
         return;
-    crossing.by = copy->context[copy->side];
-    crossing.with = copy->context[!copy->side];
-    crossing.stream = copy->stream == XCU_STREAM_PER_THREAD ? NULL : copy->stream;
     driver->exchange(&mode); /* another thread's capture is not disturbed */
     if (driver->event_create(&crossing.event, EVENT_WITHOUT_TIME) == XCU_SUCCESS) {
         xcu_event unused = crossing.event;
@@ -88,7 +84,6 @@ void xfs_crossings_note(struct xfs_between *copy)
             driver->event_destroy(unused);
     }
     driver->exchange(&mode);
-    errno = saved;
 }
 
 /* The next one that another context has with this one, which stays until it is let go. */
@@ -147,7 +142,7 @@ void xfs_crossings_free(xcu_deviceptr memory)
 
 void xfs_crossings_forget(xcu_stream stream)
 {
-    if (!xfs_crossings_matter() || !xfs_brief_take(&taken, SPINS))
+    if (!xfs_pairs_ours() || !xfs_brief_take(&taken, SPINS))
         return;
     for (unsigned i = 0; i < MOST; i++)
         if (crossings[i].stream == stream)
@@ -158,7 +153,7 @@ void xfs_crossings_forget(xcu_stream stream)
 /* Events of a context end with it. */
 void xfs_crossings_leave(xcu_context context)
 {
-    if (context && xfs_apply_driver() && xfs_crossings_matter())
+    if (context && xfs_apply_driver() && xfs_pairs_ours())
         await_all(context);
     if (!xfs_brief_take(&taken, SPINS))
         return;

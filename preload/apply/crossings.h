@@ -6,21 +6,16 @@
  * program's call would have waited.
  *
  * Followed are copies that between.h looks at, of any size. Not followed: 2D and 3D copies between
- * GPUs, and those of graphs.
+ * GPUs, and those of graphs. Nothing is to be done before any access was ours (xfs_pairs_ours()).
  */
 #ifndef XFS_APPLY_CROSSINGS_H
 #define XFS_APPLY_CROSSINGS_H
 
-#include <stdbool.h>
-
 #include "preload/apply/between.h"
 #include "xferscope/cuda_abi.h"
 
-/* Is there any access of ours? */
-bool xfs_crossings_matter(void);
-
-/* The copy, as the program asked for it, was given to its stream. */
-void xfs_crossings_note(struct xfs_between *copy);
+/* The copy, which was looked at, was given to its stream as the program asked for it. */
+void xfs_crossings_note(const struct xfs_between *copy);
 
 /* Before this memory is freed: waits for those that another context has with its context. */
 void xfs_crossings_free(xcu_deviceptr memory);

@@ -127,7 +127,7 @@ static xcu_context primary(xcu_device device)
 /* A copy that may be between two GPUs, whose contexts the call names or not (NULL): carried out, or
  * made by `call`, once more where it brought other bytes. */
 #define XFS_BETWEEN(per_thread, to_, from_, stream_, blocking_, call)                              \
-    ((bytes >= xfs_move_least || xfs_crossings_matter()) && xfs_offers_between() &&                \
+    ((bytes >= xfs_move_least || xfs_pairs_ours()) && xfs_offers_between() &&                      \
      (between = &(struct xfs_offered){.asked = {.dst = dst,                                        \
                                                 .src = src,                                        \
                                                 .bytes = bytes,                                    \
@@ -196,7 +196,7 @@ static bool allocates(xfs_function real, xcu_deviceptr *p, size_t bytes, int *st
 #define XFS_MANAGES                                                                                \
     (xfs_prefetch_on() && xfs_prefetch_alloc((xfs_function)real, p, bytes, flags, &status))
 #define XFS_FREES(p)                                                                               \
-    ((xfs_crossings_matter() && (xfs_crossings_free(p), false)) ||                                 \
+    ((xfs_pairs_ours() && (xfs_crossings_free(p), false)) ||                                       \
      (xfs_prefetch_on() && (xfs_managed_forget(p), false)))
 static bool is_launched(const struct xfs_launch *launch, int *status)
 {

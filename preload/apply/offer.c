@@ -60,7 +60,8 @@ bool xfs_offer_between(struct xfs_offered *copy)
         return false;
     int saved = errno;
     bool done = false;
-    if (asked->bytes >= xfs_move_least && xfs_between_look(asked)) {
+    copy->looked = asked->bytes >= xfs_move_least && xfs_between_look(asked);
+    if (copy->looked) {
         copy->peer.asked = copy->piped.asked = asked;
         if (xfs_pipeline_on() && !(xfs_peers_on() && xfs_between_can_reach(asked)))
             done = xfs_pipeline_begin(&copy->piped);
@@ -76,7 +77,8 @@ bool xfs_offer_between_end(struct xfs_offered *copy, int status)
     int saved = errno;
     xfs_pipeline_end(&copy->piped, status);
     bool right = xfs_peers_end(&copy->peer, status);
-    if (status == XCU_SUCCESS && xfs_crossings_matter() && xfs_may_call_kernel())
+    if (status == XCU_SUCCESS && xfs_pairs_ours() && xfs_may_call_kernel() &&
+        (copy->looked || xfs_between_look(&copy->asked)))
         xfs_crossings_note(&copy->asked);
     errno = saved;
     return right;

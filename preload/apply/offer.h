@@ -17,6 +17,7 @@ bool xfs_offer_copy(const struct xfs_move *move, int *status);
 /* A copy that may be between two GPUs, and whose it is. */
 struct xfs_offered {
     struct xfs_between asked;
+    bool looked; /* at it */
     struct xfs_peer_copy peer;
     struct xfs_piped_copy piped;
 };

@@ -86,8 +86,8 @@ struct xfw_host_memory {
 };
 bool xfw_host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op,
                      struct xfw_host_memory *host);
-/* The same of copies in rows, too: how far these reach on the host is not recorded, so that they
- * have their bytes as if they were contiguous. */
+/* The same of copies in rows, too: an op does not have how far these reach on the host, so that
+ * they have their bytes as if they were contiguous. */
 bool xfw_host_rows(const struct xfa_analysis *analysis, const struct xfw_op *op,
                    struct xfw_host_memory *host);
 
