@@ -4,9 +4,10 @@
  * (whatif/changes/overlap.c). Two kinds:
  * - serial-transfer-and-compute: copies and kernels that wait for each other without need. Replayed
  *   with 2, 3, 4 and 8 parts in flight, where copies of page-locked memory and kernels both take a
- *   part of the run; where much of it is copies of pageable memory that is used again and again,
- * that is page-locked first. What page-locking alone saves, and copies that do not block, belongs
- * to other kinds: it is a finding only where streams save more.
+ *   part of the run, or the host waits for kernels between copies; where much of it is copies of
+ *   pageable memory that is used again and again, that is page-locked first. What page-locking
+ *   alone saves, and copies that do not block, belongs to other kinds: it is a finding only where
+ *   streams save more.
  * - one-direction-at-a-time: copies to the device and copies to the host that wait for each other
  *   without need, while the link carries both directions at once. Replayed with the copies to the
  *   host on streams of their own, and once in their stream, to know what streams save; where copies
@@ -127,6 +128,25 @@ static double beside(const struct xfa_pageable_uses *uses, struct copies copies,
     return fmin(copies.up + copies.down, kernels + (locks && kernels > 0 ? both : 0));
 }
 
+/* The same of parts of one step: three engines, of which the busiest stays. */
+static double beside_of_parts(const struct xfa_pageable_uses *uses, struct copies copies)
+{
+    double kernels = (double)uses->kernels_ns;
+    double most = fmax(kernels, fmax(copies.up, copies.down));
+    return kernels > 0 ? kernels + copies.up + copies.down - most : 0;
+}
+
+/* However short the copies to the device are: the host, which waits for kernels before it writes
+ * their next buffer, could write another one meanwhile. */
+static double beside_of_host(const struct xfa_analysis *analysis,
+                             const struct xfa_pageable_uses *uses, struct copies copies)
+{
+    double waits = 0;
+    for (size_t i = 0; i < analysis->waits.all.count; i++)
+        waits += ((const struct xfa_wait *)xfa_table_at(&analysis->waits.all, i))->ns;
+    return copies.up > 0 ? fmin((double)uses->kernels_ns, waits) : 0;
+}
+
 /* One copy there, kernels, one back, and a wait: no other part to work on meanwhile, but parts of
  * that. */
 static void try_parts(const struct xfa_analysis *analysis, struct xfa_findings *findings)
@@ -175,8 +195,9 @@ static void try_serial(const struct xfa_analysis *analysis, const void *self,
     struct copies locked = copies_of(analysis, NULL), all = copies_of(analysis, uses);
     double of_all = all.up + all.down, pageable = of_all - locked.up - locked.down;
     bool locks = pageable > PAGEABLE_SHARE * of_all;
-    if (!(beside(uses, locks ? all : locked, locks) >
-          XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run))) {
+    double most = fmax(beside(uses, locks ? all : locked, locks),
+                       beside_of_host(analysis, uses, locks ? all : locked));
+    if (!(most > XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run))) {
         try_mapped(analysis, findings);
         return;
     }
@@ -186,7 +207,7 @@ static void try_serial(const struct xfa_analysis *analysis, const void *self,
                         locks ? XFA_REMEDY_PIN_OVERLAP : XFA_REMEDY_OVERLAP, serial_streams[i]);
         finding->assumed = ASSUMED;
     }
-    if (beside(uses, locked, false) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
+    if (beside_of_parts(uses, locked) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
         try_parts(analysis, findings);
 }
 

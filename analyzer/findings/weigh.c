@@ -192,8 +192,8 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
             finding->saving.likely >= least || (finding->order && finding->last_ns >= least);
         finding->idle =
             !pays || (!finding->order && !xfw_whatif_best_of_family(whatif, changes, i));
-        finding->asked =
-            finding->question && finding->idle && xfa_finding_at_best_only(whatif, finding);
+        finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
+                         xfa_finding_at_best_only(whatif, finding);
     }
 }
 
@@ -248,15 +248,15 @@ static int simpler_finding(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Findings on trial that save nothing are removed. */
+/* Findings on trial that save nothing are removed, unless they are asked about. */
 static void drop_trials(struct xfa_findings *findings)
 {
     bool *stays = xfa_alloc((findings->count + 1) * sizeof *stays);
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++)
-        stays[i] =
-            !findings->items[i].trial ||
-            (xfw_saving_known(&findings->items[i].saving) == XFW_KNOWN && !findings->items[i].idle);
+        stays[i] = !findings->items[i].trial ||
+                   (xfw_saving_known(&findings->items[i].saving) == XFW_KNOWN &&
+                    (!findings->items[i].idle || findings->items[i].asked));
     for (size_t i = 0; i < findings->count; i++) {
         if (stays[i]) {
             findings->items[kept++] = findings->items[i];
@@ -308,7 +308,8 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
             kind->change ? kind->change(analysis, findings->selves[finding->id], finding) : NULL;
         if (!finding->change)
             continue;
-        finding->change->on_trial = finding->trial;
+        /* What a question is worth is its best case. */
+        finding->change->on_trial = finding->trial && !finding->question;
         finding->change->assured = finding->answer == XFA_ANSWER_YES;
         of[count++] = finding;
     }

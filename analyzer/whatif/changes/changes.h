@@ -10,6 +10,7 @@
  * pack.c             | runs of small copies become one copy each
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
  * leave_out.c        | transfers go; copies of a graph go; results are looked at less often
+ * host_turns.c       | copies to the host go, and what the host does with them
  * contention.c       | calls do not wait for other threads in the driver
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
@@ -274,6 +275,18 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
 
 /* parts: 2 to XFW_MOST_PARTS. */
 struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts);
+
+/* ---- host_turns.c ---------------------------------------------------------------------------- */
+
+/*
+ * Copies to the host go, with what they made the host wait for (their call, or the thread's next
+ * wait), and the thread's own time behind that until its next call: the GPU does that work, or
+ * nobody needs it. No record shows whether it can: at worst and as likely nothing changes.
+ */
+#define XFW_TURNS_LEAST 0.1 /* of the run: moving work to the GPU is more than other calls */
+
+struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
+                                         struct xfw_set *classes);
 
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ const SENTENCES = {
   'constant-content': (f) => `${copies(f)} ${verb(f, 'sends', 'send')} bytes that all have one value`,
   'unused-transfer': (f) => `${copies(f)} ${verb(f, 'is', 'are')} overwritten or freed before anything uses ${verb(f, 'it', 'them')}`,
   'unused-download': (f) => `${copies(f)} ${verb(f, 'is', 'are')} never read by the host`,
+  'host-device-turns': (f) => `${copies(f)}${to(f)}: the host works on what they bring while the GPU waits`,
   'peer-access-disabled': (f) => `${copies(f)} between GPUs ${verb(f, 'goes', 'go')} without peer access`,
   'remote-numa-node': (f) => `${copies(f)}${to(f)} ${verb(f, 'uses', 'use')} memory on a NUMA node far from the GPU`,
   'far-gpu': (f) => `${copies(f)} ${verb(f, 'goes', 'go')} to or from a GPU that is far away`,

@@ -1,0 +1,59 @@
+/*
+ * host-device-turns: the host works on what it copies from the GPU again and again, and the GPU
+ * waits for that. Whether the GPU could do that work itself, or nobody reads the copies, no record
+ * shows: a question, and nothing is saved unless it is answered. Lost: not known.
+ *
+ * What is copied in small pieces is another kind's (frequent-readback): a program decides by it.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+
+#include "analyzer/whatif/changes/changes.h"
+
+#define LEAST_TIMES 8      /* else they are results */
+#define LEAST_BYTES 65536u /* of a copy, on average */
+
+static bool is_fetched(const struct xfa_row *row, const struct xfa_figures *figures)
+{
+    return row->key.direction == XFT_DIR_D2H && figures->transfers >= LEAST_TIMES &&
+           figures->bytes / LEAST_BYTES >= figures->transfers;
+}
+
+/* On trial, since without a replay it says nothing. */
+static void try(const struct xfa_analysis *analysis, const void *sums,
+                struct xfa_findings *findings)
+{
+    (void)sums;
+    for (size_t i = 0; i < analysis->row_count; i++) {
+        const struct xfa_row *row = xfa_analysis_row(analysis, i);
+        const struct xfa_figures *figures = &analysis->rows[i];
+        const struct xfa_finding like = {
+            .id = XFA_FINDING_HOST_TURNS,
+            .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
+            .assumed = "the GPU needs no time for it that counts",
+            .question = "the GPU can do the host's work on what {site} brings",
+        };
+        const struct xfa_finding_site site = {
+            .row = row,
+            .site = row->site,
+            .function = xfa_row_called(row),
+            .transfers = figures->transfers,
+            .bytes = figures->bytes,
+            .lost_ns = NAN,
+            .reckoning = XFA_RECKONED_TURNS,
+        };
+        if (is_fetched(row, figures))
+            xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    (void)sums;
+    struct xfw_set classes = xfa_finding_classes(analysis, finding);
+    return xfw_change_host_turns(analysis, &classes);
+}
+
+const struct xfa_finding_kind xfa_kind_host_turns = {.try = try, .change = change};

@@ -1,0 +1,114 @@
+/* host-device-turns: what it asks about, and what the run would save at best. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
+#include "tests/analyzer/play.h"
+
+enum { FETCH = 10, WAIT, STEPS = 20, COPY_NS = 300000, WAKE_NS = 2000, OWN_NS = 500000 };
+
+struct steps {
+    enum xft_direction direction;
+    uint64_t bytes;
+    unsigned times;
+    const char *assume; /* the user's answer; NULL: none */
+};
+
+static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL};
+
+/* A copy, a wait for it, and the host's work. */
+static struct analyzed played(const struct steps *steps)
+{
+    struct trace_builder b;
+    struct play play;
+    struct xfp_profile *profile = measured_profile(0);
+    play_start(&play, &b, 1);
+    play_site(&play, FETCH, "fetch", 1);
+    play_site(&play, WAIT, "await", 2);
+    for (unsigned i = 0; i < steps->times; i++) {
+        struct xft_event *call = play_async(&play, FETCH, steps->direction, XFT_MEM_PINNED,
+                                            steps->bytes, COPY_NS);
+        uint64_t end = call->start_ns + 500 + COPY_NS;
+        call->device = 0;
+        struct xft_event sync = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .stack = WAIT};
+        play_event(&play, sync, end + WAKE_NS - play.now);
+        play.now += OWN_NS;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    return analyzed_answered(&b, profile, steps->assume);
+}
+
+static const struct xfa_finding *found(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_HOST_TURNS, "fetch");
+}
+
+/* At best the copies go, and the work behind each but the last, which no call follows. */
+static void test_asked(void **state)
+{
+    struct analyzed a = played(&results);
+    const struct xfa_finding *f = found(&a);
+    double all = (STEPS - 1) * (double)(COPY_NS + OWN_NS);
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(f->transfers, STEPS);
+    assert_int_equal(f->bytes, STEPS * results.bytes);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_ON_DEVICE);
+    assert_true(isnan(f->lost_ns));
+    assert_true(f->asked && f->idle && f->order == 0);
+    assert_true(f->saving.low < 1 && fabs(f->saving.likely) < 1);
+    assert_true(f->saving.high > 0.98 * all && f->saving.high < 1.04 * all);
+    analyzed_free(&a);
+}
+
+/* Answered, it is likely, and the best change. */
+static void test_answered(void **state)
+{
+    struct steps steps = results;
+    steps.assume = "host-device-turns=yes";
+    struct analyzed a = played(&steps);
+    const struct xfa_finding *f = found(&a);
+    double all = (STEPS - 1) * (double)(COPY_NS + OWN_NS);
+    (void)state;
+    assert_non_null(f);
+    assert_true(!f->asked && f->order == 1);
+    assert_true(f->saving.likely > 0.98 * all && f->saving.likely < 1.04 * all);
+    analyzed_free(&a);
+    steps.assume = "host-device-turns=no";
+    a = played(&steps);
+    assert_null(found(&a));
+    analyzed_free(&a);
+}
+
+/* Few copies, small ones, or copies to the device. */
+static void test_left(void **state)
+{
+    const struct steps others[] = {
+        {XFT_DIR_D2H, 4 * MIB, 7, NULL},
+        {XFT_DIR_D2H, MIB / 32, STEPS, NULL},
+        {XFT_DIR_H2D, 4 * MIB, STEPS, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct analyzed a = played(&others[i]);
+        assert_null(found(&a));
+        analyzed_free(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_answered),
+        cmocka_unit_test(test_left),
+    };
+    return cmocka_run_group_tests_name("findings: turns of host and device", tests, NULL, NULL);
+}
