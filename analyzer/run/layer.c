@@ -20,8 +20,7 @@ static const struct {
     {"libcuda.so", XFA_LAYER_CUDA},
     {"libcudart.so", XFA_LAYER_CUDA},
     {"libcudart-", XFA_LAYER_CUDA},
-    {"libucm_cuda.so",
-     XFA_LAYER_CUDA}, /* what it does in the driver's functions, its callers ask for */
+    {"libucm_cuda.so", XFA_LAYER_CUDA}, /* UCX's jumps into the driver's functions */
     {"libcublas", XFA_LAYER_LIBRARY},
     {"libcudnn", XFA_LAYER_LIBRARY},
     {"libcufft", XFA_LAYER_LIBRARY},
