@@ -11,9 +11,9 @@
  *   copies are under way, for which both sides have to call it. As likely the program begins all
  *   pieces at once and waits for them in order (posted_ns), which is worth what was measured of it.
  *   Of a process's threads that wait in MPI at the same time one may do the work of all, while the
- *   others sleep (Open MPI: opal/threads/wait_sync.c); threads that turn over what is under way
- * call MPI_Test() instead, in which each does its own. So what messages took longer among threads
- * that waited goes at best, too; by pieces that are begun at once it stays.
+ *   others sleep (Open MPI 4.1); threads that turn over what is under way call MPI_Test() instead,
+ *   in which each does its own. So what messages took longer among threads that waited goes at
+ *   best, too; by pieces that are begun at once it stays.
  * - by device buffers (host-staged-mpi): MPI takes them there, which is faster still. Lost: copies
  *   and message, as far as they took longer than such a message. As likely MPI's first messages of
  *   device memory between the two ranks take what the profile has for these.

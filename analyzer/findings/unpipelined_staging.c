@@ -465,24 +465,13 @@ static struct xfw_change *change_host_staged(const struct xfa_analysis *analysis
     return xfa_message_items_change(analysis, &self->items, XFA_STAGED_BY_DEVICE, finding);
 }
 
-const struct xfa_finding_kind xfa_kind_unpipelined = {
-    .find = find_unpipelined,
-    .change = change_unpipelined,
-    .self_bytes = sizeof(struct staging),
-    .observe = observe,
-    .free = release,
-    .give = give,
-    .take = take,
-    .taken = taken,
-};
-
-const struct xfa_finding_kind xfa_kind_host_staged = {
-    .find = find_host_staged,
-    .change = change_host_staged,
-    .self_bytes = sizeof(struct staging),
-    .observe = observe,
-    .free = release,
-    .give = give,
-    .take = take,
-    .taken = taken,
-};
+/* Both find in the same sums, of which each has its own. */
+#define STAGING_KIND(finds, changes)                                                               \
+    {                                                                                              \
+        .find = (finds), .change = (changes), .self_bytes = sizeof(struct staging),                \
+        .observe = observe, .free = release, .give = give, .take = take, .taken = taken,           \
+    }
+const struct xfa_finding_kind xfa_kind_unpipelined =
+    STAGING_KIND(find_unpipelined, change_unpipelined);
+const struct xfa_finding_kind xfa_kind_host_staged =
+    STAGING_KIND(find_host_staged, change_host_staged);

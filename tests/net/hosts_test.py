@@ -135,7 +135,7 @@ class Hosts(Cable):
         self.assertIn("net/ping/rank0-rank1", [p["name"] for p in load(kept)["network"]["paths"]])
 
     def test_a_network_that_goes_away(self):
-        """No frame arrives any more, and nobody is told: rank 0 gives up by itself, a minute after the pair's time. Its launcher
+        """No frame arrives any more, and nothing says so: rank 0 gives up by itself, a minute after the pair's time. Its launcher
         may wait on for the other host."""
         with open(os.path.join(self.folder, "said"), "w+", encoding="utf-8") as said:
             run = subprocess.Popen(self.command("--sizes", "1:64K", "-o", self.output, "--time-limit", "6", "--quick", "--quiet"),
