@@ -57,6 +57,8 @@ struct xfa_message_item *xfa_message_items_add_all(struct xfa_message_items *ite
     item = item ? item : xfa_table_put(&items->all, key);
     if (item->times++ == 0)
         item->met.process = spots->process->number;
+    for (size_t i = 0; i < count; i++)
+        item->among += spots[i].among;
     for (size_t i = 0; i < count; i++) {
         xfa_exact_add(&item->message_time, spots[i].message_ns);
         add_place(items, item, &spots[i], 1 / (double)count);
@@ -92,6 +94,7 @@ static void add(void *item, const void *more)
     struct xfa_message_item *into = item;
     const struct xfa_message_item *from = more;
     into->times += from->times;
+    into->among += from->among;
     into->messages += from->messages;
     into->bytes = xfa_add(into->bytes, from->bytes);
     xfa_exact_merge(&into->message_time, &from->message_time);

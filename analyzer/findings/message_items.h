@@ -21,6 +21,7 @@ struct xfa_message_item {
     } key;
     struct xfa_met met;
     uint64_t times;    /* met */
+    uint64_t among;    /* of these times: another thread of the process was waiting in MPI, too */
     uint64_t messages; /* in them */
     uint64_t bytes;
     struct xfa_exact message_time; /* ns in calls of messages, and waits for them */
@@ -61,6 +62,7 @@ struct xfa_message_spot {
     uint64_t copy_at_ns; /* when the copy began that it was staged by; 0: none */
     double message_ns;
     bool of_two; /* the call does another message too: half of its time may go */
+    bool among;  /* as in struct xfa_message_item */
 };
 
 /* One more of that key; NULL: there are too many. */

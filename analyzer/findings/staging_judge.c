@@ -82,6 +82,7 @@ struct took {
     double copy_ns, message_ns;
     double way_ns; /* all of its way, as far as it is known */
     double share;
+    double among; /* how many of its messages waited among other threads' */
 };
 
 static struct took took_by(const struct xfa_message_item *item, const struct xfa_table *ways,
@@ -91,7 +92,8 @@ static struct took took_by(const struct xfa_message_item *item, const struct xfa
     const struct way *way = xfa_table_get(ways, &key);
     struct took took = {.copy_ns = xfa_exact_value(&item->copy_time) / (double)item->times,
                         .message_ns = message_ns(item, rates),
-                        .share = 1};
+                        .share = 1,
+                        .among = (double)item->among / (double)item->times};
     took.way_ns = took.copy_ns + took.message_ns;
     if (way->times[0] == 0 || way->times[1] == 0)
         return took;
@@ -102,12 +104,18 @@ static struct took took_by(const struct xfa_message_item *item, const struct xfa
     return took;
 }
 
-/* What the copies of one piece would save if its way took so much by the profile. Why a message
- * took longer than the profile's, such as other messages meanwhile, pieces do not mend. */
-static double saved(const struct took *took, double ns, double message_ns)
+/* What one piece would save if its way took so much by the profile. Why its message took longer
+ * than the profile's, such as other messages meanwhile, pieces do not mend, but for so much of it.
+ * whole_ns: what the profile has for the way as it is, of which pieces save at least the same part:
+ * the machine may have been slower when it was measured; NAN: that does not count. */
+static double saved(const struct took *took, double ns, double message_ns, double mended,
+                    double whole_ns)
 {
     double longer = isnan(message_ns) ? 0 : fmax(0, took->message_ns - message_ns);
-    return fmin(took->copy_ns, fmax(0, took->way_ns - ns - longer) * took->share);
+    double way_ns = took->way_ns - (1 - mended) * longer;
+    double most = took->copy_ns + mended * longer * took->share;
+    double part = fmax(way_ns - ns, way_ns * (1 - ns / whole_ns)); /* fmax() leaves out a NAN */
+    return fmin(most, fmax(0, part) * took->share);
 }
 
 static double host_message_ns(const struct xfa_message_path *path, double bytes)
@@ -169,8 +177,8 @@ static void judge(const struct xfa_analysis *analysis, struct xfa_message_item *
     } else if (ways.turned < ways.whole) {
         item->judged = XFA_STAGED_IN_PIECES;
         double message_ns = host_message_ns(&path, bytes);
-        item->saved_ns = saved(took, ways.turned, message_ns);
-        item->likely_ns = saved(took, ways.posted, message_ns);
+        item->saved_ns = saved(took, ways.turned, message_ns, took->among, ways.whole);
+        item->likely_ns = saved(took, ways.posted, message_ns, 0, NAN);
     }
 }
 
@@ -186,4 +194,31 @@ void xfa_judge_staging(const struct xfa_analysis *analysis, const struct xfa_mes
     }
     xfa_table_free(&ways);
     xfa_table_free(&rates);
+}
+
+#define HARDLY 1.05 /* at best so much more than as likely is not worth a word */
+
+const char *xfa_staging_at_best(const struct xfa_message_items *items,
+                                const struct xfa_finding *finding)
+{
+    struct xfw_set sites = xfa_finding_sites(finding);
+    double likely_ns = 0, best_ns = 0;
+    bool among = false;
+    for (size_t i = 0; i < items->all.count; i++) {
+        const struct xfa_message_item *item = xfa_message_item(items, i);
+        if (item->judged != XFA_STAGED_IN_PIECES || !xfw_set_has(&sites, item->key.site))
+            continue;
+        likely_ns += item->likely_ns * (double)item->times;
+        best_ns += item->saved_ns * (double)item->times;
+        among = among || 2 * item->among > item->times;
+    }
+    xfw_set_free(&sites);
+    if (!(best_ns > HARDLY * likely_ns))
+        return NULL;
+    return among ? "at best, both ranks turn over what is under way (MPI_Test()) instead of "
+                   "waiting for one "
+                   "piece after the other, so that no thread's messages wait for another thread's"
+                 : "at best, both ranks turn over what is under way (MPI_Test()) instead of "
+                   "waiting for one "
+                   "piece after the other";
 }

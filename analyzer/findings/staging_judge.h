@@ -10,6 +10,10 @@
  *   pieces do not mend that. So much is saved at best: rings gain by MPI's progress while
  *   copies are under way, for which both sides have to call it. As likely the program begins all
  *   pieces at once and waits for them in order (posted_ns), which is worth what was measured of it.
+ *   Of a process's threads that wait in MPI at the same time one may do the work of all, while the
+ *   others sleep (Open MPI 4.1); threads that turn over what is under way call MPI_Test() instead,
+ *   in which each does its own. So what messages took longer among threads that waited goes at
+ *   best, too; by pieces that are begun at once it stays.
  * - by device buffers (host-staged-mpi): MPI takes them there, which is faster still. Lost: copies
  *   and message, as far as they took longer than such a message. As likely MPI's first messages of
  *   device memory between the two ranks take what the profile has for these.
@@ -33,5 +37,9 @@ enum xfa_staged { /* an item's judged */
 
 /* Sets what items save. */
 void xfa_judge_staging(const struct xfa_analysis *analysis, const struct xfa_message_items *items);
+
+/* What pieces of the finding's sites have to be at best, in words; NULL: as they are as likely. */
+const char *xfa_staging_at_best(const struct xfa_message_items *items,
+                                const struct xfa_finding *finding);
 
 #endif

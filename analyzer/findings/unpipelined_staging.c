@@ -14,7 +14,8 @@
 #include "analyzer/findings/message_items.h"
 #include "analyzer/findings/staging_judge.h"
 
-#define KEPT 32 /* copies, and messages, that may be half of a piece: the last of a process */
+#define KEPT 32    /* copies, and messages, that may be half of a piece: the last of a process */
+#define CALLERS 16 /* threads that call MPI: the last of a process */
 
 /* A copy to the host that may be sent, or a message that may be copied to a GPU. */
 struct half {
@@ -23,6 +24,7 @@ struct half {
     int32_t tid;
     bool used, done;                 /* done: a copy that was waited for */
     bool of_two;                     /* a message of a call that also sends */
+    bool among;                      /* another thread was waiting in MPI, too */
     double ns;                       /* of copy and wait; of the message */
     uint64_t at_ns;                  /* where the message's time lies */
     uint64_t began_ns;               /* when the message began */
@@ -45,12 +47,20 @@ struct request {
     bool open, sends;
 };
 
+/* A thread's last call of MPI that waited. */
+struct caller {
+    int32_t tid;
+    uint64_t end_ns;
+    bool among; /* another thread was in such a call when it began */
+};
+
 struct staging {
     struct xfa_message_items items;
     struct xfa_communicators communicators;
     struct xfa_table requests;
     struct half downs[KEPT], received[KEPT];
     struct upload uploads[KEPT];
+    struct caller callers[CALLERS];
     unsigned next_down, next_received, next_upload;
     bool any; /* the process has sent or received something: before, and in most, nothing is kept */
     const struct xfa_process *process;
@@ -85,7 +95,8 @@ static struct xfa_message_spot spot_of(const struct half *received, uint64_t cop
                                      .began_ns = received->began_ns,
                                      .copy_at_ns = copy_at_ns,
                                      .message_ns = received->ns,
-                                     .of_two = received->of_two};
+                                     .of_two = received->of_two,
+                                     .among = received->among};
 }
 
 /* The last one of the thread that the range lies in; NULL: none. It is used then. */
@@ -128,6 +139,28 @@ static void note_received(struct staging *self, const struct half *half)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+/* Notes a call that waited, and whether another thread was in one as it began. */
+static void note_caller(struct staging *self, const struct xfa_event *event)
+{
+    struct caller *own = &self->callers[0];
+    bool among = false;
+    for (unsigned i = 0; i < CALLERS; i++) {
+        struct caller *caller = &self->callers[i];
+        if (caller->tid == event->tid || (own->tid != event->tid && caller->end_ns < own->end_ns))
+            own = caller;
+        among = among || (caller->tid != event->tid && caller->end_ns > event->start_ns);
+    }
+    *own = (struct caller){event->tid, event->end_ns, among};
+}
+
+static bool is_among(const struct staging *self, int32_t tid)
+{
+    for (unsigned i = 0; i < CALLERS; i++)
+        if (self->callers[i].tid == tid)
+            return self->callers[i].among;
+    return false;
+}
+
 static void begin_request(struct staging *self, const struct xfa_event *event,
                           const struct half *half, bool is_send)
 {
@@ -164,7 +197,8 @@ static void sent(struct staging *self, const struct xfa_event *event)
                                             .began_ns = event->start_ns,
                                             .copy_at_ns = half.start_ns,
                                             .message_ns = xfa_event_ns(event),
-                                            .of_two = message->what == XFT_MESSAGE_SENDRECV},
+                                            .of_two = message->what == XFT_MESSAGE_SENDRECV,
+                                            .among = is_among(self, event->tid)},
                   event->bytes, half.ns);
 }
 
@@ -185,6 +219,7 @@ static void received(struct staging *self, const struct xfa_event *event)
                         .at_ns = event->start_ns,
                         .began_ns = event->start_ns,
                         .of_two = message->what == XFT_MESSAGE_SENDRECV,
+                        .among = is_among(self, event->tid),
                         .key = key_of(self, event, message->from, XFT_RANK_NONE, bytes)};
     if (event->flags & XFT_ASYNC)
         begin_request(self, event, &half, false);
@@ -206,7 +241,8 @@ static void ended(struct staging *self, const struct xfa_event *event)
                                             .at_ns = event->start_ns,
                                             .began_ns = request->start_ns,
                                             .copy_at_ns = request->half.start_ns,
-                                            .message_ns = waited},
+                                            .message_ns = waited,
+                                            .among = is_among(self, event->tid)},
                   request->half.end - request->half.first, request->half.ns);
         return;
     }
@@ -214,6 +250,7 @@ static void ended(struct staging *self, const struct xfa_event *event)
     half.tid = event->tid;
     half.ns = waited;
     half.at_ns = event->start_ns;
+    half.among = is_among(self, event->tid);
     if (half.key.from == XFT_RANK_ANY)
         half.key.from = event->message_end.from;
     note_received(self, &half);
@@ -302,6 +339,8 @@ static void event(void *of, const struct xfa_event *event)
             ended(self, event);
         break;
     default: /* MESSAGE */
+        if (!(event->flags & XFT_ASYNC))
+            note_caller(self, event);
         if (xfa_message_sends(event->message.what) && !failed)
             sent(self, event);
         if (xfa_message_receives(event->message.what) && !failed)
@@ -316,6 +355,7 @@ static void forget(struct staging *self)
     memset(self->downs, 0, sizeof self->downs);
     memset(self->received, 0, sizeof self->received);
     memset(self->uploads, 0, sizeof self->uploads);
+    memset(self->callers, 0, sizeof self->callers);
     self->any = false;
 }
 
@@ -411,7 +451,11 @@ static struct xfw_change *change_unpipelined(const struct xfa_analysis *analysis
                                              const struct xfa_finding *finding)
 {
     const struct staging *self = sums;
-    return xfa_message_items_change(analysis, &self->items, XFA_STAGED_IN_PIECES, finding);
+    struct xfw_change *change =
+        xfa_message_items_change(analysis, &self->items, XFA_STAGED_IN_PIECES, finding);
+    if (change)
+        change->at_best = xfa_staging_at_best(&self->items, finding);
+    return change;
 }
 
 static struct xfw_change *change_host_staged(const struct xfa_analysis *analysis, const void *sums,
@@ -421,24 +465,13 @@ static struct xfw_change *change_host_staged(const struct xfa_analysis *analysis
     return xfa_message_items_change(analysis, &self->items, XFA_STAGED_BY_DEVICE, finding);
 }
 
-const struct xfa_finding_kind xfa_kind_unpipelined = {
-    .find = find_unpipelined,
-    .change = change_unpipelined,
-    .self_bytes = sizeof(struct staging),
-    .observe = observe,
-    .free = release,
-    .give = give,
-    .take = take,
-    .taken = taken,
-};
-
-const struct xfa_finding_kind xfa_kind_host_staged = {
-    .find = find_host_staged,
-    .change = change_host_staged,
-    .self_bytes = sizeof(struct staging),
-    .observe = observe,
-    .free = release,
-    .give = give,
-    .take = take,
-    .taken = taken,
-};
+/* Both find in the same sums, of which each has its own. */
+#define STAGING_KIND(finds, changes)                                                               \
+    {                                                                                              \
+        .find = (finds), .change = (changes), .self_bytes = sizeof(struct staging),                \
+        .observe = observe, .free = release, .give = give, .take = take, .taken = taken,           \
+    }
+const struct xfa_finding_kind xfa_kind_unpipelined =
+    STAGING_KIND(find_unpipelined, change_unpipelined);
+const struct xfa_finding_kind xfa_kind_host_staged =
+    STAGING_KIND(find_host_staged, change_host_staged);

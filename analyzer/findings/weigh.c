@@ -147,7 +147,7 @@ static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_cha
 {
     const double least = 0.001; /* of the run */
     if (!change->staged_ns || *change->staged_ns < least * whatif->alone_ns)
-        return NULL;
+        return change->at_best;
     return "at best, the thread's own work between its wake-up and such a copy is saved too";
 }
 

@@ -20,6 +20,7 @@ static const struct {
     {"libcuda.so", XFA_LAYER_CUDA},
     {"libcudart.so", XFA_LAYER_CUDA},
     {"libcudart-", XFA_LAYER_CUDA},
+    {"libucm_cuda.so", XFA_LAYER_CUDA}, /* UCX's jumps into the driver's functions */
     {"libcublas", XFA_LAYER_LIBRARY},
     {"libcudnn", XFA_LAYER_LIBRARY},
     {"libcufft", XFA_LAYER_LIBRARY},
@@ -72,7 +73,7 @@ static int message_library(const char *module)
 const char *xfa_message_library(const struct xfa_frame *frame)
 {
     int at = message_library(xfa_base_name(frame->module));
-    return at >= 0 ? message_libraries[at].owner : NULL;
+    return at >= 0 && xfa_layer(frame) == XFA_LAYER_LIBRARY ? message_libraries[at].owner : NULL;
 }
 
 /* Functions by the start of their name: linked statically, or made of templates (in which the

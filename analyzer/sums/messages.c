@@ -6,9 +6,7 @@
 #include "analyzer/base/alloc.h"
 
 #define MOST_EARLY 64
-#define NCCL_CALLS                                                                                 \
-    4096 /* whose kernels are looked for, by the lower bits of their correlations                  \
-          */
+#define NCCL_CALLS 4096 /* whose kernels are looked for, by their correlations' lower bits */
 
 /* A request that has begun. */
 struct request {

@@ -68,6 +68,7 @@ struct xfw_change {
     bool for_comparison; /* in no set: others of its family are compared with it */
     double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
                             out, of the process with the most; NULL: none does */
+    const char *at_best; /* static: what it assumes at best in addition, in words; NULL: nothing */
     bool idle; /* the run has no op for it: unless another one of a set resizes, nothing changes */
     bool resizes; /* copies have other sizes with it */
     bool first;   /* in a set it has each op before the others, wherever it stands: it makes copies

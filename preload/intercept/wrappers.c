@@ -14,6 +14,7 @@
 #include "preload/intercept/work.h"
 
 #define EXPORTED __attribute__((visibility("default")))
+#define FROM_ASSEMBLY __attribute__((used)) /* entries.S, which the optimiser does not see */
 
 /*
  * One grammar for all. `before` and `after` are expressions of the row; they see the parameters,
@@ -38,6 +39,13 @@
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params WRAPPER_BODY(level, XFS_ID_##symbol, flags, params, args, before,   \
                                             after)
+
+/* What is exported is its entry (entries.S), the wrapper lies behind it. */
+#define XFS_CALL_ENTERED(level, symbol, moves, flags, params, args, before, after)                 \
+    EXPORTED int symbol params;                                                                    \
+    FROM_ASSEMBLY int xfs_behind_##symbol params;                                                  \
+    FROM_ASSEMBLY int xfs_behind_##symbol params WRAPPER_BODY(level, XFS_ID_##symbol, flags,       \
+                                                              params, args, before, after)
 
 /* Two functions under one name: each is exported under its library's version node (exports.map). */
 #define SYMVER_12(symbol) symbol "@libcudart.so.12"

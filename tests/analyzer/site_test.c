@@ -388,6 +388,11 @@ static void test_within_libraries_of_messages(void **state)
     CHECK("send_all (app.c:30), within MPI", false, CUDA_COPY,
           {"uct_cuda_copy_ep_put_zcopy", "/usr/lib/ucx/libuct_cuda.so.0"},
           {"MPI_Recv", "/usr/lib/libmpich.so.12"}, SENDS);
+    CHECK("send_all (app.c:30), within MPI", false, {"cuMemAlloc_v2", "/x/libxferscope.so"},
+          {"ucm_override_cuMemAlloc_v2", "/usr/lib/ucx/libucm_cuda.so.0"},
+          {"uct_cuda_copy_mem_alloc", "/usr/lib/ucx/libuct_cuda.so.0"}, SENDS);
+    CHECK("send_all (app.c:30)", false, {"cuMemAlloc_v2", "/x/libxferscope.so"},
+          {"ucm_override_cuMemAlloc_v2", "/usr/lib/ucx/libucm_cuda.so.0"}, SENDS);
     CHECK("send_all (app.c:30), within NCCL", false, CUDA_COPY,
           {"ncclGroupEnd", "/usr/lib/libnccl.so.2"}, SENDS);
     CHECK("add (app.c:9)", false, CUDA_COPY, {"add", APP, "/src/app.c", 9}, IN_MPI, SENDS);

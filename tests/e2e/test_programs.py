@@ -181,6 +181,20 @@ class Same(Bench):
         warnings = [line for line in text.splitlines() if "no bytes" in line]
         self.assertEqual([int(line.rsplit(":")[1]) for line in warnings], list(filter(None, [seen(printed)])))
 
+    @needs("patched")
+    def test_functions_that_others_patch(self):
+        """UCX keeps track of device memory by jumps that it puts at their beginnings, or not at all."""
+        done = record(PROGRAMS / "patched", cwd=self.folder, options=["-o", "run"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        frees = {"cuMemFree_v2": 3}
+        taken = {name: int(times) for name, times in (line.split() for line in done.stdout.decode().splitlines())}
+        self.assertEqual(taken, {name: frees.get(name, 1) for name in taken})
+        dump = run([XFERSCOPE, "dump", "run.xft", "-f", "json", "-k", "alloc,free,register,unregister"], cwd=self.folder)
+        calls = collections.Counter(json.loads(line)["call"] for line in dump.stdout.decode().splitlines()
+                                    if '"type":"event"' in line)
+        self.assertEqual({name: calls[name] for name in taken}, taken)
+        self.assertEqual(len(taken), 8)
+
     @needs("zeros")
     def test_copies_of_no_bytes(self):
         self.no_bytes("zeros", empty)

@@ -6,6 +6,7 @@ and delay are known. What it measures must be theirs, and never better; how much
 Skips, with the reason, where namespaces cannot be made.
 """
 import os
+import signal
 import subprocess
 import time
 
@@ -132,6 +133,24 @@ class Hosts(Cable):
         run.wait(timeout=120)
         kept = self.output if os.path.exists(self.output) else self.output + ".partial"
         self.assertIn("net/ping/rank0-rank1", [p["name"] for p in load(kept)["network"]["paths"]])
+
+    def test_a_network_that_goes_away(self):
+        """No frame arrives any more, and nothing says so: rank 0 gives up by itself, a minute after the pair's time. Its launcher
+        may wait on for the other host."""
+        with open(os.path.join(self.folder, "said"), "w+", encoding="utf-8") as said:
+            run = subprocess.Popen(self.command("--sizes", "1:64K", "-o", self.output, "--time-limit", "6", "--quick", "--quiet"),
+                                   env=environment(), stdout=subprocess.DEVNULL, stderr=said)
+            self.addCleanup(run.wait)
+            self.addCleanup(run.kill)
+            self.addCleanup(self.cable.send_signal, signal.SIGCONT)
+            self.wait_for(lambda: os.path.exists(self.output + ".partial") or run.poll() is not None)
+            self.cable.send_signal(signal.SIGSTOP)
+            self.wait_for(lambda: os.path.exists(self.output), 4 * 6 + 60 + 30)
+            self.wait_for(lambda: os.path.getsize(said.name) or run.poll() is not None, 5)
+            said.seek(0)
+            (line,) = [line for line in said if "xferscope" in line]
+        self.assertRegex(line, r"rank 0 \(host-a\) and rank 1 \(host-b\): no answer, or far too slow: .* has what was measured")
+        self.assertIn("net/ping/rank0-rank1", [p["name"] for p in load(self.output)["network"]["paths"]])
 
     def wait_for(self, condition, seconds=60):
         until = time.monotonic() + seconds

@@ -142,4 +142,10 @@ ROWS = [
       "    if (!run->team)",
       "a process is played by another rank in each walk, and by none or two in the end",
       "analyzer-team_test"),
+    M("ucx-jumps-are-mpi", "analyzer/run/layer.c",
+      """    {"libucm_cuda.so", XFA_LAYER_CUDA}, /* UCX's jumps into the driver's functions */
+""",
+      "",
+      "memory that the program allocates is shown as MPI's where UCX keeps track of it",
+      "analyzer-site_test"),
 ]

@@ -299,4 +299,19 @@ ROWS = [
       "    managed(f, XFT_EVENT_ADVISE, address, bytes, 0);",
       "advice about managed memory that names the host is said to name a GPU",
       "e2e.timing"),
+    M("entries-that-cannot-be-moved", "preload/intercept/entries.S",
+      """    .cfi_startproc
+    mov $0, %eax
+""",
+      """    .cfi_startproc
+    lea 0(%rsp), %rax
+""",
+      "UCX cannot put its jumps into the functions that allocate, and registers memory with every message",
+      "e2e.programs"),
+    M("entries-too-short", "preload/intercept/entries.S",
+      """    mov $0, %eax
+    jmp""",
+      """    jmp""",
+      "UCX's long jumps overwrite more than can be moved",
+      "e2e.programs"),
 ]
