@@ -140,7 +140,7 @@ static bool can_leave_out(const struct xfw_variant *variants, size_t count)
 }
 
 /* How many levels of samples more it takes (sample.h), about, until what was left out is known well
- * enough; 0: it is. Of what surely costs time nobody asks how much exactly. */
+ * enough; 0: it is. Of what costs time, with that error, too, nobody asks how much exactly. */
 static unsigned more_levels(const struct xfw_variant *variants, size_t count)
 {
     const struct xfw_way *alone = NULL;
