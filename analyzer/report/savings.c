@@ -160,14 +160,18 @@ const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_find
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-/* "; from 13 % of its calls ...: within 5 ms" where a sample of the calls was replayed, else "". */
+/* "; from 13 % of its calls ...: within 5 ms" where a sample of the calls was replayed, and where
+ * it stopped, else "". */
 static char *sampled_text(const struct xfw_whatif *whatif)
 {
     char part[XFA_PERCENT_CHARS], within[XFA_UNIT_CHARS];
     if (whatif->ops.came == 0)
         return xfa_text("");
-    return xfa_print("; from %s of its calls, which repeat themselves: within %s",
+    return xfa_print("; from %s of its calls, which %s: within %s",
                      xfa_percent_text(part, (double)whatif->ops.played, (double)whatif->ops.came),
+                     whatif->stopped
+                         ? "is where it stopped, since all of them are too many to be replayed"
+                         : "repeat themselves",
                      xfa_time_text(within, whatif->sample_error_ns));
 }
 

@@ -12,9 +12,11 @@
 
 struct xfw_eased {
     const double *alone_ns;
-    uint64_t eased;                /* a bit for each place of a thread: its last call is */
-    double from[TAKEN], to[TAKEN]; /* in which calls have the driver, as played: the last ones */
-    double latest;                 /* the end of all of these, or more */
+    uint64_t eased;      /* a bit for each place of a thread: its last call is */
+    struct taken {       /* in which a call has the driver, as played */
+        double from, to; /* ns */
+        double latest;   /* the end of this one and of all before it */
+    } taken[TAKEN];      /* the last ones */
     unsigned taken_count;
 };
 
@@ -31,29 +33,31 @@ void xfw_eased_free(struct xfw_eased *eased)
 }
 
 /* When the driver lets in a call that comes then and takes so long: it does nothing else
- * meanwhile. */
+ * meanwhile. From the last ones on, as few are still to be over. */
 static double let_in(const struct xfw_eased *eased, double from, double ns)
 {
     const unsigned count = eased->taken_count < TAKEN ? eased->taken_count : TAKEN;
-    double next = from;
-    while (from < eased->latest) {
-        for (unsigned i = 0; i < count; i++) {
-            bool in = eased->from[i] < from + ns && eased->to[i] > from;
-            next = in && eased->to[i] > next ? eased->to[i] : next;
+    for (;;) {
+        double next = from;
+        for (unsigned i = 1; i <= count; i++) {
+            const struct taken *taken = &eased->taken[(eased->taken_count - i) % TAKEN];
+            if (taken->latest <= from)
+                break;
+            if (taken->from < from + ns && taken->to > next)
+                next = taken->to;
         }
         if (next == from)
-            break;
+            return from;
         from = next;
     }
-    return from;
 }
 
 static void take(struct xfw_eased *eased, double from, double ns)
 {
-    const unsigned at = eased->taken_count++ % TAKEN;
-    eased->from[at] = from;
-    eased->to[at] = from + ns;
-    eased->latest = xfw_max(eased->latest, from + ns);
+    const double before =
+        eased->taken_count ? eased->taken[(eased->taken_count - 1) % TAKEN].latest : 0;
+    eased->taken[eased->taken_count++ % TAKEN] =
+        (struct taken){from, from + ns, xfw_max(before, from + ns)};
 }
 
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,

@@ -11,6 +11,7 @@
 struct xfw_gather {
     struct xfw_gather_sink sink; /* its functions are NULL: there is none */
     bool plays, samples;
+    unsigned level;              /* of samples */
     bool messages, has_messages; /* they are ops; any came */
     struct xfw_ops *ops;
     size_t most;               /* bytes that may be kept */
@@ -67,8 +68,13 @@ static void end_batch(struct xfw_gather *gather, bool last)
         stretch = xfw_sample_take(gather->at->sample, gather->batch, count, last);
         count = stretch->ops;
     }
+    bool apart = gather->kept && stretch && xfw_stretch_is_apart(stretch);
+    if (apart)
+        xfw_op_store_apart(gather->kept);
     for (size_t i = 0; i < count && gather->kept; i++)
         xfw_op_store_add(gather->kept, &gather->batch[i]);
+    if (apart)
+        xfw_op_store_apart_over(gather->kept);
     if (gather->plays)
         gather->sink.batch(gather->sink.self, gather->batch, count, stretch);
     if (gather->kept && !xfw_op_store_all(gather->kept))
@@ -79,8 +85,7 @@ static void end_batch(struct xfw_gather *gather, bool last)
  * may be left out. */
 static void leave_nothing_out(struct xfw_gather *gather)
 {
-    struct xfw_share share = xfw_sample_share(gather->at->sample);
-    if (share.played < share.came && !gather->plays)
+    if (xfw_sample_has_left(gather->at->sample))
         give_up(gather);
     xfw_sample_free(gather->at->sample);
     gather->at->sample = NULL;
@@ -135,6 +140,8 @@ static void begin_process(void *self, struct xfa_process *process)
     *gather->at = (struct xfw_gathered){0};
     if (gather->samples && !process->has_ranges && !(gather->messages && process->has_messages))
         gather->at->sample = xfw_sample_new(calls_of(process));
+    if (gather->at->sample)
+        xfw_sample_at_level(gather->at->sample, gather->level);
     if (gather->plays)
         gather->sink.process(gather->sink.self, process);
 }
@@ -406,6 +413,22 @@ bool xfw_gather_left_out(const struct xfw_gather *gather)
 {
     for (size_t i = 0; i < gather->count; i++)
         if (gather->processes[i].sample)
+            return true;
+    return false;
+}
+
+void xfw_gather_at_level(struct xfw_gather *gather, unsigned level)
+{
+    gather->level = level;
+    for (size_t i = 0; i < gather->count; i++)
+        if (gather->processes[i].sample)
+            xfw_sample_at_level(gather->processes[i].sample, level);
+}
+
+bool xfw_gather_has_more(const struct xfw_gather *gather)
+{
+    for (size_t i = 0; i < gather->count; i++)
+        if (gather->processes[i].sample && xfw_sample_has_more(gather->processes[i].sample))
             return true;
     return false;
 }

@@ -63,6 +63,9 @@ struct xfw_op_store *xfw_gather_kept(struct xfw_gather *gather, const struct xfa
 bool xfw_gather_has_messages(const struct xfw_gather *gather);
 /* Some ops may have been left out. */
 bool xfw_gather_left_out(const struct xfw_gather *gather);
+/* The level of all samples from now on (sample.h); any of them has more levels. */
+void xfw_gather_at_level(struct xfw_gather *gather, unsigned level);
+bool xfw_gather_has_more(const struct xfw_gather *gather);
 /* Of a process that was walked over, by its number in the run; lasts until the next process. */
 struct xfw_gathered *xfw_gather_of(struct xfw_gather *gather, uint32_t process);
 /* Every member of the run's team has kept its own; now each has those of all. False: one of them

@@ -36,7 +36,9 @@ struct xfw_op_reader {
     size_t chunk, at, process;
     const unsigned char *bytes; /* of the chunk; NULL: not looked for */
     unsigned char *unpacked;    /* one that was in the file; NULL: none was */
-    union words before[ALIKE];
+    size_t mark;                /* of the next ops that are apart */
+    bool apart;                 /* these are read */
+    union words before[ALIKE], before_apart[ALIKE];
 };
 
 struct xfw_op_store {
@@ -53,7 +55,12 @@ struct xfw_op_store {
         size_t next_chunk, next_at; /* where the next process begins */
     } * ends;                       /* by process */
     size_t end_count, end_capacity;
-    union words before[ALIKE];
+    struct mark {
+        size_t chunk, at; /* behind ops that are apart */
+    } * marks;
+    size_t mark_count, mark_capacity;
+    bool apart; /* they come: compared with each other alone */
+    union words before[ALIKE], before_apart[ALIKE];
     struct xfw_op_reader reader; /* of one process after the other */
 };
 
@@ -100,6 +107,7 @@ void xfw_op_store_free(struct xfw_op_store *store)
     free(store->reader.unpacked);
     free(store->chunks);
     free(store->ends);
+    free(store->marks);
     free(store);
 }
 
@@ -201,7 +209,8 @@ void xfw_op_store_add(struct xfw_op_store *store, const struct xfw_op *op)
     unsigned char *begin = room(store), *at = begin;
     if (!begin)
         return;
-    union words now = {.op = *op}, *before = &store->before[alike(op)];
+    union words now = {.op = *op};
+    union words *before = (store->apart ? store->before_apart : store->before) + alike(op);
     uint64_t changed = 0;
     *at = (unsigned char)alike(op);
     at += 1 + WORD;
@@ -214,6 +223,23 @@ void xfw_op_store_add(struct xfw_op_store *store, const struct xfw_op *op)
     memcpy(begin + 1, &changed, WORD);
     *before = now;
     store->used += (size_t)(at - begin);
+}
+
+void xfw_op_store_apart(struct xfw_op_store *store)
+{
+    store->apart = true;
+    memset(store->before_apart, 0, sizeof store->before_apart);
+}
+
+void xfw_op_store_apart_over(struct xfw_op_store *store)
+{
+    store->apart = false;
+    if (store->full)
+        return;
+    store->marks =
+        xfa_room(store->marks, &store->mark_capacity, store->mark_count + 1, sizeof *store->marks);
+    store->marks[store->mark_count++] =
+        (struct mark){store->count ? store->count - 1 : 0, store->used};
 }
 
 void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t ranges[XFW_RANGES])
@@ -334,7 +360,7 @@ bool xfw_op_reader_next(struct xfw_op_reader *reader, struct xfw_op *op)
     uint64_t changed;
     if (*at == OVER)
         return false;
-    union words *now = &reader->before[*at];
+    union words *now = (reader->apart ? reader->before_apart : reader->before) + *at;
     memcpy(&changed, at + 1, WORD);
     at += 1 + WORD;
     for (; changed; changed &= changed - 1) {
@@ -378,6 +404,23 @@ void xfw_op_store_rewind(struct xfw_op_store *store)
 {
     free(store->reader.unpacked);
     store->reader = (struct xfw_op_reader){.store = store};
+}
+
+void xfw_op_store_read_apart(struct xfw_op_store *store)
+{
+    store->reader.apart = true;
+    memset(store->reader.before_apart, 0, sizeof store->reader.before_apart);
+}
+
+void xfw_op_store_behind_apart(struct xfw_op_store *store)
+{
+    struct xfw_op_reader *reader = &store->reader;
+    const struct mark *mark = &store->marks[reader->mark++];
+    reader->apart = false;
+    if (mark->chunk != reader->chunk)
+        reader->bytes = NULL;
+    reader->chunk = mark->chunk;
+    reader->at = mark->at;
 }
 
 bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op)

@@ -38,6 +38,10 @@ void xfw_op_store_end(struct xfw_op_store *store, double end_ns, const uint64_t 
  * that adding them one by one does. False: they are none. */
 void xfw_op_store_give(const struct xfw_op_store *store, size_t process, struct xfa_parcel *parcel);
 bool xfw_op_store_take(struct xfw_op_store *store, const struct xfa_parcel *parcel);
+/* The ops that come now, until it is over, can be skipped by who reads them: of one process, and
+ * not for other members. */
+void xfw_op_store_apart(struct xfw_op_store *store);
+void xfw_op_store_apart_over(struct xfw_op_store *store);
 /* All that was added is there. */
 bool xfw_op_store_all(const struct xfw_op_store *store);
 
@@ -46,6 +50,9 @@ bool xfw_op_store_all(const struct xfw_op_store *store);
 void xfw_op_store_rewind(struct xfw_op_store *store);
 bool xfw_op_store_next(struct xfw_op_store *store, struct xfw_op *op);
 const uint64_t *xfw_op_store_over(struct xfw_op_store *store, double *end_ns);
+/* Ops that were stored apart come next: they are read, or all of them skipped. Once they are: */
+void xfw_op_store_read_apart(struct xfw_op_store *store);
+void xfw_op_store_behind_apart(struct xfw_op_store *store);
 
 /* The same of one process, by its place in the order in which they were stored, beside others. */
 struct xfw_op_reader;

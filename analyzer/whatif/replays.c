@@ -64,6 +64,7 @@ static void gather_anew(struct xfw_walk *walk)
     bool first = replays->keeps && !replays->gather;
     xfw_replays_drop_gather(replays);
     replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
+    xfw_gather_at_level(replays->gather, replays->level);
 }
 
 static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
@@ -138,28 +139,30 @@ static bool can_leave_out(const struct xfw_variant *variants, size_t count)
     return true;
 }
 
-static bool is_off(const struct xfw_variant *variants, size_t count)
+/* How many levels of samples more it takes (sample.h), about, until what was left out is known well
+ * enough; 0: it is. Of what costs time, with that error, too, nobody asks how much exactly. */
+static unsigned more_levels(const struct xfw_variant *variants, size_t count)
 {
     const struct xfw_way *alone = NULL;
+    double off = 0;
     for (size_t i = 0; i < count; i++)
         if (xfw_way_is_alone(variants[i].way))
             alone = variants[i].way;
     for (size_t i = 0; i < count && alone; i++) {
         const struct xfw_way *way = variants[i].way;
-        double saved = fabs(alone->run_ns - way->run_ns);
-        if (way->error_ns > MOST_OFF * alone->run_ns + MOST_OFF_SAVED * saved)
-            return true;
+        double costs = way->run_ns - alone->run_ns;
+        double may = MOST_OFF * alone->run_ns + MOST_OFF_SAVED * fabs(costs);
+        if (way->error_ns > may && !(way->error_ns < costs))
+            off = fmax(off, way->error_ns / may);
     }
-    return false;
+    return off > 1 ? (unsigned)ceil(fmin(2 * log2(off), XFW_SAMPLE_LEVELS)) : 0;
 }
 
-/* As if nothing had been played yet. */
-static void forget(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
+/* As if these had not been played yet. */
+static void forget_times(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
     struct xfw_whatif *whatif = replays->whatif;
     forget_alone(replays);
-    xfw_replays_drop_gather(replays);
-    replays->samples = false;
     whatif->recorded_ns = whatif->span.recorded_ns = 0;
     for (size_t i = 0; i < whatif->range_count; i++)
         whatif->ranges[i].times.recorded_ns = 0;
@@ -170,9 +173,48 @@ static void forget(struct xfw_replays *replays, struct xfw_variant *variants, si
     }
 }
 
+/* As if nothing had been, and all is to be. */
+static void forget(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
+{
+    forget_times(replays, variants, count);
+    xfw_replays_drop_gather(replays);
+    replays->samples = false;
+}
+
+/* False: there is no more of the samples. */
+static bool play_more(struct xfw_replays *replays, struct xfw_variant *variants, size_t count,
+                      unsigned levels)
+{
+    const struct xfw_gather *gather = replays->gather;
+    if (!xfa_team_any(replays->analysis->run->team, gather && xfw_gather_has_more(gather)))
+        return false;
+    forget_times(replays, variants, count);
+    replays->level += levels;
+    if (replays->gather)
+        xfw_gather_at_level(replays->gather, replays->level);
+    return true;
+}
+
+/* Would playing all take too long? Then what is known of the run has to do, if anything is. */
+static bool stops(struct xfw_replays *replays, const struct xfw_variant *variants, size_t count,
+                  size_t ways)
+{
+    const struct xfa_run *run = replays->analysis->run;
+    uint64_t events = 0;
+    for (size_t i = 0; i < count; i++)
+        if (isinf(variants[i].way->error_ns))
+            return false;
+    for (size_t i = 0; i < run->process_count; i++)
+        if (xfa_process_is_mine(run->processes[i]))
+            events += run->processes[i]->events;
+    bool all = xfa_team_sum(run->team, events) / 4 * 3 * ways <= replays->whatif->most_played;
+    replays->whatif->stopped = !all;
+    return !all;
+}
+
 /* The run alone tells whether enough is known of what was left out, before any other way is played.
- * It becomes the last one. */
-static bool alone_is_off(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
+ * It becomes the last one. False: there is none. */
+static bool alone_last(struct xfw_variant *variants, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!xfw_way_is_alone(variants[i].way))
@@ -180,18 +222,34 @@ static bool alone_is_off(struct xfw_replays *replays, struct xfw_variant *varian
         struct xfw_variant alone = variants[i];
         memmove(&variants[i], &variants[i + 1], (count - 1 - i) * sizeof *variants);
         variants[count - 1] = alone;
-        return !walk_run(replays, &variants[count - 1], 1) || is_off(&variants[count - 1], 1);
+        return true;
     }
-    return true;
+    return false;
 }
 
-/* From the ops that were gathered of long processes. False: that is not sure enough, or they cannot
- * be played. */
+/* Of long processes only some, and more of them until that is sure enough. False: it never is, or
+ * they cannot be played. */
 static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
 {
-    if (!alone_is_off(replays, variants, count) && walk_run(replays, variants, count - 1) &&
-        !is_off(variants, count))
-        return true;
+    struct xfw_variant *alone = &variants[count - 1];
+    replays->level = 0;
+    if (replays->gather)
+        xfw_gather_at_level(replays->gather, 0);
+    for (bool done = alone_last(variants, count); done;) {
+        done = walk_run(replays, alone, 1);
+        unsigned more = more_levels(alone, 1);
+        if (done && more > 0 && play_more(replays, variants, count, more))
+            continue;
+        if (!done || (more > 0 && !stops(replays, alone, 1, count)))
+            break;
+        done = count == 1 || walk_run(replays, variants, count - 1);
+        more = more_levels(variants, count);
+        if (done && more > 0 && play_more(replays, variants, count, more))
+            continue;
+        if (done && (more == 0 || stops(replays, variants, count, count)))
+            return true;
+        break;
+    }
     forget(replays, variants, count);
     return false;
 }
@@ -206,23 +264,26 @@ static bool walk_first(struct xfw_replays *replays, struct xfw_variant *variants
     replays->samples = replays->keeps && can_leave_out(variants, count);
     if (left_out && !replays->samples)
         xfw_replays_drop_gather(replays);
-    else if (left_out && kept)
-        return play_some(replays, variants, count) || walk_run(replays, variants, count);
-    bool done = walk_run(replays, variants, count);
-    if (!done || !is_off(variants, count))
-        return done;
-    forget(replays, variants, count);
+    if (replays->samples && (left_out || !kept) && play_some(replays, variants, count))
+        return true;
     return walk_run(replays, variants, count);
+}
+
+/* NULL: all of the process's ops are played, or by another member. */
+static const struct xfw_sample *sample_of(const struct xfw_replays *replays, size_t process)
+{
+    bool mine = xfa_process_is_mine(replays->analysis->run->processes[process]);
+    return mine ? xfw_gather_of(replays->gather, (uint32_t)process)->sample : NULL;
 }
 
 struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
 {
     struct xfw_share all = {0};
+    struct xfw_whatif *whatif = replays->whatif;
     for (size_t i = 0; replays->gather && i < xfw_gather_count(replays->gather); i++) {
-        bool mine = xfa_process_is_mine(replays->analysis->run->processes[i]);
-        const struct xfw_sample *sample =
-            mine ? xfw_gather_of(replays->gather, (uint32_t)i)->sample : NULL;
+        const struct xfw_sample *sample = sample_of(replays, i);
         struct xfw_share share = sample ? xfw_sample_share(sample) : (struct xfw_share){0};
+        whatif->stopped = whatif->stopped || (sample && xfw_sample_stopped(sample));
         if (share.played < share.came) {
             all.came += share.came;
             all.played += share.played;
@@ -231,6 +292,7 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
     struct xfa_team *team = replays->analysis->run->team;
     all.came = xfa_team_sum(team, all.came);
     all.played = xfa_team_sum(team, all.played);
+    whatif->stopped = xfa_team_any(team, whatif->stopped);
     return all;
 }
 

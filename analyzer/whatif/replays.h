@@ -38,7 +38,8 @@ struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_wh
  * way with a tap or counts is always played. The run alone is asked for first. False with
  * whatif->why: a file could not be read again. */
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
-/* Of processes with ops that are left out. */
+/* Of processes with ops that are left out; whether it stopped before enough is known goes to
+ * `whatif`. */
 struct xfw_share xfw_replays_share(const struct xfw_replays *replays);
 void xfw_replays_free(struct xfw_replays *replays);
 

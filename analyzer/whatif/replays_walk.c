@@ -191,17 +191,39 @@ static void make_alone(struct xfw_batch *batch)
         xfw_op_alone(&batch->alone[i]);
 }
 
+/* The next stretch of which any op comes; NULL: all have come, or there are none. */
+static const struct xfw_stretch *next_stretch(struct xfw_walk *walk)
+{
+    const struct xfw_sample *sample = walk->of->sample;
+    while (sample && walk->stretches < xfw_sample_count(sample)) {
+        const struct xfw_stretch *stretch = xfw_sample_at(sample, walk->stretches++);
+        if (!xfw_stretch_is_out(stretch))
+            return stretch;
+        xfw_cuts_take(&walk->cuts, stretch, NULL, 0);
+        if (xfw_stretch_is_apart(stretch))
+            xfw_op_store_behind_apart(walk->kept);
+    }
+    return NULL;
+}
+
 /* The next ops of the process that were kept. */
 void xfw_walk_fetch(struct xfw_walk *walk)
 {
-    const struct xfw_sample *sample = walk->of->sample;
     struct xfw_batch *next = &walk->next;
-    bool stretch = sample && walk->stretches < xfw_sample_count(sample);
-    next->stretch = stretch ? xfw_sample_at(sample, walk->stretches++) : NULL;
-    size_t most = stretch ? next->stretch->ops : walk->of->threads ? XFW_TURNS : XFW_BATCH;
+    next->stretch = next_stretch(walk);
+    bool apart = next->stretch && xfw_stretch_is_apart(next->stretch);
+    size_t most = walk->of->threads ? XFW_TURNS : XFW_BATCH;
+    if (next->stretch)
+        most = next->stretch->ops;
+    if (apart)
+        xfw_op_store_read_apart(walk->kept);
     for (next->count = 0; next->count < most; next->count++)
         if (!xfw_op_store_next(walk->kept, &next->ops[next->count]))
             break;
+    if (apart)
+        xfw_op_store_behind_apart(walk->kept);
+    if (next->stretch)
+        next->count = xfw_cuts_take(&walk->cuts, next->stretch, next->ops, next->count);
     make_alone(next);
 }
 
@@ -276,6 +298,8 @@ void xfw_walk_batch(void *self, struct xfw_op *ops, size_t count, const struct x
     memcpy(walk->at_hand.ops, ops, count * sizeof *ops);
     walk->at_hand.count = count;
     walk->at_hand.stretch = stretch;
+    if (stretch)
+        walk->at_hand.count = xfw_cuts_take(&walk->cuts, stretch, walk->at_hand.ops, count);
     make_alone(&walk->at_hand);
     xfw_walk_play(walk);
 }
@@ -333,6 +357,7 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
         end_way(walk, &walk->variants[i], begun, end_ns);
     if (!walk->alone_is_way)
         xfw_player_free(walk->alone_player);
+    xfw_cuts_free(&walk->cuts);
     struct xfw_callers **callers = callers_of(walk, process);
     if (*callers)
         xfw_callers_free(*callers);

@@ -27,6 +27,7 @@ struct xfw_replays {
     bool keeps;                /* what a walk finds is kept: it will be asked for again */
     bool played;               /* any way was */
     bool samples;              /* ops may be left out */
+    unsigned level;            /* of how many is played of those (sample.h) */
     struct xfw_replayed_process *processes;
     size_t process_count, process_capacity;
     struct xfw_way *known;
@@ -79,6 +80,7 @@ struct xfw_walk {
     bool alone_is_way;               /* it is one of the variants' */
     struct xfw_op_store *kept;       /* from where batches come; NULL: from a walk over the files */
     size_t stretches;                /* of the process, so far */
+    struct xfw_cuts cuts;            /* of the process, whose ops are not all played */
     bool together, no_taps;          /* its ranks are; nobody receives what is scheduled */
     double begun_ns;                 /* the process at hand, after the first one; together */
     double rest_ns;             /* together: behind the last call of all ranks; < 0: not known */

@@ -88,7 +88,10 @@ struct xfw_whatif {
     double speed_error; /* relative: how far processes of the machine differ in speed; 0: hardly, or
                            the profile does not say */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
-    struct xfw_ranks {    /* played together (together.h); processes 0: they were not */
+    uint64_t
+        most_played;   /* ops in all ways at once, where that is not sure enough: else it stays */
+    bool stopped;      /* it did */
+    struct xfw_ranks { /* played together (together.h); processes 0: they were not */
         size_t processes;
         uint64_t messages; /* and collectives, that one waits for and another begins */
         uint64_t meetings; /* the same of NCCL's kernels */

@@ -305,6 +305,7 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     whatif->last = unknown(count);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
     whatif->set = whatif->applied = whatif->planned = (struct xfw_saving){NAN, NAN, NAN};
+    whatif->most_played = proposals->most_played ? proposals->most_played : XFW_MOST_PLAYED;
     whatif->recording_known = knows_recording(analysis);
     xfa_table_init(&whatif->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
     const char *why = lacks(analysis);

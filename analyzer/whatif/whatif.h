@@ -104,6 +104,8 @@ typedef enum xfw_excluded xfw_excludes_fn(const void *self, size_t a, size_t b);
 
 struct xfw_gather;
 
+#define XFW_MOST_PLAYED ((uint64_t)256 << 20) /* a minute or less (a guess) */
+
 /* All is borrowed. */
 struct xfw_proposals {
     /* Simpler ones first: one that saves hardly more than one before it that excludes it is not in
@@ -118,6 +120,9 @@ struct xfw_proposals {
     /* Of `changes`, by their places, what apply makes of them with a plan; NULL: nothing, or a plan
      * is not asked for. */
     struct xfw_change *const *by_apply;
+    uint64_t most_played; /* ops of all processes in all ways that are asked for at first: where
+                             a sample of the ops is not sure enough, and these are more, the
+                             sample has to do (result.h, stopped); 0: XFW_MOST_PLAYED */
     struct xfw_gather *gather; /* has seen the analysis's walk (gather.h); NULL: none has, and the
                                   files, which have to be there, are read again */
 };

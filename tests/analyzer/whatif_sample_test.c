@@ -107,17 +107,20 @@ static struct both play(const struct tape *tape, struct xfw_change *change,
     struct both both = {.all = hand_play(tape->ops, tape->count, change, XFW_LIKELY)};
     struct xfw_player *player = xfw_player_new(&process, &change, change ? 1 : 0, XFW_LIKELY);
     const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    struct xfw_cuts cuts = {0};
     for (size_t at = 0; at < tape->count; at += XFW_BATCH) {
         struct xfw_op batch[XFW_BATCH];
         size_t count = tape->count - at < XFW_BATCH ? tape->count - at : XFW_BATCH;
         memcpy(batch, tape->ops + at, count * sizeof *batch);
         const struct xfw_stretch *stretch =
             xfw_sample_take(sample, batch, count, at + count == tape->count);
-        for (size_t i = 0; i < stretch->ops; i++)
+        size_t stay = xfw_cuts_take(&cuts, stretch, batch, stretch->ops);
+        for (size_t i = 0; i < stay; i++)
             xfw_player_op(player, &batch[i]);
         xfw_measure(&both.measured, stretch, xfw_schedule_now(schedule));
     }
     both.sampled = xfw_schedule_thread_now(schedule, 0) + xfw_sample_rest(sample, &both.measured);
+    xfw_cuts_free(&cuts);
     xfw_player_free(player);
     return both;
 }
@@ -171,7 +174,7 @@ static void test_not_known(void **state)
 static void test_short_ones_are_played(void **state)
 {
     (void)state;
-    assert_null(xfw_sample_new(400000));
+    assert_null(xfw_sample_new(110000));
 }
 
 /* ---- what is left out ------------------------------------------------------------------------ */
@@ -263,6 +266,7 @@ static void test_memory_is_said(void **state)
     (void)state;
     struct tape tape = loop();
     struct xfw_sample *sample = sampled(&tape);
+    struct xfw_cuts cuts = {0};
     uint64_t all = 0, allocations = 0, left = 0;
     for (size_t i = 0; i < OPS; i++)
         if (tape.ops[i].kind == XFT_EVENT_ADVISE && i % 40 < 4) {
@@ -272,7 +276,8 @@ static void test_memory_is_said(void **state)
     for (size_t at = 0; at < OPS; at += XFW_BATCH) {
         const struct xfw_stretch *stretch =
             xfw_sample_take(sample, tape.ops + at, XFW_BATCH, at + XFW_BATCH == OPS);
-        for (size_t i = at; i < at + stretch->ops; i++) {
+        size_t stay = xfw_cuts_take(&cuts, stretch, tape.ops + at, stretch->ops);
+        for (size_t i = at; i < at + stay; i++) {
             allocations += tape.ops[i].kind == XFT_EVENT_ALLOC;
             if (stretch->part != XFW_LEFT)
                 continue;
@@ -283,6 +288,7 @@ static void test_memory_is_said(void **state)
     }
     assert_int_equal(allocations, all);
     assert_true(left > 0);
+    xfw_cuts_free(&cuts);
     xfw_sample_free(sample);
     free(tape.ops);
 }
@@ -354,6 +360,7 @@ static void lengthen(const struct xfw_change *change, void *state, struct xfw_pl
 
 enum ranges { NO_RANGE, RANGE_FIRST, RANGE_LAST };
 static bool gathers; /* ops of the walk that sums up are played */
+static uint64_t most_played;
 
 static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t odd_ns,
                                   enum ranges with_range)
@@ -386,8 +393,11 @@ static struct xfw_whatif *weighed(const struct xfw_change_type *type, uint64_t o
     build_close(&b, XFT_STATE_CLOSED, now);
     struct analyzed a = analyzed_trace(&b, NULL);
     struct xfw_change change = {.type = type, .analysis = a.analysis}, *changes[] = {&change};
-    struct xfw_whatif *whatif =
-        xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, gathers ? a.findings->gather : NULL);
+    const struct xfw_proposals proposals = {.changes = changes,
+                                            .count = 1,
+                                            .most_played = most_played,
+                                            .gather = gathers ? a.findings->gather : NULL};
+    struct xfw_whatif *whatif = xfw_whatif_of_proposals(a.analysis, &proposals);
     assert_true(whatif->known);
     analyzed_free(&a);
     build_free(&b);
@@ -426,6 +436,45 @@ static void test_unsteady_run(void **state)
     assert_true(much->sample_error_ns == 0);
     assert_true(fabs(much->recorded_ns - much->alone_ns) < 1);
     xfw_whatif_free(much);
+}
+
+/* All would be too much: it stays with the sample, and says so. */
+static void test_stops(void **state)
+{
+    const struct xfw_change_type sometimes = {.name = "sometimes", .op = shorten_some};
+    (void)state;
+    most_played = 2 * (uint64_t)CALLS; /* in three ways */
+    struct xfw_whatif *whatif = weighed(&sometimes, 0, NO_RANGE);
+    assert_true(whatif->stopped && whatif->ops.came == CALLS && whatif->ops.played < CALLS);
+    assert_true(whatif->sample_error_ns > 0.005 * whatif->alone_ns);
+    double off = fabs(whatif->alone[0].likely - half_of_all / 2);
+    assert_true(off < 1.5 * whatif->sample_error_ns);
+    assert_true(whatif->alone[0].high - whatif->alone[0].likely >= whatif->sample_error_ns);
+    xfw_whatif_free(whatif);
+    most_played = 0;
+    whatif = weighed(&sometimes, 0, NO_RANGE);
+    assert_true(!whatif->stopped && whatif->ops.came == 0);
+    xfw_whatif_free(whatif);
+}
+
+/* More and more that is new: at some point no more of it is played for that. */
+static void test_all_is_new(void **state)
+{
+    enum { BATCHES_OF_NEW = 8000 };
+    struct xfw_sample *sample = xfw_sample_new((uint64_t)BATCHES_OF_NEW * XFW_BATCH);
+    (void)state;
+    for (uint64_t i = 0; i < BATCHES_OF_NEW; i++) {
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 100);
+        op.site = (uint32_t)i;
+        op.start_ns = (double)i * 100;
+        op.end_ns = op.start_ns + 100;
+        xfw_sample_take(sample, &op, 1, i + 1 == BATCHES_OF_NEW);
+        assert_int_equal(
+            xfw_sample_at(sample, i)->part == XFW_COUNTED || xfw_sample_stopped(sample), true);
+    }
+    assert_true(xfw_sample_stopped(sample));
+    assert_in_range(xfw_sample_share(sample).played, 4096, 4096 + 1000);
+    xfw_sample_free(sample);
 }
 
 /* How much longer exactly need not be known of what costs time. */
@@ -483,11 +532,12 @@ static void test_no_more_of_the_longest(void **state)
             op.end_ns = op.start_ns + 100;
             xfw_sample_take(sample, &op, 1, b + 1 == batches);
         }
+        xfw_sample_at_level(sample, XFW_SAMPLE_LEVELS);
         played[i] = xfw_sample_share(sample).played;
         xfw_sample_free(sample);
     }
-    assert_in_range(played[0], 1024 * 9, 1024 * 10);
-    assert_in_range(played[1], 1024 * 9, 1024 * 10);
+    assert_in_range(played[0], 640 * 5, 640 * 6);
+    assert_in_range(played[1], 640 * 5, 640 * 6);
 }
 
 int main(void)
@@ -502,6 +552,8 @@ int main(void)
         cmocka_unit_test(test_cut_from_the_tape),
         cmocka_unit_test(test_steady_run),
         cmocka_unit_test(test_unsteady_run),
+        cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_all_is_new),
         cmocka_unit_test(test_costly_change),
         cmocka_unit_test(test_all_is_asked_for),
         cmocka_unit_test(test_gathered),

@@ -59,6 +59,8 @@ static json_t *sampled_json(const struct xfw_whatif *whatif)
     json_object_set_new(json, "played",
                         xfa_json_number((double)whatif->ops.played / (double)whatif->ops.came));
     json_object_set_new(json, "error_s", xfa_json_seconds(whatif->sample_error_ns));
+    if (whatif->stopped)
+        json_object_set_new(json, "stopped", json_true());
     return json;
 }
 
