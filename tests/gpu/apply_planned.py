@@ -15,6 +15,7 @@ import argparse
 import json
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -82,6 +83,9 @@ class Measurement:
         words = shlex.split(program["command"].replace("{build}", str(self.arguments.build.resolve())))
         steps, file = self.plan(words)
         entry = {"name": program["name"], "by": sorted({step["by"] for step in steps}), "steps": len(steps)}
+        if self.arguments.keep:
+            for path in (self.folder / "run.xft", file):
+                shutil.copy(path, self.arguments.keep / (program["name"].replace("/", "_") + path.suffix))
         if not steps:
             return entry
         apply = [self.tool, "apply", "--only", ",".join(entry["by"]), "--plan", file, *self.profile]
@@ -124,8 +128,10 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=30, metavar="S", help="for each process")
     parser.add_argument("--seconds", type=float, default=3600, metavar="S", help="begin no program after this time")
     parser.add_argument("--profile", type=Path)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="that keeps the recorded runs and the plans")
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    for folder in filter(None, (arguments.out, arguments.keep)):
+        folder.mkdir(parents=True, exist_ok=True)
     return arguments
 
 
