@@ -84,8 +84,9 @@ class Measurement:
         steps, file = self.plan(words)
         entry = {"name": program["name"], "by": sorted({step["by"] for step in steps}), "steps": len(steps)}
         if self.arguments.keep:
-            for path in (self.folder / "run.xft", file):
-                shutil.copy(path, self.arguments.keep / (program["name"].replace("/", "_") + path.suffix))
+            kept = self.arguments.keep / program["name"].replace("/", "_")
+            shutil.copytree(self.folder / "run.xft", kept.with_suffix(".xft"), dirs_exist_ok=True)
+            shutil.copy(file, kept.with_suffix(".json"))
         if not steps:
             return entry
         apply = [self.tool, "apply", "--only", ",".join(entry["by"]), "--plan", file, *self.profile]
