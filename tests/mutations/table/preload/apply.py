@@ -225,10 +225,9 @@ ROWS = [
       "a wait for a GPU does not wait for another one's copy to it",
       "apply.crossed"),
     M("freed-under-rows", "preload/apply/crossed.c",
-      "        .src = address_of(p->src_type, p->src_device, p->src_host, from),\n"
       "        .dst = address_of(p->dst_type, p->dst_device, p->dst_host, to),\n"
       "    });",
-      "        .src = address_of(p->src_type, p->src_device, p->src_host, from),\n"
+      "        .dst = 0 * address_of(p->dst_type, p->dst_device, p->dst_host, to),\n"
       "    });",
       "memory is freed while another GPU copies rows to it",
       "apply.crossed"),
@@ -258,7 +257,7 @@ ROWS = [
       "apply.crossed"),
     M("freed-under-streams-of-others", "preload/apply/crossings.c",
       "bool away = driver->current(&current) == XCU_SUCCESS && current != crossing->by;",
-      "bool away = false;",
+      "bool away = driver->current(&current) == XCU_SUCCESS && current == NULL;",
       "the event of a copy in a stream of a context that is not current is not made",
       "apply.crossed"),
     M("freed-arrays", "preload/apply/functions.def",
