@@ -73,7 +73,9 @@ class Measurement:
         """Steps that are carried out, and the plan's file."""
         trace, file = self.folder / "run.xft", self.folder / "plan.json"
         self.one(words, self.tool, "record", "--quiet", "--no-summary", "--force", "--content=whole", "-o", trace, "--")
-        run([self.tool, "analyze", trace, *(["-p", self.profile[1]] if self.profile else []), "--plan", file, "-f", "json"], self.folder, 300)
+        answers = ["--assume", "repeated-transfer=yes"] if self.arguments.grant else []  # what is granted is expected
+        run([self.tool, "analyze", trace, *(["-p", self.profile[1]] if self.profile else []), *answers, "--plan", file, "-f", "json"],
+            self.folder, 300)
         plan = json.loads(file.read_text())
         steps = edited(plan, self.arguments)
         file.write_text(json.dumps(plan))
