@@ -136,7 +136,8 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
         achievable, &way, bytes, size->rows ? size->bytes / size->rows : 0, XFW_LIKELY);
     struct xfw_staging staging = {0}; /* not known of rows */
     if (!size->rows)
-        staging = xfw_staging_cost(achievable, path, bytes, costs->threads, XFW_LIKELY);
+        staging = xfw_staging_cost(achievable, path, bytes, xfw_staging_piece(bytes),
+                                   costs->threads, XFW_LIKELY);
     double lock_ns =
         xfw_registration_cost(achievable, host.node, host.gpu, bytes, XFW_LIKELY, &known);
     bool once = known;

@@ -63,6 +63,11 @@
       xcu_result (*)(xcu_deviceptr, unsigned short, size_t, xcu_stream), false)                    \
     X(fill32, "cuMemsetD32Async", xcu_result (*)(xcu_deviceptr, unsigned, size_t, xcu_stream),     \
       false)                                                                                       \
+    X(graph_nodes, "cuGraphGetNodes", xcu_result (*)(xcu_graph, xcu_graph_node *, size_t *),       \
+      false)                                                                                       \
+    X(node_type, "cuGraphNodeGetType", xcu_result (*)(xcu_graph_node, int *), false)               \
+    X(node_copy, "cuGraphMemcpyNodeGetParams",                                                     \
+      xcu_result (*)(xcu_graph_node, struct xcu_memcpy3d *), false)                                \
     X(function_name, "cuFuncGetName", xcu_result (*)(const char **, const void *), false)          \
     X(kernel_name, "cuKernelGetName", xcu_result (*)(const char **, const void *), false)          \
     X(simulated_now, "xferscope_simgpu_now_ns", uint64_t (*)(void), false)

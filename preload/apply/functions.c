@@ -7,6 +7,7 @@
 #include "preload/apply/apply.h"
 #include "preload/apply/beside.h"
 #include "preload/apply/classes.h"
+#include "preload/apply/crossed.h"
 #include "preload/apply/crossings.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/kernels.h"
@@ -137,10 +138,26 @@ static xcu_context primary(xcu_device device)
                                                 .blocking = (blocking_)}},                         \
       xfs_offer_between(between) || (status = (call), xfs_offer_between_end(between, status)) ||   \
           (status = (call), true)))
+/* Made by `call`, and followed where it may be between GPUs that have access of ours. */
+#define XFS_FOLLOWS(call, crossed)                                                                 \
+    (xfs_pairs_ours() && (status = (call), status != XCU_SUCCESS || ((crossed), true), true))
+#define XFS_FOLLOWS_COPY(stream_, per_thread, dst_, src_, call)                                    \
+    XFS_FOLLOWS(call, xfs_crossed_copy(                                                            \
+                          &(struct xfs_crossed){.stream = xfs_move_stream(stream_, per_thread),    \
+                                                .dst = (uint64_t)(uintptr_t)(dst_),                \
+                                                .src = (uint64_t)(uintptr_t)(src_)}))
+static bool shapes_matter(void)
+{
+    return xfs_streams_on() || xfs_peers_on();
+}
 /* Streams that the program makes matter to classes. */
 static bool made_streams_matter(void)
 {
     return xfs_relay_on() || xfs_streams_on();
+}
+static bool ended_streams_matter(void)
+{
+    return xfs_pipeline_on() || xfs_peers_on();
 }
 #define XFS_STREAM_ENDS(stream) (xfs_pipes_forget(stream), xfs_crossings_forget(stream), false)
 #define XFS_STREAM_MADE(flags) (xfs_apart_note(flags), xfs_streams_end(), false)
@@ -172,7 +189,7 @@ static bool launches_matter(void)
 
 /* All work of a context is over. */
 #define XFS_WAITED(context, call)                                                                  \
-    (xfs_peers_on() && (status = (call), true) &&                                                  \
+    (xfs_peers_on() && (xfs_crossings_wait(context), status = (call), true) &&                     \
      (status != XCU_SUCCESS || (xfs_peers_waited(context), true)))
 
 /* An allocation that may need what the pool keeps. */
@@ -198,6 +215,8 @@ static bool allocates(xfs_function real, xcu_deviceptr *p, size_t bytes, int *st
 #define XFS_FREES(p)                                                                               \
     ((xfs_pairs_ours() && (xfs_crossings_free(p), false)) ||                                       \
      (xfs_prefetch_on() && (xfs_managed_forget(p), false)))
+#define XFS_FREES_HOST(p)                                                                          \
+    (xfs_pairs_ours() && (xfs_crossings_free((xcu_deviceptr)(uintptr_t)(p)), false))
 static bool is_launched(const struct xfs_launch *launch, int *status)
 {
     return (xfs_launched_on() && xfs_launched_move(launch, status)) ||

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "preload/apply/crossings.h"
+#include "preload/apply/crossed.h"
 #include "preload/apply/leave_out.h"
 #include "preload/apply/placed.h"
 #include "preload/apply/relay.h"
@@ -77,9 +77,13 @@ bool xfs_offer_between_end(struct xfs_offered *copy, int status)
     int saved = errno;
     xfs_pipeline_end(&copy->piped, status);
     bool right = xfs_peers_end(&copy->peer, status);
-    if (status == XCU_SUCCESS && xfs_pairs_ours() && xfs_may_call_kernel() &&
-        (copy->looked || xfs_between_look(&copy->asked)))
-        xfs_crossings_note(&copy->asked);
+    const struct xfs_between *asked = &copy->asked;
+    if (status == XCU_SUCCESS && xfs_pairs_ours())
+        xfs_crossed_copy(&(struct xfs_crossed){.stream = asked->stream,
+                                               .dst = asked->dst,
+                                               .src = asked->src,
+                                               .to = asked->to,
+                                               .from = asked->from});
     errno = saved;
     return right;
 }

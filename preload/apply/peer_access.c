@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/apply/crossings.h"
 #include "preload/apply/driver.h"
 
 #define MOST_PAIRS 64
@@ -45,13 +46,40 @@ bool xfs_pairs_ours(void)
     return atomic_load_explicit(&any_ours, memory_order_relaxed);
 }
 
+static bool is_ours(struct xfs_pair *pair)
+{
+    bool ours = false;
+    for (unsigned side = 0; side < 2; side++)
+        ours |= atomic_load(&pair->ours[side]) && !atomic_load(&pair->programs[side]);
+    return ours;
+}
+
 bool xfs_pair_is_ours(xcu_context one, xcu_context other)
 {
     struct xfs_pair *pair = xfs_contexts_find(&table, one, other);
+    return pair && is_ours(pair);
+}
+
+bool xfs_pairs_have_ours(xcu_context context)
+{
+    unsigned count = xfs_contexts_count(&table);
     bool ours = false;
-    for (unsigned side = 0; pair && side < 2; side++)
-        ours |= atomic_load(&pair->ours[side]) && !atomic_load(&pair->programs[side]);
+    for (unsigned i = 0; i < count && !ours; i++)
+        ours = (pairs[i].of.context[0] == context || pairs[i].of.context[1] == context) &&
+               is_ours(&pairs[i]);
     return ours;
+}
+
+static atomic_bool refused;
+
+void xfs_pairs_refuse(void)
+{
+    atomic_store(&refused, true);
+}
+
+bool xfs_pairs_refused(void)
+{
+    return atomic_load(&refused);
 }
 
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side))
@@ -157,8 +185,11 @@ static void disable_from(struct xfs_pair *pair, unsigned side)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context popped;
-    if (!atomic_load(&pair->ours[side]) || atomic_load(&pair->programs[side]) ||
-        driver->push(pair->of.context[side]) != XCU_SUCCESS)
+    if (!atomic_load(&pair->ours[side]) || atomic_load(&pair->programs[side]))
+        return;
+    for (unsigned i = 0; i < 2; i++) /* copies by it, and from or to it, are over */
+        xfs_crossings_wait(pair->of.context[i]);
+    if (driver->push(pair->of.context[side]) != XCU_SUCCESS)
         return;
     if (driver->disable_peer(pair->of.context[!side]) == XCU_SUCCESS)
         atomic_store(&pair->ours[side], false);

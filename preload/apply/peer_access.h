@@ -59,6 +59,13 @@ bool xfs_pairs_any(void);
 bool xfs_pairs_ours(void);
 bool xfs_pair_is_ours(xcu_context one, xcu_context other);
 
+/* Is access between this context and any other one ours alone? */
+bool xfs_pairs_have_ours(xcu_context context);
+
+/* From here on no access is enabled, and none that is ours is disabled while its contexts live. */
+void xfs_pairs_refuse(void);
+bool xfs_pairs_refused(void);
+
 /* Calls `work` with each pair that has this context, taken; those of other threads are left out. */
 void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side));
 

@@ -127,9 +127,10 @@ static void change(struct xfs_pair *pair)
     bool still = pair->waited[0] > pair->copied && pair->waited[1] > pair->copied;
     if (!still || (phase != XFS_PAIR_UNDONE && !(phase == XFS_PAIR_DUE && pair->wanted)))
         return;
-    if (phase == XFS_PAIR_UNDONE)
+    if (phase == XFS_PAIR_UNDONE && !xfs_pairs_refused())
         xfs_pair_disable(pair);
-    int next = phase == XFS_PAIR_DUE && xfs_pair_enable(pair) ? XFS_PAIR_OURS : XFS_PAIR_OFF;
+    bool enabled = phase == XFS_PAIR_DUE && !xfs_pairs_refused() && xfs_pair_enable(pair);
+    int next = enabled ? XFS_PAIR_OURS : XFS_PAIR_OFF;
     atomic_compare_exchange_strong(&pair->phase, &phase, next);
 }
 

@@ -168,7 +168,7 @@ static void test_without_a_profile(void **state)
         assert_false(xfw_records_cost_of(&none, gpu).known);
     }
     assert_int_equal(xfw_staging_threads(&none, XFT_DIR_H2D), 0);
-    assert_false(xfw_staging_cost(&none, NULL, BYTES, 1, XFW_LIKELY).known);
+    assert_false(xfw_staging_cost(&none, NULL, BYTES, 1, 1, XFW_LIKELY).known);
     xfa_achievable_free(&none);
 }
 

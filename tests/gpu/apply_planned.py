@@ -15,6 +15,7 @@ import argparse
 import json
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -72,7 +73,9 @@ class Measurement:
         """Steps that are carried out, and the plan's file."""
         trace, file = self.folder / "run.xft", self.folder / "plan.json"
         self.one(words, self.tool, "record", "--quiet", "--no-summary", "--force", "--content=whole", "-o", trace, "--")
-        run([self.tool, "analyze", trace, *(["-p", self.profile[1]] if self.profile else []), "--plan", file, "-f", "json"], self.folder, 300)
+        answers = ["--assume", "repeated-transfer=yes"] if self.arguments.grant else []  # what is granted is expected
+        run([self.tool, "analyze", trace, *(["-p", self.profile[1]] if self.profile else []), *answers, "--plan", file, "-f", "json"],
+            self.folder, 300)
         plan = json.loads(file.read_text())
         steps = edited(plan, self.arguments)
         file.write_text(json.dumps(plan))
@@ -82,6 +85,10 @@ class Measurement:
         words = shlex.split(program["command"].replace("{build}", str(self.arguments.build.resolve())))
         steps, file = self.plan(words)
         entry = {"name": program["name"], "by": sorted({step["by"] for step in steps}), "steps": len(steps)}
+        if self.arguments.keep:
+            kept = self.arguments.keep / program["name"].replace("/", "_")
+            shutil.copytree(self.folder / "run.xft", kept.with_suffix(".xft"), dirs_exist_ok=True)
+            shutil.copy(file, kept.with_suffix(".json"))
         if not steps:
             return entry
         apply = [self.tool, "apply", "--only", ",".join(entry["by"]), "--plan", file, *self.profile]
@@ -124,8 +131,10 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=30, metavar="S", help="for each process")
     parser.add_argument("--seconds", type=float, default=3600, metavar="S", help="begin no program after this time")
     parser.add_argument("--profile", type=Path)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="that keeps the recorded runs and the plans")
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    for folder in filter(None, (arguments.out, arguments.keep)):
+        folder.mkdir(parents=True, exist_ok=True)
     return arguments
 
 

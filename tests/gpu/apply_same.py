@@ -73,7 +73,12 @@ class Expected:
                 times = [time_ for time_ in zip(*split) if len(time_[0]) == length]
                 self.fixed[length] = self.fixed_places(times, length)
         # what is no number has to be the same: else lines move, and places mean nothing
-        self.shaped = len(lengths) == 1 and all(all(fixed[::2]) for fixed in self.fixed.values())
+        self.shaped = len(lengths) == 1 and all(all(fixed[::2]) for fixed in self.fixed.values()) and not self.by_chance(lengths, runs)
+
+    @staticmethod
+    def by_chance(lengths, runs):
+        """Whether a single process, whose rounds say now more, now less, is all there is."""
+        return len(runs) == 1 and len(set(next(iter(lengths))[1:-1])) > 1
 
     @staticmethod
     def fixed_places(times, length):
@@ -121,22 +126,22 @@ class Alone:
         return self.out.difference(run.out) or self.err.difference(run.err)
 
 
-def alone_by_gpus(runs, rounds):
+def alone_by_gpus(runs, rounds, endless):
     """Those alone that a run with so many GPUs, of so many rounds, is compared with: all, but for a program that ends or says
-    otherwise with another number of GPUs. None: they end differently with the same."""
+    otherwise with another number of GPUs. None: they end differently with the same, or not, where they are not `endless`."""
     alone = [run for run in runs if run.form == "alone"]
     if not alone:
         return None
     whole = Alone(alone, rounds)
     own = {gpus: Alone([run for run in alone if run.gpus == gpus], rounds) for gpus in {run.gpus for run in alone}}
-    if None in whole.statuses or any(len(those.statuses) != 1 for those in own.values()):
+    if not endless and None in whole.statuses or any(len(those.statuses) != 1 for those in own.values()):
         return None
     return collections.defaultdict(lambda: whole, {} if whole.one else own)
 
 
-def differences(runs):
+def differences(runs, endless=False):
     """Of each applied run that is not as those alone: (form, GPUs, how). None: the runs alone end differently."""
-    alone, found = {rounds: alone_by_gpus(runs, rounds) for rounds in {run.rounds for run in runs}}, []
+    alone, found = {rounds: alone_by_gpus(runs, rounds, endless) for rounds in {run.rounds for run in runs}}, []
     if None in alone.values():
         return None
     for run in runs:
@@ -157,6 +162,7 @@ class Program:
         self.command = entry["command"].replace("{build}", shlex.quote(str(arguments.build.resolve())))
         self.rounds, self.processes = arguments.times // arguments.processes, arguments.processes
         self.go_on = self.single = False
+        self.endless = bool(arguments.endless and arguments.endless.search(self.name))
         self.runs, self.due, self.stage, self.differs, self.still, self.left_out = [], 0, "first", [], [], None
         self.begun = time.monotonic()
 
@@ -223,7 +229,7 @@ class Program:
         if self.stage == "first":
             self.stage = self.after_first(run)
             return True
-        self.still = differences(self.runs)
+        self.still = differences(self.runs, self.endless)
         if self.still is None:
             self.left_out, self.still = "ends differently alone, or too late", []
         elif self.stage == "all" and self.still:
@@ -334,14 +340,14 @@ class Measurement:
         print(json.dumps(self.entries[-1]), file=self.file, flush=True)
         for line in self.entries[-1]["still"][:MOST_SHOWN]:
             print(f"{program.name}: {line}", flush=True)
-        if program.differs:
+        if program.differs or self.arguments.keep and self.arguments.keep.search(program.name):
             keep(program, self.arguments.out)
 
     def cut(self):
         """Those that are not ready when the time ends; what ran until then is compared."""
         for program in list(self.begun):
             program.left_out = "time ended"
-            program.still = differences(program.runs) or []
+            program.still = differences(program.runs, program.endless) or []
             self.report(program)
 
 
@@ -365,6 +371,8 @@ def parse_arguments():
     parser.add_argument("--check-rounds", type=int, metavar="N", help="of main() in a process with --check (default: as in the others)")
     parser.add_argument("--spread", action="store_true", help="what takes longer than --longest gets more processes")
     parser.add_argument("--each", type=re.compile, metavar="REGEX", help="of these names it is known that they cannot be repeated")
+    parser.add_argument("--endless", type=re.compile, metavar="REGEX", help="of these names it is known that they do not end, also alone: they are ended at their limit")
+    parser.add_argument("--keep", type=re.compile, metavar="REGEX", help="what these said is kept in differ.txt as well")
     parser.add_argument("--limit-each", type=float, metavar="S", help="--limit of a process each time")
     parser.add_argument("--apart", type=int, default=0, metavar="N", help="so many of --jobs are for what needs a process each time")
     parser.add_argument("--to-the-end", action="store_true", help="begin what may not be ready in time, too")

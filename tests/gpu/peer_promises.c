@@ -7,7 +7,8 @@
  * A function of the host keeps a stream busy for HELD_MS, behind it the source is set to other
  * bytes. Rows `blocking`: how long a copy without a stream took, and which bytes it read. Rows
  * `async`: a copy in the stream that is held: how long the call took, and then a wait for the other
- * GPU's context, and for its default stream. access: with peer access, both ways.
+ * GPU's context, for its default stream, and what frees other memory of that context. access: with
+ * peer access, both ways.
  */
 #include <string.h>
 #include <unistd.h>
@@ -86,24 +87,37 @@ static void blocking(int current, int held, int kind, int any)
            now_ms() - begun, found());
 }
 
-static void async(int current, int kind, int wait_context)
+enum then { WAIT_STREAM, WAIT_CONTEXT, FREE, FREE_HOST };
+
+static void async(int current, int kind, enum then then)
 {
+    static const char *const names[] = {"default stream", "context", "cudaFree", "cudaFreeHost"};
+    void *spare = NULL, *locked = NULL;
+    MUST(cudaSetDevice(!current));
+    MUST(cudaMalloc(&spare, BYTES));
+    MUST(cudaMallocHost(&locked, BYTES));
     hold_stream(current, streams[current][kind]);
     double begun = now_ms();
     MUST(cudaMemcpyPeerAsync(memory[1], 1, memory[0], 0, BYTES, streams[current][kind]));
     double took = now_ms() - begun;
     MUST(cudaSetDevice(!current));
     begun = now_ms();
-    if (wait_context)
+    if (then == WAIT_CONTEXT)
         MUST(cudaDeviceSynchronize());
-    else
+    else if (then == WAIT_STREAM)
         MUST(cudaStreamSynchronize(NULL));
+    else
+        MUST(then == FREE ? cudaFree(spare) : cudaFreeHost(locked));
     double waited = now_ms() - begun;
     wait_for_both();
+    if (then != FREE)
+        MUST(cudaFree(spare));
+    if (then != FREE_HOST)
+        MUST(cudaFreeHost(locked));
     printf("async, in a %s stream of the %s: call %.1f ms, then the other GPU's %s %.1f ms, "
            "source read %s\n",
            kind ? "non-blocking" : "blocking", current ? "destination" : "source", took,
-           wait_context ? "context" : "default stream", waited, found());
+           names[then], waited, found());
 }
 
 static void make(int gpu, int access)
@@ -123,7 +137,7 @@ int main(int argc, char **argv)
         make(gpu, argc > 1);
     for (int bits = 0; bits < 16; bits++)
         blocking(bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3);
-    for (int bits = 0; bits < 8; bits++)
-        async(bits & 1, bits >> 1 & 1, bits >> 2);
+    for (int bits = 0; bits < 16; bits++)
+        async(bits & 1, bits >> 1 & 1, (enum then)(bits >> 2));
     return 0;
 }

@@ -99,6 +99,7 @@ enum xfw_pinning {
  * memory (docs/results/apply-h200-2026-11-27.md: times by size).
  */
 #define XFW_APPLIED_START_NS 30e6
+#define XFW_APPLIED_LEAST ((uint64_t)1 << 20) /* by a profile, where it should gain */
 #define XFW_APPLIED_TRIALS 10
 #define XFW_APPLIED_LARGE ((uint64_t)64 << 20)
 #define XFW_APPLIED_UP_NS 300e3

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/recording_cost.h"
 
 #define MOST_NODES 8
@@ -325,21 +326,36 @@ double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsig
     return xfw_pinning_cost(achievable, -1, gpu, bytes, certainty, NULL) + threads * THREAD_NS;
 }
 
+uint64_t xfw_staging_piece(uint64_t bytes)
+{
+    return bytes >= XFW_STAGE_LEAST ? XFW_STAGE_PIECE : 0;
+}
+
+uint64_t xfw_applied_piece(uint64_t bytes)
+{
+    const uint64_t least = (uint64_t)256 << 10, most = (uint64_t)4 << 20;
+    uint64_t piece = bytes / XFW_STAGE_PIECES & ~(least - 1);
+    if (bytes < XFW_APPLIED_LEAST)
+        return 0;
+    return piece < least ? least : piece < most ? piece : most;
+}
+
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
-                                    const struct xfp_path *path, uint64_t bytes, unsigned threads,
+                                    const struct xfp_path *path, uint64_t bytes,
+                                    uint64_t piece_bytes, unsigned threads,
                                     enum xfw_certainty certainty)
 {
     struct xfw_staging staging = {0};
     const struct xfp_table *table = path ? staging_table(achievable, path->direction) : NULL;
-    struct xfw_copy_cost piece = xfw_copy_cost(path, XFW_STAGE_PIECE, certainty);
+    struct xfw_copy_cost piece = xfw_copy_cost(path, piece_bytes, certainty);
     struct xfp_estimate host = table ? xfp_table_at(table, threads) : (struct xfp_estimate){0};
-    if (bytes < XFW_STAGE_LEAST || !piece.known || host.basis == XFP_UNKNOWN)
+    if (piece_bytes == 0 || !piece.known || host.basis == XFP_UNKNOWN)
         return staging;
     double slower = certainty == XFW_LOW ? BUSY : 1;
-    double host_ns = slower * xfw_as_sure(host.ns, host.error, certainty) *
-                         (double)XFW_STAGE_PIECE / (double)table->bytes +
+    double host_ns = slower * xfw_as_sure(host.ns, host.error, certainty) * (double)piece_bytes /
+                         (double)table->bytes +
                      piece.submit_ns;
-    double pieces = (double)bytes / (double)XFW_STAGE_PIECE;
+    double pieces = (double)bytes / (double)piece_bytes;
     double end_ns = (piece.blocking_ns - piece.device_ns) / 2;
     bool up = path->direction == XFT_DIR_H2D;
     staging.known = true;

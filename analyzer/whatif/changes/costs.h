@@ -113,7 +113,7 @@ double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct 
 
 /* ---- staging: a page-locked ring that host threads fill (or empty) while the GPU copies ------ */
 
-/* Threads were measured with large blocks: nothing is known of less. */
+/* By hand: threads were measured with large blocks, and nothing is known of less. */
 #define XFW_STAGE_PIECE ((uint64_t)1 << 20)
 #define XFW_STAGE_LEAST ((uint64_t)8 << 20)
 #define XFW_STAGE_PIECES 8
@@ -123,9 +123,13 @@ struct xfw_staging {
     double during_ns; /* then, while the device copies */
     double last_ns;   /* after the device's work */
 };
+/* piece: bytes of one; 0: the copy is too small for it. */
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
-                                    const struct xfp_path *path, uint64_t bytes, unsigned threads,
-                                    enum xfw_certainty certainty);
+                                    const struct xfp_path *path, uint64_t bytes, uint64_t piece,
+                                    unsigned threads, enum xfw_certainty certainty);
+/* The pieces of a copy, by hand and by apply (preload/apply/pieces.c). */
+uint64_t xfw_staging_piece(uint64_t bytes);
+uint64_t xfw_applied_piece(uint64_t bytes);
 /* What n threads take of what one takes to copy on the host; 1: not measured. */
 double xfw_staging_part(const struct xfa_achievable *achievable, enum xft_direction direction,
                         unsigned threads);

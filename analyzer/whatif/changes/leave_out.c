@@ -6,12 +6,14 @@
 #include "analyzer/whatif/cached.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/spending.h"
 
-#define MOST_LATENCY_NS 5000.0 /* of a copy or memset on an idle device: a guess */
-#define MOST_SPACE_NS 1500.0   /* of the same behind other work: a guess */
-#define FIRST_SPACE_NS 1000.0  /* of kernels, until some were seen: a guess */
-#define APPLIED_WORTH 0.8      /* of the call's time: apply rests where hashing takes more */
-#define OF_A_COPY 0.5          /* of its time a memset takes: it moves half the bytes */
+#define MOST_LATENCY_NS 5000.0   /* of a copy or memset on an idle device: a guess */
+#define MOST_SPACE_NS 1500.0     /* of the same behind other work: a guess */
+#define FIRST_SPACE_NS 1000.0    /* of kernels, until some were seen: a guess */
+#define COMPARE_NS_PER_BYTE 0.25 /* of what is fetched and compared: 4 GB/s */
+#define APPLIED_WORTH 0.8        /* of the call's time: apply rests where hashing takes more */
+#define OF_A_COPY 0.5            /* of its time a memset takes: it moves half the bytes */
 
 struct leave_out {
     struct xfw_change change;
@@ -32,7 +34,8 @@ struct state {
     double space_ns;   /* usual of late between kernels of a stream; 0 = there were none */
     double *staged_ns; /* of the threads' own time, gone so far, by class of the copies */
     size_t staged_count, staged_capacity;
-    struct xfw_cached beside; /* of copies that went: the thread's own time is to come */
+    struct xfw_cached beside;     /* of copies that went: the thread's own time is to come */
+    struct xfw_spending spending; /* by apply */
 };
 
 static bool marked(const struct leave_out *change, const struct xfw_marks *marks,
@@ -141,20 +144,30 @@ static uint64_t applied_head(const struct xfa_analysis *analysis, const struct x
     return pageable && op->bytes >= XFW_APPLIED_LEFT_OUT && op->bytes >= 2 * head ? head : 0;
 }
 
-/* By apply: the source is hashed, and the first bytes are copied, by the same call. Where hashing
- * takes about as long as the call, it is left as asked. */
-static void shorten(enum xfw_certainty certainty, uint64_t head, struct xfw_op *op)
+/* By apply: the source is hashed where that may be spent, and the first bytes are copied, by the
+ * same call. Where hashing takes about as long as the call, it is left as asked. A call that waits
+ * for the start of its copy takes part in it from then on. */
+static void shorten(struct xfw_spending *spending, enum xfw_certainty certainty, bool same,
+                    uint64_t head, struct xfw_op *op)
 {
     static const double hash_ns_per_byte[] = {
         [XFW_LOW] = 0.1, [XFW_LIKELY] = XFW_READ_NS_PER_BYTE, [XFW_HIGH] = 0};
-    double share = (double)head / (double)op->bytes;
+    double left = 1 - (double)head / (double)op->bytes;
     double copying = xfw_max(0, op->own_ns - XFW_SUBMIT_NS); /* the driver, of pageable memory */
-    double hash_ns = hash_ns_per_byte[certainty] * (double)op->bytes;
-    if (hash_ns > APPLIED_WORTH * xfw_op_took(op))
+    struct xfw_upload_costs costs = {.asked = xfw_op_took(op),
+                                     .hash = hash_ns_per_byte[certainty] * (double)op->bytes,
+                                     .compare = COMPARE_NS_PER_BYTE * (double)op->bytes};
+    if (costs.hash > APPLIED_WORTH * costs.asked)
         return;
-    op->gap_ns += hash_ns;
-    op->own_ns -= (1 - share) * copying;
-    op->duration_ns *= share;
+    enum xfw_spent spent = xfw_spending_on(spending, op, same, &costs);
+    op->gap_ns += spent == XFW_AS_ASKED ? 0 : costs.hash;
+    op->gap_ns += spent == XFW_COMPARED ? costs.compare : 0;
+    if (spent != XFW_COMPARED && spent != XFW_LEFT_OUT)
+        return;
+    op->own_ns -= left * copying;
+    if (op->awaits == XFW_AWAITS_ITS_START)
+        op->wake_ns = xfw_max(0, op->wake_ns - left * op->duration_ns);
+    op->duration_ns *= 1 - left;
     op->bytes = head;
 }
 
@@ -172,9 +185,10 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     bool also = copy && !goes && marked(change, what->also, player, op);
     bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
     if (what->by_apply) {
-        uint64_t head = goes ? applied_head(self->analysis, op) : 0;
+        bool planned = copy && xfw_set_has(&self->set, op->class);
+        uint64_t head = planned ? applied_head(self->analysis, op) : 0;
         if (head)
-            shorten(certainty, head, op);
+            shorten(&((struct state *)state)->spending, certainty, goes, head, op);
         return;
     }
     follow(state, op, goes || also);
@@ -211,8 +225,15 @@ static void end(const struct xfw_change *self, void *of)
     struct state *state = of;
     (void)self;
     xfw_cached_free(&state->beside);
+    xfw_spending_free(&state->spending);
     free(state->staged_ns);
     free(state->streams);
+}
+
+static void begin(const struct xfw_change *self, void *of, struct xfw_player *player)
+{
+    (void)self, (void)player;
+    xfw_spending_init(&((struct state *)of)->spending);
 }
 
 static void release(struct xfw_change *self)
@@ -226,6 +247,7 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
     static const struct xfw_change_type type = {
         .name = "leave out",
         .state_bytes = sizeof(struct state),
+        .begin = begin,
         .op = leave_out,
         .finish = finish,
         .end = end,

@@ -284,9 +284,11 @@ static void make_staged(const struct times *times, struct times_state *state,
                         struct xfw_player *player, struct xfw_op *op, const struct xfp_path *path)
 {
     struct xfw_host_memory host;
+    uint64_t piece = times->terms.pinning == XFW_APPLIED ? xfw_applied_piece(op->bytes)
+                                                         : xfw_staging_piece(op->bytes);
     struct xfw_staging staging =
-        xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, times->terms.threads,
-                         xfw_player_certainty(player));
+        xfw_staging_cost(&times->change.analysis->achievable, path, op->bytes, piece,
+                         times->terms.threads, xfw_player_certainty(player));
     if (!staging.known || !xfw_host_memory(times->change.analysis, op, &host))
         return;
     if (times->terms.pinning == XFW_APPLIED)
