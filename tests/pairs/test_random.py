@@ -343,6 +343,16 @@ class Programs(unittest.TestCase):
         self.assertEqual(decided(-1e6, 0.5e6, 1.2e6), (None, True))
         self.assertEqual(decided(-1e6, 0.5e6, 0.9e6), (False, False))
 
+    def test_clean(self):
+        """A program without wastes is measured only where something is advised for it; else it is not said how well it was replayed."""
+        judged = self.lab.predict(*self.lab.measure_clean(program()))
+        self.assertEqual((judged.get("quiet"), "replay" in judged), (True, False))
+        self.assertTrue(drawn.json.loads((self.folder / "1.json").read_text())["unmeasured"])
+        with unittest.mock.patch.object(self.lab, "predict", lambda *_: {"quiet": False}):
+            measured, _ = self.lab.measure_clean(program())
+        self.assertNotIn("unmeasured", measured)
+        self.assertEqual(len(measured["times"]), 1 + len(drawn.schedule.fixed_forms(program(), drawn.STREAMS)))
+
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
         predicted = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))
