@@ -88,10 +88,10 @@ void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint6
 {
     uint64_t now = xfs_now_apart_ns(), from = lane->timed_from_ns;
     bool sample = lane->counted == 0; /* its turn, not only for what was unusual */
-    bool told = lane->unusual && is_worth_an_event(end_ns, now); /* that event has its time */
+    bool is_event = lane->unusual && is_worth_an_event(end_ns, now); /* that event has its time */
     if (lane->unusual)
         tell_unusual(lane, kind, end_ns, now);
-    if (sample && told) { /* the next call in its place */
+    if (sample && is_event) { /* the next call in its place */
         sample = false;
         lane->counted = 1;
     }
