@@ -138,6 +138,7 @@ struct xfa_finding {
     unsigned order;           /* in the best set, from 1 on; 0 = not in it */
     uint64_t left;            /* sum of its sites' `left` */
     bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
+    bool doubtful;       /* idle: it may cost more than the little that it likely saves */
     bool trial;          /* added by try() */
     const char *assumed; /* static: what the saving assumes; NULL: nothing */
     const char *at_best; /* static: what only its upper bound assumes in addition, once weighed;

@@ -192,6 +192,9 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
             finding->saving.likely >= least || (finding->order && finding->last_ns >= least);
         finding->idle =
             !pays || (!finding->order && !xfw_whatif_best_of_family(whatif, changes, i));
+        finding->doubtful =
+            !finding->idle && !finding->order && xfw_may_cost_more(whatif, &finding->saving);
+        finding->idle = finding->idle || finding->doubtful;
         finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
                          xfa_finding_at_best_only(whatif, finding);
     }
@@ -248,15 +251,17 @@ static int simpler_finding(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Findings on trial that save nothing are removed, unless they are asked about. */
+/* Findings on trial that save nothing are removed, unless they are asked about; one that may but
+ * cost more stays as such. */
 static void drop_trials(struct xfa_findings *findings)
 {
     bool *stays = xfa_alloc((findings->count + 1) * sizeof *stays);
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++)
-        stays[i] = !findings->items[i].trial ||
-                   (xfw_saving_known(&findings->items[i].saving) == XFW_KNOWN &&
-                    (!findings->items[i].idle || findings->items[i].asked));
+        stays[i] =
+            !findings->items[i].trial ||
+            (xfw_saving_known(&findings->items[i].saving) == XFW_KNOWN &&
+             (!findings->items[i].idle || findings->items[i].asked || findings->items[i].doubtful));
     for (size_t i = 0; i < findings->count; i++) {
         if (stays[i]) {
             findings->items[kept++] = findings->items[i];

@@ -183,6 +183,23 @@ static bool is_no_call(unsigned kind)
            kind == XFT_EVENT_COMMUNICATOR;
 }
 
+#define FEW_SAMPLES 3 /* of fewer, one of a call with a new stack is the median */
+
+/* What was timed once or twice costs no more than what was timed more often. */
+static void bound_costs(struct xfa_process *process)
+{
+    uint64_t most = 0;
+    for (unsigned kind = 1; kind < XFA_EVENT_KINDS; kind++) {
+        const struct xfa_cost *cost = &process->costs[kind];
+        most = cost->samples >= FEW_SAMPLES && cost->ns > most ? cost->ns : most;
+    }
+    for (unsigned kind = 1; most > 0 && kind < XFA_EVENT_KINDS; kind++) {
+        struct xfa_cost *cost = &process->costs[kind];
+        if (cost->samples < FEW_SAMPLES && cost->ns > most)
+            cost->ns = most;
+    }
+}
+
 static void take_costs(struct xfa_process *process)
 {
     for (unsigned kind = 1; kind < XFA_EVENT_KINDS; kind++) {
@@ -198,6 +215,7 @@ static void take_costs(struct xfa_process *process)
         if (meta_number(process->trace, key, &cost.samples))
             process->costs[kind] = cost;
     }
+    bound_costs(process);
 }
 
 /* ---- its life -------------------------------------------------------------------------------- */

@@ -149,6 +149,16 @@ static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likel
     return part * size + XFW_RUN_ERROR * whatif->alone_ns;
 }
 
+/* May it cost more than it likely saves, where that is little beside what is not known of it? Such
+ * a change is no advice by itself. NAN: no. */
+#define XFW_LITTLE 2 /* times by how much its bounds are widened */
+static inline bool xfw_may_cost_more(const struct xfw_whatif *whatif,
+                                     const struct xfw_saving *saving)
+{
+    return saving->likely > 0 && -saving->low > saving->likely &&
+           saving->likely < XFW_LITTLE * xfw_unsure_ns(whatif, saving->likely);
+}
+
 /* The part of the run that a change has to save. */
 static inline double xfw_change_least(const struct xfw_change *change)
 {

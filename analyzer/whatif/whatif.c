@@ -275,6 +275,23 @@ static void know_exclusions(struct xfw_change *const *changes, size_t count,
     }
 }
 
+/* A set of one that may cost more than it likely saves is none. */
+static void without_doubtful(struct xfw_whatif *whatif, unsigned members)
+{
+    if (members != 1 || !xfw_may_cost_more(whatif, &whatif->set))
+        return;
+    for (size_t i = 0; i < whatif->count; i++) {
+        if (whatif->order[i])
+            whatif->alone[i] = whatif->set;
+        whatif->order[i] = 0;
+        whatif->added[i] = whatif->last[i] = (struct xfw_saving){NAN, NAN, NAN};
+    }
+    whatif->set = (struct xfw_saving){NAN, NAN, NAN};
+    whatif->span.set_ns = 0;
+    for (size_t r = 0; r < whatif->range_count; r++)
+        whatif->ranges[r].times.set_ns = 0;
+}
+
 /* All figures of the changes, and which are best together. */
 static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
                   const struct xfw_proposals *proposals)
@@ -288,6 +305,7 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     whatif->marked = whatif->error > XFW_MARK_ERROR;
     unsigned members = xfw_best_set(replays, whatif, changes);
     play_set(replays, whatif, changes, members);
+    without_doubtful(whatif, members);
     play_applied(replays, whatif, proposals);
     whatif->known = play_alone(replays, whatif, changes);
 }

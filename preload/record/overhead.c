@@ -88,8 +88,13 @@ void xfs_cost_ends(struct xfs_lane *lane, uint8_t kind, uint64_t start_ns, uint6
 {
     uint64_t now = xfs_now_apart_ns(), from = lane->timed_from_ns;
     bool sample = lane->counted == 0; /* its turn, not only for what was unusual */
+    bool is_event = lane->unusual && is_worth_an_event(end_ns, now); /* that event has its time */
     if (lane->unusual)
         tell_unusual(lane, kind, end_ns, now);
+    if (sample && is_event) { /* the next call in its place */
+        sample = false;
+        lane->counted = 1;
+    }
     lane->until_timed = sample ? next_count(lane) : lane->counted;
     if (sample && kind < XFS_COST_KINDS) /* those up to the next one are taken to be like it */
         atomic_fetch_add_explicit(&lane->recorder->costs.calls[kind], lane->until_timed,

@@ -79,7 +79,7 @@ static void test_one_process(void **state)
     struct trace_builder b;
     begin(&b, 1);
     cost(&b, "transfer", "400", "3");
-    cost(&b, "graph-launch", "6000", "1");
+    cost(&b, "graph-launch", "6000", "3");
     cost(&b, "sync", "50", "2");
     cost(&b, "query", "70", "4");
     cost(&b, "alloc", "10", "1");

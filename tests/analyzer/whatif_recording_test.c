@@ -82,6 +82,21 @@ static void test_what_calls_usually_cost(void **state)
     assert_true(fabs(taken_out() - 2 * USUAL_NS) < 0.5);
 }
 
+/* Of one or two samples the median may be of a call with a new stack: no more counts than others
+ * cost. */
+static void test_few_samples(void **state)
+{
+    (void)state;
+    for (int times = 2; times <= 3; times++) {
+        begin();
+        build_meta(&b, "cost.free.ns", "4000");
+        build_meta(&b, "cost.free.n", times == 2 ? "2" : "3");
+        call(XFT_EVENT_FREE, 10000, 11000);
+        call(XFT_EVENT_FREE, 60000, 61000);
+        assert_true(fabs(taken_out() - (times == 2 ? USUAL_NS : 4000)) < 0.5);
+    }
+}
+
 /* Behind a call, with what that kind of call usually costs in it; and before one. */
 static void test_where_it_happened(void **state)
 {
@@ -259,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_calls_usually_cost),
+        cmocka_unit_test(test_few_samples),
         cmocka_unit_test(test_where_it_happened),
         cmocka_unit_test(test_before_all_calls),
         cmocka_unit_test(test_counted_once),

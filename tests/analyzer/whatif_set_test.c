@@ -432,9 +432,54 @@ static void test_best_of_family(void **state)
     assert_true(xfw_whatif_best_of_family(&whatif, changes, 2));
 }
 
+/* At worst its copies take as long as they took, and at_worst_ns on top. */
+static void doubt(const struct xfw_change *change, void *state, struct xfw_player *player,
+                  struct xfw_op *op)
+{
+    const struct shorter *shorter = (const struct shorter *)change;
+    struct shorter of = *shorter;
+    if (xfw_player_certainty(player) == XFW_LOW)
+        of.ns = COPY_NS + shorter->prepared_ns;
+    shorten(&of.change, state, player, op);
+}
+
+static struct shorter doubtful(double ns, double at_worst_ns)
+{
+    static const struct xfw_change_type type = {.name = "doubtful", .op = doubt};
+    struct shorter made = shorter(true, false, ns);
+    made.change.type = &type;
+    made.prepared_ns = at_worst_ns;
+    return made;
+}
+
+/* Alone, what may cost more than it likely saves is in no set, unless it is much; but with others.
+ */
+static void test_may_cost_more(void **state)
+{
+    static const struct {
+        double ns, at_worst_ns;
+        bool is_set;
+    } cases[] = {{97000, 3500, false}, {97000, 0, true}, {60000, 45000, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct shorter one = doubtful(cases[i].ns, cases[i].at_worst_ns);
+        struct set set = set_of(&one, 1);
+        assert_true(saves(set.whatif->alone[0].likely, cases[i].ns, 1));
+        assert_int_equal(set.whatif->order[0], cases[i].is_set);
+        assert_int_equal(isnan(set.whatif->set.likely), !cases[i].is_set);
+        finish(&set);
+    }
+    struct shorter both[] = {doubtful(97000, 3500), shorter(false, true, 60000)};
+    struct set set = set_of(both, 2);
+    assert_int_equal(set.whatif->order[0], 2);
+    assert_int_equal(set.whatif->order[1], 1);
+    finish(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_may_cost_more),
         cmocka_unit_test(test_the_rest),
         cmocka_unit_test(test_best_of_family),
         cmocka_unit_test(test_only_together),

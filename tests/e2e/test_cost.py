@@ -75,7 +75,8 @@ class Cost(Bench):
             self.assertGreaterEqual(n, sum((len(lane) - 1) // EVERY for lane in lanes.values()))
             self.assertLessEqual(n, most + len(lanes))
         else:
-            self.assertEqual(n, most)
+            self.assertLessEqual(n, most)
+            self.assertGreaterEqual(n, most - len(lanes))  # an unusual call's place is taken by the next one, if there is one
 
     @needs("endings")
     def test_one_kind(self):

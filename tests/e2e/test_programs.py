@@ -276,6 +276,14 @@ class Same(Bench):
         self.assertEqual(moved(document)["H2D"], (4 * 65, 4 * (2 << 20) + 4 * 64 * 64))
         self.assertEqual(moved(document)["D2H"], (4, 4 * (2 << 20)))
 
+    @needs("unoptimised_fixed_shared")
+    def test_unoptimised_fixed(self):
+        """The best set carried out: the same results, and each frame's gains in one copy."""
+        printed, document = self.compare("unoptimised_fixed_shared", "5")
+        self.assertEqual(moved(document)["H2D"], (5 * 2, 5 * (2 << 20) + 5 * 64 * 64))
+        self.assertEqual(moved(document)["D2H"], (5, 5 * (2 << 20)))
+        self.assertEqual(run([PROGRAMS / "unoptimised_shared", "5"], cwd=self.folder).stdout, printed)
+
     def plugins(self, *arguments):
         """Recorded until each plugin lay where the one before it was: where it is loaded is the kernel's choice."""
         self.compare("plugins", *arguments, same=lambda printed: [line.split()[0] for line in printed.splitlines()])

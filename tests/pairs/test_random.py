@@ -343,6 +343,30 @@ class Programs(unittest.TestCase):
         self.assertEqual(decided(-1e6, 0.5e6, 1.2e6), (None, True))
         self.assertEqual(decided(-1e6, 0.5e6, 0.9e6), (False, False))
 
+    def test_clean_or_not(self):
+        """More streams make a program without wastes faster by all processes: it has one; by some: that is not decided."""
+        saving = {"low": 1e-3, "likely": 2e-3, "high": 3e-3}
+        report = {"findings": [], "whatif": {"set_saving_s": saving, "phases": [], "why_not": None}}
+        def decided(*saved):
+            shares = [1 - ns / 1e8 for ns in saved]
+            measured = {"program": program(), "recorded": 1e8, "gpu": True,
+                        **drawn.fixed_of([[1e8] * len(saved), [share * 1e8 for share in shares]])}
+            judged = drawn.compare(measured, report)
+            return judged["wastes"], judged.get("quiet"), judged.get("undecided", False)
+        self.assertEqual(decided(2e6, 4e6, 3e6), (["few"], None, False))
+        self.assertEqual(decided(0, 4e6, 3e6), ([], None, True))
+        self.assertEqual(decided(0, 0.9e6, -1e6), ([], False, False))
+
+    def test_clean(self):
+        """A program without wastes is measured only where something is advised for it; else it is not said how well it was replayed."""
+        judged = self.lab.predict(*self.lab.measure_clean(program()))
+        self.assertEqual((judged.get("quiet"), "replay" in judged), (True, False))
+        self.assertTrue(drawn.json.loads((self.folder / "1.json").read_text())["unmeasured"])
+        with unittest.mock.patch.object(self.lab, "predict", lambda *_: {"quiet": False}):
+            measured, _ = self.lab.measure_clean(program())
+        self.assertNotIn("unmeasured", measured)
+        self.assertEqual(len(measured["times"]), 1 + len(drawn.schedule.fixed_forms(program(), drawn.STREAMS)))
+
     def test_again(self):
         """What --keep kept is analysed again, to the same end."""
         predicted = self.lab.predict(*self.lab.measure(program(wastes=["device-wait"])))

@@ -152,6 +152,7 @@ static void write_saving(const struct xfa_described *described, const struct xfa
 enum why {
     SAVES_NOTHING,
     NEEDLESS, /* a simpler remedy saves as much */
+    DOUBTFUL, /* it may cost more than it likely saves */
     AT_BEST   /* likely nothing, but more than the replay's error at best */
 };
 
@@ -161,6 +162,8 @@ static const char *const whys[][2] = {
     [NEEDLESS] = {"would save hardly more than a simpler fix",
                   "would save hardly more than simpler "
                   "fixes"},
+    [DOUBTFUL] = {"may cost more than the little that it likely saves",
+                  "may cost more than the little that they likely save"},
     [AT_BEST] = {"would likely save the run nothing, but at best, assuming what cannot be seen",
                  "would likely save the run nothing, but at best, assuming what cannot be seen"},
 };
@@ -173,9 +176,10 @@ static bool is_idle_for(const struct xfa_findings *findings, const struct xfa_fi
     bool little = saving->likely < least;
     bool at_best = xfa_finding_at_best_only(findings->whatif, finding);
     return finding->idle && !finding->asked &&
-           why == (at_best  ? AT_BEST
-                   : little ? SAVES_NOTHING
-                            : NEEDLESS);
+           why == (at_best             ? AT_BEST
+                   : finding->doubtful ? DOUBTFUL
+                   : little            ? SAVES_NOTHING
+                                       : NEEDLESS);
 }
 
 /* "pageable-host-memory at load (a.c:3) and 2 others"; for AT_BEST with the highest saving. */
@@ -237,6 +241,7 @@ static void write_idle(const struct xfa_report *report, const struct xfa_view *v
     if (!xfa_savings_known(report->findings))
         return;
     write_idle_of(report->findings, NEEDLESS, view, out);
+    write_idle_of(report->findings, DOUBTFUL, view, out);
     write_idle_of(report->findings, AT_BEST, view, out);
     write_idle_of(report->findings, SAVES_NOTHING, view, out);
 }
