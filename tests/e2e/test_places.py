@@ -148,7 +148,8 @@ class Places(Bench):
             self.assertEqual(self.took(what, "1"), self.took(what, "2"))
             for streams in ("1", "2", "3")[:3 if what == "steps" else 2]:
                 found = self.advised(what, streams)
-                self.assertLessEqual(set(found), {"unused-transfer"}, (what, streams))
+                # The host's work on what it downloads is asked about: that is another matter.
+                self.assertLessEqual(set(found) - {"host-device-turns"}, {"unused-transfer"}, (what, streams))
 
 
 if __name__ == "__main__":
