@@ -6,8 +6,8 @@
  *
  * A lane times one call in XFS_COST_EVERY, and more of its first calls, so that short runs have
  * samples. The number is prime, so that in a program that repeats a sequence of calls not always
- * the same one is timed. A call without an event gives no sample, nor does one behind which something
- * unusual was done (below): the next one is timed in its place.
+ * the same one is timed. A call without an event gives no sample, nor does one behind which
+ * something unusual was done (below): the next one is timed in its place.
  *
  * The samples are counted in a histogram per kind of event, in memory, without locks. The
  * background thread writes median and count to META as they grow (cost.KIND.ns, cost.KIND.n), so
