@@ -140,7 +140,7 @@ static xcu_context primary(xcu_device device)
           (status = (call), true)))
 /* Made by `call`, and followed where it may be between GPUs that have access of ours. */
 #define XFS_FOLLOWS(call, crossed)                                                                 \
-    (xfs_pairs_ours() && (status = (call), status != XCU_SUCCESS || ((crossed), true), true))
+    (xfs_pairs_ours() && (status = (call), true) && (status != XCU_SUCCESS || ((crossed), true)))
 #define XFS_FOLLOWS_COPY(stream_, per_thread, dst_, src_, call)                                    \
     XFS_FOLLOWS(call, xfs_crossed_copy(                                                            \
                           &(struct xfs_crossed){.stream = xfs_move_stream(stream_, per_thread),    \
