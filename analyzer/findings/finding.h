@@ -206,6 +206,11 @@ struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_fin
 /* Adds a site to a finding; the finding's figures are left to the caller. */
 void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_site *site);
 
+/* All transfers of a row; lost is not known. */
+struct xfa_finding_site xfa_finding_site_of_row(const struct xfa_row *row,
+                                                const struct xfa_figures *figures,
+                                                enum xfa_reckoning reckoning);
+
 /* Adds a site, and its transfers, bytes and loss, to the finding with the id and remedy of `like`
  * in the terms of the site; where there is none yet, to a new one with what `like` assumes. */
 void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,

@@ -167,6 +167,21 @@ void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_
     finding->sites[finding->site_count++] = *site;
 }
 
+struct xfa_finding_site xfa_finding_site_of_row(const struct xfa_row *row,
+                                                const struct xfa_figures *figures,
+                                                enum xfa_reckoning reckoning)
+{
+    return (struct xfa_finding_site){
+        .row = row,
+        .site = row->site,
+        .function = xfa_row_called(row),
+        .transfers = figures->transfers,
+        .bytes = figures->bytes,
+        .lost_ns = NAN,
+        .reckoning = reckoning,
+    };
+}
+
 /* What MPI or NCCL calls for its own ends the program cannot change: no kind is looked for there.
  */
 static enum xfa_answer answer_at(const struct xfa_findings *findings, enum xfa_finding_id id,

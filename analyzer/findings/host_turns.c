@@ -7,8 +7,6 @@
  */
 #include "analyzer/findings/finding.h"
 
-#include <math.h>
-
 #include "analyzer/whatif/changes/changes.h"
 
 #define LEAST_TIMES 8      /* else they are results */
@@ -28,23 +26,17 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
+        if (!is_fetched(row, figures))
+            continue;
         const struct xfa_finding like = {
             .id = XFA_FINDING_HOST_TURNS,
             .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
             .assumed = "the GPU needs no time for it that counts",
             .question = "the GPU can do the host's work on what {site} brings",
         };
-        const struct xfa_finding_site site = {
-            .row = row,
-            .site = row->site,
-            .function = xfa_row_called(row),
-            .transfers = figures->transfers,
-            .bytes = figures->bytes,
-            .lost_ns = NAN,
-            .reckoning = XFA_RECKONED_TURNS,
-        };
-        if (is_fetched(row, figures))
-            xfa_findings_add_site(findings, &like, &site);
+        const struct xfa_finding_site site =
+            xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);
+        xfa_findings_add_site(findings, &like, &site);
     }
 }
 

@@ -88,15 +88,8 @@ static struct xfa_finding *add_finding(struct xfa_findings *findings,
         double ns = row_ns(analysis, uses, i);
         if (ns <= LEAST_SHARE * all && row != first) /* of very many sites none has a share */
             continue;
-        const struct xfa_finding_site site = {
-            .row = row,
-            .site = row->site,
-            .function = xfa_row_called(row),
-            .transfers = figures->transfers,
-            .bytes = figures->bytes,
-            .lost_ns = NAN,
-            .reckoning = XFA_RECKONED_SERIAL,
-        };
+        const struct xfa_finding_site site =
+            xfa_finding_site_of_row(row, figures, XFA_RECKONED_SERIAL);
         xfa_finding_site_add(finding, &site);
         finding->transfers += site.transfers;
         finding->bytes = xfa_add(finding->bytes, site.bytes);
@@ -141,10 +134,8 @@ static double beside_of_parts(const struct xfa_pageable_uses *uses, struct copie
 static double beside_of_host(const struct xfa_analysis *analysis,
                              const struct xfa_pageable_uses *uses, struct copies copies)
 {
-    double waits = 0;
-    for (size_t i = 0; i < analysis->waits.all.count; i++)
-        waits += ((const struct xfa_wait *)xfa_table_at(&analysis->waits.all, i))->ns;
-    return copies.up > 0 ? fmin((double)uses->kernels_ns, waits) : 0;
+    double waits_ns = xfa_waits_ns(&analysis->waits);
+    return copies.up > 0 ? fmin((double)uses->kernels_ns, waits_ns) : 0;
 }
 
 /* One copy there, kernels, one back, and a wait: no other part to work on meanwhile, but parts of
@@ -195,8 +186,8 @@ static void try_serial(const struct xfa_analysis *analysis, const void *self,
     struct copies locked = copies_of(analysis, NULL), all = copies_of(analysis, uses);
     double of_all = all.up + all.down, pageable = of_all - locked.up - locked.down;
     bool locks = pageable > PAGEABLE_SHARE * of_all;
-    double most = fmax(beside(uses, locks ? all : locked, locks),
-                       beside_of_host(analysis, uses, locks ? all : locked));
+    struct copies copies = locks ? all : locked;
+    double most = fmax(beside(uses, copies, locks), beside_of_host(analysis, uses, copies));
     if (!(most > XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run))) {
         try_mapped(analysis, findings);
         return;

@@ -216,9 +216,8 @@ const char *xfa_staging_at_best(const struct xfa_message_items *items,
     if (!(best_ns > HARDLY * likely_ns))
         return NULL;
     return among ? "at best, both ranks turn over what is under way (MPI_Test()) instead of "
-                   "waiting for one "
-                   "piece after the other, so that no thread's messages wait for another thread's"
+                   "waiting for one piece after the other, so that no thread's messages wait for "
+                   "another thread's"
                  : "at best, both ranks turn over what is under way (MPI_Test()) instead of "
-                   "waiting for one "
-                   "piece after the other";
+                   "waiting for one piece after the other";
 }

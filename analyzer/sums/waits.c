@@ -88,6 +88,14 @@ void xfa_waits_finish(struct xfa_waits *waits)
     }
 }
 
+double xfa_waits_ns(const struct xfa_waits *waits)
+{
+    double ns = 0;
+    for (size_t i = 0; i < waits->all.count; i++)
+        ns += ((const struct xfa_wait *)xfa_table_at(&waits->all, i))->ns;
+    return ns;
+}
+
 void xfa_waits_taken(struct xfa_waits *waits)
 {
     xfa_met_sort(&waits->all, &of_waits);

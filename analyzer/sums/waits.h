@@ -40,6 +40,9 @@ void xfa_waits_taken(struct xfa_waits *waits);
 /* All were met: their times become known. */
 void xfa_waits_finish(struct xfa_waits *waits);
 
+/* Of all, once they are finished. */
+double xfa_waits_ns(const struct xfa_waits *waits);
+
 /* Longest first; the caller frees the array of all.count pointers. */
 const struct xfa_wait **xfa_waits_order(const struct xfa_waits *waits);
 

@@ -15,9 +15,7 @@
 #define OFTEN 4           /* so often such an op was played before */
 #define TIMES 3           /* so many times the time of a batch before it is much more or less */
 #define MEAN_OF 16        /* batches, of late */
-#define MOST_NEW                                                                                   \
-    4096 /* batches, since they have something new: others are sampled all the same                \
-          */
+#define MOST_NEW 4096     /* batches that are played since they have something new */
 
 enum { SEEN_BITS = 17, SEEN = 1 << SEEN_BITS, SEEN_MOST = SEEN / 4 * 3, PAGE_BITS = 12 };
 

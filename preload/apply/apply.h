@@ -23,15 +23,15 @@
  * Parts, each knows only those below it:
  *   - the dispatch: functions.def (which functions), functions.c (their bodies), offer.h (copies);
  *   - the classes (classes.def): staging.h with check.h, locking.h with locked_pool.h, peers.h with
- *     peer_access.h and crossings.h, pipeline.h with pipes.h, relay.h with relays.h; of a plan,
- * leave_out.h with sum.h, uploads.h and writes.h, pool.h, prefetch.h with managed.h and kernels.h,
- * placement.h, placed.h, which knows locking.h, and streams.h with flights.h, own.h, uses.h,
- * launched.h, reach.h and beside.h;
+ *     peer_access.h, crossings.h and crossed.h, pipeline.h with pipes.h, relay.h with relays.h; of
+ *     a plan, leave_out.h with sum.h, uploads.h and writes.h, pool.h, prefetch.h with managed.h and
+ *     kernels.h, placement.h, placed.h, which knows locking.h, and streams.h with flights.h, own.h,
+ *     uses.h, launched.h, reach.h and beside.h;
  *   - what all classes use: classes.h (which are on), state.h (of the process), site.h (who asked),
  *     proof.h (whether it gains), report.h (what came of it), plan.h with lines.h, move.h (a copy
  *     as it was asked for), between.h (one between two GPUs), contexts.h (what belongs to two
- * contexts), tried.h (trials by events), pieces.h, ring.h, memory.h, near.h, job.h and team.h
- * (copies by threads), limits.h, driver.h.
+ *     contexts), tried.h (trials by events), pieces.h, ring.h, memory.h, near.h, job.h and team.h
+ *     (copies by threads), limits.h, driver.h.
  *
  * All functions keep errno, are thread-safe, and may be called in signal handlers, where calls are
  * passed on.

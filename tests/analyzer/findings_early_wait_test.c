@@ -29,12 +29,7 @@ static struct analyzed played(const struct steps *steps)
     play_site(&play, FETCH, "fetch", 1);
     play_site(&play, WAIT, "await", 2);
     for (int i = 0; i < STEPS; i++) {
-        struct xft_event *call = play_async(&play, FETCH, steps->direction, XFT_MEM_PINNED,
-                                            steps->bytes, steps->device_ns);
-        uint64_t end = call->start_ns + 500 + steps->device_ns;
-        call->device = 0;
-        struct xft_event sync = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .stack = WAIT};
-        play_event(&play, sync, end + WAKE_NS - play.now);
+        play_awaited(&play, FETCH, WAIT, steps->direction, steps->bytes, steps->device_ns, WAKE_NS);
         play.now += steps->own_ns;
     }
     play_end(&play, XFT_STATE_CLOSED);

@@ -33,12 +33,7 @@ static struct analyzed played(const struct steps *steps)
     play_site(&play, FETCH, "fetch", 1);
     play_site(&play, WAIT, "await", 2);
     for (unsigned i = 0; i < steps->times; i++) {
-        struct xft_event *call =
-            play_async(&play, FETCH, steps->direction, XFT_MEM_PINNED, steps->bytes, COPY_NS);
-        uint64_t end = call->start_ns + 500 + COPY_NS;
-        call->device = 0;
-        struct xft_event sync = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .stack = WAIT};
-        play_event(&play, sync, end + WAKE_NS - play.now);
+        play_awaited(&play, FETCH, WAIT, steps->direction, steps->bytes, COPY_NS, WAKE_NS);
         play.now += OWN_NS;
     }
     play_end(&play, XFT_STATE_CLOSED);

@@ -84,6 +84,18 @@ struct xft_event *play_async(struct play *play, unsigned stack, enum xft_directi
     return call;
 }
 
+void play_awaited(struct play *play, unsigned stack, unsigned wait_stack,
+                  enum xft_direction direction, uint64_t bytes, uint64_t device_ns,
+                  uint64_t wake_ns)
+{
+    struct xft_event *call = play_async(play, stack, direction, XFT_MEM_PINNED, bytes, device_ns);
+    uint64_t end = call->start_ns + 500 + device_ns;
+    call->device = 0;
+    const struct xft_event sync = {
+        .kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .stack = wait_stack};
+    play_event(play, sync, end + wake_ns - play->now);
+}
+
 void play_end(struct play *play, enum xft_state state)
 {
     for (unsigned i = 0; i < PLAY_LANES; i++) {

@@ -37,6 +37,11 @@ struct xft_event *play_copy(struct play *play, unsigned stack, enum xft_directio
 /* An asynchronous one that the device took `device_ns` for; 0: nobody knows. */
 struct xft_event *play_async(struct play *play, unsigned stack, enum xft_direction direction,
                              unsigned host_memory, uint64_t bytes, uint64_t device_ns);
+/* The same with page-locked memory of GPU 0, and a wait for the device behind it: which ends
+ * wake_ns behind the copy. */
+void play_awaited(struct play *play, unsigned stack, unsigned wait_stack,
+                  enum xft_direction direction, uint64_t bytes, uint64_t device_ns,
+                  uint64_t wake_ns);
 /* The last call's, as if the device had run it. */
 void play_device_copy(struct play *play, struct xft_event *call, uint64_t ns);
 /* A part of the call's, behind those it has; the call has a correlation. */

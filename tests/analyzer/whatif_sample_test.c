@@ -11,89 +11,29 @@
 
 #include "analyzer/whatif/sample.h"
 #include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/scenario.h"
 #include "tests/analyzer/scenario_report.h"
+#include "tests/analyzer/tape.h"
 
-enum { BATCHES = 2048, OPS = BATCHES * XFW_BATCH, IN_STEP = 4, THREADS = 2 };
+enum { BATCHES = 2048, OPS = BATCHES * XFW_BATCH, THREADS = 2 };
 enum { ODD = 1400 }; /* a batch in which something else happens */
 
 static uint64_t state_of_chance;
 
-static double chance(void) /* 0 to 1 */
-{
-    state_of_chance = state_of_chance * 6364136223846793005u + 1442695040888963407u;
-    return (double)(state_of_chance >> 33) / (double)(1u << 31);
-}
-
-struct tape {
-    struct xfw_op *ops;
-    double end[THREADS]; /* as recorded, by thread */
-    size_t count;
-};
-
-static struct xfw_op *add(struct tape *tape, enum xfw_what what, enum xft_event_kind kind,
-                          uint32_t thread, double gap, double own)
-{
-    struct xfw_op *op = &tape->ops[tape->count];
-    *op = hand_op(what, kind, own);
-    op->number = tape->count++;
-    op->thread = thread;
-    op->stream = thread;
-    op->site = (uint32_t)what;
-    op->gap_ns = gap;
-    op->start_ns = tape->end[thread] + gap;
-    op->end_ns = tape->end[thread] = op->start_ns + own;
-    op->first = op->number < THREADS;
-    return op;
-}
-
-/* A copy, a kernel, something else of the host, a wait for both; twice as fast or slow by chance.
- * Threads take turns, of which the one that is behind comes next. */
+/* Twice as fast or slow by chance. Of two threads the one that is behind comes next. */
 static struct tape loop(void)
 {
     struct tape tape = {.ops = calloc(OPS, sizeof *tape.ops)};
     state_of_chance = 4711;
     while (tape.count < OPS) {
-        uint32_t thread = tape.end[0] <= tape.end[1] ? 0 : 1;
-        double before = tape.end[thread];
-        struct xfw_op *copy = add(&tape, XFW_COPY, XFT_EVENT_TRANSFER, thread, 500, 800);
-        copy->engine = XFW_TO_DEVICE;
-        copy->exclusive = true;
-        copy->class = 1;
-        copy->bytes = 4096;
-        copy->src = (uint64_t)(1 + thread) << 20;
-        copy->dst = (uint64_t)(8 + thread) << 20;
-        copy->latency_ns = 1000;
-        copy->duration_ns = 1000 + 2000 * chance();
-        struct xfw_op *kernel = add(&tape, XFW_KERNEL, XFT_EVENT_LAUNCH, thread, 300, 700);
-        kernel->engine = XFW_COMPUTE;
-        kernel->latency_ns = 1000;
-        kernel->duration_ns = 3000 + 3000 * chance();
-        add(&tape, XFW_CALL, XFT_EVENT_ADVISE, thread, 1000 * chance(), 400);
-        double own = fmax(900, before + 1500 + copy->duration_ns + kernel->duration_ns -
-                                   tape.end[thread] + 1000);
-        struct xfw_op *wait = add(&tape, XFW_CALL, XFT_EVENT_SYNC, thread, 200, own);
-        wait->awaits = XFW_AWAITS_STREAM;
-        wait->own_ns = 900;
-        wait->wake_ns = 1000;
+        struct tape_step step = {.slack_ns = 2500};
+        step.copy_ns = 1000 + 2000 * tape_chance(&state_of_chance);
+        step.kernel_ns = 3000 + 3000 * tape_chance(&state_of_chance);
+        step.gap_ns = 1000 * tape_chance(&state_of_chance);
+        tape_add_step(&tape, tape.end[0] <= tape.end[1] ? 0 : 1, &step);
     }
     return tape;
 }
-
-/* Copies take half of their time. */
-static void faster(const struct xfw_change *change, void *state, struct xfw_player *player,
-                   struct xfw_op *op)
-{
-    (void)change;
-    (void)state;
-    (void)player;
-    if (op->what == XFW_COPY)
-        op->duration_ns /= 2;
-}
-
-static const struct xfw_change_type faster_type = {.name = "faster", .op = faster};
-static struct xfw_change halved = {.type = &faster_type};
 
 struct both { /* of a way */
     double all, sampled;
@@ -140,7 +80,7 @@ static void test_within_its_error(void **state)
     (void)state;
     struct tape tape = loop();
     struct xfw_sample *first = sampled(&tape), *second = sampled(&tape);
-    struct both alone = play(&tape, NULL, first), changed = play(&tape, &halved, second);
+    struct both alone = play(&tape, NULL, first), changed = play(&tape, &tape_halved, second);
     double run = xfw_sample_error(first, &alone.measured, NULL);
     double saving = xfw_sample_error(first, &changed.measured, &alone.measured);
     struct xfw_share share = xfw_sample_share(first);

@@ -502,15 +502,13 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
 /* Sums of known times; times that overlap all count. */
 static void write_times(const struct xfa_analysis *analysis, const struct xfa_view *view, FILE *out)
 {
-    double took = 0, lost = 0, waits = 0;
+    double took = 0, lost = 0, waits = xfa_waits_ns(&analysis->waits);
     char text[3][XFA_UNIT_CHARS];
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_figures *figures = &analysis->rows[i];
         took += figures->device.ns + figures->host.ns;
         lost += figures->lost.ns;
     }
-    for (size_t i = 0; i < analysis->waits.all.count; i++)
-        waits += ((const struct xfa_wait *)xfa_table_at(&analysis->waits.all, i))->ns;
     if (took <= 0 && waits <= 0)
         return;
     xfa_write_fact(out, view->width, "transfers", "took %s, of which %s %s lost%s%s",

@@ -4,7 +4,6 @@
 
 /* As preload/apply/leave_out.c has them. */
 #define SPENT 0.01
-#define WORTH 0.8
 #define HASH_GUESS 0.1 /* ns of a byte, until one was hashed */
 #define MOST_MISSES 4
 #define FIRST_REST 64
@@ -60,7 +59,7 @@ static enum xfw_spent look(struct site *of, bool same, double earned_ns,
     of->in_a_row = left ? of->in_a_row + 1 : 0;
     of->misses = left ? 0 : of->misses + 1;
     of->remembered = true;
-    if (costs->hash > WORTH * costs->asked || of->misses >= MOST_MISSES)
+    if (of->misses >= MOST_MISSES)
         rest(of);
     return compares ? XFW_COMPARED : left ? XFW_LEFT_OUT : XFW_HASHED;
 }
