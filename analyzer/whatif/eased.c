@@ -2,13 +2,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/callers.h"
 
 #define EASED_PART 0.5
-#define TAKEN                                                                                      \
-    64 /* the threads are not further from each other, as played, than such a number of calls */
+#define TAKEN 64 /* the threads are not further from each other, as played, than so many calls */
 
 struct xfw_eased {
     const double *alone_ns;
@@ -16,14 +16,16 @@ struct xfw_eased {
     struct taken {       /* in which a call has the driver, as played */
         double from, to; /* ns */
         double latest;   /* the end of this one and of all before it */
-    } taken[TAKEN];      /* the last ones */
-    unsigned taken_count;
+    } room[2 * TAKEN];   /* at its end they move to its front */
+    struct taken *taken; /* a part of room, by from */
+    unsigned count;
 };
 
 struct xfw_eased *xfw_eased_new(const double *alone_ns)
 {
     struct xfw_eased *eased = xfa_alloc(sizeof *eased);
     eased->alone_ns = alone_ns;
+    eased->taken = eased->room;
     return eased;
 }
 
@@ -33,31 +35,41 @@ void xfw_eased_free(struct xfw_eased *eased)
 }
 
 /* When the driver lets in a call that comes then and takes so long: it does nothing else
- * meanwhile. From the last ones on, as few are still to be over. */
+ * meanwhile. From the last ones back, as few are still to be over. */
 static double let_in(const struct xfw_eased *eased, double from, double ns)
 {
-    const unsigned count = eased->taken_count < TAKEN ? eased->taken_count : TAKEN;
-    for (;;) {
-        double next = from;
-        for (unsigned i = 1; i <= count; i++) {
-            const struct taken *taken = &eased->taken[(eased->taken_count - i) % TAKEN];
-            if (taken->latest <= from)
-                break;
-            if (taken->from < from + ns && taken->to > next)
-                next = taken->to;
-        }
-        if (next == from)
-            return from;
-        from = next;
+    unsigned at = eased->count;
+    while (at > 0 && eased->taken[at - 1].latest > from)
+        at--;
+    for (; at < eased->count && eased->taken[at].from < from + ns; at++)
+        from = xfw_max(from, eased->taken[at].to);
+    return from;
+}
+
+/* Room for one more: the first is forgotten. */
+static void make_room(struct xfw_eased *eased)
+{
+    if (eased->count == TAKEN) {
+        eased->taken++;
+        eased->count--;
+    }
+    if (eased->taken + eased->count == eased->room + 2 * TAKEN) {
+        memcpy(eased->room, eased->taken, eased->count * sizeof *eased->taken);
+        eased->taken = eased->room;
     }
 }
 
 static void take(struct xfw_eased *eased, double from, double ns)
 {
-    const double before =
-        eased->taken_count ? eased->taken[(eased->taken_count - 1) % TAKEN].latest : 0;
-    eased->taken[eased->taken_count++ % TAKEN] =
-        (struct taken){from, from + ns, xfw_max(before, from + ns)};
+    const double to = from + ns;
+    make_room(eased);
+    unsigned at = eased->count++;
+    for (; at > 0 && eased->taken[at - 1].from > from; at--) {
+        eased->taken[at] = eased->taken[at - 1];
+        eased->taken[at].latest = xfw_max(eased->taken[at].latest, to);
+    }
+    double before = at > 0 ? eased->taken[at - 1].latest : 0;
+    eased->taken[at] = (struct taken){from, to, xfw_max(before, to)};
 }
 
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
