@@ -11,9 +11,11 @@
 #include "analyzer/analysis/survey.h"
 #include "analyzer/analyze_steps.h"
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/crew.h"
 #include "analyzer/base/pager.h"
 #include "analyzer/plan/plan.h"
 #include "analyzer/remeasure/play_run.h"
+#include "analyzer/team/forked_team.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/together.h"
 #include "common/text.h"
@@ -540,8 +542,27 @@ static int list_transfers(struct xfa_analyze_options *options)
     return status;
 }
 
+/* Of a run of many processes. */
+static void divide(struct xfa_analyze_options *options)
+{
+    uint32_t members = options->alone ? 1 : options->jobs;
+    if (members == 0) {
+        struct xfa_forked_work work = xfa_forked_work(options->traces, options->trace_count);
+        members = xfa_forked_members(&work);
+    }
+    options->team = members > 1 ? xfa_forked_team(members) : NULL;
+    if (!options->team)
+        return;
+    xfa_processors_share(members);
+    options->memory /= members;
+}
+
 static int do_as_asked(struct xfa_analyze_options *options, void (*leave)(struct xfa_team *team))
 {
+    if (!options->team && xfa_is_shared(options)) {
+        divide(options);
+        leave = xfa_forked_team_leave;
+    }
     if (options->team && !xfa_is_shared(options)) {
         leave(options->team);
         if (options->team->rank > 0)
@@ -555,14 +576,15 @@ static int do_as_asked(struct xfa_analyze_options *options, void (*leave)(struct
     return options->per_transfer ? list_transfers(options) : analyze(options, leave);
 }
 
-int xfa_analyze_in_team(int argc, char **argv, struct xfa_team *team,
-                        void (*leave)(struct xfa_team *team))
+static int command(int argc, char **argv, struct xfa_team *team,
+                   void (*leave)(struct xfa_team *team), uint32_t jobs)
 {
     struct xfa_analyze_options options;
     int status = XFA_USAGE;
     setlocale(LC_CTYPE, ""); /* names beyond ASCII, as wide as the terminal shows them */
     int parsed = xfa_analyze_options(&options, argc, argv);
     options.team = team;
+    options.jobs = options.jobs ? options.jobs : jobs;
     if (parsed > 0)
         status = fputs(xfa_analyze_usage, stdout) < 0 || fflush(stdout) != 0 ? XFA_OUTPUT : XFA_OK;
     else if (parsed == 0)
@@ -572,7 +594,13 @@ int xfa_analyze_in_team(int argc, char **argv, struct xfa_team *team,
     return status;
 }
 
+int xfa_analyze_in_team(int argc, char **argv, struct xfa_team *team,
+                        void (*leave)(struct xfa_team *team))
+{
+    return command(argc, argv, team, leave, 1);
+}
+
 int xfa_analyze_command(int argc, char **argv)
 {
-    return xfa_analyze_in_team(argc, argv, NULL, NULL);
+    return command(argc, argv, NULL, NULL, 0);
 }

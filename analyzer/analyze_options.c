@@ -62,6 +62,8 @@ const char xfa_analyze_usage[] =
     "                       what it predicted, what was applied, what was measured\n"
     "      --memory BYTES   keep so much of the run in memory for its replays (K, M, G;\n"
     "                       without it 512M)\n"
+    "  -j, --jobs N         by N processes of this machine, which divide the run's processes\n"
+    "                       among them (default: as many as pays, for large runs); 1: by one\n"
     "      --alone          in a rank of an MPI launcher: without the other ranks; else all "
     "analyze\n"
     "                       the run together, and rank 0 reports\n"
@@ -87,6 +89,7 @@ const char xfa_analyze_usage[] =
 #define TOP_OF_FORMAT ((size_t)-1)
 #define REPLAY_SECONDS 30
 #define MOST_REPLAY_SECONDS 86400
+#define MOST_JOBS 256
 enum {
     PER_TRANSFER = 256,
     REPLAY,
@@ -162,6 +165,15 @@ static int set_replay_time(struct xfa_analyze_options *options, const char *word
     options->replay_s = strtod(word, &end);
     if (end == word || *end || !(options->replay_s > 0) || options->replay_s > MOST_REPLAY_SECONDS)
         return wrong("not a number of seconds", word);
+    return 0;
+}
+
+static int set_jobs(struct xfa_analyze_options *options, const char *word)
+{
+    uint64_t number;
+    if (!xfa_number(word, &number) || number < 1 || number > MOST_JOBS)
+        return wrong("not a number of processes from 1 to 256", word);
+    options->jobs = (uint32_t)number;
     return 0;
 }
 
@@ -309,6 +321,8 @@ static int set_option(struct xfa_analyze_options *options, int option, const cha
         return set_replay_time(options, value);
     case MEMORY:
         return set_memory(options, value);
+    case 'j':
+        return set_jobs(options, value);
     case ASSUME:
         return set_assume(options, value);
     case SITE:
@@ -492,6 +506,7 @@ static const struct option longs[] = {
     {"replay", optional_argument, NULL, REPLAY},
     {"replay-time", required_argument, NULL, REPLAY_TIME},
     {"memory", required_argument, NULL, MEMORY},
+    {"jobs", required_argument, NULL, 'j'},
     {"site", required_argument, NULL, SITE},
     {"kind", required_argument, NULL, KIND},
     {"rank", required_argument, NULL, RANK},
@@ -541,7 +556,7 @@ int xfa_analyze_options(struct xfa_analyze_options *options, int argc, char **ar
                                      .fail_on = NAN};
     optind = 0; /* reset, for a second parse in one process */
     int option; /* "-": operands come in their order */
-    while ((option = getopt_long(argc, argv, "-:p:f:o:n:s:h", longs, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "-:p:f:o:n:s:j:h", longs, NULL)) != -1) {
         if (option == 'h')
             return 1;
         if (option == '?' || option == ':')

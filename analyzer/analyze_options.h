@@ -27,6 +27,7 @@ struct xfa_analyze_options {
     bool brief;           /* the first screen, or the one line of a comparison, wherever it goes */
     bool open;            /* show the page in the browser */
     bool alone, together; /* for who starts the process as a member of a team, or does not */
+    uint32_t jobs;        /* processes of this machine that analyze the run; 0: not said */
     double replay_s;
     struct xfa_answers answers; /* --assume; for xfa_answers_free() */
     size_t memory;              /* bytes that may be kept of a run for its replays */

@@ -46,11 +46,19 @@ static void *live(void *of)
     return NULL;
 }
 
+static unsigned sharing = 1;
+
+void xfa_processors_share(unsigned processes)
+{
+    sharing = processes;
+}
+
 unsigned xfa_processors(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < 1 ? 1 : count > XFA_CREW_MOST ? XFA_CREW_MOST : (unsigned)count;
+    unsigned all = count < 1 ? 1 : count > XFA_CREW_MOST ? XFA_CREW_MOST : (unsigned)count;
+    return (all + sharing - 1) / sharing;
 }
 
 bool xfa_thread_new(pthread_t *thread, void *(*live_on)(void *), void *self)

@@ -15,6 +15,8 @@
 
 /* Processors that the process may use, XFA_CREW_MOST at most. */
 unsigned xfa_processors(void);
+/* From now on that many processes do such work beside each other: its part of them, rounded up. */
+void xfa_processors_share(unsigned processes);
 
 /* A thread that takes no signals and needs little stack; false: it cannot be made. */
 bool xfa_thread_new(pthread_t *thread, void *(*live)(void *), void *self);

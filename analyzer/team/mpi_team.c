@@ -242,5 +242,5 @@ int xfa_mpi_team_main(int argc, char **argv, const char *version)
         status = -1;
     if (MPI_Finalized(&over) == MPI_SUCCESS && !over)
         MPI_Finalize();
-    return status < 0 ? xfa_analyze_command(argc, argv) : status;
+    return status < 0 ? xfa_analyze_in_team(argc, argv, NULL, NULL) : status;
 }

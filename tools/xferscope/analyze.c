@@ -109,5 +109,7 @@ int xferscope_analyze(int argc, char **argv)
     if (by && !is_said(argc, argv, "--alone") && !is_said(argc, argv, "--help") &&
         (is_said(argc, argv, "--together") || !is_within_rank(by->variable)))
         become_team(argv, by->of_mpich);
+    if (by) /* other ranks have this machine's processors, too */
+        return xfa_analyze_in_team(argc, argv, NULL, NULL);
     return xfa_analyze_command(argc, argv);
 }
