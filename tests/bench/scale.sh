@@ -56,7 +56,7 @@ equal() { # what is wanted
 }
 
 transfers_of() { # the report's: all directions
-    (ulimit -v "$analyze_kib" && "$xferscope" analyze --format json --top 1 "$scratch/run") |
+    (ulimit -v "$analyze_kib" && "$xferscope" analyze -j 1 --format json --top 1 "$scratch/run") |
         awk '/"levels"/ { over = 1 }
             !over && /"transfers"/ { gsub(/[^0-9]/, ""); sum += $0 } END { print sum }'
 }
@@ -103,7 +103,7 @@ measure_run() { # TRANSFERS FILES
             row "$how" "$1" "$2" "$events"
     done
     for _ in 1 2 3; do
-        "$bench/cost" "$xferscope" analyze --profile "$scratch/profile.json" "$scratch/run"
+        "$bench/cost" "$xferscope" analyze -j 1 --profile "$scratch/profile.json" "$scratch/run"
     done | row analyze "$1" "$2" "$events"
 }
 
