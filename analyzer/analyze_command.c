@@ -11,11 +11,11 @@
 #include "analyzer/analysis/survey.h"
 #include "analyzer/analyze_steps.h"
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/crew.h"
+#include "analyzer/base/forked_team.h"
 #include "analyzer/base/pager.h"
+#include "analyzer/jobs.h"
 #include "analyzer/plan/plan.h"
 #include "analyzer/remeasure/play_run.h"
-#include "analyzer/team/forked_team.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/together.h"
 #include "common/text.h"
@@ -542,25 +542,10 @@ static int list_transfers(struct xfa_analyze_options *options)
     return status;
 }
 
-/* Of a run of many processes. */
-static void divide(struct xfa_analyze_options *options)
-{
-    uint32_t members = options->alone ? 1 : options->jobs;
-    if (members == 0) {
-        struct xfa_forked_work work = xfa_forked_work(options->traces, options->trace_count);
-        members = xfa_forked_members(&work);
-    }
-    options->team = members > 1 ? xfa_forked_team(members) : NULL;
-    if (!options->team)
-        return;
-    xfa_processors_share(members);
-    options->memory /= members;
-}
-
 static int do_as_asked(struct xfa_analyze_options *options, void (*leave)(struct xfa_team *team))
 {
     if (!options->team && xfa_is_shared(options)) {
-        divide(options);
+        xfa_jobs_begin(options);
         leave = xfa_forked_team_leave;
     }
     if (options->team && !xfa_is_shared(options)) {

@@ -1,5 +1,5 @@
 /*
- * analyzer_driver, with what goes wrong for processes that it forks (analyzer/team/forked_team.h):
+ * analyzer_driver, with what goes wrong for processes that it forks (analyzer/base/forked_team.h):
  * of these XFERSCOPE_TEST_FORKS can be made (without it all), and with XFERSCOPE_TEST_DIES each is
  * killed once it has read its files. A line "forked" on standard error for each that is made.
  */

@@ -1,4 +1,4 @@
-/* Processes that analyze together on one machine (analyzer/team/forked_team.h). */
+/* Processes that analyze together on one machine (analyzer/base/forked_team.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,14 +10,15 @@
 #include <cmocka.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/team/forked_team.h"
+#include "analyzer/base/forked_team.h"
+#include "analyzer/jobs.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 static uint32_t members(uint64_t files, uint64_t bytes, uint64_t processors, uint64_t available)
 {
-    struct xfa_forked_work work = {files, bytes, processors, available};
-    return xfa_forked_members(&work);
+    struct xfa_jobs_work work = {files, bytes, processors, available};
+    return xfa_jobs_members(&work);
 }
 
 static void test_how_many(void **state)

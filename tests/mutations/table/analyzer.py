@@ -22,4 +22,9 @@ ROWS = [
       "    xfa_parcel_number(parcel, text ? 1 : 0);",
       "ranks with different machine profiles add up what they have played",
       "net.team"),
+    M("jobs-beyond-memory", "analyzer/jobs.c",
+      "    if (members > room)\n        members = room;\n",
+      "    (void)room;\n",
+      "a large run takes all of a machine's memory",
+      "analyzer-forked_team_test"),
 ]

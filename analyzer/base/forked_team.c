@@ -1,4 +1,4 @@
-#include "analyzer/team/forked_team.h"
+#include "analyzer/base/forked_team.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,56 +8,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/crew.h"
-#include "analyzer/read/read.h"
 #include "common/text.h"
-#include "probe/machine/machine_host.h"
 
 enum { FAILED = 1, MOST_COMMAND = 4 << 20 };
-
-/* ---- how many -------------------------------------------------------------------------------- */
-
-/* Fewer read what each needs of the others in the time that they save (measured with three: a third
- * less time than one, at half as much again of processor time). */
-#define LEAST_MEMBERS 4
-#define LEAST_BYTES ((uint64_t)8 << 20) /* less takes a second at most (a guess) */
-/* What a member takes: of processes of a million transfers an eighth of all traces was measured. */
-#define MEMBER_BYTES ((uint64_t)64 << 20)
-#define MEMBER_PART 8
-
-struct xfa_forked_work xfa_forked_work(const char *const *traces, size_t count)
-{
-    struct xfa_forked_work work = {.processors = xfa_processors(),
-                                   .available = xfp_available_memory("")};
-    char error[512];
-    for (size_t i = 0; i < count; i++) {
-        size_t found = 0;
-        char **files = xfa_run_files(traces[i], &found, error, sizeof error);
-        for (size_t f = 0; f < found; f++) {
-            struct stat status;
-            work.files++;
-            work.bytes += stat(files[f], &status) == 0 ? (uint64_t)status.st_size : 0;
-        }
-        xfa_run_files_free(files, found);
-    }
-    return work;
-}
-
-uint32_t xfa_forked_members(const struct xfa_forked_work *work)
-{
-    uint64_t room = work->available / 2 / (MEMBER_BYTES + work->bytes / MEMBER_PART);
-    uint64_t members = work->processors;
-    if (members > work->files)
-        members = work->files;
-    if (members > room)
-        members = room;
-    return members < LEAST_MEMBERS || work->bytes < LEAST_BYTES ? 1 : (uint32_t)members;
-}
 
 /* ---- members --------------------------------------------------------------------------------- */
 

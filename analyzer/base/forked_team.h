@@ -1,5 +1,5 @@
 /*
- * A team on one machine (base/team.h): `xferscope analyze` of a run of many processes, by processes
+ * A team on one machine (team.h): `xferscope analyze` of a run of many processes, by processes
  * that it forks. Rank 0 is the command itself; the others print nothing, and end with it.
  *
  * Where one of them ends early, or does not compute alike, rank 0 starts over with --alone: nothing
@@ -8,20 +8,9 @@
 #ifndef XFA_FORKED_TEAM_H
 #define XFA_FORKED_TEAM_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "analyzer/base/team.h"
-
-struct xfa_forked_work {
-    uint64_t files, bytes; /* of traces */
-    uint64_t processors;   /* that this process may use */
-    uint64_t available;    /* bytes of memory */
-};
-/* Of runs by their names, as the user gave them, on this machine as it is now. */
-struct xfa_forked_work xfa_forked_work(const char *const *traces, size_t count);
-/* By how many processes that is analyzed fastest; 1: alone. */
-uint32_t xfa_forked_members(const struct xfa_forked_work *work);
 
 /* Forks count - 1 processes, and returns in each. NULL, in the caller alone: they cannot be made.
  * Before the process has threads. Ends with the process. */
