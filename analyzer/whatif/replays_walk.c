@@ -319,6 +319,27 @@ static void end_ranges(struct xfw_walk *walk, const uint64_t ranges[XFW_RANGES])
     xfw_tally_phases_over(walk->tally);
 }
 
+/* Where the process begins to work, unchanged; ranks that are played together have no such place,
+ * as each plays but some ways. */
+static void note_first_work(struct xfw_walk *walk)
+{
+    double last;
+    for (size_t i = 0; i < walk->count && !walk->together; i++)
+        if (xfw_way_is_alone(walk->variants[i].way))
+            walk->at->worked = xfw_schedule_worked(xfw_player_schedule(walk->variants[i].player),
+                                                   &walk->at->first_work_ns, &last);
+}
+
+/* A change that puts off the first work has not shortened what comes behind. */
+static double span_of(const struct xfw_walk *walk, const struct xfw_variant *v)
+{
+    double first, last;
+    if (!xfw_schedule_worked(xfw_player_schedule(v->player), &first, &last))
+        return 0;
+    bool compared = walk->at->worked && !walk->together && !v->way->recording;
+    return last - (compared ? fmin(first, walk->at->first_work_ns) : first);
+}
+
 /* A player's own times: of the process, or where its ranks are played together of what it has moved
  * to. */
 static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, double end_ns)
@@ -333,7 +354,7 @@ static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, 
         total = v->last_ns - begun + walk->rest_ns;
     if (walk->together)
         xfw_replays_span(v, schedule, begun);
-    xfw_tally_way(walk->tally, begun + total + rest, xfw_schedule_span(schedule) + rest, error);
+    xfw_tally_way(walk->tally, begun + total + rest, span_of(walk, v) + rest, error);
     if (tap)
         tap->end(tap->self, walk->process, schedule, total);
     xfw_player_free(v->player);
@@ -353,6 +374,7 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     xfw_tally_part(walk->tally, process->number, begun + end_ns,
                    of->worked ? of->last_work - of->first_work : NAN);
     end_ranges(walk, ranges);
+    note_first_work(walk);
     for (size_t i = 0; i < walk->count; i++)
         end_way(walk, &walk->variants[i], begun, end_ns);
     if (!walk->alone_is_way)

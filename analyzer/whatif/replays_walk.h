@@ -11,10 +11,12 @@
 #include "analyzer/whatif/together.h"
 #include "analyzer/whatif/turns.h"
 
-/* A process of which ops were left out, played alone. */
+/* A process, played unchanged. */
 struct xfw_replayed_process {
-    struct xfw_measured alone;
+    struct xfw_measured alone; /* of one of which ops were left out */
     bool alone_known;
+    bool worked; /* and where it gives a device its first work: */
+    double first_work_ns;
 };
 
 struct xfw_replays {

@@ -39,7 +39,7 @@ struct xfw_schedule {
         bool ahead;         /* that was played, not yet the op */
     } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
-    double first_work, last_work; /* the bounds of xfw_schedule_span() */
+    double first_work, last_work; /* for xfw_schedule_worked() */
     struct xfw_board *board;      /* NULL: it is played by itself */
     double begun_ns;              /* on the board's clock */
     struct xfw_meetings meetings; /* with other ranks' kernels */
@@ -567,11 +567,6 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
         return end_ns;
     const struct thread *last = &schedule->threads[schedule->last_thread];
     return xfw_max(total, last->now + xfw_max(0, end_ns - last->recorded));
-}
-
-double xfw_schedule_span(const struct xfw_schedule *schedule)
-{
-    return schedule->worked ? schedule->last_work - schedule->first_work : 0;
 }
 
 bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns)

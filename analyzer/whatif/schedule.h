@@ -85,10 +85,8 @@ double xfw_schedule_last_end(const struct xfw_schedule *schedule);
 double xfw_schedule_now(const struct xfw_schedule *schedule);
 /* After the last op: from the process's start to its end, which was recorded at end_ns. */
 double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
-/* From the first submission of device work to the return of the last call that submitted work or
- * waited: without what a process does before and after. 0: no work. */
-double xfw_schedule_span(const struct xfw_schedule *schedule);
-/* Its bounds. False: no work. */
+/* The span: from the first submission of device work to the return of the last call that submitted
+ * work or waited, without what a process does before and after. False: no work. */
 bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns);
 /* Time in a range, summed over its outermost instances; an open one lasts until the last call so
  * far. */

@@ -112,6 +112,11 @@ static void test_saving(void **state)
     assert_true(fabs(f->saving.likely - saved) < 0.02 * saved);
     assert_true(f->saving.low < saved && f->saving.high > saved);
     assert_int_equal(f->order, 1);
+    /* The first run's pieces are the first work: that they go later does not shorten the span. */
+    const struct xfw_whatif *whatif = a.findings->whatif;
+    double run = whatif->set.likely;
+    assert_true(run > 0.9 * saved);
+    assert_true(fabs(whatif->span.alone_ns - whatif->span.set_ns - run) < 1);
     analyzed_free(&a);
 }
 

@@ -702,4 +702,9 @@ ROWS = [
       "begun ? call : call, thread->now, op->made_up};",
       "a thread that began with another one is taken to begin when that one has page-locked its memory",
       "pairs.drawn"),
+    M("span-begins-later", "analyzer/whatif/replays_walk.c",
+      "    return last - (compared ? fmin(first, walk->at->first_work_ns) : first);",
+      "    return last - (compared ? first : first);",
+      "a change that puts off the first work is said to save the time before it",
+      "analyzer-findings_small_transfers_test"),
 ]
