@@ -120,7 +120,7 @@ class Messages(unittest.TestCase):
 
 
 class OpenMpi(Messages):
-    launcher, suffix = "mpirun", ""
+    launcher, suffix, other_calls = "mpirun", "", {2: 19, 3: 17}
 
     @classmethod
     def setUpClass(cls):
@@ -142,6 +142,27 @@ class OpenMpi(Messages):
             sends = [e for e in process.messages if e["call"] == "MPI_Isend"]
             self.assertEqual({e["src_memory"] for e in sends}, {"device"})
             self.assertTrue(all(e["stack"] for e in process.messages))
+
+    def test_other_calls(self):
+        """Neighbors, persistent collectives, matched probes; by MPI 4 large counts and messages in parts."""
+        for count in (2, 3):
+            with self.subTest(ranks=count):
+                _, ranks = self.messages(called="messages_more", ranks=count)
+                self.assertEqual(len(ranks), count)
+                self.agree(ranks)
+                self.assertEqual(len({e["call"] for e in ranks[0].messages + ranks[1].messages}), self.other_calls[count])
+                self.together(ranks)
+            subprocess.run(["rm", "-r", self.trace], check=True)
+
+    def together(self, ranks):
+        """Persistent collectives that ranks start in different orders are matched with their like."""
+        done = run(PATHS.command, "analyze", self.trace, "-f", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = [row for row in json.loads(done.stdout)["messages"]["rows"] if row["function"] in ("MPI_Start", "MPI_Startall")]
+        of_all = [row for row in rows if row["operation"] in ("barrier", "all-reduce", "broadcast", "gather", "all-to-all", "scan")]
+        self.assertEqual({row["operation"] for row in of_all}, {"barrier", "all-reduce", "broadcast", "gather", "all-to-all", "scan"})
+        for row in of_all:
+            self.assertEqual((row["calls"], row["matched"]), (len(ranks), len(ranks)), row)
 
     def test_what_arrived(self):
         _, ranks = self.messages("all")
@@ -224,11 +245,12 @@ class OpenMpi(Messages):
 
 
 class Mpich(OpenMpi):
-    launcher, suffix = "mpirun.mpich", "_mpich"
+    launcher, suffix, other_calls = "mpirun.mpich", "_mpich", {2: 29, 3: 27}
 
     @classmethod
     def setUpClass(cls):
         program("messages_mpich")
+        program("messages_more_mpich")
 
 
 class Others(Messages):
