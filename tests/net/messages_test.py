@@ -2,10 +2,12 @@
 The programs are tests/programs/messages*: RANK op CALL bytes width to from tag ranks."""
 import argparse
 import collections
+import contextlib
 import glob
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -277,11 +279,17 @@ class Others(Messages):
         self.assertGreaterEqual(len(ranks[1].messages), 999)
 
     def test_other_commands_read_on(self):
-        self.launched(program("messages"), self.folder, "all")
+        self.launched(program("messages_more"), self.folder)
         out = os.path.join(self.folder, "out")
-        for command in (["analyze"], ["dump"], ["export", "-f", "perfetto", "-o", out]):
+        for command in (["analyze", "--full"], ["dump"], *(["export", "-f", form, "-o", out]
+                        for form in ("perfetto", "csv-messages", "sqlite"))):
             done = run(PATHS.command, *command, self.trace)
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+            if "analyze" in command:
+                self.assertRegex(done.stdout, r"\bneighbors\b")
+        with contextlib.closing(sqlite3.connect(out)) as database:
+            names = dict(database.execute("SELECT value, count(*) FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId GROUP BY value"))
+        self.assertEqual((names["MPI_Neighbor_alltoallw"], names["MPI_Start"], names["MPI_Startall"]), (8, 28, 12))
 
 
 class Collectives(Messages):
@@ -451,7 +459,7 @@ class Nccl(Messages):
         _, ranks = self.record(program("messages_nccl"), self.folder, program("liblaunching_nccl.so"), "500")
         timed = [int(e["value"]) for e in ranks[0].lines if e.get("key") == "cost.message.n"]
         self.assertGreaterEqual(timed[-1], 8)
-        self.assertEqual(len(ranks[0].messages), 12 + 500 * 4 + 4)
+        self.assertEqual(len(ranks[0].messages), 18 + 500 * 4 + 4)
 
     def test_kernels(self):
         """A message's number is that of a launch on its stream, and of a kernel."""
@@ -462,7 +470,7 @@ class Nccl(Messages):
                 continue
             self.assertEqual(launches[e["correlation"]], e["stream"])
             self.assertIn(e["correlation"], kernels)
-        self.assertEqual(len(launches), 12 + 2 + 3)  # of six calls each, a group, others
+        self.assertEqual(len(launches), 18 + 2 + 3)  # of nine calls each, a group, others
 
     def test_communicators(self):
         found = list(self.process.communicators.values())

@@ -152,4 +152,9 @@ ROWS = [
       "xfs_mpi_handle_at(m->mpi, parts->types, 0))",
       "parts of an all-to-all with types of their own have the bytes of the first one's type",
       "net.messages"),
+    M("nccl-gathers-one-part", "preload/messages/describe_nccl.c",
+      "        xfs_message_received(m, received, bytes_of(count * xfs_nccl_ranks(m, comm), type));",
+      "        xfs_message_received(m, received, bytes_of(count, type));",
+      "a root of NCCL's gathers one rank's part",
+      "net.messages"),
 ]
