@@ -216,11 +216,13 @@ void xfs_mpi_take(struct xfs_message *m, int count, const void *requests)
     xfs_requests_take(m, count, requests);
 }
 
-/* Each of them is a message of this call, with its times and its stack. */
+/* Each of them is a message of this call, with its times and its stack; a nanosecond behind the one
+ * before, so that each end names one. */
 void xfs_mpi_started(struct xfs_message *m)
 {
     const uint16_t call = m->event.call;
-    const uint64_t start_ns = m->event.start_ns, end_ns = m->event.end_ns;
+    const uint64_t end_ns = m->event.end_ns;
+    uint64_t start_ns = m->event.start_ns;
     uint32_t stack = 0;
     for (int i = 0; i < m->taken; i++) {
         if (!xfs_request_kept(m->requests[i], &m->event))
@@ -233,6 +235,7 @@ void xfs_mpi_started(struct xfs_message *m)
         begun(m, m->requests[i]);
         xfs_message_write(m);
         stack = m->event.stack;
+        start_ns += start_ns < end_ns;
     }
     m->written = true;
 }

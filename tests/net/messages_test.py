@@ -154,6 +154,9 @@ class OpenMpi(Messages):
                 self.agree(ranks)
                 self.assertEqual(len({e["call"] for e in ranks[0].messages + ranks[1].messages}), self.other_calls[count])
                 self.together(ranks)
+                for process in ranks.values():
+                    started = [e["start_ns"] for e in process.messages if e["call"] == "MPI_Startall"]
+                    self.assertEqual(len(started), len(set(started)))
             subprocess.run(["rm", "-r", self.trace], check=True)
 
     def together(self, ranks):

@@ -157,4 +157,9 @@ ROWS = [
       "        xfs_message_received(m, received, bytes_of(count, type));",
       "a root of NCCL's gathers one rank's part",
       "net.messages"),
+    M("message-started-at-once", "preload/messages/describe_mpi.c",
+      "        start_ns += start_ns < end_ns;",
+      "        start_ns += 0;",
+      "of messages that one call started an end does not name one, and they are not replayed",
+      "net.messages"),
 ]
