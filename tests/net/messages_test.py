@@ -244,9 +244,12 @@ class OpenMpi(Messages):
         self.assertGreater(min(counts), 100)
 
     def test_fortran(self):
-        _, ranks = self.messages(called="messages_fortran")
-        self.assertEqual(len(ranks), 2)
-        self.agree(ranks)
+        for called in ("messages_fortran", "messages_f08"):
+            with self.subTest(called):
+                _, ranks = self.messages(called=called)
+                self.assertEqual(len(ranks), 2)
+                self.agree(ranks)
+            subprocess.run(["rm", "-r", self.trace], check=True)
 
 
 class Mpich(OpenMpi):
