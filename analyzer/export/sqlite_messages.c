@@ -146,7 +146,8 @@ static void end_request(struct xfa_export *export, const struct xfa_event *event
 
 static void insert_mpi(struct xfa_export *export, const struct xfa_event *event)
 {
-    if (xft_message_is_collective(event->message.what)) {
+    if (xft_message_is_collective(event->message.what) ||
+        xft_message_is_among_neighbors(event->message.what)) {
         xfa_sqlite_insert(export, XFA_SQLITE_COLLECTIVES, event);
         return;
     }

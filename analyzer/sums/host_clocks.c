@@ -62,12 +62,20 @@ static double since(const struct xfa_host_clocks *clocks, uint64_t ns)
     return ns >= clocks->from_ns ? (double)(ns - clocks->from_ns) : -(double)(clocks->from_ns - ns);
 }
 
-void xfa_host_clocks_span(struct xfa_host_clocks *clocks, uint32_t host, uint64_t wall_ns)
+/* A time of the process's clock on its host's wall clock. */
+static double since_by(const struct xfa_host_clocks *clocks, const struct xfa_process *process,
+                       uint64_t ns)
 {
-    struct xfa_host_span *span = &clocks->spans[host];
-    double ns = since(clocks, wall_ns);
-    span->first_ns = span->any ? fmin(span->first_ns, ns) : ns;
-    span->last_ns = span->any ? fmax(span->last_ns, ns) : ns;
+    return since(clocks, xfa_process_wall_ns(process, ns));
+}
+
+void xfa_host_clocks_span(struct xfa_host_clocks *clocks, const struct xfa_process *process,
+                          uint64_t ns)
+{
+    struct xfa_host_span *span = &clocks->spans[process->host];
+    double at = since_by(clocks, process, ns);
+    span->first_ns = span->any ? fmin(span->first_ns, at) : at;
+    span->last_ns = span->any ? fmax(span->last_ns, at) : at;
     span->any = true;
     clocks->middle_ns = (clocks->spans[0].first_ns + clocks->spans[0].last_ns) / 2;
 }
@@ -94,14 +102,14 @@ static struct pair *pair_of(struct xfa_host_clocks *clocks, uint32_t a, uint32_t
     return pair;
 }
 
-void xfa_host_clocks_bound(struct xfa_host_clocks *clocks, uint32_t from, uint64_t sent_ns,
-                           uint32_t to, uint64_t arrived_ns)
+void xfa_host_clocks_bound(struct xfa_host_clocks *clocks, const struct xfa_process *from,
+                           uint64_t sent_ns, const struct xfa_process *to, uint64_t arrived_ns)
 {
-    struct pair *pair = from == to ? NULL : pair_of(clocks, from, to);
+    struct pair *pair = from->host == to->host ? NULL : pair_of(clocks, from->host, to->host);
     if (!pair)
         return;
-    bool up = from < to;
-    double sent = since(clocks, sent_ns), arrived = since(clocks, arrived_ns);
+    bool up = from->host < to->host;
+    double sent = since_by(clocks, from, sent_ns), arrived = since_by(clocks, to, arrived_ns);
     double at = up ? sent : arrived, ns = up ? arrived - sent : sent - arrived;
     const struct xfa_host_span *span = &clocks->spans[pair->key.a];
     double length = span->last_ns - span->first_ns;
@@ -293,7 +301,8 @@ double xfa_host_clocks_ns(const struct xfa_host_clocks *clocks, uint32_t host, u
     return middle + (since(clocks, wall_ns) - middle - clock->offset_ns) / (1 + clock->drift);
 }
 
-double xfa_host_clocks_error(const struct xfa_host_clocks *clocks, uint32_t a, uint32_t b)
+double xfa_host_clocks_error(const struct xfa_host_clocks *clocks, const struct xfa_process *a,
+                             const struct xfa_process *b)
 {
-    return a == b ? 0 : clocks->all[a].error_ns + clocks->all[b].error_ns;
+    return a->host == b->host ? 0 : clocks->all[a->host].error_ns + clocks->all[b->host].error_ns;
 }

@@ -57,13 +57,14 @@ void xfa_host_clocks_init(struct xfa_host_clocks *clocks, const struct xfa_run *
                           uint64_t from_ns);
 void xfa_host_clocks_free(struct xfa_host_clocks *clocks);
 
-/* A message of this host at that time of its wall clock: all of them are given before bounds. */
-void xfa_host_clocks_span(struct xfa_host_clocks *clocks, uint32_t host, uint64_t wall_ns);
+/* A message of this process at that time of its own clock: all of them are given before bounds. */
+void xfa_host_clocks_span(struct xfa_host_clocks *clocks, const struct xfa_process *process,
+                          uint64_t ns);
 
-/* Something that was sent no earlier than `sent_ns` of one host's wall clock had arrived when that
- * of the other was `arrived_ns`. Nothing for one and the same host. */
-void xfa_host_clocks_bound(struct xfa_host_clocks *clocks, uint32_t from, uint64_t sent_ns,
-                           uint32_t to, uint64_t arrived_ns);
+/* Something that was sent no earlier than `sent_ns` of one process's clock had arrived when that of
+ * the other was `arrived_ns`. Nothing on one and the same host. */
+void xfa_host_clocks_bound(struct xfa_host_clocks *clocks, const struct xfa_process *from,
+                           uint64_t sent_ns, const struct xfa_process *to, uint64_t arrived_ns);
 
 /* All bounds are given. */
 void xfa_host_clocks_solve(struct xfa_host_clocks *clocks);
@@ -71,7 +72,15 @@ void xfa_host_clocks_solve(struct xfa_host_clocks *clocks);
 /* A time of a host's wall clock on the first one's: ns since from_ns. */
 double xfa_host_clocks_ns(const struct xfa_host_clocks *clocks, uint32_t host, uint64_t wall_ns);
 
-/* How far times of the two hosts may be apart; NAN = not known. */
-double xfa_host_clocks_error(const struct xfa_host_clocks *clocks, uint32_t a, uint32_t b);
+/* The same of a time of a process's clock. */
+static inline double xfa_host_clocks_common_ns(const struct xfa_host_clocks *clocks,
+                                               const struct xfa_process *process, uint64_t ns)
+{
+    return xfa_host_clocks_ns(clocks, process->host, xfa_process_wall_ns(process, ns));
+}
+
+/* How far times of the two processes may be apart, on that clock; NAN = not known. */
+double xfa_host_clocks_error(const struct xfa_host_clocks *clocks, const struct xfa_process *a,
+                             const struct xfa_process *b);
 
 #endif

@@ -53,15 +53,10 @@ static const struct xfa_process *process_of(const struct matching *m,
     return m->messages->run->processes[one->at.process];
 }
 
-static uint64_t wall_ns(const struct matching *m, const struct xfa_kept_message *one, uint64_t ns)
-{
-    return xfa_process_wall_ns(process_of(m, one), ns);
-}
-
 /* On the clock of the first host. */
 static double common_ns(const struct matching *m, const struct xfa_kept_message *one, uint64_t ns)
 {
-    return xfa_host_clocks_ns(&m->matched->clocks, process_of(m, one)->host, wall_ns(m, one, ns));
+    return xfa_host_clocks_common_ns(&m->matched->clocks, process_of(m, one), ns);
 }
 
 /* ---- who belongs together -------------------------------------------------------------------- */
@@ -101,20 +96,17 @@ static void span_of(void *self, const struct xfa_kept_message *all, size_t count
     struct matching *m = self;
     struct xfa_host_clocks *clocks = &m->matched->clocks;
     for (size_t i = 0; i < count; i++) {
-        xfa_host_clocks_span(clocks, process_of(m, &all[i])->host,
-                             wall_ns(m, &all[i], all[i].begin_ns));
+        xfa_host_clocks_span(clocks, process_of(m, &all[i]), all[i].begin_ns);
         if (all[i].done)
-            xfa_host_clocks_span(clocks, process_of(m, &all[i])->host,
-                                 wall_ns(m, &all[i], all[i].end_ns));
+            xfa_host_clocks_span(clocks, process_of(m, &all[i]), all[i].end_ns);
     }
 }
 
 static void bound(struct matching *m, const struct xfa_kept_message *from,
                   const struct xfa_kept_message *to)
 {
-    xfa_host_clocks_bound(&m->matched->clocks, process_of(m, from)->host,
-                          wall_ns(m, from, from->begin_ns), process_of(m, to)->host,
-                          wall_ns(m, to, to->end_ns));
+    xfa_host_clocks_bound(&m->matched->clocks, process_of(m, from), from->begin_ns,
+                          process_of(m, to), to->end_ns);
 }
 
 static void bound_pair(void *self, const struct xfa_kept_message *all, size_t count)
@@ -146,7 +138,7 @@ static uint64_t first_ns(const struct matching *m)
     const struct xfa_kept_message *kept = calls->all;
     uint64_t first = xfa_nccl_first_ns(m->messages);
     for (size_t i = 0; i < calls->count; i++) {
-        uint64_t begin = wall_ns(m, &kept[i], kept[i].begin_ns);
+        uint64_t begin = xfa_process_wall_ns(process_of(m, &kept[i]), kept[i].begin_ns);
         first = begin < first ? begin : first;
     }
     return first;
@@ -166,8 +158,8 @@ static void set_clocks(struct matching *m)
 static bool clocks_tell(const struct matching *m, const struct xfa_kept_message *a,
                         const struct xfa_kept_message *b, double ns)
 {
-    return xfa_host_clocks_error(&m->matched->clocks, process_of(m, a)->host,
-                                 process_of(m, b)->host) <= XFA_CLOCK_PART * ns; /* not for NAN */
+    return xfa_host_clocks_error(&m->matched->clocks, process_of(m, a), process_of(m, b)) <=
+           XFA_CLOCK_PART * ns; /* not for NAN */
 }
 
 /* ---- two ranks ------------------------------------------------------------------------------- */

@@ -191,7 +191,8 @@ static void set_collective(const struct xfa_event *event, struct xfa_kept_messag
     else if (message->what == XFT_MESSAGE_REDUCE_SCATTER)
         one->unequal = sent != arrives * size;
     else if (message->what == XFT_MESSAGE_ALLTOALL)
-        one->unequal = strstr(xfa_function_of(event)->name, "lltoallv") != NULL;
+        one->unequal = event->flags & XFT_OWN_COUNTS ||
+                       strstr(xfa_function_of(event)->name, "lltoallv") != NULL; /* no flag yet */
 }
 
 /* Where its part lies that a request waits for. */
@@ -204,7 +205,7 @@ static uint32_t keep_call(struct xfa_messages *messages, const struct xfa_event 
     if (xft_message_is_collective(message->what)) {
         set_collective(event, &one);
         return keep_side(messages, one, XFA_TAKES_PART,
-                         xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0),
+                         xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, tag),
                          communicator);
     }
     if (xfa_message_sends(message->what) && message->to < XFT_RANK_ANY)

@@ -66,9 +66,9 @@ struct xfa_message_row {
     uint64_t priced_bytes; /* of these */
     double priced_ns;      /* what these took */
     double achievable_ns;  /* what they could have taken */
-    uint8_t
-        unpriced; /* enum xfa_unpriced (achievable_message.h): of the last collective, or
-                     message of      NCCL, that was timed, and could not be priced; 0: all were */
+    /* enum xfa_unpriced (achievable_message.h): of the last collective, or message of NCCL, that
+     * was timed, and could not be priced; 0: all were */
+    uint8_t unpriced;
 };
 
 static inline bool xfa_message_sends(unsigned what) /* enum xft_message: to one other rank */

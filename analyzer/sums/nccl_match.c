@@ -28,14 +28,9 @@ static const struct xfa_process *process_of(const struct telling *t,
     return t->messages->run->processes[one->at.process];
 }
 
-static uint64_t wall_ns(const struct telling *t, const struct xfa_nccl_call *one, uint64_t ns)
-{
-    return xfa_process_wall_ns(process_of(t, one), ns);
-}
-
 static double common_ns(const struct telling *t, const struct xfa_nccl_call *one, uint64_t ns)
 {
-    return xfa_host_clocks_ns(&t->matched->clocks, process_of(t, one)->host, wall_ns(t, one, ns));
+    return xfa_host_clocks_common_ns(&t->matched->clocks, process_of(t, one), ns);
 }
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
@@ -44,9 +39,9 @@ static void span_of(void *self, const struct xfa_nccl_call *all, size_t count)
 {
     struct telling *t = self;
     for (size_t i = 0; i < count; i++) {
-        uint32_t host = process_of(t, &all[i])->host;
-        xfa_host_clocks_span(&t->matched->clocks, host, wall_ns(t, &all[i], all[i].begin_ns));
-        xfa_host_clocks_span(&t->matched->clocks, host, wall_ns(t, &all[i], all[i].end_ns));
+        const struct xfa_process *process = process_of(t, &all[i]);
+        xfa_host_clocks_span(&t->matched->clocks, process, all[i].begin_ns);
+        xfa_host_clocks_span(&t->matched->clocks, process, all[i].end_ns);
     }
 }
 
@@ -56,9 +51,8 @@ static void bound(struct telling *t, const struct xfa_nccl_call *from,
 {
     uint64_t began_ns =
         from->begin_ns > XFA_DEVICE_CLOCK_NS ? from->begin_ns - XFA_DEVICE_CLOCK_NS : 0;
-    xfa_host_clocks_bound(&t->matched->clocks, process_of(t, from)->host,
-                          wall_ns(t, from, began_ns), process_of(t, to)->host,
-                          wall_ns(t, to, to->end_ns));
+    xfa_host_clocks_bound(&t->matched->clocks, process_of(t, from), began_ns, process_of(t, to),
+                          to->end_ns);
 }
 
 /* Of many ranks each with the next one, and with the first. */
@@ -112,8 +106,7 @@ static bool is_message(const struct meeting *m)
 static double error_ns(const struct telling *t, const struct xfa_nccl_call *a,
                        const struct xfa_nccl_call *b)
 {
-    double hosts =
-        xfa_host_clocks_error(&t->matched->clocks, process_of(t, a)->host, process_of(t, b)->host);
+    double hosts = xfa_host_clocks_error(&t->matched->clocks, process_of(t, a), process_of(t, b));
     return a == b ? 0 : hosts + (double)XFA_DEVICE_CLOCK_NS;
 }
 
@@ -122,8 +115,8 @@ static double before_last(const struct telling *t, const struct meeting *m,
                           const struct xfa_nccl_call *one)
 {
     double from = common_ns(t, one, one->begin_ns), to = common_ns(t, one, one->end_ns);
-    double hosts = xfa_host_clocks_error(&t->matched->clocks, process_of(t, one)->host,
-                                         process_of(t, m->last)->host);
+    double hosts =
+        xfa_host_clocks_error(&t->matched->clocks, process_of(t, one), process_of(t, m->last));
     if (!(hosts <= XFA_CLOCK_PART * (to - from)))
         return NAN;
     if (is_message(m) && to <= m->came)
@@ -266,8 +259,8 @@ static void meet(struct grouping *g, struct group *group, struct share *share,
                  const struct xfa_nccl_call *one, const struct xfa_nccl_call *other)
 {
     double began = common_ns(g->t, other, other->begin_ns);
-    double hosts = xfa_host_clocks_error(&g->t->matched->clocks, process_of(g->t, one)->host,
-                                         process_of(g->t, other)->host);
+    double hosts = xfa_host_clocks_error(&g->t->matched->clocks, process_of(g->t, one),
+                                         process_of(g->t, other));
     group->met++;
     group->first = fmin(group->first, began);
     group->came = fmax(group->came, began);

@@ -21,8 +21,7 @@ struct begun {
 static double common_ns(const struct linking *l, const struct xfa_nccl_call *one, uint64_t ns)
 {
     const struct xfa_process *process = l->analysis->run->processes[one->at.process];
-    return xfa_host_clocks_ns(&l->analysis->matched.clocks, process->host,
-                              xfa_process_wall_ns(process, ns));
+    return xfa_host_clocks_common_ns(&l->analysis->matched.clocks, process, ns);
 }
 
 /* Does it give what others need; does it need what others give? */

@@ -58,9 +58,7 @@ static const struct xfa_process *process_of(const struct linking *l,
 
 static double common_ns(const struct linking *l, const struct xfa_kept_message *one, uint64_t ns)
 {
-    const struct xfa_process *process = process_of(l, one);
-    return xfa_host_clocks_ns(&l->analysis->matched.clocks, process->host,
-                              xfa_process_wall_ns(process, ns));
+    return xfa_host_clocks_common_ns(&l->analysis->matched.clocks, process_of(l, one), ns);
 }
 
 /* ---- eager or not ---------------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  *
  * A MESSAGE is a call that begins to send or receive, blocking or not. What a non-blocking one did
  * is known when a call completes its request: that is a MESSAGE_END. A blocking one has none. A
- * persistent request has a MESSAGE each time it is started.
+ * persistent request has a MESSAGE each time it is started; of a collective its tag says which of
+ * the communicator's persistent ones it is, from 1 on, and of all others it is 0.
  */
 #ifndef XFERSCOPE_MESSAGE_H
 #define XFERSCOPE_MESSAGE_H
@@ -34,7 +35,10 @@
     X(XFT_MESSAGE_ALLTOALL, 14, "all-to-all", 1)                                                   \
     X(XFT_MESSAGE_SCAN, 15, "scan", 1)                                                             \
     X(XFT_MESSAGE_WAIT, 16, "wait", 0) /* a call that waited for requests, or found one complete   \
-                                        */
+                                        */                                                         \
+    /* All ranks call these, each exchanges with its neighbors in the communicator's topology: */  \
+    X(XFT_MESSAGE_NEIGHBOR_ALLGATHER, 17, "neighbor-all-gather", 0)                                \
+    X(XFT_MESSAGE_NEIGHBOR_ALLTOALL, 18, "neighbor-all-to-all", 0)
 
 #define XFT_ENUM_ROW(symbol, number, word, all) symbol = number,
 enum xft_message { XFT_MESSAGE_LIST(XFT_ENUM_ROW) XFT_MESSAGE_COUNT };
@@ -57,6 +61,11 @@ static inline const char *xft_message_word(unsigned message)
 static inline int xft_message_is_collective(unsigned message)
 {
     return message >= XFT_MESSAGE_BARRIER && message <= XFT_MESSAGE_SCAN;
+}
+
+static inline int xft_message_is_among_neighbors(unsigned message)
+{
+    return message == XFT_MESSAGE_NEIGHBOR_ALLGATHER || message == XFT_MESSAGE_NEIGHBOR_ALLTOALL;
 }
 
 /* Peers in aux of a MESSAGE: the rank sent to (or the root) in the low 32 bits, the rank received

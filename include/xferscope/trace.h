@@ -401,6 +401,7 @@ enum xft_event_flags {
                               pools, of cuMemSetAccess and of IPC may have it without them) */
     XFT_BY_EVENTS = 256,   /* DEVICE_COPY: timed by CUDA events around the call, which takes some us
                               longer than the copy */
+    XFT_OWN_COUNTS = 512,  /* MESSAGE, all-to-all: each rank's part has a count of its own */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)

@@ -469,7 +469,7 @@ int xfs_dlsym_is_ours(void *handle, const char *name)
         return false;
     if (begins(name, "cu"))
         return is_our_name(name, handle == RTLD_DEFAULT);
-    return (begins(name, "MPI_") || begins(name, "PMPI_") || begins(name, "nccl")) &&
+    return (begins(name, "MPI") || begins(name, "PMPI") || begins(name, "nccl")) &&
            is_message_name(name);
 }
 

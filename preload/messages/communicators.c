@@ -86,6 +86,10 @@ struct xfs_communicator *xfs_communicator_add(uintptr_t handle, const struct xfs
         place->rank = like->rank;
         place->id = like->id;
         place->nameless = like->nameless;
+        place->sources = like->sources;
+        place->targets = like->targets;
+        place->absent = like->absent;
+        atomic_store_explicit(&place->persistent, 0, memory_order_relaxed);
         atomic_store_explicit(&place->number, 0, memory_order_relaxed);
         atomic_store_explicit(&place->of, atomic_load(&like->of), memory_order_relaxed);
         atomic_store_explicit(&place->handle, handle, memory_order_release);
@@ -265,6 +269,36 @@ static uint64_t turn_of(uint64_t list_id)
     return turn;
 }
 
+/* In each dimension of a grid one towards its begin and one towards its end. */
+static void set_grid(const struct xfs_mpi *mpi, xfs_word comm, struct xfs_communicator *made)
+{
+    int dimensions = 0, before, after;
+    if (mpi->grid_dimensions(comm, &dimensions) != 0)
+        return;
+    made->sources = made->targets = 2 * dimensions;
+    for (int i = 0; i < dimensions && 2 * i + 1 < XFS_ABSENT_MOST; i++) {
+        if (mpi->grid_shift(comm, i, 1, &before, &after) != 0)
+            continue;
+        made->absent |= (uint64_t)(before == mpi->proc_null) << 2 * i;
+        made->absent |= (uint64_t)(after == mpi->proc_null) << (2 * i + 1);
+    }
+}
+
+static void set_neighbors(const struct xfs_mpi *mpi, xfs_word comm, struct xfs_communicator *made)
+{
+    int topology = 0, weighted;
+    if (!mpi->topology || mpi->topology(comm, &topology) != 0)
+        return;
+    if (topology == mpi->of_grid && mpi->grid_dimensions && mpi->grid_shift) {
+        set_grid(mpi, comm, made);
+    } else if (topology == mpi->of_graph && mpi->graph_neighbors) {
+        if (mpi->graph_neighbors(comm, made->rank, &made->sources) == 0)
+            made->targets = made->sources;
+    } else if (topology == mpi->of_dist_graph && mpi->dist_graph_neighbors) {
+        mpi->dist_graph_neighbors(comm, &made->sources, &made->targets, &weighted);
+    }
+}
+
 static bool describe(const struct xfs_mpi *mpi, xfs_word comm, struct xfs_communicator *made)
 {
     int inter = 0;
@@ -272,6 +306,8 @@ static bool describe(const struct xfs_mpi *mpi, xfs_word comm, struct xfs_commun
         mpi->comm_rank(comm, &made->rank) != 0)
         return false;
     made->nameless = inter != 0;
+    if (!made->nameless)
+        set_neighbors(mpi, comm, made);
     return true;
 }
 

@@ -21,12 +21,19 @@
 struct xfs_communicator {
     _Atomic uintptr_t handle;              /* 0: no entry; 1: it was removed */
     _Atomic uint32_t number;               /* in the file; 0: no message yet */
+    _Atomic uint32_t persistent;           /* collectives that were made for it, of MPI */
     _Atomic(struct xfs_communicator *) of; /* of a window */
     int size, rank;
     uint64_t id;    /* aux of its event */
     uint32_t parts; /* of NCCL: how often it was split */
     bool nameless;  /* between two groups: its ranks have no one numbering */
+    /* Neighbors in its topology, from which something comes, and to which it goes: the i-th is no
+     * rank (MPI_PROC_NULL, at the edge of a grid) where bit i of `absent` is set. */
+    int sources, targets;
+    uint64_t absent;
 } __attribute__((aligned(64)));
+
+#define XFS_ABSENT_MOST 64
 
 /* Adds one, in the place of another that had this handle. NULL: there is no room. */
 struct xfs_communicator *xfs_communicator_add(uintptr_t handle,

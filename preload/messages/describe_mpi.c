@@ -13,14 +13,35 @@ static uint64_t bytes_of(const struct xfs_message *m, int64_t count, xfs_word ty
     return each > 0 ? (uint64_t)count * (uint64_t)each : 0;
 }
 
-static int64_t sum_of(const int *counts, int count, int ranks)
+static int64_t part_count(const struct xfs_parts *parts, int i)
 {
-    int64_t sum = 0;
-    if (counts == NULL)
-        return (int64_t)count * ranks;
-    for (int i = 0; i < ranks; i++)
-        sum += counts[i];
-    return sum;
+    if (parts->counts == NULL)
+        return parts->count;
+    return parts->large ? ((const int64_t *)parts->counts)[i] : ((const int *)parts->counts)[i];
+}
+
+static int present(int ranks, uint64_t absent)
+{
+    return absent == 0 ? ranks : ranks - __builtin_popcountll(absent);
+}
+
+/* Of parts for so many ranks, but those that are absent. A type that all have is asked for once. */
+static uint64_t bytes_of_parts(const struct xfs_message *m, const struct xfs_parts *parts,
+                               int ranks, uint64_t absent)
+{
+    int64_t elements = 0;
+    uint64_t bytes = 0;
+    if (parts->counts == NULL)
+        return bytes_of(m, parts->count * present(ranks, absent), parts->type);
+    for (int i = 0; i < ranks; i++) {
+        if (i < XFS_ABSENT_MOST && absent >> i & 1)
+            continue;
+        if (parts->types)
+            bytes += bytes_of(m, part_count(parts, i), xfs_mpi_handle_at(m->mpi, parts->types, i));
+        else
+            elements += part_count(parts, i);
+    }
+    return parts->types ? bytes : bytes_of(m, elements, parts->type);
 }
 
 static bool is_in_place(const struct xfs_message *m, const void *buffer)
@@ -64,7 +85,7 @@ static void set_peers(struct xfs_message *m, uint32_t to, uint32_t from)
 /* ---- one rank to another --------------------------------------------------------------------- */
 
 /* What a receive that came before has set stays. */
-void xfs_mpi_send(struct xfs_message *m, const void *buffer, int count, xfs_word type, int dest,
+void xfs_mpi_send(struct xfs_message *m, const void *buffer, int64_t count, xfs_word type, int dest,
                   int tag, xfs_word comm)
 {
     bool also_receives = xft_message_of(m->event.count) == XFT_MESSAGE_SENDRECV;
@@ -76,8 +97,8 @@ void xfs_mpi_send(struct xfs_message *m, const void *buffer, int count, xfs_word
         xfs_message_sent(m, buffer, bytes_of(m, count, type));
 }
 
-void xfs_mpi_recv(struct xfs_message *m, const void *buffer, int count, xfs_word type, int source,
-                  int tag, xfs_word comm)
+void xfs_mpi_recv(struct xfs_message *m, const void *buffer, int64_t count, xfs_word type,
+                  int source, int tag, xfs_word comm)
 {
     set_comm_here(m, comm);
     set_peers(m, XFT_RANK_NONE, rank_of(m, source));
@@ -99,6 +120,31 @@ void xfs_mpi_arrived(struct xfs_message *m, const void *statuses)
         m->event.width = (uint64_t)bytes;
 }
 
+void xfs_mpi_probed(struct xfs_message *m, int source, int tag, xfs_word comm, const void *message,
+                    const void *statuses)
+{
+    const char *status = xfs_mpi_status_at(m->mpi, statuses, 0);
+    set_comm(m, comm);
+    m->event.count = xft_message_count(XFT_MESSAGE_RECV, xft_message_communicator(m->event.count));
+    set_peers(m, XFT_RANK_NONE, rank_of(m, status ? xfs_mpi_source_of(m->mpi, status) : source));
+    m->event.correlation = (uint32_t)(status ? xfs_mpi_tag_of(m->mpi, status) : tag);
+    xfs_request_keep(xfs_mpi_handle_at(m->mpi, message, 0), &m->event);
+}
+
+/* Of one that was found before recording began nothing is known but what its status says. */
+void xfs_mpi_matched(struct xfs_message *m, const void *buffer, int64_t count, xfs_word type)
+{
+    struct xft_event probed = {.aux = xft_message_peers(XFT_RANK_NONE, XFT_RANK_ANY),
+                               .count = XFT_MESSAGE_RECV};
+    if (m->taken == 1 && xfs_request_kept(m->requests[0], &probed))
+        xfs_request_forget(m->requests[0]);
+    m->event.aux = probed.aux;
+    m->event.count = probed.count;
+    m->event.correlation = probed.correlation;
+    if (xft_message_from(probed.aux) != XFT_RANK_NONE)
+        xfs_message_received(m, buffer, bytes_of(m, count, type));
+}
+
 /* The communicator of a window is known if its making was seen. */
 static void set_window(struct xfs_message *m, xfs_word window)
 {
@@ -108,8 +154,8 @@ static void set_window(struct xfs_message *m, xfs_word window)
     m->event.count = xft_message_count(xft_message_of(m->event.count), number);
 }
 
-void xfs_mpi_put(struct xfs_message *m, const void *buffer, int count, xfs_word type, int target,
-                 xfs_word window)
+void xfs_mpi_put(struct xfs_message *m, const void *buffer, int64_t count, xfs_word type,
+                 int target, xfs_word window)
 {
     set_window(m, window);
     set_peers(m, rank_of(m, target), XFT_RANK_NONE);
@@ -117,8 +163,8 @@ void xfs_mpi_put(struct xfs_message *m, const void *buffer, int count, xfs_word 
         xfs_message_sent(m, buffer, bytes_of(m, count, type));
 }
 
-void xfs_mpi_get(struct xfs_message *m, const void *buffer, int count, xfs_word type, int target,
-                 xfs_word window)
+void xfs_mpi_get(struct xfs_message *m, const void *buffer, int64_t count, xfs_word type,
+                 int target, xfs_word window)
 {
     set_window(m, window);
     set_peers(m, XFT_RANK_NONE, rank_of(m, target));
@@ -157,25 +203,39 @@ void xfs_mpi_kept(struct xfs_message *m, unsigned op, const void *requests)
     xfs_request_keep(m->event.stream, &m->event);
 }
 
+void xfs_mpi_kept_by_all(struct xfs_message *m, unsigned op, xfs_word comm, const void *requests)
+{
+    struct xfs_communicator *known = xfs_mpi_communicator(m->mpi, xfs_mpi_handle(m->mpi, comm));
+    if (known)
+        m->event.correlation = atomic_fetch_add(&known->persistent, 1) + 1;
+    xfs_mpi_kept(m, op, requests);
+}
+
 void xfs_mpi_take(struct xfs_message *m, int count, const void *requests)
 {
     xfs_requests_take(m, count, requests);
 }
 
-/* Each of them is a message of this call. */
+/* Each of them is a message of this call, with its times and its stack; a nanosecond behind the one
+ * before, so that each end names one. */
 void xfs_mpi_started(struct xfs_message *m)
 {
+    const uint16_t call = m->event.call;
+    const uint64_t end_ns = m->event.end_ns;
+    uint64_t start_ns = m->event.start_ns;
+    uint32_t stack = 0;
     for (int i = 0; i < m->taken; i++) {
-        struct xft_event now = m->event;
         if (!xfs_request_kept(m->requests[i], &m->event))
             continue;
         m->event.kind = XFT_EVENT_MESSAGE;
-        m->event.call = now.call;
-        m->event.start_ns = now.start_ns;
-        m->event.end_ns = now.end_ns;
+        m->event.call = call;
+        m->event.start_ns = start_ns;
+        m->event.end_ns = end_ns;
+        m->event.stack = stack;
         begun(m, m->requests[i]);
         xfs_message_write(m);
-        m->event = now;
+        stack = m->event.stack;
+        start_ns += start_ns < end_ns;
     }
     m->written = true;
 }
@@ -233,8 +293,8 @@ void xfs_mpi_barrier(struct xfs_message *m, xfs_word comm)
     set_all(m, comm);
 }
 
-void xfs_mpi_bcast(struct xfs_message *m, const void *buffer, int count, xfs_word type, int root,
-                   xfs_word comm)
+void xfs_mpi_bcast(struct xfs_message *m, const void *buffer, int64_t count, xfs_word type,
+                   int root, xfs_word comm)
 {
     bool is_root;
     set_root(m, root, comm, &is_root);
@@ -244,7 +304,7 @@ void xfs_mpi_bcast(struct xfs_message *m, const void *buffer, int count, xfs_wor
         xfs_message_received(m, buffer, bytes_of(m, count, type));
 }
 
-void xfs_mpi_reduce(struct xfs_message *m, const void *sent, const void *received, int count,
+void xfs_mpi_reduce(struct xfs_message *m, const void *sent, const void *received, int64_t count,
                     xfs_word type, int root, xfs_word comm)
 {
     bool is_root;
@@ -255,7 +315,7 @@ void xfs_mpi_reduce(struct xfs_message *m, const void *sent, const void *receive
         xfs_message_received(m, received, bytes);
 }
 
-void xfs_mpi_equal(struct xfs_message *m, const void *sent, const void *received, int count,
+void xfs_mpi_equal(struct xfs_message *m, const void *sent, const void *received, int64_t count,
                    xfs_word type, xfs_word comm)
 {
     uint64_t bytes = bytes_of(m, count, type);
@@ -266,69 +326,83 @@ void xfs_mpi_equal(struct xfs_message *m, const void *sent, const void *received
 
 /* What a rank sends whose data is in place: its part of what arrives. */
 static uint64_t own_part(const struct xfs_message *m, const struct xfs_communicator *all,
-                         const int *counts, int count, xfs_word type)
+                         const struct xfs_parts *parts)
 {
-    if (counts && all->rank < 0)
+    if (parts->counts && all->rank < 0)
         return 0;
-    return bytes_of(m, counts ? counts[all->rank] : count, type);
+    return bytes_of(m, part_count(parts, all->rank), parts->type);
 }
 
-void xfs_mpi_gather(struct xfs_message *m, const void *sent, int count, xfs_word type,
-                    const void *received, const int *counts2, int count2, xfs_word type2, int root,
-                    xfs_word comm)
+void xfs_mpi_gather(struct xfs_message *m, const void *sent, int64_t count, xfs_word type,
+                    const void *received, const struct xfs_parts *arrive, int root, xfs_word comm)
 {
     bool is_root;
     const struct xfs_communicator *all = set_root(m, root, comm, &is_root);
     if (is_root)
-        xfs_message_received(m, received, bytes_of(m, sum_of(counts2, count2, all->size), type2));
+        xfs_message_received(m, received, bytes_of_parts(m, arrive, all->size, 0));
     if (is_root && is_in_place(m, sent))
-        xfs_message_sent(m, received, own_part(m, all, counts2, count2, type2));
+        xfs_message_sent(m, received, own_part(m, all, arrive));
     else
         xfs_message_sent(m, sent, bytes_of(m, count, type));
 }
 
-void xfs_mpi_scatter(struct xfs_message *m, const void *sent, const int *counts, int count,
-                     xfs_word type, const void *received, int count2, xfs_word type2, int root,
-                     xfs_word comm)
+void xfs_mpi_scatter(struct xfs_message *m, const void *sent, const struct xfs_parts *leave,
+                     const void *received, int64_t count2, xfs_word type2, int root, xfs_word comm)
 {
     bool is_root;
     const struct xfs_communicator *all = set_root(m, root, comm, &is_root);
     if (is_root)
-        xfs_message_sent(m, sent, bytes_of(m, sum_of(counts, count, all->size), type));
+        xfs_message_sent(m, sent, bytes_of_parts(m, leave, all->size, 0));
     if (!is_in_place(m, received))
         xfs_message_received(m, received, bytes_of(m, count2, type2));
 }
 
-void xfs_mpi_allgather(struct xfs_message *m, const void *sent, int count, xfs_word type,
-                       const void *received, const int *counts2, int count2, xfs_word type2,
+void xfs_mpi_reduce_scatter(struct xfs_message *m, const void *sent, const void *received,
+                            const struct xfs_parts *of_all, xfs_word comm)
+{
+    const struct xfs_communicator *all = set_all(m, comm);
+    xfs_message_sent(m, is_in_place(m, sent) ? received : sent,
+                     bytes_of_parts(m, of_all, all->size, 0));
+    xfs_message_received(m, received, own_part(m, all, of_all));
+}
+
+/* ---- all ranks, or the neighbors ------------------------------------------------------------- */
+
+/* From how many ranks something comes, and to how many it goes. */
+struct ends {
+    int sources, targets;
+    uint64_t absent; /* of the first ones: MPI_PROC_NULL */
+};
+
+static struct ends ends_of(const struct xfs_communicator *all, enum xfs_whom whom)
+{
+    return whom == XFS_NEIGHBORS_ONLY ? (struct ends){all->sources, all->targets, all->absent}
+                                      : (struct ends){all->size, all->size, 0};
+}
+
+void xfs_mpi_allgather(struct xfs_message *m, enum xfs_whom whom, const void *sent, int64_t count,
+                       xfs_word type, const void *received, const struct xfs_parts *arrive,
                        xfs_word comm)
 {
     const struct xfs_communicator *all = set_all(m, comm);
-    xfs_message_received(m, received, bytes_of(m, sum_of(counts2, count2, all->size), type2));
+    struct ends ends = ends_of(all, whom);
+    xfs_message_received(m, received, bytes_of_parts(m, arrive, ends.sources, ends.absent));
     if (is_in_place(m, sent))
-        xfs_message_sent(m, received, own_part(m, all, counts2, count2, type2));
-    else
+        xfs_message_sent(m, received, own_part(m, all, arrive));
+    else if (whom == XFS_ALL_RANKS || present(ends.targets, ends.absent) > 0)
         xfs_message_sent(m, sent, bytes_of(m, count, type));
 }
 
-void xfs_mpi_alltoall(struct xfs_message *m, const void *sent, const int *counts, int count,
-                      xfs_word type, const void *received, const int *counts2, int count2,
-                      xfs_word type2, xfs_word comm)
+void xfs_mpi_alltoall(struct xfs_message *m, enum xfs_whom whom, const void *sent,
+                      const struct xfs_parts *leave, const void *received,
+                      const struct xfs_parts *arrive, xfs_word comm)
 {
-    const struct xfs_communicator *all = set_all(m, comm);
-    uint64_t arrives = bytes_of(m, sum_of(counts2, count2, all->size), type2);
+    struct ends ends = ends_of(set_all(m, comm), whom);
+    uint64_t arrives = bytes_of_parts(m, arrive, ends.sources, ends.absent);
+    m->event.flags |= arrive->counts ? XFT_OWN_COUNTS : 0;
     xfs_message_received(m, received, arrives);
     if (is_in_place(m, sent))
         xfs_message_sent(m, received, arrives);
     else
-        xfs_message_sent(m, sent, bytes_of(m, sum_of(counts, count, all->size), type));
-}
-
-void xfs_mpi_reduce_scatter(struct xfs_message *m, const void *sent, const void *received,
-                            const int *counts, int count, xfs_word type, xfs_word comm)
-{
-    const struct xfs_communicator *all = set_all(m, comm);
-    xfs_message_sent(m, is_in_place(m, sent) ? received : sent,
-                     bytes_of(m, sum_of(counts, count, all->size), type));
-    xfs_message_received(m, received, own_part(m, all, counts, count, type));
+        xfs_message_sent(m, sent, bytes_of_parts(m, leave, ends.targets, ends.absent));
 }

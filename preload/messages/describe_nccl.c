@@ -160,6 +160,26 @@ void xfs_nccl_reduce(struct xfs_message *m, const void *sent, const void *receiv
     submitted(m, stream);
 }
 
+void xfs_nccl_gather(struct xfs_message *m, const void *sent, const void *received, size_t count,
+                     int type, int root, void *comm, void *stream)
+{
+    m->event.aux = xft_message_peers((uint32_t)root, XFT_RANK_NONE);
+    if (set_comm(m, comm) == root)
+        xfs_message_received(m, received, bytes_of(count * xfs_nccl_ranks(m, comm), type));
+    xfs_message_sent(m, sent, bytes_of(count, type));
+    submitted(m, stream);
+}
+
+void xfs_nccl_scatter(struct xfs_message *m, const void *sent, const void *received, size_t count,
+                      int type, int root, void *comm, void *stream)
+{
+    m->event.aux = xft_message_peers((uint32_t)root, XFT_RANK_NONE);
+    if (set_comm(m, comm) == root)
+        xfs_message_sent(m, sent, bytes_of(count * xfs_nccl_ranks(m, comm), type));
+    xfs_message_received(m, received, bytes_of(count, type));
+    submitted(m, stream);
+}
+
 void xfs_nccl_send(struct xfs_message *m, const void *sent, size_t count, int type, int peer,
                    void *comm, void *stream)
 {

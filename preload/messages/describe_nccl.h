@@ -24,6 +24,11 @@ void xfs_nccl_bcast(struct xfs_message *m, const void *sent, const void *receive
                     int type, int root, void *comm, void *stream);
 void xfs_nccl_reduce(struct xfs_message *m, const void *sent, const void *received, size_t count,
                      int type, int root, void *comm, void *stream);
+/* `count`: elements of one rank's part. */
+void xfs_nccl_gather(struct xfs_message *m, const void *sent, const void *received, size_t count,
+                     int type, int root, void *comm, void *stream);
+void xfs_nccl_scatter(struct xfs_message *m, const void *sent, const void *received, size_t count,
+                      int type, int root, void *comm, void *stream);
 void xfs_nccl_send(struct xfs_message *m, const void *sent, size_t count, int type, int peer,
                    void *comm, void *stream);
 void xfs_nccl_recv(struct xfs_message *m, const void *received, size_t count, int type, int peer,

@@ -36,7 +36,7 @@ struct xfs_message {
     const void *called_from;   /* the program's return address */
     uint64_t start_ns;
     uint64_t
-        from_ns; /* when it was entered, where it is timed as a whole (record/cost.h); 0: not */
+        from_ns; /* when it was entered, where it is timed as a whole (record/cost.h); else 0 */
     struct xfs_registers from; /* where its stack begins, if that is known */
     uint32_t first_row; /* of NCCL: where in the slab its thread's next event was, when it began */
     int saved_errno;

@@ -36,6 +36,9 @@ static bool set_open_mpi(struct xfs_mpi *mpi, const void *caller)
         .any_source = -1,
         .proc_null = -2,
         .named = 0,
+        .of_grid = 1,
+        .of_graph = 2,
+        .of_dist_graph = 3,
         .world = by_number("PMPI_Comm_f2c", 0, caller),
         .self = by_number("PMPI_Comm_f2c", 1, caller),
         .no_comm = by_number("PMPI_Comm_f2c", 2, caller),
@@ -56,6 +59,9 @@ static bool set_mpich(struct xfs_mpi *mpi)
         .any_source = -2,
         .proc_null = -1,
         .named = 1,
+        .of_graph = 1,
+        .of_grid = 2,
+        .of_dist_graph = 3,
         .world = 0x44000000,
         .self = 0x44000001,
         .no_comm = 0x04000000,
@@ -76,6 +82,10 @@ static bool set_functions(struct xfs_mpi *mpi, const void *caller)
         return false;
     XFS_MPI_ASKED(FIND)
 #undef FIND
+#define LOOK(field, function, parameters)                                                          \
+    mpi->field = (__typeof__(mpi->field))symbol("PMPI_" #function, caller);
+    XFS_MPI_ASKED_IF_THERE(LOOK)
+#undef LOOK
     return true;
 }
 

@@ -30,6 +30,14 @@
     X(translate, Group_translate_ranks,                                                            \
       (xfs_word from, int count, const int *ranks, xfs_word to, int *found))                       \
     X(group_free, Group_free, (void *group))
+/* Of the neighbors in a topology; NULL where there is none. */
+#define XFS_MPI_ASKED_IF_THERE(X)                                                                  \
+    X(topology, Topo_test, (xfs_word comm, int *kind))                                             \
+    X(grid_dimensions, Cartdim_get, (xfs_word comm, int *dimensions))                              \
+    X(grid_shift, Cart_shift, (xfs_word comm, int dimension, int by, int *source, int *target))    \
+    X(graph_neighbors, Graph_neighbors_count, (xfs_word comm, int rank, int *count))               \
+    X(dist_graph_neighbors, Dist_graph_neighbors_count,                                            \
+      (xfs_word comm, int *sources, int *targets, int *weighted))
 
 struct xfs_mpi {
     bool wide;            /* handles are pointers */
@@ -39,9 +47,11 @@ struct xfs_mpi {
     xfs_word world, self, no_comm, byte, no_request;
     xfs_word empty_request; /* Open MPI's one request for all that was done at once */
     const void *in_place, *status_ignored;
-    size_t status_bytes, source_at; /* of a status, and of MPI_SOURCE in it */
+    int of_grid, of_graph, of_dist_graph; /* a communicator's topology */
+    size_t status_bytes, source_at; /* of a status, and of MPI_SOURCE in it; MPI_TAG is behind it */
 #define XFS_FIELD(field, function, parameters) int(*field) parameters;
     XFS_MPI_ASKED(XFS_FIELD)
+    XFS_MPI_ASKED_IF_THERE(XFS_FIELD)
 #undef XFS_FIELD
 };
 
@@ -84,6 +94,11 @@ static inline const char *xfs_mpi_status_at(const struct xfs_mpi *mpi, const voi
 static inline int xfs_mpi_source_of(const struct xfs_mpi *mpi, const char *status)
 {
     return *(const int *)(const void *)(status + mpi->source_at);
+}
+
+static inline int xfs_mpi_tag_of(const struct xfs_mpi *mpi, const char *status)
+{
+    return ((const int *)(const void *)(status + mpi->source_at))[1];
 }
 
 #endif

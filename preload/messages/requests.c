@@ -186,7 +186,7 @@ bool xfs_request_ends(xfs_word request, bool shared, uint64_t before_ns, struct 
     return shared ? end_shared(request, what) : end_own(request, before_ns, what);
 }
 
-/* ---- persistent ones ------------------------------------------------------------------------- */
+/* ---- persistent ones, and what probes found -------------------------------------------------- */
 
 #define KEPT_PROBED 32
 static struct kept {

@@ -1,7 +1,8 @@
 /*
  * Requests that are under way: from their handle to the MESSAGE that began them. A bounded table
- * without locks, and one of the persistent requests, with the MESSAGE that each start makes. A
- * request that finds no room is counted as a lost event (its MESSAGE_END), and no thread waits.
+ * without locks, and one of what a later call makes a MESSAGE of: persistent requests, and messages
+ * that a matched probe found. What finds no room is counted as a lost event (of a request its
+ * MESSAGE_END), and no thread waits.
  *
  * Calls that complete requests overwrite them: they are copied before (xfs_requests_take()).
  */
@@ -37,7 +38,8 @@ bool xfs_request_take(struct xfs_request_slot *slot, xfs_word request);
 /* The same of the i-th that the call was given. */
 bool xfs_requests_take_out(const struct xfs_message *m, int i, struct xfs_request *what);
 
-/* A persistent request, and what each start of it is: at most XFS_REQUESTS_KEPT of them. */
+/* A persistent request, and what each start of it is; or a message that was found by a probe, and
+ * what receiving it is. At most XFS_REQUESTS_KEPT of them. */
 #define XFS_REQUESTS_KEPT 512
 void xfs_request_keep(xfs_word request, const struct xft_event *event);
 bool xfs_request_kept(xfs_word request, struct xft_event *event);

@@ -14,8 +14,8 @@
 
 typedef uintptr_t xfs_word; /* a handle of MPI: a pointer, or an int in the lower half */
 
-#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
-    XFS_ROW_MPI_##name, XFS_ROW_PMPI_##name,
+#define XFS_MPI_AS(function, op, parameters, arguments, before, after)                             \
+    XFS_ROW_##function, XFS_ROW_P##function,
 #define XFS_MADE(name, parameters, arguments, before, after)                                       \
     XFS_ROW_MPI_##name, XFS_ROW_PMPI_##name,
 #define XFS_NCCL(name, op, parameters, arguments, after) XFS_ROW_##name,
@@ -26,12 +26,12 @@ enum xfs_message_row {
 #include "preload/messages/nccl.def"
     XFS_MESSAGE_ROWS_END
 };
-#undef XFS_MPI
+#undef XFS_MPI_AS
 #undef XFS_MADE
 #undef XFS_NCCL
 #undef XFS_NCCL_MADE
 
-#define XFS_MPI(name, op, parameters, arguments, before, after) XFS_CALL_MPI_##name,
+#define XFS_MPI_AS(function, op, parameters, arguments, before, after) XFS_CALL_##function,
 #define XFS_MADE(name, parameters, arguments, before, after)
 #define XFS_NCCL(name, op, parameters, arguments, after) XFS_CALL_##name,
 #define XFS_NCCL_MADE(name, parameters, arguments, before, after)
@@ -41,7 +41,7 @@ enum xfs_message_call {
 #include "preload/messages/nccl.def"
     XFS_MESSAGE_CALLS_END
 };
-#undef XFS_MPI
+#undef XFS_MPI_AS
 #undef XFS_MADE
 #undef XFS_NCCL
 #undef XFS_NCCL_MADE

@@ -37,10 +37,10 @@ _Static_assert(XFS_MESSAGE_ROWS_END <= 2 * XFS_ROWS_MOST, "the look-up's keys te
         return returned;                                                                           \
     }
 
-#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
-    RECORDED(MPI_##name, XFS_ROW_MPI_##name, XFS_CALL_MPI_##name, XFT_LEVEL_MPI, XFT_MESSAGE_##op, \
+#define XFS_MPI_AS(function, op, parameters, arguments, before, after)                             \
+    RECORDED(function, XFS_ROW_##function, XFS_CALL_##function, XFT_LEVEL_MPI, XFT_MESSAGE_##op,   \
              parameters, arguments, before, after)                                                 \
-    RECORDED(PMPI_##name, XFS_ROW_PMPI_##name, XFS_CALL_MPI_##name, XFT_LEVEL_MPI,                 \
+    RECORDED(P##function, XFS_ROW_P##function, XFS_CALL_##function, XFT_LEVEL_MPI,                 \
              XFT_MESSAGE_##op, parameters, arguments, before, after)
 
 /* A call that goes the straight way. What it is given lies in m, so that nothing need keep it in
@@ -112,7 +112,7 @@ _Static_assert(XFS_MESSAGE_ROWS_END <= 2 * XFS_ROWS_MOST, "the look-up's keys te
 
 #include "preload/messages/mpi.def"
 #include "preload/messages/nccl.def"
-#undef XFS_MPI
+#undef XFS_MPI_AS
 #undef XFS_MADE
 #undef XFS_NCCL
 #undef XFS_NCCL_MADE
@@ -120,11 +120,11 @@ _Static_assert(XFS_MESSAGE_ROWS_END <= 2 * XFS_ROWS_MOST, "the look-up's keys te
 #define ROW(function, row, of_level)                                                               \
     [row - XFS_ROWS_MOST] = {                                                                      \
         .symbol = #function, .level = of_level, .wrapper = (void (*)(void))function},
+#define XFS_MPI_AS(function, op, parameters, arguments, before, after)                             \
+    ROW(function, XFS_ROW_##function, XFT_LEVEL_MPI)                                               \
+    ROW(P##function, XFS_ROW_P##function, XFT_LEVEL_MPI)
 #define XFS_MADE(name, parameters, arguments, before, after)                                       \
-    ROW(MPI_##name, XFS_ROW_MPI_##name, XFT_LEVEL_MPI)                                             \
-    ROW(PMPI_##name, XFS_ROW_PMPI_##name, XFT_LEVEL_MPI)
-#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
-    XFS_MADE(name, parameters, arguments, before, after)
+    XFS_MPI_AS(MPI_##name, , parameters, arguments, before, after)
 #define XFS_NCCL_MADE(name, parameters, arguments, before, after)                                  \
     ROW(name, XFS_ROW_##name, XFT_LEVEL_NCCL)
 #define XFS_NCCL(name, op, parameters, arguments, after) ROW(name, XFS_ROW_##name, XFT_LEVEL_NCCL)
@@ -133,13 +133,13 @@ const struct xfs_row xfs_message_rows[] = {
 #include "preload/messages/nccl.def"
 };
 const unsigned xfs_message_row_count = XFS_MESSAGE_ROWS_END - XFS_ROWS_MOST;
-#undef XFS_MPI
+#undef XFS_MPI_AS
 #undef XFS_MADE
 #undef XFS_NCCL
 #undef XFS_NCCL_MADE
 
-#define XFS_MPI(name, op, parameters, arguments, before, after)                                    \
-    [XFS_CALL_MPI_##name - XFS_MESSAGE_CALLS] = {"MPI_" #name, XFT_LEVEL_MPI},
+#define XFS_MPI_AS(function, op, parameters, arguments, before, after)                             \
+    [XFS_CALL_##function - XFS_MESSAGE_CALLS] = {#function, XFT_LEVEL_MPI},
 #define XFS_MADE(name, parameters, arguments, before, after)
 #define XFS_NCCL(name, op, parameters, arguments, after)                                           \
     [XFS_CALL_##name - XFS_MESSAGE_CALLS] = {#name, XFT_LEVEL_NCCL},

@@ -2,7 +2,8 @@
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
  * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only | send | isend |
- *              recv | reduce | reduce-launch | group | group-launch | group-empty | clock
+ *              recv | send-large | start | neighbors | matched | reduce | reduce-launch | group |
+ *              group-launch | group-empty | clock
  *              BURSTS CALLS [times]
  *
  *   copy   cudaMemcpyAsync of 64 bytes from pinned memory
@@ -14,6 +15,10 @@
  *   send         MPI_Send of 64 bytes of the device, by an MPI that does nothing
  *   recv         MPI_Recv of as many, with a status
  *   isend        MPI_Isend of them, and MPI_Wait: two calls
+ *   send-large   MPI_Send_c of them
+ *   start        MPI_Start of a persistent all-reduce, and MPI_Wait: two calls
+ *   neighbors    MPI_Neighbor_alltoall with four neighbors
+ *   matched      MPI_Mprobe, and MPI_Mrecv with a status: two calls
  *   reduce       ncclAllReduce of 64 bytes of the device, by an NCCL that does nothing
  *   reduce-launch  the same, by one that launches a kernel
  *   group        ncclGroupStart, ncclSend and ncclRecv of as many, ncclGroupEnd: four calls
@@ -112,6 +117,34 @@ static void isend(void)
     check(MPI_Wait(&request, NULL));
 }
 
+static void send_large(void)
+{
+    check(MPI_Send_c(gpu.device, 64, byte, 0, 1, world));
+}
+
+static void start(void)
+{
+    static void *made;
+    if (!made)
+        check(MPI_Allreduce_init(gpu.device, gpu.device, 64, byte, NULL, world, NULL, &made));
+    void *request = made;
+    check(MPI_Start(&request));
+    check(MPI_Wait(&request, NULL));
+}
+
+static void neighbors(void)
+{
+    check(MPI_Neighbor_alltoall(gpu.device, 16, byte, gpu.device, 16, byte, world));
+}
+
+static void matched(void)
+{
+    void *found;
+    char status[24];
+    check(MPI_Mprobe(0, 1, world, &found, NULL));
+    check(MPI_Mrecv(gpu.device, 64, byte, &found, status));
+}
+
 /* ---- NCCL ------------------------------------------------------------------------------------ */
 
 enum { NCCL_BYTES = 0, NCCL_SUM = 0 };
@@ -174,6 +207,10 @@ int main(int argc, char **argv)
                  {"isend", isend},
                  {"launch-given", launch_given},
                  {"recv", recv},
+                 {"send-large", send_large},
+                 {"start", start},
+                 {"neighbors", neighbors},
+                 {"matched", matched},
                  {"clock", read_clock},
                  {"reduce", reduce},
                  {"group", group},
@@ -201,7 +238,8 @@ int main(int argc, char **argv)
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
     fprintf(stderr, "usage: calls "
-                    "copy|wait|alloc|range|launch|launch-given|launch-only|send|isend|recv|reduce|"
-                    "reduce-launch|group|group-launch|group-empty|clock BURSTS CALLS [times]\n");
+                    "copy|wait|alloc|range|launch|launch-given|launch-only|send|isend|recv|"
+                    "send-large|start|neighbors|matched|reduce|reduce-launch|group|group-launch|"
+                    "group-empty|clock BURSTS CALLS [times]\n");
     return 2;
 }

@@ -39,6 +39,40 @@ SHOWN int MPI_Wait(void **request, void *status)
     return 0;
 }
 
+SHOWN int MPI_Send_c(const void *buffer, int64_t count, void *type, int dest, int tag, void *comm)
+{
+    return 0;
+}
+
+SHOWN int MPI_Allreduce_init(const void *sent, void *received, int count, void *type, void *op,
+                             void *comm, void *info, void **request)
+{
+    *request = objects[6];
+    return 0;
+}
+
+SHOWN int MPI_Start(void **request)
+{
+    return 0;
+}
+
+SHOWN int MPI_Neighbor_alltoall(const void *sent, int count, void *type, void *received, int most,
+                                void *type2, void *comm)
+{
+    return 0;
+}
+
+SHOWN int MPI_Mprobe(int source, int tag, void *comm, void **found, void *status)
+{
+    *found = objects[3];
+    return 0;
+}
+
+SHOWN int MPI_Mrecv(void *buffer, int count, void *type, void **found, void *status)
+{
+    return MPI_Recv(buffer, count, type, 0, 1, NULL, status);
+}
+
 /* ---- what the recorder asks ---- */
 SHOWN int PMPI_Get_library_version(char *text, int *bytes);
 SHOWN void *PMPI_Request_f2c(int number);
@@ -52,6 +86,8 @@ SHOWN int PMPI_Comm_test_inter(void *comm, int *flag);
 SHOWN int PMPI_Comm_group(void *comm, void **group);
 SHOWN int PMPI_Group_translate_ranks(void *from, int count, const int *ranks, void *to, int *found);
 SHOWN int PMPI_Group_free(void **group);
+SHOWN int PMPI_Topo_test(void *comm, int *kind);
+SHOWN int PMPI_Dist_graph_neighbors_count(void *comm, int *sources, int *targets, int *weighted);
 
 int PMPI_Get_library_version(char *text, int *bytes)
 {
@@ -132,5 +168,19 @@ int PMPI_Group_translate_ranks(void *from, int count, const int *ranks, void *to
 int PMPI_Group_free(void **group)
 {
     *group = objects[3];
+    return 0;
+}
+
+/* A graph in which the rank is its own neighbor, four times. */
+int PMPI_Topo_test(void *comm, int *kind)
+{
+    *kind = 3;
+    return 0;
+}
+
+int PMPI_Dist_graph_neighbors_count(void *comm, int *sources, int *targets, int *weighted)
+{
+    *sources = *targets = 4;
+    *weighted = 0;
     return 0;
 }

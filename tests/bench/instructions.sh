@@ -137,7 +137,7 @@ rows() {
     row isend "bare"
     row isend "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
     row isend "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
-    for kind in reduce reduce-launch group group-launch group-empty; do
+    for kind in send-large start neighbors matched reduce reduce-launch group group-launch group-empty; do
         row $kind "bare"
         row $kind "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
         row $kind "recorded, stacks" "${recorded[@]}" XFERSCOPE_STACKS=1
@@ -159,7 +159,7 @@ table() {
 }
 
 # What a message's hook may take at most with GNU's compiler, whatever is expected: kind, name, instructions
-# (isend: of two calls; group: of four; -launch: with the hook of a kernel's launch).
+# (isend, start, matched: of two calls; group: of four; -launch: with the hook of a kernel's launch).
 bounds() {
     echo "send|recorded, no stacks|250"
     echo "send|recorded, stacks|350"
@@ -167,6 +167,14 @@ bounds() {
     echo "recv|recorded, stacks|360"
     echo "isend|recorded, no stacks|540"
     echo "isend|recorded, stacks|720"
+    echo "send-large|recorded, no stacks|410"
+    echo "send-large|recorded, stacks|520"
+    echo "start|recorded, no stacks|700"
+    echo "start|recorded, stacks|920"
+    echo "neighbors|recorded, no stacks|570"
+    echo "neighbors|recorded, stacks|690"
+    echo "matched|recorded, no stacks|1250"
+    echo "matched|recorded, stacks|1370"
     echo "reduce|recorded, no stacks|510"
     echo "reduce|recorded, stacks|620"
     echo "reduce-launch|recorded, no stacks|830"

@@ -7,7 +7,7 @@
 # XFERSCOPE_BENCH_KINDS: what is called, if not all that is below.
 #
 # Each line: what is called, which library (none: not recorded), stacks or not, and ns of one call (of a
-# pair of calls: isend, self, pair, group-empty; of four: group): lower quartile, median, upper quartile of
+# pair of calls: isend, start, matched, self, pair, group-empty; of four: group): lower quartile, median, upper quartile of
 # 400 bursts.
 set -euo pipefail
 
@@ -34,7 +34,7 @@ timed() { # library stacks kind
 }
 
 for ((i = 0; i < rounds; i++)); do
-    for kind in ${XFERSCOPE_BENCH_KINDS:-clock send recv isend launch reduce reduce-launch group group-launch group-empty self pair}; do
+    for kind in ${XFERSCOPE_BENCH_KINDS:-clock send recv isend send-large start neighbors matched launch reduce reduce-launch group group-launch group-empty self pair}; do
         [[ $kind != self && $kind != pair || -x $build/bin/bench/exchange ]] || continue
         for library in "${libraries[@]}"; do
             for stacks in 1 0; do

@@ -2,10 +2,12 @@
 The programs are tests/programs/messages*: RANK op CALL bytes width to from tag ranks."""
 import argparse
 import collections
+import contextlib
 import glob
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -120,7 +122,7 @@ class Messages(unittest.TestCase):
 
 
 class OpenMpi(Messages):
-    launcher, suffix = "mpirun", ""
+    launcher, suffix, other_calls = "mpirun", "", {2: 19, 3: 17}
 
     @classmethod
     def setUpClass(cls):
@@ -142,6 +144,30 @@ class OpenMpi(Messages):
             sends = [e for e in process.messages if e["call"] == "MPI_Isend"]
             self.assertEqual({e["src_memory"] for e in sends}, {"device"})
             self.assertTrue(all(e["stack"] for e in process.messages))
+
+    def test_other_calls(self):
+        """Neighbors, persistent collectives, matched probes; by MPI 4 large counts and messages in parts."""
+        for count in (2, 3):
+            with self.subTest(ranks=count):
+                _, ranks = self.messages(called="messages_more", ranks=count)
+                self.assertEqual(len(ranks), count)
+                self.agree(ranks)
+                self.assertEqual(len({e["call"] for e in ranks[0].messages + ranks[1].messages}), self.other_calls[count])
+                self.together(ranks)
+                for process in ranks.values():
+                    started = [e["start_ns"] for e in process.messages if e["call"] == "MPI_Startall"]
+                    self.assertEqual(len(started), len(set(started)))
+            subprocess.run(["rm", "-r", self.trace], check=True)
+
+    def together(self, ranks):
+        """Persistent collectives that ranks start in different orders are matched with their like."""
+        done = run(PATHS.command, "analyze", self.trace, "-f", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = [row for row in json.loads(done.stdout)["messages"]["rows"] if row["function"] in ("MPI_Start", "MPI_Startall")]
+        of_all = [row for row in rows if row["operation"] in ("barrier", "all-reduce", "broadcast", "gather", "all-to-all", "scan")]
+        self.assertEqual({row["operation"] for row in of_all}, {"barrier", "all-reduce", "broadcast", "gather", "all-to-all", "scan"})
+        for row in of_all:
+            self.assertEqual((row["calls"], row["matched"]), (len(ranks), len(ranks)), row)
 
     def test_what_arrived(self):
         _, ranks = self.messages("all")
@@ -218,17 +244,21 @@ class OpenMpi(Messages):
         self.assertGreater(min(counts), 100)
 
     def test_fortran(self):
-        _, ranks = self.messages(called="messages_fortran")
-        self.assertEqual(len(ranks), 2)
-        self.agree(ranks)
+        for called in ("messages_fortran", "messages_f08"):
+            with self.subTest(called):
+                _, ranks = self.messages(called=called)
+                self.assertEqual(len(ranks), 2)
+                self.agree(ranks)
+            subprocess.run(["rm", "-r", self.trace], check=True)
 
 
 class Mpich(OpenMpi):
-    launcher, suffix = "mpirun.mpich", "_mpich"
+    launcher, suffix, other_calls = "mpirun.mpich", "_mpich", {2: 29, 3: 27}
 
     @classmethod
     def setUpClass(cls):
         program("messages_mpich")
+        program("messages_more_mpich")
 
 
 class Others(Messages):
@@ -255,11 +285,17 @@ class Others(Messages):
         self.assertGreaterEqual(len(ranks[1].messages), 999)
 
     def test_other_commands_read_on(self):
-        self.launched(program("messages"), self.folder, "all")
+        self.launched(program("messages_more"), self.folder)
         out = os.path.join(self.folder, "out")
-        for command in (["analyze"], ["dump"], ["export", "-f", "perfetto", "-o", out]):
+        for command in (["analyze", "--full"], ["dump"], *(["export", "-f", form, "-o", out]
+                        for form in ("perfetto", "csv-messages", "sqlite"))):
             done = run(PATHS.command, *command, self.trace)
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+            if "analyze" in command:
+                self.assertRegex(done.stdout, r"\bneighbors\b")
+        with contextlib.closing(sqlite3.connect(out)) as database:
+            names = dict(database.execute("SELECT value, count(*) FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId GROUP BY value"))
+        self.assertEqual((names["MPI_Neighbor_alltoallw"], names["MPI_Start"], names["MPI_Startall"]), (8, 28, 12))
 
 
 class Collectives(Messages):
@@ -429,7 +465,7 @@ class Nccl(Messages):
         _, ranks = self.record(program("messages_nccl"), self.folder, program("liblaunching_nccl.so"), "500")
         timed = [int(e["value"]) for e in ranks[0].lines if e.get("key") == "cost.message.n"]
         self.assertGreaterEqual(timed[-1], 8)
-        self.assertEqual(len(ranks[0].messages), 12 + 500 * 4 + 4)
+        self.assertEqual(len(ranks[0].messages), 18 + 500 * 4 + 4)
 
     def test_kernels(self):
         """A message's number is that of a launch on its stream, and of a kernel."""
@@ -440,7 +476,7 @@ class Nccl(Messages):
                 continue
             self.assertEqual(launches[e["correlation"]], e["stream"])
             self.assertIn(e["correlation"], kernels)
-        self.assertEqual(len(launches), 12 + 2 + 3)  # of six calls each, a group, others
+        self.assertEqual(len(launches), 18 + 2 + 3)  # of nine calls each, a group, others
 
     def test_communicators(self):
         found = list(self.process.communicators.values())

@@ -30,13 +30,13 @@ static const struct call calls[] = {
 };
 #define CALLS (sizeof calls / sizeof *calls)
 
-/* MPI's, without MPI_ and PMPI_, and NCCL's; those that make no event are only watched. */
+/* MPI's, but for their PMPI_ twins, and NCCL's; those that make no event are only watched. */
 struct message_call {
     const char *name;
     bool watched;
 };
-#define XFS_MPI(name, op, params, args, before, after) {#name, false},
-#define XFS_MADE(name, params, args, before, after) {#name, true},
+#define XFS_MPI_AS(function, op, params, args, before, after) {#function, false},
+#define XFS_MADE(name, params, args, before, after) {"MPI_" #name, true},
 static const struct message_call mpi_calls[] = {
 #include "preload/messages/mpi.def"
 };
@@ -52,7 +52,7 @@ static void print_names(void)
     for (size_t i = 0; i < CALLS; i++)
         puts(calls[i].symbol);
     for (size_t i = 0; i < COUNT(mpi_calls); i++)
-        printf("MPI_%s\nPMPI_%s\n", mpi_calls[i].name, mpi_calls[i].name);
+        printf("%s\nP%s\n", mpi_calls[i].name, mpi_calls[i].name);
     for (size_t i = 0; i < COUNT(nccl_calls); i++)
         puts(nccl_calls[i].name);
 }
@@ -108,19 +108,36 @@ static void print_level(const char *level, const char *title)
     printf("\n");
 }
 
-static void print_messages(const char *title, const char *prefix, const struct message_call *of,
-                           size_t count)
+enum part { RECORDED, LARGE, EXTENSION, WATCHED, PARTS };
+
+static enum part part_of(const struct message_call *call)
 {
+    size_t length = strlen(call->name);
+    bool large = length > 2 && strcmp(call->name + length - 2, "_c") == 0;
+    return call->watched                          ? WATCHED
+           : strncmp(call->name, "MPIX_", 5) == 0 ? EXTENSION
+           : large                                ? LARGE
+                                                  : RECORDED;
+}
+
+static void print_messages(const char *title, const struct message_call *of, size_t count)
+{
+    static const char *const begins[PARTS] = {
+        "Recorded: ", "The same with large counts: ", "Open MPI's extension before version 5: ",
+        "Watched, not recorded: "};
     printf("### %s\n\n", title);
-    for (int watched = 0; watched < 2; watched++) {
-        const char *separator = watched ? "Watched, not recorded: " : "Recorded: ";
+    for (enum part part = 0; part < PARTS; part++) {
+        const char *separator = begins[part];
+        bool any = false;
         for (size_t i = 0; i < count; i++) {
-            if (of[i].watched != watched)
+            if (part_of(&of[i]) != part)
                 continue;
-            printf("%s`%s%s`", separator, prefix, of[i].name);
+            printf("%s`%s`", separator, of[i].name);
             separator = ", ";
+            any = true;
         }
-        printf(".\n\n");
+        if (any)
+            printf(".\n\n");
     }
 }
 
@@ -157,8 +174,8 @@ int main(int argc, char **argv)
         print_level("RUNTIME", "Runtime API (libcudart)");
         print_level("DRIVER", "Driver API (libcuda)");
         print_level("WATCH", "Watched, not recorded (driver)");
-        print_messages("MPI, each also as `PMPI_`", "MPI_", mpi_calls, COUNT(mpi_calls));
-        print_messages("NCCL", "", nccl_calls, COUNT(nccl_calls));
+        print_messages("MPI, each also as `PMPI_`", mpi_calls, COUNT(mpi_calls));
+        print_messages("NCCL", nccl_calls, COUNT(nccl_calls));
     } else if (argc == 2 && strcmp(argv[1], "--check-moves") == 0) {
         return check_moves();
     } else {

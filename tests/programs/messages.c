@@ -1,69 +1,24 @@
 /*
- * Ranks that call each recorded function of MPI, and say of each call what it moved: a line for
- * every MESSAGE that the trace must have.
- *
- *     RANK op CALL bytes width to from tag ranks        "-": nobody
- *     RANK ends N                                       requests that completed
+ * Ranks that call the recorded functions of MPI that most programs call, and say of each call what
+ * it moved (messages.h). messages_more.c has the others.
  *
  * usage: messages DIRECTORY [all | again | reused | pair | threads | endless]   by MPI's launcher
  *
- *   DIRECTORY/said.RANK has the lines
  *   all      everything, in two ranks or more
  *   again    everything three times, from the same places
  *   reused   types, memory and communicators that have the handle or the address of earlier ones,
- * and calls that fail where others do not pair     one message between ranks 0 and 1 threads  two
- * threads in each rank exchange messages at once endless  rank 0 ends by SIGKILL amid messages
+ *            and calls that fail where others do not
+ *   pair     one message between ranks 0 and 1
+ *   threads  two threads in each rank exchange messages at once
+ *   endless  rank 0 ends by SIGKILL amid messages
  */
-#include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime_api.h"
-
-enum { MOST = 4096, TAG = 7 };
-
-static int rank, size, ended;
-static FILE *out;
-static double *sent, *got; /* sent: of the device, whose simulated memory the host can read */
-static int ones[64], places[64];
-
-static void said(const char *op, const char *call, long bytes, long width, int to, int from,
-                 int tag, const char *ranks)
-{
-    char peers[2][16] = {"-", "-"};
-    if (to >= 0)
-        snprintf(peers[0], sizeof peers[0], "%d", to);
-    if (from >= 0)
-        snprintf(peers[1], sizeof peers[1], "%d", from);
-    fprintf(out, "%d %s MPI_%s %ld %ld %s %s %d %s\n", rank, op, call, bytes, width, peers[0],
-            peers[1], tag, ranks);
-}
-
-static const char *world(void)
-{
-    static char text[16];
-    snprintf(text, sizeof text, "0-%d", size - 1);
-    return text;
-}
-
-static void check(int wrong, const char *what)
-{
-    if (!wrong)
-        return;
-    fprintf(stderr, "messages: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void wait_said(const char *call, int done)
-{
-    said("wait", call, 0, 0, -1, -1, 0, "?");
-    ended += done;
-}
+#include "messages.h"
 
 /* ---- one to another: rank 0 and 1 ------------------------------------------------------------ */
 
@@ -437,23 +392,6 @@ static void again(void)
         all();
 }
 
-static void begin(const char *folder)
-{
-    char path[4096];
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    snprintf(path, sizeof path, "%s/said.%d", folder, rank);
-    out = fopen(path, "w");
-    check(out == NULL, path);
-    MPI_Barrier(MPI_COMM_WORLD); /* before the first call of CUDA: not recorded */
-    check(cudaMalloc((void **)&sent, 2 * MOST * sizeof *sent) != 0, "no memory of the device");
-    got = calloc(2 * MOST, sizeof *got);
-    for (int i = 0; i < 64; i++) {
-        ones[i] = 1;
-        places[i] = i;
-    }
-}
-
 #ifdef MESSAGES_PLUGIN /* opened by messages_loader.c, as Python opens its extensions */
 #define main messages_main
 #endif
@@ -477,8 +415,7 @@ int main(int argc, char **argv)
         threads();
     else
         endless();
-    fprintf(out, "%d ends %d\n", rank, ended);
-    fclose(out);
+    end();
     MPI_Finalize();
     return 0;
 }

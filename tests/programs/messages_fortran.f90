@@ -4,7 +4,7 @@
 program messages
   implicit none
   include 'mpif.h'
-  integer :: rank, size, other, error, i, requests(2), statuses(MPI_STATUS_SIZE, 2)
+  integer :: rank, size, other, error, i, requests(2), statuses(MPI_STATUS_SIZE, 2), line, found
   integer(8) :: memory
   double precision :: sent(1000), got(1000)
   character(len=256) :: folder
@@ -46,10 +46,34 @@ program messages
       call said('broadcast Bcast 0 16 0 - 0 0-1')
     end if
   end do
-  write(9, '(i0, a)') rank, ' ends 2'
+  call neighbors()
+  call matched()
+  write(9, '(i0, a)') rank, ' ends 3'
   close(9)
   call mpi_finalize(error)
 contains
+  ! At the edges of a line of two ranks; and a sum that is made once and started once.
+  subroutine neighbors()
+    call mpi_cart_create(MPI_COMM_WORLD, 1, [2], [.false.], .false., line, error)
+    call mpi_neighbor_alltoall(sent, 3, MPI_INTEGER, got, 3, MPI_INTEGER, line, error)
+    call said('neighbor-all-to-all Neighbor_alltoall 12 12 - - 0 0-1')
+    call ALLREDUCE_INIT(sent, got, 5, MPI_DOUBLE_PRECISION, MPI_SUM, line, MPI_INFO_NULL, requests(1), error)
+    call mpi_start(requests(1), error)
+    call said('all-reduce Start 40 40 - - 1 0-1')
+    call mpi_wait(requests(1), MPI_STATUS_IGNORE, error)
+    call said('wait Wait 0 0 - - 0 ?')
+    call mpi_request_free(requests(1), error)
+  end subroutine
+  subroutine matched()
+    if (rank == 0) then
+      call mpi_send(sent, 10, MPI_DOUBLE_PRECISION, 1, 5, MPI_COMM_WORLD, error)
+      call said('send Send 80 0 1 - 5 0-1')
+    else
+      call mpi_mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, found, statuses(:, 1), error)
+      call mpi_mrecv(got, 1000, MPI_DOUBLE_PRECISION, found, statuses(:, 2), error)
+      call said('receive Mrecv 0 80 - 0 5 0-1')
+    end if
+  end subroutine
   subroutine said(line)
     character(len=*), intent(in) :: line
     integer :: space

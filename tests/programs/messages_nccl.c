@@ -28,6 +28,9 @@ enum { FLOAT32 = 7, FLOAT16 = 6, SUM = 0, COUNT = 1024 };
     X(ncclBroadcast, (const void *, void *, size_t, int, int, communicator, xcu_stream))           \
     X(ncclBcast, (void *, size_t, int, int, communicator, xcu_stream))                             \
     X(ncclReduce, (const void *, void *, size_t, int, int, int, communicator, xcu_stream))         \
+    X(ncclAlltoAll, (const void *, void *, size_t, int, communicator, xcu_stream))                 \
+    X(ncclGather, (const void *, void *, size_t, int, int, communicator, xcu_stream))              \
+    X(ncclScatter, (const void *, void *, size_t, int, int, communicator, xcu_stream))             \
     X(ncclSend, (const void *, size_t, int, int, communicator, xcu_stream))                        \
     X(ncclRecv, (void *, size_t, int, int, communicator, xcu_stream))
 
@@ -60,6 +63,12 @@ static void collectives(int r)
     said(r, "broadcast", "ncclBcast", r == 0 ? 4 * COUNT : 0, r == 0 ? 0 : 4 * COUNT, "0 -", "0-1");
     CALL(ncclReduce, m, m + COUNT, COUNT, FLOAT32, SUM, 0, all[r], streams[r]);
     said(r, "reduce", "ncclReduce", 4 * COUNT, r == 0 ? 4 * COUNT : 0, "0 -", "0-1");
+    CALL(ncclAlltoAll, m, m + COUNT, COUNT / 2, FLOAT32, all[r], streams[r]);
+    said(r, "all-to-all", "ncclAlltoAll", 4 * COUNT, 4 * COUNT, "- -", "0-1");
+    CALL(ncclGather, m, m + COUNT, COUNT / 2, FLOAT32, 1, all[r], streams[r]);
+    said(r, "gather", "ncclGather", 2 * COUNT, r == 1 ? 4 * COUNT : 0, "1 -", "0-1");
+    CALL(ncclScatter, m, m + COUNT, COUNT / 2, FLOAT32, 0, all[r], streams[r]);
+    said(r, "scatter", "ncclScatter", r == 0 ? 4 * COUNT : 0, 2 * COUNT, "0 -", "0-1");
 }
 
 /* Ranks exchange in one group: all of its messages are the kernels of its end. */

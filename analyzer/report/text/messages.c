@@ -50,13 +50,15 @@ static const char *rank_text(char text[16], uint32_t rank)
     return text;
 }
 
-/* "0 to 1", of a send-receive that sends to 1 ">1 <3", "all 8", "all 8, root 0"; the caller frees
- * it. */
+/* "0 to 1", of a send-receive that sends to 1 ">1 <3", "all 8", "all 8, root 0", "neighbors"; the
+ * caller frees it. */
 static char *ranks_text(const struct xfa_message_row *row)
 {
     char from[16], to[16], all[24] = "all";
     if (row->key.what == XFT_MESSAGE_WAIT)
         return xfa_text("-");
+    if (xft_message_is_among_neighbors(row->key.what))
+        return xfa_text("neighbors");
     if (row->key.what == XFT_MESSAGE_SENDRECV)
         return xfa_print(">%s <%s", rank_text(to, row->key.to), rank_text(from, row->key.from));
     if (!xft_message_is_collective(row->key.what))

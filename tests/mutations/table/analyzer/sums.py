@@ -341,4 +341,9 @@ ROWS = [
       "    double before = 0;",
       "what a group of NCCL's waits for a late rank is put down to the link",
       "analyzer-messages_nccl_test"),
+    M("persistent-collectives-mixed", "analyzer/sums/messages.c",
+      "xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, tag)",
+      "xfa_communicator_channel(communicator, XFT_RANK_NONE, XFT_RANK_NONE, 0)",
+      "persistent collectives that ranks start in other orders are matched with each other",
+      "net.messages"),
 ]
