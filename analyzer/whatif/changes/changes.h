@@ -69,11 +69,10 @@ struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis
 
 /*
  * Waits for a device or a stream, at these call sites, wait for less: for what the streams they are
- * for were given last that the host has to do with (copies that it does not wait for anyway, from or
- * to its memory; kernels that are given its memory, or managed memory; graphs, prefetches and host
- * functions),
- * by an event that is recorded behind it. Where there is nothing of that, they stay. What such an
- * event costs is paid at the wait.
+ * for were given last that the host has to do with (copies that it does not wait for anyway, from
+ * or to its memory; kernels that are given its memory, or managed memory; graphs, prefetches and
+ * host functions), by an event that is recorded behind it. Where there is nothing of that, they
+ * stay. What such an event costs is paid at the wait.
  *
  * As likely kernels of which it is not known what they are given, and graphs, count too; at best
  * they do not. At worst nothing changes: the host may need the work that is behind.
@@ -290,7 +289,8 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
 #define XFW_LEAST_PART ((uint64_t)256 << 10)
 #define XFW_LEAST_THREADS 16384
 #define XFW_LAUNCHED_NS 2000.0
-#define XFW_SPLIT_LEAST 0.1 /* of the run: rewriting kernels is more work than other calls */
+#define XFW_SPLIT_LEAST 0.1  /* of the span: rewriting kernels is more work than other calls */
+#define XFW_SPLIT_TRIED 0.02 /* of the run: where copies and kernels both take so much */
 
 /* parts: 2 to XFW_MOST_PARTS. */
 struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts);
@@ -300,9 +300,11 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
 /*
  * Copies to the host go, with what they made the host wait for (their call, or the thread's next
  * wait), and the thread's own time behind that until its next call: the GPU does that work, or
- * nobody needs it. No record shows whether it can: at worst and as likely nothing changes.
+ * nobody needs it. Copies to the device of as many bytes, between such time and the thread's next
+ * kernel, go with it, as its results. No record shows whether it can: at worst and as likely
+ * nothing changes.
  */
-#define XFW_TURNS_LEAST 0.1 /* of the run: moving work to the GPU is more than other calls */
+#define XFW_TURNS_LEAST 0.1 /* of the span: moving work to the GPU is more than other calls */
 
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
                                          struct xfw_set *classes);
@@ -391,8 +393,9 @@ struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, b
  * changes: the stream may need what the function does. How long functions take is what the record
  * shows of it (recorded.c).
  */
-#define XFW_GIVEN_NS 50000.0 /* a function that does hardly anything, until its stream goes on: on
-                                an H100 70 to 90 us, elsewhere less (a guess) */
+#define XFW_GIVEN_NS                                                                               \
+    50000.0 /* a function that does hardly anything, until its stream goes on: on                  \
+               an H100 70 to 90 us, elsewhere less (a guess) */
 struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis,
                                          struct xfw_set *sites);
 
