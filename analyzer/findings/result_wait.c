@@ -1,13 +1,13 @@
 /*
  * wait-beyond-result: the host waits for all of a device, or of a stream, though what it needs of
  * that is done earlier: copies to its memory, whose bytes it may read, copies from there, whose
- * bytes it may write again, and what kernels, graphs, prefetches and host functions do to its memory. Behind
- * these, or in other streams, there is work that the host does not see. Lost: not known, only
- * replaying the run tells.
+ * bytes it may write again, and what kernels, graphs, prefetches and host functions do to its
+ * memory. Behind these, or in other streams, there is work that the host does not see. Lost: not
+ * known, only replaying the run tells.
  *
  * A kernel does something to memory of the host if it is given page-locked or managed memory, or it
- * is not known what it is given; a graph, a prefetch and a host function always do. A wait behind which there
- * is nothing of all that is left out: what it is for is not known.
+ * is not known what it is given; a graph, a prefetch and a host function always do. A wait behind
+ * which there is nothing of all that is left out: what it is for is not known.
  *
  * Such a wait is needed where it orders two streams: one is given work that uses the same memory as
  * work of the other that was in flight, and is not made to wait for it (stream_work.h); or where a
