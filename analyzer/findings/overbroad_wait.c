@@ -19,27 +19,14 @@
 #include <math.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/stream_work.h"
+#include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
 #define MOST_WAITS 64    /* that are not decided: bits of a word */
 #define MOST_POINTERS 32 /* of a kernel's; further ones are not looked at */
-
-#define LEAST_SHARE 0.95 /* of a site's waits */
-#define LEAST_TIMES 2
-
-struct site_waits {
-    uint32_t site; /* key: number */
-    uint32_t function;
-    uint64_t times, needed; /* waits that are not needed, and others */
-    uint64_t bytes;         /* copies that those were behind of */
-    struct xfa_exact ns;    /* in those */
-    struct xfa_met met;
-    uint32_t last; /* process whose wait named the function */
-};
 
 struct device_wait { /* not decided */
     uint32_t site;   /* number */
@@ -60,11 +47,6 @@ struct overbroad {
 
 /* ---- waits for the device -------------------------------------------------------------------- */
 
-static struct site_waits *site_of(struct overbroad *self, uint32_t site)
-{
-    return xfa_table_put(&self->sites, &site);
-}
-
 static void forget(struct overbroad *self, unsigned wait)
 {
     uint64_t bit = (uint64_t)1 << wait;
@@ -79,7 +61,7 @@ static void needed(struct overbroad *self, uint64_t waits)
     for (unsigned i = 0; waits != 0; i++, waits >>= 1) {
         if (!(waits & 1))
             continue;
-        site_of(self, self->waits[i].site)->needed++;
+        xfa_wait_site_at(&self->sites, self->waits[i].site)->needed++;
         forget(self, i);
     }
 }
@@ -88,14 +70,10 @@ static void needed(struct overbroad *self, uint64_t waits)
 static void spared(struct overbroad *self, unsigned number)
 {
     const struct device_wait *wait = &self->waits[number];
-    struct site_waits *site = --self->waits[number].streams == 0 ? site_of(self, wait->site) : NULL;
-    if (site) {
-        site->times++;
-        site->bytes = xfa_add(site->bytes, wait->bytes);
-        xfa_exact_add(&site->ns, wait->ns);
-    }
-    if (wait->streams == 0)
-        forget(self, number);
+    if (--self->waits[number].streams > 0)
+        return;
+    xfa_wait_site_add(xfa_wait_site_at(&self->sites, wait->site), wait->bytes, wait->ns);
+    forget(self, number);
 }
 
 static unsigned free_wait(struct overbroad *self)
@@ -110,13 +88,7 @@ static unsigned free_wait(struct overbroad *self)
 static void open_wait(struct overbroad *self, const struct xfa_event *event,
                       struct device_wait *wait, const bool *in_flight)
 {
-    uint32_t process = event->process->number;
-    bool known = xfa_table_get(&self->sites, &wait->site) != NULL;
-    struct site_waits *site = site_of(self, wait->site);
-    if (!known)
-        site->met.process = process;
-    site->function = xfa_function_of(event)->number;
-    site->last = process;
+    struct xfa_wait_site *site = xfa_wait_site_of(&self->sites, event);
     if (self->lost) {
         site->needed++;
         return;
@@ -361,7 +333,7 @@ static void transfer(void *of, const struct xfa_event *event)
 static struct xfa_observer observe(void *of)
 {
     struct overbroad *self = of;
-    xfa_table_init(&self->sites, sizeof(uint32_t), sizeof(struct site_waits));
+    xfa_wait_sites_init(&self->sites);
     xfa_streams_init(&self->streams);
     return (struct xfa_observer){
         .name = "waits for a device",
@@ -381,31 +353,6 @@ static void release(void *of)
     xfa_streams_free(&self->streams);
 }
 
-/* ---- divided --------------------------------------------------------------------------------- */
-
-static bool is_good(const void *analysis, const void *item)
-{
-    const struct site_waits *waits = item;
-    return xfa_divided_site(analysis, waits->site) &&
-           xfa_divided_function(analysis, waits->function);
-}
-
-static void add(void *item, const void *more)
-{
-    struct site_waits *waits = item;
-    const struct site_waits *other = more;
-    waits->times += other->times;
-    waits->needed += other->needed;
-    waits->bytes = xfa_add(waits->bytes, other->bytes);
-    xfa_exact_merge(&waits->ns, &other->ns);
-    if (other->last >= waits->last) {
-        waits->function = other->function;
-        waits->last = other->last;
-    }
-}
-
-static const struct xfa_met_table of_sites = {offsetof(struct site_waits, met), is_good, add};
-
 /* ---- the finding ----------------------------------------------------------------------------- */
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
@@ -419,21 +366,7 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
                    "or event",
     };
     const struct overbroad *self = sums;
-    for (size_t i = 0; i < self->sites.count; i++) {
-        const struct site_waits *waits = xfa_table_at(&self->sites, i);
-        const struct xfa_finding_site site = {
-            .site = xfa_run_site(analysis->run, waits->site),
-            .function = xfa_run_function(analysis->run, waits->function),
-            .transfers = waits->times,
-            .bytes = waits->bytes,
-            .lost_ns = NAN,
-            .reckoning = XFA_RECKONED_WAITED_ANYWAY,
-        };
-        double all = (double)waits->times + (double)waits->needed;
-        if (waits->times >= LEAST_TIMES && (double)waits->times >= LEAST_SHARE * all &&
-            xfa_exact_value(&waits->ns) > xfa_findings_least_ns(analysis))
-            xfa_findings_add_site(findings, &like, &site);
-    }
+    xfa_wait_sites_find(analysis, &self->sites, &like, XFA_RECKONED_WAITED_ANYWAY, findings);
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
@@ -449,6 +382,6 @@ const struct xfa_finding_kind xfa_kind_overbroad_wait = {
     .self_bytes = sizeof(struct overbroad),
     .observe = observe,
     .free = release,
-    .met_of = &of_sites,
+    .met_of = &xfa_wait_sites,
     .met_table = offsetof(struct overbroad, sites),
 };

@@ -198,7 +198,7 @@ static void try_serial(const struct xfa_analysis *analysis, const void *self,
                         locks ? XFA_REMEDY_PIN_OVERLAP : XFA_REMEDY_OVERLAP, serial_streams[i]);
         finding->assumed = ASSUMED;
     }
-    if (beside_of_parts(uses, locked) > XFW_SPLIT_LEAST * xfa_run_wall_ns(analysis->run))
+    if (beside_of_parts(uses, locked) > XFW_SPLIT_TRIED * xfa_run_wall_ns(analysis->run))
         try_parts(analysis, findings);
 }
 

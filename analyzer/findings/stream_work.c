@@ -76,14 +76,42 @@ struct xfa_stream *xfa_streams_put(struct xfa_streams *streams, const struct xfa
 
 /* ---- work and memory ------------------------------------------------------------------------- */
 
+/* The stream waits for this position of the other. */
+static bool is_behind(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                      const struct xfa_stream *other, uint64_t at)
+{
+    for (unsigned i = 0; i < XFA_MOST_BEHIND && i < stream->behind_count; i++)
+        if (&streams->at[stream->behind[i].source] == other && stream->behind[i].source_at >= at)
+            return true;
+    return false;
+}
+
+static bool is_among(const struct xfa_span *has, const struct xfa_span *spans, unsigned count)
+{
+    for (unsigned k = 0; k < count; k++)
+        if (has->first < spans[k].end && spans[k].first < has->end &&
+            !(has->given && spans[k].given))
+            return true;
+    return false;
+}
+
 bool xfa_stream_uses(const struct xfa_stream *stream, const struct xfa_span *spans, unsigned count)
 {
-    for (unsigned i = 0; i < stream->span_count; i++) {
-        const struct xfa_span *has = &stream->spans[i];
-        for (unsigned k = 0; k < count; k++)
-            if (has->first < spans[k].end && spans[k].first < has->end &&
-                !(has->given && spans[k].given))
-                return true;
+    for (unsigned i = 0; i < stream->span_count; i++)
+        if (is_among(&stream->spans[i], spans, count))
+            return true;
+    return false;
+}
+
+bool xfa_stream_meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                      const struct xfa_stream *other, const struct xfa_span *spans, unsigned count)
+{
+    for (unsigned i = 0; i < other->span_count; i++) {
+        const struct xfa_span *has = &other->spans[i];
+        uint64_t at = other->used_at[i];
+        if (at > other->waited && is_among(has, spans, count) &&
+            !is_behind(streams, stream, other, at))
+            return true;
     }
     return false;
 }
@@ -94,19 +122,23 @@ static void keep_span(struct xfa_stream *stream, const struct xfa_span *span)
         struct xfa_span *before = &stream->spans[i];
         if (before->given != span->given)
             continue;
-        if (before->first <= span->first && span->end <= before->end)
-            return;
-        if (before->end == span->first && !span->given) {
+        bool within = before->first <= span->first && span->end <= before->end;
+        if (!within && (before->end != span->first || span->given))
+            continue;
+        if (!within)
             before->end = span->end; /* a copy in parts */
-            return;
-        }
+        stream->used_at[i] = stream->at + 1;
+        return;
     }
     if (stream->span_count == XFA_MOST_SPANS) {
-        for (unsigned i = 1; i < XFA_MOST_SPANS; i++)
+        for (unsigned i = 1; i < XFA_MOST_SPANS; i++) {
             stream->spans[i - 1] = stream->spans[i];
+            stream->used_at[i - 1] = stream->used_at[i];
+        }
         stream->span_count--;
     }
-    stream->spans[stream->span_count++] = *span;
+    stream->spans[stream->span_count] = *span;
+    stream->used_at[stream->span_count++] = stream->at + 1;
 }
 
 void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, unsigned count)
@@ -152,11 +184,7 @@ struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t ev
 bool xfa_stream_is_behind(const struct xfa_streams *streams, const struct xfa_stream *stream,
                           const struct xfa_stream *other)
 {
-    for (unsigned i = 0; i < XFA_MOST_BEHIND && i < stream->behind_count; i++)
-        if (&streams->at[stream->behind[i].source] == other &&
-            stream->behind[i].source_at >= other->work)
-            return true;
-    return false;
+    return is_behind(streams, stream, other, other->work);
 }
 
 /* ---- waits of the host ----------------------------------------------------------------------- */

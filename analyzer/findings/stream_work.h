@@ -45,6 +45,7 @@ struct xfa_stream {
     } behind[XFA_MOST_BEHIND];
     unsigned behind_count;
     struct xfa_span spans[XFA_MOST_SPANS];
+    uint64_t used_at[XFA_MOST_SPANS]; /* of each: the last position of work that uses it */
     unsigned span_count;
 };
 
@@ -67,6 +68,9 @@ void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, u
 /* Does work of the stream use any of this memory? Two kernels that were given the same pointer are
  * not known to. */
 bool xfa_stream_uses(const struct xfa_stream *stream, const struct xfa_span *spans, unsigned count);
+/* The same of work that the host has not waited for, and that `stream` is not made to wait for. */
+bool xfa_stream_meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                      const struct xfa_stream *other, const struct xfa_span *spans, unsigned count);
 
 /* The stream records an event; it waits for one. */
 void xfa_stream_record(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event);

@@ -187,7 +187,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->at_best = at_best(whatif, changes[i]);
         if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
             take_left(finding, analysis, whatif);
-        double least = xfw_change_least(changes[i]) * whatif->alone_ns;
+        double least = xfw_change_least_ns(whatif, changes[i]);
         bool pays =
             finding->saving.likely >= least || (finding->order && finding->last_ns >= least);
         finding->idle =

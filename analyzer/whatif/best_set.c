@@ -38,11 +38,12 @@ static bool has_the_rest(const struct xfw_change *one, const struct xfw_change *
 static enum joins may_join(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                            size_t i)
 {
-    double least = changes[i]->family ? xfw_change_least(changes[i]) : LEAST_GAIN;
+    double least = changes[i]->family ? xfw_change_least_ns(whatif, changes[i])
+                                      : LEAST_GAIN * whatif->alone_ns;
     enum joins joins = JOINS;
     if (!xfw_whatif_best_of_family(whatif, changes, i))
         return JOINS_NOT;
-    if (whatif->order[i] || !(whatif->alone[i].likely > least * whatif->alone_ns))
+    if (whatif->order[i] || !(whatif->alone[i].likely > least))
         return JOINS_NOT;
     for (size_t k = 0; k < whatif->count; k++) {
         bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&

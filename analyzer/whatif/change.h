@@ -62,6 +62,7 @@ struct xfw_change {
     const char *family;  /* static: the same for changes that differ in a number alone, of which the
                             best is looked for; NULL: none */
     double least_part;   /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
+    bool of_span;        /* least_part is of the span (result.h) */
     bool on_trial;       /* its worst and best case are played only if it pays */
     bool assured;        /* what it takes for granted of the program is known to be so: at worst it
                             is played as likely, and what goes at best only goes */

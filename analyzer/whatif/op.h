@@ -33,7 +33,8 @@ enum xfw_what {
     XFW_SET,
     XFW_KERNEL,
     XFW_GRAPH,         /* a launched graph, as one piece of work */
-    XFW_HOST_FUNCTION, /* cudaLaunchHostFunc: the stream calls a function of the host */
+    XFW_HOST_FUNCTION, /* cudaLaunchHostFunc: the stream calls a function of the host, and goes on
+                          when that returns */
     XFW_PREFETCH,
     XFW_RECORD,  /* of a CUDA event */
     XFW_WAIT,    /* a stream waits for a CUDA event */
@@ -70,6 +71,7 @@ enum xfw_engine {
     XFW_MOVES_IN, /* the driver, which serves a GPU's faults and prefetches one after the other: to
                      the device, to the host. xfw_op_engine() has them, no op. */
     XFW_MOVES_OUT,
+    XFW_CALLS, /* the driver's thread that calls host functions, one after the other */
     XFW_ENGINES
 };
 

@@ -181,6 +181,8 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
             xfw_readers_launch(&ops->readers, ops->achievable, &op);
     } else if (what == XFW_GRAPH) {
         op.stack = op.from = event->stack;
+    } else if (what == XFW_HOST_FUNCTION) {
+        op.stack = event->stack;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);

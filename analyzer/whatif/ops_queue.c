@@ -42,6 +42,10 @@ struct xfw_ops_queue {
     struct waited of_all;
     uint64_t open_prefetches;
     bool keeps_running;
+    struct calling {             /* the host function that is looked at */
+        uint64_t function, next; /* its number + 1; the op to be looked at next */
+        uint32_t stream, event;  /* its stream; the event recorded behind it */
+    } calling;
     struct running {
         uint64_t last;                 /* the kernel that began last, number + 1; 0 = none */
         uint64_t numbers[MOST_BESIDE]; /* of kernels that had not ended then, as they began */
@@ -94,6 +98,7 @@ void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns)
     queue->of_all = (struct waited){0};
     queue->open_prefetches = 0;
     queue->keeps_running = false;
+    queue->calling = (struct calling){0};
     memset(queue->running, 0, sizeof queue->running);
 }
 
@@ -177,14 +182,93 @@ static double busy_until(const void *self, const struct xfw_op *op)
     return until;
 }
 
+/* ---- what waits for host functions ----------------------------------------------------------- */
+
+/* Other work of the GPU ended as it began: it may have waited for that. */
+static bool began_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
+    for (uint64_t i = queue->head; i < most; i++) {
+        const struct xfw_op *other = &at(queue, i)->op;
+        if (other->gpu == op->gpu && other->stream != op->stream &&
+            fabs(other->device_end_ns - op->device_start_ns) < XFW_QUEUED_NS)
+            return true;
+    }
+    return false;
+}
+
+/* It tells when the function before it in its stream was done. */
+static bool waited_for_function(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    if (!xfw_op_is_work(op))
+        return op->end_ns - op->start_ns > XFW_CALLED_NS;
+    return op->device_start_ns - op->end_ns > XFW_CALLED_NS && !began_behind_others(queue, op);
+}
+
+/* The stream of the host function is done with it behind this wait of the host. */
+static bool waits_for(const struct xfw_op *op, const struct calling *calling)
+{
+    return op->kind == XFT_EVENT_SYNC &&
+           ((op->awaits == XFW_AWAITS_STREAM && op->stream == calling->stream) ||
+            (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE &&
+             op->event == calling->event));
+}
+
+/* The first op behind the host function that it holds up; NULL: there is none, or a wait for an
+ * event is before it. `open`: it is not known yet. */
+static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw_op *function,
+                                   bool *open)
+{
+    struct calling *calling = &queue->calling;
+    if (calling->function != function->number + 1)
+        *calling = (struct calling){function->number + 1, function->number + 1, function->stream,
+                                    XFW_NONE};
+    *open = false;
+    for (; calling->next < queue->tail; calling->next++) {
+        const struct xfw_pending *pending = at(queue, calling->next);
+        const struct xfw_op *op = &pending->op;
+        bool same = op->stream == function->stream;
+        if (calling->next > function->number + MOST_AHEAD || (same && op->what == XFW_WAIT))
+            return NULL;
+        if (same && op->what == XFW_RECORD && calling->event == XFW_NONE)
+            calling->event = op->event;
+        bool work = same && xfw_op_is_work(op) && op->what != XFW_HOST_FUNCTION;
+        *open = work && pending->wants && !is_done(queue, pending);
+        if (work || waits_for(op, calling))
+            return op;
+    }
+    *open = true;
+    return NULL;
+}
+
+/* struct xfw_ahead. */
+static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, double *until)
+{
+    bool open;
+    const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
+    if (!next || !waited_for_function(self, next))
+        return NULL;
+    *until = xfw_op_is_work(next) ? next->device_start_ns : next->end_ns;
+    return next;
+}
+
+static bool awaits_waiter(struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    bool open = false;
+    if (op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE)
+        behind(queue, op, &open);
+    return open;
+}
+
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
 {
-    const struct xfw_ahead ahead = {busy_until, queue};
+    const struct xfw_ahead ahead = {busy_until, waiter, queue};
     while (queue->head < queue->tail) {
         struct xfw_pending *pending = at(queue, queue->head);
         bool full = queue->tail - queue->head >= XFW_WINDOW;
         bool waits = (pending->wants || pending->open) && !is_done(queue, pending);
-        bool early = runs(queue, &pending->op) || is_to_begin(queue, &pending->op);
+        bool early = runs(queue, &pending->op) || is_to_begin(queue, &pending->op) ||
+                     awaits_waiter(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);

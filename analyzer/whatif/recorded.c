@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/base/table.h"
+#include "analyzer/whatif/known_kernels.h"
 #include "analyzer/whatif/streams.h"
 #include "analyzer/whatif/wakers.h"
 #include "xferscope/trace.h"
@@ -57,55 +57,10 @@ struct xfw_recorded {
     double moved[PREFETCHES]; /* ends of prefetches, a ring of so many */
     unsigned prefetches;
     struct xfw_wakers *wakers;
-    struct xfa_table kernels; /* struct kernel, of those with a record of the device */
-    bool worked, several;     /* threads have given the device work */
-    uint32_t worker;          /* the first */
+    struct xfw_known_kernels kernels; /* those with a record of the device */
+    bool worked, several;             /* threads have given the device work */
+    uint32_t worker;                  /* the first */
 };
-
-/* ---- kernels without a record ---------------------------------------------------------------- */
-
-/*
- * How long kernels took on the device, for those of which there is no record: recording may have
- * given up kernels' records in the middle of a run (META budget.kernels_until_ns). Kernels of one
- * name and number of threads are taken to be alike. Ops come in the order of their calls.
- */
-#define MOST_KNOWN 65536 /* kernels; of further ones nothing is known */
-
-struct kernel_key {
-    uint64_t threads;
-    uint32_t name, gpu;
-};
-
-struct kernel {
-    struct kernel_key key;
-    double count, mean_ns;
-};
-
-static struct kernel_key key_of(const struct xfw_op *op)
-{
-    return (struct kernel_key){op->threads, op->name, (uint32_t)xfw_place_of_gpu(op->gpu)};
-}
-
-/* A record of the device says how long this kernel took (duration_ns). */
-static void learn_kernel(struct xfa_table *kernels, const struct xfw_op *op)
-{
-    const struct kernel_key key = key_of(op);
-    struct kernel *kernel = xfa_table_get(kernels, &key);
-    if (!kernel && kernels->count < MOST_KNOWN)
-        kernel = xfa_table_put(kernels, &key);
-    if (!kernel)
-        return;
-    kernel->count++;
-    kernel->mean_ns += (op->duration_ns - kernel->mean_ns) / kernel->count;
-}
-
-/* The mean of those like it, ns; 0 = there was none. */
-static double known_kernel_ns(const struct xfa_table *kernels, const struct xfw_op *op)
-{
-    const struct kernel_key key = key_of(op);
-    const struct kernel *kernel = xfa_table_get(kernels, &key);
-    return kernel ? kernel->mean_ns : 0;
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -113,7 +68,7 @@ struct xfw_recorded *xfw_recorded_new(void)
 {
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
     recorded->wakers = xfw_wakers_new();
-    xfa_table_init(&recorded->kernels, sizeof(struct kernel_key), sizeof(struct kernel));
+    xfw_known_kernels_init(&recorded->kernels);
     return recorded;
 }
 
@@ -125,7 +80,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
         free(recorded->gpus[i]);
     xfw_streams_free(&recorded->streams);
     xfw_wakers_free(recorded->wakers);
-    xfa_table_free(&recorded->kernels);
+    xfw_known_kernels_free(&recorded->kernels);
     free(recorded->threads);
     free(recorded);
 }
@@ -410,13 +365,40 @@ static void resolve_pieces(struct xfw_op *op, double last_ns)
 static void resolve_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                                double usual_ns)
 {
-    op->duration_ns = op->what == XFW_KERNEL ? known_kernel_ns(&recorded->kernels, op) : usual_ns;
+    op->duration_ns =
+        op->what == XFW_KERNEL ? xfw_known_kernels_ns(&recorded->kernels, op) : usual_ns;
     if (!blocks || op->duration_ns <= 0)
         return;
     double from = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
     op->latency_ns = xfw_max(0, op->end_ns - from - op->duration_ns);
     op->awaits = XFW_AWAITS_ITSELF;
     op->own_ns = op->wake_ns = 0;
+}
+
+/* No record says how long a host function took, but what is behind it in its stream waited for it:
+ * from when the stream had come to it, and the driver's thread was done with the one before. */
+static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
+                             const struct xfw_ahead *ahead)
+{
+    double until = 0, ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    const struct xfw_op *waiter = ahead ? ahead->waiter(ahead->self, op, &until) : NULL;
+    struct engine *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
+    if (!waiter)
+        return;
+    ready = xfw_max(ready, engine_ready(calls, until));
+    if (xfw_op_is_work(waiter)) {
+        ready = xfw_max(ready, xfw_streams_ready(&recorded->streams, waiter));
+        /* So it is if the engine was busy until then. */
+        if (waiter->exclusive && copies_ready(recorded, waiter) > until - 2 * XFW_QUEUED_NS)
+            return;
+    }
+    if (until - ready < XFW_CALLED_NS)
+        return;
+    op->engine = XFW_CALLS;
+    op->exclusive = true;
+    op->device_start_ns = ready;
+    op->device_end_ns = until;
+    op->duration_ns = until - ready;
 }
 
 static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
@@ -430,7 +412,9 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     recorded->several = recorded->several || op->thread != recorded->worker;
     recorded->worked = true;
     resolve_full(recorded, op);
-    if (!isnan(op->device_start_ns)) {
+    if (op->what == XFW_HOST_FUNCTION) {
+        resolve_function(recorded, op, ahead);
+    } else if (!isnan(op->device_start_ns)) {
         if (op->what == XFW_PREFETCH)
             resolve_prefetch(recorded, op);
         double ready = xfw_streams_ready(&recorded->streams, op);
@@ -465,7 +449,7 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         else if (op->link_ns > 0 && op->what == XFW_KERNEL)
             resolve_read(recorded, op);
         if (op->what == XFW_KERNEL)
-            learn_kernel(&recorded->kernels, op);
+            xfw_known_kernels_add(&recorded->kernels, op);
     } else {
         op->reach_ns = op->link_ns = 0;
         op->lead_ns = 0;
@@ -572,6 +556,15 @@ static void resolve_hook(const struct xfw_recorded *recorded, const struct threa
         op->hook_ns += op->overhead_ns;
 }
 
+/* When a function that may wake a thread was called. */
+static double called_at(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    if (op->what != XFW_HOST_FUNCTION || op->stream == XFW_NONE)
+        return op->end_ns;
+    return isnan(op->device_start_ns) ? *xfw_streams_end(&recorded->streams, op->stream)
+                                      : op->device_start_ns;
+}
+
 void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                           const struct xfw_ahead *ahead)
 {
@@ -594,7 +587,5 @@ void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool
     thread->begun = true;
     thread->end = xfw_max(thread->end, op->end_ns);
     thread->added = added;
-    bool streams = op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE;
-    xfw_wakers_note_done(recorded->wakers, op,
-                         streams ? *xfw_streams_end(&recorded->streams, op->stream) : op->end_ns);
+    xfw_wakers_note_done(recorded->wakers, op, called_at(recorded, op));
 }

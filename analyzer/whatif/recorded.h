@@ -8,6 +8,7 @@
 #include "analyzer/whatif/op.h"
 
 struct xfw_recorded;
+#define XFW_CALLED_NS 20000.0  /* what host functions take no longer than is not looked for */
 #define XFW_ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 
 /* Engines serve streams as they become ready: what was submitted later may have been done before.
@@ -15,6 +16,9 @@ struct xfw_recorded;
  * there was none. */
 struct xfw_ahead {
     double (*busy_until)(const void *self, const struct xfw_op *op);
+    /* The first work behind this host function in its stream that waited for it, and began then; or
+     * a wait of the host for it, that ended then. NULL: none did, or it is not known. */
+    const struct xfw_op *(*waiter)(const void *self, const struct xfw_op *op, double *until);
     const void *self;
 };
 
@@ -25,7 +29,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded);
  * Ops in the order of their calls, each with what is known of it: times as recorded, what it is,
  * thread, stream, event, engine; hook_ns: what recording added to this very call, behind it;
  * records_ns. `blocks`: a copy's call that returns when the data is there, or staged. Fills in the
- * rest. `ahead` is asked at most once, of work that began long after what came before it; NULL:
+ * rest. `ahead` is asked at most once, of a host function, and of work that began long after what came before it; NULL:
  * nothing is known of later work.
  */
 void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,

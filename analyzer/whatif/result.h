@@ -159,10 +159,15 @@ static inline bool xfw_may_cost_more(const struct xfw_whatif *whatif,
            saving->likely < XFW_LITTLE * xfw_unsure_ns(whatif, saving->likely);
 }
 
-/* The part of the run that a change has to save. */
-static inline double xfw_change_least(const struct xfw_change *change)
+/* How much a change has to save, ns. What is asked of work on GPUs alone is of their span: what a
+ * process does once, before and after, makes it no smaller. */
+static inline double xfw_change_least_ns(const struct xfw_whatif *whatif,
+                                         const struct xfw_change *change)
 {
-    return change->least_part > 0 ? change->least_part : XFW_LEAST_SAVED;
+    double least = XFW_LEAST_SAVED * whatif->alone_ns;
+    bool of_span = change->of_span && whatif->span.alone_ns > 0;
+    double whole = of_span ? whatif->span.alone_ns : whatif->alone_ns;
+    return change->least_part > 0 ? fmax(least, change->least_part * whole) : least;
 }
 
 /* Takes `played` over. The set's saving becomes the played one, unless that is of a part of the run

@@ -445,8 +445,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
         work(schedule, op, call);
-        if (op->what == XFW_HOST_FUNCTION)
-            xfw_host_calls_note(&schedule->host_calls, op, schedule->last_end);
+        if (op->what == XFW_HOST_FUNCTION && !op->made_up)
+            xfw_host_calls_note(&schedule->host_calls, op, schedule->last_start);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */

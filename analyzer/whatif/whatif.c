@@ -89,7 +89,7 @@ static bool is_asked_for(const struct xfw_whatif *whatif, struct xfw_change *con
     if (!isnan(whatif->alone[i].low)) /* it is known */
         return false;
     return !changes[i]->on_trial || whatif->order[i] ||
-           (whatif->alone[i].likely >= xfw_change_least(changes[i]) * whatif->alone_ns &&
+           (whatif->alone[i].likely >= xfw_change_least_ns(whatif, changes[i]) &&
             xfw_whatif_best_of_family(whatif, changes, i));
 }
 

@@ -12,16 +12,17 @@
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 
-enum { FETCH = 10, WAIT, STEPS = 20, COPY_NS = 300000, WAKE_NS = 2000, OWN_NS = 500000 };
+enum { FETCH = 10, WAIT, SEND, STEPS = 20, COPY_NS = 300000, WAKE_NS = 2000, OWN_NS = 500000 };
 
 struct steps {
     enum xft_direction direction;
     uint64_t bytes;
     unsigned times;
     const char *assume; /* the user's answer; NULL: none */
+    uint64_t sent;      /* bytes, behind the work on each; 0: none */
 };
 
-static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL};
+static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL, 0};
 
 /* A copy, a wait for it, and the host's work. */
 static struct analyzed played(const struct steps *steps)
@@ -32,9 +33,12 @@ static struct analyzed played(const struct steps *steps)
     play_start(&play, &b, 1);
     play_site(&play, FETCH, "fetch", 1);
     play_site(&play, WAIT, "await", 2);
+    play_site(&play, SEND, "send", 3);
     for (unsigned i = 0; i < steps->times; i++) {
         play_awaited(&play, FETCH, WAIT, steps->direction, steps->bytes, COPY_NS, WAKE_NS);
         play.now += OWN_NS;
+        if (steps->sent)
+            play_awaited(&play, SEND, WAIT, XFT_DIR_H2D, steps->sent, COPY_NS, WAKE_NS);
     }
     play_end(&play, XFT_STATE_CLOSED);
     return analyzed_answered(&b, profile, steps->assume);
@@ -82,13 +86,29 @@ static void test_answered(void **state)
     analyzed_free(&a);
 }
 
+/* What the host has made of it goes back to the device: as many bytes, and no others. */
+static void test_results(void **state)
+{
+    struct steps steps = results;
+    double without = STEPS * (double)(COPY_NS + OWN_NS), sent = STEPS * (double)COPY_NS;
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        steps.sent = same ? results.bytes : 2 * results.bytes;
+        struct analyzed a = played(&steps);
+        const struct xfa_finding *f = found(&a);
+        assert_non_null(f);
+        assert_true((f->saving.high > without + sent / 2) == (same == 1));
+        analyzed_free(&a);
+    }
+}
+
 /* Few copies, small ones, or copies to the device. */
 static void test_left(void **state)
 {
     const struct steps others[] = {
-        {XFT_DIR_D2H, 4 * MIB, 7, NULL},
-        {XFT_DIR_D2H, MIB / 32, STEPS, NULL},
-        {XFT_DIR_H2D, 4 * MIB, STEPS, NULL},
+        {XFT_DIR_D2H, 4 * MIB, 7, NULL, 0},
+        {XFT_DIR_D2H, MIB / 32, STEPS, NULL, 0},
+        {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -103,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked),
         cmocka_unit_test(test_answered),
+        cmocka_unit_test(test_results),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: turns of host and device", tests, NULL, NULL);

@@ -200,7 +200,7 @@ static void test_staged(void **state)
     enum { WAY = 300, GAP = 1000, WAKES = 50 };
     for (int first = 0; first < 2; first++) {
         struct run run = {0};
-        add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
+        add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, WAKES, 0))->engine = XFW_NO_ENGINE;
         struct xfw_op *op = copy(&run, 0);
         op->woken_by_stream = run.ops[0].number + 1;
         op->woken_after_ns = WAY;
@@ -224,7 +224,7 @@ static void test_staged_once(void **state)
     struct xfw_leave_out what = {.marks = run.marks};
     enum { WAY = 300, GAP = 1000, WAKES = 50, COPIES = 2 };
     xfw_set_add(&what.classes, CLASS);
-    add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
+    add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, WAKES, 0))->engine = XFW_NO_ENGINE;
     for (uint64_t i = 0; i < COPIES; i++) {
         struct xfw_op *op = copy(&run, i);
         op->woken_by_stream = run.ops[0].number + 1;
@@ -269,7 +269,7 @@ static void test_staged_of_a_sample(void **state)
     enum { WAY = 300, GAP = 1000, WAKES = 50 };
     xfw_set_add(&what.classes, CLASS);
     xfw_mark(&run.marks[XFW_LIKELY], 0, 0);
-    add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, 0, WAKES))->engine = XFW_NO_ENGINE;
+    add(&run, hand_work(XFW_HOST_FUNCTION, 1, 10, WAKES, 0))->engine = XFW_NO_ENGINE;
     struct xfw_op *op = copy(&run, 0);
     op->woken_by_stream = run.ops[0].number + 1;
     op->woken_after_ns = WAY;

@@ -93,6 +93,20 @@ static void test_four_parts(void **state)
     finish(&run);
 }
 
+/* The kernel's call loads it, once however many parts it has: the others are calls as they are. */
+static void test_loads_once(void **state)
+{
+    enum { LOAD = 1000000, CALLS = 4 * 2 * 2000 };
+    struct run run;
+    (void)state;
+    start(&run);
+    group(&run);
+    run.ops[1].own_ns = LOAD;
+    add(&run, hand_wait(0));
+    assert_true(played(&run, 4, XFW_LIKELY) < LOAD + 3 * NS + CALLS);
+    finish(&run);
+}
+
 /* Kernels of few threads, small copies and such of pageable memory stay in one piece. */
 static void test_in_one_piece(void **state)
 {
@@ -174,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_four_parts),       cmocka_unit_test(test_in_one_piece),
         cmocka_unit_test(test_one_whole_kernel), cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_too_small),
+        cmocka_unit_test(test_too_small),        cmocka_unit_test(test_loads_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,14 @@
  * Where it is        | changes
  * ------------------ | -------------------------------------------------------------------------
  * waits.c            | copies become asynchronous; waits come later; waits for a device go
+ * result_waits.c     | the host waits for copies, not for the work behind them
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
  * leave_out.c        | transfers go; copies of a graph go; results are looked at less often
  * host_turns.c       | copies to the host go, and what the host does with them
+ * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
@@ -62,6 +64,21 @@ struct xfw_change *xfw_change_later_wait(const struct xfa_analysis *analysis,
  */
 struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis,
                                              struct xfw_set *sites);
+
+/* ---- result_waits.c -------------------------------------------------------------------------- */
+
+/*
+ * Waits for a device or a stream, at these call sites, wait for less: for what the streams they are
+ * for were given last that the host has to do with (copies that it does not wait for anyway, from
+ * or to its memory; kernels that are given its memory, or managed memory; graphs, prefetches and
+ * host functions), by an event that is recorded behind it. Where there is nothing of that, they
+ * stay. What such an event costs is paid at the wait.
+ *
+ * As likely kernels of which it is not known what they are given, and graphs, count too; at best
+ * they do not. At worst nothing changes: the host may need the work that is behind.
+ */
+struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
+                                          struct xfw_set *sites);
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
@@ -272,7 +289,8 @@ struct xfw_change *xfw_change_dataflow(const struct xfa_analysis *analysis,
 #define XFW_LEAST_PART ((uint64_t)256 << 10)
 #define XFW_LEAST_THREADS 16384
 #define XFW_LAUNCHED_NS 2000.0
-#define XFW_SPLIT_LEAST 0.1 /* of the run: rewriting kernels is more work than other calls */
+#define XFW_SPLIT_LEAST 0.1  /* of the span: rewriting kernels is more work than other calls */
+#define XFW_SPLIT_TRIED 0.02 /* of the run: where copies and kernels both take so much */
 
 /* parts: 2 to XFW_MOST_PARTS. */
 struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigned parts);
@@ -282,9 +300,11 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
 /*
  * Copies to the host go, with what they made the host wait for (their call, or the thread's next
  * wait), and the thread's own time behind that until its next call: the GPU does that work, or
- * nobody needs it. No record shows whether it can: at worst and as likely nothing changes.
+ * nobody needs it. Copies to the device of as many bytes, between such time and the thread's next
+ * kernel, go with it, as its results. No record shows whether it can: at worst and as likely
+ * nothing changes.
  */
-#define XFW_TURNS_LEAST 0.1 /* of the run: moving work to the GPU is more than other calls */
+#define XFW_TURNS_LEAST 0.1 /* of the span: moving work to the GPU is more than other calls */
 
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
                                          struct xfw_set *classes);
@@ -363,6 +383,22 @@ struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
  */
 struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, bool per_thread);
 
+/* ---- own_thread.c ---------------------------------------------------------------------------- */
+
+/*
+ * Host functions that streams call, submitted at these call sites, only hand their work to a thread
+ * of the program's own, which does one job after the other: the stream goes on. Where the host
+ * waited for a function, by a wait for the stream, the device or an event behind it, it waits for
+ * the thread as well; at best it does not (the results are used in the end). At worst nothing
+ * changes: the stream may need what the function does. How long functions take is what the record
+ * shows of it (recorded.c).
+ */
+#define XFW_GIVEN_NS                                                                               \
+    50000.0 /* a function that does hardly anything, until its stream goes on: on                  \
+               an H100 70 to 90 us, elsewhere less (a guess) */
+struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis,
+                                         struct xfw_set *sites);
+
 /* ---- contention.c ---------------------------------------------------------------------------- */
 
 /*
@@ -434,6 +470,11 @@ bool xfw_launch_pointer(const struct xfa_process *process, uint64_t arguments, u
 enum xfw_writes { XFW_READS, XFW_MAY_WRITE, XFW_WRITES };
 enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t arguments,
                            uint32_t k);
+
+/* Is a kernel given memory of the host, or managed memory, of those in `memories`? */
+enum xfw_given_host { XFW_GIVEN_NONE, XFW_GIVEN_UNKNOWN, XFW_GIVEN_HOST };
+enum xfw_given_host xfw_given_host(const struct xfw_memories *memories,
+                                   const struct xfa_process *process, uint64_t arguments);
 
 /* ---- own_time.c: own_time.h ------------------------------------------------------------------ */
 

@@ -1,11 +1,17 @@
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
+
+#define MOST_FETCHED 8
 
 /* What a thread has fetched, that the change leaves out. */
 struct fetched {
     uint32_t thread; /* key */
     bool under_way;  /* no wait since */
     bool there;      /* the thread's own time is about it */
+    bool worked;     /* it was, and was long enough to be work; no kernel since */
+    unsigned count;
+    uint64_t bytes[MOST_FETCHED]; /* of each copy since the last kernel, a ring */
 };
 
 struct turns {
@@ -35,7 +41,26 @@ static void fetch(struct turns *turns, struct fetched *fetched, struct xfw_op *o
         fetched = xfa_table_put(&turns->fetched, &op->thread);
     fetched->under_way = op->awaits == XFW_AWAITS_NOTHING;
     fetched->there = !fetched->under_way;
+    fetched->bytes[fetched->count++ % MOST_FETCHED] = op->bytes;
     xfw_op_drop(op);
+}
+
+/* A copy to the device of what the host has made of it: of as many bytes, behind that work. */
+static bool is_result(struct fetched *fetched, const struct xfw_op *op)
+{
+    if (!fetched->worked || op->what != XFW_COPY || op->engine != XFW_TO_DEVICE)
+        return false;
+    for (unsigned i = 0; i < MOST_FETCHED && i < fetched->count; i++)
+        if (fetched->bytes[i] == op->bytes)
+            return true;
+    return false;
+}
+
+/* The thread's own time, which goes, was work. */
+static void work_on(struct fetched *fetched, struct xfw_op *op)
+{
+    fetched->worked = fetched->worked || op->gap_ns > XFW_BUSY_NS;
+    op->gap_ns = 0;
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -48,16 +73,22 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         return;
     struct fetched *fetched = xfa_table_get(&turns->fetched, &op->thread);
     if (fetched && fetched->there)
-        op->gap_ns = 0;
+        work_on(fetched, op);
     if (fetched)
         fetched->there = false;
-    if (goes) {
+    if (fetched && is_result(fetched, op)) {
+        xfw_op_drop(op);
+        fetched->there = true; /* of the next of several results */
+    } else if (goes) {
         fetch(turns, fetched, op);
     } else if (fetched && fetched->under_way && op->kind == XFT_EVENT_SYNC &&
                op->awaits != XFW_AWAITS_NOTHING) {
         fetched->under_way = false;
         fetched->there = true;
         xfw_op_drop(op);
+    } else if (fetched && xfw_op_is_work(op) && op->what != XFW_COPY) {
+        fetched->worked = false;
+        fetched->count = 0;
     }
 }
 
@@ -74,5 +105,6 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
     change->shares = XFW_TAKES;
     change->least_part = XFW_TURNS_LEAST;
+    change->of_span = true;
     return change;
 }

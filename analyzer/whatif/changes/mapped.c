@@ -92,6 +92,22 @@ enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uin
     return signature.writes >> k & 1 ? XFW_WRITES : XFW_READS;
 }
 
+enum xfw_given_host xfw_given_host(const struct xfw_memories *memories,
+                                   const struct xfa_process *process, uint64_t id)
+{
+    uint64_t pointer;
+    struct xfw_memory memory;
+    if (!xfw_launch_pointer(process, id, 0, &pointer))
+        return id == 0 ? XFW_GIVEN_UNKNOWN : XFW_GIVEN_NONE;
+    if (memories->blocks.count == 0)
+        return XFW_GIVEN_NONE;
+    for (uint32_t k = 0; xfw_launch_pointer(process, id, k, &pointer); k++)
+        if (xfw_memories_find(memories, pointer, &memory) && memory.kind != XFT_MEM_DEVICE &&
+            memory.kind != XFT_MEM_ARRAY)
+            return XFW_GIVEN_HOST;
+    return XFW_GIVEN_NONE;
+}
+
 /* ---- page-locked memory is read in place ----------------------------------------------------- */
 
 #define MOST_MAPPED 64 /* stretches of memory at one time */

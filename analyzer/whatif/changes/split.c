@@ -83,6 +83,9 @@ struct cut_stream {
     double computed[XFW_MOST_PARTS]; /* or copied, where there was no kernel yet */
 };
 
+/* Calls for the other parts take no longer: a kernel is loaded once, by its first launch. */
+#define MOST_SUBMIT_NS (2 * XFW_SUBMIT_NS)
+
 struct cuts {
     struct cut_stream *streams;
     size_t count, capacity;
@@ -172,6 +175,7 @@ static void play_parts(const struct split *split, struct cuts *state, struct xfw
         xfw_player_play(player, &part);
         ends[i] = xfw_max(ends[i], xfw_schedule_stream_end(xfw_player_schedule(player), stream));
         part.gap_ns = 0;
+        part.own_ns = xfw_min(part.own_ns, MOST_SUBMIT_NS);
     }
     xfw_player_moved(player, op->stream, stream);
     xfw_op_drop(op);
@@ -263,6 +267,7 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
     struct split *split = xfw_change_new(sizeof *split, &type, analysis, NULL);
     split->change.family = "split";
     split->change.least_part = XFW_SPLIT_LEAST;
+    split->change.of_span = true;
     split->parts = parts;
     split->change.idle = is_idle(split);
     return &split->change;

@@ -1,0 +1,423 @@
+/*
+ * wait-beyond-result: the host waits for all of a device, or of a stream, though what it needs of
+ * that is done earlier: copies to its memory, whose bytes it may read, copies from there, whose
+ * bytes it may write again, and what kernels, graphs, prefetches and host functions do to its
+ * memory. Behind these, or in other streams, there is work that the host does not see. Lost: not
+ * known, only replaying the run tells.
+ *
+ * A kernel does something to memory of the host if it is given page-locked or managed memory, or it
+ * is not known what it is given; a graph, a prefetch and a host function always do. A wait behind
+ * which there is nothing of all that is left out: what it is for is not known.
+ *
+ * Such a wait is needed where it orders two streams: one is given work that uses the same memory as
+ * work of the other that was in flight, and is not made to wait for it (stream_work.h); or where a
+ * message of MPI sends memory of a device. What falls out of a table counts as needed, but for
+ * memory, of which stream_work.h knows the last stretches.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/findings/stream_work.h"
+#include "analyzer/findings/wait_sites.h"
+#include "analyzer/whatif/changes/changes.h"
+
+#define MOST_WAITS 64    /* that may yet be needed: bits of a word */
+#define MOST_POINTERS 32 /* of a kernel's; further ones are not looked at */
+
+struct open_wait { /* may yet be needed */
+    uint32_t site; /* number */
+    uint64_t bytes;
+    double ns;
+};
+
+struct beyond {
+    struct xfa_table sites;
+    struct xfa_streams streams; /* of the process, as all that follows; their marks are waits behind
+                                   which they went on */
+    uint64_t for_host[XFA_MOST_STREAMS]; /* the last position of what the host needs */
+    struct xfw_memories memories;        /* of the host, and managed */
+    struct open_wait waits[MOST_WAITS];
+    uint64_t open;
+    unsigned next;
+    bool lost; /* a stream has fallen out */
+};
+
+/* ---- waits that are open --------------------------------------------------------------------- */
+
+static void close_waits(struct beyond *self, uint64_t waits, bool needed)
+{
+    for (unsigned i = 0; waits >> i != 0 && i < MOST_WAITS; i++) {
+        if (!(waits >> i & 1))
+            continue;
+        struct xfa_wait_site *site = xfa_wait_site_at(&self->sites, self->waits[i].site);
+        if (needed)
+            site->needed++;
+        else
+            xfa_wait_site_add(site, self->waits[i].bytes, self->waits[i].ns);
+    }
+    for (unsigned i = 0; i < self->streams.count; i++)
+        self->streams.at[i].marks &= ~waits;
+    self->open &= ~waits;
+}
+
+/* The host has waited for what is reached. */
+static void take_reached(struct beyond *self)
+{
+    for (unsigned i = 0; i < self->streams.count; i++) {
+        struct xfa_stream *stream = &self->streams.at[i];
+        xfa_stream_waited(stream, stream->reached);
+        stream->reached = 0;
+        if (stream->waited >= stream->work)
+            stream->marks = 0;
+    }
+}
+
+static void reach(struct beyond *self, struct xfa_stream *stream, uint64_t at)
+{
+    if (stream->reached < at)
+        xfa_streams_reach(&self->streams, stream, at);
+}
+
+/* ---- the wait -------------------------------------------------------------------------------- */
+
+static bool is_in_flight(const struct xfa_stream *stream)
+{
+    return stream->work > stream->waited;
+}
+
+static uint64_t *for_host(struct beyond *self, const struct xfa_stream *stream)
+{
+    return &self->for_host[stream - self->streams.at];
+}
+
+static bool is_covered(const struct beyond *self, const struct xfa_event *event, unsigned i)
+{
+    const struct xfa_stream *stream = &self->streams.at[i];
+    const struct xfa_stream_key key = xfa_stream_key_of(event);
+    if (event->wait.what == XFT_SYNC_STREAM)
+        return xfa_streams_find((struct xfa_streams *)&self->streams, &key) == stream;
+    return event->gpu < 0 || stream->gpu < 0 || stream->gpu == event->gpu;
+}
+
+/* What of the awaited streams the host needs; false: nothing that is known. A stream that waits for
+ * another one behind that stands for the other, too. */
+static bool reach_needed(struct beyond *self, const struct xfa_event *event)
+{
+    bool any = false;
+    for (unsigned i = 0; i < self->streams.count; i++) {
+        struct xfa_stream *stream = &self->streams.at[i];
+        uint64_t at = self->for_host[i];
+        if (!is_covered(self, event, i))
+            continue;
+        for (unsigned k = 0; k < XFA_MOST_BEHIND && k < stream->behind_count; k++)
+            if (event->wait.what == XFT_SYNC_STREAM && stream->behind[k].at > at)
+                return false;
+        if (!is_in_flight(stream) || at <= stream->waited)
+            continue;
+        reach(self, stream, at);
+        any = true;
+    }
+    return any;
+}
+
+static void reach_all(struct beyond *self, const struct xfa_event *event)
+{
+    for (unsigned i = 0; i < self->streams.count; i++)
+        if (is_covered(self, event, i))
+            reach(self, &self->streams.at[i], self->streams.at[i].at);
+    take_reached(self);
+}
+
+/* The host waits for less. What it would not wait for is marked. */
+static void open_wait(struct beyond *self, const struct xfa_event *event)
+{
+    struct open_wait wait = {.ns = xfa_event_ns(event)};
+    for (unsigned i = 0; i < self->streams.count; i++)
+        if (is_covered(self, event, i) && is_in_flight(&self->streams.at[i]))
+            wait.bytes = xfa_add(wait.bytes, self->streams.at[i].bytes);
+    take_reached(self);
+    uint64_t bit = (uint64_t)1 << self->next, beyond = 0;
+    close_waits(self, self->open & bit, false);
+    for (unsigned i = 0; i < self->streams.count; i++) {
+        struct xfa_stream *stream = &self->streams.at[i];
+        if (!is_covered(self, event, i) || !is_in_flight(stream))
+            continue;
+        stream->marks |= bit;
+        stream->bytes = 0;
+        beyond = bit;
+    }
+    if (!beyond)
+        return;
+    wait.site = xfa_wait_site_of(&self->sites, event)->site;
+    self->waits[self->next] = wait;
+    self->next = (self->next + 1) % MOST_WAITS;
+    self->open |= bit;
+}
+
+static void waited(struct beyond *self, const struct xfa_event *event)
+{
+    bool is = event->wait.what == XFT_SYNC_CONTEXT || event->wait.what == XFT_SYNC_STREAM;
+    bool asked = event->kind == XFT_EVENT_QUERY;
+    if (event->wait.what == XFT_SYNC_EVENT) {
+        uint64_t at = 0;
+        struct xfa_stream *stream = xfa_streams_recorded(&self->streams, event->wait.event, &at);
+        if (stream)
+            reach(self, stream, at);
+        take_reached(self);
+    } else if (is && !asked && event->stack && !self->lost && reach_needed(self, event)) {
+        open_wait(self, event);
+    } else if (is) {
+        reach_all(self, event);
+    }
+}
+
+/* ---- what streams are given ------------------------------------------------------------------ */
+
+/* NULL: there are too many. */
+static struct xfa_stream *with_key(struct beyond *self, const struct xfa_stream_key *key)
+{
+    struct xfa_stream *stream = xfa_streams_put(&self->streams, key);
+    if (!stream) {
+        self->lost = true;
+        close_waits(self, self->open, true);
+    }
+    return stream;
+}
+
+static struct xfa_stream *stream_of(struct beyond *self, const struct xfa_event *event)
+{
+    const struct xfa_stream_key key = xfa_stream_key_of(event);
+    return event->flags & XFT_CAPTURED ? NULL : with_key(self, &key);
+}
+
+/* Work that uses this memory. */
+static void work(struct beyond *self, struct xfa_stream *stream, const struct xfa_span *spans,
+                 unsigned count, bool host)
+{
+    for (unsigned i = 0; i < self->streams.count && self->open; i++) {
+        struct xfa_stream *other = &self->streams.at[i];
+        if (other != stream && other->marks &&
+            xfa_stream_meets(&self->streams, stream, other, spans, count))
+            close_waits(self, other->marks, true);
+    }
+    xfa_stream_given(stream, spans, count);
+    if (host)
+        *for_host(self, stream) = stream->at;
+}
+
+static void launched(struct beyond *self, const struct xfa_event *event)
+{
+    struct xfa_stream *stream = stream_of(self, event);
+    struct xfa_span spans[MOST_POINTERS];
+    const struct xfa_arguments *arguments =
+        xfa_trace_arguments(event->process->trace, event->launch.arguments);
+    unsigned count = 0;
+    if (!stream)
+        return;
+    for (uint32_t i = 0; arguments && i < arguments->count && count < MOST_POINTERS; i++) {
+        uint64_t pointer = xfa_arguments_pointer(arguments, i);
+        if (pointer != 0 && pointer != UINT64_MAX)
+            spans[count++] = (struct xfa_span){pointer, pointer + 1, true};
+    }
+    enum xfw_given_host given =
+        xfw_given_host(&self->memories, event->process, event->launch.arguments);
+    work(self, stream, spans, count, given != XFW_GIVEN_NONE);
+}
+
+static bool is_of_device(unsigned memory)
+{
+    return memory == XFT_MEM_DEVICE || memory == XFT_MEM_ARRAY;
+}
+
+static void set(struct beyond *self, const struct xfa_event *event)
+{
+    struct xfa_stream *stream = stream_of(self, event);
+    const struct xfa_span span = {event->memory.address,
+                                  xfa_add(event->memory.address, event->bytes), false};
+    if (stream)
+        work(self, stream, &span, 1, !is_of_device(event->dst_mem));
+}
+
+static void other_work(struct beyond *self, const struct xfa_event *event)
+{
+    struct xfa_stream *stream = stream_of(self, event);
+    if (stream)
+        work(self, stream, NULL, 0, true);
+}
+
+static void ordered(struct beyond *self, const struct xfa_event *event)
+{
+    struct xfa_stream *stream = stream_of(self, event);
+    if (stream && event->kind == XFT_EVENT_RECORD)
+        xfa_stream_record(&self->streams, stream, event->wait.event);
+    else if (stream)
+        xfa_stream_wait(&self->streams, stream, event->wait.event);
+}
+
+/* Made: the handle may have been another stream's. */
+static void renew(struct beyond *self, const struct xfa_event *event)
+{
+    const struct xfa_stream_key key = {.handle = event->stream};
+    struct xfa_stream *stream = event->stream > XFA_PER_THREAD_HANDLE ? with_key(self, &key) : NULL;
+    if (!stream)
+        return;
+    close_waits(self, stream->marks, true);
+    stream->gpu = event->gpu < 0 ? -1 : event->gpu;
+}
+
+/* Device memory that a kernel may have written is sent. */
+static void sent(struct beyond *self, const struct xfa_event *event)
+{
+    bool device = is_of_device(event->src_mem) || event->src_mem == XFT_MEM_MANAGED;
+    if (event->bytes > 0 && device && event->message.level != XFT_LEVEL_NCCL)
+        close_waits(self, self->open, true);
+}
+
+/* Memory of devices alone is no matter. */
+static void memory(struct beyond *self, const struct xfa_event *event)
+{
+    if (event->kind != XFT_EVENT_ALLOC || !is_of_device(event->dst_mem))
+        xfw_memories_event(&self->memories, event);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void event(void *of, const struct xfa_event *event)
+{
+    struct beyond *self = of;
+    switch (event->kind) {
+    case XFT_EVENT_LAUNCH:
+        launched(self, event);
+        break;
+    case XFT_EVENT_SET:
+        set(self, event);
+        break;
+    case XFT_EVENT_GRAPH_LAUNCH:
+    case XFT_EVENT_HOST_FUNCTION:
+    case XFT_EVENT_PREFETCH:
+        other_work(self, event);
+        break;
+    case XFT_EVENT_RECORD:
+    case XFT_EVENT_WAIT:
+        ordered(self, event);
+        break;
+    case XFT_EVENT_SYNC:
+    case XFT_EVENT_QUERY:
+        waited(self, event);
+        break;
+    case XFT_EVENT_STREAM:
+        renew(self, event);
+        break;
+    case XFT_EVENT_MESSAGE:
+        sent(self, event);
+        break;
+    case XFT_EVENT_ALLOC:
+    case XFT_EVENT_REGISTER:
+    case XFT_EVENT_FREE:
+    case XFT_EVENT_UNREGISTER:
+        memory(self, event);
+        break;
+    default:
+        break;
+    }
+}
+
+static void transfer(void *of, const struct xfa_event *event)
+{
+    struct beyond *self = of;
+    const struct xfa_transfer *transfer = &event->transfer;
+    const struct xfa_row_key *row = &transfer->class->key.row;
+    bool host = !is_of_device(row->src_mem) || !is_of_device(row->dst_mem);
+    if (event->flags & XFT_GRAPH) /* a part of its launch, which is work of the stream */
+        return;
+    struct xfa_stream *stream = stream_of(self, event);
+    if (!stream)
+        return;
+    const struct xfa_span spans[] = {
+        {transfer->src, xfa_add(transfer->src, event->bytes), false},
+        {transfer->dst, xfa_add(transfer->dst, event->bytes), false},
+    };
+    work(self, stream, spans, 2, host && !transfer->blocks);
+    stream->bytes = xfa_add(stream->bytes, event->bytes);
+    if (transfer->blocks && row->direction == XFT_DIR_D2H) { /* until the stream is done with all */
+        reach(self, stream, stream->at);
+        take_reached(self);
+    }
+}
+
+static void forget_process(struct beyond *self)
+{
+    xfa_streams_free(&self->streams);
+    xfa_streams_init(&self->streams);
+    xfw_memories_free(&self->memories);
+    memset(self->for_host, 0, sizeof self->for_host);
+    self->lost = false;
+}
+
+static void end(void *of, struct xfa_process *process)
+{
+    struct beyond *self = of;
+    (void)process;
+    close_waits(self, self->open, false);
+    forget_process(self);
+}
+
+static struct xfa_observer observe(void *of)
+{
+    struct beyond *self = of;
+    xfa_wait_sites_init(&self->sites);
+    xfa_streams_init(&self->streams);
+    return (struct xfa_observer){
+        .name = "what waits are for",
+        .shared = true,
+        .kinds = XFA_KINDS_OF_CALLS | XFA_KIND(XFT_EVENT_MESSAGE),
+        .self = self,
+        .event = event,
+        .transfer = transfer,
+        .end = end,
+    };
+}
+
+static void release(void *of)
+{
+    struct beyond *self = of;
+    xfa_table_free(&self->sites);
+    xfa_streams_free(&self->streams);
+    xfw_memories_free(&self->memories);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
+{
+    const struct beyond *self = sums;
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_RESULT_WAIT,
+        .remedy = {.kind = XFA_REMEDY_WAIT_FOR_RESULT, .to_host = true, .node = -1},
+        .lost_ns = NAN,
+        .assumed = "the host needs no more of what it waits for than the copies from and to its "
+                   "memory, and kernels work on what they are given",
+    };
+    xfa_wait_sites_find(analysis, &self->sites, &like, XFA_RECKONED_BEYOND, findings);
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    struct xfw_set sites = xfa_finding_sites(finding);
+    (void)sums;
+    return xfw_change_result_wait(analysis, &sites);
+}
+
+const struct xfa_finding_kind xfa_kind_result_wait = {
+    .find = find,
+    .change = change,
+    .self_bytes = sizeof(struct beyond),
+    .observe = observe,
+    .free = release,
+    .met_of = &xfa_wait_sites,
+    .met_table = offsetof(struct beyond, sites),
+};

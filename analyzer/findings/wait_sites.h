@@ -1,0 +1,43 @@
+/*
+ * Call sites of waits of the host: how many of them are more than is needed. For the kinds of
+ * finding that ask it (overbroad_wait.c, result_wait.c). The sums are whole or exact, so that the
+ * members of a team may divide them (divided.h).
+ */
+#ifndef XFA_WAIT_SITES_H
+#define XFA_WAIT_SITES_H
+
+#include "analyzer/base/exact.h"
+#include "analyzer/base/met.h"
+#include "analyzer/base/table.h"
+#include "analyzer/findings/finding.h"
+
+struct xfa_wait_site {
+    uint32_t site; /* key: number */
+    uint32_t function;
+    uint64_t times, needed; /* waits that are more than is needed, and others */
+    uint64_t bytes;         /* copies that those were behind of */
+    struct xfa_exact ns;    /* in those */
+    struct xfa_met met;
+    uint32_t last; /* process whose wait named the function */
+};
+
+/* A table of them; xfa_table_free() frees it. */
+void xfa_wait_sites_init(struct xfa_table *sites);
+
+/* That of a wait with a stack: made where it is new. Valid until the next one is made. */
+struct xfa_wait_site *xfa_wait_site_of(struct xfa_table *sites, const struct xfa_event *event);
+/* One that was made, by its number. */
+struct xfa_wait_site *xfa_wait_site_at(struct xfa_table *sites, uint32_t site);
+/* One more that is more than is needed. */
+void xfa_wait_site_add(struct xfa_wait_site *site, uint64_t bytes, double ns);
+
+/* Adds a site to the finding like `like` where most of its waits, two or more, are more than is
+ * needed, and they take more than the thresholds. */
+void xfa_wait_sites_find(const struct xfa_analysis *analysis, const struct xfa_table *sites,
+                         const struct xfa_finding *like, enum xfa_reckoning reckoning,
+                         struct xfa_findings *findings);
+
+/* How members' tables are merged. */
+extern const struct xfa_met_table xfa_wait_sites;
+
+#endif
