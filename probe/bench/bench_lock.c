@@ -85,6 +85,7 @@ static int by_team(struct xfp_session *s, struct lock *lock, xfp_work *part, con
 }
 
 enum { TAKE, GIVE, CLEAR, FIGURES };
+_Static_assert(FIGURES <= XFP_MOST_VALUES, "of one sample");
 
 static int once(struct xfp_session *s, void *state, double ns[FIGURES])
 {

@@ -244,15 +244,13 @@ static struct xfw_locking cheapest(const struct lock_of *of)
 struct xfw_locking xfw_locking_cost(const struct xfa_achievable *achievable, int node, int gpu,
                                     uint64_t bytes, enum xfw_certainty certainty)
 {
-    const struct lock_of of = {achievable, "threads", node, gpu, bytes, certainty};
-    return cheapest(&of);
+    return cheapest(&(struct lock_of){achievable, "threads", node, gpu, bytes, certainty});
 }
 
 struct xfw_locking xfw_applied_locking_cost(const struct xfa_achievable *achievable, int gpu,
                                             uint64_t bytes, enum xfw_certainty certainty)
 {
-    const struct lock_of of = {achievable, "shared", -1, gpu, bytes, certainty};
-    return cheapest(&of);
+    return cheapest(&(struct lock_of){achievable, "shared", -1, gpu, bytes, certainty});
 }
 
 double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
