@@ -112,38 +112,48 @@ void xfs_crossed_flat(xcu_stream stream, const struct xcu_memcpy2d *p)
 
 /* ---- batches: one event behind all ----------------------------------------------------------- */
 
-void xfs_crossed_batch(xcu_stream stream, const xcu_deviceptr *dst, const xcu_deviceptr *src,
-                       size_t count)
-{
-    struct xfs_crossing unused;
-    int saved = errno;
-    bool crosses = false;
-    for (size_t i = 0; may_look() && i < count && !crosses; i++)
-        crosses =
-            look(&(struct xfs_crossed){.stream = stream, .dst = dst[i], .src = src[i]}, &unused);
-    if (crosses)
-        note_any(stream);
-    errno = saved;
-}
+/* Of addresses, or of shapes. */
+struct batch {
+    const xcu_deviceptr *dst, *src;
+    const struct xcu_memcpy3d_op *shapes;
+};
 
 static uint64_t operand(const struct xcu_operand *of)
 {
     return of->type == XCU_OPERAND_POINTER ? (uint64_t)of->op.ptr.ptr : 0;
 }
 
-void xfs_crossed_shapes(xcu_stream stream, const struct xcu_memcpy3d_op *copies, size_t count)
+static struct xfs_crossed copy_of(const struct batch *batch, size_t i, xcu_stream stream)
+{
+    const struct xcu_memcpy3d_op *shape = batch->shapes ? &batch->shapes[i] : NULL;
+    return (struct xfs_crossed){.stream = stream,
+                                .dst = shape ? operand(&shape->dst) : batch->dst[i],
+                                .src = shape ? operand(&shape->src) : batch->src[i]};
+}
+
+static void crossed(const struct batch *batch, size_t count, xcu_stream stream)
 {
     struct xfs_crossing unused;
     int saved = errno;
     bool crosses = false;
-    for (size_t i = 0; may_look() && i < count && !crosses; i++)
-        crosses = look(&(struct xfs_crossed){.stream = stream,
-                                             .dst = operand(&copies[i].dst),
-                                             .src = operand(&copies[i].src)},
-                       &unused);
+    for (size_t i = 0; may_look() && i < count && !crosses; i++) {
+        struct xfs_crossed copy = copy_of(batch, i, stream);
+        crosses = look(&copy, &unused);
+    }
     if (crosses)
         note_any(stream);
     errno = saved;
+}
+
+void xfs_crossed_batch(xcu_stream stream, const xcu_deviceptr *dst, const xcu_deviceptr *src,
+                       size_t count)
+{
+    crossed(&(struct batch){.dst = dst, .src = src}, count, stream);
+}
+
+void xfs_crossed_shapes(xcu_stream stream, const struct xcu_memcpy3d_op *copies, size_t count)
+{
+    crossed(&(struct batch){.shapes = copies}, count, stream);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */

@@ -237,12 +237,8 @@ ROWS = [
       "memory is freed while another GPU copies rows to it",
       "apply.crossed"),
     M("freed-under-batches", "preload/apply/crossed.c",
-      "i < count && !crosses; i++)\n"
-      "        crosses =\n"
-      "            look(&(struct xfs_crossed){.stream = stream, .dst = dst[i]",
-      "i < 1 && !crosses; i++)\n"
-      "        crosses =\n"
-      "            look(&(struct xfs_crossed){.stream = stream, .dst = dst[i]",
+      "may_look() && i < count && !crosses; i++) {",
+      "may_look() && i < 1 && !crosses; i++) {",
       "of a batch only the first copy is looked at",
       "apply.crossed"),
     M("freed-under-graphs", "preload/apply/crossed.c",
