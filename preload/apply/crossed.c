@@ -112,32 +112,34 @@ void xfs_crossed_flat(xcu_stream stream, const struct xcu_memcpy2d *p)
 
 /* ---- batches: one event behind all ----------------------------------------------------------- */
 
-/* Of addresses, or of shapes. */
-struct batch {
-    const xcu_deviceptr *dst, *src;
-    const struct xcu_memcpy3d_op *shapes;
-};
+/* One of a batch's. of: what its function was given. */
+typedef struct xfs_crossed ends_at(const void *const of[2], size_t i);
+
+static struct xfs_crossed addresses_at(const void *const of[2], size_t i)
+{
+    const xcu_deviceptr *dst = of[0], *src = of[1];
+    return (struct xfs_crossed){.dst = dst[i], .src = src[i]};
+}
 
 static uint64_t operand(const struct xcu_operand *of)
 {
     return of->type == XCU_OPERAND_POINTER ? (uint64_t)of->op.ptr.ptr : 0;
 }
 
-static struct xfs_crossed copy_of(const struct batch *batch, size_t i, xcu_stream stream)
+static struct xfs_crossed shapes_at(const void *const of[2], size_t i)
 {
-    const struct xcu_memcpy3d_op *shape = batch->shapes ? &batch->shapes[i] : NULL;
-    return (struct xfs_crossed){.stream = stream,
-                                .dst = shape ? operand(&shape->dst) : batch->dst[i],
-                                .src = shape ? operand(&shape->src) : batch->src[i]};
+    const struct xcu_memcpy3d_op *shapes = of[0];
+    return (struct xfs_crossed){.dst = operand(&shapes[i].dst), .src = operand(&shapes[i].src)};
 }
 
-static void crossed(const struct batch *batch, size_t count, xcu_stream stream)
+static void crossed(ends_at *at, const void *const of[2], size_t count, xcu_stream stream)
 {
     struct xfs_crossing unused;
     int saved = errno;
     bool crosses = false;
     for (size_t i = 0; may_look() && i < count && !crosses; i++) {
-        struct xfs_crossed copy = copy_of(batch, i, stream);
+        struct xfs_crossed copy = at(of, i);
+        copy.stream = stream;
         crosses = look(&copy, &unused);
     }
     if (crosses)
@@ -148,12 +150,14 @@ static void crossed(const struct batch *batch, size_t count, xcu_stream stream)
 void xfs_crossed_batch(xcu_stream stream, const xcu_deviceptr *dst, const xcu_deviceptr *src,
                        size_t count)
 {
-    crossed(&(struct batch){.dst = dst, .src = src}, count, stream);
+    const void *const of[] = {dst, src};
+    crossed(addresses_at, of, count, stream);
 }
 
 void xfs_crossed_shapes(xcu_stream stream, const struct xcu_memcpy3d_op *copies, size_t count)
 {
-    crossed(&(struct batch){.shapes = copies}, count, stream);
+    const void *const of[] = {copies, NULL};
+    crossed(shapes_at, of, count, stream);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */

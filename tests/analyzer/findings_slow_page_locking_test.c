@@ -206,8 +206,8 @@ static void test_applied_to_large_ones(void **state)
     const double take = 160 * SHARED * LOCK_NS, give = 160 * SHARED * UNLOCK_NS;
     struct one one = slow;
     one.bytes = 160 * MIB;
-    one.alloc_ns = 3 * ALLOC_NS;
-    one.free_ns = 3 * FREE_NS;
+    one.alloc_ns = 3 * (uint64_t)ALLOC_NS;
+    one.free_ns = 3 * (uint64_t)FREE_NS;
     one.times = 4;
     assert_true(fabs(applied_ns(&one) - 2 * (3.0 * ALLOC_NS - take + 3.0 * FREE_NS - give)) < 1);
     one.alloc_ns = 20200000; /* not faster by a tenth: five trials alone */
