@@ -15,7 +15,7 @@ static struct xfw_change *staging(const struct xfa_findings *findings,
 {
     const struct xfa_pageable_uses *uses = findings->selves[XFA_FINDING_PAGEABLE];
     struct xfa_finding all = {.id = XFA_FINDING_PAGEABLE};
-    unsigned threads = xfw_staging_threads(&analysis->achievable, XFT_DIR_H2D);
+    unsigned threads = xfw_applied_threads(&analysis->achievable, -1);
     if (threads == 0)
         return NULL;
     all.sites = xfa_alloc((analysis->row_count + 1) * sizeof *all.sites);
@@ -42,7 +42,8 @@ static struct xfw_change *locking(const struct xfa_findings *findings,
         const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
         const struct xfw_once_key *key = &calls->key;
         if (key->bytes < XFW_APPLIED_LOCKED || key->memory != XFT_MEM_PINNED ||
-            !xfw_locking_cost(&analysis->achievable, -1, key->gpu, key->bytes, XFW_LIKELY).known)
+            !xfw_applied_locking_cost(&analysis->achievable, key->gpu, key->bytes, XFW_LIKELY)
+                 .known)
             continue;
         xfw_set_add(&sites, key->site);
         any = true;

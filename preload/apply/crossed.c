@@ -112,18 +112,13 @@ void xfs_crossed_flat(xcu_stream stream, const struct xcu_memcpy2d *p)
 
 /* ---- batches: one event behind all ----------------------------------------------------------- */
 
-void xfs_crossed_batch(xcu_stream stream, const xcu_deviceptr *dst, const xcu_deviceptr *src,
-                       size_t count)
+/* One of a batch's. of: what its function was given. */
+typedef struct xfs_crossed ends_at(const void *const of[2], size_t i);
+
+static struct xfs_crossed addresses_at(const void *const of[2], size_t i)
 {
-    struct xfs_crossing unused;
-    int saved = errno;
-    bool crosses = false;
-    for (size_t i = 0; may_look() && i < count && !crosses; i++)
-        crosses =
-            look(&(struct xfs_crossed){.stream = stream, .dst = dst[i], .src = src[i]}, &unused);
-    if (crosses)
-        note_any(stream);
-    errno = saved;
+    const xcu_deviceptr *dst = of[0], *src = of[1];
+    return (struct xfs_crossed){.dst = dst[i], .src = src[i]};
 }
 
 static uint64_t operand(const struct xcu_operand *of)
@@ -131,19 +126,38 @@ static uint64_t operand(const struct xcu_operand *of)
     return of->type == XCU_OPERAND_POINTER ? (uint64_t)of->op.ptr.ptr : 0;
 }
 
-void xfs_crossed_shapes(xcu_stream stream, const struct xcu_memcpy3d_op *copies, size_t count)
+static struct xfs_crossed shapes_at(const void *const of[2], size_t i)
+{
+    const struct xcu_memcpy3d_op *shapes = of[0];
+    return (struct xfs_crossed){.dst = operand(&shapes[i].dst), .src = operand(&shapes[i].src)};
+}
+
+static void crossed(ends_at *at, const void *const of[2], size_t count, xcu_stream stream)
 {
     struct xfs_crossing unused;
     int saved = errno;
     bool crosses = false;
-    for (size_t i = 0; may_look() && i < count && !crosses; i++)
-        crosses = look(&(struct xfs_crossed){.stream = stream,
-                                             .dst = operand(&copies[i].dst),
-                                             .src = operand(&copies[i].src)},
-                       &unused);
+    for (size_t i = 0; may_look() && i < count && !crosses; i++) {
+        struct xfs_crossed copy = at(of, i);
+        copy.stream = stream;
+        crosses = look(&copy, &unused);
+    }
     if (crosses)
         note_any(stream);
     errno = saved;
+}
+
+void xfs_crossed_batch(xcu_stream stream, const xcu_deviceptr *dst, const xcu_deviceptr *src,
+                       size_t count)
+{
+    const void *const of[] = {dst, src};
+    crossed(addresses_at, of, count, stream);
+}
+
+void xfs_crossed_shapes(xcu_stream stream, const struct xcu_memcpy3d_op *copies, size_t count)
+{
+    const void *const of[] = {copies, NULL};
+    crossed(shapes_at, of, count, stream);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct xfs_limits {
-    unsigned processors; /* at least 1 */
+    unsigned processors; /* at least 1; 1 as well where no descriptor is left (nothing is begun) */
     uint64_t memory;     /* bytes that can be had before a limit is reached; UINT64_MAX: none */
 };
 

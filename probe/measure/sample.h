@@ -9,7 +9,7 @@
 #include "probe/session.h"
 #include "probe/measure/stats.h"
 
-#define XFP_MOST_VALUES 2
+#define XFP_MOST_VALUES 3
 #define XFP_SAMPLE_ROOM (1024 + XFP_MOST_IN_BATCH)
 
 /* Samples of up to XFP_MOST_VALUES figures each. Their order may change. */

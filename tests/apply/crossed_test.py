@@ -8,7 +8,7 @@ import unittest
 from simulated import BIN, XFERSCOPE, run
 
 FOUR = {"XFERSCOPE_SIMGPU_MACHINE": "sim-2socket-4gpu", "XFERSCOPE_APPLY_TRIALS": "0"}
-WORKS = ("peer", "rows", "layers", "boxes", "batch", "graph", "up", "down", "set", "away", "again")
+WORKS = ("peer", "rows", "layers", "boxes", "batch", "graph", "up", "down", "set", "away", "again", "taken", "node")
 ENDS = ("free", "host", "wait", "reset", "array")
 
 
@@ -31,6 +31,10 @@ class TestCrossed(unittest.TestCase):
             with self.subTest(how):
                 self.assertTrue(self.crossed("peer", how)[0])
 
+    def test_access_that_the_program_takes_over(self):
+        """What was begun before it did is waited for, though access is not given back then."""
+        self.assertTrue(self.crossed("taken", "reset")[0])
+
     def test_a_gpu_that_has_nothing_to_do_with_it(self):
         """Nothing waits where access is not ours."""
         done = run(BIN / "apply" / "crossed", "peer", "free", **FOUR)
@@ -39,8 +43,9 @@ class TestCrossed(unittest.TestCase):
     def test_a_graph_made_before(self):
         """It keeps access from being enabled, for good: it is not known how the driver has its copies made."""
         for how in ENDS:
-            with self.subTest(how):
-                self.assertEqual(self.crossed("early", how)[1], 0)
+            for what in ("early", "early-node"):
+                with self.subTest(what, how=how):
+                    self.assertEqual(self.crossed(what, how)[1], 0)
 
     def test_two_threads(self):
         """One frees memory that the other one's GPU copies to, and waits; the other one resets that GPU."""

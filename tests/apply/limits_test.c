@@ -53,12 +53,30 @@ static void own_limits(void **state)
     assert_true(limits.memory < (uint64_t)1 << 40);
 }
 
+/* Without a descriptor nothing is begun, as with one processor. */
+static void no_descriptors(void **state)
+{
+    struct xfs_limits limits;
+    struct rlimit before, none;
+    (void)state;
+    xfs_limits_read(&limits);
+    if (limits.processors == 1)
+        skip();
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    xfs_limits_read(&limits);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(limits.processors, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processors),
         cmocka_unit_test(memory),
         cmocka_unit_test(own_limits),
+        cmocka_unit_test(no_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

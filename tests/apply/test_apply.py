@@ -329,8 +329,8 @@ class TestRelay(Applied):
         cls.keep = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.keep.cleanup)
         cls.profile = Path(cls.keep.name) / "pairs.json"
-        done = run([XFERSCOPE, "probe", "--quiet", "--no-verify", "--filter", "^relayed/|^copy/pinned/h2d/(node0-)?gpu",
-                    "--sizes", "8M:32M", "--time-limit", "60", "-o", cls.profile], cwd=cls.keep.name,
+        done = run([XFERSCOPE, "probe", "--quick", "--quiet", "--no-verify", "--filter", "^relayed/|^copy/pinned/h2d/(node0-)?gpu",
+                    "--sizes", "8M:32M", "-o", cls.profile], cwd=cls.keep.name,
                    env=environment(**cls.PAIRS))
         assert done.returncode == 0, done.stderr
 

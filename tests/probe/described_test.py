@@ -82,7 +82,7 @@ def expression(pattern):
     """The regular expression of a description's pattern."""
     words = re.escape(pattern).replace(r"\[", "(?:").replace(r"\]", ")?").replace(r"\-", "-")
     words = words.replace(r"\{", "(?:").replace(r"\}", ")").replace(",", "|")
-    return re.compile(re.sub(r"(node|gpu|threads)[NM]", r"\1[0-9]+", words))
+    return re.compile(re.sub(r"(node|gpu|threads|shared)[NM]", r"\1[0-9]+", words))
 
 
 FAMILIES = {f["name"]: f for f in json.loads(

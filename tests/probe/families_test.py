@@ -159,18 +159,21 @@ class Families(unittest.TestCase):
             self.close(10000 + size / 10 + size // 26 + CALL_NS, ns, size)
         for size, ns in self.rows("unlock/threads1/gpu1").items():
             self.close(size // 67 + CALL_NS, ns, size)
+        for size, ns in self.rows("clear/shared1/gpu1").items():
+            self.close(10000 + size / 10, ns, size)
         processors = len(os.sched_getaffinity(0))
         self.assertEqual({name for name in self.tables if name.startswith("lock/") and "/gpu" in name},
-                         {f"lock/threads{n}/gpu{i}" for n in (1, 4, 8, 16) if n <= processors for i in (0, 1)})
+                         {f"lock/{kind}{n}/gpu{i}" for kind in ("threads", "shared") for n in (1, 4, 8, 16) if n <= processors
+                          for i in (0, 1)})
         self.assertIn("lock/threads1/node1-gpu0", self.tables)
 
     def test_large_memory_is_page_locked_where_no_sizes_are_asked_for(self):
         def sizes(*options):
-            run = probe(machine(1, 1), "--filter", "^(alloc|register|lock/threads1)/", "--format", "json", *options)
+            run = probe(machine(1, 1), "--filter", "^(alloc|register|lock/(threads|shared)1)/", "--format", "json", *options)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             return {t["name"]: {row["at"] >> 20: row["median"] for row in t["rows"]} for t in json.loads(run.stdout)["tables"]}
         quick, usual = sizes("--quick"), sizes()
-        for name in ("lock/threads1", "unlock/threads1", "alloc/pinned", "free/pinned", "register/pageable"):
+        for name in ("lock/threads1", "unlock/threads1", "lock/shared1", "clear/shared1", "unlock/shared1", "alloc/pinned", "free/pinned", "register/pageable"):
             self.assertEqual(list(quick[name + "/gpu0"])[-4:], [1, 16, 64, 256], name)
         for name in ("alloc/mapped/gpu0", "alloc/device/gpu0"):
             self.assertEqual(max(quick[name]), 16, name)

@@ -109,15 +109,14 @@ enum xfw_pinning {
 };
 
 /*
- * XFW_APPLIED stages as `xferscope apply` does: once copies that it could make faster have taken
- * XFW_APPLIED_START_NS, those that it makes faster by a tenth, but for half of the first ones of
- * each class, in which it tries. A large one is tried in parts, and begins to gain within. Each
- * takes longer than its pieces, by what was measured on an H200 for waking threads and looking at
- * memory (docs/results/apply-h200-2026-11-27.md: times by size).
+ * XFW_APPLIED stages as `xferscope apply` does: once copies that it could make have taken
+ * XFW_APPLIED_START_NS, by the trials of each class and size (trials.h): where most do not gain,
+ * the few that would are left alone, too. A large one is tried in parts, and begins to gain within.
+ * Each takes longer than its pieces, by what was measured on an H200 for waking threads and looking
+ * at memory (docs/results/apply-h200-2026-11-27.md: times by size).
  */
 #define XFW_APPLIED_START_NS 30e6
 #define XFW_APPLIED_LEAST ((uint64_t)1 << 20) /* by a profile, where it should gain */
-#define XFW_APPLIED_TRIALS 10
 #define XFW_APPLIED_LARGE ((uint64_t)64 << 20)
 #define XFW_APPLIED_UP_NS 300e3
 #define XFW_APPLIED_DOWN_NS 100e3

@@ -10,7 +10,8 @@
 #define MOST_NODES 8
 #define ENOUGH 1.1        /* of the fastest */
 #define THREAD_NS 50000.0 /* to make one and end it: a guess */
-#define BUSY 2            /* at worst the host copies that many times slower: a guess */
+#define AHEAD 1.5 /* of the link: apply's threads need be no faster (tools/xferscope/tuned.c) */
+#define BUSY 2    /* at worst the host copies that many times slower: a guess */
 
 double xfw_as_sure(double ns, double error, enum xfw_certainty certainty)
 {
@@ -196,36 +197,60 @@ static bool may_use(const struct xfa_achievable *achievable, unsigned threads)
            (achievable->profile && (int)threads <= achievable->profile->machine.cpus / 2);
 }
 
-static struct xfw_locking by_threads(const struct xfa_achievable *achievable, int node, int gpu,
-                                     uint64_t bytes, enum xfw_certainty certainty, unsigned threads)
+/* Of which memory, and for whom. */
+struct lock_of {
+    const struct xfa_achievable *achievable;
+    const char *kind; /* of the profile's tables, before the number of threads */
+    int node, gpu;
+    uint64_t bytes;
+    enum xfw_certainty certainty;
+};
+
+static double lock_table(const struct lock_of *of, const char *what, unsigned threads)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%s/%s%u", what, of->kind, threads);
+    return xfw_table_cost(of->achievable, name, of->node, of->gpu, of->bytes, of->certainty);
+}
+
+static struct xfw_locking by_threads(const struct lock_of *of, unsigned threads)
 {
     struct xfw_locking locking = {.threads = threads};
-    char take[32], give[40];
-    if (bytes < XFW_LOCK_LEAST || !may_use(achievable, threads))
+    if (of->bytes < XFW_LOCK_LEAST || !may_use(of->achievable, threads))
         return locking;
-    snprintf(take, sizeof take, "lock/threads%u", threads);
-    snprintf(give, sizeof give, "un%s", take);
-    locking.take_ns = xfw_table_cost(achievable, take, node, gpu, bytes, certainty);
-    locking.give_ns = xfw_table_cost(achievable, give, node, gpu, bytes, certainty);
+    locking.take_ns = lock_table(of, "lock", threads);
+    locking.give_ns = lock_table(of, "unlock", threads);
+    locking.clear_ns = lock_table(of, "clear", threads);
     locking.known = locking.take_ns > 0 && locking.give_ns > 0;
     return locking;
 }
 
-struct xfw_locking xfw_locking_cost(const struct xfa_achievable *achievable, int node, int gpu,
-                                    uint64_t bytes, enum xfw_certainty certainty)
+static struct xfw_locking cheapest(const struct lock_of *of)
 {
     static const unsigned threads[] = {1, 4, 8, 16};
     enum { COUNT = sizeof threads / sizeof *threads };
     struct xfw_locking each[COUNT];
     double least = INFINITY;
     for (size_t i = 0; i < COUNT; i++) {
-        each[i] = by_threads(achievable, node, gpu, bytes, certainty, threads[i]);
+        each[i] = by_threads(of, threads[i]);
         least = each[i].known ? fmin(least, each[i].take_ns) : least;
     }
     for (size_t i = 0; i < COUNT; i++)
         if (each[i].known && each[i].take_ns <= ENOUGH * least)
             return each[i];
     return (struct xfw_locking){0};
+}
+
+struct xfw_locking xfw_locking_cost(const struct xfa_achievable *achievable, int node, int gpu,
+                                    uint64_t bytes, enum xfw_certainty certainty)
+{
+    return cheapest(&(struct lock_of){achievable, "threads", node, gpu, bytes, certainty});
+}
+
+struct xfw_locking xfw_applied_locking_cost(const struct xfa_achievable *achievable, int gpu,
+                                            uint64_t bytes, enum xfw_certainty certainty)
+{
+    return cheapest(&(struct lock_of){achievable, "shared", -1, gpu, bytes, certainty});
 }
 
 double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
@@ -295,6 +320,36 @@ static const struct xfp_table *staging_table(const struct xfa_achievable *achiev
     return table && table->bytes > 0 ? table : NULL;
 }
 
+/* Between two numbers that were measured the speed is on a line, not the time. */
+static struct xfp_estimate by_thread_count(const struct xfp_table *table, unsigned threads)
+{
+    struct xfp_estimate found = xfp_table_at(table, threads);
+    for (size_t i = 1; found.basis == XFP_INTERPOLATED && i < table->row_count; i++) {
+        const struct xfp_row *a = &table->rows[i - 1], *b = &table->rows[i];
+        if (threads <= a->at || threads >= b->at)
+            continue;
+        double part = (double)(threads - a->at) / (double)(b->at - a->at);
+        found.ns = 1 / ((1 - part) / a->cost.median + part / b->cost.median);
+    }
+    return found;
+}
+
+unsigned xfw_applied_threads(const struct xfa_achievable *achievable, int gpu)
+{
+    const uint64_t large = (uint64_t)64 << 20, most = 16;
+    const struct xfp_table *table = staging_table(achievable, XFT_DIR_H2D);
+    const struct xfp_path *link = xfw_host_path(achievable, XFT_DIR_H2D, XFT_MEM_PINNED, -1, gpu);
+    if (!table || !link)
+        return 0;
+    double link_ns = xfp_blocking_time(link, large).ns * (double)table->bytes / (double)large;
+    uint64_t threads = (uint64_t)(achievable->profile->machine.cpus / 2);
+    threads = threads < most ? threads : most;
+    for (size_t i = 0; i < table->row_count && table->rows[i].at <= threads; i++)
+        if (table->rows[i].cost.median <= link_ns / AHEAD)
+            threads = table->rows[i].at;
+    return (unsigned)threads;
+}
+
 unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_direction direction)
 {
     const struct xfp_table *table = staging_table(achievable, direction);
@@ -314,7 +369,7 @@ double xfw_staging_part(const struct xfa_achievable *achievable, enum xft_direct
 {
     const struct xfp_table *table = staging_table(achievable, direction);
     struct xfp_estimate one = table ? xfp_table_at(table, 1) : (struct xfp_estimate){0};
-    struct xfp_estimate all = table ? xfp_table_at(table, threads) : (struct xfp_estimate){0};
+    struct xfp_estimate all = table ? by_thread_count(table, threads) : (struct xfp_estimate){0};
     bool known = one.basis != XFP_UNKNOWN && all.basis != XFP_UNKNOWN && one.ns > 0;
     return known ? fmin(1, all.ns / one.ns) : 1;
 }
@@ -348,7 +403,7 @@ struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
     struct xfw_staging staging = {0};
     const struct xfp_table *table = path ? staging_table(achievable, path->direction) : NULL;
     struct xfw_copy_cost piece = xfw_copy_cost(path, piece_bytes, certainty);
-    struct xfp_estimate host = table ? xfp_table_at(table, threads) : (struct xfp_estimate){0};
+    struct xfp_estimate host = table ? by_thread_count(table, threads) : (struct xfp_estimate){0};
     if (piece_bytes == 0 || !piece.known || host.basis == XFP_UNKNOWN)
         return staging;
     double slower = certainty == XFW_LOW ? BUSY : 1;

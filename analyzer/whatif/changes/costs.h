@@ -90,10 +90,14 @@ double xfw_registration_cost(const struct xfa_achievable *achievable, int node, 
 struct xfw_locking {
     bool known;
     double take_ns, give_ns;
+    double clear_ns; /* by apply: what it has kept */
     unsigned threads;
 };
 struct xfw_locking xfw_locking_cost(const struct xfa_achievable *achievable, int node, int gpu,
                                     uint64_t bytes, enum xfw_certainty certainty);
+/* Made by xferscope apply: memory that forked children share, which takes longer. */
+struct xfw_locking xfw_applied_locking_cost(const struct xfa_achievable *achievable, int gpu,
+                                            uint64_t bytes, enum xfw_certainty certainty);
 
 /* To have a buffer page-locked once, and undo it, in the way that takes the least time of those
  * that the profile has: registering it, having the driver allocate it, or by hand. known (may be
@@ -139,6 +143,9 @@ double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsig
 /* How many threads are worth it: the fewest that copy within a tenth of the fastest, on half of the
  * processors at most; 0: not measured. */
 unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_direction direction);
+/* How many apply takes (preload/apply/state.h, by a profile): half of the processors, 16 at most,
+ * or the fewest that were measured to copy half as fast again as the link; 0: not measured. */
+unsigned xfw_applied_threads(const struct xfa_achievable *achievable, int gpu);
 
 /* ---- the host's reads ------------------------------------------------------------------------ */
 

@@ -22,11 +22,12 @@ struct xfw_change *xfw_change_lock_by_hand(const struct xfa_analysis *analysis,
 
 /*
  * The same as `xferscope apply` does it: allocations without flags of XFW_APPLIED_LOCKED and more
- * in processes of one GPU, where that takes a tenth less than the driver; half of the first
- * XFW_APPLIED_TRIALS of each site, beginning with the first, then all. What apply keeps of memory
- * that is freed and allocated again is not in it.
+ * in processes of one GPU, by the trials of each site (trials.h), which begin with apply's way.
+ * Memory that is allocated again and again is kept from the second of a size on, up to
+ * XFW_APPLIED_KEPT together, and then cleared alone.
  */
 #define XFW_APPLIED_LOCKED ((uint64_t)32 << 20)
+#define XFW_APPLIED_KEPT ((uint64_t)128 << 20)
 struct xfw_change *xfw_change_lock_by_apply(const struct xfa_analysis *analysis,
                                             struct xfw_set *sites);
 

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/rows.h"
+#include "analyzer/whatif/changes/trials.h"
 #include "analyzer/whatif/changes/waits.h"
 #include "common/search.h"
 
@@ -126,10 +128,10 @@ struct times {
 };
 
 struct times_state {
-    struct xfw_set locked; /* buffers */
-    bool set_up;           /* XFW_STAGE, XFW_APPLIED */
-    double could_ns;       /* XFW_APPLIED: took copies that could have been faster */
-    unsigned *tried;       /* XFW_APPLIED: copies of each class since then */
+    struct xfw_set locked;  /* buffers */
+    bool set_up;            /* XFW_STAGE, XFW_APPLIED */
+    double could_ns;        /* XFW_APPLIED: took copies that could have been faster */
+    struct xfa_table tried; /* XFW_APPLIED (trials.h) */
     struct xfw_asked_rows rows;
     struct xfw_buffers brought; /* by rows */
     struct xfw_reuse reuse;
@@ -261,23 +263,21 @@ static double around_ns(const struct xfw_host_memory *host, enum xfw_certainty c
     return certainty == XFW_LOW ? 2 * ns : certainty == XFW_LIKELY ? ns : 0;
 }
 
-/* Does apply leave the copy as the program asked? */
-static bool is_left(const struct times *times, struct times_state *state, const struct xfw_op *op,
+/* Does apply leave the copy as the program asked? A large one is tried in parts of itself. */
+static bool is_left(struct times_state *state, const struct xfw_op *op,
                     const struct xfw_staging *staging, double other_ns)
 {
-    const double worth = 0.9;
     double takes_ns = other_ns + staging->first_ns + staging->during_ns + staging->last_ns;
+    double took_ns = xfw_op_took(op), bytes = (double)op->bytes;
     bool large = op->bytes >= XFW_APPLIED_LARGE;
-    if (takes_ns >= worth * xfw_op_took(op))
+    bool started = state->could_ns + (large ? took_ns : 0) >= XFW_APPLIED_START_NS;
+    state->could_ns += took_ns;
+    if (!started)
         return true;
-    bool started = state->could_ns + (large ? xfw_op_took(op) : 0) >= XFW_APPLIED_START_NS;
-    state->could_ns += xfw_op_took(op);
-    if (!started || large)
-        return !started;
-    if (!state->tried)
-        state->tried = xfa_alloc(times->count * sizeof *state->tried);
-    unsigned tried = state->tried[op->class]++;
-    return tried < XFW_APPLIED_TRIALS && tried % 2 == 0;
+    if (large)
+        return takes_ns >= XFW_APPLIED_WORTH * took_ns;
+    return !xfw_trials_next(xfw_trials_of(&state->tried, op->class, op->bytes), false,
+                            took_ns / bytes, takes_ns / bytes);
 }
 
 static void make_staged(const struct times *times, struct times_state *state,
@@ -294,7 +294,7 @@ static void make_staged(const struct times *times, struct times_state *state,
     if (times->terms.pinning == XFW_APPLIED)
         staging.first_ns += around_ns(&host, xfw_player_certainty(player));
     double other_ns = stays(times, player, &host) * other_reasons_ns(times, state, op, &host);
-    if (times->terms.pinning == XFW_APPLIED && is_left(times, state, op, &staging, other_ns))
+    if (times->terms.pinning == XFW_APPLIED && is_left(state, op, &staging, other_ns))
         return;
     keep(player, op, other_ns);
     if (!state->set_up) {
@@ -419,11 +419,17 @@ static void times_op(const struct xfw_change *change, void *self, struct xfw_pla
         page_lock(times, state, player, op, paths->to);
 }
 
+static void times_begin(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    (void)change, (void)player;
+    xfw_trials_table(&((struct times_state *)self)->tried);
+}
+
 static void times_end(const struct xfw_change *change, void *self)
 {
     struct times_state *state = self;
     (void)change;
-    free(state->tried);
+    xfa_table_free(&state->tried);
     xfw_buffers_free(&state->brought);
     xfw_set_free(&state->locked);
 }
@@ -440,6 +446,7 @@ struct xfw_change *xfw_change_times(const struct xfa_analysis *analysis,
     static const struct xfw_change_type type = {
         .name = "times",
         .state_bytes = sizeof(struct times_state),
+        .begin = times_begin,
         .op = times_op,
         .end = times_end,
         .free = times_free,

@@ -3,13 +3,16 @@
  * under way: crossed WHAT END. Once GPU 0's memory is freed, its work waited for, or its context
  * over, it must be over, since without access that was work of both.
  *
- *     WHAT  peer | rows | layers | boxes | batch | graph | up | down | set | away | again
+ *     WHAT  peer | rows | layers | boxes | batch | graph | up | down | set | away | again | taken |
+ *           node
  *     END   free | host | wait | reset | array | both (frees, and resets GPU 1 in another thread)
  *
- * graph: captured when access may be there; early: before. away: by a stream that is not the
- * current GPU's. again: in a stream that is destroyed, before another one gets its handle.
+ * graph: captured when access may be there, node: made by nodes; early, early-node: before. away:
+ * by a stream that is not the current GPU's. again: in a stream that is destroyed, before another
+ * one gets its handle. taken: the program enables access itself meanwhile.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "tests/apply/programs/applied.h"
@@ -30,12 +33,17 @@ xrt_error cudaMemsetAsync(void *memory, int value, size_t bytes, xcu_stream stre
 xrt_error cudaEventQuery(xcu_event event);
 xrt_error cudaStreamBeginCapture(xcu_stream stream, int mode);
 xrt_error cudaStreamEndCapture(xcu_stream stream, xcu_graph *graph);
+xrt_error cudaGraphCreate(xcu_graph *graph, unsigned flags);
+xrt_error cudaGraphAddMemcpyNode1D(xcu_graph_node *node, xcu_graph graph,
+                                   const xcu_graph_node *behind, size_t count, void *dst,
+                                   const void *src, size_t bytes, int kind);
 xrt_error cudaGraphInstantiateWithFlags(xcu_graph_exec *exec, xcu_graph graph,
                                         unsigned long long flags);
 xrt_error cudaGraphLaunch(xcu_graph_exec exec, xcu_stream stream);
 xrt_error cudaMallocArray(xcu_array *array, const struct xrt_channel *format, size_t width,
                           size_t height, unsigned flags);
 xrt_error cudaFreeArray(xcu_array array);
+xrt_error cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
 static char *memory[2], *host, *locked;
 static xcu_stream streams[2];
@@ -69,13 +77,21 @@ static void warm(void)
     }
 }
 
-static void capture(void)
+/* Captured, or (real drivers refuse to capture copies between GPUs) made node by node. */
+static void make_graph(bool captured)
 {
     xcu_graph graph;
+    xcu_graph_node node;
     MUST(cudaSetDevice(1));
-    MUST(cudaStreamBeginCapture(streams[1], 0));
-    MUST(cudaMemcpyPeerAsync(memory[0], 0, memory[1], 1, BYTES, streams[1]));
-    MUST(cudaStreamEndCapture(streams[1], &graph));
+    if (captured) {
+        MUST(cudaStreamBeginCapture(streams[1], 0));
+        MUST(cudaMemcpyPeerAsync(memory[0], 0, memory[1], 1, BYTES, streams[1]));
+        MUST(cudaStreamEndCapture(streams[1], &graph));
+    } else {
+        MUST(cudaGraphCreate(&graph, 0));
+        MUST(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, memory[0], memory[1], BYTES,
+                                      XRT_COPY_D2D));
+    }
     MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
 }
 
@@ -146,12 +162,22 @@ static void away(void)
     peer();
 }
 
+/* Access is the program's own from now on, but not for what is under way. */
+static void take_access(void)
+{
+    for (int gpu = 0; gpu < 2; gpu++) {
+        MUST(cudaSetDevice(gpu));
+        MUST(cudaDeviceEnablePeerAccess(!gpu, 0));
+    }
+}
+
 static const struct {
     const char *name;
     void (*work)(void);
 } works[] = {{"peer", peer},   {"rows", rows},    {"layers", layers}, {"boxes", boxes},
              {"batch", batch}, {"graph", launch}, {"early", launch},  {"up", up},
-             {"down", down},   {"set", set},      {"away", away},     {"again", peer}};
+             {"down", down},   {"set", set},      {"away", away},     {"again", peer},
+             {"taken", peer}};
 
 /* Another stream may get the handle, and has a small copy. */
 static void destroy(void)
@@ -207,11 +233,11 @@ int main(int argc, char **argv)
             work = works[i].work;
     make(0);
     make(1);
-    if (strcmp(what, "early") == 0)
-        capture();
+    if (strncmp(what, "early", 5) == 0)
+        make_graph(strcmp(what, "early") == 0);
     warm();
-    if (strcmp(what, "graph") == 0)
-        capture();
+    if (strcmp(what, "graph") == 0 || strcmp(what, "node") == 0)
+        make_graph(strcmp(what, "graph") == 0);
     for (int i = 0; i < COPIES && work; i++)
         work();
     MUST(cudaSetDevice(1));
@@ -219,6 +245,8 @@ int main(int argc, char **argv)
     MUST(cudaEventRecord(behind, streams[1]));
     if (strcmp(what, "again") == 0)
         destroy();
+    if (strcmp(what, "taken") == 0)
+        take_access();
     end(how);
     if (strcmp(how, "both") != 0) {
         MUST(cudaSetDevice(1));

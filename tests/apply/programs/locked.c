@@ -147,7 +147,7 @@ static int threads_allocate(void)
     return 0;
 }
 
-/* By a function of the driver's that nobody intercepts, as a runtime may have it. */
+/* By the older function of that name, as runtimes do it. */
 static void reset_by_driver(void *driver)
 {
     xcu_result (*reset)(xcu_device) = (__typeof__(reset))dlsym(driver, "cuDevicePrimaryCtxReset");

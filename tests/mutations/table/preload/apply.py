@@ -88,6 +88,11 @@ ROWS = [
       "    return wanted < bearable ? bearable : wanted;",
       "--memory bounds nothing",
       "apply.bounds"),
+    M("apply-without-descriptors", "preload/apply/limits.c",
+      "    if (!has_descriptors())\n        return;\n",
+      "    has_descriptors();\n",
+      "without a descriptor an attempt of ours fails, and a call of the program's behind it",
+      "apply.limits"),
     M("apply-quota-ignored", "preload/apply/limits.c",
       "        if (whole < limits->processors)\n            limits->processors = (unsigned)whole;",
       "        (void)whole;",
@@ -232,12 +237,8 @@ ROWS = [
       "memory is freed while another GPU copies rows to it",
       "apply.crossed"),
     M("freed-under-batches", "preload/apply/crossed.c",
-      "i < count && !crosses; i++)\n"
-      "        crosses =\n"
-      "            look(&(struct xfs_crossed){.stream = stream, .dst = dst[i]",
-      "i < 1 && !crosses; i++)\n"
-      "        crosses =\n"
-      "            look(&(struct xfs_crossed){.stream = stream, .dst = dst[i]",
+      "may_look() && i < count && !crosses; i++) {",
+      "may_look() && i < 1 && !crosses; i++) {",
       "of a batch only the first copy is looked at",
       "apply.crossed"),
     M("freed-under-graphs", "preload/apply/crossed.c",
@@ -259,6 +260,11 @@ ROWS = [
       "bool away = driver->current(&current) == XCU_SUCCESS && current != crossing->by;",
       "bool away = driver->current(&current) == XCU_SUCCESS && current == NULL;",
       "the event of a copy in a stream of a context that is not current is not made",
+      "apply.crossed"),
+    M("reset-by-a-runtime", "preload/apply/functions.def",
+      "XFS_IN_PLACE_PRIMARY()\n",
+      "",
+      "a runtime resets a GPU while another one copies to its memory",
       "apply.crossed"),
     M("freed-arrays", "preload/apply/functions.def",
       "(xcu_array p), (p), (xfs_crossings_wait(NULL), false))",
