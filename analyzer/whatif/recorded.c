@@ -259,22 +259,22 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
 /* Submitted and gone on: what made it start when it did? */
 static void resolve_submitted(struct xfw_op *op, struct engine *engine, double ready)
 {
-    const double first_latency = 3000, first_space = 1000;
+    const double first_latency = 3000, first_space = 1000, much = 1.5;
     double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
     double usual_latency = usual_or(&engine->latency, xfw_min(xfw_max(latency, 0), first_latency));
-    /* It was submitted when the call returned. What was usual may be of calls that took longer: the
-     * first launch of a kernel loads it. */
+    /* It was submitted when the call returned; first launches, which load kernels, take longer. */
     usual_latency = xfw_min(usual_latency, op->end_ns - op->start_ns + first_latency);
-    bool queued = ready > op->start_ns + usual_latency / 2;
-    if (queued) {
-        op->latency_ns = xfw_min(usual_latency, xfw_max(0, latency));
-        op->space_ns = xfw_max(0, space);
+    double usual_space = usual_or(&engine->space, first_space);
+    double arrives = op->start_ns + usual_latency;
+    /* Calls may follow faster than one reaches the device; then it was not the work before. */
+    bool late = ready + usual_space > arrives;
+    bool queued = late || (ready > arrives - usual_latency / 2 && space <= much * usual_space);
+    op->latency_ns = xfw_max(0, queued ? xfw_min(usual_latency, latency) : latency);
+    op->space_ns = xfw_max(0, queued ? space : xfw_min(usual_space, space));
+    if (late)
         learn(&engine->space, op->space_ns);
-    } else {
-        op->latency_ns = xfw_max(0, latency);
-        op->space_ns = xfw_min(usual_or(&engine->space, first_space), xfw_max(0, space));
+    else if (!queued)
         learn(&engine->latency, op->latency_ns);
-    }
 }
 
 /* What of the copy's time passes while it queues: recorded alone it took that much longer than

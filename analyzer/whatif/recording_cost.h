@@ -16,6 +16,7 @@ struct xfw_records_copy {
 struct xfw_records_cost {
     bool known;
     double launch, launch_device, set, sync, record;
+    double bare_launch;              /* what a launch takes without; 0: not known */
     double first_copy, first_launch; /* once in a process, on top of these */
     double after_wait, after_launch; /* to a launch that is not behind a launch, to an asynchronous
                                         copy to the host behind a launch; 0: as to others */

@@ -368,6 +368,53 @@ static void test_recording_kept_the_work_back(void **state)
     assert_true(copy.wake_ns == -500);
 }
 
+/* CUPTI's part of a call is as much longer as the call: of one that finds cold caches, of a process
+ * that is slower or faster than the profile's. Of what takes far longer, so much at most; the first
+ * launch has what it has once. */
+static void test_records_of_slow_calls(void **state)
+{
+    static char launched[] = "records/launch/gpu0", bare[] = "launch/by-process/gpu0";
+    static char call[] = "records/copy/d2h/gpu0", blocking[] = "records/copy-blocking/d2h/gpu0";
+    static char once[] = "records/first/launch/gpu0";
+    struct xfp_scalar scalars[] = {scalar(launched, 100), scalar(bare, 300), scalar(call, 50),
+                                   scalar(blocking, 200), scalar(once, 1000)};
+    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 5};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    static const struct {
+        double call_ns, launch, copy, blocking; /* of it */
+    } cases[] = {
+        {400, 100, 100, 100}, {800, 200, 200, 200}, {40, 50, 25, 100}, {4000, 600, 300, 400}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double ns = cases[i].call_ns;
+        struct xfw_op launch = hand_work(XFW_KERNEL, 0, ns, 9000, 500),
+                      copy = hand_work(XFW_COPY, 0, ns, 9000, 500), waits = copy;
+        enum xfw_behind behind = XFW_BEHIND_WAIT;
+        copy.engine = waits.engine = XFW_TO_HOST;
+        waits.awaits = XFW_AWAITS_ITSELF;
+        waits.latency_ns = waits.wake_ns = ns / 2;
+        if (i == 0) {
+            struct xfw_op once_more = launch;
+            xfw_records_costs_add(&costs, &once_more, false, BOTH, &behind);
+            assert_true(once_more.records_ns == 1100 && once_more.records_of_ns == 0);
+        }
+        xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
+        xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
+        xfw_records_costs_add(&costs, &waits, true, BOTH, &behind);
+        xfw_op_alone(&launch);
+        xfw_op_alone(&copy);
+        xfw_op_alone(&waits);
+        assert_true(launch.own_ns == fmax(0.3 * ns, ns - cases[i].launch));
+        assert_true(launch.latency_ns == 9000 - cases[i].launch);
+        assert_true(copy.own_ns == fmax(0.3 * ns, ns - cases[i].copy));
+        double left = fmax(0.6 * ns / 2, ns - cases[i].blocking);
+        assert_true(fabs(waits.latency_ns + waits.wake_ns - left) < 1e-6);
+    }
+    xfa_achievable_free(&achievable);
+}
+
 /* Copies from page-locked memory: 1000 ns alone, 1500 ns while the other direction is busy. */
 static char alone_name[] = "copy/pinned/h2d/gpu0", both_name[] = "duplex/pinned/h2d/gpu0";
 static struct xfp_point alone_points[] = {
@@ -466,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_processes_differ_in_speed),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_first_records),
+        cmocka_unit_test(test_records_of_slow_calls),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_recording_kept_the_work_back),
         cmocka_unit_test(test_records_in_turn),

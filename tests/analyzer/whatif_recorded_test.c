@@ -123,6 +123,30 @@ static void test_a_launch_that_loads(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* Calls follow each other faster than one reaches the device, and slower than the device works: the
+ * work before ends shortly before the next one arrives, which did not queue all the same. Without
+ * what recording added to the calls each comes as much earlier, until the device is the slower one.
+ */
+static void test_calls_faster_than_they_reach_the_device(void **state)
+{
+    enum { LAUNCHES = 50, EACH = 6200, CALL_NS = 5800, WAY = 2000, TAKES = 3600, ADDED = 1000 };
+    recorded = xfw_recorded_new();
+    for (int i = 0; i < LAUNCHES; i++) {
+        double start = 1000 + i * EACH, device = start + CALL_NS + WAY;
+        resolve(hand_work(XFW_KERNEL, 0, 0, 0, 0), start, start + CALL_NS, device, device + TAKES,
+                false);
+    }
+    double end = 1000 + (LAUNCHES - 1) * EACH + CALL_NS + WAY + TAKES + 5000;
+    resolve(hand_wait(0), end - 8000, end, NAN, NAN, false);
+    assert_true(hand_play(ops, count, NULL, XFW_LIKELY) == end);
+    for (size_t i = 0; i < LAUNCHES; i++) {
+        ops[i].records_ns = ADDED;
+        xfw_op_alone(&ops[i]);
+    }
+    assert_true(played() == end - LAUNCHES * ADDED);
+    xfw_recorded_free(recorded);
+}
+
 /* Two threads take turns, each with one long call, 100 us to hand over and 1000 us of idleness: who
  * makes the calls of one shorter makes the run shorter by as much. */
 static void test_threads_that_take_turns(void **state)
@@ -493,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_waits_behind_prefetches),
         cmocka_unit_test(test_queries),
         cmocka_unit_test(test_a_launch_that_loads),
+        cmocka_unit_test(test_calls_faster_than_they_reach_the_device),
         cmocka_unit_test(test_threads_that_take_turns),
         cmocka_unit_test(test_threads_that_begin_at_once),
         cmocka_unit_test(test_a_thread_that_had_been_at_work),

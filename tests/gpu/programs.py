@@ -6,8 +6,9 @@ usage: tests/gpu/programs.py BUILD OUT COMMANDS [options]
 COMMANDS is a file with one program a line: a name, a colon, a command as a shell takes it; the part of the
 name before a slash is its collection. Empty lines and #comments are left out. Commands run in the folder of
 COMMANDS. Each is run once to begin with, several at a time (--screen): one that fails or takes longer than
---limit is left out, with the reason. The others then run in rounds, one at a time, the shorter ones first,
-each by these ways (--ways; one may stand there twice):
+--limit is left out, with the reason. The others then run in rounds, one at a time, the shorter ones first
+(with --screen 0 all of them, as COMMANDS has them), and no more once a run failed or took too long, each by
+these ways (--ways; one may stand there twice; of rounds that differ, a slash between them):
 
   bare      as it is: the time of the whole process is measured
   light     without stacks, device times, kernels and arguments, so that CUPTI is not there; what remains,
@@ -20,7 +21,8 @@ each by these ways (--ways; one may stand there twice):
 
 What is applied is tuned by the profile of XFERSCOPE_PROFILE, as always.
 
-Rounds end after --rounds, or after --seconds in the middle of one. OUT/runs.tsv has a line for each run (name,
+Rounds end after --rounds, or after --seconds in the middle of one (with a slash between them: each round's
+own; the next begins with the first program again). OUT/runs.tsv has a line for each run (name,
 way, number, seconds of the whole process, exit status, trace, the program's own figure), written as it ends; OUT/programs.json has the
 programs with why any was left out. programs_table.py and programs_cost.py make the tables of it. The own
 figure is the number in --figure's first group, of the last line of output that matches: what the program
@@ -46,7 +48,8 @@ LIGHT = {"XFERSCOPE_TIMING": "host", "XFERSCOPE_KERNELS": "0", "XFERSCOPE_STACKS
          "XFERSCOPE_ARGUMENTS": "0", "XFERSCOPE_MANAGED": "0", "XFERSCOPE_NVTX": "0"}
 OPTIONS = {"light": [], "recorded": [], "budget": ["--budget", "2"], "host": ["--timing", "host"], "applied-light": []}
 ALONE = ("bare", "applied")  # nothing is recorded
-WAYS = ("bare", "light", "recorded")  # when none are named
+WAYS = "bare,light,recorded"  # when none are named
+AFTER_SCREEN_S = 5  # more than --limit, of one that kept to it
 KEYS = ("name", "way", "number", "seconds", "status", "trace", "figure")  # of a line of runs.tsv
 LINE = re.compile(r"([^\s:]+):\s+(\S.*)")
 
@@ -156,23 +159,46 @@ def one_way(program, way, number, folder, arguments):
     if way == "applied-light":
         env["XFERSCOPE_APPLY"] = "on"
     with tempfile.TemporaryFile() as output:
-        seconds, status = run(command, folder, arguments.limit + 5, env,
+        limit = arguments.limit + (AFTER_SCREEN_S if arguments.screen else 0)
+        seconds, status = run(command, folder, limit, env,
                               output if arguments.figure else subprocess.DEVNULL)
         return [program["name"], way, str(number), f"{seconds:.4f}", str(status), trace, own_figure(arguments, output)]
 
 
+def ways_of(program, round_, place, arguments):
+    """Of one program in one round: it begins with another one each time."""
+    ways = arguments.ways[round_ % len(arguments.ways)]
+    ways = [way for way in ways if way != "bare" or arguments.bare.search(program["name"])]
+    turn = (round_ + place) % len(ways) if ways else 0
+    return ways[turn:] + ways[:turn]
+
+
+def one_round(programs, round_, first, end, folder, arguments, file):
+    """How many runs there were; the first one's number, and when no other one begins."""
+    count = 0
+    for place, program in enumerate(programs):
+        for way in ways_of(program, round_, place, arguments):
+            if time.monotonic() > end:
+                return count
+            if program["problem"]:
+                break
+            line = one_way(program, way, first + count, folder, arguments)
+            print(*line, sep="\t", file=file, flush=True)
+            count += 1
+            if line[4] == "None":
+                program["problem"] = f"takes longer than {arguments.limit:g} s"
+            elif line[4] != "0":
+                program["problem"] = f"exit status {line[4]} in some runs"
+    return count
+
+
 def rounds(programs, folder, arguments, file):
     """How many runs there were."""
-    end, count = time.monotonic() + arguments.seconds, 0
+    end, count = 0, 0
     for round_ in range(arguments.rounds):
-        for place, program in enumerate(programs):
-            ways = [way for way in arguments.ways if way != "bare" or arguments.bare.search(program["name"])]
-            turn = (round_ + place) % len(ways)
-            for way in ways[turn:] + ways[:turn]:
-                if time.monotonic() > end:
-                    return count
-                count += 1
-                print(*one_way(program, way, count, folder, arguments), sep="\t", file=file, flush=True)
+        if round_ < len(arguments.seconds):
+            end = time.monotonic() + arguments.seconds[round_]
+        count += one_round(programs, round_, count + 1, end, folder, arguments, file)
     return count
 
 
@@ -182,16 +208,18 @@ def parse_arguments():
     parser.add_argument("out", type=Path)
     parser.add_argument("commands", type=Path)
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
-    parser.add_argument("--seconds", type=float, default=3600, metavar="S", help="for the rounds")
+    parser.add_argument("--seconds", type=lambda text: [float(word) for word in text.split("/")], default=[3600.0],
+                        metavar="S[/S...]", help="for the rounds")
     parser.add_argument("--limit", type=float, default=15, metavar="S", help="for each run")
-    parser.add_argument("--screen", type=int, default=4, metavar="N", help="first runs at a time")
-    parser.add_argument("--ways", type=lambda text: text.split(","), default=list(WAYS), metavar="WAY,...")
+    parser.add_argument("--screen", type=int, default=4, metavar="N", help="first runs at a time; 0: none")
+    parser.add_argument("--ways", type=lambda text: [words.split(",") for words in text.split("/")], default=WAYS,
+                        metavar="WAY,...[/WAY,...]")
     parser.add_argument("--bare", type=re.compile, default=re.compile(""), metavar="REGEX",
                         help="names of the programs that are run bare, too (default: all)")
     parser.add_argument("--figure", type=re.compile, metavar="REGEX", help="the number that a program says")
     arguments = parser.parse_args()
-    if not set(arguments.ways) <= {*ALONE, *OPTIONS} or arguments.rounds < 1 or arguments.screen < 1:
-        parser.error(f"--ways: of {', '.join([*ALONE, *OPTIONS])}; --rounds, --screen: 1 at least")
+    if not set(sum(arguments.ways, [])) <= {*ALONE, *OPTIONS} or arguments.rounds < 1 or arguments.screen < 0:
+        parser.error(f"--ways: of {', '.join([*ALONE, *OPTIONS])}; --rounds: 1 at least; --screen: 0 at least")
     if arguments.figure and arguments.figure.groups != 1:
         parser.error("--figure: one group")
     arguments.tool = tool_of(arguments)
@@ -203,13 +231,17 @@ def main():
     arguments = parse_arguments()
     programs, folder = programs_of(arguments.commands), arguments.commands.resolve().parent
     arguments.out.mkdir(parents=True, exist_ok=True)
-    screen(programs, folder, arguments)
-    (arguments.out / "programs.json").write_text(json.dumps(programs, indent=1) + "\n")
-    working = [program for program in programs if not program["problem"]]
-    working.sort(key=lambda program: program["first_s"])
-    print(f"{len(working)} of {len(programs)} programs work here", flush=True)
-    with (arguments.out / "runs.tsv").open("w") as file:
-        count = rounds(working, folder, arguments, file)
+    working = programs
+    if arguments.screen:
+        screen(programs, folder, arguments)
+        working = [program for program in programs if not program["problem"]]
+        working.sort(key=lambda program: program["first_s"])
+        print(f"{len(working)} of {len(programs)} programs work here", flush=True)
+    try:
+        with (arguments.out / "runs.tsv").open("w") as file:
+            count = rounds(working, folder, arguments, file)
+    finally:  # also when it is ended in the middle
+        (arguments.out / "programs.json").write_text(json.dumps(programs, indent=1) + "\n")
     print(f"{count} runs")
     return not count
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well the replay of a recorded run tells the time of the same run unrecorded, and what recording cost.
 
-usage: tests/gpu/programs_table.py BUILD OUT PROFILE [--shortest MS] [--page FILE]
+usage: tests/gpu/programs_table.py BUILD OUT PROFILE [--shortest MS] [--steady PERCENT] [--page FILE]
 
 OUT is what programs.py left there. Compared are spans: from the first work submitted to a GPU until the last
 wait for some is over (report-format.md, whatif.span), since what comes before is mostly the driver's start,
@@ -9,7 +9,7 @@ which differs from run to run by more than the rest takes. Of each program: the 
 runs, without what recording cost these; median, and spread: largest less smallest, by the median), the
 recorded one, the one of the recorded run replayed without what recording cost (medians), how far the last is
 off the first, and what recording added to the span and to the whole process (bare). Steady are programs of
---shortest ms and more whose unrecorded spans, two at least, spread by no more than 10 %.
+--shortest ms and more whose unrecorded spans, two at least, spread by no more than --steady (10 %).
 
 Prints a table in Markdown and a summary, writes OUT/table.json, and --page.
 Exit status: 0 all runs could be compared; 1 some could not; 2 wrong usage.
@@ -23,7 +23,6 @@ import sys
 
 import programs
 
-STEADY = 0.10
 HEAD = ("| program | unrecorded, ms | spread | recorded, ms | replayed, ms | off | span | process, bare, s | process |\n"
         "|---|---|---|---|---|---|---|---|---|")
 
@@ -102,11 +101,11 @@ def sums(what, values):
     return f"{what}: {len(sizes)}; median {statistics.median(sizes):.1%}, mean {statistics.mean(sizes):.1%}; {within}"
 
 
-def summary(entries, shortest):
+def summary(entries, shortest, spread):
     """The lines below the table."""
     compared = [entry for entry in entries if "off" in entry]
     long = [entry for entry in compared if entry["alone_ms"] >= shortest]
-    steady = [entry for entry in long if entry["runs_alone"] > 1 and entry["spread"] <= STEADY]
+    steady = [entry for entry in long if entry["runs_alone"] > 1 and entry["spread"] <= spread / 100]
     added = [entry["added"] for entry in steady]
     process = [entry["process"] for entry in compared if "process" in entry]
     lines = [sums("off, all programs", [entry["off"] for entry in compared]),
@@ -128,13 +127,14 @@ def summary(entries, shortest):
 def main():
     parser = programs.table_parser(__doc__)
     parser.add_argument("--shortest", type=float, default=2, metavar="MS")
+    parser.add_argument("--steady", type=float, default=10, metavar="PERCENT", help="spread of the steady ones at most")
     arguments = parser.parse_args()
     arguments.tool = programs.tool_of(arguments)
     those = json.loads((arguments.out / "programs.json").read_text())
     runs = runs_of(arguments)
     entries = [entry_of(program, [run for run in runs if run["name"] == program["name"]]) for program in those]
     (arguments.out / "table.json").write_text(json.dumps(entries, indent=1) + "\n")
-    programs.write_table(arguments, HEAD, map(row, entries), summary(entries, arguments.shortest))
+    programs.write_table(arguments, HEAD, map(row, entries), summary(entries, arguments.shortest, arguments.steady))
     return any("off" not in entry for entry in entries)
 
 

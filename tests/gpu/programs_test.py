@@ -14,6 +14,7 @@ import unittest.mock
 from pathlib import Path
 
 import crowd
+import programs_table
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = Path(sys.argv.pop(1)).resolve()
@@ -75,6 +76,21 @@ class ProgramsTest(unittest.TestCase):
     def test_a_way_twice(self):
         runs = self.measure("a: true\n", "--rounds", "1", "--ways", "light,recorded,light")[2]
         self.assertEqual([run[1] for run in runs], ["light", "recorded", "light"])
+
+    def test_rounds_that_differ(self):
+        """None is run to begin with; what fails, or takes too long, is not run again."""
+        status, text, runs = self.measure("b: true\na: false\nlong: sleep 9\n", "--screen", "0", "--limit", "0.5", "--rounds", "3",
+                                          "--ways", "light,recorded/recorded,light")
+        self.assertNotIn("work here", text)
+        self.assertEqual([run[:2] for run in runs if run[0] == "b"],
+                         [["b", way] for way in ("light", "recorded", "light", "recorded", "light", "recorded")])
+        self.assertEqual([run[4] for run in runs if run[0] != "b"], ["1", "None"])
+        problems = [entry["problem"] for entry in json.loads((self.folder / "out" / "programs.json").read_text())]
+        self.assertEqual((status, problems), (0, [None, "exit status 1 in some runs", "takes longer than 0.5 s"]))
+
+    def test_each_round_has_its_time(self):
+        runs = self.measure("a: sleep 0.2\nb: sleep 0.2\n", "--screen", "0", "--rounds", "2", "--ways", "light", "--seconds", "0/9")[2]
+        self.assertEqual([run[0] for run in runs], ["a", "b"])
 
     def test_cost(self):
         program = self.folder / "program"
@@ -249,6 +265,12 @@ class ProgramsTest(unittest.TestCase):
         self.tell(whatif(0.0011, 0.0010), whatif(0.0012, 0.0010))
         self.measure("a: true\n", "--rounds", "2")
         self.assertIn("off, of 2 ms and more: none", self.table()[1])
+
+    def test_steady_as_asked(self):
+        runs = [{"way": "light", "alone": ms, "status": "0"} for ms in (100, 104)] + [{"way": "recorded", "alone": 101, "recorded": 110, "status": "0"}]
+        entry = programs_table.entry_of({"name": "a", "command": "a", "problem": None}, runs)
+        for percent, steady in ((10, "steady ones of these: 1"), (3, "steady ones of these: none")):
+            self.assertIn(steady, "\n".join(programs_table.summary([entry], 2, percent)))
 
     def test_not_replayed(self):
         self.tell(whatif(0.0101, 0.0100), whatif(0.012, 0.01, known=False, why_not="events were lost"))
