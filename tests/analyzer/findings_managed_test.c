@@ -26,6 +26,7 @@ struct steps {
     uint64_t kernel_ns; /* without waiting for pages */
     enum xft_migration_cause cause;
     uint64_t busy_ns; /* of the host, without waiting for pages */
+    double demand_ns; /* per MiB, of pages that a kernel demands, by the profile; 0: not measured */
 };
 
 static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,
@@ -61,7 +62,7 @@ static void kernel(struct play *play, const struct steps *steps, unsigned step)
     play_event(play, wait, end + 1000 - later);
 }
 
-static struct xfp_profile *profile_of_it(void)
+static struct xfp_profile *profile_of_it(const struct steps *steps)
 {
     const struct xfp_place host = {XFT_MEM_MANAGED, -1, -1}, gpu = {XFT_MEM_MANAGED, 0, -1};
     const struct xfp_place mapped = {XFT_MEM_MAPPED, -1, -1}, device = {XFT_MEM_DEVICE, 0, -1};
@@ -69,6 +70,8 @@ static struct xfp_profile *profile_of_it(void)
     measured_path(profile, XFP_PREFETCH, XFT_DIR_H2D, host, gpu, AHEAD_NS);
     measured_path(profile, XFP_PREFETCH, XFT_DIR_D2H, gpu, host, BACK_NS);
     measured_path(profile, XFP_DEMAND, XFT_DIR_D2H, gpu, host, FAULTS_NS);
+    if (steps->demand_ns > 0)
+        measured_path(profile, XFP_DEMAND, XFT_DIR_H2D, host, gpu, steps->demand_ns);
     measured_path(profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
     measured_path(profile, XFP_MAPPED_WRITE, XFT_DIR_D2H, device, mapped, READ_NS);
     measured_path(profile, XFP_COPY, XFT_DIR_D2D, device, device, DEVICE_NS);
@@ -77,7 +80,7 @@ static struct xfp_profile *profile_of_it(void)
 
 static struct analyzed analysis_of(const struct steps *steps)
 {
-    struct xfp_profile *profile = profile_of_it();
+    struct xfp_profile *profile = profile_of_it(steps);
     struct trace_builder b;
     struct play play;
     const struct xft_event alloc = {.kind = XFT_EVENT_ALLOC,
@@ -143,6 +146,24 @@ static void test_demand(void **state)
     analyzed_free(&a);
 }
 
+/* A kernel waits for the driver, too, which serves its faults; no record shows that. */
+static void test_demand_of_the_driver(void **state)
+{
+    const double others = BYTES_MIB * (FAULTS_NS - AHEAD_NS - BACK_NS) + 3000.0;
+    struct steps steps = {.kernel_ns = STALLED, .cause = XFT_CAUSE_COHERENCE, .busy_ns = 3000000};
+    const struct {
+        double demand_ns, stalled_ns;
+    } cases[] = {{200000, 8 * 200000}, /* most of the kernel's time */
+                 {100000, STALLED},    /* less than half of it: its own work, too */
+                 {300000, 2 * STALLED - 8 * DEVICE_NS}}; /* but it reads the memory */
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        steps.demand_ns = cases[i].demand_ns;
+        struct analyzed a = analysis_of(&steps);
+        check(demand(&a), &a, STEPS * (cases[i].stalled_ns + others), "cudaMemPrefetchAsync()");
+        analyzed_free(&a);
+    }
+}
+
 /* Kernels that have no time to touch it: it stays, and one of the two remedies is taken. */
 static void test_thrashing(void **state)
 {
@@ -170,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_demand),
+        cmocka_unit_test(test_demand_of_the_driver),
         cmocka_unit_test(test_thrashing),
         cmocka_unit_test(test_not_found),
     };

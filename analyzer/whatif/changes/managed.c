@@ -101,6 +101,27 @@ static double fetched_ns(const struct xfa_achievable *achievable, const struct x
     return fmin(ns, op->gap_ns);
 }
 
+#define MOSTLY_DEMAND 0.5 /* of a kernel: a guess */
+
+/* What the kernel waited for its pages. Records of moves say when pages were on the link; a kernel
+ * waits for the driver, too, which serves its faults. One that takes hardly longer than so many
+ * pages take on demand by the profile has waited for so long; in a longer one that may have been
+ * beside its own work. */
+static double demanded_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                          enum xfw_certainty certainty)
+{
+    struct xfp_estimate demand =
+        xfw_moving_of(achievable, XFP_DEMAND, XFT_DIR_H2D, op->demanded.gpu, op->demanded.bytes)
+            .estimate;
+    double own = xfw_device_byte_ns(achievable, op->demanded.gpu) * (double)op->demanded.bytes;
+    double recorded = op->demanded.stalled_ns, most = op->duration_ns - (own > 0 ? own : 0);
+    if (demand.basis == XFP_UNKNOWN || certainty == XFW_LOW ||
+        (certainty == XFW_LIKELY && demand.ns < MOSTLY_DEMAND * op->duration_ns))
+        return recorded;
+    double ns = xfw_as_sure(demand.ns, demand.error, xfw_opposite(certainty));
+    return fmax(recorded, fmin(ns, most));
+}
+
 /* Of one allocation after the other: their number, and what each takes. */
 struct prefetching {
     unsigned calls;
@@ -140,9 +161,10 @@ static void before_kernel(const struct xfw_change *change, struct prefetch_state
     if (op->demanded.gpu < 0)
         op->demanded.gpu = op->gpu;
     struct prefetching cost = prefetching(change, XFT_DIR_H2D, &op->demanded, certainty);
+    double stalled = demanded_ns(&change->analysis->achievable, op, certainty);
     if (is_by_apply(change)
             ? isnan(cost.ns) || !xfw_prefetch_trials_launch(&state->trials, player, op)
-            : !(cost.ns < op->demanded.stalled_ns))
+            : !(cost.ns < stalled))
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.what = XFW_PREFETCH;
@@ -155,7 +177,7 @@ static void before_kernel(const struct xfw_change *change, struct prefetch_state
     prefetch.gap_ns = op->gap_ns; /* in which the host may have touched it */
     op->gap_ns = 0;
     xfw_player_play(player, &prefetch);
-    op->duration_ns -= op->demanded.stalled_ns;
+    op->duration_ns -= stalled;
     op->link_ns = 0;
     op->demanded = (struct xfw_moved){0};
 }
