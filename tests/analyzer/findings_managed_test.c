@@ -150,13 +150,15 @@ static void test_demand(void **state)
 static void test_demand_of_the_driver(void **state)
 {
     const double others = BYTES_MIB * (FAULTS_NS - AHEAD_NS - BACK_NS) + 3000.0;
-    struct steps steps = {.kernel_ns = STALLED, .cause = XFT_CAUSE_COHERENCE, .busy_ns = 3000000};
+    struct steps steps = {.cause = XFT_CAUSE_COHERENCE, .busy_ns = 5000000};
     const struct {
+        uint64_t kernel_ns;
         double demand_ns, stalled_ns;
-    } cases[] = {{200000, 8 * 200000}, /* most of the kernel's time */
-                 {100000, STALLED},    /* less than half of it: its own work, too */
-                 {300000, 2 * STALLED - 8 * DEVICE_NS}}; /* but it reads the memory */
+    } cases[] = {{STALLED, 200000, 8 * 200000},  /* most of the kernel's time */
+                 {3 * STALLED, 187500, STALLED}, /* less than half of it: its own work, too */
+                 {STALLED, 300000, 2 * STALLED - 8 * DEVICE_NS}}; /* but it reads the memory */
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        steps.kernel_ns = cases[i].kernel_ns;
         steps.demand_ns = cases[i].demand_ns;
         struct analyzed a = analysis_of(&steps);
         check(demand(&a), &a, STEPS * (cases[i].stalled_ns + others), "cudaMemPrefetchAsync()");
