@@ -76,19 +76,21 @@ char *xfa_after_text(double whole_ns, const struct xfw_saving *saving)
     return xfa_print("%s to %s", best, worst);
 }
 
-bool xfa_applied_saves(const struct xfa_findings *findings)
+bool xfa_applied_may_save(const struct xfa_findings *findings)
 {
     const struct xfw_whatif *whatif = findings->whatif;
     return whatif && whatif->known && xfw_saving_known(&whatif->applied) == XFW_KNOWN &&
-           whatif->applied.likely >= XFA_LEAST_SAVED * whatif->alone_ns;
+           whatif->applied.high > XFA_LEAST_SAVED * whatif->alone_ns;
 }
 
 char *xfa_applied_text(const struct xfa_findings *findings)
 {
     char time[XFA_UNIT_CHARS];
-    if (!xfa_applied_saves(findings))
+    const struct xfw_whatif *whatif = findings->whatif;
+    if (!xfa_applied_may_save(findings) ||
+        whatif->applied.likely < XFA_LEAST_SAVED * whatif->alone_ns)
         return NULL;
-    const struct xfw_saving saving = xfa_saving_shown(findings, &findings->whatif->applied);
+    const struct xfw_saving saving = xfa_saving_shown(findings, &whatif->applied);
     char *bounds = xfa_bounds_text(&saving);
     char *text = xfa_print("without an edit: xferscope apply would save %s (%s)",
                            xfa_time_text(time, saving.likely), bounds);

@@ -53,9 +53,9 @@ char *xfa_changes_text(const struct xfa_findings *findings);
 /* What takes whole_ns, with the saving, from the best to the worst: "68.0 to 155 ms"; "at best 8.13
  * ms, may cost up to 938 us". */
 char *xfa_after_text(double whole_ns, const struct xfw_saving *saving);
-/* Whether `xferscope apply` would save anything worth a line of the unedited program; that line, or
- * NULL. */
-bool xfa_applied_saves(const struct xfa_findings *findings);
+/* Whether `xferscope apply` could save anything worth a line of the unedited program, at best at
+ * least; the line where it likely would, or NULL. */
+bool xfa_applied_may_save(const struct xfa_findings *findings);
 char *xfa_applied_text(const struct xfa_findings *findings);
 /* The most that one finding alone would save, likely and at best; 0: none was found. */
 struct xfw_saving xfa_best_alone(const struct xfa_findings *findings);

@@ -134,7 +134,7 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
         const struct xfw_saving best = xfa_best_alone(report->findings);
         json_object_set_new(json, "best_alone_s", xfa_saving_json(&best));
     }
-    if (xfa_applied_saves(report->findings)) {
+    if (xfa_applied_may_save(report->findings)) {
         const struct xfw_saving applied = xfa_saving_shown(report->findings, &whatif->applied);
         json_object_set_new(json, "apply_saving_s", xfa_saving_json(&applied));
     }
