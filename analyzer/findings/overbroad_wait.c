@@ -25,8 +25,7 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
-#define MOST_WAITS 64    /* that are not decided: bits of a word */
-#define MOST_POINTERS 32 /* of a kernel's; further ones are not looked at */
+#define MOST_WAITS 64 /* that are not decided: bits of a word */
 
 struct device_wait { /* not decided */
     uint32_t site;   /* number */
@@ -189,26 +188,13 @@ static void work(struct overbroad *self, struct xfa_stream *stream, const struct
     xfa_stream_given(stream, spans, count);
 }
 
-static unsigned given(const struct xfa_event *event, struct xfa_span spans[MOST_POINTERS])
-{
-    const struct xfa_arguments *arguments =
-        xfa_trace_arguments(event->process->trace, event->launch.arguments);
-    unsigned count = 0;
-    for (uint32_t i = 0; arguments && i < arguments->count && count < MOST_POINTERS; i++) {
-        uint64_t pointer = xfa_arguments_pointer(arguments, i);
-        if (pointer != 0 && pointer != UINT64_MAX)
-            spans[count++] = (struct xfa_span){pointer, pointer + 1, true};
-    }
-    return count;
-}
-
 static void launched(struct overbroad *self, const struct xfa_event *event)
 {
     struct xfa_stream *stream = event->flags & XFT_CAPTURED ? NULL : stream_of(self, event);
-    struct xfa_span spans[MOST_POINTERS];
+    struct xfa_span spans[XFA_MOST_POINTERS];
     unsigned count = 0;
     if (event->kind == XFT_EVENT_LAUNCH)
-        count = given(event, spans);
+        count = xfa_launch_spans(event, spans);
     else if (event->kind == XFT_EVENT_SET)
         spans[count++] = (struct xfa_span){event->memory.address,
                                            xfa_add(event->memory.address, event->bytes), false};
@@ -219,10 +205,8 @@ static void launched(struct overbroad *self, const struct xfa_event *event)
 static void ordered(struct overbroad *self, const struct xfa_event *event)
 {
     struct xfa_stream *stream = event->flags & XFT_CAPTURED ? NULL : stream_of(self, event);
-    if (stream && event->kind == XFT_EVENT_RECORD)
-        xfa_stream_record(&self->streams, stream, event->wait.event);
-    else if (stream)
-        xfa_stream_wait(&self->streams, stream, event->wait.event);
+    if (stream)
+        xfa_stream_ordered(&self->streams, stream, event);
 }
 
 /* ---- waits for streams and events ------------------------------------------------------------ */

@@ -23,8 +23,7 @@
 #include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/changes.h"
 
-#define MOST_WAITS 64    /* that may yet be needed: bits of a word */
-#define MOST_POINTERS 32 /* of a kernel's; further ones are not looked at */
+#define MOST_WAITS 64 /* that may yet be needed: bits of a word */
 
 struct open_wait { /* may yet be needed */
     uint32_t site; /* number */
@@ -210,25 +209,13 @@ static void work(struct beyond *self, struct xfa_stream *stream, const struct xf
 static void launched(struct beyond *self, const struct xfa_event *event)
 {
     struct xfa_stream *stream = stream_of(self, event);
-    struct xfa_span spans[MOST_POINTERS];
-    const struct xfa_arguments *arguments =
-        xfa_trace_arguments(event->process->trace, event->launch.arguments);
-    unsigned count = 0;
+    struct xfa_span spans[XFA_MOST_POINTERS];
     if (!stream)
         return;
-    for (uint32_t i = 0; arguments && i < arguments->count && count < MOST_POINTERS; i++) {
-        uint64_t pointer = xfa_arguments_pointer(arguments, i);
-        if (pointer != 0 && pointer != UINT64_MAX)
-            spans[count++] = (struct xfa_span){pointer, pointer + 1, true};
-    }
+    unsigned count = xfa_launch_spans(event, spans);
     enum xfw_given_host given =
         xfw_given_host(&self->memories, event->process, event->launch.arguments);
     work(self, stream, spans, count, given != XFW_GIVEN_NONE);
-}
-
-static bool is_of_device(unsigned memory)
-{
-    return memory == XFT_MEM_DEVICE || memory == XFT_MEM_ARRAY;
 }
 
 static void set(struct beyond *self, const struct xfa_event *event)
@@ -237,7 +224,7 @@ static void set(struct beyond *self, const struct xfa_event *event)
     const struct xfa_span span = {event->memory.address,
                                   xfa_add(event->memory.address, event->bytes), false};
     if (stream)
-        work(self, stream, &span, 1, !is_of_device(event->dst_mem));
+        work(self, stream, &span, 1, !xfa_is_of_device(event->dst_mem));
 }
 
 static void other_work(struct beyond *self, const struct xfa_event *event)
@@ -250,10 +237,8 @@ static void other_work(struct beyond *self, const struct xfa_event *event)
 static void ordered(struct beyond *self, const struct xfa_event *event)
 {
     struct xfa_stream *stream = stream_of(self, event);
-    if (stream && event->kind == XFT_EVENT_RECORD)
-        xfa_stream_record(&self->streams, stream, event->wait.event);
-    else if (stream)
-        xfa_stream_wait(&self->streams, stream, event->wait.event);
+    if (stream)
+        xfa_stream_ordered(&self->streams, stream, event);
 }
 
 /* Made: the handle may have been another stream's. */
@@ -270,7 +255,7 @@ static void renew(struct beyond *self, const struct xfa_event *event)
 /* Device memory that a kernel may have written is sent. */
 static void sent(struct beyond *self, const struct xfa_event *event)
 {
-    bool device = is_of_device(event->src_mem) || event->src_mem == XFT_MEM_MANAGED;
+    bool device = xfa_is_of_device(event->src_mem) || event->src_mem == XFT_MEM_MANAGED;
     if (event->bytes > 0 && device && event->message.level != XFT_LEVEL_NCCL)
         close_waits(self, self->open, true);
 }
@@ -278,7 +263,7 @@ static void sent(struct beyond *self, const struct xfa_event *event)
 /* Memory of devices alone is no matter. */
 static void memory(struct beyond *self, const struct xfa_event *event)
 {
-    if (event->kind != XFT_EVENT_ALLOC || !is_of_device(event->dst_mem))
+    if (event->kind != XFT_EVENT_ALLOC || !xfa_is_of_device(event->dst_mem))
         xfw_memories_event(&self->memories, event);
 }
 
@@ -329,7 +314,7 @@ static void transfer(void *of, const struct xfa_event *event)
     struct beyond *self = of;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_row_key *row = &transfer->class->key.row;
-    bool host = !is_of_device(row->src_mem) || !is_of_device(row->dst_mem);
+    bool host = !xfa_is_of_device(row->src_mem) || !xfa_is_of_device(row->dst_mem);
     if (event->flags & XFT_GRAPH) /* a part of its launch, which is work of the stream */
         return;
     struct xfa_stream *stream = stream_of(self, event);

@@ -150,9 +150,22 @@ void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, u
     stream->work = ++stream->at;
 }
 
+unsigned xfa_launch_spans(const struct xfa_event *launch, struct xfa_span spans[XFA_MOST_POINTERS])
+{
+    const struct xfa_arguments *arguments =
+        xfa_trace_arguments(launch->process->trace, launch->launch.arguments);
+    unsigned count = 0;
+    for (uint32_t i = 0; arguments && i < arguments->count && count < XFA_MOST_POINTERS; i++) {
+        uint64_t pointer = xfa_arguments_pointer(arguments, i);
+        if (pointer != 0 && pointer != UINT64_MAX)
+            spans[count++] = (struct xfa_span){pointer, pointer + 1, true};
+    }
+    return count;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
-void xfa_stream_record(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event)
+static void record(struct xfa_streams *streams, const struct xfa_stream *stream, uint64_t event)
 {
     bool full = streams->events.count >= MOST_EVENTS;
     struct recorded *recorded =
@@ -163,7 +176,16 @@ void xfa_stream_record(struct xfa_streams *streams, struct xfa_stream *stream, u
     }
 }
 
-void xfa_stream_wait(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event)
+struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t event, uint64_t *at)
+{
+    const struct recorded *recorded = xfa_table_get(&streams->events, &event);
+    if (!recorded)
+        return NULL;
+    *at = recorded->at;
+    return &streams->at[recorded->stream];
+}
+
+static void wait_behind(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event)
 {
     uint64_t at = 0;
     const struct xfa_stream *source = xfa_streams_recorded(streams, event, &at);
@@ -172,13 +194,13 @@ void xfa_stream_wait(struct xfa_streams *streams, struct xfa_stream *stream, uin
             (struct xfa_behind){++stream->at, at, (unsigned)(source - streams->at)};
 }
 
-struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t event, uint64_t *at)
+void xfa_stream_ordered(struct xfa_streams *streams, struct xfa_stream *stream,
+                        const struct xfa_event *event)
 {
-    const struct recorded *recorded = xfa_table_get(&streams->events, &event);
-    if (!recorded)
-        return NULL;
-    *at = recorded->at;
-    return &streams->at[recorded->stream];
+    if (event->kind == XFT_EVENT_RECORD)
+        record(streams, stream, event->wait.event);
+    else
+        wait_behind(streams, stream, event->wait.event);
 }
 
 bool xfa_stream_is_behind(const struct xfa_streams *streams, const struct xfa_stream *stream,

@@ -63,6 +63,10 @@ struct xfa_stream *xfa_streams_find(struct xfa_streams *streams, const struct xf
 /* A new one takes the place of one with nothing in flight, if need be. NULL: there are too many. */
 struct xfa_stream *xfa_streams_put(struct xfa_streams *streams, const struct xfa_stream_key *key);
 
+/* The pointers that a launched kernel was given, as far as it is known; how many. */
+#define XFA_MOST_POINTERS 32 /* further ones are not looked at */
+unsigned xfa_launch_spans(const struct xfa_event *launch, struct xfa_span spans[XFA_MOST_POINTERS]);
+
 /* Work that uses this memory. */
 void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, unsigned count);
 /* Does work of the stream use any of this memory? Two kernels that were given the same pointer are
@@ -72,9 +76,9 @@ bool xfa_stream_uses(const struct xfa_stream *stream, const struct xfa_span *spa
 bool xfa_stream_meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
                       const struct xfa_stream *other, const struct xfa_span *spans, unsigned count);
 
-/* The stream records an event; it waits for one. */
-void xfa_stream_record(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event);
-void xfa_stream_wait(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event);
+/* The stream records an event, or waits for one: XFT_EVENT_RECORD, XFT_EVENT_WAIT. */
+void xfa_stream_ordered(struct xfa_streams *streams, struct xfa_stream *stream,
+                        const struct xfa_event *event);
 /* The stream and the position where the event was recorded. NULL: not known. */
 struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t event, uint64_t *at);
 /* Is the stream made to wait for all that the other was given? */

@@ -29,11 +29,6 @@ void xfa_classes_free(struct xfa_classes *classes)
 
 /* ---- what makes a class ---------------------------------------------------------------------- */
 
-static bool on_device(unsigned memory)
-{
-    return memory == XFT_MEM_DEVICE || memory == XFT_MEM_ARRAY;
-}
-
 static bool on_host(unsigned memory)
 {
     return memory == XFT_MEM_PAGEABLE || xfa_is_page_locked(memory);
@@ -49,7 +44,7 @@ static uint8_t known(unsigned by_call, unsigned by_device, unsigned count)
 static int16_t gpu_of(const struct xfa_event *event, unsigned memory, int16_t place)
 {
     int gpu = place >= 0 ? xfa_process_gpu(event->process, place) : event->gpu;
-    return (int16_t)(on_device(memory) && gpu >= 0 ? gpu : -1);
+    return (int16_t)(xfa_is_of_device(memory) && gpu >= 0 ? gpu : -1);
 }
 
 static int16_t node_of(unsigned memory, int16_t place)

@@ -74,6 +74,11 @@ static inline bool xfa_is_page_locked(unsigned memory)
            memory == XFT_MEM_WRITE_COMBINED;
 }
 
+static inline bool xfa_is_of_device(unsigned memory) /* enum xft_memory; managed memory is not */
+{
+    return memory == XFT_MEM_DEVICE || memory == XFT_MEM_ARRAY;
+}
+
 /* One end, or both, is memory of the host that is not page-locked. */
 static inline bool xfa_row_pageable(const struct xfa_row_key *key)
 {

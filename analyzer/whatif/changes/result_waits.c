@@ -36,17 +36,12 @@ static void end(const struct xfw_change *change, void *self)
 
 /* ---- what the host has to do with ------------------------------------------------------------ */
 
-static bool is_of_device(unsigned memory)
-{
-    return memory == XFT_MEM_DEVICE || memory == XFT_MEM_ARRAY;
-}
-
 static bool copies_for_host(const struct xfw_change *change, const struct xfw_op *op)
 {
     if (op->class == XFW_NONE)
         return true;
     const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
-    return !is_of_device(row->src_mem) || !is_of_device(row->dst_mem);
+    return !xfa_is_of_device(row->src_mem) || !xfa_is_of_device(row->dst_mem);
 }
 
 static bool is_for_host(const struct xfw_change *change, const struct result *state,
@@ -57,7 +52,7 @@ static bool is_for_host(const struct xfw_change *change, const struct result *st
     case XFW_COPY:
         return op->awaits == XFW_AWAITS_NOTHING && copies_for_host(change, op);
     case XFW_SET:
-        return !is_of_device(op->memory);
+        return !xfa_is_of_device(op->memory);
     case XFW_KERNEL: {
         enum xfw_given_host given =
             xfw_given_host(&state->memories, xfw_player_process(player), op->arguments);
@@ -140,7 +135,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
                struct xfw_op *op)
 {
     struct result *state = self;
-    if (op->kind != XFT_EVENT_ALLOC || !is_of_device(op->memory))
+    if (op->kind != XFT_EVENT_ALLOC || !xfa_is_of_device(op->memory))
         xfw_memories_op(&state->memories, op);
     if (xfw_op_is_work(op))
         note_work(state, change, player, op);
