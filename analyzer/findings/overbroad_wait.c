@@ -127,7 +127,7 @@ static void wait_for_device(struct overbroad *self, const struct xfa_event *even
 /* A thread's call: before it, the thread may have read what its wait for the device was for. */
 static void called(struct overbroad *self, const struct xfa_event *event)
 {
-    for (unsigned i = 0; self->fresh >> i != 0 && i < MOST_WAITS; i++) {
+    for (unsigned i = 0; i < MOST_WAITS && self->fresh >> i != 0; i++) {
         const struct device_wait *wait = &self->waits[i];
         uint64_t bit = (uint64_t)1 << i;
         if (!(self->fresh & bit) || wait->tid != event->tid)

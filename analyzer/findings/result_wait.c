@@ -47,7 +47,7 @@ struct beyond {
 
 static void close_waits(struct beyond *self, uint64_t waits, bool needed)
 {
-    for (unsigned i = 0; waits >> i != 0 && i < MOST_WAITS; i++) {
+    for (unsigned i = 0; i < MOST_WAITS && waits >> i != 0; i++) {
         if (!(waits >> i & 1))
             continue;
         struct xfa_wait_site *site = xfa_wait_site_at(&self->sites, self->waits[i].site);
