@@ -9,6 +9,7 @@
 
 #define EASED_PART 0.5
 #define TAKEN 64 /* the threads are not further from each other, as played, than so many calls */
+#define ROOM ((size_t)2 * TAKEN)
 
 struct xfw_eased {
     const double *alone_ns;
@@ -16,7 +17,7 @@ struct xfw_eased {
     struct taken {       /* in which a call has the driver, as played */
         double from, to; /* ns */
         double latest;   /* the end of this one and of all before it */
-    } room[2 * TAKEN];   /* at its end they move to its front */
+    } room[ROOM];        /* at its end they move to its front */
     struct taken *taken; /* a part of room, by from */
     unsigned count;
 };
@@ -53,7 +54,7 @@ static void make_room(struct xfw_eased *eased)
         eased->taken++;
         eased->count--;
     }
-    if (eased->taken + eased->count == eased->room + 2 * TAKEN) {
+    if (eased->taken + eased->count == eased->room + ROOM) {
         memcpy(eased->room, eased->taken, eased->count * sizeof *eased->taken);
         eased->taken = eased->room;
     }
