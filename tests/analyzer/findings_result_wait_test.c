@@ -219,6 +219,7 @@ static void test_left(void **state)
         {"fuDo", "it is not known what the kernel is given"},
         {"kfDox", "the wait orders the kernel and the copy of what it writes"},
         {"fkRVSo", "the stream stands for the other, which it waits for"},
+        {"fkRVbSo", "so it does where it has work behind that"},
     };
     (void)state;
     assert_found(steps, sizeof steps / sizeof *steps, false);
