@@ -544,11 +544,11 @@ static int list_transfers(struct xfa_analyze_options *options)
 
 static int do_as_asked(struct xfa_analyze_options *options, void (*leave)(struct xfa_team *team))
 {
-    if (!options->team && xfa_is_shared(options)) {
+    const bool shared = xfa_is_shared(options);
+    if (!options->team && shared) {
         xfa_jobs_begin(options);
         leave = xfa_forked_team_leave;
-    }
-    if (options->team && !xfa_is_shared(options)) {
+    } else if (options->team && !shared) {
         leave(options->team);
         if (options->team->rank > 0)
             return XFA_OK;

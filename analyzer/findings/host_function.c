@@ -117,13 +117,8 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
     };
     for (size_t i = 0; i < self->sites.count; i++) {
         const struct xfa_wait_site *calls = xfa_table_at(&self->sites, i);
-        const struct xfa_finding_site site = {
-            .site = xfa_run_site(analysis->run, calls->site),
-            .function = xfa_run_function(analysis->run, calls->function),
-            .transfers = calls->times,
-            .lost_ns = NAN,
-            .reckoning = XFA_RECKONED_CALLED,
-        };
+        const struct xfa_finding_site site =
+            xfa_wait_site_found(analysis, calls, XFA_RECKONED_CALLED);
         if (calls->times >= LEAST_TIMES && calls->needed == 0)
             xfa_findings_add_site(findings, &like, &site);
     }

@@ -38,20 +38,27 @@ void xfa_wait_site_add(struct xfa_wait_site *site, uint64_t bytes, double ns)
     xfa_exact_add(&site->ns, ns);
 }
 
+struct xfa_finding_site xfa_wait_site_found(const struct xfa_analysis *analysis,
+                                            const struct xfa_wait_site *waits,
+                                            enum xfa_reckoning reckoning)
+{
+    return (struct xfa_finding_site){
+        .site = xfa_run_site(analysis->run, waits->site),
+        .function = xfa_run_function(analysis->run, waits->function),
+        .transfers = waits->times,
+        .bytes = waits->bytes,
+        .lost_ns = NAN,
+        .reckoning = reckoning,
+    };
+}
+
 void xfa_wait_sites_find(const struct xfa_analysis *analysis, const struct xfa_table *sites,
                          const struct xfa_finding *like, enum xfa_reckoning reckoning,
                          struct xfa_findings *findings)
 {
     for (size_t i = 0; i < sites->count; i++) {
         const struct xfa_wait_site *waits = xfa_table_at(sites, i);
-        const struct xfa_finding_site site = {
-            .site = xfa_run_site(analysis->run, waits->site),
-            .function = xfa_run_function(analysis->run, waits->function),
-            .transfers = waits->times,
-            .bytes = waits->bytes,
-            .lost_ns = NAN,
-            .reckoning = reckoning,
-        };
+        const struct xfa_finding_site site = xfa_wait_site_found(analysis, waits, reckoning);
         double all = (double)waits->times + (double)waits->needed;
         if (waits->times >= LEAST_TIMES && (double)waits->times >= LEAST_SHARE * all &&
             xfa_exact_value(&waits->ns) > xfa_findings_least_ns(analysis))

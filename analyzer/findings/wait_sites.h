@@ -1,7 +1,8 @@
 /*
  * Call sites of waits of the host: how many of them are more than is needed. For the kinds of
- * finding that ask it (overbroad_wait.c, result_wait.c). The sums are whole or exact, so that the
- * members of a team may divide them (divided.h).
+ * finding that ask it (overbroad_wait.c, result_wait.c); and of the functions that streams call
+ * (host_function.c), of which needed are those that the stream needs. The sums are whole or exact,
+ * so that the members of a team may divide them (divided.h).
  */
 #ifndef XFA_WAIT_SITES_H
 #define XFA_WAIT_SITES_H
@@ -30,6 +31,11 @@ struct xfa_wait_site *xfa_wait_site_of(struct xfa_table *sites, const struct xfa
 struct xfa_wait_site *xfa_wait_site_at(struct xfa_table *sites, uint32_t site);
 /* One more that is more than is needed. */
 void xfa_wait_site_add(struct xfa_wait_site *site, uint64_t bytes, double ns);
+
+/* As a finding has it. */
+struct xfa_finding_site xfa_wait_site_found(const struct xfa_analysis *analysis,
+                                            const struct xfa_wait_site *waits,
+                                            enum xfa_reckoning reckoning);
 
 /* Adds a site to the finding like `like` where most of its waits, two or more, are more than is
  * needed, and they take more than the thresholds. */
