@@ -93,6 +93,14 @@ static void take_kernel(struct xfa_timeline *timeline, const struct xfw_op *op, 
                    fmin(end, start + op->demanded.stalled_ns));
 }
 
+static void take_launch(struct xfa_timeline *timeline, double call, double back)
+{
+    struct xfa_span span = {.gpu = -1, .activity = XFA_ACTIVE_LAUNCH};
+    span.start = ns_of(call);
+    span.end = ns_of(back);
+    xfa_version_add(timeline->playing, &span);
+}
+
 static void take_work(struct xfa_timeline *timeline, const struct xfw_op *op,
                       const struct xfa_class *class, double start, double end)
 {
@@ -137,6 +145,8 @@ static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *re
     if (op->fetched.bytes > 0)
         take_moved(timeline, &op->fetched, op->fetched.gpu, XFT_DIR_D2H, XFT_CAUSE_COHERENCE,
                    fmax(0, call - op->fetched.stalled_ns), call);
+    if (op->what == XFW_KERNEL && back > call)
+        take_launch(timeline, call, back);
     if (waits(op) && back > call) {
         struct xfa_span span = {.gpu = -1, .activity = XFA_ACTIVE_WAIT};
         span.track.kind = XFA_TRACK_WAITS;

@@ -15,9 +15,10 @@
 enum xfa_activity {
     XFA_ACTIVE_KERNEL,
     XFA_ACTIVE_TRANSFER,
-    XFA_ACTIVE_STALL, /* managed memory that kernels of the GPU wait for: moved to it, or a fault
-                         served */
-    XFA_ACTIVE_WAIT,  /* of a thread: for all GPUs of the process */
+    XFA_ACTIVE_STALL,  /* managed memory that kernels of the GPU wait for: moved to it, or a fault
+                          served */
+    XFA_ACTIVE_WAIT,   /* of a thread: for all GPUs of the process */
+    XFA_ACTIVE_LAUNCH, /* the same, of a call that launches a kernel */
     XFA_ACTIVITIES,
     /* None: from here on, or until here, a range of the phase `name` (phase_shares.h) is open. */
     XFA_PHASE_OPENS = XFA_ACTIVITIES,

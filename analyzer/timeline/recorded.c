@@ -86,6 +86,18 @@ static void take_wait(struct xfa_timeline *timeline, const struct xfa_event *eve
     xfa_version_add(&timeline->recorded, &span);
 }
 
+/* Of all GPUs, as a wait: of which one may not be known. Not drawn. */
+static void take_launch(struct xfa_timeline *timeline, const struct xfa_event *event)
+{
+    struct xfa_span span = span_of(timeline, XFA_TRACK_KERNELS, -1, event->start_ns, event->end_ns);
+    if (event->flags & XFT_CAPTURED)
+        return;
+    span.activity = XFA_ACTIVE_LAUNCH;
+    span.drawn = false;
+    timeline->recorded.launches++;
+    xfa_version_add(&timeline->recorded, &span);
+}
+
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 #define LEVELS 4 /* of a thread; deeper ones are not drawn */
@@ -148,7 +160,7 @@ static void observe_event(void *self, const struct xfa_event *event)
                   timeline->shares_alone ? XFA_NO_NAME : xfa_label_of_call(timeline, event));
         break;
     case XFT_EVENT_LAUNCH:
-        timeline->recorded.launches += !(event->flags & XFT_CAPTURED);
+        take_launch(timeline, event);
         break;
     case XFT_EVENT_RANGE_BEGIN:
         if (event->range)

@@ -40,13 +40,24 @@ static enum xfa_share share_of(const struct xfa_gpu_time *time)
         return kernel ? XFA_SHARE_HIDDEN : XFA_SHARE_EXPOSED;
     if (kernel)
         return XFA_SHARE_COMPUTE;
-    return until[XFA_ACTIVE_WAIT] > time->at ? XFA_SHARE_WAITS : XFA_SHARE_HOST;
+    if (!time->has_worked)
+        return XFA_SHARE_HOST;
+    if (until[XFA_ACTIVE_WAIT] > time->at)
+        return XFA_SHARE_WAITS;
+    return until[XFA_ACTIVE_LAUNCH] > time->at ? XFA_SHARE_LAUNCHES : XFA_SHARE_HOST;
+}
+
+/* Is it part of a stretch for a track? */
+static bool is_drawn(size_t place, enum xfa_share share)
+{
+    if (place == ANY_GPU)
+        return share == XFA_SHARE_LAUNCHES || share == XFA_SHARE_HOST;
+    return place != NO_GPU && share == XFA_SHARE_EXPOSED;
 }
 
 static void advance(struct xfa_shares *shares, size_t place, uint64_t to)
 {
     struct xfa_gpu_time *time = &shares->times[place];
-    enum xfa_share drawn = place < XFA_SHARE_GPUS ? XFA_SHARE_EXPOSED : XFA_SHARE_HOST;
     while (time->at < to) {
         enum xfa_share share = share_of(time);
         uint64_t next = to;
@@ -54,7 +65,7 @@ static void advance(struct xfa_shares *shares, size_t place, uint64_t to)
             if (time->until[i] > time->at && time->until[i] < next)
                 next = time->until[i];
         time->shares[share] += next - time->at;
-        if (share == drawn && place != NO_GPU) {
+        if (is_drawn(place, share)) {
             if (time->ended != time->at || time->ended == 0) {
                 draw(shares, place);
                 time->began = time->at;
@@ -63,6 +74,12 @@ static void advance(struct xfa_shares *shares, size_t place, uint64_t to)
         }
         time->at = next;
     }
+}
+
+/* A wait or a launch: for all GPUs. */
+static bool is_of_thread(const struct xfa_span *span)
+{
+    return span->activity == XFA_ACTIVE_WAIT || span->activity == XFA_ACTIVE_LAUNCH;
 }
 
 static void add(struct xfa_shares *shares, size_t place, const struct xfa_span *span)
@@ -76,6 +93,7 @@ static void add(struct xfa_shares *shares, size_t place, const struct xfa_span *
             xfa_phase_copy(shares->phases, NO_GPU, place);
     }
     advance(shares, place, span->start);
+    time->has_worked |= !is_of_thread(span);
     if (span->end > time->until[span->activity])
         time->until[span->activity] = span->end;
 }
@@ -104,7 +122,7 @@ void xfa_shares_add(struct xfa_shares *shares, const struct xfa_span *span)
     if (span->activity >= XFA_ACTIVITIES) {
         if (shares->phases)
             mark(shares, span);
-    } else if (span->activity == XFA_ACTIVE_WAIT) {
+    } else if (is_of_thread(span)) {
         for (size_t i = 0; i < XFA_SHARE_GPUS; i++)
             if (shares->times[i].used)
                 add(shares, i, span);

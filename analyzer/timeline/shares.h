@@ -1,8 +1,9 @@
 /*
- * Whose time it was: each moment of a GPU's time in a process is one of five, so that they add up
+ * Whose time it was: each moment of a GPU's time in a process is one of six, so that they add up
  * to the process's time. In this order: what stalls a kernel is exposed; a transfer beside a
  * kernel of the same GPU is hidden, without one exposed; a kernel is compute; when the GPU had
- * nothing to do, a thread that waits makes it a wait, else it is the host's.
+ * nothing to do, but had had work before, a thread that waits makes it a wait, one that launches a
+ * kernel (on any GPU) a launch; else it is the host's.
  *
  * One process after the other, its spans in the order of start. Stretches that are exposed, and
  * those in which no GPU did anything and no thread waited, go to tracks. Private to timeline/.
@@ -19,6 +20,7 @@ enum xfa_share {
     XFA_SHARE_HIDDEN,
     XFA_SHARE_EXPOSED,
     XFA_SHARE_WAITS,
+    XFA_SHARE_LAUNCHES,
     XFA_SHARE_HOST,
     XFA_SHARES
 };
@@ -27,6 +29,7 @@ enum xfa_share {
 
 struct xfa_gpu_time {
     bool used;
+    bool has_worked;
     uint64_t at;                    /* so far it is known whose time it was */
     uint64_t until[XFA_ACTIVITIES]; /* as far as is known there is such an activity */
     uint64_t shares[XFA_SHARES];

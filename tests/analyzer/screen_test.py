@@ -97,7 +97,7 @@ class Screen(Lab):
         for more in ((), ("--phase", "train")):
             shown = " ".join(self.terminal(*TRAIN, *more).split())
             self.assertIn(" the GPU: computes 21 %, waits for copies 46 %, idle in the host's waits 4.6 %, waits for "
-                          "Python 28 % ", shown)
+                          "launches 4.6 %, waits for Python 24 % ", shown)
         shown = " ".join(self.terminal(*TRAIN, "--phase", "tra*").split())  # no phase's name
         self.assertIn("waits for Python", shown)
 

@@ -292,15 +292,15 @@ static void test_shares(void **state)
     xfa_tracks_init(&tracks, 100);
     add_moments(&shares, 0, moments, sizeof moments / sizeof *moments, 10000);
     /* The one between places of the host is no GPU's. */
-    hold(&shares, 10000, (double[]){1200, 500, 1000, 500, 6800});
+    hold(&shares, 10000, (double[]){1200, 500, 1000, 500, 0, 6800});
     assert_int_equal(busy_of(&tracks, XFA_TRACK_EXPOSED, 0), 1000);
     assert_int_equal(busy_of(&tracks, XFA_TRACK_HOST, -1), 6800);
     /* The run goes on without this process. */
-    hold(&shares, 12000, (double[]){1200, 500, 1000, 500, 8800});
+    hold(&shares, 12000, (double[]){1200, 500, 1000, 500, 0, 8800});
     xfa_tracks_free(&tracks);
 }
 
-/* Each GPU's time; the mean of them. The second was idle until its first work. */
+/* Each GPU's time; the mean of them. Until its first work it is the host's. */
 static void test_shares_of_gpus(void **state)
 {
     static const struct moment moments[] = {
@@ -314,11 +314,33 @@ static void test_shares_of_gpus(void **state)
     (void)state;
     xfa_tracks_init(&tracks, 100);
     add_moments(&shares, 0, moments, sizeof moments / sizeof *moments, 4000);
-    hold(&shares, 4000,
-         (double[]){1800 / 2.0, 0, 600 / 2.0, (200 + 1000) / 2.0, (2000 + 2400) / 2.0});
-    assert_int_equal(busy_of(&tracks, XFA_TRACK_HOST, -1), 2000); /* 1000 to 2000, 3000 to 4000 */
-    add_moments(&shares, 1, moments, 2, 1000);                    /* another process, of one GPU */
+    hold(&shares, 4000, (double[]){1800 / 2.0, 0, 600 / 2.0, 100 / 2.0, 0, (2100 + 3400) / 2.0});
+    /* 0 to 100, 1000 to 2000, 3000 to 4000 */
+    assert_int_equal(busy_of(&tracks, XFA_TRACK_HOST, -1), 2100);
+    add_moments(&shares, 1, moments, 2, 1000); /* another process, of one GPU */
     hold(&shares, 4000, NULL);
+    xfa_tracks_free(&tracks);
+}
+
+/* A call that launches a kernel is the time of all GPUs that have had work and have nothing to do,
+ * unless a thread waits; in the host's track it is the host's. */
+static void test_launches(void **state)
+{
+    static const struct moment moments[] = {
+        {XFA_ACTIVE_LAUNCH, -1, 1000, 1400},  {XFA_ACTIVE_KERNEL, 0, 1300, 1500},
+        {XFA_ACTIVE_LAUNCH, -1, 2000, 2500},  {XFA_ACTIVE_WAIT, -1, 2100, 2200},
+        {XFA_ACTIVE_KERNEL, 1, 2500, 2900},   {XFA_ACTIVE_LAUNCH, -1, 2600, 2700},
+        {XFA_ACTIVE_TRANSFER, 0, 2600, 2800},
+    };
+    struct xfa_tracks tracks;
+    struct xfa_shares shares = {.tracks = &tracks};
+    (void)state;
+    xfa_tracks_init(&tracks, 100);
+    add_moments(&shares, 0, moments, sizeof moments / sizeof *moments, 3000);
+    hold(&shares, 3000,
+         (double[]){(200 + 400) / 2.0, 0, 200 / 2.0, 100 / 2.0, 400 / 2.0,
+                    (3000 - 200 - 200 - 100 - 400 + 3000 - 400) / 2.0});
+    assert_int_equal(busy_of(&tracks, XFA_TRACK_HOST, -1), 3000 - 200 - 100 - 400);
     xfa_tracks_free(&tracks);
 }
 
@@ -357,7 +379,7 @@ static void test_no_gpu(void **state)
     (void)state;
     xfa_tracks_init(&tracks, 50);
     add_moments(&shares, 0, NULL, 0, 1000);
-    hold(&shares, 1000, (double[]){0, 0, 0, 0, 1000});
+    hold(&shares, 1000, (double[]){[XFA_SHARE_HOST] = 1000});
     xfa_tracks_free(&tracks);
 }
 
@@ -380,7 +402,7 @@ static void test_shares_of_a_phase(void **state)
             {.activity = XFA_PHASE_CLOSES, .name = phase, .gpu = -1, .start = 2000, .end = 2000},
             {.activity = XFA_PHASE_CLOSES, .name = phase, .gpu = -1, .start = 2100, .end = 2100},
         };
-        const double wanted[XFA_SHARES] = {600, 0, 600, 700, 1100};
+        const double wanted[XFA_SHARES] = {600, 0, 600, 700, 0, 1100};
         xfa_shares_begin(&shares, round - 1);
         for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
             xfa_shares_add(&shares, &spans[i]);
@@ -574,14 +596,23 @@ static void test_escaping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merged),          cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_names_of_merged), cmocka_unit_test(test_many_tracks),
-        cmocka_unit_test(test_order),           cmocka_unit_test(test_order_of_rows),
-        cmocka_unit_test(test_order_of_equals), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_shares_of_gpus),  cmocka_unit_test(test_shares_add_up),
-        cmocka_unit_test(test_no_gpu),          cmocka_unit_test(test_shares_of_a_phase),
-        cmocka_unit_test(test_labels),          cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_traffic),         cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_names_of_merged),
+        cmocka_unit_test(test_many_tracks),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_of_rows),
+        cmocka_unit_test(test_order_of_equals),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_shares_of_gpus),
+        cmocka_unit_test(test_shares_add_up),
+        cmocka_unit_test(test_no_gpu),
+        cmocka_unit_test(test_shares_of_a_phase),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

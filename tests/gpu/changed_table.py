@@ -8,6 +8,7 @@ the same program at two versions of its source. Compared are spans, from the fir
 light runs, without what recording cost these (medians). Predicted is the best set of the recorded run of NAME.before whose
 replayed span is the one in the middle, by what it saves of that span; and the questions that this report asks. Inside: what was
 saved lies between low and high (or between nothing and what a question says at most); near: likely within 10 % of it, or 1 % of the span.
+How near measuring comes: of all pairs of one run before and one after, the part whose saving is near that of the medians.
 A change that did not save over 2 % is counted apart: its author meant something else, and what is advised nobody tried.
 
 Prints a table in Markdown and a summary, writes OUT/changed.json, and --page. Exit status: 0 all could be compared; 1 some could
@@ -72,6 +73,10 @@ def questions(report):
             for finding in report["findings"] if finding["question"]]
 
 
+def is_near(part, saved):
+    return abs(part - saved) <= max(NEAR * abs(saved), NEAR_SPAN)
+
+
 def entry_of(name, reports):
     """What is known of one program."""
     spans = {side: [span_ns(report) for report in reports.get((f"{name}.{side}", "light"), [])] for side in SIDES}
@@ -89,7 +94,9 @@ def entry_of(name, reports):
     low = min(0, bounds["low"]) if high > bounds["high"] else bounds["low"]
     entry["changed"] = saved > CHANGED
     entry["inside"] = low <= saved <= high
-    entry["near"] = abs(bounds["likely"] - saved) <= max(NEAR * abs(saved), NEAR_SPAN)
+    entry["near"] = is_near(bounds["likely"], saved)
+    pairs = [is_near((one - other) / before, saved) for one in spans["before"] for other in spans["after"]]
+    entry["pairs_near"] = sum(pairs) / len(pairs)
     return entry
 
 
@@ -108,6 +115,8 @@ def summary(entries):
     changed = [entry for entry in compared if entry["changed"]]
     lines = [f"saved over {CHANGED:.0%}: {len(changed)}; inside {sum(entry['inside'] for entry in changed)}, "
              f"near {sum(entry['near'] for entry in changed)}"]
+    if changed:
+        lines.append(f"of pairs of single runs of these: near {statistics.fmean(entry['pairs_near'] for entry in changed):.0%}")
     rest = [entry for entry in compared if not entry["changed"]]
     lines.append(f"saved no more: {len(rest)}; of these over {CHANGED:.0%} is advised in "
                  f"{sum(entry['predicted']['likely'] > CHANGED for entry in rest)}")

@@ -88,6 +88,17 @@ class ChangedTableTest(unittest.TestCase):
         self.assertAlmostEqual(entry["saved"], 0.5)
         self.assertAlmostEqual(entry["predicted"]["likely"], 0.2)
 
+    def test_single_runs(self):
+        """By the medians 50 of 100 are saved: so say 100 and 50, and 100 and 52; 100 and 30, and all with 70, do not."""
+        for alone in (0.1, 0.1, 0.07):
+            self.ran("a/one.before", "light", report(alone))
+        for alone in (0.05, 0.052, 0.03):
+            self.ran("a/one.after", "light", report(alone))
+        self.ran("a/one.before", "recorded", report(0.1))
+        _, text, entries = self.table()
+        self.assertAlmostEqual(entries["a/one"]["pairs_near"], 4 / 9)
+        self.assertIn("of pairs of single runs of these: near 44%", text)
+
     def test_not_measured(self):
         self.pair("a/one", 0.1, 0.1, {"whatif": {"known": False}, "findings": []})
         self.ran("a/two.before", "light", report(0.1), status="1")

@@ -53,7 +53,7 @@ function needed(json) {
   }
   const keys = (at, ...names) => names.map((name) => `${at}.${name}`);
   return [
-    'report.run.wall_s', ...['exposed', 'waits', 'host'].map((key) => `timeline.shares.${key}`),
+    'report.run.wall_s', ...['exposed', 'waits', 'launches', 'host'].map((key) => `timeline.shares.${key}`),
     ...json.findings.flatMap((finding, i) => [...keys(`report.findings.${i}`, 'transfers', 'bytes', 'achieved_gbps', 'achievable_gbps', 'lost_s'),
       ...(finding.saving_s.likely === null ? [] : keys(`report.findings.${i}.saving_s`, 'low', 'likely', 'high')),
       ...finding.sites.slice(0, 10).flatMap((_, k) => keys(`report.findings.${i}.sites.${k}`, 'transfers', 'bytes', 'lost_s'))]),
@@ -515,7 +515,7 @@ test('the phase that the headline is of leads', async () => {
   const phase = json.phases.ranges.find(({ path }) => path[0]?.name === 'train');
   assert.ok(Math.abs(whole / 1e9 / phase.time_s - 1) < 1e-6, `${whole} ns of ${phase.time_s} s`);
   const text = await page.$eval('#time', (node) => node.textContent);
-  assert.match(text, /In phase train, as recorded:.*Compute 44\.9 ms \(21 %\).*Exposed transfers .* \(46 %\).*Host .* \(28 %\)/);
+  assert.match(text, /In phase train, as recorded:.*Compute 44\.9 ms \(21 %\).*Exposed transfers .* \(46 %\).*Launches .* \(4\.6 %\).*Host .* \(24 %\)/);
   const [figures] = await page.$$eval('#advice dl', (lists) => lists.map((list) => [...list.querySelectorAll('dd data')].map((node) => node.textContent)));
   assert.deepEqual(figures, ['209 ms', '119 ms', '89.6 ms']);
   // The timeline begins with it.

@@ -248,8 +248,8 @@ static int64_t whole_ns(double ns)
     return isnan(ns) ? 0 : llround(fmin(fmax(ns, -most), most));
 }
 
-static const char *const share_words[XFA_SHARES] = {"compute", "hidden", "exposed", "waits",
-                                                    "host"};
+static const char *const share_words[XFA_SHARES] = {"compute", "hidden",   "exposed",
+                                                    "waits",   "launches", "host"};
 
 static json_t *focus_json(const struct xfa_timeline *timeline, const char *phase)
 {

@@ -206,6 +206,7 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_headline
         {"computes", lacks ? 0 : shares[XFA_SHARE_COMPUTE] + shares[XFA_SHARE_HIDDEN]},
         {lacks ? "copies" : "waits for copies", shares[XFA_SHARE_EXPOSED]},
         {"idle in the host's waits", shares[XFA_SHARE_WAITS]},
+        {"waits for launches", shares[XFA_SHARE_LAUNCHES]},
         {any_python(report->analysis) ? "waits for Python" : "waits for the host",
          shares[XFA_SHARE_HOST]},
     };

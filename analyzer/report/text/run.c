@@ -463,7 +463,7 @@ void xfa_write_run(const struct xfa_report *report, const struct xfa_view *view,
 #define LEAST_SHARE 0.0005
 
 /* Shares of time that add up to the run: what the GPUs did, and while they were idle, whether a
- * thread waited. */
+ * thread waited, or launched a kernel. */
 static void write_shares(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
     static const struct {
@@ -474,6 +474,7 @@ static void write_shares(const struct xfa_report *report, const struct xfa_view 
         {XFA_SHARE_HIDDEN, "kernels with transfers", NULL},
         {XFA_SHARE_EXPOSED, "transfers alone", "transfers"},
         {XFA_SHARE_WAITS, "idle (host waits)", "waits"},
+        {XFA_SHARE_LAUNCHES, "idle (launches)", "launches"},
         {XFA_SHARE_HOST, "idle (host works)", "the host"},
     };
     const struct xfa_timeline *timeline = report->timeline;

@@ -89,7 +89,8 @@ const PARTS = [
   ['hidden', 'Hidden transfers', 'transfers beside kernels of the same GPU'],
   ['exposed', 'Exposed transfers', 'transfers while no kernel ran, or that a kernel waited for'],
   ['waits', 'Waits', 'the GPU had nothing to do, and a thread waited'],
-  ['host', 'Host', 'the GPU had nothing to do, and no thread waited'],
+  ['launches', 'Launches', 'the GPU had nothing to do, no thread waited, and one was launching a kernel'],
+  ['host', 'Host', 'the GPU had nothing to do, and no thread waited or launched a kernel'],
 ];
 
 // Without a record of a kernel neither the compute time is known nor what it hid.
