@@ -6,8 +6,10 @@
  * one of copy and call), minus the Lo + k G of one transfer of all k bytes. Call sites that take
  * part in the same runs stand or fall together (a group), and each has its share of the loss.
  *
- * Calls of the thread that may use the data end a run: launches, memsets, waits. A CUDA event that
- * is recorded within a run ends it only when it is queried.
+ * Calls of the thread that may use the data on the device, or bring other data there, end a run:
+ * launches, memsets, waits. Not a wait for the run's own stream, or for an event that was recorded
+ * within the run: whoever copies piece by piece, and waits for each, could copy all at once. Such
+ * an event ends it only when it is queried.
  */
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
@@ -52,8 +54,9 @@ struct lane {
     struct part parts[MOST_PARTS];
     unsigned part_count;
     struct xfa_row_key key;
-    uint64_t count, bytes; /* 0 = no run */
-    uint64_t stream, last; /* last: number of its last transfer */
+    uint64_t count, bytes;        /* 0 = no run */
+    uint64_t stream, first, last; /* numbers of its first and last transfer */
+    bool awaited;                 /* of copies to the host: the host has one before the next */
     struct xfw_layout layout;
     bool measured; /* took_ns of the parts covers every transfer of the run */
     const struct xfp_fit *fit;
@@ -159,6 +162,8 @@ static void count_run(struct small *small, const struct lane *lane)
         add_runs(&small->rows[find_first(small, part->row)].group, &runs);
     }
     xfw_mark(&small->marks.lasts, small->process, lane->last);
+    if (lane->awaited && lane->key.direction == XFT_DIR_D2H)
+        xfw_mark(&small->marks.firsts, small->process, lane->first);
 }
 
 static void end_run(struct small *small, struct lane *lane)
@@ -167,6 +172,7 @@ static void end_run(struct small *small, struct lane *lane)
         count_run(small, lane);
     lane->count = lane->bytes = 0;
     lane->part_count = lane->event_count = 0;
+    lane->awaited = false;
 }
 
 static bool is_small(const struct xfa_event *event)
@@ -229,10 +235,13 @@ static void transfer(void *self, const struct xfa_event *event)
         end_run(small, lane);
     if (!is_small(event))
         return;
-    if (lane->count == 0)
+    if (lane->count == 0) {
         begin_run(lane, event);
-    else
+        lane->first = number;
+    } else {
         xfw_mark(&small->marks.pieces, small->process, lane->last);
+    }
+    lane->awaited |= transfer->blocks;
     xfw_layout_add(&lane->layout, lane->count == 0, transfer->src, transfer->dst, event->bytes);
     struct part *part = part_of(lane, transfer->class->row);
     part->count++;
@@ -252,6 +261,14 @@ static bool is_of_run(const struct lane *lane, uint64_t event)
     return false;
 }
 
+/* A wait for the run's copies, and what its stream was given before. */
+static bool is_for_run(const struct lane *lane, const struct xfa_event *event)
+{
+    if (event->wait.what == XFT_SYNC_STREAM)
+        return event->flags & XFT_STREAM_KNOWN && event->stream == lane->stream;
+    return event->wait.what == XFT_SYNC_EVENT && is_of_run(lane, event->wait.event);
+}
+
 static void event(void *self, const struct xfa_event *event)
 {
     struct small *small = self;
@@ -261,6 +278,8 @@ static void event(void *self, const struct xfa_event *event)
     bool asks = event->kind == XFT_EVENT_QUERY && event->wait.what == XFT_SYNC_EVENT;
     if (event->kind == XFT_EVENT_RECORD && lane->event_count < MOST_EVENTS)
         lane->events[lane->event_count++] = event->wait.event;
+    else if (event->kind == XFT_EVENT_SYNC && is_for_run(lane, event))
+        lane->awaited = true;
     else if (!asks || is_of_run(lane, event->wait.event))
         end_run(small, lane);
 }
@@ -324,6 +343,7 @@ static void give(const void *self, struct xfa_parcel *parcel)
         const struct given_row given = {i, first_of(small, i), row->own, row->group};
         xfa_parcel_put(parcel, &given, sizeof given);
     }
+    xfw_marks_give(&small->marks.firsts, parcel);
     xfw_marks_give(&small->marks.pieces, parcel);
     xfw_marks_give(&small->marks.lasts, parcel);
 }
@@ -350,6 +370,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
         if (!from->bad)
             take_row(small, &given);
     }
+    xfw_marks_take(&small->marks.firsts, from, analysis->run->process_count);
     xfw_marks_take(&small->marks.pieces, from, analysis->run->process_count);
     xfw_marks_take(&small->marks.lasts, from, analysis->run->process_count);
 }

@@ -27,6 +27,7 @@ struct between {
     struct xft_event event; /* kind 0: nothing */
     bool again;             /* asks for it, too: QUERY */
     bool streams;           /* pieces go to two streams by turns */
+    bool of_other_stream;   /* the event is */
 };
 
 static void step(struct play *play, const struct between *between)
@@ -38,7 +39,7 @@ static void step(struct play *play, const struct between *between)
         call->stream = between->streams ? 0x10 + i % 2 : 0x10;
         struct xft_event event = between->event;
         event.flags = XFT_STREAM_KNOWN;
-        event.stream = 0x10;
+        event.stream = between->of_other_stream ? 0x20 : 0x10;
         if (event.kind)
             play_event(play, event, 200);
         event.kind = XFT_EVENT_QUERY;
@@ -86,7 +87,12 @@ static void test_what_ends_a_run(void **state)
     check((struct between){.event = {.kind = XFT_EVENT_LAUNCH}}, 0, 0);
     check((struct between){.event = {.kind = XFT_EVENT_SET}}, 0, 0);
     check((struct between){.event = {.kind = XFT_EVENT_GRAPH_LAUNCH}}, 0, 0);
-    check((struct between){.event = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_STREAM}}, 0, 0);
+    check((struct between){.event = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT}}, 0, 0);
+    /* The host may have each piece before it makes the next: it could make all at once. */
+    check((struct between){.event = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_STREAM}}, all, STEPS);
+    check((struct between){.event = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_STREAM},
+                           .of_other_stream = true},
+          0, 0);
     check((struct between){.event = {.kind = XFT_EVENT_WAIT, .src = EVENT}}, 0, 0);
     check((struct between){.event = {.kind = XFT_EVENT_FREE, .dst = 1}}, 0, 0);
     check((struct between){.event = {.kind = XFT_EVENT_ALLOC, .dst = 1}}, all, STEPS);

@@ -257,6 +257,83 @@ static void test_down_later(void **state)
     teardown(&s);
 }
 
+/* Copies that block, behind a kernel: the host has the first when the kernel is done, and works on
+ * each before it has the next. The one copy takes the place of the first, so that its work does not
+ * move into the kernel's time. */
+static void test_one_by_one(void **state)
+{
+    enum { KERNEL = 1000, WORK = 70 };
+    struct setting s;
+    setup(&s, XFT_DIR_D2H);
+    add(&s, hand_work(XFW_KERNEL, 0, 0, 0, KERNEL));
+    for (unsigned i = 0; i < PIECES; i++) {
+        struct xfw_op *op = copy(&s, i);
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->engine = XFW_TO_HOST;
+        op->own_ns = 0;
+        op->wake_ns = 10;
+        add(&s, hand_op(XFW_CALL, XFT_EVENT_NONE, WORK));
+    }
+    double first = KERNEL + 50 + 40 + 10;
+    assert_true(hand_play(s.ops, s.count, NULL, XFW_HIGH) ==
+                first + (PIECES - 1) * 100 + PIECES * WORK);
+    assert_true(packed(&s, XFW_HIGH, true) ==
+                first + MORE_NS + WORK); /* the work before it is in the kernel's time */
+    xfw_mark(&s.runs.firsts, 0, 0);
+    assert_true(packed(&s, XFW_HIGH, true) == first + PIECES * WORK + MORE_NS);
+    assert_true(packed(&s, XFW_LIKELY, true) ==
+                first + PIECES * WORK + MORE_NS + PIECES * PACK_NS / 2);
+    teardown(&s);
+}
+
+/* What was waited for behind pieces goes with them; the first one's wait stays, and so do waits
+ * for other streams. */
+static void test_waits_behind_pieces(void **state)
+{
+    for (unsigned awaited = 0; awaited < 2; awaited++) {
+        struct setting s;
+        setup(&s, awaited ? XFT_DIR_D2H : XFT_DIR_H2D);
+        for (unsigned i = 0; i < PIECES; i++) {
+            copy(&s, i)->own_ns = 0;
+            struct xfw_op *wait = add(&s, hand_wait(10));
+            wait->awaits = XFW_AWAITS_STREAM;
+            wait->stream = 0;
+            wait->own_ns = 5;
+        }
+        if (awaited) {
+            xfw_mark(&s.runs.firsts, 0, 0);
+            for (unsigned i = 0; i < s.count; i += 2)
+                s.ops[i].engine = XFW_TO_HOST;
+        }
+        double all = hand_play(s.ops, s.count, NULL, XFW_HIGH);
+        double one = all / PIECES; /* a copy and its wait */
+        /* Of copies to the host the wait behind the last one has nothing to wait for. */
+        double behind = awaited ? 5 : 0;
+        assert_true(packed(&s, XFW_HIGH, true) == one + MORE_NS + behind);
+        struct xfw_op *other = &s.ops[3];
+        other->stream = 1;
+        assert_true(packed(&s, XFW_HIGH, true) >= one + MORE_NS + behind + 5);
+        teardown(&s);
+    }
+}
+
+/* The last one is left out by another change: nothing is owed for it. */
+static void test_behind_the_first_left_out(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_D2H);
+    for (unsigned i = 0; i < PIECES; i++) {
+        struct xfw_op *op = copy(&s, i);
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->engine = XFW_TO_HOST;
+        op->own_ns = 0;
+    }
+    xfw_mark(&s.runs.firsts, 0, 0);
+    xfw_op_drop(&s.ops[PIECES - 1]);
+    assert_true(packed(&s, XFW_HIGH, true) == 50 + 40);
+    teardown(&s);
+}
+
 /* An event behind a piece is reached when all pieces are there. */
 static void test_events(void **state)
 {
@@ -283,10 +360,16 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_up),       cmocka_unit_test(test_seen_by_others),
-        cmocka_unit_test(test_left_out), cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_down),     cmocka_unit_test(test_down_later),
+        cmocka_unit_test(test_up),
+        cmocka_unit_test(test_seen_by_others),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_down),
+        cmocka_unit_test(test_down_later),
         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_one_by_one),
+        cmocka_unit_test(test_waits_behind_pieces),
+        cmocka_unit_test(test_behind_the_first_left_out),
     };
     return cmocka_run_group_tests_name("what if: packed", tests, NULL, NULL);
 }

@@ -192,11 +192,12 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
 /* ---- pack.c ---------------------------------------------------------------------------------- */
 
 /*
- * Runs of small copies become one copy of all their bytes, in place of the last of each run.
- * Packed: the host puts the pieces one behind the other into a buffer of the same kind of memory,
- * where the calls were, or takes them apart once the data is there; that costs a copy of the bytes.
- * Pieces that are contiguous at both ends are copied at once as they lie. As a batch: one call is
- * given all of them.
+ * Runs of small copies become one copy of all their bytes, in place of the last of each run; of
+ * copies to the host that it has one by one (they block, or it waits for them), in place of the
+ * first. What the host waited for behind the pieces that go, goes. Packed: the host puts the pieces
+ * one behind the other into a buffer of the same kind of memory, where the calls were, or takes
+ * them apart once the data is there; that costs a copy of the bytes. Pieces that are contiguous at
+ * both ends are copied at once as they lie. As a batch: one call is given all of them.
  *
  * The cost of packing is not known. At worst it is that of copying what is in no cache (which
  * profiles have), as likely half of it, since small pieces that were just written are in a cache,
@@ -204,9 +205,10 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
  */
 enum xfw_packing { XFW_PACK, XFW_PACK_BATCH };
 
-/* Transfers in runs of at least two: all but the last, and the last. */
+/* Transfers in runs of at least two: all but the last, and the last; the first of those that the
+ * host has one by one. */
 struct xfw_runs {
-    struct xfw_marks pieces, lasts;
+    struct xfw_marks pieces, lasts, firsts;
 };
 void xfw_runs_free(struct xfw_runs *runs);
 

@@ -10,6 +10,7 @@
 
 void xfw_runs_free(struct xfw_runs *runs)
 {
+    xfw_marks_free(&runs->firsts);
     xfw_marks_free(&runs->pieces);
     xfw_marks_free(&runs->lasts);
 }
@@ -63,6 +64,7 @@ struct pack {
 /* A thread's run so far. */
 struct run {
     uint64_t pieces, bytes;
+    bool has_first; /* of all: the one copy takes its place, and it is no piece */
     struct xfw_layout layout;
     uint32_t stream;
     double space_ns, first_ns;      /* of the first piece: behind the work before the run, and its
@@ -194,6 +196,80 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     run->pieces = run->bytes = 0;
 }
 
+/* ---- copies to the host that it has one by one ----------------------------------------------- */
+
+static void forget(struct run *run)
+{
+    run->pieces = run->bytes = 0;
+    run->event_count = 0;
+    run->has_first = false;
+}
+
+/* It becomes the copy of all; by how much it is longer is known, and added, at the last. */
+static void take_first(struct run *run, const struct xfw_op *op)
+{
+    forget(run);
+    run->has_first = true;
+    run->stream = op->stream;
+    run->first_bytes = op->bytes;
+    xfw_layout_add(&run->layout, true, op->src, op->dst, op->bytes);
+}
+
+static double longer_ns(const struct pack *pack, const struct xfw_player *player,
+                        const struct run *run, const struct xfw_op *op,
+                        const struct xfa_row_key *row)
+{
+    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    const struct xfp_path *path =
+        xfw_host_path(achievable, row->direction, row->dst_mem, -1, op->gpu);
+    path = path ? path : pinned_path(achievable, row->direction, op->gpu);
+    uint64_t bytes = xfa_add(run->first_bytes, run->bytes);
+    struct xfw_copy_cost one = xfw_copy_cost(path, run->first_bytes, certainty);
+    struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
+    double ns = one.known && all.known ? fmax(0, all.device_ns - one.device_ns) : 0;
+    if (pack->packing == XFW_PACK_BATCH) {
+        double one_ns =
+            xfw_batch_ns(achievable, row->direction, op->gpu, 1, run->first_bytes, certainty);
+        double all_ns =
+            xfw_batch_ns(achievable, row->direction, op->gpu, run->pieces + 1, bytes, certainty);
+        ns = isnan(all_ns) ? ns : fmax(0, all_ns - one_ns);
+    }
+    if (run->layout.scattered)
+        ns += packing_ns(pack, player, run->pieces + 1, bytes);
+    return ns;
+}
+
+/* The host has its bytes already. */
+static void take_behind_first(const struct pack *pack, const struct xfw_player *player,
+                              struct run *run, struct xfw_op *op, const struct xfa_row_key *row,
+                              bool last)
+{
+    xfw_layout_add(&run->layout, false, op->src, op->dst, op->bytes);
+    run->pieces++;
+    run->bytes = xfa_add(run->bytes, op->bytes);
+    double ns = last ? longer_ns(pack, player, run, op, row) : 0;
+    xfw_op_drop(op);
+    op->own_ns = ns;
+    if (last)
+        forget(run);
+}
+
+/* Behind a piece that went, a wait for its stream or for an event of it. */
+static bool waits_for_piece(const struct run *run, const struct xfw_op *op)
+{
+    if (run->pieces == 0 || op->kind != XFT_EVENT_SYNC)
+        return false;
+    if (op->awaits == XFW_AWAITS_STREAM)
+        return op->stream == run->stream;
+    for (size_t i = 0; i < run->event_count && op->awaits == XFW_AWAITS_EVENT; i++)
+        if (run->events[i] == op->event)
+            return true;
+    return false;
+}
+
+/* ---- the last one is gone -------------------------------------------------------------------- */
+
 /* Another change has left the last one out: the piece before it takes its place. */
 static void play_held(const struct pack *pack, struct xfw_player *player, struct run *run,
                       const struct xfw_op *op)
@@ -252,17 +328,27 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     for (size_t i = 0; i < state->late_count; i++)
         xfw_player_play(player, &state->late[i]);
     state->late_count = 0;
-    if (row && xfw_marked(&pack->runs->pieces, process, op->transfer)) {
-        take_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
-    } else if (row && xfw_marked(&pack->runs->lasts, process, op->transfer)) {
+    bool of_class = op->class != XFW_NONE; /* a transfer, or one that another change left out */
+    bool is_last = of_class && xfw_marked(&pack->runs->lasts, process, op->transfer);
+    bool is_piece = is_last || (row && xfw_marked(&pack->runs->pieces, process, op->transfer));
+    if (row && xfw_marked(&pack->runs->firsts, process, op->transfer)) {
+        take_first(run, op);
+    } else if (row && run->has_first && is_piece) {
+        take_behind_first(pack, player, run, op, row, is_last);
+    } else if (row && is_last) {
         double packing = pack_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
         take_last(pack, player, run, op, row, packing);
         record_again(state, run, op);
+    } else if (row && is_piece) {
+        take_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
     } else if (op->what == XFW_RECORD && op->event != XFW_NONE && run->pieces &&
                op->stream == run->stream) {
         note_record(run, op);
-    } else if (!row && run->pieces && op->class != XFW_NONE && row_of(pack, op) &&
-               xfw_marked(&pack->runs->lasts, process, op->transfer)) {
+    } else if (waits_for_piece(run, op)) {
+        xfw_op_drop(op);
+    } else if (!row && is_last && run->has_first) {
+        forget(run);
+    } else if (!row && is_last && run->pieces && row_of(pack, op)) {
         play_held(pack, player, run, op);
         record_again(state, run, op);
     }
