@@ -5,7 +5,7 @@
  * Where it is        | changes
  * ------------------ | -------------------------------------------------------------------------
  * waits.c            | copies become asynchronous; waits come later; waits for a device go
- * result_waits.c     | the host waits for copies, not for the work behind them
+ * result_waits.c     | the host waits for copies, not for the work behind; or streams wait instead
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
@@ -23,8 +23,9 @@
  * own_time.c         | messages take less of a thread's own time (own_time.h)
  * kernel_parts.c     | kernels take less, each by a part of its own (kernel_parts.h)
  *
- * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
- * spans.h (memory on the device, and when it was used last).
+ * They share costs.h (what the profile says), waits.h (host memory that a copy still uses),
+ * spans.h (memory on the device, and when it was used last), work_order.h (work in order by its
+ * memory) and signatures.h (what kernels write to).
  *
  * Sets that a change is given become the change's, and are left empty. Times are ns; GPUs are the
  * run's numbers. What is borrowed has to outlive the change.
@@ -79,6 +80,16 @@ struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis
  */
 struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
                                           struct xfw_set *sites);
+
+/*
+ * The same where such waits also keep work of streams in order, or do nothing else: what is left of
+ * them for the host it waits for as above, and streams are made to wait for each other where they
+ * use the same memory (work_order.h). Where the host needs nothing of them they go. At best that is
+ * so of the sites at_best, too, and nobody needs what functions that streams call have done, or the
+ * copies to the host before such a function in its stream. At worst nothing changes.
+ */
+struct xfw_change *xfw_change_order_by_event(const struct xfa_analysis *analysis,
+                                             struct xfw_set *sites, struct xfw_set *at_best);
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include "analyzer/base/signature.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/signatures.h"
 
 /* ---- memory of a process --------------------------------------------------------------------- */
 
@@ -83,13 +84,7 @@ enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uin
     char *kept = xfa_kept(text->text, text->bytes);
     struct xfa_signature signature = xfa_signature_of(kept);
     free(kept);
-    if (!signature.known || signature.others || signature.deep)
-        return XFW_MAY_WRITE;
-    if (signature.writes == 0)
-        return XFW_READS;
-    if (signature.pointers != arguments->count)
-        return XFW_MAY_WRITE;
-    return signature.writes >> k & 1 ? XFW_WRITES : XFW_READS;
+    return xfw_signature_writes(&signature, arguments->count, k);
 }
 
 enum xfw_given_host xfw_given_host(const struct xfw_memories *memories,
