@@ -11,7 +11,7 @@
  * pack.c             | runs of small copies become one copy each
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
  * leave_out.c        | transfers go; copies of a graph go; results are looked at less often
- * host_turns.c       | copies to the host go, and what the host does with them
+ * host_turns.c       | copies to the host go, and what the host does with them; or makes of others
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
  * mapped.c           | kernels read host memory in place; or do not any more
@@ -319,6 +319,17 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
                                          struct xfw_set *classes);
 
+/*
+ * The thread's own time right before copies to the device goes: the GPU makes there what they sent,
+ * of XFW_RAW_PART of its bytes, which is what is copied. Only where it took as long as converting
+ * does: longer than writing at 25 GB/s, and XFW_CONVERT_NS_PER_BYTE at most, since more is other
+ * work. At worst and as likely nothing changes.
+ */
+#define XFW_RAW_PART 0.25           /* bytes that become floats */
+#define XFW_CONVERT_NS_PER_BYTE 1.0 /* of what is sent: a guess */
+struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
+                                            struct xfw_set *classes);
+
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 
 /*
@@ -331,6 +342,9 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
  * likely: it writes and does not read. A kernel behind a copy that went begins as soon as one
  * behind another kernel of its stream. At best the time goes, too, from what woke a thread
  * (wakers.h) to such a copy to the device, if that is the thread's first call.
+ *
+ * Of what is `made`, at best the thread's own time right before such copies goes, too, where all
+ * copies to the device until its next time of its own go, or are too small to be hashed.
  */
 struct xfw_leave_out {
     /* By certainty: what goes from there on, towards the best; transfers by their process and
@@ -340,6 +354,7 @@ struct xfw_leave_out {
     const struct xfw_marks *also;   /* the same, of any class; NULL: none */
     const struct xfw_marks *copied; /* those that the device copies instead; NULL: none */
     bool set;                       /* it sets the memory instead, for all */
+    bool made;                      /* the host made what they send, each time */
     bool by_apply;                  /* as `xferscope apply` leaves out uploads, below */
 };
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
