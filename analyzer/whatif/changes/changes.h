@@ -388,13 +388,14 @@ struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis
  * The host looks at a value of the device only every XFW_LOOK_EVERY-th time: the other copies go,
  * and with each the wait for it, its own or the thread's next one if no other work was submitted in
  * between. At worst all stay: the program needs the value each time. At best the next work follows
- * the one before at once. Rounds that a loop makes because it learns later that it is done are not
- * counted.
+ * the one before at once, and only the last look is left: the device decides, or keeps the values.
+ * Rounds that a loop makes because it learns later that it is done are not counted.
  */
 #define XFW_LOOK_EVERY 32
-/* marks: of the copies that go; borrowed. */
+/* marks: of the copies that go; at_best: of those that then go, too; borrowed. */
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
-                                        const struct xfw_marks *marks, struct xfw_set *classes);
+                                        const struct xfw_marks *marks,
+                                        const struct xfw_marks *at_best, struct xfw_set *classes);
 
 /* ---- own_streams.c --------------------------------------------------------------------------- */
 

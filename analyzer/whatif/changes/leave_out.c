@@ -315,7 +315,7 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 
 struct look_less {
     struct xfw_change change;
-    const struct xfw_marks *marks;
+    const struct xfw_marks *marks, *at_best;
 };
 
 struct looking {
@@ -353,8 +353,10 @@ static void look_less(const struct xfw_change *change, void *self, struct xfw_pl
         return;
     struct looking *thread = looking_of(state, op->thread);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
     if (copy && xfw_set_has(&change->set, op->class) &&
-        xfw_marked(less->marks, process, op->transfer)) {
+        (xfw_marked(less->marks, process, op->transfer) ||
+         (best && xfw_marked(less->at_best, process, op->transfer)))) {
         thread->waits = op->awaits == XFW_AWAITS_NOTHING;
         thread->goes_on = true;
         xfw_op_drop(op);
@@ -373,7 +375,8 @@ static void end_looks(const struct xfw_change *change, void *self)
 }
 
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
-                                        const struct xfw_marks *marks, struct xfw_set *classes)
+                                        const struct xfw_marks *marks,
+                                        const struct xfw_marks *at_best, struct xfw_set *classes)
 {
     static const struct xfw_change_type type = {.name = "look less",
                                                 .state_bytes = sizeof(struct looks),
@@ -381,6 +384,7 @@ struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
                                                 .end = end_looks};
     struct look_less *less = xfw_change_new(sizeof *less, &type, analysis, classes);
     less->marks = marks;
+    less->at_best = at_best;
     return &less->change;
 }
 
