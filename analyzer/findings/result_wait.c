@@ -242,6 +242,16 @@ static struct xfa_stream *stream_of(struct beyond *self, const struct xfa_event 
     return event->flags & XFT_CAPTURED ? NULL : with_key(self, &key);
 }
 
+/* A stream is given more: what it uses is known of its last work alone. */
+static void forget_order(struct beyond *self, size_t at)
+{
+    uint64_t waits = self->order[at];
+    self->order[at] = 0;
+    for (unsigned i = 0; i < self->streams.count && waits; i++)
+        waits &= ~self->order[i];
+    close_waits(self, waits, BEYOND);
+}
+
 enum needs { NONE, BY_FUNCTION, FETCHED, BY_THREAD }; /* of the host */
 
 /* Work that uses this memory. */
@@ -258,7 +268,7 @@ static void work(struct beyond *self, struct xfa_stream *stream, const struct xf
             xfa_stream_follows(&self->streams, stream, other, spans, count))
             close_waits(self, self->order[i], ORDERS);
     }
-    self->order[at] = 0; /* what it uses is known of its last work alone */
+    forget_order(self, at);
     xfa_stream_given(stream, spans, count);
     if (needs == NONE)
         return;

@@ -7,6 +7,7 @@
 #include "analyzer/findings/divided.h"
 
 #define LEAST_SHARE 0.95 /* of a site's waits */
+#define LEAST_ORDERS 0.9 /* the same: what the first and the last are for does not show */
 #define LEAST_TIMES 2
 
 void xfa_wait_sites_init(struct xfa_table *sites)
@@ -81,7 +82,7 @@ static double all_of(const struct xfa_wait_site *site)
 
 bool xfa_wait_site_is_order(const struct xfa_wait_site *site)
 {
-    return (double)site->orders.times >= LEAST_SHARE * all_of(site);
+    return (double)site->orders.times >= LEAST_ORDERS * all_of(site);
 }
 
 /* may: waits of which it is not known what they are for count, too. */
@@ -98,7 +99,7 @@ static bool add_orders(const struct xfa_analysis *analysis, const struct xfa_wai
         site.transfers += waits->idle.times;
         site.bytes = xfa_add(site.bytes, waits->idle.bytes);
     }
-    if (site.transfers < LEAST_TIMES || (double)site.transfers < LEAST_SHARE * all_of(waits) ||
+    if (site.transfers < LEAST_TIMES || (double)site.transfers < LEAST_ORDERS * all_of(waits) ||
         ns <= xfa_findings_least_ns(analysis))
         return false;
     xfa_findings_add_site(findings, like, &site);
