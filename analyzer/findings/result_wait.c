@@ -26,7 +26,6 @@
 #include "analyzer/findings/stream_work.h"
 #include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/changes/signatures.h"
 
 #define MOST_WAITS 64 /* that may yet be needed: bits of a word */
 

@@ -204,14 +204,13 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
     }
 }
 
-/* Of two questions of a kind the host's time between the same calls may be in both: what is asked
- * beyond the set is not where the other one may save as much. */
+/* Of two questions the host's time between the same calls may be in both: what is asked beyond the
+ * set is not where another one may save as much. */
 static void drop_lesser_questions(struct xfa_finding **of, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count && of[i]->asked && of[i]->change->beyond_set; k++)
-            of[i]->asked = k == i || !of[k]->asked || of[k]->id != of[i]->id ||
-                           of[k]->saving.high < of[i]->saving.high;
+            of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high;
 }
 
 static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)

@@ -20,12 +20,13 @@
  * calls_once.c       | memory is allocated, or page-locked, once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
+ * memories.c         | (none: what memory there is, and what kernels are given of it: memories.h)
  * own_time.c         | messages take less of a thread's own time (own_time.h)
  * kernel_parts.c     | kernels take less, each by a part of its own (kernel_parts.h)
  *
  * They share costs.h (what the profile says), waits.h (host memory that a copy still uses),
- * spans.h (memory on the device, and when it was used last), work_order.h (work in order by its
- * memory) and signatures.h (what kernels write to).
+ * spans.h (memory on the device, and when it was used last) and work_order.h (work in order by its
+ * memory).
  *
  * Sets that a change is given become the change's, and are left empty. Times are ns; GPUs are the
  * run's numbers. What is borrowed has to outlive the change.
@@ -39,6 +40,7 @@
 #include "analyzer/whatif/callers.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/changes/buffers.h"
+#include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
@@ -464,43 +466,7 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
                                            struct xfw_set *sites);
 
-/* A process's memory by address: what is allocated and page-locked, of which kind, by which site.
- * Observers hand over events, the changes here ops. Zeroed at first. */
-struct xfw_memories {
-    struct xfa_blocks blocks;
-};
-#define XFW_MEMORIES_KINDS                                                                         \
-    (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
-     XFA_KIND(XFT_EVENT_UNREGISTER))
-void xfw_memories_free(struct xfw_memories *memories);
-
-/* Other kinds of events and ops are ignored. */
-void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event);
-void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op);
-
-struct xfw_memory {
-    uint64_t first, end;
-    enum xft_memory kind;
-    uint32_t by; /* of events the stack, of ops the site; XFW_NO_SITE: not known */
-};
-#define XFW_NO_SITE 0xffffffu
-/* False: no memory is known there. */
-bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
-                       struct xfw_memory *memory);
-
-/* The k-th pointer that a launch was given. False: there are no more, or it is not known. */
-bool xfw_launch_pointer(const struct xfa_process *process, uint64_t arguments, uint32_t k,
-                        uint64_t *pointer);
-
-/* Does the kernel write through that pointer? */
-enum xfw_writes { XFW_READS, XFW_MAY_WRITE, XFW_WRITES };
-enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t arguments,
-                           uint32_t k);
-
-/* Is a kernel given memory of the host, or managed memory, of those in `memories`? */
-enum xfw_given_host { XFW_GIVEN_NONE, XFW_GIVEN_UNKNOWN, XFW_GIVEN_HOST };
-enum xfw_given_host xfw_given_host(const struct xfw_memories *memories,
-                                   const struct xfa_process *process, uint64_t arguments);
+/* ---- memories.c: memories.h ------------------------------------------------------------------ */
 
 /* ---- own_time.c: own_time.h ------------------------------------------------------------------ */
 

@@ -14,7 +14,7 @@
 #define XFW_WORK_ORDER_H
 
 #include "analyzer/whatif/changes/costs.h"
-#include "analyzer/whatif/changes/signatures.h"
+#include "analyzer/whatif/changes/memories.h"
 
 #define XFW_ORDER_USES 128
 #define XFW_ORDER_SPANS 16 /* of one piece of work */
