@@ -126,7 +126,7 @@ static void test_converts(void **state)
     const struct steps sends = {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0};
     struct analyzed a = played(&sends);
     const struct xfa_finding *f = found(&a);
-    double all = (STEPS - 1) * (double)(OWN_NS + 3 * COPY_NS / 4);
+    double all = (STEPS - 1) * (OWN_NS + 0.75 * COPY_NS);
     (void)state;
     assert_non_null(f);
     assert_int_equal(f->remedy.kind, XFA_REMEDY_ON_DEVICE);

@@ -214,7 +214,7 @@ static void test_long_run(void **state)
     const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_PARAMETERS, "send");
     const struct xfw_whatif *whatif = a.findings->whatif;
     assert_non_null(f);
-    assert_true(whatif->ops.came >= 3 * LONG);
+    assert_true(whatif->ops.came >= (uint64_t)3 * LONG);
     assert_true(whatif->ops.played < whatif->ops.came / 2);
     assert_true(fabs(f->saving.likely - LONG * COPY_NS) < 0.02 * LONG * COPY_NS);
     analyzed_free(&a);
