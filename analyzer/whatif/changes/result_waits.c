@@ -184,8 +184,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         xfw_op_drop(op);
         xfw_work_order_gone(&state->order);
     } else {
-        xfw_work_order_waited(&state->order,
-                              op->awaits == XFW_AWAITS_STREAM ? op->stream : XFW_NONE);
+        xfw_work_order_waited(&state->order, op);
     }
     note_waited(state, &waited);
 }

@@ -42,6 +42,7 @@ static void used_by(struct xfw_work_order *order, struct xfw_player *player,
 {
     order->last_count = 0;
     order->last_stream = op->stream;
+    order->last_gpu = op->gpu;
     if (op->what == XFW_COPY)
         add(order, op->src, xfa_add(op->src, op->bytes), false);
     if (op->what == XFW_COPY || op->what == XFW_SET)
@@ -77,8 +78,13 @@ static void note_end(struct xfw_work_order *order, const struct xfw_player *play
         return;
     double end = xfw_player_work_end(player, order->last_stream);
     for (unsigned i = 0; i < order->last_count; i++)
-        *place_of(order, &order->last[i]) =
-            (struct xfw_order_use){order->last[i], order->last_stream, order->gone, end};
+        *place_of(order, &order->last[i]) = (struct xfw_order_use){
+            .span = order->last[i],
+            .stream = order->last_stream,
+            .gpu = order->last_gpu,
+            .gone = order->gone,
+            .end_ns = end,
+        };
     order->last_count = 0;
 }
 
@@ -87,17 +93,22 @@ void xfw_work_order_gone(struct xfw_work_order *order)
     order->gone++;
 }
 
-void xfw_work_order_waited(struct xfw_work_order *order, uint32_t stream)
+static bool is_awaited(const struct xfw_order_use *use, const struct xfw_op *wait)
 {
-    if (stream == XFW_NONE) {
-        order->count = 0;
-        order->forgotten_ns = 0;
-    }
+    return wait->awaits == XFW_AWAITS_STREAM
+               ? use->stream == wait->stream
+               : use->gpu == wait->gpu || use->gpu < 0 || wait->gpu < 0;
+}
+
+void xfw_work_order_waited(struct xfw_work_order *order, const struct xfw_op *wait)
+{
     for (unsigned i = 0; i < order->count;)
-        if (order->uses[i].stream == stream)
+        if (is_awaited(&order->uses[i], wait))
             order->uses[i] = order->uses[--order->count];
         else
             i++;
+    if (order->count == 0 && wait->awaits == XFW_AWAITS_DEVICE)
+        order->forgotten_ns = 0;
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */

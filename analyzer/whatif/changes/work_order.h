@@ -27,6 +27,7 @@ struct xfw_order_span {
 struct xfw_order_use {
     struct xfw_order_span span;
     uint32_t stream;
+    int16_t gpu;
     uint64_t gone; /* waits that had gone by then */
     double end_ns;
 };
@@ -42,6 +43,7 @@ struct xfw_work_order {
     struct xfw_order_span last[XFW_ORDER_SPANS]; /* of the op before: its end is known now */
     unsigned last_count;
     uint32_t last_stream;
+    int16_t last_gpu;
 };
 
 /* Zeroed at first. */
@@ -53,7 +55,7 @@ void xfw_work_order_op(struct xfw_work_order *order, const struct xfw_change *ch
                        struct xfw_player *player, struct xfw_op *op);
 /* A wait of the host goes: work before it and work behind it are in order only by events now. */
 void xfw_work_order_gone(struct xfw_work_order *order);
-/* The host has waited for this stream, or for all (XFW_NONE). */
-void xfw_work_order_waited(struct xfw_work_order *order, uint32_t stream);
+/* The host waits for a stream, or for a GPU, as recorded. */
+void xfw_work_order_waited(struct xfw_work_order *order, const struct xfw_op *wait);
 
 #endif
