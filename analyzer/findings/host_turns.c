@@ -4,6 +4,9 @@
  * shows: a question, and nothing is saved unless it is answered. Lost: not known.
  *
  * What is copied in small pieces is another kind's (frequent-readback): a program decides by it.
+ *
+ * The other way, the host makes what it copies to the GPU while that waits. If it converts what is
+ * less (bytes to floats), the GPU could do that: a question, too.
  */
 #include "analyzer/findings/finding.h"
 
@@ -12,10 +15,10 @@
 #define LEAST_TIMES 8      /* else they are results */
 #define LEAST_BYTES 65536u /* of a copy, on average */
 
-static bool is_fetched(const struct xfa_row *row, const struct xfa_figures *figures)
+static bool is_again(const struct xfa_row *row, const struct xfa_figures *figures)
 {
-    return row->key.direction == XFT_DIR_D2H && figures->transfers >= LEAST_TIMES &&
-           figures->bytes / LEAST_BYTES >= figures->transfers;
+    return (row->key.direction == XFT_DIR_D2H || row->key.direction == XFT_DIR_H2D) &&
+           figures->transfers >= LEAST_TIMES && figures->bytes / LEAST_BYTES >= figures->transfers;
 }
 
 /* On trial, since without a replay it says nothing. */
@@ -26,13 +29,16 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
-        if (!is_fetched(row, figures))
+        bool fetched = row->key.direction == XFT_DIR_D2H;
+        if (!is_again(row, figures))
             continue;
         const struct xfa_finding like = {
             .id = XFA_FINDING_HOST_TURNS,
             .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
             .assumed = "the GPU needs no time for it that counts",
-            .question = "the GPU can do the host's work on what {site} brings",
+            .question = fetched
+                            ? "the GPU can do the host's work on what {site} brings"
+                            : "the host only converts what {site} sends, and the GPU can do that",
         };
         const struct xfa_finding_site site =
             xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);
@@ -45,7 +51,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 {
     (void)sums;
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
-    return xfw_change_host_turns(analysis, &classes);
+    return finding->remedy.to_host ? xfw_change_host_turns(analysis, &classes)
+                                   : xfw_change_host_converts(analysis, &classes);
 }
 
 const struct xfa_finding_kind xfa_kind_host_turns = {.try = try, .change = change};

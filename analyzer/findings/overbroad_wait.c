@@ -196,8 +196,8 @@ static void launched(struct overbroad *self, const struct xfa_event *event)
     if (event->kind == XFT_EVENT_LAUNCH)
         count = xfa_launch_spans(event, spans);
     else if (event->kind == XFT_EVENT_SET)
-        spans[count++] = (struct xfa_span){event->memory.address,
-                                           xfa_add(event->memory.address, event->bytes), false};
+        spans[count++] = (struct xfa_span){.first = event->memory.address,
+                                           .end = xfa_add(event->memory.address, event->bytes)};
     if (stream)
         work(self, stream, spans, count);
 }
@@ -303,8 +303,8 @@ static void transfer(void *of, const struct xfa_event *event)
     if (transfer->blocks && to_host) /* until the stream is done with all */
         reach(self, stream, stream->at, event);
     const struct xfa_span spans[] = {
-        {transfer->src, xfa_add(transfer->src, event->bytes), false},
-        {transfer->dst, xfa_add(transfer->dst, event->bytes), false},
+        {.first = transfer->src, .end = xfa_add(transfer->src, event->bytes)},
+        {.first = transfer->dst, .end = xfa_add(transfer->dst, event->bytes)},
     };
     work(self, stream, spans, 2);
     stream->bytes = xfa_add(stream->bytes, event->bytes);

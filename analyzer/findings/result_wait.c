@@ -11,8 +11,12 @@
  *
  * Such a wait is needed where it orders two streams: one is given work that uses the same memory as
  * work of the other that was in flight, and is not made to wait for it (stream_work.h); or where a
- * message of MPI sends memory of a device. What falls out of a table counts as needed, but for
- * memory, of which stream_work.h knows the last stretches.
+ * message of MPI sends memory of a device. Of kernels that were given the same pointer one has to
+ * be known to write to it. What falls out of a table counts as needed, but for memory, of which
+ * stream_work.h knows the last stretches.
+ *
+ * Waits that order streams, and those behind which the host needs nothing at all, are counted for
+ * wait-for-order (order_wait.c).
  */
 #include <math.h>
 #include <string.h>
@@ -27,16 +31,24 @@
 
 struct open_wait { /* may yet be needed */
     uint32_t site; /* number */
+    bool for_host; /* the host needs a part of what it waits for */
     uint64_t bytes;
     double ns;
 };
+
+enum purpose { BEYOND, ORDERS, NEEDED, ENDED };
 
 struct beyond {
     struct xfa_table sites;
     struct xfa_streams streams; /* of the process, as all that follows; their marks are waits behind
                                    which they went on */
-    uint64_t for_host[XFA_MOST_STREAMS]; /* the last position of what the host needs */
-    struct xfw_memories memories;        /* of the host, and managed */
+    uint64_t for_host[XFA_MOST_STREAMS];   /* the last position of what the host needs */
+    uint64_t for_thread[XFA_MOST_STREAMS]; /* the same without functions, and copies to the host */
+    uint64_t fetched[XFA_MOST_STREAMS]; /* a copy to the host, behind which there is no function */
+    uint64_t order[XFA_MOST_STREAMS]; /* waits that may be for what follows in other streams alone,
+                                         until the stream is given more */
+    struct xfw_signatures signatures;
+    struct xfw_memories memories; /* of the host, and managed */
     struct open_wait waits[MOST_WAITS];
     uint64_t open;
     unsigned next;
@@ -45,19 +57,29 @@ struct beyond {
 
 /* ---- waits that are open --------------------------------------------------------------------- */
 
-static void close_waits(struct beyond *self, uint64_t waits, bool needed)
+static void close_wait(struct beyond *self, const struct open_wait *wait, enum purpose purpose)
 {
-    for (unsigned i = 0; i < MOST_WAITS && waits >> i != 0; i++) {
-        if (!(waits >> i & 1))
-            continue;
-        struct xfa_wait_site *site = xfa_wait_site_at(&self->sites, self->waits[i].site);
-        if (needed)
-            site->needed++;
-        else
-            xfa_wait_site_add(site, self->waits[i].bytes, self->waits[i].ns);
-    }
-    for (unsigned i = 0; i < self->streams.count; i++)
+    struct xfa_wait_site *site = xfa_wait_site_at(&self->sites, wait->site);
+    if (purpose == ORDERS)
+        xfa_wait_count_add(&site->orders, wait->bytes, wait->ns);
+    if (purpose == ORDERS || (wait->for_host && purpose == NEEDED))
+        site->needed++;
+    else if (wait->for_host)
+        xfa_wait_site_add(site, wait->bytes, wait->ns);
+    else if (purpose != ENDED)
+        xfa_wait_count_add(&site->idle, wait->bytes, wait->ns);
+}
+
+static void close_waits(struct beyond *self, uint64_t waits, enum purpose purpose)
+{
+    waits &= self->open;
+    for (unsigned i = 0; i < MOST_WAITS && waits >> i != 0; i++)
+        if (waits >> i & 1)
+            close_wait(self, &self->waits[i], purpose);
+    for (unsigned i = 0; i < self->streams.count; i++) {
         self->streams.at[i].marks &= ~waits;
+        self->order[i] &= ~waits;
+    }
     self->open &= ~waits;
 }
 
@@ -86,11 +108,6 @@ static bool is_in_flight(const struct xfa_stream *stream)
     return stream->work > stream->waited;
 }
 
-static uint64_t *for_host(struct beyond *self, const struct xfa_stream *stream)
-{
-    return &self->for_host[stream - self->streams.at];
-}
-
 static bool is_covered(const struct beyond *self, const struct xfa_event *event, unsigned i)
 {
     const struct xfa_stream *stream = &self->streams.at[i];
@@ -100,11 +117,14 @@ static bool is_covered(const struct beyond *self, const struct xfa_event *event,
     return event->gpu < 0 || stream->gpu < 0 || stream->gpu == event->gpu;
 }
 
-/* What of the awaited streams the host needs; false: nothing that is known. A stream that waits for
- * another one behind that stands for the other, too. */
-static bool reach_needed(struct beyond *self, const struct xfa_event *event)
+/* Functions: that streams call, and copies to the host that these read. */
+enum part { NOTHING, FUNCTIONS, A_PART, NOT_KNOWN };
+
+/* What of the awaited streams the host needs. A stream that waits for another one behind that
+ * stands for the other, too. */
+static enum part reach_needed(struct beyond *self, const struct xfa_event *event)
 {
-    bool any = false;
+    enum part part = NOTHING;
     for (unsigned i = 0; i < self->streams.count; i++) {
         struct xfa_stream *stream = &self->streams.at[i];
         uint64_t at = self->for_host[i];
@@ -112,13 +132,16 @@ static bool reach_needed(struct beyond *self, const struct xfa_event *event)
             continue;
         for (unsigned k = 0; k < XFA_MOST_BEHIND && k < stream->behind_count; k++)
             if (event->wait.what == XFT_SYNC_STREAM && stream->behind[k].at > at)
-                return false;
+                return NOT_KNOWN;
         if (!is_in_flight(stream) || at <= stream->waited)
             continue;
         reach(self, stream, at);
-        any = true;
+        if (self->for_thread[i] > stream->waited || self->fetched[i] > stream->waited)
+            part = A_PART;
+        else if (part == NOTHING)
+            part = FUNCTIONS;
     }
-    return any;
+    return part;
 }
 
 static void reach_all(struct beyond *self, const struct xfa_event *event)
@@ -129,30 +152,54 @@ static void reach_all(struct beyond *self, const struct xfa_event *event)
     take_reached(self);
 }
 
-/* The host waits for less. What it would not wait for is marked. */
-static void open_wait(struct beyond *self, const struct xfa_event *event)
+static uint64_t in_flight(const struct beyond *self, const struct xfa_event *event)
 {
-    struct open_wait wait = {.ns = xfa_event_ns(event)};
+    uint64_t streams = 0;
     for (unsigned i = 0; i < self->streams.count; i++)
         if (is_covered(self, event, i) && is_in_flight(&self->streams.at[i]))
-            wait.bytes = xfa_add(wait.bytes, self->streams.at[i].bytes);
-    take_reached(self);
-    uint64_t bit = (uint64_t)1 << self->next, beyond = 0;
-    close_waits(self, self->open & bit, false);
+            streams |= (uint64_t)1 << i;
+    return streams;
+}
+
+/* What the host would not wait for, or (not for_host) need not wait for, is marked. */
+static void open_wait(struct beyond *self, const struct open_wait *wait, uint64_t streams)
+{
+    uint64_t bit = (uint64_t)1 << self->next;
+    close_waits(self, bit, BEYOND);
     for (unsigned i = 0; i < self->streams.count; i++) {
         struct xfa_stream *stream = &self->streams.at[i];
-        if (!is_covered(self, event, i) || !is_in_flight(stream))
+        if (!(streams >> i & 1))
             continue;
-        stream->marks |= bit;
+        *(wait->for_host ? &stream->marks : &self->order[i]) |= bit;
         stream->bytes = 0;
-        beyond = bit;
     }
-    if (!beyond)
-        return;
-    wait.site = xfa_wait_site_of(&self->sites, event)->site;
-    self->waits[self->next] = wait;
+    self->waits[self->next] = *wait;
     self->next = (self->next + 1) % MOST_WAITS;
     self->open |= bit;
+}
+
+/* The host waits for less, or for nothing that is known. */
+static void wait_for_part(struct beyond *self, const struct xfa_event *event, enum part part)
+{
+    struct open_wait wait = {.for_host = part != NOTHING, .ns = xfa_event_ns(event)};
+    uint64_t streams = in_flight(self, event);
+    for (unsigned i = 0; i < self->streams.count; i++)
+        if (streams >> i & 1)
+            wait.bytes = xfa_add(wait.bytes, self->streams.at[i].bytes);
+    take_reached(self);
+    uint64_t beyond = in_flight(self, event);
+    if (streams == 0)
+        return;
+    struct xfa_wait_site *site = xfa_wait_site_of(&self->sites, event);
+    wait.site = site->site;
+    if (wait.for_host && beyond == 0 && part == FUNCTIONS)
+        wait.for_host = false;
+    else if (wait.for_host)
+        streams = beyond;
+    if (streams != 0)
+        open_wait(self, &wait, streams);
+    else
+        site->whole++;
 }
 
 static void waited(struct beyond *self, const struct xfa_event *event)
@@ -165,10 +212,13 @@ static void waited(struct beyond *self, const struct xfa_event *event)
         if (stream)
             reach(self, stream, at);
         take_reached(self);
-    } else if (is && !asked && event->stack && !self->lost && reach_needed(self, event)) {
-        open_wait(self, event);
     } else if (is) {
-        reach_all(self, event);
+        bool may = !asked && event->stack && !self->lost;
+        enum part part = may ? reach_needed(self, event) : NOT_KNOWN;
+        if (part != NOT_KNOWN)
+            wait_for_part(self, event, part);
+        if (part == NOTHING || part == NOT_KNOWN)
+            reach_all(self, event);
     }
 }
 
@@ -180,7 +230,7 @@ static struct xfa_stream *with_key(struct beyond *self, const struct xfa_stream_
     struct xfa_stream *stream = xfa_streams_put(&self->streams, key);
     if (!stream) {
         self->lost = true;
-        close_waits(self, self->open, true);
+        close_waits(self, self->open, NEEDED);
     }
     return stream;
 }
@@ -191,19 +241,57 @@ static struct xfa_stream *stream_of(struct beyond *self, const struct xfa_event 
     return event->flags & XFT_CAPTURED ? NULL : with_key(self, &key);
 }
 
+/* A stream is given more: what it uses is known of its last work alone. */
+static void forget_order(struct beyond *self, size_t at)
+{
+    uint64_t waits = self->order[at];
+    self->order[at] = 0;
+    for (unsigned i = 0; i < self->streams.count && waits; i++)
+        waits &= ~self->order[i];
+    close_waits(self, waits, BEYOND);
+}
+
+enum needs { NONE, BY_FUNCTION, FETCHED, BY_THREAD }; /* of the host */
+
 /* Work that uses this memory. */
 static void work(struct beyond *self, struct xfa_stream *stream, const struct xfa_span *spans,
-                 unsigned count, bool host)
+                 unsigned count, enum needs needs)
 {
+    size_t at = (size_t)(stream - self->streams.at);
     for (unsigned i = 0; i < self->streams.count && self->open; i++) {
         struct xfa_stream *other = &self->streams.at[i];
         if (other != stream && other->marks &&
             xfa_stream_meets(&self->streams, stream, other, spans, count))
-            close_waits(self, other->marks, true);
+            close_waits(self, other->marks, ORDERS);
+        if (other != stream && self->order[i] &&
+            xfa_stream_follows(&self->streams, stream, other, spans, count))
+            close_waits(self, self->order[i], ORDERS);
     }
+    forget_order(self, at);
     xfa_stream_given(stream, spans, count);
-    if (host)
-        *for_host(self, stream) = stream->at;
+    if (needs == NONE)
+        return;
+    self->for_host[at] = stream->at;
+    if (needs == BY_THREAD)
+        self->for_thread[at] = stream->at;
+    else
+        self->fetched[at] = needs == FETCHED ? stream->at : 0;
+}
+
+/* Which of the pointers that it was given the kernel is known to write to. */
+static void note_writes(struct beyond *self, const struct xfa_event *launch, struct xfa_span *spans,
+                        unsigned count)
+{
+    const struct xfa_arguments *arguments =
+        xfa_trace_arguments(launch->process->trace, launch->launch.arguments);
+    unsigned at = 0;
+    for (uint32_t k = 0; arguments && k < arguments->count && at < count; k++) {
+        if (xfa_arguments_pointer(arguments, k) != spans[at].first)
+            continue;
+        spans[at++].writes =
+            xfw_signatures_ask(&self->signatures, launch->process, launch->launch.name,
+                               arguments->count, k) == XFW_WRITES;
+    }
 }
 
 static void launched(struct beyond *self, const struct xfa_event *event)
@@ -213,25 +301,28 @@ static void launched(struct beyond *self, const struct xfa_event *event)
     if (!stream)
         return;
     unsigned count = xfa_launch_spans(event, spans);
+    if (self->streams.count > 1)
+        note_writes(self, event, spans, count);
     enum xfw_given_host given =
         xfw_given_host(&self->memories, event->process, event->launch.arguments);
-    work(self, stream, spans, count, given != XFW_GIVEN_NONE);
+    work(self, stream, spans, count, given != XFW_GIVEN_NONE ? BY_THREAD : NONE);
 }
 
 static void set(struct beyond *self, const struct xfa_event *event)
 {
     struct xfa_stream *stream = stream_of(self, event);
-    const struct xfa_span span = {event->memory.address,
-                                  xfa_add(event->memory.address, event->bytes), false};
+    const struct xfa_span span = {.first = event->memory.address,
+                                  .end = xfa_add(event->memory.address, event->bytes)};
     if (stream)
-        work(self, stream, &span, 1, !xfa_is_of_device(event->dst_mem));
+        work(self, stream, &span, 1, xfa_is_of_device(event->dst_mem) ? NONE : BY_THREAD);
 }
 
 static void other_work(struct beyond *self, const struct xfa_event *event)
 {
     struct xfa_stream *stream = stream_of(self, event);
     if (stream)
-        work(self, stream, NULL, 0, true);
+        work(self, stream, NULL, 0,
+             event->kind == XFT_EVENT_HOST_FUNCTION ? BY_FUNCTION : BY_THREAD);
 }
 
 static void ordered(struct beyond *self, const struct xfa_event *event)
@@ -248,7 +339,7 @@ static void renew(struct beyond *self, const struct xfa_event *event)
     struct xfa_stream *stream = event->stream > XFA_PER_THREAD_HANDLE ? with_key(self, &key) : NULL;
     if (!stream)
         return;
-    close_waits(self, stream->marks, true);
+    close_waits(self, stream->marks | self->order[stream - self->streams.at], NEEDED);
     stream->gpu = event->gpu < 0 ? -1 : event->gpu;
 }
 
@@ -257,7 +348,7 @@ static void sent(struct beyond *self, const struct xfa_event *event)
 {
     bool device = xfa_is_of_device(event->src_mem) || event->src_mem == XFT_MEM_MANAGED;
     if (event->bytes > 0 && device && event->message.level != XFT_LEVEL_NCCL)
-        close_waits(self, self->open, true);
+        close_waits(self, self->open, NEEDED);
 }
 
 /* Memory of devices alone is no matter. */
@@ -321,10 +412,11 @@ static void transfer(void *of, const struct xfa_event *event)
     if (!stream)
         return;
     const struct xfa_span spans[] = {
-        {transfer->src, xfa_add(transfer->src, event->bytes), false},
-        {transfer->dst, xfa_add(transfer->dst, event->bytes), false},
+        {.first = transfer->src, .end = xfa_add(transfer->src, event->bytes)},
+        {.first = transfer->dst, .end = xfa_add(transfer->dst, event->bytes)},
     };
-    work(self, stream, spans, 2, host && !transfer->blocks);
+    enum needs needs = row->direction == XFT_DIR_D2H ? FETCHED : BY_THREAD;
+    work(self, stream, spans, 2, host && !transfer->blocks ? needs : NONE);
     stream->bytes = xfa_add(stream->bytes, event->bytes);
     if (transfer->blocks && row->direction == XFT_DIR_D2H) { /* until the stream is done with all */
         reach(self, stream, stream->at);
@@ -338,6 +430,10 @@ static void forget_process(struct beyond *self)
     xfa_streams_init(&self->streams);
     xfw_memories_free(&self->memories);
     memset(self->for_host, 0, sizeof self->for_host);
+    memset(self->for_thread, 0, sizeof self->for_thread);
+    memset(self->fetched, 0, sizeof self->fetched);
+    memset(self->order, 0, sizeof self->order);
+    memset(&self->signatures, 0, sizeof self->signatures);
     self->lost = false;
 }
 
@@ -345,7 +441,7 @@ static void end(void *of, struct xfa_process *process)
 {
     struct beyond *self = of;
     (void)process;
-    close_waits(self, self->open, false);
+    close_waits(self, self->open, ENDED);
     forget_process(self);
 }
 
@@ -371,6 +467,12 @@ static void release(void *of)
     xfa_table_free(&self->sites);
     xfa_streams_free(&self->streams);
     xfw_memories_free(&self->memories);
+}
+
+const struct xfa_table *xfa_result_wait_sites(const void *sums)
+{
+    const struct beyond *self = sums;
+    return &self->sites;
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */

@@ -37,6 +37,9 @@ struct lane {
     bool launched, looked; /* in this round: looked since the last launch */
     unsigned looks;        /* since the last launch */
     uint64_t round;
+    uint64_t stays[MOST_PENDING]; /* looks of the last round whose looks stay */
+    unsigned stay_count;
+    uint64_t stay_round;
 };
 
 struct row_sums {
@@ -145,6 +148,19 @@ static bool look(const struct xfa_analysis *analysis, const void *self, size_t r
 
 /* ---- frequent-readback ----------------------------------------------------------------------- */
 
+/* A look that stays. At best only the last such round's do. */
+static void stay(struct each_time *sums, struct lane *lane, uint64_t number)
+{
+    if (lane->stay_round != lane->round) {
+        for (unsigned i = 0; i < lane->stay_count; i++)
+            xfw_mark(&sums->marks[XFW_HIGH], sums->process, lane->stays[i]);
+        lane->stay_count = 0;
+        lane->stay_round = lane->round;
+    }
+    if (lane->stay_count < MOST_PENDING)
+        lane->stays[lane->stay_count++] = number;
+}
+
 static void readback(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
@@ -161,6 +177,8 @@ static void readback(void *self, const struct xfa_event *event)
     row->bytes = xfa_add(row->bytes, event->bytes);
     if (lane->round % XFW_LOOK_EVERY != XFW_LOOK_EVERY - 1)
         xfw_mark(&sums->marks[XFW_LIKELY], sums->process, number);
+    else
+        stay(sums, lane, number);
 }
 
 static void round_begins(void *self, const struct xfa_event *event)
@@ -201,7 +219,8 @@ static struct xfw_change *change_readback(const struct xfa_analysis *analysis, c
 {
     const struct each_time *sums = self;
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
-    return xfw_change_look_less(analysis, &sums->marks[XFW_LIKELY], &classes);
+    return xfw_change_look_less(analysis, &sums->marks[XFW_LIKELY], &sums->marks[XFW_HIGH],
+                                &classes);
 }
 
 const struct xfa_finding_kind xfa_kind_readback = {

@@ -90,7 +90,7 @@ static bool is_among(const struct xfa_span *has, const struct xfa_span *spans, u
 {
     for (unsigned k = 0; k < count; k++)
         if (has->first < spans[k].end && spans[k].first < has->end &&
-            !(has->given && spans[k].given))
+            (!(has->given && spans[k].given) || has->writes || spans[k].writes))
             return true;
     return false;
 }
@@ -103,17 +103,30 @@ bool xfa_stream_uses(const struct xfa_stream *stream, const struct xfa_span *spa
     return false;
 }
 
-bool xfa_stream_meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
-                      const struct xfa_stream *other, const struct xfa_span *spans, unsigned count)
+static bool meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                  const struct xfa_stream *other, uint64_t from, const struct xfa_span *spans,
+                  unsigned count)
 {
     for (unsigned i = 0; i < other->span_count; i++) {
-        const struct xfa_span *has = &other->spans[i];
         uint64_t at = other->used_at[i];
-        if (at > other->waited && is_among(has, spans, count) &&
+        if (at > from && is_among(&other->spans[i], spans, count) &&
             !is_behind(streams, stream, other, at))
             return true;
     }
     return false;
+}
+
+bool xfa_stream_meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                      const struct xfa_stream *other, const struct xfa_span *spans, unsigned count)
+{
+    return meets(streams, stream, other, other->waited, spans, count);
+}
+
+bool xfa_stream_follows(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                        const struct xfa_stream *other, const struct xfa_span *spans,
+                        unsigned count)
+{
+    return meets(streams, stream, other, 0, spans, count);
 }
 
 static void keep_span(struct xfa_stream *stream, const struct xfa_span *span)
@@ -127,6 +140,7 @@ static void keep_span(struct xfa_stream *stream, const struct xfa_span *span)
             continue;
         if (!within)
             before->end = span->end; /* a copy in parts */
+        before->writes = before->writes || span->writes;
         stream->used_at[i] = stream->at + 1;
         return;
     }
@@ -158,7 +172,7 @@ unsigned xfa_launch_spans(const struct xfa_event *launch, struct xfa_span spans[
     for (uint32_t i = 0; arguments && i < arguments->count && count < XFA_MOST_POINTERS; i++) {
         uint64_t pointer = xfa_arguments_pointer(arguments, i);
         if (pointer != 0 && pointer != UINT64_MAX)
-            spans[count++] = (struct xfa_span){pointer, pointer + 1, true};
+            spans[count++] = (struct xfa_span){pointer, pointer + 1, .given = true};
     }
     return count;
 }

@@ -27,7 +27,8 @@ struct xfa_stream_key {
 
 struct xfa_span {
     uint64_t first, end;
-    bool given; /* a pointer that a kernel was given; else a copy's */
+    bool given;  /* a pointer that a kernel was given; else a copy's */
+    bool writes; /* given: the kernel is known to write to it; its user's, else false */
 };
 
 struct xfa_stream {
@@ -70,11 +71,15 @@ unsigned xfa_launch_spans(const struct xfa_event *launch, struct xfa_span spans[
 /* Work that uses this memory. */
 void xfa_stream_given(struct xfa_stream *stream, const struct xfa_span *spans, unsigned count);
 /* Does work of the stream use any of this memory? Two kernels that were given the same pointer are
- * not known to. */
+ * not known to, unless one `writes`. */
 bool xfa_stream_uses(const struct xfa_stream *stream, const struct xfa_span *spans, unsigned count);
 /* The same of work that the host has not waited for, and that `stream` is not made to wait for. */
 bool xfa_stream_meets(const struct xfa_streams *streams, const struct xfa_stream *stream,
                       const struct xfa_stream *other, const struct xfa_span *spans, unsigned count);
+/* The same of all work that is remembered, whether the host has waited for it or not. */
+bool xfa_stream_follows(const struct xfa_streams *streams, const struct xfa_stream *stream,
+                        const struct xfa_stream *other, const struct xfa_span *spans,
+                        unsigned count);
 
 /* The stream records an event, or waits for one: XFT_EVENT_RECORD, XFT_EVENT_WAIT. */
 void xfa_stream_ordered(struct xfa_streams *streams, struct xfa_stream *stream,

@@ -7,6 +7,7 @@
 #include "analyzer/findings/divided.h"
 
 #define LEAST_SHARE 0.95 /* of a site's waits */
+#define LEAST_ORDERS 0.9 /* the same: what the first and the last are for does not show */
 #define LEAST_TIMES 2
 
 void xfa_wait_sites_init(struct xfa_table *sites)
@@ -38,6 +39,13 @@ void xfa_wait_site_add(struct xfa_wait_site *site, uint64_t bytes, double ns)
     xfa_exact_add(&site->ns, ns);
 }
 
+void xfa_wait_count_add(struct xfa_wait_count *count, uint64_t bytes, double ns)
+{
+    count->times++;
+    count->bytes = xfa_add(count->bytes, bytes);
+    xfa_exact_add(&count->ns, ns);
+}
+
 struct xfa_finding_site xfa_wait_site_found(const struct xfa_analysis *analysis,
                                             const struct xfa_wait_site *waits,
                                             enum xfa_reckoning reckoning)
@@ -66,6 +74,49 @@ void xfa_wait_sites_find(const struct xfa_analysis *analysis, const struct xfa_t
     }
 }
 
+static double all_of(const struct xfa_wait_site *site)
+{
+    return (double)site->times + (double)site->needed + (double)site->idle.times +
+           (double)site->whole;
+}
+
+bool xfa_wait_site_is_order(const struct xfa_wait_site *site)
+{
+    return (double)site->orders.times >= LEAST_ORDERS * all_of(site);
+}
+
+/* may: waits of which it is not known what they are for count, too. */
+static bool add_orders(const struct xfa_analysis *analysis, const struct xfa_wait_site *waits,
+                       const struct xfa_finding *like, bool may, struct xfa_findings *findings)
+{
+    struct xfa_finding_site site =
+        xfa_wait_site_found(analysis, waits, XFA_RECKONED_ORDERS_STREAMS);
+    double ns = xfa_exact_value(&waits->orders.ns);
+    site.transfers = waits->orders.times;
+    site.bytes = waits->orders.bytes;
+    if (may) {
+        ns += xfa_exact_value(&waits->idle.ns);
+        site.transfers += waits->idle.times;
+        site.bytes = xfa_add(site.bytes, waits->idle.bytes);
+    }
+    if (site.transfers < LEAST_TIMES || (double)site.transfers < LEAST_ORDERS * all_of(waits) ||
+        ns <= xfa_findings_least_ns(analysis))
+        return false;
+    xfa_findings_add_site(findings, like, &site);
+    return true;
+}
+
+void xfa_wait_sites_find_orders(const struct xfa_analysis *analysis, const struct xfa_table *sites,
+                                const struct xfa_finding *like, struct xfa_findings *findings)
+{
+    bool any = false;
+    for (size_t i = 0; i < sites->count; i++)
+        any |= add_orders(analysis, xfa_table_at(sites, i), like, false, findings);
+    for (size_t i = 0; i < sites->count && any; i++)
+        if (!xfa_wait_site_is_order(xfa_table_at(sites, i)))
+            add_orders(analysis, xfa_table_at(sites, i), like, true, findings);
+}
+
 /* ---- divided --------------------------------------------------------------------------------- */
 
 static bool is_good(const void *analysis, const void *item)
@@ -73,6 +124,13 @@ static bool is_good(const void *analysis, const void *item)
     const struct xfa_wait_site *waits = item;
     return xfa_divided_site(analysis, waits->site) &&
            xfa_divided_function(analysis, waits->function);
+}
+
+static void merge(struct xfa_wait_count *count, const struct xfa_wait_count *other)
+{
+    count->times += other->times;
+    count->bytes = xfa_add(count->bytes, other->bytes);
+    xfa_exact_merge(&count->ns, &other->ns);
 }
 
 static void add(void *item, const void *more)
@@ -83,6 +141,9 @@ static void add(void *item, const void *more)
     waits->needed += other->needed;
     waits->bytes = xfa_add(waits->bytes, other->bytes);
     xfa_exact_merge(&waits->ns, &other->ns);
+    waits->whole += other->whole;
+    merge(&waits->orders, &other->orders);
+    merge(&waits->idle, &other->idle);
     if (other->last >= waits->last) {
         waits->function = other->function;
         waits->last = other->last;

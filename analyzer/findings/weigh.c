@@ -148,7 +148,9 @@ static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_cha
     const double least = 0.001; /* of the run */
     if (!change->staged_ns || *change->staged_ns < least * whatif->alone_ns)
         return change->at_best;
-    return "at best, the thread's own work between its wake-up and such a copy is saved too";
+    return "at best, the thread's own work right before such a copy, which makes what it sends, is "
+           "saved "
+           "too";
 }
 
 bool xfa_finding_at_best_only(const struct xfw_whatif *whatif, const struct xfa_finding *finding)
@@ -195,9 +197,20 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->doubtful =
             !finding->idle && !finding->order && xfw_may_cost_more(whatif, &finding->saving);
         finding->idle = finding->idle || finding->doubtful;
-        finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
+        double of_set = changes[i]->beyond_set ? fmax(0, whatif->set.likely) : 0;
+        finding->asked = finding->question && finding->idle &&
+                         finding->saving.high >= least + of_set &&
                          xfa_finding_at_best_only(whatif, finding);
     }
+}
+
+/* Of two questions the host's time between the same calls may be in both: what is asked beyond the
+ * set is not where another one may save as much. */
+static void drop_lesser_questions(struct xfa_finding **of, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count && of[i]->asked && of[i]->change->beyond_set; k++)
+            of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high;
 }
 
 static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
@@ -342,6 +355,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     free(applied);
     free(by_apply);
     take_savings(of, analysis, findings->whatif, changes);
+    drop_lesser_questions(of, count);
     drop_superseded(findings->whatif, of, count);
     drop_trials(findings);
     free(changes);

@@ -63,6 +63,7 @@ struct xfw_change {
                             best is looked for; NULL: none */
     double least_part;   /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
     bool of_span;        /* least_part is of the span (result.h) */
+    bool beyond_set;     /* it is asked about only where it may save more than the best set does */
     bool on_trial;       /* its worst and best case are played only if it pays */
     bool assured;        /* what it takes for granted of the program is known to be so: at worst it
                             is played as likely, and what goes at best only goes */

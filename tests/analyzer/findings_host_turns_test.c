@@ -102,13 +102,14 @@ static void test_results(void **state)
     }
 }
 
-/* Few copies, small ones, or copies to the device. */
+/* Few copies, or small ones. */
 static void test_left(void **state)
 {
     const struct steps others[] = {
         {XFT_DIR_D2H, 4 * MIB, 7, NULL, 0},
         {XFT_DIR_D2H, MIB / 32, STEPS, NULL, 0},
-        {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0},
+        {XFT_DIR_H2D, 4 * MIB, 7, NULL, 0},
+        {XFT_DIR_H2D, MIB / 32, STEPS, NULL, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -118,13 +119,51 @@ static void test_left(void **state)
     }
 }
 
+/* What the host works before a copy to the device may be that it converts: of a quarter of the
+ * bytes the GPU could make it. The first copy has none before it. */
+static void test_converts(void **state)
+{
+    const struct steps sends = {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0};
+    struct analyzed a = played(&sends);
+    const struct xfa_finding *f = found(&a);
+    double all = (STEPS - 1) * (OWN_NS + 0.75 * COPY_NS);
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_ON_DEVICE);
+    assert_true(!f->remedy.to_host && f->asked && f->idle && f->question);
+    assert_true(f->saving.low < 1 && fabs(f->saving.likely) < 1);
+    assert_true(f->saving.high > 0.98 * all && f->saving.high < 1.04 * all);
+    analyzed_free(&a);
+}
+
+/* It takes no longer than converting does, nor less than writing, and is not the larger question's.
+ */
+static void test_converts_not(void **state)
+{
+    const struct steps others[] = {
+        {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0},  /* 500 us for 256 KiB */
+        {XFT_DIR_H2D, 16 * MIB, STEPS, NULL, 0}, /* for 16 MiB */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct analyzed a = played(&others[i]);
+        assert_null(found(&a));
+        analyzed_free(&a);
+    }
+    struct steps both = results;
+    both.sent = 2 * results.bytes; /* behind the work on what is fetched */
+    struct analyzed a = played(&both);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_HOST_TURNS, "send");
+    assert_true(found(&a)->asked && !f);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked),
-        cmocka_unit_test(test_answered),
-        cmocka_unit_test(test_results),
-        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_asked),    cmocka_unit_test(test_answered),
+        cmocka_unit_test(test_results),  cmocka_unit_test(test_left),
+        cmocka_unit_test(test_converts), cmocka_unit_test(test_converts_not),
     };
     return cmocka_run_group_tests_name("findings: turns of host and device", tests, NULL, NULL);
 }

@@ -5,13 +5,13 @@
  * Where it is        | changes
  * ------------------ | -------------------------------------------------------------------------
  * waits.c            | copies become asynchronous; waits come later; waits for a device go
- * result_waits.c     | the host waits for copies, not for the work behind them
+ * result_waits.c     | the host waits for copies, not for the work behind; or streams wait instead
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
  * leave_out.c        | transfers go; copies of a graph go; results are looked at less often
- * host_turns.c       | copies to the host go, and what the host does with them
+ * host_turns.c       | copies to the host go, and what the host does with them; or makes of others
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
  * mapped.c           | kernels read host memory in place; or do not any more
@@ -20,11 +20,13 @@
  * calls_once.c       | memory is allocated, or page-locked, once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
+ * memories.c         | (none: what memory there is, and what kernels are given of it: memories.h)
  * own_time.c         | messages take less of a thread's own time (own_time.h)
  * kernel_parts.c     | kernels take less, each by a part of its own (kernel_parts.h)
  *
- * They share costs.h (what the profile says), waits.h (host memory that a copy still uses) and
- * spans.h (memory on the device, and when it was used last).
+ * They share costs.h (what the profile says), waits.h (host memory that a copy still uses),
+ * spans.h (memory on the device, and when it was used last) and work_order.h (work in order by its
+ * memory).
  *
  * Sets that a change is given become the change's, and are left empty. Times are ns; GPUs are the
  * run's numbers. What is borrowed has to outlive the change.
@@ -38,6 +40,7 @@
 #include "analyzer/whatif/callers.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/changes/buffers.h"
+#include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
@@ -79,6 +82,16 @@ struct xfw_change *xfw_change_no_device_wait(const struct xfa_analysis *analysis
  */
 struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
                                           struct xfw_set *sites);
+
+/*
+ * The same where such waits also keep work of streams in order, or do nothing else: what is left of
+ * them for the host it waits for as above, and streams are made to wait for each other where they
+ * use the same memory (work_order.h). Where the host needs nothing of them they go. At best that is
+ * so of the sites at_best, too, and nobody needs what functions that streams call have done, or the
+ * copies to the host before such a function in its stream. At worst nothing changes.
+ */
+struct xfw_change *xfw_change_order_by_event(const struct xfa_analysis *analysis,
+                                             struct xfw_set *sites, struct xfw_set *at_best);
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 
@@ -310,6 +323,17 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
                                          struct xfw_set *classes);
 
+/*
+ * The thread's own time right before copies to the device goes: the GPU makes there what they sent,
+ * of XFW_RAW_PART of its bytes, which is what is copied. Only where it took as long as converting
+ * does: longer than writing at 25 GB/s, and XFW_CONVERT_NS_PER_BYTE at most, since more is other
+ * work. At worst and as likely nothing changes.
+ */
+#define XFW_RAW_PART 0.25           /* bytes that become floats */
+#define XFW_CONVERT_NS_PER_BYTE 1.0 /* of what is sent: a guess */
+struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
+                                            struct xfw_set *classes);
+
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 
 /*
@@ -322,6 +346,9 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
  * likely: it writes and does not read. A kernel behind a copy that went begins as soon as one
  * behind another kernel of its stream. At best the time goes, too, from what woke a thread
  * (wakers.h) to such a copy to the device, if that is the thread's first call.
+ *
+ * Of what is `made`, at best the thread's own time right before such copies goes, too, where all
+ * copies to the device until its next time of its own go, or are too small to be hashed.
  */
 struct xfw_leave_out {
     /* By certainty: what goes from there on, towards the best; transfers by their process and
@@ -331,6 +358,7 @@ struct xfw_leave_out {
     const struct xfw_marks *also;   /* the same, of any class; NULL: none */
     const struct xfw_marks *copied; /* those that the device copies instead; NULL: none */
     bool set;                       /* it sets the memory instead, for all */
+    bool made;                      /* the host made what they send, each time */
     bool by_apply;                  /* as `xferscope apply` leaves out uploads, below */
 };
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
@@ -364,13 +392,14 @@ struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis
  * The host looks at a value of the device only every XFW_LOOK_EVERY-th time: the other copies go,
  * and with each the wait for it, its own or the thread's next one if no other work was submitted in
  * between. At worst all stay: the program needs the value each time. At best the next work follows
- * the one before at once. Rounds that a loop makes because it learns later that it is done are not
- * counted.
+ * the one before at once, and only the last look is left: the device decides, or keeps the values.
+ * Rounds that a loop makes because it learns later that it is done are not counted.
  */
 #define XFW_LOOK_EVERY 32
-/* marks: of the copies that go; borrowed. */
+/* marks: of the copies that go; at_best: of those that then go, too; borrowed. */
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
-                                        const struct xfw_marks *marks, struct xfw_set *classes);
+                                        const struct xfw_marks *marks,
+                                        const struct xfw_marks *at_best, struct xfw_set *classes);
 
 /* ---- own_streams.c --------------------------------------------------------------------------- */
 
@@ -439,43 +468,7 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
                                            struct xfw_set *sites);
 
-/* A process's memory by address: what is allocated and page-locked, of which kind, by which site.
- * Observers hand over events, the changes here ops. Zeroed at first. */
-struct xfw_memories {
-    struct xfa_blocks blocks;
-};
-#define XFW_MEMORIES_KINDS                                                                         \
-    (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
-     XFA_KIND(XFT_EVENT_UNREGISTER))
-void xfw_memories_free(struct xfw_memories *memories);
-
-/* Other kinds of events and ops are ignored. */
-void xfw_memories_event(struct xfw_memories *memories, const struct xfa_event *event);
-void xfw_memories_op(struct xfw_memories *memories, const struct xfw_op *op);
-
-struct xfw_memory {
-    uint64_t first, end;
-    enum xft_memory kind;
-    uint32_t by; /* of events the stack, of ops the site; XFW_NO_SITE: not known */
-};
-#define XFW_NO_SITE 0xffffffu
-/* False: no memory is known there. */
-bool xfw_memories_find(const struct xfw_memories *memories, uint64_t address,
-                       struct xfw_memory *memory);
-
-/* The k-th pointer that a launch was given. False: there are no more, or it is not known. */
-bool xfw_launch_pointer(const struct xfa_process *process, uint64_t arguments, uint32_t k,
-                        uint64_t *pointer);
-
-/* Does the kernel write through that pointer? */
-enum xfw_writes { XFW_READS, XFW_MAY_WRITE, XFW_WRITES };
-enum xfw_writes xfw_writes(const struct xfa_process *process, uint64_t name, uint64_t arguments,
-                           uint32_t k);
-
-/* Is a kernel given memory of the host, or managed memory, of those in `memories`? */
-enum xfw_given_host { XFW_GIVEN_NONE, XFW_GIVEN_UNKNOWN, XFW_GIVEN_HOST };
-enum xfw_given_host xfw_given_host(const struct xfw_memories *memories,
-                                   const struct xfa_process *process, uint64_t arguments);
+/* ---- memories.c: memories.h ------------------------------------------------------------------ */
 
 /* ---- own_time.c: own_time.h ------------------------------------------------------------------ */
 

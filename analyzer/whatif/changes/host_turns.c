@@ -108,3 +108,43 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
     change->of_span = true;
     return change;
 }
+
+/* ---- what the host makes --------------------------------------------------------------------- */
+
+/* A copy of fewer bytes, as the driver makes it. */
+static void shrink(struct xfw_op *op)
+{
+    const double less = 1 - XFW_RAW_PART;
+    if (op->own_ns > XFW_SUBMIT_NS)
+        op->own_ns -= less * (op->own_ns - XFW_SUBMIT_NS);
+    if (op->awaits == XFW_AWAITS_ITS_START)
+        op->wake_ns = xfw_max(0, op->wake_ns - less * op->duration_ns);
+    op->duration_ns -= less * op->duration_ns;
+    op->lead_ns = xfw_min(op->lead_ns, op->duration_ns);
+    op->bytes = (uint64_t)((double)op->bytes * XFW_RAW_PART);
+}
+
+static void convert(const struct xfw_change *change, void *self, struct xfw_player *player,
+                    struct xfw_op *op)
+{
+    (void)self;
+    bool goes = op->what == XFW_COPY && op->class != XFW_NONE &&
+                xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
+    bool converts = op->gap_ns >= XFW_READ_NS_PER_BYTE * (double)op->bytes &&
+                    op->gap_ns <= XFW_CONVERT_NS_PER_BYTE * (double)op->bytes;
+    if (!goes || !converts || (xfw_player_certainty(player) != XFW_HIGH && !change->assured))
+        return;
+    op->gap_ns = 0;
+    shrink(op);
+}
+
+struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
+                                            struct xfw_set *classes)
+{
+    static const struct xfw_change_type type = {.name = "host converts", .op = convert};
+    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
+    change->shares = XFW_TAKES;
+    change->least_part = XFW_TURNS_LEAST;
+    change->of_span = change->beyond_set = true;
+    return change;
+}

@@ -13,6 +13,7 @@
 #define FIRST_SPACE_NS 1000.0    /* of kernels, until some were seen: a guess */
 #define COMPARE_NS_PER_BYTE 0.25 /* of what is fetched and compared: 4 GB/s */
 #define APPLIED_WORTH 0.8        /* of the call's time: apply rests where hashing takes more */
+#define LEAST_HASHED 65536u      /* bytes: of less it is not known whether they are the same */
 #define OF_A_COPY 0.5            /* of its time a memset takes: it moves half the bytes */
 
 struct leave_out {
@@ -25,6 +26,14 @@ struct stream {
     bool changed; /* that copy went */
 };
 
+/* The thread's own time before copies that go, if all that it sends behind that go. */
+struct making {
+    bool open, goes;    /* the time was right before a copy; a copy goes */
+    uint32_t class;     /* of that */
+    double ns;          /* the time */
+    double needless_ns; /* such time that is to be taken from the thread's times to come */
+};
+
 struct state {
     struct xfa_achievable_path path; /* copies within the GPU asked for last */
     int gpu;
@@ -34,6 +43,8 @@ struct state {
     double space_ns;   /* usual of late between kernels of a stream; 0 = there were none */
     double *staged_ns; /* of the threads' own time, gone so far, by class of the copies */
     size_t staged_count, staged_capacity;
+    struct making *making; /* by thread */
+    size_t making_count, making_capacity;
     struct xfw_cached beside;     /* of copies that went: the thread's own time is to come */
     struct xfw_spending spending; /* by apply */
 };
@@ -121,6 +132,13 @@ static void work_instead(const struct leave_out *change, struct xfa_achievable_p
               : 0;
 }
 
+static void add_staged(struct state *state, uint32_t class, double ns)
+{
+    state->staged_ns = xfa_grown(state->staged_ns, &state->staged_capacity, &state->staged_count,
+                                 class, sizeof *state->staged_ns);
+    state->staged_ns[class] += ns;
+}
+
 /* A thread that was woken, and whose first call then is a copy to the device, may have prepared
  * only that copy: XLA's threads bring an array into pinned memory first. */
 static void without_staging(struct state *state, struct xfw_op *op)
@@ -128,10 +146,38 @@ static void without_staging(struct state *state, struct xfw_op *op)
     bool woken = op->woken_by_stream || op->woken_by != XFW_NONE, begun = op->gap_ns > 0;
     if (!woken || !begun || op->woken_after_ns <= 0)
         return;
-    state->staged_ns = xfa_grown(state->staged_ns, &state->staged_capacity, &state->staged_count,
-                                 op->class, sizeof *state->staged_ns);
-    state->staged_ns[op->class] += op->woken_after_ns;
+    add_staged(state, op->class, op->woken_after_ns);
     op->woken_after_ns = 0;
+}
+
+/* What need not be sent need not be made, either: at best that is the thread's own time right
+ * before it, if it sends nothing else, from then until its next time of its own. That is known
+ * behind it only: so much of its later times goes. */
+static void without_making(struct state *state, struct xfw_op *op, bool goes)
+{
+    state->making = xfa_grown(state->making, &state->making_capacity, &state->making_count,
+                              op->thread, sizeof *state->making);
+    struct making *making = &state->making[op->thread];
+    bool up = op->what == XFW_COPY && op->engine == XFW_TO_DEVICE;
+    bool unseen = up && op->bytes < LEAST_HASHED;
+    if (op->gap_ns > XFW_BUSY_NS) {
+        if (making->open && making->goes) {
+            making->needless_ns += making->ns;
+            add_staged(state, making->class, making->ns);
+        }
+        making->open = goes || unseen;
+        making->goes = false;
+        making->ns = op->gap_ns;
+    }
+    if (goes) {
+        making->goes = true;
+        making->class = op->class;
+    } else if (up && !unseen) {
+        making->open = false;
+    }
+    double ns = xfw_min(making->needless_ns, op->gap_ns);
+    op->gap_ns -= ns;
+    making->needless_ns -= ns;
 }
 
 /* By apply: which copies it may leave out, and what of them it copies. */
@@ -193,6 +239,8 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
     }
     follow(state, op, goes || also);
     xfw_cached_take(beside, op);
+    if (certainty == XFW_HIGH && what->made)
+        without_making(state, op, goes);
     if (!goes && !also)
         return;
     if (certainty == XFW_HIGH && !what->set && op->awaits == XFW_AWAITS_NOTHING &&
@@ -228,6 +276,7 @@ static void end(const struct xfw_change *self, void *of)
     xfw_spending_free(&state->spending);
     free(state->staged_ns);
     free(state->streams);
+    free(state->making);
 }
 
 static void begin(const struct xfw_change *self, void *of, struct xfw_player *player)
@@ -266,7 +315,7 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 
 struct look_less {
     struct xfw_change change;
-    const struct xfw_marks *marks;
+    const struct xfw_marks *marks, *at_best;
 };
 
 struct looking {
@@ -304,8 +353,10 @@ static void look_less(const struct xfw_change *change, void *self, struct xfw_pl
         return;
     struct looking *thread = looking_of(state, op->thread);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
     if (copy && xfw_set_has(&change->set, op->class) &&
-        xfw_marked(less->marks, process, op->transfer)) {
+        (xfw_marked(less->marks, process, op->transfer) ||
+         (best && xfw_marked(less->at_best, process, op->transfer)))) {
         thread->waits = op->awaits == XFW_AWAITS_NOTHING;
         thread->goes_on = true;
         xfw_op_drop(op);
@@ -324,7 +375,8 @@ static void end_looks(const struct xfw_change *change, void *self)
 }
 
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
-                                        const struct xfw_marks *marks, struct xfw_set *classes)
+                                        const struct xfw_marks *marks,
+                                        const struct xfw_marks *at_best, struct xfw_set *classes)
 {
     static const struct xfw_change_type type = {.name = "look less",
                                                 .state_bytes = sizeof(struct looks),
@@ -332,6 +384,7 @@ struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
                                                 .end = end_looks};
     struct look_less *less = xfw_change_new(sizeof *less, &type, analysis, classes);
     less->marks = marks;
+    less->at_best = at_best;
     return &less->change;
 }
 

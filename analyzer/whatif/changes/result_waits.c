@@ -1,6 +1,7 @@
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/work_order.h"
 #include "xferscope/trace.h"
 
 /* A stream of the process, and the event behind what it was given last for the host. */
@@ -9,13 +10,21 @@ struct given {
     uint32_t event;
     int16_t gpu;
     bool in_flight;
-    bool behind; /* it waits for another stream since */
+    bool for_thread; /* not only for functions that the stream calls */
+    bool behind;     /* it waits for another stream since */
 };
 
 struct result {
     struct xfw_memories memories;
     struct xfa_table streams;
     struct xfw_asked asked;
+    struct xfw_work_order order;
+};
+
+struct result_wait {
+    struct xfw_change change;
+    bool ordered; /* streams wait for each other instead; else there is nothing to order */
+    struct xfw_set at_best; /* further sites */
 };
 
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
@@ -32,6 +41,7 @@ static void end(const struct xfw_change *change, void *self)
     (void)change;
     xfa_table_free(&state->streams);
     xfw_memories_free(&state->memories);
+    xfw_work_order_free(&state->order);
 }
 
 /* ---- what the host has to do with ------------------------------------------------------------ */
@@ -79,8 +89,16 @@ static void note_work(struct result *state, const struct xfw_change *change,
         given->event = xfw_player_side_event(player);
         given->gpu = op->gpu;
     }
-    given->in_flight = true;
+    bool fetched = op->what == XFW_COPY && op->engine == XFW_TO_HOST;
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
     given->behind = false;
+    if (((const struct result_wait *)change)->ordered && best && !given->for_thread &&
+        op->what == XFW_HOST_FUNCTION) {
+        given->in_flight = false; /* it reads what was fetched, and nobody waits for it */
+        return;
+    }
+    given->in_flight = true;
+    given->for_thread = given->for_thread || !fetched;
     struct xfw_op record = xfw_op_like(op);
     record.what = XFW_RECORD;
     record.event = given->event;
@@ -101,7 +119,7 @@ static bool wait_for_results(struct result *state, const struct xfw_change *chan
                              struct xfw_player *player, struct xfw_op *op)
 {
     const struct xfa_achievable *achievable = &change->analysis->achievable;
-    bool any = false;
+    bool any = ((const struct result_wait *)change)->ordered, first = true;
     for (size_t i = 0; i < state->streams.count; i++) {
         const struct given *given = xfa_table_at(&state->streams, i);
         if (!is_covered(given, op) || !given->in_flight)
@@ -115,10 +133,11 @@ static bool wait_for_results(struct result *state, const struct xfw_change *chan
             xfw_asked_scalar(&state->asked, achievable, "event/record", given->gpu, XFW_RECORD_NS) +
             xfw_asked_scalar(&state->asked, achievable, "sync/event", given->gpu, XFW_SYNC_NS);
         wait.wake_ns = op->wake_ns;
-        if (!any)
+        if (first)
             xfw_op_take_gap(&wait, op);
         xfw_player_play(player, &wait);
         any = true;
+        first = false;
     }
     return any;
 }
@@ -128,13 +147,25 @@ static void note_waited(struct result *state, const struct xfw_op *op)
     for (size_t i = 0; i < state->streams.count; i++) {
         struct given *given = xfa_table_at(&state->streams, i);
         given->in_flight = given->in_flight && !is_covered(given, op);
+        given->for_thread = given->for_thread && given->in_flight;
     }
+}
+
+static bool is_mine(const struct result_wait *result, const struct xfw_player *player,
+                    uint32_t site)
+{
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
+    return xfw_set_has(&result->change.set, site) || (best && xfw_set_has(&result->at_best, site));
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
+    const struct result_wait *result = (const struct result_wait *)change;
     struct result *state = self;
+    bool may = xfw_player_certainty(player) != XFW_LOW || change->assured;
+    if (result->ordered && may)
+        xfw_work_order_op(&state->order, change, player, op);
     if (op->kind != XFT_EVENT_ALLOC || !xfa_is_of_device(op->memory))
         xfw_memories_op(&state->memories, op);
     if (xfw_op_is_work(op))
@@ -147,16 +178,23 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     if (op->kind != XFT_EVENT_SYNC ||
         (op->awaits != XFW_AWAITS_DEVICE && op->awaits != XFW_AWAITS_STREAM))
         return;
-    bool mine = op->site != XFW_NONE && xfw_set_has(&change->set, op->site) &&
-                (xfw_player_certainty(player) != XFW_LOW || change->assured);
+    bool mine = may && op->site != XFW_NONE && is_mine(result, player, op->site);
     const struct xfw_op waited = *op;
-    if (mine && wait_for_results(state, change, player, op))
+    if (mine && wait_for_results(state, change, player, op)) {
         xfw_op_drop(op);
+        xfw_work_order_gone(&state->order);
+    } else {
+        xfw_work_order_waited(&state->order, op);
+    }
     note_waited(state, &waited);
 }
 
-struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
-                                          struct xfw_set *sites)
+static void release(struct xfw_change *change)
+{
+    xfw_set_free(&((struct result_wait *)change)->at_best);
+}
+
+static struct result_wait *result_wait(const struct xfa_analysis *analysis, struct xfw_set *sites)
 {
     static const struct xfw_change_type type = {
         .name = "result wait",
@@ -164,6 +202,27 @@ struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
         .begin = begin,
         .op = op,
         .end = end,
+        .free = release,
     };
-    return xfw_change_new(sizeof(struct xfw_change), &type, analysis, sites);
+    return xfw_change_new(sizeof(struct result_wait), &type, analysis, sites);
+}
+
+struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
+                                          struct xfw_set *sites)
+{
+    return &result_wait(analysis, sites)->change;
+}
+
+struct xfw_change *xfw_change_order_by_event(const struct xfa_analysis *analysis,
+                                             struct xfw_set *sites, struct xfw_set *at_best)
+{
+    struct result_wait *result = result_wait(analysis, sites);
+    result->ordered = true;
+    result->at_best = *at_best;
+    *at_best = (struct xfw_set){0};
+    if (result->at_best.count > 0)
+        result->change.at_best =
+            "the host needs nothing of what functions that streams call have done, and no wait "
+            "behind which only those are, or nothing that is known";
+    return &result->change;
 }
