@@ -16,7 +16,7 @@
  * stream_work.h knows the last stretches.
  *
  * Waits that order streams, and those behind which the host needs nothing at all, are counted for
- * wait-for-order (order_wait.c).
+ * wait-for-order (order_wait.c) and unneeded-wait (unneeded_wait.c).
  */
 #include <math.h>
 #include <string.h>

@@ -117,6 +117,22 @@ void xfa_wait_sites_find_orders(const struct xfa_analysis *analysis, const struc
             add_orders(analysis, xfa_table_at(sites, i), like, true, findings);
 }
 
+void xfa_wait_sites_find_idle(const struct xfa_analysis *analysis, const struct xfa_table *sites,
+                              const struct xfa_finding *like, struct xfa_findings *findings)
+{
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct xfa_wait_site *waits = xfa_table_at(sites, i);
+        const struct xfa_wait_count *idle = &waits->idle;
+        struct xfa_finding_site site =
+            xfa_wait_site_found(analysis, waits, XFA_RECKONED_ORDERS_STREAMS);
+        site.transfers = idle->times;
+        site.bytes = idle->bytes;
+        if (idle->times >= LEAST_TIMES && (double)idle->times >= LEAST_ORDERS * all_of(waits) &&
+            xfa_exact_value(&idle->ns) > xfa_findings_least_ns(analysis))
+            xfa_findings_add_site(findings, like, &site);
+    }
+}
+
 /* ---- divided --------------------------------------------------------------------------------- */
 
 static bool is_good(const void *analysis, const void *item)

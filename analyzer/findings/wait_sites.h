@@ -1,8 +1,8 @@
 /*
  * Call sites of waits of the host: how many of them are more than is needed. For the kinds of
- * finding that ask it (overbroad_wait.c, result_wait.c, order_wait.c); and of the functions that
- * streams call (host_function.c), of which needed are those that the stream needs. The sums are
- * whole or exact, so that the members of a team may divide them (divided.h).
+ * finding that ask it (overbroad_wait.c, result_wait.c, order_wait.c, unneeded_wait.c); and of the
+ * functions that streams call (host_function.c), of which needed are those that the stream needs.
+ * The sums are whole or exact, so that the members of a team may divide them (divided.h).
  */
 #ifndef XFA_WAIT_SITES_H
 #define XFA_WAIT_SITES_H
@@ -55,6 +55,10 @@ void xfa_wait_sites_find(const struct xfa_analysis *analysis, const struct xfa_t
 bool xfa_wait_site_is_order(const struct xfa_wait_site *site);
 void xfa_wait_sites_find_orders(const struct xfa_analysis *analysis, const struct xfa_table *sites,
                                 const struct xfa_finding *like, struct xfa_findings *findings);
+
+/* The same of waits of which it is not known what they are for. */
+void xfa_wait_sites_find_idle(const struct xfa_analysis *analysis, const struct xfa_table *sites,
+                              const struct xfa_finding *like, struct xfa_findings *findings);
 
 /* The sites of xfa_kind_result_wait's sums. */
 const struct xfa_table *xfa_result_wait_sites(const void *sums);

@@ -31,6 +31,7 @@ const SENTENCES = {
   'early-wait': () => 'The host waits for results before work that does not need them',
   'overbroad-wait': () => 'The host waits for a whole device where waits for streams or events come anyway',
   'wait-beyond-result': () => 'The host waits for more than the copies whose memory it uses next',
+  'unneeded-wait': () => 'The host waits for work of which nothing is for it',
   'wait-for-order': () => 'The host waits only so that one stream\'s work comes behind another\'s',
   'host-function-in-stream': () => 'Streams call functions of the host, and wait until they return',
   'frequent-readback': (f) => `${copies(f)}${to(f)} ${verb(f, 'fetches', 'fetch')} a few bytes between launches`,
