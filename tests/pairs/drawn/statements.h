@@ -274,10 +274,6 @@ INLINE void host_work(const struct statement *s, bool write)
 
 /* ---- functions of the host ---- */
 
-/* A driver takes so long to call one and to go on with the stream, about; the simulated one does
- * not. */
-enum { CALLED_NS = 50000 };
-
 static void do_job(const struct job *job)
 {
     const struct statement work = {'R', 0, {job->ns, job->read}};
@@ -285,17 +281,8 @@ static void do_job(const struct job *job)
     host_work(&work, false);
 }
 
-static void called(void)
-{
-    static bool simulated = pair_simulated("xferscope_simgpu_now_ns") != NULL;
-
-    if (simulated)
-        pair_host_work(CALLED_NS);
-}
-
 static void work_in_stream(void *job)
 {
-    called();
     do_job((const struct job *)job);
 }
 
@@ -330,7 +317,6 @@ static void hand_over(void *data)
 {
     struct job *job = (struct job *)data, rest = {0, job->read, false, 0};
 
-    called();
     if (pair_simulated("xferscope_simgpu_now_ns")) {
         do_job(&rest); /* it is done when it may be */
         worker.idle_ns = std::max(worker.idle_ns, pair_now_ns()) + job->ns;

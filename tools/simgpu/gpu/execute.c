@@ -195,12 +195,13 @@ static void call_host(const struct sim_op *op)
 static uint64_t run_host(const struct sim_op *op, uint64_t ready)
 {
     struct sim_engine *thread = &sim_devices[op->stream->context->device].functions;
-    uint64_t start = sim_engine_free(thread, ready), began, spent;
+    uint64_t called = ready + sim_settings.function_ns, start = sim_engine_free(thread, called);
+    uint64_t began, spent;
 
     if (sim_clock_go_away(start)) {
         call_host(op);
         spent = sim_clock_come_back() - start;
-        return sim_engine_take(thread, &(struct sim_engine_use){ready, spent, spent}, &start);
+        return sim_engine_take(thread, &(struct sim_engine_use){called, spent, spent}, &start);
     }
     if (sim_settings.lazy)
         sim_wait_until(ready);
