@@ -184,25 +184,42 @@ static double busy_until(const void *self, const struct xfw_op *op)
 
 /* ---- what waits for host functions ----------------------------------------------------------- */
 
-/* Other work of the GPU ended as it began: it may have waited for that. */
-static bool began_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+/* Whether it waits for the other one, of another stream, to end: they share an engine, or the default
+ * stream's rules are between them. */
+static bool may_wait_for(const struct xfw_op *op, const struct xfw_op *other)
 {
-    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
-    for (uint64_t i = queue->head; i < most; i++) {
-        const struct xfw_op *other = &at(queue, i)->op;
-        if (other->gpu == op->gpu && other->stream != op->stream &&
-            fabs(other->device_end_ns - op->device_start_ns) < XFW_QUEUED_NS)
-            return true;
-    }
-    return false;
+    return other->gpu == op->gpu && other->stream != op->stream &&
+           (xfw_op_engine(other) == xfw_op_engine(op) || other->stream_kind == XFW_LEGACY ||
+            op->stream_kind == XFW_LEGACY);
 }
 
-/* It tells when the function before it in its stream was done. */
-static bool waited_for_function(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+/* Other work of the GPU was under way since then, and ended as it began: it may have waited for
+ * that. */
+static bool began_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op,
+                                double since)
+{
+    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
+    double idle = op->device_start_ns - since;
+    bool ended = false;
+    for (uint64_t i = queue->head; i < most; i++) {
+        const struct xfw_op *other = &at(queue, i)->op;
+        if (!may_wait_for(op, other) || isnan(other->device_end_ns))
+            continue;
+        ended = ended || fabs(other->device_end_ns - op->device_start_ns) < XFW_QUEUED_NS;
+        idle -= xfw_max(0, xfw_min(other->device_end_ns, op->device_start_ns) -
+                               xfw_max(other->device_start_ns, since));
+    }
+    return ended && idle < XFW_CALLED_NS;
+}
+
+/* It tells when the function before it in its stream, to which that had come by then, was done. */
+static bool waited_for_function(const struct xfw_ops_queue *queue, const struct xfw_op *op,
+                                double since)
 {
     if (!xfw_op_is_work(op))
         return op->end_ns - op->start_ns > XFW_CALLED_NS;
-    return op->device_start_ns - op->end_ns > XFW_CALLED_NS && !began_behind_others(queue, op);
+    return op->device_start_ns - op->end_ns > XFW_CALLED_NS &&
+           !began_behind_others(queue, op, since);
 }
 
 /* The stream of the host function is done with it behind this wait of the host. */
@@ -246,7 +263,7 @@ static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, do
 {
     bool open;
     const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
-    if (!next || !waited_for_function(self, next))
+    if (!next || !waited_for_function(self, next, *until))
         return NULL;
     *until = xfw_op_is_work(next) ? next->device_start_ns : next->end_ns;
     return next;

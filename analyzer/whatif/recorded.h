@@ -20,7 +20,8 @@ struct xfw_recorded;
 struct xfw_ahead {
     double (*busy_until)(const void *self, const struct xfw_op *op);
     /* The first work behind this host function in its stream that waited for it, and began then; or
-     * a wait of the host for it, that ended then. NULL: none did, or it is not known. */
+     * a wait of the host for it, that ended then. NULL: none did, or it is not known. *until: comes
+     * as when the stream had come to the function. */
     const struct xfw_op *(*waiter)(const void *self, const struct xfw_op *op, double *until);
     const void *self;
 };

@@ -100,8 +100,10 @@ static struct analyzed played(uint64_t function_ns, unsigned streams, bool of_re
     return analyzed_played(&run.b, profile);
 }
 
+#define CALLED_AFTER_NS 50000 /* of that, it is taken to be called by then */
+
 /* As recorded, copies and functions take turns; then the functions follow each other, in a thread
- * that has the most to do, and the copies are done meanwhile. */
+ * that has the most to do, and are called and the copies done meanwhile. */
 static void test_saved(void **state)
 {
     struct analyzed a = played(FUNCTION_NS, 1, false);
@@ -111,10 +113,11 @@ static void test_saved(void **state)
     assert_int_equal(f->transfers, STEPS);
     assert_int_equal(f->remedy.kind, XFA_REMEDY_OWN_THREAD);
     assert_true(isnan(f->lost_ns));
-    assert_in_range((uint64_t)f->saving.likely, (STEPS - 2) * 2 * COPY_NS - FUNCTION_NS,
-                    STEPS * 2 * COPY_NS);
+    assert_in_range((uint64_t)f->saving.likely,
+                    (STEPS - 2) * (2 * COPY_NS + CALLED_AFTER_NS) - FUNCTION_NS,
+                    STEPS * (2 * COPY_NS + CALLED_AFTER_NS));
     assert_true(f->saving.low < 1);                     /* at worst nothing */
-    assert_true(f->saving.high > 2 * f->saving.likely); /* at best nobody waits for the thread */
+    assert_true(f->saving.high > 1.5 * f->saving.likely); /* at best nobody waits for the thread */
     analyzed_free(&a);
 }
 

@@ -29,7 +29,7 @@ WASTES = {
     "demand": {"managed-demand-migration"},  # only of stages with managed memory, which have no other
     # The host waits for the stream or the device, behind work that is none of its business. (More streams mend that, too.)
     "beyond": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
-    "function": {"host-function-in-stream"},  # it works in the stream that calls it
+    "function": {"host-function-in-stream", "serial-transfer-and-compute"},  # it works in the stream that calls it; so do they there
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
