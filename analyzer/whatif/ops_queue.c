@@ -189,8 +189,8 @@ static bool is_of_gpu(const struct xfw_op *op, int gpu)
     return op->gpu == gpu || op->gpu < 0 || gpu < 0;
 }
 
-/* Whether it waits for the other one, of another stream, to end: they share an engine, or the default
- * stream's rules are between them. */
+/* Whether it waits for the other one, of another stream, to end: they share an engine, or the
+ * default stream's rules are between them. */
 static bool may_wait_for(const struct xfw_op *op, const struct xfw_op *other)
 {
     return other->gpu == op->gpu && other->stream != op->stream &&

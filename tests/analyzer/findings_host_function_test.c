@@ -116,7 +116,7 @@ static void test_saved(void **state)
     assert_in_range((uint64_t)f->saving.likely,
                     (STEPS - 2) * (2 * COPY_NS + CALLED_AFTER_NS) - FUNCTION_NS,
                     STEPS * (2 * COPY_NS + CALLED_AFTER_NS));
-    assert_true(f->saving.low < 1);                     /* at worst nothing */
+    assert_true(f->saving.low < 1);                       /* at worst nothing */
     assert_true(f->saving.high > 1.5 * f->saving.likely); /* at best nobody waits for the thread */
     analyzed_free(&a);
 }

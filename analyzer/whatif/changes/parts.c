@@ -18,14 +18,30 @@ uint64_t xfw_parts_begin(struct xfw_parts *parts, uint64_t *of_thread)
     return parts->part;
 }
 
+/* A kernel behind the copies to the host of a part that began with copies to the device. Learnt
+ * from one that was taken for a part of its own. */
+static bool is_tail(struct xfw_parts *parts, enum xfw_stage stage)
+{
+    bool alone = parts->first == XFW_STAGE_COMPUTE && parts->stage == XFW_STAGE_COMPUTE;
+    if (stage == XFW_STAGE_TO_DEVICE && alone && parts->first_before == XFW_STAGE_TO_DEVICE &&
+        parts->fetched_before)
+        parts->tails = true;
+    return stage == XFW_STAGE_COMPUTE && parts->first == XFW_STAGE_TO_DEVICE && parts->tails;
+}
+
 uint64_t xfw_parts_of(struct xfw_parts *parts, uint64_t *of_thread, enum xfw_stage stage,
                       bool neutral)
 {
     if (neutral && parts->part)
         return parts->part;
+    if (parts->part && stage < parts->stage && is_tail(parts, stage))
+        return parts->part;
     if (!parts->part || stage < parts->stage) {
+        parts->fetched_before = parts->stage == XFW_STAGE_TO_HOST;
         xfw_parts_begin(parts, of_thread);
         parts->fetches = stage == XFW_STAGE_TO_HOST;
+        parts->first_before = parts->first;
+        parts->first = stage;
     }
     parts->stage = stage;
     return parts->part;

@@ -119,15 +119,17 @@ def draw_locking(program):
 
 def draw_tail(program):
     """In one of eight programs the results of a stage go on to a kernel of the device's own, which the host has nothing to do
-    with: it waits for an event before that or, the waste, for the stream, or for all of the device ("wide")."""
+    with: it waits for an event before that or, the waste, for the stream, or for all of the device ("wide"). The stage's
+    kernels take no longer together than the host, or the link: whether those of several streams run side by side no record shows."""
     rng = random.Random(f"tail {program['seed']}")
     fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage.get("arena")
            and not {"legacy", "blocking", "device-wait"} & set(stage["wastes"])]
     if not fit or rng.random() >= 0.125:
         return
     stage = rng.choice(fit)
-    stage["tail_ns"] = int((stage["host_ns"] * (stage["streams"] - 1) or COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE)
-                           * rng.uniform(0.3, 1.2))
+    step = stage["host_ns"] or COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
+    stage["tail_ns"] = int((step - stage["kernel_ns"]) * rng.uniform(0.4, 0.95))
+    stage["streams"] = min(stage["streams"], rng.choice([1, 2, 2, 3]))
     stage["wait"] = "event"
     if rng.random() < 0.75:
         stage["wastes"].append("beyond")
