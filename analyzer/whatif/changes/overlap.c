@@ -72,10 +72,11 @@ static void note_end(struct xfw_flow *state, const struct xfw_player *player)
         double *of_part = &stream->parts.ends[last->part % XFW_PARTS];
         *of_part = xfw_max(*of_part, end);
     }
-    xfw_spans_note(&state->spans, &last->used, end);
-    if (last->called) {
+    if (last->called) { /* what it uses is the host's: the part's buffers */
         stream->called = last->part;
         stream->called_end = end;
+    } else {
+        xfw_spans_note(&state->spans, &last->used, end);
     }
     if (!last->moved) {
         if (!xfw_is_copy_with_host(last->used.what, last->used.engine))
