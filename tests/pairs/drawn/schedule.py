@@ -505,6 +505,8 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
+    if any(stage["kind"] == "t" and {"beyond", "function"} & set(stage["wastes"]) for stage in program["stages"]):
+        bases.append(changed(program, lambda stage: {"kind": "n"} if stage["kind"] == "t" else {}))  # streams of their own
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
