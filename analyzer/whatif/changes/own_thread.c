@@ -141,5 +141,6 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis, st
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
     change->on_trial = true;
+    change->first = true; /* what others make of a wait does not wait for the thread */
     return change;
 }
