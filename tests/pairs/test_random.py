@@ -289,6 +289,8 @@ class Programs(unittest.TestCase):
         waits = {"steps": 30, "bytes": 262144, "down": True, "kind": "n", "bound": "host", "host_ns": 60000, "kernel_ns": 5000,
                  "tail_ns": 50000, "pays": True, "wastes": ["beyond"]}
         for stage in ({"streams": 1}, {"streams": 2}, {"streams": 2, "wide": True}, {"streams": 2, "wastes": ["serial", "beyond"]},
+                      {"streams": 2, "wastes": ["serial"], "bytes": 1048576, "host_ns": 50000, "tail_ns": 40000},
+                      {"streams": 3, "wastes": ["serial", "beyond"], "host_ns": 30000, "tail_ns": 20000, "bytes": 512000},
                       {"streams": 2, "graph": True}, {"streams": 2, "wastes": []}):
             with self.subTest(**stage):
                 self.assert_right(program(**{**waits, **stage}))

@@ -11,14 +11,13 @@
 
 #define XFW_PARTS 16 /* whose ends are remembered: more than XFW_MOST_STREAMS */
 
-struct xfw_parts {       /* of a stream; zeroed at first */
-    uint32_t thread;     /* that gave it work last */
-    bool given;          /* any */
-    bool shared;         /* by several threads */
-    bool tails;          /* kernels behind copies to the host belong to the part before */
-    bool fetched_before; /* the part before ended with a copy to the host */
-    enum xfw_stage first, first_before; /* what the part at hand began with, and the one before */
-    bool fetches;                       /* the part at hand began with a copy to the host */
+struct xfw_parts {        /* of a stream; zeroed at first */
+    uint32_t thread;      /* that gave it work last */
+    bool given;           /* any */
+    bool shared;          /* by several threads */
+    bool tail, no_tails;  /* a kernel belongs to the part behind whose results it is; such do not */
+    enum xfw_stage first; /* what the part at hand began with */
+    bool fetches;         /* the part at hand began with a copy to the host */
     bool waited;          /* the host has waited for it (of streams that read the host's memory) */
     enum xfw_stage stage; /* of the part at hand */
     uint64_t part;        /* from 1 on; 0: none has begun */
@@ -35,8 +34,7 @@ void xfw_parts_give(struct xfw_parts *parts, uint32_t thread);
 uint64_t xfw_parts_begin(struct xfw_parts *parts, uint64_t *of_thread);
 
 /* The part that work of this stage belongs to, which may begin with it. A memset (neutral) begins
- * no part; nor does a kernel behind a part's copies to the host where such ones came right before
- * the next copy to the device. */
+ * no part, nor does a kernel of the device's own behind a part's copies to the host. */
 uint64_t xfw_parts_of(struct xfw_parts *parts, uint64_t *of_thread, enum xfw_stage stage,
                       bool neutral);
 
