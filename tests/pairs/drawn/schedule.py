@@ -19,7 +19,7 @@ WASTES = {
     "repeated": {"repeated-transfer"},
     "unused": {"unused-transfer"},
     "allocation": {"repeated-allocation"},
-    "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait"},
+    "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait", "wait-beyond-result"},
     "mapped": {"mapped-memory"},
     "default": {"default-stream-serialization"},
     # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
