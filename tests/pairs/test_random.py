@@ -266,8 +266,8 @@ class Programs(unittest.TestCase):
                        "function_ns": 104000, "ahead": False, "wastes": ["serial", "mapped", "function"]}):
             with self.subTest(**stage):
                 self.assert_right(program(**{**calls, **stage}))
-        handed = {**calls, "wastes": [], "steps": 33, "function_ns": 68000, "ahead": True}
-        self.assert_right(program(**handed))
+        given = {**calls, "wastes": [], "steps": 33, "function_ns": 68000, "ahead": True}
+        self.assert_right(program(**given))
 
     def test_a_thread_joined_behind_a_function(self):
         """Another one waits for it to end, whose last wait is for a function (shrunk from seed 661100282)."""
