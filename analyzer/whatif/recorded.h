@@ -8,9 +8,9 @@
 #include "analyzer/whatif/op.h"
 
 struct xfw_recorded;
-#define XFW_CALLED_NS 20000.0  /* what host functions take no longer than is not looked for */
-/* Until the driver calls one that its stream has come to: a function that does hardly anything takes
- * 70 to 90 us of its stream on an H100, elsewhere less (a guess). */
+#define XFW_CALLED_NS 20000.0 /* what host functions take no longer than is not looked for */
+/* Until the driver calls one that its stream has come to: a function that does hardly anything
+ * takes 70 to 90 us of its stream on an H100, elsewhere less (a guess). */
 #define XFW_CALLED_AFTER_NS 50000.0
 #define XFW_ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 
