@@ -46,7 +46,7 @@ struct form { /* of a program: what one schedule declares */
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
     std::vector<cudaGraphExec_t> graphs;
-    std::deque<struct job> jobs; /* they stay where they are */
+    std::deque<struct job> jobs;                         /* they stay where they are */
     std::vector<struct statement> before;                /* once, by main */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
 };
