@@ -143,10 +143,11 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
 /* A stream that the program does not have, beside one of the process's: the same each time that
  * this change asks for it. Treat it as non-blocking: the change cares for what it waits for. */
 enum xfw_side {
-    XFW_SIDE_UP,   /* copies to the device */
-    XFW_SIDE_DOWN, /* copies to the host */
-    XFW_SIDE_MARK, /* nothing: events of the stream are recorded in it */
-    XFW_SIDE_HOST, /* nothing: the host waits for it */
+    XFW_SIDE_UP,    /* copies to the device */
+    XFW_SIDE_DOWN,  /* copies to the host */
+    XFW_SIDE_CALLS, /* functions of the host */
+    XFW_SIDE_MARK,  /* nothing: events of the stream are recorded in it */
+    XFW_SIDE_HOST,  /* nothing: the host waits for it */
     XFW_SIDES
 };
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum xfw_side side);

@@ -72,6 +72,7 @@ enum xfw_engine {
                      the device, to the host. xfw_op_engine() has them, no op. */
     XFW_MOVES_OUT,
     XFW_CALLS, /* the driver's thread that calls host functions, one after the other */
+    XFW_JOBS,  /* a thread of the program's own that a change gives their work to */
     XFW_ENGINES
 };
 

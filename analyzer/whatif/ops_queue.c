@@ -184,32 +184,68 @@ static double busy_until(const void *self, const struct xfw_op *op)
 
 /* ---- what waits for host functions ----------------------------------------------------------- */
 
-/* Other work of the GPU ended as it began: it may have waited for that. */
-static bool began_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+static bool is_of_gpu(const struct xfw_op *op, int gpu)
+{
+    return op->gpu == gpu || op->gpu < 0 || gpu < 0;
+}
+
+/* Whether it waits for the other one, of another stream, to end: they share an engine, or the
+ * default stream's rules are between them. */
+static bool may_wait_for(const struct xfw_op *op, const struct xfw_op *other)
+{
+    return other->gpu == op->gpu && other->stream != op->stream &&
+           (xfw_op_engine(other) == xfw_op_engine(op) || other->stream_kind == XFW_LEGACY ||
+            op->stream_kind == XFW_LEGACY);
+}
+
+/* Other work of the GPU was under way since then, and ended as it began: it may have waited for
+ * that. */
+static bool began_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op,
+                                double since)
 {
     uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
+    double idle = op->device_start_ns - since;
+    bool ended = false;
     for (uint64_t i = queue->head; i < most; i++) {
         const struct xfw_op *other = &at(queue, i)->op;
-        if (other->gpu == op->gpu && other->stream != op->stream &&
-            fabs(other->device_end_ns - op->device_start_ns) < XFW_QUEUED_NS)
+        if (!may_wait_for(op, other) || isnan(other->device_end_ns))
+            continue;
+        ended = ended || fabs(other->device_end_ns - op->device_start_ns) < XFW_QUEUED_NS;
+        idle -= xfw_max(0, xfw_min(other->device_end_ns, op->device_start_ns) -
+                               xfw_max(other->device_start_ns, since));
+    }
+    return ended && idle < XFW_CALLED_NS;
+}
+
+/* The wait of the host for the device ended behind work of other streams, or soon after. */
+static bool ended_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    for (uint64_t i = queue->head; i < queue->tail && at(queue, i)->op.number < op->number; i++) {
+        const struct xfw_op *other = &at(queue, i)->op;
+        if (is_of_gpu(other, op->gpu) && other->device_end_ns > op->end_ns - XFW_CALLED_NS)
             return true;
     }
     return false;
 }
 
-/* It tells when the function before it in its stream was done. */
-static bool waited_for_function(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+/* It tells when the function before it in its stream, to which that had come by then, was done. */
+static bool waited_for_function(const struct xfw_ops_queue *queue, const struct xfw_op *op,
+                                double since)
 {
     if (!xfw_op_is_work(op))
-        return op->end_ns - op->start_ns > XFW_CALLED_NS;
-    return op->device_start_ns - op->end_ns > XFW_CALLED_NS && !began_behind_others(queue, op);
+        return op->end_ns - op->start_ns > XFW_CALLED_NS &&
+               (op->awaits != XFW_AWAITS_DEVICE || !ended_behind_others(queue, op));
+    return op->device_start_ns - op->end_ns > XFW_CALLED_NS &&
+           !began_behind_others(queue, op, since);
 }
 
 /* The stream of the host function is done with it behind this wait of the host. */
-static bool waits_for(const struct xfw_op *op, const struct calling *calling)
+static bool waits_for(const struct xfw_op *op, const struct xfw_op *function,
+                      const struct calling *calling)
 {
     return op->kind == XFT_EVENT_SYNC &&
-           ((op->awaits == XFW_AWAITS_STREAM && op->stream == calling->stream) ||
+           ((op->awaits == XFW_AWAITS_DEVICE && is_of_gpu(op, function->gpu)) ||
+            (op->awaits == XFW_AWAITS_STREAM && op->stream == calling->stream) ||
             (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE &&
              op->event == calling->event));
 }
@@ -234,7 +270,7 @@ static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw
             calling->event = op->event;
         bool work = same && xfw_op_is_work(op) && op->what != XFW_HOST_FUNCTION;
         *open = work && pending->wants && !is_done(queue, pending);
-        if (work || waits_for(op, calling))
+        if (work || waits_for(op, function, calling))
             return op;
     }
     *open = true;
@@ -246,7 +282,7 @@ static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, do
 {
     bool open;
     const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
-    if (!next || !waited_for_function(self, next))
+    if (!next || !waited_for_function(self, next, *until))
         return NULL;
     *until = xfw_op_is_work(next) ? next->device_start_ns : next->end_ns;
     return next;

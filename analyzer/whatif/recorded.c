@@ -380,25 +380,26 @@ static void resolve_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op,
 static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
                              const struct xfw_ahead *ahead)
 {
-    double until = 0, ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op)), until = ready;
     const struct xfw_op *waiter = ahead ? ahead->waiter(ahead->self, op, &until) : NULL;
     struct engine *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
     if (!waiter)
         return;
-    ready = xfw_max(ready, engine_ready(calls, until));
+    double idle = engine_ready(calls, until);
     if (xfw_op_is_work(waiter)) {
         ready = xfw_max(ready, xfw_streams_ready(&recorded->streams, waiter));
         /* So it is if the engine was busy until then. */
         if (waiter->exclusive && copies_ready(recorded, waiter) > until - 2 * XFW_QUEUED_NS)
             return;
     }
-    if (until - ready < XFW_CALLED_NS)
+    if (until - xfw_max(ready, idle) < XFW_CALLED_NS)
         return;
     op->engine = XFW_CALLS;
     op->exclusive = true;
-    op->device_start_ns = ready;
+    op->latency_ns = op->space_ns = xfw_min(until - ready, XFW_CALLED_AFTER_NS);
+    op->device_start_ns = xfw_min(xfw_max(ready + op->space_ns, idle), until);
     op->device_end_ns = until;
-    op->duration_ns = until - ready;
+    op->duration_ns = until - op->device_start_ns;
 }
 
 static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,

@@ -8,7 +8,10 @@
 #include "analyzer/whatif/op.h"
 
 struct xfw_recorded;
-#define XFW_CALLED_NS 20000.0  /* what host functions take no longer than is not looked for */
+#define XFW_CALLED_NS 20000.0 /* what host functions take no longer than is not looked for */
+/* Until the driver calls one that its stream has come to: a function that does hardly anything
+ * takes 70 to 90 us of its stream on an H100, elsewhere less (a guess). */
+#define XFW_CALLED_AFTER_NS 50000.0
 #define XFW_ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 
 /* Engines serve streams as they become ready: what was submitted later may have been done before.
@@ -17,7 +20,8 @@ struct xfw_recorded;
 struct xfw_ahead {
     double (*busy_until)(const void *self, const struct xfw_op *op);
     /* The first work behind this host function in its stream that waited for it, and began then; or
-     * a wait of the host for it, that ended then. NULL: none did, or it is not known. */
+     * a wait of the host for it, that ended then. NULL: none did, or it is not known. *until: comes
+     * as when the stream had come to the function. */
     const struct xfw_op *(*waiter)(const void *self, const struct xfw_op *op, double *until);
     const void *self;
 };

@@ -170,6 +170,8 @@ static struct xfw_interval place(struct xfw_schedule *schedule, const struct xfw
     struct xfw_busy *engine = &gpu->engines[which];
     struct xfw_busy *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
     double ns = op->duration_ns - lead, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
+    if (op->what == XFW_HOST_FUNCTION) /* its way to the driver's thread passes meanwhile */
+        space = 0;
     struct xfw_interval work = {.ns = ns, .times = op->slowdown, .stream = op->stream};
     work.start = xfw_busy_idle_from(engine, ready, ns, space);
     if (work.times > 1) {

@@ -161,22 +161,24 @@ static bool has_made(const struct xfw_wakers *wakers, uint32_t thread, uint32_t 
     return false;
 }
 
-/* A host function that the stream calls at once is called within the call that submits it. */
+/* A host function that the stream calls at once is called within the call that submits it. One that
+ * a thread waits for as its last call is called before that ends, which is what came last. */
 static struct cause cause_of(const struct xfw_wakers *wakers, const struct thread *thread,
                              const struct xfw_op *op)
 {
     struct cause cause = {.by = XFW_NONE, .delay_ns = NAN, .chance = 1};
     uint32_t last = wakers->last_thread;
     const struct xfw_host_call *called = xfw_host_calls_last(&wakers->host_calls, op->start_ns);
-    if (called && called->at > thread->end && called->at >= wakers->threads[last].start) {
+    const struct thread *other = &wakers->threads[last];
+    double came = other->ended && other->waited ? other->end : other->start;
+    if (called && called->at > thread->end && called->at >= came) {
         cause.called = called;
         cause.delay_ns = op->start_ns - called->at;
     } else if (last != op->thread) {
         cause.by = last;
         cause.made = has_made(wakers, op->thread, last);
-        cause.delay_ns = op->start_ns - wakers->threads[last].end;
-        bool ended = wakers->threads[last].ended;
-        double calls = ended ? 1 : (double)(wakers->calls - thread->calls_by_end);
+        cause.delay_ns = op->start_ns - other->end;
+        double calls = other->ended ? 1 : (double)(wakers->calls - thread->calls_by_end);
         cause.chance = calls * fabs(cause.delay_ns) / (op->start_ns - thread->end);
     }
     return cause;

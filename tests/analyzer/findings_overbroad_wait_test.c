@@ -26,11 +26,6 @@ struct run {
     uint64_t busy_until; /* the device */
 };
 
-static uint64_t handle_of(int stream)
-{
-    return 0x5000 + 0x100 * (uint64_t)stream;
-}
-
 static uint64_t memory_of(int stream)
 {
     return 0x7f0000000000 + (uint64_t)stream * 1024 * MIB;
@@ -38,22 +33,18 @@ static uint64_t memory_of(int stream)
 
 static struct xft_event *call(struct run *run, enum xft_event_kind kind, int stream, unsigned aux)
 {
-    const struct xft_event event = {.kind = (uint8_t)kind,
-                                    .aux = aux,
-                                    .stream = handle_of(stream),
-                                    .src = handle_of(stream), /* the event's handle */
-                                    .flags = XFT_STREAM_KNOWN};
-    return play_event(&run->play, event, CALL_NS);
+    struct xft_event *event = play_in_stream(&run->play, kind, (unsigned)stream, CALL_NS);
+    event->aux = aux;
+    event->src = event->stream; /* the event's handle */
+    return event;
 }
 
 /* An asynchronous copy in the stream, of the memory of another, or of its own. */
 static void copy(struct run *run, enum xft_direction direction, int stream, int memory)
 {
     struct xft_event *event =
-        play_async(&run->play, COPY, direction, XFT_MEM_PINNED, BYTES, DEVICE_NS);
-    event->device = 0;
-    event->flags |= XFT_STREAM_KNOWN;
-    event->stream = handle_of(stream);
+        play_stream_copy(&run->play, COPY, direction, BYTES, (unsigned)stream);
+    play_device_copy(&run->play, event, DEVICE_NS);
     event->src = memory_of(memory);
     event->dst = memory_of(memory) + 512 * MIB;
     run->busy_until = event->start_ns + 500 + DEVICE_NS;
@@ -62,8 +53,7 @@ static void copy(struct run *run, enum xft_direction direction, int stream, int 
 static void wait_for_device(struct run *run)
 {
     const struct xft_event event = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .stack = WAIT};
-    uint64_t now = run->play.now;
-    play_event(&run->play, event, (run->busy_until > now ? run->busy_until - now : 0) + WAKE_NS);
+    play_event(&run->play, event, play_wait_ns(&run->play, run->busy_until, WAKE_NS));
 }
 
 static void in_other_thread(struct run *run, int stream)
@@ -95,7 +85,7 @@ static void statement(struct run *run, char what, int slot)
         copy(run, XFT_DIR_H2D, THIRD, what == 'x' ? slot : THIRD);
         break;
     case 'V': /* the third stream waits for the event */
-        call(run, XFT_EVENT_WAIT, slot, 0)->stream = handle_of(THIRD);
+        call(run, XFT_EVENT_WAIT, slot, 0)->stream = play_stream(THIRD);
         break;
     case 'R': /* the event is recorded; 'Y' waited for */
         call(run, XFT_EVENT_RECORD, slot, 0);

@@ -41,31 +41,21 @@ static uint64_t later_of(uint64_t a, uint64_t b)
 static struct xft_event *call(struct run *run, enum xft_event_kind kind, int stream, unsigned aux,
                               uint64_t ns)
 {
-    const struct xft_event event = {.kind = (uint8_t)kind,
-                                    .aux = aux,
-                                    .stream = 0x5000 + 0x100 * (uint64_t)stream,
-                                    .src = 0x9000, /* the event's handle */
-                                    .stack = kind == XFT_EVENT_SYNC ? WAIT : 0,
-                                    .flags = XFT_STREAM_KNOWN};
-    return play_event(&run->play, event, ns);
+    struct xft_event *event = play_in_stream(&run->play, kind, (unsigned)stream, ns);
+    event->aux = aux;
+    event->src = 0x9000; /* the event's handle */
+    event->stack = kind == XFT_EVENT_SYNC ? WAIT : 0;
+    return event;
 }
 
 /* An asynchronous copy of page-locked memory, and its record. */
 static void copy(struct run *run, enum xft_direction direction, uint64_t memory)
 {
     bool up = direction == XFT_DIR_H2D;
-    struct xft_event *event = play_async(&run->play, COPY, direction, XFT_MEM_PINNED, BYTES, 0);
-    event->flags |= XFT_STREAM_KNOWN;
-    event->stream = 0x5000 + 0x100 * COPIES;
+    struct xft_event *event = play_stream_copy(&run->play, COPY, direction, BYTES, COPIES);
     event->src = up ? host_memory : memory;
     event->dst = up ? memory : host_memory;
-    event->device = 0;
-    uint64_t idle = run->busy_until[COPIES];
-    play_device_copy(&run->play, event, COPY_NS);
-    struct play_lane *lane = &run->play.lanes[LANE_DEVICE];
-    struct xft_event *record = &lane->events[lane->count - 1];
-    record->start_ns = later_of(idle, record->start_ns);
-    record->end_ns = run->busy_until[COPIES] = record->start_ns + COPY_NS;
+    play_device_copy_behind(&run->play, event, COPY_NS, &run->busy_until[COPIES]);
 }
 
 /* A kernel and its record. */
@@ -89,8 +79,7 @@ static void wait_for(struct run *run, unsigned what)
                     : what == XFT_SYNC_EVENT
                         ? run->recorded
                         : later_of(run->busy_until[COPIES], run->busy_until[KERNELS]);
-    uint64_t now = run->play.now;
-    call(run, XFT_EVENT_SYNC, COPIES, what, (done > now ? done - now : 0) + WAKE_NS);
+    call(run, XFT_EVENT_SYNC, COPIES, what, play_wait_ns(&run->play, done, WAKE_NS));
 }
 
 /* One letter of a step. */

@@ -96,6 +96,44 @@ void play_awaited(struct play *play, unsigned stack, unsigned wait_stack,
     play_event(play, sync, end + wake_ns - play->now);
 }
 
+uint64_t play_stream(unsigned stream)
+{
+    return 0x5000 + 0x100 * (uint64_t)stream;
+}
+
+struct xft_event *play_in_stream(struct play *play, enum xft_event_kind kind, unsigned stream,
+                                 uint64_t ns)
+{
+    const struct xft_event event = {
+        .kind = (uint8_t)kind, .stream = play_stream(stream), .flags = XFT_STREAM_KNOWN};
+    return play_event(play, event, ns);
+}
+
+struct xft_event *play_stream_copy(struct play *play, unsigned stack, enum xft_direction direction,
+                                   uint64_t bytes, unsigned stream)
+{
+    struct xft_event *event = play_async(play, stack, direction, XFT_MEM_PINNED, bytes, 0);
+    event->flags |= XFT_STREAM_KNOWN;
+    event->stream = play_stream(stream);
+    event->device = 0;
+    return event;
+}
+
+void play_device_copy_behind(struct play *play, struct xft_event *call, uint64_t ns,
+                             uint64_t *busy_until)
+{
+    play_device_copy(play, call, ns);
+    struct play_lane *lane = &play->lanes[LANE_DEVICE];
+    struct xft_event *record = &lane->events[lane->count - 1];
+    record->start_ns = *busy_until > record->start_ns ? *busy_until : record->start_ns;
+    record->end_ns = *busy_until = record->start_ns + ns;
+}
+
+uint64_t play_wait_ns(const struct play *play, uint64_t done, uint64_t wake_ns)
+{
+    return (done > play->now ? done - play->now : 0) + wake_ns;
+}
+
 void play_end(struct play *play, enum xft_state state)
 {
     for (unsigned i = 0; i < PLAY_LANES; i++) {

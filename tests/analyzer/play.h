@@ -48,6 +48,21 @@ void play_device_copy(struct play *play, struct xft_event *call, uint64_t ns);
 struct xft_event *play_device_part(struct play *play, const struct xft_event *call, uint64_t bytes,
                                    uint64_t ns);
 
+/* ---- streams, by numbers of the test's ------------------------------------------------------- */
+
+uint64_t play_stream(unsigned stream); /* its handle */
+/* A call in the stream. */
+struct xft_event *play_in_stream(struct play *play, enum xft_event_kind kind, unsigned stream,
+                                 uint64_t ns);
+/* An asynchronous copy of page-locked memory and GPU 0 in the stream, without addresses. */
+struct xft_event *play_stream_copy(struct play *play, unsigned stack, enum xft_direction direction,
+                                   uint64_t bytes, unsigned stream);
+/* The device ran the last call's copy as soon as its stream was idle: moves *busy_until on. */
+void play_device_copy_behind(struct play *play, struct xft_event *call, uint64_t ns,
+                             uint64_t *busy_until);
+/* How long a wait takes that begins now, for what is done by then, and ends wake_ns behind that. */
+uint64_t play_wait_ns(const struct play *play, uint64_t done, uint64_t wake_ns);
+
 /* Writes the events, ends the recording. */
 void play_end(struct play *play, enum xft_state state);
 

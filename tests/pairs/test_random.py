@@ -253,6 +253,50 @@ class Programs(unittest.TestCase):
         self.assertAlmostEqual(took[0] - took[1], costs, delta=0.01 * costs)
         self.assert_right(locks)
 
+    def test_functions_of_the_host(self):
+        """The driver's way to one is no time of its one thread, by which it calls them; what one works a thread of the program's own
+        does as well, beside the stream (shrunk from seeds 661100375, 770000347, 770000375, 770000286)."""
+        calls = {"kind": "n", "wastes": ["function"], "pays": True}
+        for stage in ({"steps": 33, "bytes": 65536, "down": True, "bound": "host", "host_ns": 19878, "kernel_ns": 2637,
+                       "function_ns": 68000, "ahead": False},
+                      {"steps": 48, "bytes": 512000, "streams": 2, "kernel_ns": 3256, "function_ns": 24000, "ahead": True},
+                      {"steps": 38, "bytes": 65536, "down": True, "kind": "b", "bound": "host", "host_ns": 14719,
+                       "kernel_ns": 1852, "read_ns": 2000, "function_ns": 277000, "ahead": False, "wastes": ["device-wait", "function"]},
+                      {"steps": 28, "bytes": 1048576, "down": True, "kind": "b", "bound": "host", "host_ns": 61570, "streams": 2,
+                       "function_ns": 104000, "ahead": False, "wastes": ["serial", "mapped", "function"]}):
+            with self.subTest(**stage):
+                self.assert_right(program(**{**calls, **stage}))
+        given = {**calls, "wastes": [], "steps": 33, "function_ns": 68000, "ahead": True}
+        self.assert_right(program(**given))
+
+    def test_a_thread_joined_behind_a_function(self):
+        """Another one waits for it to end, whose last wait is for a function (shrunk from seed 661100282)."""
+        calls = {**STAGE, "steps": 31, "kind": "t", "bound": "host", "host_ns": 23319, "kernel_ns": 3999, "wastes": ["function"],
+                 "function_ns": 123000, "ahead": True, "thread": 1, "pays": True}
+        ends = {**STAGE, "steps": 24, "bytes": 262144, "kind": "b", "bound": "host", "host_ns": 32744, "kernel_ns": 7746, "pays": True}
+        self.assert_right({**program(), "stages": [ends, calls]})
+
+    def test_waits_beyond_a_result_and_functions(self):
+        """A wait in place of another one is for the program's thread, too (shrunk from seed 990000286)."""
+        calls = {**STAGE, "steps": 35, "bytes": 1048576, "streams": 4, "wait": "stream", "kernel_ns": 10255, "varies": True,
+                 "wastes": ["function"], "function_ns": 177000, "ahead": True, "pays": True}
+        managed = {**STAGE, "managed": True, "bytes": 2 << 20, "steps": 8, "streams": 2, "down": True, "kernel_ns": 90000}
+        self.assert_right({**program(), "stages": [calls, managed]})
+
+    def test_waits_beyond_a_result(self):
+        """The host waits for what goes on behind its result, in its stream or in others; it is no part of its own
+        (shrunk from seed 770000299)."""
+        waits = {"steps": 30, "bytes": 262144, "down": True, "kind": "n", "bound": "host", "host_ns": 60000, "kernel_ns": 5000,
+                 "tail_ns": 50000, "pays": True, "wastes": ["beyond"]}
+        for stage in ({"streams": 1}, {"streams": 2}, {"streams": 2, "wide": True}, {"streams": 2, "wastes": ["serial", "beyond"]},
+                      {"streams": 2, "wastes": ["serial"], "bytes": 1048576, "host_ns": 50000, "tail_ns": 40000},
+                      {"streams": 3, "wastes": ["serial", "beyond"], "host_ns": 30000, "tail_ns": 20000, "bytes": 512000},
+                      {"streams": 2, "graph": True}, {"streams": 2, "wastes": []}):
+            with self.subTest(**stage):
+                self.assert_right(program(**{**waits, **stage}))
+        form = program(**{**waits, "streams": 1})
+        self.assertGreater(self.lab.play(form, ["beyond"]), 1.3 * self.lab.play(form, []))
+
     def test_further_buffers(self):
         """Page-locked memory of more steps in flight is paid for, by the fixed program and by what is predicted: a copy's,
         a graph's, and of a program that has some already."""

@@ -423,9 +423,6 @@ struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, b
  * changes: the stream may need what the function does. How long functions take is what the record
  * shows of it (recorded.c).
  */
-#define XFW_GIVEN_NS                                                                               \
-    50000.0 /* a function that does hardly anything, until its stream goes on: on                  \
-               an H100 70 to 90 us, elsewhere less (a guess) */
 struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis,
                                          struct xfw_set *sites);
 

@@ -19,12 +19,15 @@ struct xfw_flow_stream {
     uint64_t used;       /* the last part whose data the host had time to use */
     double work_end;     /* of kernels and what else is no copy with the host */
     double recorded_end; /* of all its work, as recorded */
+    uint64_t called;     /* the part in which it called a function of the host last, */
+    double called_end;   /* and when that was done */
 };
 
 /* The op that was played last: its end is known when the next op comes. */
 struct xfw_flow_last {
     struct xfw_used used;
     bool there, moved, pends; /* pends: the host does not wait for it any more */
+    bool called;              /* it is a function of the host */
     uint32_t stream, played;  /* of the process; where it was played */
     uint32_t thread;
     uint64_t part;

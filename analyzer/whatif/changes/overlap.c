@@ -72,7 +72,12 @@ static void note_end(struct xfw_flow *state, const struct xfw_player *player)
         double *of_part = &stream->parts.ends[last->part % XFW_PARTS];
         *of_part = xfw_max(*of_part, end);
     }
-    xfw_spans_note(&state->spans, &last->used, end);
+    if (last->called) { /* what it uses is the host's: the part's buffers */
+        stream->called = last->part;
+        stream->called_end = end;
+    } else {
+        xfw_spans_note(&state->spans, &last->used, end);
+    }
     if (!last->moved) {
         if (!xfw_is_copy_with_host(last->used.what, last->used.engine))
             stream->work_end = xfw_max(stream->work_end, end);
@@ -115,6 +120,12 @@ static void wait_for_data(const struct xfw_dataflow *flow, struct xfw_flow *stat
         return;
     xfw_wait_until(player, op, part_to_use(flow, state, player, op));
     thread->bytes = 0;
+}
+
+/* What follows a function of the host in its part waits for it. */
+static double called_end(const struct xfw_flow_stream *stream, uint64_t part)
+{
+    return stream->called == part ? stream->called_end : 0;
 }
 
 /* ---- copies that leave ---------------------------------------------- */
@@ -180,6 +191,7 @@ static void move(const struct xfw_dataflow *flow, struct xfw_flow *state, struct
         after = xfw_max(after, xfw_spans_read(&state->spans, op->dst, op->bytes));
     }
     after = xfw_max(after, xfw_flow_may_begin(flow, stream, last->part));
+    after = xfw_max(after, called_end(stream, last->part));
     if (flow->implicit_sync)
         after = xfw_max(after, state->kernel_start);
     xfw_player_stream_after(player, side, after);
@@ -222,16 +234,39 @@ static void stay(const struct xfw_dataflow *flow, struct xfw_flow *state, struct
     bool reads = xfw_flow_reads_host(state, player, op);
     if (reads && stream->parts.waited)
         stream->parts.stage = XFW_STAGE_TO_HOST; /* it begins another part */
-    last->part =
-        xfw_parts_of(&stream->parts, xfw_flow_parts(state, stream), stage, op->what == XFW_SET);
+    last->part = xfw_parts_of(&stream->parts, xfw_flow_parts(state, stream), stage,
+                              op->what == XFW_SET || op->what == XFW_HOST_FUNCTION);
     if (reads) {
         xfw_flow_have_mapped(flow, state, player, op, last->part);
         stream->moved = true; /* the host's waits for it may come later */
     }
     double after = xfw_max(wants.written, xfw_flow_may_begin(flow, stream, last->part));
+    after = xfw_max(after, called_end(stream, last->part));
     if (xfw_player_certainty(player) == XFW_LOW || !knows)
         after = xfw_max(after, wants.read);
     xfw_player_stream_after(player, op->stream, after);
+}
+
+/* A function of the host leaves its stream, too: the driver is on its way to it when its part has
+ * come to it. */
+static void call(const struct xfw_dataflow *flow, struct xfw_flow *state, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    struct xfw_flow_stream *stream = xfw_flow_stream(state, op->stream);
+    uint32_t side = xfw_player_side_stream(player, op->stream, XFW_SIDE_CALLS);
+    struct xfw_flow_last *last = note_last(state, player, op);
+    last->moved = last->called = true;
+    last->played = side;
+    last->part =
+        xfw_parts_of(&stream->parts, xfw_flow_parts(state, stream), XFW_STAGE_COMPUTE, true);
+    double after = xfw_max(xfw_parts_end(&stream->parts, last->part, 0),
+                           xfw_flow_may_begin(flow, stream, last->part));
+    xfw_player_stream_after(player, side, after + op->space_ns);
+    op->space_ns = 0;
+    stream->moved = true;
+    xfw_player_moved(player, op->stream, side);
+    op->stream = side;
+    op->stream_kind = XFW_NONBLOCKING;
 }
 
 /* ---- graphs ---------------------------------------------------------- */
@@ -321,6 +356,9 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
         move(flow, state, player, op);
     else if (flow->terms.to_device && op->stream != XFW_NONE && xfw_is_graph_cut(player, op))
         cut_graph(flow, state, player, op);
+    else if (flow->terms.to_device && op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE &&
+             xfw_player_certainty(player) != XFW_LOW)
+        call(flow, state, player, op);
     else if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         stay(flow, state, player, op);
     else if (op->what == XFW_RECORD && op->stream != XFW_NONE &&

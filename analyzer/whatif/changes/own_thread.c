@@ -51,8 +51,8 @@ static void play_in(struct xfw_player *player, const struct xfw_op *op, enum xfw
     xfw_player_play_behind(player, &step);
 }
 
-/* The stream goes on once the thread has the job; the thread begins then, or when it is done with
- * those before. */
+/* The stream goes on once the driver has called the function (XFW_CALLED_AFTER_NS), and the thread
+ * has the job; the thread begins then, or when it is done with those before. */
 static void hand_over(struct own_thread *state, struct xfw_player *player, struct xfw_op *op)
 {
     struct given *given = xfa_table_get(&state->streams, &op->stream);
@@ -65,11 +65,10 @@ static void hand_over(struct own_thread *state, struct xfw_player *player, struc
     job.what = XFW_HOST_FUNCTION;
     job.stream = given->side;
     job.stream_kind = XFW_NONBLOCKING;
-    job.engine = XFW_CALLS;
+    job.engine = XFW_JOBS;
     job.exclusive = true;
     job.duration_ns = op->duration_ns;
-    op->duration_ns = xfw_min(op->duration_ns, XFW_GIVEN_NS);
-    op->exclusive = false;
+    op->duration_ns = 0;
     play_in(player, op, XFW_RECORD, op->stream, given->event);
     play_in(player, op, XFW_WAIT, given->side, given->event);
     xfw_player_play_behind(player, &job);
@@ -142,5 +141,6 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis, st
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
     change->on_trial = true;
+    change->first = true; /* what others make of a wait does not wait for the thread */
     return change;
 }

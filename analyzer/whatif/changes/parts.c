@@ -18,14 +18,29 @@ uint64_t xfw_parts_begin(struct xfw_parts *parts, uint64_t *of_thread)
     return parts->part;
 }
 
+/* A kernel behind the copies to the host of a part that began with copies to the device is taken to
+ * belong to it, until one is followed by a copy to the host: that one had begun a part. */
+static bool is_tail(struct xfw_parts *parts, enum xfw_stage stage)
+{
+    if (parts->no_tails || stage != XFW_STAGE_COMPUTE || parts->stage != XFW_STAGE_TO_HOST ||
+        parts->first != XFW_STAGE_TO_DEVICE)
+        return false;
+    parts->tail = true;
+    return true;
+}
+
 uint64_t xfw_parts_of(struct xfw_parts *parts, uint64_t *of_thread, enum xfw_stage stage,
                       bool neutral)
 {
-    if (neutral && parts->part)
+    if (parts->part && (neutral || is_tail(parts, stage)))
         return parts->part;
-    if (!parts->part || stage < parts->stage) {
+    bool was_none = parts->tail && stage == XFW_STAGE_TO_HOST;
+    if (!parts->part || stage < parts->stage || was_none) {
+        parts->no_tails = parts->no_tails || was_none;
+        parts->first = was_none ? XFW_STAGE_COMPUTE : stage;
+        parts->tail = false;
         xfw_parts_begin(parts, of_thread);
-        parts->fetches = stage == XFW_STAGE_TO_HOST;
+        parts->fetches = parts->first == XFW_STAGE_TO_HOST;
     }
     parts->stage = stage;
     return parts->part;

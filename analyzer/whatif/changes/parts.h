@@ -15,6 +15,8 @@ struct xfw_parts {        /* of a stream; zeroed at first */
     uint32_t thread;      /* that gave it work last */
     bool given;           /* any */
     bool shared;          /* by several threads */
+    bool tail, no_tails;  /* a kernel belongs to the part behind whose results it is; such do not */
+    enum xfw_stage first; /* what the part at hand began with */
     bool fetches;         /* the part at hand began with a copy to the host */
     bool waited;          /* the host has waited for it (of streams that read the host's memory) */
     enum xfw_stage stage; /* of the part at hand */
@@ -32,7 +34,7 @@ void xfw_parts_give(struct xfw_parts *parts, uint32_t thread);
 uint64_t xfw_parts_begin(struct xfw_parts *parts, uint64_t *of_thread);
 
 /* The part that work of this stage belongs to, which may begin with it. A memset (neutral) begins
- * no part. */
+ * no part, nor does a kernel of the device's own behind a part's copies to the host. */
 uint64_t xfw_parts_of(struct xfw_parts *parts, uint64_t *of_thread, enum xfw_stage stage,
                       bool neutral);
 

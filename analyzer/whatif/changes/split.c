@@ -22,13 +22,15 @@ double xfw_all_done(struct xfw_player *player, uint32_t stream)
 {
     double up = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_UP));
     double down = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_DOWN));
-    return xfw_max(end_of(player, stream), xfw_max(up, down));
+    double calls = end_of(player, xfw_player_side_stream(player, stream, XFW_SIDE_CALLS));
+    return xfw_max(xfw_max(end_of(player, stream), calls), xfw_max(up, down));
 }
 
 void xfw_all_later(struct xfw_player *player, uint32_t stream, double ns)
 {
     const uint32_t all[] = {stream, xfw_player_side_stream(player, stream, XFW_SIDE_UP),
-                            xfw_player_side_stream(player, stream, XFW_SIDE_DOWN)};
+                            xfw_player_side_stream(player, stream, XFW_SIDE_DOWN),
+                            xfw_player_side_stream(player, stream, XFW_SIDE_CALLS)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         xfw_player_stream_after(player, all[i], end_of(player, all[i]) + ns);
 }
@@ -42,7 +44,7 @@ void xfw_record_behind_all(struct xfw_player *player, struct xfw_op *op)
 
 void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
 {
-    for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_DOWN; side++) {
+    for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_CALLS; side++) {
         struct xfw_op wait = xfw_op_like(op);
         wait.what = XFW_WAIT;
         wait.event = op->event;

@@ -137,6 +137,8 @@ static void read_line(char *line, size_t &thread, bool &before)
             s.number[i] = strtoull(at, &at, 10);
         if (s.what == 'g')
             now->graphs.resize(std::max(now->graphs.size(), (size_t)s.number[1] + 1));
+        if (s.what == 'J')
+            now->jobs.resize(std::max(now->jobs.size(), (size_t)s.number[0] + 1));
         (before ? now->before : now->programs[thread]).push_back(s);
     }
 }

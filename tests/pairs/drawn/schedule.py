@@ -19,7 +19,7 @@ WASTES = {
     "repeated": {"repeated-transfer"},
     "unused": {"unused-transfer"},
     "allocation": {"repeated-allocation"},
-    "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait"},
+    "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait", "wait-beyond-result"},
     "mapped": {"mapped-memory"},
     "default": {"default-stream-serialization"},
     # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
@@ -27,6 +27,9 @@ WASTES = {
                "default-stream-serialization"},
     "locking": {"slow-page-locking"},  # not drawn with others: the driver allocates larger buffers, in the region
     "demand": {"managed-demand-migration"},  # only of stages with managed memory, which have no other
+    # The host waits for the stream or the device, behind work that is none of its business. (More streams mend that, too.)
+    "beyond": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
+    "function": {"host-function-in-stream", "serial-transfer-and-compute"},  # it works in the stream that calls it; so do they there
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
@@ -35,11 +38,11 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
 ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
-NOT_DRAWN = {"few", "legacy", "demand", "locking"}
+NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function"}
 MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
 UNSEEN = {"repeated", "unused"}
-IN_GRAPHS = {"allocation", "device-wait", "serial", "default"}  # what leaves the captured work alone
+IN_GRAPHS = {"allocation", "device-wait", "serial", "default", "beyond", "function"}  # what leaves the captured work alone
 
 
 def draw_stage(rng):
@@ -114,6 +117,38 @@ def draw_locking(program):
         stage["wastes"].append("locking")
 
 
+def draw_tail(program):
+    """In one of eight programs the results of a stage go on to a kernel of the device's own, which the host has nothing to do
+    with: it waits for an event before that or, the waste, for the stream, or for all of the device ("wide"). The stage's
+    kernels take no longer together than the host, or the link: whether those of several streams run side by side no record shows."""
+    rng = random.Random(f"tail {program['seed']}")
+    fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage.get("arena")
+           and not {"legacy", "blocking", "device-wait"} & set(stage["wastes"])]
+    if not fit or rng.random() >= 0.125:
+        return
+    stage = rng.choice(fit)
+    step = stage["host_ns"] or COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
+    stage["tail_ns"] = int((step - stage["kernel_ns"]) * rng.uniform(0.4, 0.95))
+    stage["streams"] = min(stage["streams"], rng.choice([1, 2, 2, 3]))
+    stage["wait"] = "event"
+    if rng.random() < 0.75:
+        stage["wastes"].append("beyond")
+        stage["wide"] = rng.random() < 0.3 and len(program["stages"]) == 1
+
+
+def draw_function(program):
+    """In one of eight programs streams call functions of the host, before the kernel ("ahead") or behind its results, which they
+    read. They have work of their own: the waste, or hand it to a thread."""
+    rng = random.Random(f"function {program['seed']}")
+    fit = [stage for stage in program["stages"] if not stage.get("managed") and not {"legacy", "blocking"} & set(stage["wastes"])]
+    if not fit or rng.random() >= 0.125:
+        return
+    stage = rng.choice(fit)
+    stage["function_ns"], stage["ahead"] = rng.randint(20, 300) * 1000, rng.random() < 0.7
+    if rng.random() < 0.75:
+        stage["wastes"].append("function")
+
+
 def draw(seed, locking=True):
     """The program of a seed. One in four is clean. locking: programs may take page-locked memory in the region (in
     rounds they would take it again and again, which is another waste)."""
@@ -142,6 +177,8 @@ def draw(seed, locking=True):
     program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
     draw_advice(program)
     draw_rows(program)
+    draw_tail(program)
+    draw_function(program)
     if locking:
         program["stages"] = [{**stage, "pays": True} for stage in stages]
         draw_locking(program)
@@ -161,11 +198,16 @@ class Writer:
     """The lines of a schedule. Indices count from 0, buffers of kernels from 1."""
 
     def __init__(self):
-        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0, "G": 0}, 0
+        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0, "G": 0, "J": 0}, 0
         self.prepared = []  # lines of what comes before the measured region, as memory and streams do
 
     def declare(self, what, *words):
         self.declared.append(" ".join([what, *map(str, words)]))
+        self.counts[what] += 1
+        return self.counts[what] - 1
+
+    def new(self, what):
+        """The number of one more that is not declared."""
         self.counts[what] += 1
         return self.counts[what] - 1
 
@@ -227,6 +269,8 @@ class Stage:
         self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
         self.extra = declare("B", "l", size)
         self.graphs = []
+        self.after = [declare("B", "d", size) for _ in range(slots)] if "tail_ns" in stage else []
+        self.jobs = [writer.new("J") for _ in range(slots)] if "function_ns" in stage else []
         self.flags, self.default = [], -1
         if "default" in stage["wastes"]:  # each step clears flags of its own
             self.flags = [declare("B", "d", 4096) for _ in range(slots)]
@@ -269,11 +313,26 @@ class Stage:
             stream = self.default if "default" in self.wastes else self.streams[slot]
             self.w.do("M", 7, self.flags[slot], stream)
 
+    def call(self, slot, ahead):
+        """A function of the host, where the stage has one there: with work of its own, or for the program's thread."""
+        if self.jobs and self.s["ahead"] == ahead:
+            reads = 0 if ahead or not self.s["down"] else self.fetched[slot] + 1
+            self.w.do("J", 13, self.jobs[slot], self.s["function_ns"], reads, self.streams[slot], int("function" not in self.wastes))
+
+    def go_on(self, slot):
+        """What the host need not wait for: behind the event that it waits for."""
+        if self.after:
+            self.w.do("K", 12, self.streams[slot], self.s["tail_ns"], self.results[slot] + 1, 0, self.after[slot] + 1, self.size)
+
     def wait(self, slot):
-        if self.s["wait"] == "event":
+        if "beyond" in self.wastes:
+            self.w.do("D", 8) if self.s.get("wide") else self.w.do("W", 8, self.streams[slot])
+        elif self.s["wait"] == "event":
             self.w.do("Y", 8, self.events[slot])
         else:
             self.w.do("W", 8, self.streams[slot])
+        if self.jobs and "function" not in self.wastes:
+            self.w.do("Z", 8, self.jobs[slot])
 
     def consume(self, slot):
         self.wait(slot)
@@ -308,12 +367,15 @@ class Stage:
             self.upload(slot)
         self.additions(slot, number == 0)
         self.clear(slot)
+        self.call(slot, True)
         if self.is_graph:
             self.w.do("L", 3, self.graphs[slot], self.streams[slot])
         else:
             self.compute(slot)
-        if self.s["wait"] == "event":
+        self.call(slot, False)
+        if self.s["wait"] == "event" and "beyond" not in self.wastes:
             self.w.do("V", 12, self.events[slot], self.streams[slot])
+        self.go_on(slot)
         if "device-wait" in self.wastes:
             self.w.do("D", 13)
         if "allocation" in self.wastes:
@@ -443,6 +505,8 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
+    if any(stage["kind"] == "t" and {"beyond", "function"} & set(stage["wastes"]) for stage in program["stages"]):
+        bases.append(changed(program, lambda stage: {"kind": "n"} if stage["kind"] == "t" else {}))  # streams of their own
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])

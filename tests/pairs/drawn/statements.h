@@ -10,7 +10,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -29,11 +33,20 @@ struct statement {
     unsigned long long number[8];
 };
 
+/* What a function of the host that a stream calls has to do, or a thread of the program's own. */
+struct job {
+    unsigned long long ns;
+    size_t read;               /* buffer + 1; 0: none */
+    bool done;                 /* by the thread */
+    unsigned long long end_ns; /* the same on the simulated GPU */
+};
+
 struct form { /* of a program: what one schedule declares */
     std::vector<struct buffer> buffers;
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
     std::vector<cudaGraphExec_t> graphs;
+    std::deque<struct job> jobs;                         /* they stay where they are */
     std::vector<struct statement> before;                /* once, by main */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
 };
@@ -259,6 +272,89 @@ INLINE void host_work(const struct statement *s, bool write)
         pair_host_work(N(0));
 }
 
+/* ---- functions of the host ---- */
+
+static void do_job(const struct job *job)
+{
+    const struct statement work = {'R', 0, {job->ns, job->read}};
+
+    host_work(&work, false);
+}
+
+static void work_in_stream(void *job)
+{
+    do_job((const struct job *)job);
+}
+
+/* The thread of the program's own, which does one job after the other until the process ends. The
+ * simulated clock does not know it: there it is a time from which on it is idle. */
+struct worker {
+    std::mutex lock;
+    std::condition_variable changed;
+    std::deque<struct job *> jobs;
+    bool begun;
+    unsigned long long idle_ns;
+};
+static struct worker &worker = *new struct worker(); /* never freed: the thread waits there */
+
+static void work_in_thread(void)
+{
+    std::unique_lock<std::mutex> held(worker.lock);
+
+    for (;;) {
+        worker.changed.wait(held, [] { return !worker.jobs.empty(); });
+        struct job *job = worker.jobs.front();
+        worker.jobs.pop_front();
+        held.unlock();
+        do_job(job);
+        held.lock();
+        job->done = true;
+        worker.changed.notify_all();
+    }
+}
+
+static void hand_over(void *data)
+{
+    struct job *job = (struct job *)data, rest = {0, job->read, false, 0};
+
+    if (pair_simulated("xferscope_simgpu_now_ns")) {
+        do_job(&rest); /* it is done when it may be */
+        worker.idle_ns = std::max(worker.idle_ns, pair_now_ns()) + job->ns;
+        job->end_ns = worker.idle_ns;
+        return;
+    }
+    std::lock_guard<std::mutex> held(worker.lock);
+    if (!worker.begun)
+        std::thread(work_in_thread).detach();
+    worker.begun = true;
+    worker.jobs.push_back(job);
+    worker.changed.notify_all();
+}
+
+/* job, ns, buffer + 1, stream, a thread of the program's own does it */
+INLINE void call_in_stream(const struct statement *s)
+{
+    struct job *job = &now->jobs[N(0)];
+
+    *job = {N(1), N(2), false, 0};
+    PAIR_CHECK(cudaLaunchHostFunc(now->streams[N(3)], N(4) ? hand_over : work_in_stream, job));
+}
+
+/* A job of that thread. */
+INLINE void wait_for_job(const struct statement *s)
+{
+    const struct job *job = &now->jobs[N(0)];
+    unsigned long long at = pair_now_ns();
+
+    if (pair_simulated("xferscope_simgpu_now_ns")) {
+        if (job->end_ns > at)
+            pair_host_work(job->end_ns - at);
+        return;
+    }
+    std::unique_lock<std::mutex> held(worker.lock);
+    worker.changed.wait(held, [job] { return job->done; });
+}
+
 INLINE void capture_end(const struct statement *s)
 {
     cudaGraph_t graph;
@@ -424,6 +520,12 @@ INLINE void perform(const struct statement *s)
         break;
     case 'Y':
         PAIR_CHECK(cudaEventSynchronize(now->events[N(0)]));
+        break;
+    case 'J':
+        call_in_stream(s);
+        break;
+    case 'Z':
+        wait_for_job(s);
         break;
     case 'A':
         allocate(&now->buffers[N(0)]);

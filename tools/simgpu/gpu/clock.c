@@ -31,6 +31,11 @@ static _Thread_local struct {
     uint64_t ns, begun_ns;
 } own;
 
+static _Thread_local struct { /* in the driver's thread, which calls a function of the host */
+    bool there;
+    uint64_t ns;
+} away;
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec t;
@@ -60,6 +65,8 @@ uint64_t sim_now(void)
 {
     uint64_t now;
 
+    if (away.there)
+        return away.ns;
     if (own.there)
         return own.ns;
     if (!host_clock)
@@ -71,7 +78,9 @@ uint64_t sim_now(void)
 
 void sim_advance(uint64_t ns)
 {
-    if (own.there)
+    if (away.there)
+        away.ns += ns;
+    else if (own.there)
         own.ns += ns;
     else if (host_clock)
         atomic_fetch_add(&offset_ns, (int64_t)ns);
@@ -126,6 +135,21 @@ void sim_clock_go_on(void)
     if (real_clock)
         spend_simulated();
     stopped_at = 0;
+}
+
+bool sim_clock_go_away(uint64_t ns)
+{
+    if (host_clock)
+        return false;
+    away.there = true;
+    away.ns = ns;
+    return true;
+}
+
+uint64_t sim_clock_come_back(void)
+{
+    away.there = false;
+    return away.ns;
 }
 
 /* ---- clocks of threads --------------------------------------------------------------------- */

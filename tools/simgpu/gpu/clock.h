@@ -41,6 +41,14 @@ void sim_clock_end_own(void);
 uint64_t sim_clock_own_ns(void); /* since it began; 0: the thread has none */
 void sim_clock_take_turn(void);
 
+/*
+ * Under the virtual clock, around a function of the host that a stream calls: the driver's thread
+ * calls it, whose clock is the calling thread's until _back(), which returns what that has come to.
+ * False: the host's clock, nothing has changed.
+ */
+bool sim_clock_go_away(uint64_t ns);
+uint64_t sim_clock_come_back(void);
+
 /* Around the time spent inside the simulation; calls do not nest. Under the simulation's lock. */
 void sim_clock_stop(void);
 void sim_clock_go_on(void);

@@ -82,3 +82,11 @@ uint64_t sim_engine_take(struct sim_engine *engine, const struct sim_engine_use 
     engine->end = end;
     return end;
 }
+
+uint64_t sim_engine_free(const struct sim_engine *engine, uint64_t ready)
+{
+    for (unsigned i = 0; i < engine->gap_count; i++)
+        if (ready <= engine->gaps[i].to)
+            return sim_later(ready, engine->gaps[i].from);
+    return sim_later(ready, engine->end);
+}

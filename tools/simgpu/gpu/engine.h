@@ -16,4 +16,7 @@ uint64_t sim_engine_share(struct sim_engine *engine, uint64_t ready, uint64_t ns
 uint64_t sim_engine_take(struct sim_engine *engine, const struct sim_engine_use *use,
                          uint64_t *start);
 
+/* When something that takes no time may begin. */
+uint64_t sim_engine_free(const struct sim_engine *engine, uint64_t ready);
+
 #endif

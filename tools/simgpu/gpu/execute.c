@@ -176,14 +176,9 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
 }
 
 /* The lock is released meanwhile: the program's function may take locks that another caller of CUDA
- * holds. In lazy mode it is called at its time on the clock, and lasts as long as it spends. */
-static uint64_t run_host(const struct sim_op *op, uint64_t ready)
+ * holds. */
+static void call_host(const struct sim_op *op)
 {
-    uint64_t began;
-
-    if (sim_settings.lazy)
-        sim_wait_until(ready);
-    began = sim_now();
     sim_thread.in_callback = true;
     sim_unlock();
     if (op->u.host.function)
@@ -192,6 +187,26 @@ static uint64_t run_host(const struct sim_op *op, uint64_t ready)
         op->u.host.callback(op->stream, XCU_SUCCESS, op->u.host.user);
     sim_lock();
     sim_thread.in_callback = false;
+}
+
+/* It lasts as long as it spends. Under the virtual clock one thread calls all of them, while the
+ * program goes on; under the others, of which the calling thread's is the only one, in lazy mode
+ * alone. */
+static uint64_t run_host(const struct sim_op *op, uint64_t ready)
+{
+    struct sim_engine *thread = &sim_devices[op->stream->context->device].functions;
+    uint64_t called = ready + sim_settings.function_ns, start = sim_engine_free(thread, called);
+    uint64_t began, spent;
+
+    if (sim_clock_go_away(start)) {
+        call_host(op);
+        spent = sim_clock_come_back() - start;
+        return sim_engine_take(thread, &(struct sim_engine_use){called, spent, spent}, &start);
+    }
+    if (sim_settings.lazy)
+        sim_wait_until(ready);
+    began = sim_now();
+    call_host(op);
     return sim_settings.lazy ? ready + (sim_now() - began) : ready;
 }
 

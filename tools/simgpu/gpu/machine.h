@@ -38,6 +38,8 @@ enum { SIM_MAX_DEVICES = 32 };
     X("XFERSCOPE_SIMGPU_RECORD_FIRST_NS", record_first_ns, NUMBER, "0",                            \
       "host time that the first record of a copy, and the first of a kernel, adds to the call "    \
       "in addition")                                                                               \
+    X("XFERSCOPE_SIMGPU_FUNCTION_NS", function_ns, NUMBER, "0",                                    \
+      "time from when a stream has come to a function of the host to when that is called")         \
     X("XFERSCOPE_SIMGPU_NO_PEERS", no_peers, NUMBER, "0",                                          \
       "1: no GPU can have peer access to another")                                                 \
     X("XFERSCOPE_SIMGPU_PEERS_WRONG", peers_wrong, NUMBER, "0",                                    \

@@ -79,6 +79,7 @@ struct sim_device {
     struct sim_engine engines[SIM_ENGINES];
     struct sim_engine moves[SIM_D2H + 1]; /* of managed memory: the driver's time (managed.c) */
     uint64_t kernel_start;                /* start of the kernel that began last */
+    struct sim_engine functions;          /* of the host: the time of the thread that calls them */
     struct sim_context *primary;
     unsigned primary_flags;
     struct sim_pool *default_pool, *pool;

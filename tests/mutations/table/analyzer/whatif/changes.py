@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("nobody-waits-for-the-thread", "analyzer/whatif/changes/own_thread.c",
+      "    change->first = true; /*",
+      "    change->first = false; /*",
+      "with a wait for a result the host no longer waits for the thread that works on it",
+      "pairs.drawn"),
+    M("tails-are-parts", "analyzer/whatif/changes/parts.c",
+      "    if (parts->no_tails || stage",
+      "    if (true || stage",
+      "a kernel behind a step's results counts as a step of its own, and half as many are in flight",
+      "pairs.drawn"),
+    M("functions-stay-in-their-stream", "analyzer/whatif/changes/overlap.c",
+      "    else if (flow->terms.to_device && op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE &&",
+      "    else if (false && op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE &&",
+      "work in several streams is not promised to have the driver on its way to several functions",
+      "pairs.drawn"),
     M("nothing-is-left-out", "analyzer/whatif/changes/leave_out.c",
       "    change->change.leaves_out = true;\n    change->change.staged_ns",
       "    change->change.staged_ns",

@@ -82,4 +82,9 @@ ROWS = [
       "        if (stays_with_host(range, block, m->to))",
       "simulated memory cannot be prefetched from where it is preferred",
       "simgpu.advice"),
+    M("simgpu-functions-side-by-side", "tools/simgpu/gpu/execute.c",
+      "        return sim_engine_take(thread, &(struct sim_engine_use){called, spent, spent}, &start);",
+      "        return called + spent + 0 * start;",
+      "functions of the host of several simulated streams run at the same time",
+      "simgpu.called"),
 ]
