@@ -1,4 +1,5 @@
-/* wait-for-order: which waits of the host only order streams, and what the run would save. */
+/* wait-for-order: which waits of the host only order streams, and what the run would save;
+ * unneeded-wait: of which of them nothing is known to be for anything. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -203,7 +204,8 @@ static void test_at_best(void **state)
     analyzed_free(&a);
 }
 
-/* The host needs a function that the stream calls before: it waits for that, unless nobody does. */
+/* The host needs a function that the stream calls before: it waits for that, unless nobody does.
+ * The function is taken to work until the wait returns: that stays. */
 static void test_function(void **state)
 {
     struct analyzed a = played("afFDb", 1);
@@ -211,7 +213,7 @@ static void test_function(void **state)
     (void)state;
     assert_non_null(f);
     assert_true(f->saving.likely < STEPS * (double)CALL_NS);
-    assert_true(f->saving.high > 0.8 * STEPS * WAKE_NS);
+    assert_true(f->saving.high > 0.8 * STEPS * (LATENCY_NS + 2 * CALL_NS));
     analyzed_free(&a);
 }
 
@@ -248,12 +250,57 @@ static void test_left(void **state)
     }
 }
 
+static const struct xfa_finding *unneeded(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_UNNEEDED_WAIT, NULL);
+}
+
+/* Each kernel of the one stream is behind the one before without a wait: at best the host's waking,
+ * and the launch that follows it, is no part of the run. */
+static void test_unneeded(void **state)
+{
+    const double most = (2.0 * STEPS - 1) * (WAKE_NS + LATENCY_NS + 2 * CALL_NS);
+    struct analyzed a = played("aDrD", 1);
+    const struct xfa_finding *f = unneeded(&a);
+    (void)state;
+    assert_non_null(f);
+    assert_true(f->asked && f->question && f->idle && isnan(f->lost_ns));
+    assert_int_equal(f->site_count, 1);
+    assert_in_range(f->transfers, 2 * STEPS - 2, 2 * STEPS);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_LEAVE_WAIT_OUT);
+    assert_true(f->saving.likely < 1 && f->saving.low < 1);
+    assert_true(f->saving.high > 0.9 * most && f->saving.high < 1.1 * most);
+    analyzed_free(&a);
+}
+
+static void test_needed(void **state)
+{
+    static const struct {
+        const char *step, *why;
+    } steps[] = {
+        {"afD", "the host may read what was fetched"},
+        {"ahD", "the kernel writes memory of the host"},
+        {"aFD", "a function of the host is behind it"},
+        {"aDbL", "they order two streams"},
+        {"aDaDb", "half of them do"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct analyzed a = played(steps[i].step, 1);
+        const struct xfa_finding *f = unneeded(&a);
+        if (f && f->asked)
+            fail_msg("%s: %s", steps[i].step, steps[i].why);
+        analyzed_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saved),    cmocka_unit_test(test_at_best),
         cmocka_unit_test(test_function), cmocka_unit_test(test_only_read),
-        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_left),     cmocka_unit_test(test_unneeded),
+        cmocka_unit_test(test_needed),
     };
     return cmocka_run_group_tests_name("findings: waits for order", tests, NULL, NULL);
 }
