@@ -370,9 +370,18 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     return xfw_change_own_streams(analysis, finding->remedy.kind == XFA_REMEDY_STREAM_PER_THREAD);
 }
 
+static struct xfw_change *by_apply(const struct xfa_analysis *analysis, const void *sums,
+                                   const struct xfa_finding *finding)
+{
+    return finding->remedy.kind == XFA_REMEDY_STREAM_PER_THREAD
+               ? xfw_change_streams_by_apply(analysis, xfa_default_stream_threads_apart(sums))
+               : NULL;
+}
+
 const struct xfa_finding_kind xfa_kind_default_stream = {
     .try = try,
     .change = change,
+    .by_apply = by_apply,
     .self_bytes = sizeof(struct default_stream),
     .observe = observe,
     .free = release,

@@ -155,10 +155,16 @@ struct xfw_op {
     double up_ns, down_ns; /* of duration_ns of a graph: its copies to the device, to the host;
                               lead_ns is that of the first one to the device */
     uint64_t up_bytes, down_bytes; /* of such copies, what is page-locked memory of the host */
-    double reach_ns, link_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
-                                 place; then, how long it needs the link for that. Of a prefetch,
-                                 and of what a kernel demanded, link_ns is the end, when the pages
-                                 move */
+    union {
+        double
+            reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in place */
+        double
+            held_ns; /* of latency_ns of a copy that its call waits for: until work of the default
+                        stream, or in order with it, was done that had been submitted later */
+    };
+    double
+        link_ns;     /* of duration_ns of a kernel: then, how long it needs the link for that. Of a
+                        prefetch, and of what a kernel demanded, it is the end, when the pages move */
     double slowdown; /* of a copy: factor on its time while the other direction is busy; 0 or 1:
                         not slower, or duration_ns has it already */
 

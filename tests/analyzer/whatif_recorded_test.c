@@ -412,6 +412,37 @@ static void test_overtaken(void **state)
     }
 }
 
+/* A thread's blocking copy in the default stream began when a kernel and a copy of another thread
+ * were done, which were called later. */
+static void test_held(void **state)
+{
+    enum { US = 1000 };
+    static const double ran[][4] = {{0, 1320, 705, 1310}, {20, 30, 35, 335}, {40, 700, 340, 690}};
+    const struct xfw_sink sink = {.op = collect};
+    struct xfw_records_costs costs = {0};
+    struct xfw_ops_queue *queue = xfw_ops_queue_new(&sink, &costs);
+    (void)state;
+    xfw_ops_queue_begin(queue, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        struct xfw_op op = hand_work(i == 1 ? XFW_KERNEL : XFW_COPY, 0, 0, 0, 0);
+        op.thread = i == 0;
+        op.stream_kind = XFW_LEGACY;
+        op.engine = i == 2 ? XFW_TO_HOST : op.engine;
+        op.start_ns = ran[i][0] * US;
+        op.end_ns = ran[i][1] * US;
+        op.device_start_ns = ran[i][2] * US;
+        op.device_end_ns = ran[i][3] * US;
+        xfw_ops_queue_push(queue, &op)->blocks = i != 1;
+    }
+    xfw_ops_queue_release(queue, true);
+    assert_int_equal(count, 3);
+    assert_true(ops[0].latency_ns == 705 * US && ops[0].held_ns == 690 * US);
+    assert_true(ops[2].overtook && ops[2].latency_ns == 300 * US);
+    assert_true(ops[2].held_ns == 295 * US); /* by the kernel before it */
+    xfw_ops_queue_free(queue);
+    count = 0;
+}
+
 /* A copy that ran alone says how much of its time it hides; one that queued took less on the device
  * than it takes alone. */
 static void test_leads_as_recorded(void **state)
@@ -530,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_graphs_that_queue),
         cmocka_unit_test(test_overtaken),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_leads_as_recorded),
         cmocka_unit_test(test_an_engine_that_takes_its_time),
     };

@@ -172,15 +172,15 @@ class Program:
 
     def tasks(self):
         """What the stage takes: (form, GPUs)."""
-        one, two = (of[self.number % len(of)] for of in (self.arguments.one, self.arguments.two))
+        visible = [of[self.number % len(of)] for of in self.arguments.visible]
         if self.stage == "first":
-            return [("alone", two)]
+            return [("alone", visible[-1])]
         if self.stage == "again":
             asked = dict.fromkeys((form, gpus) for form, gpus, _ in self.differs)
             return [task for form, gpus in asked for gpu in (None if gpus == "all" else gpus,)
                     for task in (("alone as " + form, gpu), (form, gpu))] * self.arguments.again
-        alone = [("alone", one if number % 2 else two) for number in range(len(self.runs), self.arguments.bare)]
-        for place, gpus in enumerate((one, two)):
+        alone = [("alone", visible[-1 - number % 2 % len(visible)]) for number in range(len(self.runs), self.arguments.bare)]
+        for place, gpus in enumerate(visible):
             count = self.processes if self.rounds > 1 else self.arguments.single or self.arguments.times
             alone += [(("usual", "all")[(number + place + self.number) % 2], gpus) for number in range(count)]
             if not self.arguments.check_turns or (self.number // 2 + place) % 2:
@@ -241,7 +241,7 @@ class Program:
     def entry(self):
         counts = collections.Counter((run.form, run.gpus) for run in self.runs)
         applied = collections.Counter(run.gpus for run in self.runs if run.form in ("usual", "all"))
-        whole = len(applied) == 2 and all(count * self.rounds >= self.arguments.times for count in applied.values())
+        whole = len(applied) == len(self.arguments.visible) and all(count * self.rounds >= self.arguments.times for count in applied.values())
         return {"name": self.name, "command": self.command, "left_out": self.left_out, "rounds": self.rounds,
                 "applied": {gpus: count * self.rounds for gpus, count in sorted(applied.items())},
                 "whole": self.stage == "ready" and not self.left_out and whole, "status": self.runs[0].status if self.runs else None,
@@ -381,14 +381,17 @@ def parse_arguments():
                         help="processes at a time; several: which of these ends most is measured")
     parser.add_argument("--trial", type=float, default=4, metavar="S", help="for each of --jobs")
     parser.add_argument("--one", type=lambda text: text.split("/"), default=["0"], metavar="N/N...",
-                        help="the GPU that is visible, by program in turn")
+                        help="the GPU that is visible, by program in turn (none: --two is all there is)")
     parser.add_argument("--two", type=lambda text: text.split("/"), default=[None], metavar="N,N/N,N...",
-                        help="the GPUs that are visible then (default: all)")
+                        help="the GPUs that are visible then (default: all); none: --one is all there is")
     parser.add_argument("--any-status", action="store_true", help="also programs that fail by themselves")
     parser.add_argument("--done", type=Path, action="append", default=[], metavar="FILE", help="a same.jsonl of an earlier call")
     arguments = repeated.parsed(parser)
     if arguments.times % arguments.processes or min(arguments.bare, *arguments.jobs) < 1:
         parser.error("--processes has to divide --times; --bare, --jobs: 1 at least")
+    arguments.visible = [of for of in (arguments.one, arguments.two) if of != ["none"]]
+    if not arguments.visible:
+        parser.error("--one, --two: not both none")
     arguments.folder = arguments.commands.resolve().parent
     return arguments
 

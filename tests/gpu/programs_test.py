@@ -180,6 +180,13 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual((status, entries["e"]["whole"], entries["e"]["differs"]), (0, True, []), text)
         self.assertEqual((entries["e"]["rounds"], entries["e"]["applied"]), (4, {"0,1": 4, "all": 4}))
 
+    def test_one_number_of_gpus_alone(self):
+        """All is asked of that number, and no other one is seen."""
+        for own, rest, seen in (("--one", "--two", "0"), ("--two", "--one", "0,1")):
+            entry = self.repeating("e: printenv CUDA_VISIBLE_DEVICES\n", own, seen, rest, "none")[2]["e"]
+            self.assertEqual((entry["whole"], entry["differs"], entry["applied"]), (True, [], {seen: 4}))
+            self.assertEqual((entry["processes"]["alone, GPUs " + seen], len({form.split(", ")[1] for form in entry["processes"]})), (2, 1))
+
     def test_fewer_rounds_with_check(self):
         entry = self.repeating("e: expr 1 + 2\n", "--check-rounds", "2")[2]["e"]
         self.assertEqual((entry["whole"], entry["differs"], entry["processes"]["check, GPUs all"]), (True, [], 1))

@@ -20,6 +20,7 @@
  * calls_once.c       | memory is allocated, or page-locked, once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
+ * streams_by_apply.c | the same for some copies, as apply does it
  * memories.c         | (none: what memory there is, and what kernels are given of it: memories.h)
  * own_time.c         | messages take less of a thread's own time (own_time.h)
  * kernel_parts.c     | kernels take less, each by a part of its own (kernel_parts.h)
@@ -412,6 +413,10 @@ struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
  * host for the default stream become waits for the device. At worst nothing changes.
  */
 struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, bool per_thread);
+/* As apply does it (docs/plan.md): copies of page-locked memory from 1 MiB on that the host waits
+ * for, each thread's in a blocking stream of its own, by turns with the default stream until it is
+ * known which is faster. kernels: they and memsets go with them. */
+struct xfw_change *xfw_change_streams_by_apply(const struct xfa_analysis *analysis, bool kernels);
 
 /* ---- own_thread.c ---------------------------------------------------------------------------- */
 

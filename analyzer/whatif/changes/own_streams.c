@@ -14,9 +14,9 @@ struct span {
 
 struct use {
     struct span span;
-    bool legacy;     /* of the default stream */
-    uint32_t stream; /* where it was played */
-    double end_ns;   /* of the schedule */
+    bool legacy;              /* of the default stream */
+    uint32_t stream;          /* where it was played */
+    double called_ns, end_ns; /* of the schedule */
 };
 
 struct own_streams {
@@ -25,7 +25,7 @@ struct own_streams {
 };
 
 struct state {
-    struct use uses[MOST_USES]; /* a ring */
+    struct use uses[MOST_USES]; /* a ring; each of another memory or stream */
     unsigned count;
     double forgotten_ns[2];       /* when the last that fell out of it was done; [1]: of the default
                                      stream's */
@@ -33,6 +33,7 @@ struct state {
     unsigned last_count;
     uint32_t last_stream;
     bool last_legacy;
+    double last_called_ns;
     bool begun;
     uint32_t thread; /* the first that used the default stream */
 };
@@ -74,23 +75,43 @@ static bool conflict(const struct span *a, const struct span *b, bool threads)
     return a->first < b->end && b->first < a->end && (threads || !(a->given && b->given));
 }
 
+/* The same use again: of a stream, whose work is done in order. */
+static struct use *last_use(struct state *state, const struct span *span)
+{
+    for (unsigned i = 0; i < MOST_USES && i < state->count; i++) {
+        struct use *use = &state->uses[i];
+        if (use->span.first == span->first && use->span.end == span->end &&
+            use->span.given == span->given && use->stream == state->last_stream &&
+            use->legacy == state->last_legacy)
+            return use;
+    }
+    return NULL;
+}
+
 static void note_end(struct state *state, const struct xfw_player *player)
 {
     double end = state->last_count ? xfw_player_work_end(player, state->last_stream) : 0;
     for (unsigned i = 0; i < state->last_count; i++) {
-        struct use *use = &state->uses[state->count++ % MOST_USES];
-        double *forgotten = &state->forgotten_ns[use->legacy];
-        *forgotten = fmax(*forgotten, use->end_ns);
-        *use = (struct use){state->last[i], state->last_legacy, state->last_stream, end};
+        struct use *use = last_use(state, &state->last[i]);
+        if (!use) {
+            use = &state->uses[state->count++ % MOST_USES];
+            double *forgotten = &state->forgotten_ns[use->legacy];
+            *forgotten = fmax(*forgotten, use->end_ns);
+        }
+        *use = (struct use){state->last[i], state->last_legacy, state->last_stream,
+                            state->last_called_ns, end};
     }
     state->last_count = 0;
 }
 
 /* Work of the default stream waits for that of others that uses its memory, and theirs for its; so
- * does that of threads which have it each for itself now. */
+ * does that of threads which have it each for itself now. Of threads that go on by themselves now,
+ * who comes first may be another one than in the record. */
 static void order(const struct own_streams *own, struct state *state, struct xfw_player *player,
                   const struct xfw_op *op, bool legacy)
 {
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    const double called = xfw_schedule_thread_now(schedule, op->thread) + op->gap_ns;
     unsigned count = used_by(player, op, state->last);
     double after = state->forgotten_ns[!legacy];
     if (legacy && own->per_thread)
@@ -98,14 +119,16 @@ static void order(const struct own_streams *own, struct state *state, struct xfw
     for (unsigned i = 0; i < MOST_USES; i++) {
         const struct use *use = &state->uses[i];
         bool apart = use->stream != op->stream && (use->legacy || legacy);
-        for (unsigned k = 0; k < count && apart && use->end_ns > after; k++)
+        bool first = !(own->per_thread && use->legacy && legacy) || use->called_ns <= called;
+        for (unsigned k = 0; k < count && apart && first && use->end_ns > after; k++)
             if (conflict(&use->span, &state->last[k], use->legacy && legacy))
                 after = use->end_ns;
     }
     state->last_count = count;
     state->last_stream = op->stream;
     state->last_legacy = legacy;
-    if (after > xfw_schedule_stream_end(xfw_player_schedule(player), op->stream))
+    state->last_called_ns = called;
+    if (after > xfw_schedule_stream_end(schedule, op->stream))
         xfw_player_stream_after(player, op->stream, after);
 }
 
@@ -117,7 +140,13 @@ static void to_its_own(const struct own_streams *own, struct state *state,
     if (!state->begun)
         state->thread = op->thread;
     state->begun = true;
-    if (!own->per_thread || op->thread == state->thread)
+    if (!own->per_thread)
+        return;
+    op->latency_ns = xfw_max(0, op->latency_ns - op->held_ns);
+    if (op->overtook) /* what it overtook goes elsewhere; how far behind other work is not known */
+        op->space_ns = xfw_min(op->space_ns, op->latency_ns);
+    op->overtook = false;
+    if (op->thread == state->thread)
         return;
     uint32_t stream = xfw_stream_of_thread(op->thread);
     xfw_player_moved(player, op->stream, stream);
