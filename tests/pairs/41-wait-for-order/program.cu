@@ -1,7 +1,7 @@
 /*
- * Two stages in streams of their own: the first works on a buffer, the second one adds it up. The CPU
- * waits for the device behind the first stage, so that the second does not begin before that, and for
- * the second's stream, so that the first does not go on with what is still being read.
+ * Two stages in streams of their own: the first works on a buffer, the second one adds it up. The
+ * CPU waits for the device behind the first stage, so that the second does not begin before that,
+ * and for the second's stream, so that the first does not go on with what is still being read.
  *
  * AFTER: Events between the two streams say so, and the CPU waits at the end.
  */
