@@ -149,8 +149,7 @@ static const char *at_best(const struct xfw_whatif *whatif, const struct xfw_cha
     if (!change->staged_ns || *change->staged_ns < least * whatif->alone_ns)
         return change->at_best;
     return "at best, the thread's own work right before such a copy, which makes what it sends, is "
-           "saved "
-           "too";
+           "saved too";
 }
 
 bool xfa_finding_at_best_only(const struct xfw_whatif *whatif, const struct xfa_finding *finding)

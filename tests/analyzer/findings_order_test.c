@@ -149,7 +149,7 @@ static void test_parts(void **state)
     assert_true(about(other->saving.likely, (3 * PARTS - (2 * PARTS + 1)) * NS));
     assert_int_equal(other->order, 0); /* both at once cannot be made */
     char *report = analyzed_report(&a, &xfa_format_text);
-    assert_non_null(strstr(report, "work on 3 parts at a time"));
+    assert_non_null(strstr(report, "work on 3 parts (rounds"));
     assert_non_null(strstr(report, "one of 3 streams by turns"));
     free(report);
     report = analyzed_report(&a, &xfa_format_json);

@@ -19,7 +19,7 @@ from pathlib import Path
 from lab import DRIVER, Lab
 
 BIG, DATA, BUILT = sys.argv[3:6]
-SHARES = ("compute", "hidden", "exposed", "waits", "host")
+SHARES = ("compute", "hidden", "exposed", "waits", "launches", "host")
 MOST_SLICES = 500000
 COLUMNS = ("start", "dur", "count", "bytes", "busy", "name")
 MOST_BYTES = 3_000_000
