@@ -85,22 +85,25 @@ bool xfa_wait_site_is_order(const struct xfa_wait_site *site)
     return (double)site->orders.times >= LEAST_ORDERS * all_of(site);
 }
 
-/* may: waits of which it is not known what they are for count, too. */
-static bool add_orders(const struct xfa_analysis *analysis, const struct xfa_wait_site *waits,
-                       const struct xfa_finding *like, bool may, struct xfa_findings *findings)
+static void merge(struct xfa_wait_count *count, const struct xfa_wait_count *other)
+{
+    count->times += other->times;
+    count->bytes = xfa_add(count->bytes, other->bytes);
+    xfa_exact_merge(&count->ns, &other->ns);
+}
+
+/* Where most of the site's waits are those that were counted, and they take more than the
+ * thresholds. */
+static bool add_counted(const struct xfa_analysis *analysis, const struct xfa_wait_site *waits,
+                        const struct xfa_wait_count *count, const struct xfa_finding *like,
+                        struct xfa_findings *findings)
 {
     struct xfa_finding_site site =
         xfa_wait_site_found(analysis, waits, XFA_RECKONED_ORDERS_STREAMS);
-    double ns = xfa_exact_value(&waits->orders.ns);
-    site.transfers = waits->orders.times;
-    site.bytes = waits->orders.bytes;
-    if (may) {
-        ns += xfa_exact_value(&waits->idle.ns);
-        site.transfers += waits->idle.times;
-        site.bytes = xfa_add(site.bytes, waits->idle.bytes);
-    }
-    if (site.transfers < LEAST_TIMES || (double)site.transfers < LEAST_ORDERS * all_of(waits) ||
-        ns <= xfa_findings_least_ns(analysis))
+    site.transfers = count->times;
+    site.bytes = count->bytes;
+    if (count->times < LEAST_TIMES || (double)count->times < LEAST_ORDERS * all_of(waits) ||
+        xfa_exact_value(&count->ns) <= xfa_findings_least_ns(analysis))
         return false;
     xfa_findings_add_site(findings, like, &site);
     return true;
@@ -110,11 +113,17 @@ void xfa_wait_sites_find_orders(const struct xfa_analysis *analysis, const struc
                                 const struct xfa_finding *like, struct xfa_findings *findings)
 {
     bool any = false;
-    for (size_t i = 0; i < sites->count; i++)
-        any |= add_orders(analysis, xfa_table_at(sites, i), like, false, findings);
-    for (size_t i = 0; i < sites->count && any; i++)
-        if (!xfa_wait_site_is_order(xfa_table_at(sites, i)))
-            add_orders(analysis, xfa_table_at(sites, i), like, true, findings);
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct xfa_wait_site *waits = xfa_table_at(sites, i);
+        any |= add_counted(analysis, waits, &waits->orders, like, findings);
+    }
+    for (size_t i = 0; i < sites->count && any; i++) { /* others may be for order, too */
+        const struct xfa_wait_site *waits = xfa_table_at(sites, i);
+        struct xfa_wait_count both = waits->orders;
+        merge(&both, &waits->idle);
+        if (!xfa_wait_site_is_order(waits))
+            add_counted(analysis, waits, &both, like, findings);
+    }
 }
 
 void xfa_wait_sites_find_idle(const struct xfa_analysis *analysis, const struct xfa_table *sites,
@@ -122,14 +131,7 @@ void xfa_wait_sites_find_idle(const struct xfa_analysis *analysis, const struct 
 {
     for (size_t i = 0; i < sites->count; i++) {
         const struct xfa_wait_site *waits = xfa_table_at(sites, i);
-        const struct xfa_wait_count *idle = &waits->idle;
-        struct xfa_finding_site site =
-            xfa_wait_site_found(analysis, waits, XFA_RECKONED_ORDERS_STREAMS);
-        site.transfers = idle->times;
-        site.bytes = idle->bytes;
-        if (idle->times >= LEAST_TIMES && (double)idle->times >= LEAST_ORDERS * all_of(waits) &&
-            xfa_exact_value(&idle->ns) > xfa_findings_least_ns(analysis))
-            xfa_findings_add_site(findings, like, &site);
+        add_counted(analysis, waits, &waits->idle, like, findings);
     }
 }
 
@@ -140,13 +142,6 @@ static bool is_good(const void *analysis, const void *item)
     const struct xfa_wait_site *waits = item;
     return xfa_divided_site(analysis, waits->site) &&
            xfa_divided_function(analysis, waits->function);
-}
-
-static void merge(struct xfa_wait_count *count, const struct xfa_wait_count *other)
-{
-    count->times += other->times;
-    count->bytes = xfa_add(count->bytes, other->bytes);
-    xfa_exact_merge(&count->ns, &other->ns);
 }
 
 static void add(void *item, const void *more)

@@ -333,7 +333,7 @@ ROWS = [
       "waits of which it is not known what they are for are likely to go",
       "analyzer-findings_order_wait_test"),
     M("unneeded-wait-of-all", "analyzer/findings/wait_sites.c",
-      "(double)idle->times >= LEAST_ORDERS * all_of(waits) &&",
+      "(double)count->times < LEAST_ORDERS * all_of(waits) ||",
       "",
       "the report asks whether waits that order streams are needed",
       "analyzer-findings_order_wait_test"),
