@@ -147,6 +147,30 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
     op->own_ns = packing;
 }
 
+/* Of the memory that the row's copies are of; where that was not measured, of page-locked memory.
+ */
+static const struct xfp_path *path_of(const struct pack *pack, const struct xfw_op *op,
+                                      const struct xfa_row_key *row)
+{
+    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    enum xft_direction direction = row->direction;
+    enum xft_memory memory = direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem;
+    const struct xfp_path *path = xfw_host_path(achievable, direction, memory, -1, op->gpu);
+    return path ? path : pinned_path(achievable, direction, op->gpu);
+}
+
+/* By how much one call with all pieces takes longer than one with this piece; NAN: not measured. */
+static double batch_longer_ns(const struct pack *pack, const struct xfw_player *player,
+                              const struct xfw_op *op, const struct xfa_row_key *row,
+                              uint64_t one_bytes, uint64_t pieces, uint64_t bytes)
+{
+    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    double one = xfw_batch_ns(achievable, row->direction, op->gpu, 1, one_bytes, certainty);
+    double all = xfw_batch_ns(achievable, row->direction, op->gpu, pieces, bytes, certainty);
+    return isnan(all) ? NAN : fmax(0, all - one);
+}
+
 /* The one copy takes longer by as much as the profile says. */
 static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
                  const struct xfw_copy_cost *all)
@@ -163,13 +187,9 @@ static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
 static void take_last(const struct pack *pack, const struct xfw_player *player, struct run *run,
                       struct xfw_op *op, const struct xfa_row_key *row, double packing)
 {
-    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    enum xft_direction direction = row->direction;
-    bool up = direction == XFT_DIR_H2D;
-    enum xft_memory memory = up ? row->src_mem : row->dst_mem;
-    const struct xfp_path *path = xfw_host_path(achievable, direction, memory, -1, op->gpu);
-    path = path ? path : pinned_path(achievable, direction, op->gpu);
+    bool up = row->direction == XFT_DIR_H2D;
+    const struct xfp_path *path = path_of(pack, op, row);
     uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->bytes, op->bytes);
     bool first = run->pieces > 0 && run->first_ns > op->duration_ns;
     struct xfw_copy_cost one = xfw_copy_cost(path, first ? run->first_bytes : op->bytes, certainty);
@@ -179,9 +199,8 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     if (first)
         op->duration_ns = run->first_ns;
     if (pack->packing == XFW_PACK_BATCH) {
-        double one_ns = xfw_batch_ns(achievable, direction, op->gpu, 1, op->bytes, certainty);
-        double all_ns = xfw_batch_ns(achievable, direction, op->gpu, pieces, bytes, certainty);
-        op->duration_ns += isnan(all_ns) ? 0 : fmax(0, all_ns - one_ns);
+        double longer = batch_longer_ns(pack, player, op, row, op->bytes, pieces, bytes);
+        op->duration_ns += isnan(longer) ? 0 : longer;
     } else if (one.known && all.known) {
         grow(op, &one, &all);
     }
@@ -219,24 +238,18 @@ static double longer_ns(const struct pack *pack, const struct xfw_player *player
                         const struct run *run, const struct xfw_op *op,
                         const struct xfa_row_key *row)
 {
-    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    const struct xfp_path *path =
-        xfw_host_path(achievable, row->direction, row->dst_mem, -1, op->gpu);
-    path = path ? path : pinned_path(achievable, row->direction, op->gpu);
-    uint64_t bytes = xfa_add(run->first_bytes, run->bytes);
+    const struct xfp_path *path = path_of(pack, op, row);
+    uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->first_bytes, run->bytes);
     struct xfw_copy_cost one = xfw_copy_cost(path, run->first_bytes, certainty);
     struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
     double ns = one.known && all.known ? fmax(0, all.device_ns - one.device_ns) : 0;
     if (pack->packing == XFW_PACK_BATCH) {
-        double one_ns =
-            xfw_batch_ns(achievable, row->direction, op->gpu, 1, run->first_bytes, certainty);
-        double all_ns =
-            xfw_batch_ns(achievable, row->direction, op->gpu, run->pieces + 1, bytes, certainty);
-        ns = isnan(all_ns) ? ns : fmax(0, all_ns - one_ns);
+        double longer = batch_longer_ns(pack, player, op, row, run->first_bytes, pieces, bytes);
+        ns = isnan(longer) ? ns : longer;
     }
     if (run->layout.scattered)
-        ns += packing_ns(pack, player, run->pieces + 1, bytes);
+        ns += packing_ns(pack, player, pieces, bytes);
     return ns;
 }
 
