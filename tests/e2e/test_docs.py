@@ -45,6 +45,12 @@ class Pages(unittest.TestCase):
         self.assertGreater(seen, 50)
         self.assertEqual(missing, [])
 
+    def test_result_pages_are_listed(self):
+        """results/README.md has each of them."""
+        folder = ROOT / "docs" / "results"
+        listed = set(re.findall(r"\]\(([^)#/\s]+\.md)\)", (folder / "README.md").read_text()))
+        self.assertEqual({page.name for page in folder.glob("*.md")} - {"README.md"}, listed)
+
     def test_components_have_the_headers_that_the_page_names(self):
         """architecture.md, "what it contains": `name.h` is a file of that component."""
         page = (ROOT / "docs" / "architecture.md").read_text()
