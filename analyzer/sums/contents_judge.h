@@ -90,6 +90,8 @@ void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint
 void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content *item,
                         const struct xfa_content *hash);
 
+/* ---- contents_found.c ------------------------------------------------------------------------ */
+
 /* Counts and marks it. */
 void xfa_contents_found(struct xfa_contents *contents, const struct xfa_found *found,
                         const struct xfa_content *item, bool sampled);

@@ -13,8 +13,10 @@
 #ifndef XFA_NCCL_MATCH_H
 #define XFA_NCCL_MATCH_H
 
+#include "analyzer/pass/achievable_message.h"
 #include "analyzer/sums/doubts.h"
-#include "analyzer/sums/message_match.h"
+#include "analyzer/sums/matched.h"
+#include "analyzer/sums/messages.h"
 
 /* How far a device's times may be off when they are converted to the host's clock (a guess). */
 #define XFA_DEVICE_CLOCK_NS UINT64_C(5000)

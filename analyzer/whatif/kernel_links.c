@@ -146,7 +146,6 @@ static void let_go(struct xfw_links *links, struct xfw_kernel *kernel)
 void xfw_kernel_links_add(struct xfw_links *links, const struct xfa_analysis *analysis)
 {
     struct linking l = {links, analysis};
-    xfa_table_init(&links->kernels, sizeof(struct xfw_kernel_key), sizeof(struct xfw_kernel));
     links->unmet = analysis->matched.unmet;
     xfa_nccl_each(&analysis->messages.nccl, link_meeting, NULL, &l);
     for (size_t i = 0; i < links->kernels.count; i++) {

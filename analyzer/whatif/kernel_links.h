@@ -21,25 +21,9 @@
 #ifndef XFW_KERNEL_LINKS_H
 #define XFW_KERNEL_LINKS_H
 
-#include "analyzer/whatif/message_links.h"
+#include "analyzer/whatif/links.h"
 
 #define XFW_MOST_MEETINGS 64
-
-struct xfw_kernel_part {
-    uint32_t group;        /* of struct xfw_links */
-    uint32_t next;         /* of the same kernel, its place + 1; 0: none */
-    uint8_t posts, awaits; /* sums of enum xfw_of_ranks */
-    double under_way_ns;   /* from when what it awaits had begun to its end */
-    double later_ns;       /* its clock is so much behind those of the others */
-};
-
-struct xfw_kernel {
-    struct xfw_kernel_key { /* key */
-        uint32_t process, correlation;
-    } key;
-    uint32_t first, count; /* parts: place + 1 of the first */
-    bool waits;            /* any of its parts does */
-};
 
 /* Adds the run's meetings to what is linked. */
 void xfw_kernel_links_add(struct xfw_links *links, const struct xfa_analysis *analysis);

@@ -5,7 +5,6 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/sums/figures.h"
-#include "analyzer/whatif/kernel_links.h"
 
 /* What two hosts show of sends. */
 struct shown {
@@ -126,14 +125,6 @@ static struct item *add_item(struct linking *l, const struct xfa_kept_message *o
                           .end_ns = one->done ? common_ns(l, one, one->end_ns) : NAN,
                           .ready_ns = link->awaits ? ready_ns : NAN};
     return item;
-}
-
-uint32_t xfw_links_new_group(struct xfw_links *links)
-{
-    links->groups =
-        xfa_room(links->groups, &links->capacity, links->count + 1, sizeof *links->groups);
-    links->groups[links->count] = (struct xfw_link_group){0, 0};
-    return (uint32_t)links->count++;
 }
 
 static bool is_side_there(const struct linking *l, const struct xfa_kept_message *one,
@@ -388,19 +379,14 @@ static void each_call(struct linking *l,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis)
+void xfw_message_links_add(struct xfw_links *links, const struct xfa_analysis *analysis)
 {
-    struct linking l = {.analysis = analysis};
-    if (analysis->matched.messages + analysis->matched.meetings == 0)
-        return NULL;
-    struct xfw_links *links = l.links = xfa_alloc(sizeof *links);
-    xfa_table_init(&links->all, sizeof(struct xfw_link_key), sizeof(struct xfw_link));
+    struct linking l = {.analysis = analysis, .links = links};
     xfa_table_init(&l.shown, sizeof(struct shown_key), sizeof(struct shown));
     xfa_table_init(&l.usual, sizeof(struct usual_key), sizeof(struct usual));
     xfa_table_init(&l.shortest, sizeof(struct shortest_key), sizeof(struct shortest));
     xfa_matched_each(&analysis->messages, look_at_pair, NULL, &l);
     xfa_matched_each(&analysis->messages, link_pair, link_collective, &l);
-    xfw_kernel_links_add(links, analysis);
     if (l.count)
         qsort(l.items, l.count, sizeof *l.items, by_call);
     each_call(&l, learn_call);
@@ -409,28 +395,4 @@ struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis)
     xfa_table_free(&l.shown);
     xfa_table_free(&l.usual);
     xfa_table_free(&l.shortest);
-    return links;
-}
-
-void xfw_links_free(struct xfw_links *links)
-{
-    if (!links)
-        return;
-    xfa_table_free(&links->all);
-    xfa_table_free(&links->kernels);
-    free(links->parts);
-    free(links->groups);
-    free(links);
-}
-
-const struct xfw_link *xfw_link_of(const struct xfw_links *links, uint32_t process,
-                                   uint64_t began_ns, unsigned side)
-{
-    struct xfw_link_key key = {began_ns, process, side};
-    const struct xfw_link *link = NULL;
-    if (side != XFW_ANY_SIDE)
-        return xfa_table_get(&links->all, &key);
-    for (key.side = XFA_SENDS; key.side <= XFA_TAKES_PART && !link; key.side++)
-        link = xfa_table_get(&links->all, &key);
-    return link;
 }

@@ -24,52 +24,11 @@
 #ifndef XFW_MESSAGE_LINKS_H
 #define XFW_MESSAGE_LINKS_H
 
-#include "analyzer/analysis/analysis.h"
-#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/links.h"
 
 #define XFW_RENDEZVOUS_BYTES ((uint64_t)64 << 10)
-#define XFW_MOST_BELOW 63
 
-struct xfw_link {
-    struct xfw_link_key {  /* key */
-        uint64_t began_ns; /* of the process's clock */
-        uint32_t process, side;
-    } key;
-    uint32_t group;        /* number of the message, or collective */
-    uint32_t below;        /* it awaits the groups of so many numbers below, too */
-    uint8_t posts, awaits; /* sums of enum xfw_of_ranks; 0: nobody waits for it, it for nobody */
-    double ready_ns;       /* as recorded: what it awaits had begun */
-    double under_way_ns;   /* from when what it awaits had begun to its end */
-    double own_ns;         /* at least, of the call that ends it; NAN: as recorded */
-};
-
-struct xfw_link_group {
-    uint32_t posts, awaits; /* how many of its links do */
-};
-
-struct xfw_kernel_part; /* kernel_links.h */
-
-struct xfw_links {
-    struct xfa_table all;          /* struct xfw_link */
-    struct xfw_link_group *groups; /* by number */
-    size_t count, capacity;
-    uint64_t messages;        /* pairs and collectives that they are of */
-    struct xfa_table kernels; /* struct xfw_kernel */
-    struct xfw_kernel_part *parts;
-    size_t part_count, part_capacity;
-    uint64_t meetings; /* of NCCL, whose kernels are linked */
-    uint64_t unmet;    /* calls of NCCL that are of none */
-};
-
-/* NULL: nothing was matched. */
-struct xfw_links *xfw_links_new(const struct xfa_analysis *analysis);
-void xfw_links_free(struct xfw_links *links);
-
-/* Its number; of no links yet. */
-uint32_t xfw_links_new_group(struct xfw_links *links);
-
-/* side: enum xfa_message_side, or XFW_ANY_SIDE. NULL: it was not matched. */
-const struct xfw_link *xfw_link_of(const struct xfw_links *links, uint32_t process,
-                                   uint64_t began_ns, unsigned side);
+/* Adds the run's messages to what is linked. */
+void xfw_message_links_add(struct xfw_links *links, const struct xfa_analysis *analysis);
 
 #endif

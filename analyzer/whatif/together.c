@@ -6,6 +6,8 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/change.h"
+#include "analyzer/whatif/kernel_links.h"
+#include "analyzer/whatif/message_links.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -22,10 +24,22 @@ bool xfw_together_is_asked(const struct xfa_analysis *analysis)
     return count <= XFW_MOST_TOGETHER && (messages || analysis->matched.meetings > 0);
 }
 
+/* NULL: nothing was matched. */
+static struct xfw_links *links_of(const struct xfa_analysis *analysis)
+{
+    if (!xfw_together_is_asked(analysis) ||
+        analysis->matched.messages + analysis->matched.meetings == 0)
+        return NULL;
+    struct xfw_links *links = xfw_links_new();
+    xfw_message_links_add(links, analysis);
+    xfw_kernel_links_add(links, analysis);
+    return links;
+}
+
 struct xfw_together *xfw_together_new(const struct xfa_analysis *analysis)
 {
     size_t count = analysis->run->process_count;
-    struct xfw_links *links = xfw_together_is_asked(analysis) ? xfw_links_new(analysis) : NULL;
+    struct xfw_links *links = links_of(analysis);
     if (!links)
         return NULL;
     struct xfw_together *t = xfa_alloc(sizeof *t);
@@ -73,56 +87,7 @@ struct xfw_ranks xfw_together_ranks(const struct xfw_together *t)
                               .unmet = t->links->unmet};
 }
 
-/* ---- slots ----------------------------------------------------------------------------------- */
-
-static uint32_t take_slot(struct xfw_together *t)
-{
-    return t->free_count && !t->keep ? t->free_slots[--t->free_count] : t->slots++;
-}
-
-/* Nobody asks for it any more: those who did come before whoever has it next. */
-static void end_slot(struct xfw_together *t, struct group *group)
-{
-    group->open = false;
-    t->free_slots =
-        xfa_room(t->free_slots, &t->free_capacity, t->free_count + 1, sizeof *t->free_slots);
-    t->free_slots[t->free_count++] = group->slot;
-}
-
 /* ---- messages -------------------------------------------------------------------------------- */
-
-static const struct xfw_link *link_of(const struct xfw_together *t, const struct rank *rank,
-                                      const struct xfw_op *op)
-{
-    const struct xfa_process *process = rank->process;
-    const double most = 9e18; /* of an int64_t; a file may say anything */
-    if (!(fabs(op->began_ns) < most))
-        return NULL;
-    uint64_t began = process->start_mono_ns + (uint64_t)(int64_t)op->began_ns;
-    return xfw_link_of(t->links, process->number, began, op->side);
-}
-
-/* A part of the group begins with this op. */
-void xfw_group_begin(struct xfw_together *t, uint32_t number, uint8_t posts, struct xfw_op *op)
-{
-    struct group *group = &t->groups[number];
-    if (!posts || t->links->groups[number].awaits == 0)
-        return;
-    bool new = !group->open;
-    if (new) {
-        group->open = true;
-        group->slot = take_slot(t);
-        group->left = t->links->groups[number].awaits;
-    }
-    group->posted++;
-    op->slot = group->slot;
-    op->of_ranks = posts | (new && group->posted == 1 ? XFW_OF_NEW : 0);
-}
-
-bool xfw_group_has_begun(const struct xfw_together *t, uint32_t number)
-{
-    return t->groups[number].posted >= t->links->groups[number].posts;
-}
 
 /* Those of lower rank in a scan, too. */
 static bool all_below_have_begun(const struct xfw_together *t, const struct xfw_link *link)
@@ -212,7 +177,7 @@ static bool wait_within(struct xfw_together *t, struct rank *rank, struct xfw_op
 
 static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op)
 {
-    const struct xfw_link *link = op->what == XFW_MESSAGE ? link_of(t, rank, op) : NULL;
+    const struct xfw_link *link = op->what == XFW_MESSAGE ? xfw_rank_link(t, rank, op) : NULL;
     if (!link)
         return true;
     rank->linked = true;
@@ -223,38 +188,12 @@ static bool prepare(struct xfw_together *t, struct rank *rank, struct xfw_op *op
     return true;
 }
 
-static void play_batch(struct xfw_together *t)
-{
-    if (t->batch_count > 0)
-        t->turns->batch(t->turns->self, t->batch, t->batch_count);
-    t->batch_count = 0;
-}
-
-/* One less waits for it. */
-void xfw_group_note_end(struct xfw_together *t, uint32_t number)
-{
-    struct group *group = &t->groups[number];
-    if (--group->left == 0 && !t->keep)
-        end_slot(t, group);
-}
-
-void xfw_rank_put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
-{
-    t->batch[t->batch_count++] = *op;
-    t->played++;
-    rank->last_ns = fmax(rank->last_ns, rank->begun_ns + op->end_ns);
-    if (t->batch_count == XFW_BATCH)
-        play_batch(t);
-    if (op->awaits == XFW_AWAITS_RANKS && !op->made_up)
-        xfw_group_note_end(t, link_of(t, rank, op)->group);
-}
-
 /* ---- turns ----------------------------------------------------------------------------------- */
 
 static void put_waits_below(struct xfw_together *t, struct rank *rank, const struct xfw_op *op)
 {
     struct xfw_op waits[XFW_MOST_BELOW];
-    const struct xfw_link *link = link_of(t, rank, op);
+    const struct xfw_link *link = xfw_rank_link(t, rank, op);
     size_t count = waits_below(t, link, op, waits);
     for (size_t i = 0; i < count; i++) {
         xfw_rank_put(t, rank, &waits[i]);
@@ -355,7 +294,7 @@ static bool play_turn(struct xfw_together *t, size_t at)
            (rank->held_count == 0 || (rank->several && rank->held_count < MOST_PUT_OFF)))
         play_next(t, rank);
     rank->over = rank->ended && rank->held_count == 0 && xfw_rank_end_kernels(t, rank, NULL);
-    play_batch(t);
+    xfw_rank_play_batch(t);
     return t->played > before;
 }
 
@@ -381,7 +320,7 @@ static bool let_one_go(struct xfw_together *t)
         xfw_rank_put(t, first, first->held);
         drop_held(first, 0);
     }
-    play_batch(t);
+    xfw_rank_play_batch(t);
     return true;
 }
 
@@ -427,7 +366,7 @@ size_t xfw_together_again(struct xfw_together *t, uint32_t process, const struct
     if (op.what == XFW_MESSAGE) {
         prepare(t, rank, &op);
         all[count++] = op;
-        return count + waits_below(t, link_of(t, rank, &op), &op, all + count);
+        return count + waits_below(t, xfw_rank_link(t, rank, &op), &op, all + count);
     }
     wait_within(t, rank, &op, all);
     count = all->what == XFW_MESSAGE;

@@ -1,11 +1,13 @@
 /*
- * What together.c knows of the ranks of a run that are played together, for it and for
- * together_kernels.c, which has what is done of NCCL's kernels. Private to these.
+ * What together*.c know of the ranks of a run that are played together: whose turn it is
+ * (together.c), what of NCCL's kernels is done (together_kernels.c), and groups
+ * (together_groups.c). Private to these.
  */
 #ifndef XFW_TOGETHER_RANKS_H
 #define XFW_TOGETHER_RANKS_H
 
 #include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/kernel_links.h"
 #include "analyzer/whatif/together.h"
 
 struct group {
@@ -64,7 +66,11 @@ struct xfw_together {
     bool *alone; /* kernels, by place: played by themselves */
 };
 
-/* ---- groups (together.c) --------------------------------------------------------------------- */
+/* ---- groups (together_groups.c) -------------------------------------------------------------- */
+
+/* NULL: it was not matched. */
+const struct xfw_link *xfw_rank_link(const struct xfw_together *t, const struct rank *rank,
+                                     const struct xfw_op *op);
 
 /* A part of the group begins with this op: sets its slot, where anybody waits for it. */
 void xfw_group_begin(struct xfw_together *t, uint32_t number, uint8_t posts, struct xfw_op *op);
@@ -73,8 +79,9 @@ bool xfw_group_has_begun(const struct xfw_together *t, uint32_t number);
 /* One less waits for it. */
 void xfw_group_note_end(struct xfw_together *t, uint32_t number);
 
-/* The rank plays the op. */
+/* The rank plays the op, with the batch that it is in; that batch. */
 void xfw_rank_put(struct xfw_together *t, struct rank *rank, const struct xfw_op *op);
+void xfw_rank_play_batch(struct xfw_together *t);
 
 /* ---- kernels (together_kernels.c) ------------------------------------------------------------ */
 
