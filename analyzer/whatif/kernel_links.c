@@ -64,12 +64,12 @@ static struct begun begun_of(const struct linking *l, const struct xfa_nccl_call
     return begun;
 }
 
-static struct xfw_kernel_part part_of(const struct linking *l, const struct xfa_nccl_call *one,
-                                      const struct begun *begun)
+static struct xfw_meeting_part part_of(const struct linking *l, const struct xfa_nccl_call *one,
+                                       const struct begun *begun)
 {
     bool giver = gives(one), of_all = xfa_message_is_of_all(one->at.what);
     double later = later_ns(l, one, begun->end_ns), end_ns = common_ns(l, one, one->end_ns) + later;
-    struct xfw_kernel_part part = {.posts = giver ? XFW_OF_SENT : XFW_OF_GOT, .later_ns = later};
+    struct xfw_meeting_part part = {.posts = giver ? XFW_OF_SENT : XFW_OF_GOT, .later_ns = later};
     if (end_ns >= begun->all_ns - ROUNDING_NS) {
         part.awaits = of_all ? XFW_OF_SENT : XFW_OF_SENT | XFW_OF_GOT;
         part.under_way_ns = end_ns - begun->all_ns;
@@ -95,7 +95,7 @@ static bool can_be(const struct linking *l, const struct xfa_nccl_call *all, siz
 }
 
 static void add_part(struct linking *l, const struct xfa_nccl_call *one,
-                     const struct xfw_kernel_part *made)
+                     const struct xfw_meeting_part *made)
 {
     struct xfw_links *links = l->links;
     const struct xfw_kernel_key key = {one->at.process, one->correlation};
@@ -103,7 +103,7 @@ static void add_part(struct linking *l, const struct xfa_nccl_call *one,
     struct xfw_link_group *group = &links->groups[made->group];
     links->parts =
         xfa_room(links->parts, &links->part_capacity, links->part_count + 1, sizeof *links->parts);
-    struct xfw_kernel_part *part = &links->parts[links->part_count++];
+    struct xfw_meeting_part *part = &links->parts[links->part_count++];
     *part = *made;
     part->next = kernel->first;
     kernel->first = (uint32_t)links->part_count;
@@ -124,7 +124,7 @@ static void link_meeting(void *self, const struct xfa_nccl_call *all, size_t cou
     uint32_t group = xfw_links_new_group(l->links);
     l->links->meetings++;
     for (size_t i = 0; i < count; i++) {
-        struct xfw_kernel_part part = part_of(l, &all[i], &begun);
+        struct xfw_meeting_part part = part_of(l, &all[i], &begun);
         part.group = group;
         add_part(l, &all[i], &part);
     }
@@ -134,7 +134,7 @@ static void link_meeting(void *self, const struct xfa_nccl_call *all, size_t cou
 static void let_go(struct xfw_links *links, struct xfw_kernel *kernel)
 {
     for (uint32_t at = kernel->first; at; at = links->parts[at - 1].next) {
-        struct xfw_kernel_part *part = &links->parts[at - 1];
+        struct xfw_meeting_part *part = &links->parts[at - 1];
         links->groups[part->group].awaits -= part->awaits != 0;
         links->groups[part->group].posts--;
     }

@@ -31,8 +31,8 @@ void xfw_kernel_links_add(struct xfw_links *links, const struct xfa_analysis *an
 /* NULL: it meets no other. */
 const struct xfw_kernel *xfw_kernel_of(const struct xfw_links *links, uint32_t process,
                                        uint32_t correlation);
-static inline const struct xfw_kernel_part *xfw_kernel_part(const struct xfw_links *links,
-                                                            uint32_t place)
+static inline const struct xfw_meeting_part *xfw_meeting_part(const struct xfw_links *links,
+                                                              uint32_t place)
 {
     return place ? &links->parts[place - 1] : NULL;
 }

@@ -28,7 +28,7 @@ struct xfw_link_group {
     uint32_t posts, awaits; /* how many of its links do */
 };
 
-struct xfw_kernel_part {
+struct xfw_meeting_part {
     uint32_t group;        /* of struct xfw_links */
     uint32_t next;         /* of the same kernel, its place + 1; 0: none */
     uint8_t posts, awaits; /* sums of enum xfw_of_ranks */
@@ -50,7 +50,7 @@ struct xfw_links {
     size_t count, capacity;
     uint64_t messages;        /* pairs and collectives that they are of */
     struct xfa_table kernels; /* struct xfw_kernel */
-    struct xfw_kernel_part *parts;
+    struct xfw_meeting_part *parts;
     size_t part_count, part_capacity;
     uint64_t meetings; /* of NCCL, whose kernels are linked */
     uint64_t unmet;    /* calls of NCCL that are of none */

@@ -7,6 +7,7 @@
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/together.h"
 
 #define XFW_MARK_ERROR 0.05
 #define XFW_ABSTAIN_ERROR 0.15
@@ -89,15 +90,9 @@ struct xfw_whatif {
                            the profile does not say */
     struct xfw_share ops; /* of processes whose ops were not all played (sample.h) */
     uint64_t
-        most_played;   /* ops in all ways at once, where that is not sure enough: else it stays */
-    bool stopped;      /* it did */
-    struct xfw_ranks { /* played together (together.h); processes 0: they were not */
-        size_t processes;
-        uint64_t messages; /* and collectives, that one waits for and another begins */
-        uint64_t meetings; /* the same of NCCL's kernels */
-        uint64_t apart; /* calls and kernels that belong to these, and were played by themselves */
-        uint64_t unmet; /* calls of NCCL that were not matched: their kernels take what they took */
-    } ranks;
+        most_played; /* ops in all ways at once, where that is not sure enough: else it stays */
+    bool stopped;    /* it did */
+    struct xfw_ranks ranks;
     double sample_error_ns;     /* error of a run's time, or a saving, for that; 0: all were */
     size_t count;               /* of changes */
     struct xfw_saving *alone;   /* by change: it alone; low and high NAN: it was on trial, and saves

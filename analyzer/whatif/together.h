@@ -23,7 +23,6 @@
 
 #include "analyzer/whatif/kernel_links.h"
 #include "analyzer/whatif/op_store.h"
-#include "analyzer/whatif/result.h"
 
 /* Is a run to be played so: has it messages that were matched, or kernels of NCCL, and no more
  * processes? Of an analysis that is finished; for others too. */
@@ -64,7 +63,14 @@ bool xfw_together_has(const struct xfw_together *together, uint32_t process);
 double xfw_together_rest_ns(const struct xfw_together *together, const struct xfw_op_store *store,
                             uint32_t process);
 
-/* What was played together, and what was not. */
+/* What was played together, and what was not; processes 0: they were not. */
+struct xfw_ranks {
+    size_t processes;
+    uint64_t messages; /* and collectives, that one waits for and another begins */
+    uint64_t meetings; /* the same of NCCL's kernels */
+    uint64_t apart;    /* calls and kernels that belong to these, and were played by themselves */
+    uint64_t unmet;    /* calls of NCCL that were not matched: their kernels take what they took */
+};
 struct xfw_ranks xfw_together_ranks(const struct xfw_together *together);
 
 #endif

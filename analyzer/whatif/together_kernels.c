@@ -5,14 +5,14 @@
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/together_ranks.h"
 
-static const struct xfw_kernel_part *part_of(const struct xfw_together *t, uint32_t place)
+static const struct xfw_meeting_part *part_of(const struct xfw_together *t, uint32_t place)
 {
-    return xfw_kernel_part(t->links, place);
+    return xfw_meeting_part(t->links, place);
 }
 
 static bool can_end(const struct xfw_together *t, const struct xfw_kernel *kernel)
 {
-    const struct xfw_kernel_part *part = part_of(t, kernel->first);
+    const struct xfw_meeting_part *part = part_of(t, kernel->first);
     for (; part; part = part_of(t, part->next))
         if (part->awaits && !xfw_group_has_begun(t, part->group))
             return false;
@@ -23,7 +23,7 @@ static bool can_end(const struct xfw_together *t, const struct xfw_kernel *kerne
 static size_t ends_of(const struct xfw_together *t, const struct xfw_kernel *kernel,
                       const struct xfw_op *like, struct xfw_op ends[XFW_MOST_MEETINGS])
 {
-    const struct xfw_kernel_part *part = part_of(t, kernel->first);
+    const struct xfw_meeting_part *part = part_of(t, kernel->first);
     size_t count = 0;
     for (; part; part = part_of(t, part->next)) {
         if (!part->awaits)
@@ -52,7 +52,7 @@ static void end_kernel(struct xfw_together *t, struct rank *rank, unsigned at, b
     t->alone[xfa_table_place(&t->links->kernels, open.kernel)] = alone;
     for (size_t i = 0; i < count; i++)
         xfw_rank_put(t, rank, &ends[i]);
-    const struct xfw_kernel_part *part = part_of(t, open.kernel->first);
+    const struct xfw_meeting_part *part = part_of(t, open.kernel->first);
     for (; part; part = part_of(t, part->next))
         if (part->awaits)
             xfw_group_note_end(t, part->group);
@@ -91,7 +91,7 @@ void xfw_rank_put_kernel(struct xfw_together *t, struct rank *rank, struct xfw_o
                          const struct xfw_kernel *kernel)
 {
     struct open_kernel *open = &rank->open[rank->open_count];
-    const struct xfw_kernel_part *part = part_of(t, kernel->first);
+    const struct xfw_meeting_part *part = part_of(t, kernel->first);
     *open = (struct open_kernel){.op = xfw_op_like(op), .stream = op->stream, .kernel = kernel};
     open->op.what = XFW_MEETING;
     open->op.stream = XFW_NONE; /* it is no work */
