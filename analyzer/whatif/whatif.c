@@ -275,13 +275,13 @@ static void know_exclusions(struct xfw_change *const *changes, size_t count,
     }
 }
 
-/* A set of one that may cost more than it likely saves is none. */
+/* A set that may cost more than the little that it likely saves is none. */
 static void without_doubtful(struct xfw_whatif *whatif, unsigned members)
 {
-    if (members != 1 || !xfw_may_cost_more(whatif, &whatif->set))
+    if (!xfw_may_cost_more(whatif, &whatif->set))
         return;
     for (size_t i = 0; i < whatif->count; i++) {
-        if (whatif->order[i])
+        if (whatif->order[i] && members == 1)
             whatif->alone[i] = whatif->set;
         whatif->order[i] = 0;
         whatif->added[i] = whatif->last[i] = (struct xfw_saving){NAN, NAN, NAN};

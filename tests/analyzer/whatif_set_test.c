@@ -306,7 +306,7 @@ static void test_not_worth_a_change(void **state)
     (void)state;
     for (int worth = 0; worth < 2; worth++) {
         struct shorter all[] = {shorter(true, false, 60000),
-                                shorter(false, true, worth ? 98000 : 99200)};
+                                shorter(false, true, worth ? 98900 : 99200)};
         struct set set = set_of(all, 2);
         assert_int_equal(set.whatif->order[0], 1);
         assert_int_equal(set.whatif->order[1], worth ? 2 : 0);
@@ -452,8 +452,8 @@ static struct shorter doubtful(double ns, double at_worst_ns)
     return made;
 }
 
-/* Alone, what may cost more than it likely saves is in no set, unless it is much; but with others.
- */
+/* What may cost more than it likely saves is in no set, unless it is much; or with others that make
+ * it sure. Nor are two of these. */
 static void test_may_cost_more(void **state)
 {
     static const struct {
@@ -473,6 +473,14 @@ static void test_may_cost_more(void **state)
     struct set set = set_of(both, 2);
     assert_int_equal(set.whatif->order[0], 2);
     assert_int_equal(set.whatif->order[1], 1);
+    finish(&set);
+    struct shorter alike[] = {doubtful(98900, 3500), doubtful(98900, 3500)};
+    alike[1].sites[LEFT] = false;
+    alike[1].sites[RIGHT] = true;
+    set = set_of(alike, 2);
+    assert_true(saves(set.whatif->alone[0].likely, 98900, 1));
+    assert_int_equal(set.whatif->order[0] + set.whatif->order[1], 0);
+    assert_true(isnan(set.whatif->set.likely) && isnan(set.whatif->added[0].likely));
     finish(&set);
 }
 
