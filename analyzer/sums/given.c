@@ -154,6 +154,24 @@ static void use(struct xfa_given *given, const struct set *set, const struct xfa
     }
 }
 
+bool xfa_given_uses(const struct xfa_given *given, const struct xfa_event *launch,
+                    xfa_given_use_fn *tell, void *self)
+{
+    static const enum xfa_used words[] = {[HOW_READ] = XFA_USED_READ,
+                                          [HOW_SOMEHOW] = XFA_USED_SOMEHOW,
+                                          [HOW_WRITTEN] = XFA_USED_WRITTEN};
+    const struct set_key key = {launch->launch.arguments, launch->launch.name};
+    const struct set *set = xfa_table_get(&given->sets, &key);
+    if (!set || set->count == NO_USES)
+        return false;
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint32_t use = given->uses[set->first + i];
+        enum how how = (enum how)(use & ((1u << HOW_BITS) - 1));
+        tell(self, given->cells[use >> HOW_BITS].pointer, words[seen(&launch->launch, i, how)]);
+    }
+    return true;
+}
+
 static void launch(struct xfa_given *given, const struct xfa_process *process,
                    const struct xfa_event *event)
 {

@@ -55,6 +55,14 @@ void xfa_given_free(struct xfa_given *given); /* leaves it zeroed */
 enum xfa_used xfa_given_used(const struct xfa_given *given, uint64_t start, uint64_t end,
                              uint64_t since_ns, enum xfa_used enough);
 
+/* A pointer that a launch was given: to do what. */
+typedef void xfa_given_use_fn(void *self, uint64_t pointer, enum xfa_used how);
+
+/* Calls `use` for each pointer of a LAUNCH that xfa_given_event() has been passed. False: it is not
+ * known what it may use. */
+bool xfa_given_uses(const struct xfa_given *given, const struct xfa_event *launch,
+                    xfa_given_use_fn *use, void *self);
+
 /* The allocation that an address lies in; NULL: none is known. Until the next event. */
 const struct xfa_block *xfa_given_block(const struct xfa_given *given, uint64_t address);
 

@@ -21,6 +21,7 @@ const SENTENCES = {
   'duplicate-transfer': (f) => `${copies(f)} ${verb(f, 'sends', 'send')} bytes that the device has in another place`,
   'constant-content': (f) => `${copies(f)} ${verb(f, 'sends', 'send')} bytes that all have one value`,
   'unused-transfer': (f) => `${copies(f)} ${verb(f, 'is', 'are')} overwritten or freed before anything uses ${verb(f, 'it', 'them')}`,
+  'copy-instead-of-swap': (f) => `${copies(f)} within a device ${verb(f, 'is', 'are')} made where buffers could change places`,
   'unused-download': (f) => `${copies(f)} ${verb(f, 'is', 'are')} never read by the host`,
   'host-device-turns': (f) => `${copies(f)} ${verb(f, 'brings', 'bring')} what the host works on while the GPU waits`,
   'peer-access-disabled': (f) => `${copies(f)} between GPUs ${verb(f, 'goes', 'go')} without peer access`,
