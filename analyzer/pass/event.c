@@ -120,6 +120,16 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
     }
 }
 
+/* aux of a contiguous copy of pageable memory. */
+static void read_faults(struct xfa_transfer *transfer, const struct xft_event *row)
+{
+    bool from = row->direction == XFT_DIR_H2D && row->src_mem == XFT_MEM_PAGEABLE;
+    bool to = row->direction == XFT_DIR_D2H && row->dst_mem == XFT_MEM_PAGEABLE;
+    transfer->reach = row->bytes;
+    transfer->faults_within = from || to ? xft_faults_within(row->aux) : 0;
+    transfer->faults_before = from || to ? xft_faults_before(row->aux) : 0;
+}
+
 static void read_kind(struct xfa_event *restrict event, const struct xft_event *restrict row)
 {
     switch (row->kind) {
@@ -130,6 +140,8 @@ static void read_kind(struct xfa_event *restrict event, const struct xft_event *
                                   .width = row->width,
                                   .reach = row->aux > row->bytes ? row->aux : row->bytes,
                                   .copies = row->count};
+        if (row->width == row->bytes && row->count <= 1)
+            read_faults(&event->transfer, row);
         break;
     case XFT_EVENT_ALLOC:
     case XFT_EVENT_FREE:

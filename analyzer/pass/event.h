@@ -51,6 +51,8 @@ struct xfa_transfer {
     uint64_t reach;    /* of rows on the host, from where they begin to the last one's end; no less
                           than their bytes, which it is where nothing is known, or of other copies */
     uint32_t copies;   /* 1, or those of a batch; 0 as 1 */
+    uint32_t faults_within, faults_before; /* of the thread in the call, and since its last large
+                                              copy of pageable memory; 0 too where not known */
     struct xfa_device_copy device;
     const struct xfa_class *class;
     enum xfa_timed timed;

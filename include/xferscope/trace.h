@@ -155,8 +155,9 @@ enum xft_event_kind {
     XFT_EVENT_NONE = 0,
     XFT_EVENT_TRANSFER = 1,      /* an explicit copy, or a batch of them (count > 1); of 0 bytes it
                                     moved nothing and counts as no transfer; aux = of rows between
-                                    host and device how many bytes they reach on the host; 0 = not
-                                    known, or contiguous */
+                                    host and device how many bytes they reach on the host; of
+                                    contiguous pageable memory, page faults (xft_faults()); 0 = not
+                                    known, or none */
     XFT_EVENT_ALLOC = 2,         /* dst = address, dst_mem = kind, bytes; aux = host flags */
     XFT_EVENT_FREE = 3,          /* dst = address; bytes, dst_mem where known */
     XFT_EVENT_REGISTER = 4,      /* cudaHostRegister: dst, bytes */
@@ -255,6 +256,22 @@ enum xft_event_kind {
                                     number that is equal in all its processes, and differs between
                                     communicators as far as can be known (0 = not known) */
 };
+
+/* aux of a contiguous TRANSFER of pageable memory: page faults of its thread within the call, and
+ * between the call and the thread's last such copy; each at most UINT32_MAX. */
+static inline uint64_t xft_faults(uint64_t within, uint64_t before)
+{
+    uint64_t low = within < UINT32_MAX ? within : UINT32_MAX;
+    return low | (before < UINT32_MAX ? before : UINT32_MAX) << 32;
+}
+static inline uint32_t xft_faults_within(uint64_t aux)
+{
+    return (uint32_t)aux;
+}
+static inline uint32_t xft_faults_before(uint64_t aux)
+{
+    return (uint32_t)(aux >> 32);
+}
 
 /* The word of each kind. */
 #define XFT_EVENT_LIST(X)                                                                          \

@@ -5,6 +5,7 @@
 #include "preload/content/content.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
+#include "preload/intercept/faults.h"
 #include "preload/intercept/peers.h"
 
 /* ---- ends and direction --------------------------------------------------------------------- */
@@ -192,6 +193,8 @@ void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, i
     if (!transfer(f))
         return;
     finish(f, at(dst), at(src), bytes, 1, kind);
+    if (!f->early)
+        xfs_faults_behind(&f->event);
     if (xfs_content_of(&f->event))
         show(f);
 }

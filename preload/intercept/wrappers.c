@@ -5,6 +5,7 @@
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/intercept/captures.h"
+#include "preload/intercept/faults.h"
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"

@@ -186,6 +186,29 @@ static void test_messages(void **state)
     assert_int_equal(event.communicator.ranks, DST);
 }
 
+/* aux of rows is how far they reach; of contiguous pageable memory, page faults. */
+static void test_faults(void **state)
+{
+    struct xft_event row = row_of(XFT_EVENT_TRANSFER);
+    (void)state;
+    row.count = 1;
+    row.aux = xft_faults(7, UINT64_MAX);
+    row.direction = XFT_DIR_D2H;
+    row.dst_mem = XFT_MEM_PAGEABLE;
+    row.width = row.bytes;
+    struct xfa_transfer of = resolved(&process, &row, 9, 10).transfer;
+    assert_int_equal(of.faults_within, 7);
+    assert_int_equal(of.faults_before, UINT32_MAX);
+    assert_int_equal(of.reach, row.bytes);
+    row.dst_mem = XFT_MEM_PINNED;
+    of = resolved(&process, &row, 9, 10).transfer;
+    assert_true(of.faults_within == 0 && of.faults_before == 0 && of.reach == row.bytes);
+    row.width = row.bytes / 2;
+    row.aux = 1000;
+    of = resolved(&process, &row, 9, 10).transfer;
+    assert_true(of.faults_within == 0 && of.reach == 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_work),
         cmocka_unit_test(test_order_of_work), cmocka_unit_test(test_others),
         cmocka_unit_test(test_transfer),      cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests_name("analyzer-event", tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ const pageable = (f) => `${copies(f)}${to(f)} ${{ ' to the device': verb(f, 'com
 
 const SENTENCES = {
   'pageable-host-memory': pageable,
+  'fresh-memory': (f) => `${copies(f)}${to(f)} ${verb(f, 'uses', 'use')} memory that is new each time`,
   'small-transfers': (f) => `${copies(f)}${to(f)} of ${bytes(Math.round(f.bytes / Math.max(1, f.transfers)))} on average ${verb(f, 'is', 'are')} too small to use the link`,
   'synchronous-transfer': (f) => `${copies(f)}${to(f)} ${verb(f, 'makes', 'make')} the host wait`,
   'repeated-transfer': (f) => `${copies(f)}${to(f)} ${verb(f, 'brings', 'bring')} bytes that are there already`,

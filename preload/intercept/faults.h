@@ -1,0 +1,48 @@
+/*
+ * Page faults of threads that copy large pageable memory: in such a call, and since the one before.
+ * Memory that nobody has touched before takes them; a buffer that is used again takes none.
+ *
+ * A count is a call of the kernel's (getrusage(), about 250 ns). It is made behind each such copy,
+ * of XFS_FAULTS_LEAST bytes and more, and before the thread's next copies, at most XFS_FAULTS_LOOKS
+ * of them, as what a call is going to copy is not known before. In threads without such copies none
+ * is made. Keeps errno.
+ */
+#ifndef XFS_FAULTS_H
+#define XFS_FAULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/base/attributes.h"
+#include "xferscope/trace.h"
+
+#define XFS_FAULTS_LEAST ((uint64_t)1 << 20)
+#define XFS_FAULTS_LOOKS 4
+
+struct xfs_faults {
+    uint64_t before, behind; /* counts of the thread: before the call, and behind the last one */
+    uint8_t looks;           /* copies to come before which it is counted, and one; 0: none */
+    bool known;              /* before: of this call */
+};
+extern XFS_TLS struct xfs_faults xfs_faults;
+
+XFS_COLD void xfs_faults_look(void);
+
+static inline void xfs_faults_before_copy(void)
+{
+    if (__builtin_expect(xfs_faults.looks != 0, 0))
+        xfs_faults_look();
+}
+
+XFS_COLD void xfs_faults_count(struct xft_event *copy);
+
+/* Behind a contiguous copy that succeeded: sets its aux, if it is one of these. */
+static inline void xfs_faults_behind(struct xft_event *copy)
+{
+    bool from = copy->direction == XFT_DIR_H2D && copy->src_mem == XFT_MEM_PAGEABLE;
+    bool to = copy->direction == XFT_DIR_D2H && copy->dst_mem == XFT_MEM_PAGEABLE;
+    if (__builtin_expect(copy->bytes >= XFS_FAULTS_LEAST, 0) && (from || to))
+        xfs_faults_count(copy);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* Page faults of large copies of pageable memory: which calls are counted, and what is said. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "preload/intercept/faults.h"
+
+enum { PAGE = 4096, PAGES = 512 };
+static const size_t bytes = (size_t)PAGES * PAGE;
+
+/* New memory, of ordinary pages. */
+static unsigned char *new_memory(void)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+static void touch(unsigned char *memory)
+{
+    for (size_t i = 0; i < bytes; i += PAGE)
+        *(volatile unsigned char *)&memory[i] = 1;
+}
+
+/* A copy that touches this memory; NULL: none. */
+static uint64_t copied(unsigned char *memory, uint64_t size, enum xft_memory kind)
+{
+    struct xft_event copy = {
+        .direction = XFT_DIR_D2H, .dst_mem = (uint8_t)kind, .bytes = size, .width = size};
+    errno = 77;
+    xfs_faults_before_copy();
+    if (memory)
+        touch(memory);
+    xfs_faults_behind(&copy);
+    assert_int_equal(errno, 77);
+    return copy.aux;
+}
+
+static uint64_t fetched(unsigned char *memory)
+{
+    return copied(memory, bytes, XFT_MEM_PAGEABLE);
+}
+
+static void start(void)
+{
+    xfs_faults = (struct xfs_faults){0};
+}
+
+/* In the call, and before it; of the first nothing is known. */
+static void test_counts(void **state)
+{
+    unsigned char *first = new_memory(), *second = new_memory(), *third = new_memory();
+    (void)state;
+    start();
+    assert_int_equal(fetched(first), 0);
+    uint64_t of = fetched(second);
+    assert_in_range(xft_faults_within(of), PAGES, PAGES + PAGES / 4);
+    assert_in_range(xft_faults_before(of), 0, PAGES / 4);
+    touch(third);
+    of = fetched(third);
+    assert_in_range(xft_faults_within(of), 0, PAGES / 4);
+    assert_in_range(xft_faults_before(of), PAGES, PAGES + PAGES / 4);
+    munmap(first, bytes), munmap(second, bytes), munmap(third, bytes);
+}
+
+/* Small copies, and those of other memory, have none; they are no end of what came before. */
+static void test_others(void **state)
+{
+    unsigned char *memory = new_memory(), *other = new_memory();
+    (void)state;
+    start();
+    assert_int_equal(copied(NULL, 4096, XFT_MEM_PAGEABLE), 0);
+    assert_int_equal(xfs_faults.looks, 0);
+    assert_int_equal(copied(NULL, bytes, XFT_MEM_PINNED), 0);
+    assert_int_equal(xfs_faults.looks, 0);
+    fetched(NULL);
+    touch(other);
+    assert_int_equal(copied(NULL, 4096, XFT_MEM_PAGEABLE), 0);
+    assert_int_equal(copied(NULL, bytes, XFT_MEM_PINNED), 0);
+    uint64_t of = fetched(memory);
+    assert_in_range(xft_faults_within(of), PAGES, PAGES + PAGES / 4);
+    assert_in_range(xft_faults_before(of), PAGES, PAGES + PAGES / 4);
+    munmap(memory, bytes), munmap(other, bytes);
+}
+
+/* Behind so many others it is not known what was before the call: nothing is said. */
+static void test_too_many(void **state)
+{
+    unsigned char *memory = new_memory();
+    (void)state;
+    start();
+    fetched(NULL);
+    for (unsigned i = 0; i < XFS_FAULTS_LOOKS; i++)
+        copied(NULL, 4096, XFT_MEM_PAGEABLE);
+    assert_int_equal(fetched(memory), 0);
+    assert_int_equal(xfs_faults.looks, XFS_FAULTS_LOOKS + 1);
+    munmap(memory, bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_too_many),
+    };
+    return cmocka_run_group_tests_name("recorder: page faults", tests, NULL, NULL);
+}
