@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "preload/base/sandbox.h"
+
 XFS_TLS struct xfs_faults xfs_faults;
 
 /* Of the thread since it began; 0: not known. */
 static uint64_t faults_now(void)
 {
     struct rusage usage;
+    if (!xfs_may_call_kernel())
+        return 0;
     int saved = errno;
     uint64_t faults = getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_minflt : 0;
     errno = saved;

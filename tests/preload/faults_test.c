@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
+#include "preload/base/sandbox.h"
 #include "preload/intercept/faults.h"
+
+atomic_bool xfs_sandbox_seen;
 
 enum { PAGE = 4096, PAGES = 512 };
 static const size_t bytes = (size_t)PAGES * PAGE;
@@ -104,12 +107,27 @@ static void test_too_many(void **state)
     munmap(memory, bytes);
 }
 
+/* A program that restricts its system calls makes none for us. */
+static void test_sandbox(void **state)
+{
+    unsigned char *memory = new_memory();
+    (void)state;
+    start();
+    fetched(NULL);
+    atomic_store(&xfs_sandbox_seen, true);
+    assert_int_equal(fetched(memory), 0);
+    assert_int_equal(xfs_faults.behind, 0);
+    atomic_store(&xfs_sandbox_seen, false);
+    munmap(memory, bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_sandbox),
     };
     return cmocka_run_group_tests_name("recorder: page faults", tests, NULL, NULL);
 }

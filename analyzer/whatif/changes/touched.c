@@ -67,7 +67,7 @@ static void touch(const struct xfw_change *self, void *state, struct xfw_player 
     if (op->what != XFW_COPY || op->class == XFW_NONE || !xfw_set_has(&self->set, op->class))
         return;
     bool huge = xfw_marked(what->huge, process, op->transfer);
-    double pages = (double)(op->bytes / PAGE) * (huge ? OF_HUGE : 1);
+    double pages = (double)op->bytes / PAGE * (huge ? OF_HUGE : 1);
     if (xfw_marked(what->within, process, op->transfer))
         shorten(op, within_ns(self, op, certainty, pages));
     if (!xfw_marked(what->before, process, op->transfer) ||

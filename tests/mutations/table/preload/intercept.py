@@ -329,4 +329,9 @@ ROWS = [
       "    if (__builtin_expect(copy->bytes >= XFS_FAULTS_LEAST, 0))",
       "copies of page-locked memory, which may take 2 us, are held up by system calls",
       "preload.faults"),
+    M("faults-in-a-sandbox", "preload/intercept/faults.c",
+      "    if (!xfs_may_call_kernel())",
+      "    if (false)",
+      "a program that may make no such system call is ended by its filter",
+      "preload.faults"),
 ]
