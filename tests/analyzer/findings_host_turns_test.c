@@ -20,9 +20,11 @@ struct steps {
     unsigned times;
     const char *assume; /* the user's answer; NULL: none */
     uint64_t sent;      /* bytes, behind the work on each; 0: none */
+    unsigned more;      /* copies like the first, right behind it */
+    uint64_t own_ns;    /* the host's work; 0: OWN_NS */
 };
 
-static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL, 0};
+static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL, 0, 0, 0};
 
 /* A copy, a wait for it, and the host's work. */
 static struct analyzed played(const struct steps *steps)
@@ -35,8 +37,9 @@ static struct analyzed played(const struct steps *steps)
     play_site(&play, WAIT, "await", 2);
     play_site(&play, SEND, "send", 3);
     for (unsigned i = 0; i < steps->times; i++) {
-        play_awaited(&play, FETCH, WAIT, steps->direction, steps->bytes, COPY_NS, WAKE_NS);
-        play.now += OWN_NS;
+        for (unsigned k = 0; k <= steps->more; k++)
+            play_awaited(&play, FETCH, WAIT, steps->direction, steps->bytes, COPY_NS, WAKE_NS);
+        play.now += steps->own_ns ? steps->own_ns : OWN_NS;
         if (steps->sent)
             play_awaited(&play, SEND, WAIT, XFT_DIR_H2D, steps->sent, COPY_NS, WAKE_NS);
     }
@@ -106,10 +109,10 @@ static void test_results(void **state)
 static void test_left(void **state)
 {
     const struct steps others[] = {
-        {XFT_DIR_D2H, 4 * MIB, 7, NULL, 0},
-        {XFT_DIR_D2H, MIB / 32, STEPS, NULL, 0},
-        {XFT_DIR_H2D, 4 * MIB, 7, NULL, 0},
-        {XFT_DIR_H2D, MIB / 32, STEPS, NULL, 0},
+        {XFT_DIR_D2H, 4 * MIB, 7, NULL, 0, 0, 0},
+        {XFT_DIR_D2H, MIB / 32, STEPS, NULL, 0, 0, 0},
+        {XFT_DIR_H2D, 4 * MIB, 7, NULL, 0, 0, 0},
+        {XFT_DIR_H2D, MIB / 32, STEPS, NULL, 0, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -123,7 +126,7 @@ static void test_left(void **state)
  * bytes the GPU could make it. The first copy has none before it. */
 static void test_converts(void **state)
 {
-    const struct steps sends = {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0};
+    const struct steps sends = {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0, 0, 0};
     struct analyzed a = played(&sends);
     const struct xfa_finding *f = found(&a);
     double all = (STEPS - 1) * (OWN_NS + 0.75 * COPY_NS);
@@ -136,13 +139,47 @@ static void test_converts(void **state)
     analyzed_free(&a);
 }
 
+/* Longer work may make it of nothing: then no copy is needed. */
+static void test_makes(void **state)
+{
+    struct steps sends = {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0, 0, 0}; /* 500 us for 256 KiB */
+    struct analyzed a = played(&sends);
+    const struct xfa_finding *f = found(&a);
+    double all = (STEPS - 1) * (double)(OWN_NS + COPY_NS);
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_MAKE_THERE);
+    assert_true(f->asked && f->idle && f->question && fabs(f->saving.likely) < 1);
+    assert_true(f->saving.high > 0.98 * all && f->saving.high < 1.04 * all);
+    analyzed_free(&a);
+    sends.assume = "host-device-turns=yes";
+    a = played(&sends);
+    f = found(&a);
+    assert_true(f && !f->asked && f->order == 1 && f->saving.likely > 0.98 * all);
+    analyzed_free(&a);
+}
+
+/* A second copy sends what was made with the first one's. */
+static void test_made_together(void **state)
+{
+    struct steps sends = {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0, 0, 0};
+    double all = (STEPS - 1) * (double)(OWN_NS + 2 * COPY_NS);
+    (void)state;
+    sends.more = 1;
+    struct analyzed a = played(&sends);
+    const struct xfa_finding *f = found(&a);
+    assert_true(f && f->asked && f->remedy.kind == XFA_REMEDY_MAKE_THERE);
+    assert_true(f->saving.high > 0.98 * all && f->saving.high < 1.04 * all);
+    analyzed_free(&a);
+}
+
 /* It takes no longer than converting does, nor less than writing, and is not the larger question's.
  */
 static void test_converts_not(void **state)
 {
     const struct steps others[] = {
-        {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0},  /* 500 us for 256 KiB */
-        {XFT_DIR_H2D, 16 * MIB, STEPS, NULL, 0}, /* for 16 MiB */
+        {XFT_DIR_H2D, 16 * MIB, STEPS, NULL, 0, 0, 0},       /* 500 us for 16 MiB */
+        {XFT_DIR_H2D, MIB / 16, STEPS, NULL, 0, 0, 4000000}, /* 4 ms for 64 KiB */
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -164,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_asked),    cmocka_unit_test(test_answered),
         cmocka_unit_test(test_results),  cmocka_unit_test(test_left),
         cmocka_unit_test(test_converts), cmocka_unit_test(test_converts_not),
+        cmocka_unit_test(test_makes),    cmocka_unit_test(test_made_together),
     };
     return cmocka_run_group_tests_name("findings: turns of host and device", tests, NULL, NULL);
 }

@@ -335,6 +335,16 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
 struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
                                             struct xfw_set *classes);
 
+/*
+ * Where it took longer than that, but no longer than making numbers one by one does
+ * (XFW_MAKE_NS_PER_BYTE), the GPU makes all that is sent: that time and the copy go, and so do
+ * copies behind it before the thread's next kernel or longer own time, which send what was made
+ * with it. At worst and as likely nothing changes.
+ */
+#define XFW_MAKE_NS_PER_BYTE 32.0 /* of what is sent: 256 ns for a number of 8 bytes, a guess */
+struct xfw_change *xfw_change_host_makes(const struct xfa_analysis *analysis,
+                                         struct xfw_set *classes);
+
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 
 /*

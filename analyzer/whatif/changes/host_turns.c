@@ -148,3 +148,68 @@ struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
     change->of_span = change->beyond_set = true;
     return change;
 }
+
+/* Threads that have just made something, whose copies go. */
+struct makes {
+    struct xfa_table made;
+};
+
+struct made {
+    uint32_t thread; /* key */
+    bool open;       /* no kernel since, nor longer own time */
+};
+
+static void begin_makes(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    struct makes *makes = self;
+    (void)change;
+    (void)player;
+    xfa_table_init(&makes->made, sizeof(uint32_t), sizeof(struct made));
+}
+
+static void end_makes(const struct xfw_change *change, void *self)
+{
+    struct makes *makes = self;
+    (void)change;
+    xfa_table_free(&makes->made);
+}
+
+static void make(const struct xfw_change *change, void *self, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    struct makes *makes = self;
+    bool goes = op->what == XFW_COPY && op->class != XFW_NONE &&
+                xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
+    if (xfw_player_certainty(player) != XFW_HIGH && !change->assured)
+        return;
+    struct made *made = xfa_table_get(&makes->made, &op->thread);
+    bool works = op->gap_ns > XFW_BUSY_NS;
+    if (made && (works || (xfw_op_is_work(op) && op->what != XFW_COPY)))
+        made->open = false;
+    bool makes_it = op->gap_ns > XFW_CONVERT_NS_PER_BYTE * (double)op->bytes &&
+                    op->gap_ns <= XFW_MAKE_NS_PER_BYTE * (double)op->bytes;
+    if (goes && works && makes_it) {
+        made = xfa_table_put(&makes->made, &op->thread);
+        made->open = true;
+        op->gap_ns = 0;
+    }
+    if (goes && made && made->open)
+        xfw_op_drop(op);
+}
+
+struct xfw_change *xfw_change_host_makes(const struct xfa_analysis *analysis,
+                                         struct xfw_set *classes)
+{
+    static const struct xfw_change_type type = {
+        .name = "host makes",
+        .state_bytes = sizeof(struct makes),
+        .begin = begin_makes,
+        .op = make,
+        .end = end_makes,
+    };
+    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
+    change->shares = XFW_TAKES;
+    change->least_part = XFW_TURNS_LEAST;
+    change->of_span = change->beyond_set = true;
+    return change;
+}
