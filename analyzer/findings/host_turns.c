@@ -6,8 +6,8 @@
  * What is copied in small pieces is another kind's (frequent-readback): a program decides by it.
  *
  * The other way, the host makes what it copies to the GPU while that waits. If it converts what is
- * less (bytes to floats), the GPU could do that: a question, too. If it takes longer for it, it may
- * make it of little or nothing (random numbers, indices, a formula), as the GPU could: another one.
+ * less (bytes to floats), or makes it of little or nothing (random numbers, indices, a formula),
+ * the GPU could do that: a question, too.
  */
 #include "analyzer/findings/finding.h"
 
@@ -22,19 +22,6 @@ static bool is_again(const struct xfa_row *row, const struct xfa_figures *figure
            figures->transfers >= LEAST_TIMES && figures->bytes / LEAST_BYTES >= figures->transfers;
 }
 
-static void add(const struct xfa_row *row, const struct xfa_figures *figures,
-                enum xfa_remedy_kind kind, const char *question, struct xfa_findings *findings)
-{
-    const struct xfa_finding like = {
-        .id = XFA_FINDING_HOST_TURNS,
-        .remedy = xfa_remedy_for(row, kind),
-        .assumed = "the GPU needs no time for it that counts",
-        .question = question,
-    };
-    const struct xfa_finding_site site = xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);
-    xfa_findings_add_site(findings, &like, &site);
-}
-
 /* On trial, since without a replay it says nothing. */
 static void try(const struct xfa_analysis *analysis, const void *sums,
                 struct xfa_findings *findings)
@@ -43,19 +30,20 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
+        bool fetched = row->key.direction == XFT_DIR_D2H;
         if (!is_again(row, figures))
             continue;
-        if (row->key.direction == XFT_DIR_D2H) {
-            add(row, figures, XFA_REMEDY_ON_DEVICE,
-                "the GPU can do the host's work on what {site} brings", findings);
-            continue;
-        }
-        add(row, figures, XFA_REMEDY_ON_DEVICE,
-            "the host only converts what {site} sends, and the GPU can do that", findings);
-        add(row, figures, XFA_REMEDY_MAKE_THERE,
-            "the host makes what {site} sends of little or nothing (random numbers, indices, a "
-            "formula), and the GPU can do that",
-            findings);
+        const struct xfa_finding like = {
+            .id = XFA_FINDING_HOST_TURNS,
+            .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
+            .assumed = "the GPU needs no time for it that counts",
+            .question = fetched ? "the GPU can do the host's work on what {site} brings"
+                                : "the host only converts what {site} sends, or makes it of little "
+                                  "(random numbers, indices, a formula), and the GPU can do that",
+        };
+        const struct xfa_finding_site site =
+            xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);
+        xfa_findings_add_site(findings, &like, &site);
     }
 }
 
@@ -64,8 +52,6 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 {
     (void)sums;
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
-    if (finding->remedy.kind == XFA_REMEDY_MAKE_THERE)
-        return xfw_change_host_makes(analysis, &classes);
     return finding->remedy.to_host ? xfw_change_host_turns(analysis, &classes)
                                    : xfw_change_host_converts(analysis, &classes);
 }

@@ -325,25 +325,19 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
                                          struct xfw_set *classes);
 
 /*
- * The thread's own time right before copies to the device goes: the GPU makes there what they sent,
- * of XFW_RAW_PART of its bytes, which is what is copied. Only where it took as long as converting
- * does: longer than writing at 25 GB/s, and XFW_CONVERT_NS_PER_BYTE at most, since more is other
- * work. At worst and as likely nothing changes.
+ * The thread's own time right before copies to the device goes: the GPU makes there what they sent.
+ * Where it took as long as converting does (longer than writing at 25 GB/s, and
+ * XFW_CONVERT_NS_PER_BYTE at most), of XFW_RAW_PART of its bytes, which is what is copied. Where it
+ * took longer, but no longer than making numbers one by one does (XFW_MAKE_NS_PER_BYTE), of
+ * nothing: the copy goes, too, and those behind it before the thread's next kernel or longer own
+ * time, which send what was made with it. Still longer is other work. At worst and as likely
+ * nothing changes.
  */
 #define XFW_RAW_PART 0.25           /* bytes that become floats */
 #define XFW_CONVERT_NS_PER_BYTE 1.0 /* of what is sent: a guess */
+#define XFW_MAKE_NS_PER_BYTE 32.0   /* 256 ns for a number of 8 bytes: a guess */
 struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
                                             struct xfw_set *classes);
-
-/*
- * Where it took longer than that, but no longer than making numbers one by one does
- * (XFW_MAKE_NS_PER_BYTE), the GPU makes all that is sent: that time and the copy go, and so do
- * copies behind it before the thread's next kernel or longer own time, which send what was made
- * with it. At worst and as likely nothing changes.
- */
-#define XFW_MAKE_NS_PER_BYTE 32.0 /* of what is sent: 256 ns for a number of 8 bytes, a guess */
-struct xfw_change *xfw_change_host_makes(const struct xfa_analysis *analysis,
-                                         struct xfw_set *classes);
 
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 

@@ -124,31 +124,6 @@ static void shrink(struct xfw_op *op)
     op->bytes = (uint64_t)((double)op->bytes * XFW_RAW_PART);
 }
 
-static void convert(const struct xfw_change *change, void *self, struct xfw_player *player,
-                    struct xfw_op *op)
-{
-    (void)self;
-    bool goes = op->what == XFW_COPY && op->class != XFW_NONE &&
-                xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
-    bool converts = op->gap_ns >= XFW_READ_NS_PER_BYTE * (double)op->bytes &&
-                    op->gap_ns <= XFW_CONVERT_NS_PER_BYTE * (double)op->bytes;
-    if (!goes || !converts || (xfw_player_certainty(player) != XFW_HIGH && !change->assured))
-        return;
-    op->gap_ns = 0;
-    shrink(op);
-}
-
-struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
-                                            struct xfw_set *classes)
-{
-    static const struct xfw_change_type type = {.name = "host converts", .op = convert};
-    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
-    change->shares = XFW_TAKES;
-    change->least_part = XFW_TURNS_LEAST;
-    change->of_span = change->beyond_set = true;
-    return change;
-}
-
 /* Threads that have just made something, whose copies go. */
 struct makes {
     struct xfa_table made;
@@ -174,37 +149,49 @@ static void end_makes(const struct xfw_change *change, void *self)
     xfa_table_free(&makes->made);
 }
 
-static void make(const struct xfw_change *change, void *self, struct xfw_player *player,
-                 struct xfw_op *op)
+/* Does the copy send what was made, in its thread's own time before or with another copy's? */
+static bool is_made(struct makes *makes, const struct xfw_op *op, bool goes)
 {
-    struct makes *makes = self;
+    struct made *made = xfa_table_get(&makes->made, &op->thread);
+    bool works = op->gap_ns > XFW_BUSY_NS;
+    bool made_now = op->gap_ns > XFW_CONVERT_NS_PER_BYTE * (double)op->bytes &&
+                    op->gap_ns <= XFW_MAKE_NS_PER_BYTE * (double)op->bytes;
+    if (made && (works || (xfw_op_is_work(op) && op->what != XFW_COPY)))
+        made->open = false;
+    if (goes && works && made_now) {
+        made = xfa_table_put(&makes->made, &op->thread);
+        made->open = true;
+    }
+    return goes && made && made->open;
+}
+
+static void convert(const struct xfw_change *change, void *self, struct xfw_player *player,
+                    struct xfw_op *op)
+{
     bool goes = op->what == XFW_COPY && op->class != XFW_NONE &&
                 xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
     if (xfw_player_certainty(player) != XFW_HIGH && !change->assured)
         return;
-    struct made *made = xfa_table_get(&makes->made, &op->thread);
-    bool works = op->gap_ns > XFW_BUSY_NS;
-    if (made && (works || (xfw_op_is_work(op) && op->what != XFW_COPY)))
-        made->open = false;
-    bool makes_it = op->gap_ns > XFW_CONVERT_NS_PER_BYTE * (double)op->bytes &&
-                    op->gap_ns <= XFW_MAKE_NS_PER_BYTE * (double)op->bytes;
-    if (goes && works && makes_it) {
-        made = xfa_table_put(&makes->made, &op->thread);
-        made->open = true;
-        op->gap_ns = 0;
-    }
-    if (goes && made && made->open)
+    bool made = is_made(self, op, goes);
+    bool converted = goes && op->gap_ns >= XFW_READ_NS_PER_BYTE * (double)op->bytes &&
+                     op->gap_ns <= XFW_CONVERT_NS_PER_BYTE * (double)op->bytes;
+    if (!made && !converted)
+        return;
+    op->gap_ns = 0;
+    if (made)
         xfw_op_drop(op);
+    else
+        shrink(op);
 }
 
-struct xfw_change *xfw_change_host_makes(const struct xfa_analysis *analysis,
-                                         struct xfw_set *classes)
+struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
+                                            struct xfw_set *classes)
 {
     static const struct xfw_change_type type = {
-        .name = "host makes",
+        .name = "host converts",
         .state_bytes = sizeof(struct makes),
         .begin = begin_makes,
-        .op = make,
+        .op = convert,
         .end = end_makes,
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
