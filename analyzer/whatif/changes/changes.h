@@ -479,8 +479,8 @@ struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
 /*
  * Pageable memory that copies read or write was touched before: the time of page faults in their
  * calls goes: what the call took beyond such a copy by the profile. That of page faults in
- * the thread's own time before goes at best only, with filling the memory, since no record shows
- * whether they were of this memory.
+ * the thread's own time since its last such copy goes at best only, with filling the memory, since
+ * no record shows whether they were of this memory.
  */
 struct xfw_touched {
     const struct xfw_marks *within, *before; /* of which copies; borrowed */
