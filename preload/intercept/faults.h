@@ -2,7 +2,7 @@
  * Page faults of threads that copy large pageable memory: in such a call, and since the one before.
  * Memory that nobody has touched before takes them; a buffer that is used again takes none.
  *
- * A count is a call of the kernel's (getrusage(), about 250 ns). It is made behind each such copy,
+ * A count is a call of the kernel's (getrusage(), 0.2 to 0.5 us). It is made behind each such copy,
  * of XFS_FAULTS_LEAST bytes and more, and before the thread's next copies, at most XFS_FAULTS_LOOKS
  * of them, as what a call is going to copy is not known before. In threads without such copies none
  * is made. Keeps errno.
