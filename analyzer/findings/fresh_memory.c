@@ -15,7 +15,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
-#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/touched.h"
 
 #define LEAST_TIMES 4  /* else it is the first use of memory that is kept */
 #define LEAST_PART 0.5 /* of a row's copies, and of the pages of one */

@@ -22,6 +22,7 @@
  * own_streams.c      | work of the legacy default stream goes to streams of its own
  * streams_by_apply.c | the same for some copies, as apply does it
  * memories.c         | (none: what memory there is, and what kernels are given of it: memories.h)
+ * touched.c          | copies use memory of the host that is kept (touched.h)
  * own_time.c         | messages take less of a thread's own time (own_time.h)
  * kernel_parts.c     | kernels take less, each by a part of its own (kernel_parts.h)
  *
@@ -474,25 +475,11 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
                                            struct xfw_set *sites);
 
-/* ---- touched.c ------------------------------------------------------------------------------- */
-
-/*
- * Pageable memory that copies read or write was touched before: the time of page faults in their
- * calls goes: what the call took beyond such a copy by the profile. That of page faults in
- * the thread's own time since its last such copy goes at best only, with filling the memory, since
- * no record shows whether they were of this memory.
- */
-struct xfw_touched {
-    const struct xfw_marks *within, *before; /* of which copies; borrowed */
-    const struct xfw_marks *huge;            /* whose pages are huge */
-    struct xfw_set classes;                  /* of the marked ones only these; the change's */
-};
-struct xfw_change *xfw_change_touched(const struct xfa_analysis *analysis,
-                                      const struct xfw_touched *what);
-
 /* ---- memories.c: memories.h ------------------------------------------------------------------ */
 
 /* ---- own_time.c: own_time.h ------------------------------------------------------------------ */
+
+/* ---- touched.c: touched.h -------------------------------------------------------------------- */
 
 /* ---- host_reads.c ---------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
+#include "analyzer/whatif/changes/touched.h"
+
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 
 /*
