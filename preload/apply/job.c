@@ -2,8 +2,10 @@
 #include "preload/apply/job.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <xxhash.h>
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
@@ -77,6 +79,23 @@ static void touch(volatile char *from, size_t bytes, bool written)
     }
 }
 
+/* A handler of the program's may leave by siglongjmp. A thread that is cancelled at any place stays
+ * here until the operation is over. */
+static void touch_as_the_program(const struct xfs_job *job, char *from, size_t bytes)
+{
+    int type, ours;
+    if (job->guard == NULL) {
+        touch(from, bytes, !job->up);
+        return;
+    }
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    pthread_setcancelstate(job->guard->cancel_state, &ours);
+    errno = job->guard->saved_errno;
+    touch(from, bytes, !job->up);
+    pthread_setcancelstate(ours, NULL);
+    pthread_setcanceltype(type, NULL);
+}
+
 enum found { NOT_MAPPED, PARTLY_THERE, THERE };
 
 static enum found look(char *from, size_t bytes)
@@ -107,13 +126,24 @@ bool xfs_job_open(struct xfs_job *job, uint64_t piece)
         return false;
     job->sure[slot] = found == THERE;
     if (found == THERE)
-        touch(program, bytes, !job->up);
+        touch_as_the_program(job, program, bytes);
     atomic_store_explicit(&job->left[slot], job->chunks, memory_order_relaxed);
     atomic_fetch_add_explicit(&job->open, job->chunks, memory_order_release);
     return true;
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
+
+#define AWAKE_ROUNDS 10000 /* several times as long as a chunk takes */
+#define NAP_NS 50000
+
+void xfs_job_pause(unsigned *rounds)
+{
+    if (++*rounds < AWAKE_ROUNDS)
+        __builtin_ia32_pause();
+    else
+        nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+}
 
 bool xfs_job_step(struct xfs_job *job)
 {
@@ -133,11 +163,12 @@ bool xfs_job_step(struct xfs_job *job)
 void xfs_job_close(struct xfs_job *job)
 {
     uint64_t open = atomic_load(&job->open), taken = atomic_load(&job->next);
+    unsigned rounds = 0;
     while (taken < open && !atomic_compare_exchange_weak(&job->next, &taken, open))
         ;
     if (taken < open)
         atomic_fetch_add(&job->done, open - taken);
     while (atomic_load_explicit(&job->done, memory_order_acquire) < open)
-        __builtin_ia32_pause();
+        xfs_job_pause(&rounds);
     atomic_store_explicit(&job->going, false, memory_order_relaxed);
 }

@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/base/guard.h"
+
 #define XFS_JOB_SLOTS 8
 
 /* XXH3's of 128 bits. */
@@ -47,7 +49,8 @@ struct xfs_job {
     bool fills;      /* makes the program's memory be there, and copies nothing */
     bool clears;     /* and writes zeros */
     bool asks;       /* the kernel can make the program's memory be there, without faults */
-    bool sure[XFS_JOB_SLOTS]; /* the program's memory of the piece in this slot is there */
+    const struct xfs_guard *guard; /* of the calling thread; NULL: none */
+    bool sure[XFS_JOB_SLOTS];      /* the program's memory of the piece in this slot is there */
     /* Not NULL: the program's memory is hashed instead, chunk by chunk, in one piece. */
     struct xfs_sum *sums;
 };
@@ -55,6 +58,11 @@ struct xfs_job {
 /* Piece number `piece` of the operation, the next in turn, may be copied. False, and it is not
  * opened: the program's memory is not there. Faults of it are raised here. */
 bool xfs_job_open(struct xfs_job *job, uint64_t piece);
+
+/* The calling thread has nothing to do before others have copied: `rounds` of it so far, in turn.
+ * After some it sleeps for moments: whoever copies may have been put off this thread's processor by
+ * its priority. */
+void xfs_job_pause(unsigned *rounds);
 
 /* Copies one chunk; false: none is open. Keeps nothing, touches no CUDA. */
 bool xfs_job_step(struct xfs_job *job);

@@ -70,6 +70,16 @@ static struct block *find(const void *memory, bool inside)
     return NULL;
 }
 
+static uint64_t mapped_bytes(void)
+{
+    uint64_t bytes = 0;
+    unsigned count = atomic_load(&block_count);
+    for (unsigned i = 0; i < count; i++)
+        if (atomic_load(&blocks[i].start) > BEING_WRITTEN)
+            bytes += blocks[i].mapped;
+    return bytes;
+}
+
 void xfs_locking_after_fork(void)
 {
     for (unsigned i = 0; i < MOST_BLOCKS; i++)
@@ -100,6 +110,7 @@ static bool fill(const struct making *making)
 {
     struct xfs_job *job = &filling;
     uint64_t opened = 0, filled = 0, count = (making->mapped + PIECE - 1) / PIECE;
+    unsigned idle = 0;
     if (!atomic_exchange(&filling_known, true))
         (void)xfs_team_add(job);
     job->base = atomic_load(&job->open);
@@ -116,9 +127,9 @@ static bool fill(const struct making *making)
         while (opened < count && opened < filled + XFS_JOB_SLOTS)
             (void)xfs_job_open(job, opened++);
         if (atomic_load(&job->left[filled % XFS_JOB_SLOTS]) == 0)
-            filled++;
+            filled++, idle = 0;
         else if (!xfs_job_step(job))
-            __builtin_ia32_pause();
+            xfs_job_pause(&idle);
     }
     xfs_job_close(job);
     return !atomic_load(&job->bad);
@@ -145,6 +156,8 @@ static bool map(struct making *making, xcu_context context)
         making->mapped = kept.mapped;
         return true;
     }
+    if (!xfs_apply_has_room(bytes, mapped_bytes()))
+        return false;
     making->mapped = (bytes + XFS_LARGE_PAGE - 1) & ~(XFS_LARGE_PAGE - 1);
     making->memory = xfs_map_aligned(making->mapped, MAP_SHARED); /* as the driver's is */
     if (making->memory)

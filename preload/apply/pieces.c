@@ -6,11 +6,6 @@
 #define LEAST_PIECE ((size_t)256 << 10)
 #define CHUNK ((size_t)256 << 10)
 
-static void pause_briefly(void)
-{
-    __builtin_ia32_pause();
-}
-
 /* ---- slots ----------------------------------------------------------------------------------- */
 
 enum slot_state { SLOT_FREE, SLOT_IN_USE, SLOT_FAILED };
@@ -83,6 +78,7 @@ static void begin(struct xfs_pieces *pieces)
     job->chunks = (uint32_t)((job->piece_bytes + CHUNK - 1) / CHUNK);
     job->up = pieces->up;
     job->asks = ring->asks;
+    job->guard = pieces->guard;
     atomic_store(&job->bad, false);
 }
 
@@ -129,6 +125,7 @@ static bool copy_up(const struct xfs_apply_driver *driver, struct xfs_pieces *pi
 {
     struct xfs_job *job = &pieces->ring->job;
     uint64_t opened = 0, sent = 0, count = count_of(job);
+    unsigned idle = 0;
     xfs_team_call(job, pieces->threads);
     while (sent < count) {
         if (!open_more(driver, pieces, &opened, sent) || atomic_load(&job->bad))
@@ -136,8 +133,9 @@ static bool copy_up(const struct xfs_apply_driver *driver, struct xfs_pieces *pi
         if (is_copied(job, sent)) {
             if (atomic_load(&job->bad) || !send(driver, pieces, sent++))
                 return false;
+            idle = 0;
         } else if (!xfs_job_step(job)) {
-            pause_briefly();
+            xfs_job_pause(&idle);
         }
     }
     return !pieces->arrives ||
@@ -178,6 +176,7 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
 {
     struct xfs_job *job = &pieces->ring->job;
     uint64_t fetched = 0, arrived = 0, written = 0, count = count_of(job);
+    unsigned idle = 0;
     xfs_team_call(job, pieces->threads); /* so that threads are there when the first arrives */
     while (written < count) {
         if (!fetch_more(driver, pieces, &fetched, written) || atomic_load(&job->bad))
@@ -193,9 +192,9 @@ static bool copy_down(const struct xfs_apply_driver *driver, struct xfs_pieces *
                 return false;
         }
         if (written < arrived && is_copied(job, written))
-            written++;
+            written++, idle = 0;
         else if (!xfs_job_step(job))
-            pause_briefly();
+            xfs_job_pause(&idle);
     }
     return !atomic_load(&job->bad);
 }

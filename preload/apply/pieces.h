@@ -17,7 +17,8 @@ struct xfs_pieces {
     uint64_t bytes;
     unsigned threads; /* of the team that are to copy */
     bool up;
-    bool arrives; /* an upload has arrived when this returns */
+    const struct xfs_guard *guard; /* of the calling thread */
+    bool arrives;                  /* an upload has arrived when this returns */
 };
 
 /* Marks this moment of the stream; waits until what was in it by then is over. False: the driver

@@ -1,6 +1,7 @@
 #include "preload/apply/site.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stddef.h>
@@ -215,7 +216,7 @@ static struct xfs_site *claim(struct xfs_site *site, uint64_t key, bool *is_new)
     return *is_new ? site : NULL;
 }
 
-struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction direction)
+static struct xfs_site *find_site(enum xfs_apply_class class, enum xft_direction direction)
 {
     struct stack stack;
     bool is_new = false;
@@ -233,6 +234,14 @@ struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction di
         return site;
     }
     return NULL;
+}
+
+struct xfs_site *xfs_site_here(enum xfs_apply_class class, enum xft_direction direction)
+{
+    int saved = errno; /* pages of a stack may have been asked for, and paths */
+    struct xfs_site *site = find_site(class, direction);
+    errno = saved;
+    return site;
 }
 
 struct xfs_proof *xfs_site_proof(struct xfs_site *site, uint64_t bytes)

@@ -47,6 +47,7 @@ struct turn {
     bool whole; /* of ours, no trial, and to be timed all the same */
     struct xfs_ring *ring;
     unsigned threads;
+    struct xfs_guard guard;
     uint64_t took_ns;
     bool missing; /* no ring can be had */
     bool late;    /* the stream waits, and the copy would not */
@@ -243,6 +244,7 @@ static void copy_part(void *argument)
         .bytes = turn->bytes,
         .threads = turn->threads,
         .up = turn->up,
+        .guard = &turn->guard,
         .arrives = move->blocking || turn->timed || turn->whole,
     };
     int mode = XCU_CAPTURE_MODE_RELAXED;
@@ -284,9 +286,9 @@ static enum attempt ours(struct turn *turn)
         xfs_report_left(XFS_LEFT_BUSY);
         return NOT_NOW;
     }
-    struct xfs_guard guard = xfs_guard_enter();
+    turn->guard = xfs_guard_enter();
     enum attempt attempt = through_ring(turn);
-    xfs_guard_leave(guard);
+    xfs_guard_leave(turn->guard);
     return attempt;
 }
 

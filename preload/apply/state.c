@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #include "preload/apply/driver.h"
@@ -198,4 +199,12 @@ uint64_t xfs_apply_memory(void)
 {
     uint64_t wanted = xfs_settings()->apply_memory, bearable = limits.memory / 8;
     return wanted < bearable ? wanted : bearable;
+}
+
+bool xfs_apply_has_room(uint64_t bytes, uint64_t had)
+{
+    struct sysinfo now;
+    uint64_t bearable = limits.memory / 8;
+    return had <= bearable && bytes <= bearable - had && sysinfo(&now) == 0 &&
+           bytes <= (uint64_t)now.freeram * now.mem_unit / 2;
 }

@@ -30,6 +30,11 @@ unsigned xfs_apply_threads(void);
  * eighth of what was free below the process's limits at the start. */
 uint64_t xfs_apply_memory(void);
 
+/* Whether so many bytes more than what it has (`had`) can be made to be there: half of what is free
+ * now, and in all an eighth of what was free below the process's limits at the start. Beyond that
+ * the kernel would end processes, where the driver returns an error. */
+bool xfs_apply_has_room(uint64_t bytes, uint64_t had);
+
 /* `now` tells how many streams are being captured into graphs. Set once, before the first call. */
 void xfs_apply_watch_captures(int (*now)(void));
 

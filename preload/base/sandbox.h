@@ -3,7 +3,8 @@
  *
  * The background thread keeps ready what threads need, so that recording makes no system call in
  * them. When that is late, a thread makes the system calls itself, unless the process has set up a
- * sandbox (prctl with PR_SET_NO_NEW_PRIVS or PR_SET_SECCOMP): then it waits, spinning and for a
+ * sandbox (prctl with PR_SET_NO_NEW_PRIVS or PR_SET_SECCOMP, or seccomp, by libc's functions or its
+ * syscall()): then it waits, spinning and for a
  * bounded time, and losses are counted.
  */
 #ifndef XFS_SANDBOX_H
@@ -16,8 +17,8 @@
 
 extern atomic_bool xfs_sandbox_seen;
 
-/* Called in prctl, before the process restricts itself for the first time: the callback ends
- * threads that would still make system calls. NULL: there are none. */
+/* Called in prctl or syscall, before the process restricts itself for the first time: the callback
+ * ends threads that would still make system calls. NULL: there are none. */
 extern void (*_Atomic xfs_sandbox_begins)(void);
 
 /* This thread may not read the processor's time stamp counter (SECCOMP_MODE_STRICT, PR_SET_TSC): it

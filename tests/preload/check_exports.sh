@@ -5,7 +5,7 @@ set -euo pipefail
 table=$1 library=$2
 specials='cuGetProcAddress cuGetProcAddress_v2 cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz
 cudaGetDriverEntryPointByVersion cudaGetDriverEntryPointByVersion_ptsz cuptiSubscribe cuptiSubscribe_v2 __sysv_signal bsd_signal dlclose dlsym prctl prlimit prlimit64 pthread_exit
-setrlimit setrlimit64 sigaction sigaltstack signal sigset ssignal sysv_signal xferscope_apply_pass_on InitializeInjectionNvtx2 libcudart.so.12 libcudart.so.13'
+setrlimit setrlimit64 sigaction sigaltstack signal sigset ssignal syscall sysv_signal xferscope_apply_pass_on InitializeInjectionNvtx2 libcudart.so.12 libcudart.so.13'
 exec_functions=$(sed -nE 's/^(X|SHORT)\(([a-z_]+)\)$/\2/p' "$(dirname "$0")/../../preload/process/exec.def")
 wanted=$( { "$table" --names; echo "$exec_functions"; tr ' ' '\n' <<<"$specials"; } | sort -u)
 found=$(nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u)

@@ -1,0 +1,100 @@
+/*
+ * System calls that a filter refuses or kills for, none of which the program makes itself: filtered
+ * refuse | kill | some [late]. Installed by the system call, which needs no prctl of libc, by root.
+ * Children and threads that are made later have it; "late" begins when copies are on their way.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/apply/programs/applied.h"
+
+#define BYTES (20 * MIB)
+#define COUNT(table) ((unsigned short)(sizeof table / sizeof *(table)))
+enum { ROUNDS = 6 };
+
+/* What helps, and what can be done without. */
+static const unsigned refused[] = {SYS_madvise,
+                                   SYS_mincore,
+                                   SYS_mlock,
+                                   SYS_mbind,
+                                   SYS_set_mempolicy,
+                                   SYS_get_mempolicy,
+                                   SYS_sched_setaffinity,
+                                   SYS_sched_getaffinity,
+                                   SYS_memfd_create,
+                                   SYS_unshare,
+                                   SYS_prctl,
+                                   SYS_tgkill,
+                                   SYS_clone3,
+                                   SYS_clone,
+                                   SYS_sysinfo,
+                                   SYS_prlimit64};
+static const unsigned some[] = {SYS_madvise, SYS_mincore, SYS_sched_getaffinity, SYS_unshare};
+
+static void *device;
+static char *host, *found;
+
+static void install(const unsigned *calls, unsigned short count, unsigned action)
+{
+    struct sock_filter filter[64] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    unsigned short at = 1;
+    for (unsigned short i = 0; i < count; i++, at++)
+        filter[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i],
+                                                  (unsigned char)(count - i), 0);
+    filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+    struct sock_fprog program = {at, filter};
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        printf("no filter: %s\n", strerror(errno));
+}
+
+static void restrict_to(const char *how)
+{
+    if (strcmp(how, "refuse") == 0)
+        install(refused, COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
+    else if (strcmp(how, "some") == 0)
+        install(some, COUNT(some), SECCOMP_RET_ERRNO | ENOSYS);
+    else
+        install(refused, COUNT(refused), SECCOMP_RET_KILL_PROCESS);
+}
+
+static void there_and_back(int round)
+{
+    fill(host, BYTES, (uint64_t)round);
+    uint64_t sent = sum(host, BYTES);
+    MUST(cudaMemcpyAsync(device, host, BYTES, XRT_COPY_H2D, NULL));
+    memset(host, 0, BYTES);
+    MUST(cudaMemcpy(found, device, BYTES, XRT_COPY_D2H));
+    printf("round %d: %s\n", round, sum(found, BYTES) == sent ? "same" : "different");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "refuse";
+    int late = argc > 2;
+    host = malloc(WARM_BYTES);
+    found = malloc(BYTES);
+    memset(host, 1, WARM_BYTES);
+    memset(found, 1, BYTES);
+    MUST(cudaMalloc(&device, WARM_BYTES));
+    if (!late)
+        restrict_to(how);
+    warm_up(device, host);
+    if (late)
+        restrict_to(how);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i == ROUNDS / 2)
+            usleep(1200000); /* threads that have nothing to do end */
+        there_and_back(i);
+    }
+    printf("last error %d\n", cudaGetLastError());
+    return 0;
+}
