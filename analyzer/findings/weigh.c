@@ -174,6 +174,18 @@ static void take_left(struct xfa_finding *finding, const struct xfa_analysis *an
     }
 }
 
+/* The first member of the best set that excludes the change at that place; 0: none does. */
+static unsigned member_instead_of(const struct xfw_whatif *whatif,
+                                  struct xfw_change *const *changes, size_t i)
+{
+    unsigned first = 0;
+    for (size_t k = 0; k < whatif->count; k++)
+        if (whatif->order[k] && (changes[i]->excludes >> k & 1) &&
+            (first == 0 || whatif->order[k] < first))
+            first = whatif->order[k];
+    return whatif->order[i] ? 0 : first;
+}
+
 static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
                          const struct xfw_whatif *whatif, struct xfw_change *const *changes)
 {
@@ -185,6 +197,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
+        finding->instead_of = member_instead_of(whatif, changes, i);
         finding->at_best = at_best(whatif, changes[i]);
         if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
             take_left(finding, analysis, whatif);
@@ -237,7 +250,7 @@ static void drop_superseded(const struct xfw_whatif *whatif, struct xfa_finding 
 static bool stands_behind(const struct xfa_finding *one, const struct xfa_finding *other)
 {
     return other->change && other->change->leaves_out && !other->idle && !one->idle &&
-           !(one->change && one->change->leaves_out) &&
+           !one->order && !other->order && !(one->change && one->change->leaves_out) &&
            one->saving.likely < XFW_HARDLY_MORE * other->saving.likely &&
            share_transfers(one, other);
 }

@@ -349,9 +349,11 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
     const struct xfa_findings *findings = report->findings;
     bool known = xfa_savings_known(findings);
     xfa_write_title(view, out, "%s",
-                    known ? "Findings, by what the run would save with each alone"
-                          : "Findings, worst first (each stands alone: one transfer may be in "
-                            "several)");
+                    xfa_findings_in_set(findings)
+                        ? "Findings, the best set first; what the run would save with each alone"
+                    : known ? "Findings, by what the run would save with each alone"
+                            : "Findings, worst first (each stands alone: one transfer may be in "
+                              "several)");
     write_savings_head(findings, view->width, out);
     if (findings->count == 0 && !known)
         fputs("  none\n", out);
