@@ -275,16 +275,16 @@ struct xfw_saving xfa_best_alone(const struct xfa_findings *findings)
  */
 static char *too_little_text(const struct xfa_findings *findings)
 {
-    char saves[XFA_PERCENT_CHARS], most[XFA_PERCENT_CHARS];
+    char saves[XFA_UNIT_CHARS], most[XFA_UNIT_CHARS];
     double alone = findings->whatif->alone_ns;
     const struct xfw_saving best = xfa_best_alone(findings);
-    xfa_percent_text(saves, best.likely, alone);
+    xfa_time_text(saves, best.likely);
     if (best.high < XFW_LEAST_SAVED * alone)
         return xfa_print(
             "Nothing worth changing: the best that was found would save %s of the run.", saves);
     return xfa_print("Nothing worth changing: the best that was found would save %s of the run, at "
                      "best %s.",
-                     saves, xfa_percent_text(most, best.high, alone));
+                     saves, xfa_time_text(most, best.high));
 }
 
 char *xfa_nothing_text(const struct xfa_analysis *analysis, const struct xfa_findings *findings)

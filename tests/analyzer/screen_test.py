@@ -96,10 +96,20 @@ class Screen(Lab):
         """Not of the start of Python, which is 95 % of the time from the first work to the last wait."""
         for more in ((), ("--phase", "train")):
             shown = " ".join(self.terminal(*TRAIN, *more).split())
-            self.assertIn(" the GPU: computes 21 %, waits for copies 46 %, idle in the host's waits 4.6 %, waits for "
-                          "launches 4.6 %, waits for Python 24 % ", shown)
+            self.assertIn(" of the 209 ms the GPU computes 21 %, waits for copies 46 %, idles in the host's waits 4.6 %, "
+                          "waits for launches 4.6 %, waits for Python 24 % ", shown)
         shown = " ".join(self.terminal(*TRAIN, "--phase", "tra*").split())  # no phase's name
         self.assertIn("waits for Python", shown)
+
+    def test_percentages_have_one_base(self):
+        """All of the first screen are of the time that it begins with; what is of another has a unit of its own."""
+        for run in (STATIC, TRAIN, NOTHING, (STATIC[0], "--no-profile"), (*TRAIN, "--phase", "tra*")):
+            shown = " ".join(self.terminal(*run, columns=100).split())
+            of = re.search(r" ([\d.]+ [mu]?s)(?: of [\d.]+ [mu]?s \([^)]*\))? on vm, NVIDIA H200 ", shown)[1]
+            less, gpus = re.findall(r"\([\d.]+ % less;", shown), re.search(r" of the ([\d.]+ [mu]?s) the GPU ((?:\w[\w ']* [\d.]+ %(?:, )?)+)", shown)
+            self.assertEqual(gpus[1], of)
+            self.assertAlmostEqual(sum(map(float, re.findall(r"([\d.]+) %", gpus[2]))), 100, delta=1.5)
+            self.assertEqual(shown.count("%"), len(less) + gpus[2].count("%"))
 
     def test_headline_is_of_the_work_for_gpus(self):
         shown = self.terminal(*STATIC).splitlines()

@@ -151,15 +151,14 @@ static bool any_python(const struct xfa_analysis *analysis)
     return false;
 }
 
-/* Of one process, the time before the first work for a GPU and after the last wait is left out: all
- * of it is the host's. The time that the shares are of. */
-static double shares_of(const struct xfa_report *report, double shares[XFA_SHARES])
+/* Of a run that the headline is not of, the time before the first work for a GPU and after the last
+ * wait is left out: all of it is the host's. The time that the shares are of. */
+static double shares_of(const struct xfa_report *report, bool of_run, double shares[XFA_SHARES])
 {
     const struct xfa_version *recorded = &report->timeline->recorded;
     const struct xfw_whatif *whatif = report->findings->whatif;
     memcpy(shares, recorded->shares, XFA_SHARES * sizeof *shares);
-    bool one = report->analysis->run->process_count == 1;
-    if (!one || !whatif || !whatif->known || !(whatif->span.recorded_ns > 0))
+    if (of_run || !whatif || !whatif->known || !(whatif->span.recorded_ns > 0))
         return recorded->wall_ns;
     double outside = recorded->wall_ns - whatif->span.recorded_ns;
     if (!(outside > 0) || outside > shares[XFA_SHARE_HOST])
@@ -179,42 +178,55 @@ static double shares_of_phase(const struct xfa_report *report, const char *name,
     return whole;
 }
 
+/* "computes 21 %, waits for copies 46 %": one verb for one GPU and for several. times: of another
+ * time than the headline's, which all percentages are of. */
+static char *shares_text(const struct xfa_report *report, const double shares[XFA_SHARES],
+                         double whole, bool times)
+{
+    const bool lacks = xfa_version_lacks_kernels(&report->timeline->recorded);
+    const bool several = report->analysis->run->gpu_count > 1;
+    const struct {
+        const char *one, *all;
+        double ns;
+    } parts[] = {
+        {"computes", "compute", lacks ? 0 : shares[XFA_SHARE_COMPUTE] + shares[XFA_SHARE_HIDDEN]},
+        {lacks ? "copies" : "waits for copies", lacks ? "copy" : "wait for copies",
+         shares[XFA_SHARE_EXPOSED]},
+        {"idles in the host's waits", "idle in the host's waits", shares[XFA_SHARE_WAITS]},
+        {"waits for launches", "wait for launches", shares[XFA_SHARE_LAUNCHES]},
+        {any_python(report->analysis) ? "waits for Python" : "waits for the host",
+         any_python(report->analysis) ? "wait for Python" : "wait for the host",
+         shares[XFA_SHARE_HOST]},
+    };
+    char *text = xfa_text(""), part[XFA_UNIT_CHARS + XFA_PERCENT_CHARS];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].ns >= LEAST_SHARE * whole)
+            text = xfa_append(text, "%s%s %s", *text ? ", " : "",
+                              several ? parts[i].all : parts[i].one,
+                              times ? xfa_time_text(part, parts[i].ns)
+                                    : xfa_percent_text(part, parts[i].ns, whole));
+    return text;
+}
+
 static void write_gpu(const struct xfa_report *report, const struct xfa_headline *headline,
                       const struct xfa_view *view, FILE *out)
 {
     if (!report->timeline || !(xfa_run_wall_ns(report->analysis->run) > 0))
         return;
     double shares[XFA_SHARES] = {0}, whole = shares_of_phase(report, headline->phase, shares);
-    bool of_phase = whole > 0;
-    if (!of_phase)
-        whole = shares_of(report, shares);
-    bool lacks = xfa_version_lacks_kernels(&report->timeline->recorded);
-    const struct {
-        const char *what;
-        double ns;
-    } parts[] = {
-        {"computes", lacks ? 0 : shares[XFA_SHARE_COMPUTE] + shares[XFA_SHARE_HIDDEN]},
-        {lacks ? "copies" : "waits for copies", shares[XFA_SHARE_EXPOSED]},
-        {"idle in the host's waits", shares[XFA_SHARE_WAITS]},
-        {"waits for launches", shares[XFA_SHARE_LAUNCHES]},
-        {any_python(report->analysis) ? "waits for Python" : "waits for the host",
-         shares[XFA_SHARE_HOST]},
-    };
-    char *text = xfa_text("");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char part[XFA_PERCENT_CHARS];
-        if (parts[i].ns >= LEAST_SHARE * whole)
-            text = xfa_append(text, "%s%s %s", *text ? ", " : "", parts[i].what,
-                              xfa_percent_text(part, parts[i].ns, whole));
-    }
-    char time[XFA_UNIT_CHARS], of[64] = "";
-    if (headline->phase && !of_phase)
-        snprintf(of, sizeof of, ", of %s%s", xfa_time_text(time, whole),
-                 whole < report->timeline->recorded.wall_ns ? " from first work to last wait" : "");
-    const char *gpu = report->analysis->run->gpu_count > 1 ? "GPUs" : "GPU";
+    bool other = headline->phase && !(whole > 0);
+    if (!(whole > 0))
+        whole = shares_of(report, !headline->phase && !headline->span, shares);
+    char *text = shares_text(report, shares, whole, other), time[XFA_UNIT_CHARS];
+    bool inner = whole < report->timeline->recorded.wall_ns;
     if (*text)
-        xfa_write_words(out, view->width, "  ", "the %s%s: %s%s", gpu, of, text,
-                        lacks ? " (kernels were not recorded)" : "");
+        xfa_write_words(out, view->width, "  ", "of the %s%s the GPU%s %s%s",
+                        xfa_time_text(time, other ? whole : headline->ns),
+                        other && inner ? " from first work to last wait" : "",
+                        report->analysis->run->gpu_count > 1 ? "s" : "", text,
+                        xfa_version_lacks_kernels(&report->timeline->recorded)
+                            ? " (kernels were not recorded)"
+                            : "");
     free(text);
 }
 
@@ -237,7 +249,7 @@ static void write_messages(const struct xfa_analysis *analysis, const struct xfa
                            FILE *out)
 {
     double whole = processes_ns(analysis->run), for_others = 0;
-    char part[XFA_PERCENT_CHARS], others[XFA_PERCENT_CHARS];
+    char part[XFA_UNIT_CHARS], others[XFA_UNIT_CHARS], all[XFA_UNIT_CHARS];
     for (size_t i = 0; i < analysis->messages.rows.count; i++) {
         const struct xfa_message_row *row = xfa_message_row(&analysis->messages, i);
         for_others += xfa_message_has_kernels(row) ? 0 : row->before_ns;
@@ -245,11 +257,10 @@ static void write_messages(const struct xfa_analysis *analysis, const struct xfa
     if (!(analysis->messages.ns >= LEAST_MESSAGES * whole) || analysis->messages.calls == 0)
         return;
     bool large = for_others >= LEAST_SHARE * whole;
-    xfa_write_words(out, view->width, "  ",
-                    "messages: %s of the processes' time in calls of MPI and NCCL%s%s%s",
-                    xfa_percent_text(part, analysis->messages.ns, whole), large ? " (" : "",
-                    large ? xfa_percent_text(others, for_others, whole) : "",
-                    large ? " until other ranks came)" : "");
+    xfa_write_words(
+        out, view->width, "  ", "messages: %s of the processes' %s in calls of MPI and NCCL%s%s%s",
+        xfa_time_text(part, analysis->messages.ns), xfa_time_text(all, whole), large ? " (" : "",
+        large ? xfa_time_text(others, for_others) : "", large ? " until other ranks came)" : "");
 }
 
 /* ---- warnings -------------------------------------------------------------------------------- */
@@ -332,12 +343,12 @@ static void write_answers(const struct xfa_report *report, const struct xfa_view
 static char *trust_text(const struct xfa_report *report)
 {
     const struct xfw_whatif *whatif = report->findings->whatif;
-    char off[XFA_PERCENT_CHARS];
+    char off[XFA_UNIT_CHARS];
     if (!xfa_savings_known(report->findings))
         return xfa_text("not modelled: no saving is known");
     return xfa_print("%s, the replay is %s off the run%s",
                      whatif->set_played ? "the set was played, the rest modelled" : "modelled",
-                     xfa_percent_text(off, whatif->error, 1),
+                     xfa_time_text(off, whatif->error * whatif->recorded_ns),
                      whatif->marked ? ": too far to trust, every saving is uncertain" : "");
 }
 
