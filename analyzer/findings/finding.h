@@ -21,6 +21,7 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/findings/answers.h"
+#include "analyzer/findings/fix_note.h"
 #include "analyzer/findings/remedy.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/gather.h"
@@ -139,6 +140,7 @@ struct xfa_finding {
     unsigned instead_of;      /* not in the best set: the first member (its order) that excludes it,
                                  0 = none does, it adds nothing to them */
     uint64_t left;            /* sum of its sites' `left` */
+    struct xfa_fix_note note; /* of its fix, once weighed */
     bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
     bool doubtful;       /* idle: it may cost more than the little that it likely saves */
     bool trial;          /* added by try() */

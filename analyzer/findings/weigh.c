@@ -370,6 +370,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     drop_lesser_questions(of, count);
     drop_superseded(findings->whatif, of, count);
     drop_trials(findings);
+    xfa_findings_note(findings, analysis);
     free(changes);
     free(of);
     xfa_findings_sort(findings);

@@ -1,11 +1,13 @@
 #include "analyzer/report/described.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
+#include "analyzer/base/units.h"
 
 static const char *why_not(const struct xfa_analysis *analysis)
 {
@@ -41,6 +43,40 @@ static void describe_added(struct xfa_described *described)
                              : xfa_text(described->likely);
     described->brief =
         xfa_print("%s (%s%s)", described->adds, behind ? "alone " : "", described->cell);
+}
+
+/* In the program's words where it calls CUDA itself: a framework has one way. */
+static char *pinned_text(const struct xfw_pinned *pinned, enum xfa_dialect dialect)
+{
+    char time[XFA_UNIT_CHARS], threads[32] = "";
+    static const char *const ways[] = {
+        [XFW_PINNED_UNKNOWN] = "",
+        [XFW_PINNED_REGISTERED] = ": cudaHostRegister() on the buffer as it is",
+        [XFW_PINNED_ALLOCATED] = ": cudaMallocHost()",
+        [XFW_PINNED_BY_HAND] = ": mmap(), a write to each page, then cudaHostRegister()",
+    };
+    const char *way = dialect == XFA_DIALECT_CUDA ? ways[pinned->by] : "";
+    if (*way && pinned->by == XFW_PINNED_BY_HAND && pinned->threads > 1)
+        snprintf(threads, sizeof threads, ", by %u threads", pinned->threads);
+    return xfa_print("page-locking takes %s once, which is counted%s%s",
+                     xfa_time_text(time, pinned->ns), way, threads);
+}
+
+static char *note_text(const struct xfa_finding *finding)
+{
+    const struct xfa_fix_note *note = &finding->note;
+    const bool locks = note->pinned.by != XFW_PINNED_UNKNOWN;
+    char *text = note->in_order ? xfa_text("the host sends what it has fetched, so rounds stay in "
+                                           "order: take pieces of one round")
+                                : NULL;
+    if (!locks)
+        return text;
+    char *pinned = pinned_text(&note->pinned, finding->remedy.dialect);
+    if (!text)
+        return pinned;
+    text = xfa_append(text, "; %s", pinned);
+    free(pinned);
+    return text;
 }
 
 /* Of the phase that is asked for: what is saved in it, of its time. */
@@ -106,6 +142,7 @@ struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
         .title = xfa_finding_title(finding->id),
         .saving = xfa_saving_shown(findings, &finding->saving),
         .assumed = xfa_finding_assumed(finding),
+        .note = note_text(finding),
     };
     if (!xfa_savings_known(findings))
         return described;
@@ -133,6 +170,7 @@ void xfa_described_free(struct xfa_described *described)
     free(described->role);
     free(described->sentence);
     free(described->assumed);
+    free(described->note);
     free(described->condition);
     free(described->question);
     free(described->key);

@@ -31,6 +31,8 @@ struct xfa_described {
     const char *why_not; /* static: why likely is not known; NULL: it is, or the run was not
                             replayed, for which the run has a reason (xfw_whatif.why) */
     char *assumed;       /* NULL: nothing */
+    char *note;          /* what is to be known of the fix before it is made: that rounds stay in
+                            order, what page-locking takes, and how; NULL: nothing */
     /* Of a question (struct xfa_finding), else NULL: */
     char *condition; /* what decides: "no kernel changes what step (heat.py:31) has copied" */
     char *question;  /* "up to 639 ms if no kernel changes ...: copy it once, keep it" */

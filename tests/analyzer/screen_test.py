@@ -96,7 +96,7 @@ class Screen(Lab):
         """Not of the start of Python, which is 95 % of the time from the first work to the last wait."""
         for more in ((), ("--phase", "train")):
             shown = " ".join(self.terminal(*TRAIN, *more).split())
-            self.assertIn(" of the 209 ms the GPU computes 21 %, waits for copies 46 %, idles in the host's waits 4.6 %, "
+            self.assertIn(" of 209 ms the GPU computes 21 %, waits for copies 46 %, idles in the host's waits 4.6 %, "
                           "waits for launches 4.6 %, waits for Python 24 % ", shown)
         shown = " ".join(self.terminal(*TRAIN, "--phase", "tra*").split())  # no phase's name
         self.assertIn("waits for Python", shown)
@@ -106,7 +106,7 @@ class Screen(Lab):
         for run in (STATIC, TRAIN, NOTHING, (STATIC[0], "--no-profile"), (*TRAIN, "--phase", "tra*")):
             shown = " ".join(self.terminal(*run, columns=100).split())
             of = re.search(r" ([\d.]+ [mu]?s)(?: of [\d.]+ [mu]?s \([^)]*\))? on vm, NVIDIA H200 ", shown)[1]
-            less, gpus = re.findall(r"\([\d.]+ % less;", shown), re.search(r" of the ([\d.]+ [mu]?s) the GPU ((?:\w[\w ']* [\d.]+ %(?:, )?)+)", shown)
+            less, gpus = re.findall(r"\([\d.]+ % less;", shown), re.search(r" of ([\d.]+ [mu]?s) the GPU ((?:\w[\w ']* [\d.]+ %(?:, )?)+)", shown)
             self.assertEqual(gpus[1], of)
             self.assertAlmostEqual(sum(map(float, re.findall(r"([\d.]+) %", gpus[2]))), 100, delta=1.5)
             self.assertEqual(shown.count("%"), len(less) + gpus[2].count("%"))
@@ -172,7 +172,7 @@ class Screen(Lab):
         shown = " ".join(self.terminal(*TRAIN).split())
         self.assertIn("do: keep the host tensor in pinned memory (DataLoader(..., pin_memory=True) or "
                       "tensor.pin_memory()) and copy it with .to(device, non_blocking=True)", shown)
-        for columns, second in ((200, "page-lock the host memory once"), (60, "pinned, copy the next while")):
+        for columns, second in ((200, "page-lock the host memory once"), (60, "pinned, independent parts on 2")):
             done = re.findall(r"   do: (.*)", self.terminal(*STATIC, columns=columns))
             self.assertTrue(done[0].startswith("pack the pieces into one pinned buffer and"), done)
             self.assertTrue(done[1].startswith(second), done)

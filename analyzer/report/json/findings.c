@@ -253,6 +253,7 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));
+    json_object_set_new(json, "fix_note", xfa_json_text(described.note));
     json_object_set_new(json, "basis", xfa_bases_json(analysis, &bases));
     xfa_described_free(&described);
     return json;

@@ -134,6 +134,11 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_report *repo
     FILE *out = xfa_markdown_begin(md);
     fputs("**Fix**: ", out);
     xfa_markdown_text(out, xfa_remedy_text(&finding->remedy, fix));
+    if (described.note) {
+        fputs(" (", out);
+        xfa_markdown_text(out, described.note);
+        fputc(')', out);
+    }
     fputs("\n\n", out);
     if (described.sentence) {
         fprintf(out, "Saves %s", described.sentence);

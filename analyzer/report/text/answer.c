@@ -220,7 +220,7 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_headline
     char *text = shares_text(report, shares, whole, other), time[XFA_UNIT_CHARS];
     bool inner = whole < report->timeline->recorded.wall_ns;
     if (*text)
-        xfa_write_words(out, view->width, "  ", "of the %s%s the GPU%s %s%s",
+        xfa_write_words(out, view->width, "  ", "of %s%s the GPU%s %s%s",
                         xfa_time_text(time, other ? whole : headline->ns),
                         other && inner ? " from first work to last wait" : "",
                         report->analysis->run->gpu_count > 1 ? "s" : "", text,

@@ -336,10 +336,12 @@ static void write_finding(const struct xfa_report *report, const struct xfa_find
     xfa_write_words(out, width, lead, "%s: %s", described.word, described.title);
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     write_saving(&described, view, out);
-    xfa_described_free(&described);
     write_lost(finding, width, out);
     write_sites(finding, report->analysis->run, view, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
+    if (described.note)
+        xfa_write_paragraph(out, "         ", described.note, width);
+    xfa_described_free(&described);
     xfa_write_paragraph(
         out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);
 }

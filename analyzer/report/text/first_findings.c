@@ -13,7 +13,7 @@
 #include "common/text.h"
 
 #define SHOWN_FINDINGS 3
-#define FULL_LINES 20 /* of findings, at most, while more than the first is said in full */
+#define FULL_LINES 17 /* of findings, at most, while more than the first is said in full */
 #define LEAST_LINES 4 /* of a finding */
 
 /* ---- a finding ------------------------------------------------------------------------------- */
@@ -166,6 +166,8 @@ static void write_finding(const struct xfa_report *report, size_t i, bool full,
                         described.role ? XFA_BLOCK "or: " : XFA_BLOCK "do: ", "%s",
                         full ? xfa_remedy_text(&finding->remedy, brief)
                              : xfa_remedy_brief(&finding->remedy, brief));
+    if (!described.role && described.note)
+        xfa_write_paragraph(out, XFA_BLOCK "    ", described.note, view->width);
     xfa_described_free(&described);
     free(why);
 }

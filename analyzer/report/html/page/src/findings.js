@@ -137,7 +137,7 @@ function body(finding, i, { report: { findings }, timeline, links }) {
   const patch = fix_diff(finding);
   return h('div', { class: 'body' },
     h('p', { class: 'about' }, KINDS[finding.kind] ?? null),
-    h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix),
+    h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix, finding.fix_note ? ` (${finding.fix_note})` : null),
     source_listings(finding.sites),
     patch ? patch_view(patch) : null,
     parameters.length ? h('p', { class: 'dim' }, parameters.map(([key, value]) => `${key.replaceAll('_', ' ')}: ${value}`).join(', ')) : null,
