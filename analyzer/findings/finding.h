@@ -137,9 +137,10 @@ struct xfa_finding {
     double added_ns, last_ns; /* of a member of the best set: saved beyond the members before it;
                                  lost if only it were left out. NAN: not in it */
     unsigned order;           /* in the best set, from 1 on; 0 = not in it */
-    unsigned instead_of;      /* not in the best set: the first member (its order) that excludes it,
-                                 0 = none does, it adds nothing to them */
-    uint64_t left;            /* sum of its sites' `left` */
+    unsigned instead_of; /* not in the best set: the order of the first member that excludes it,
+                            else that has some of its transfers or calls; 0 = none: it adds
+                            nothing to them */
+    uint64_t left;       /* sum of its sites' `left` */
     struct xfa_fix_note note; /* of its fix, once weighed */
     bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
     bool doubtful;       /* idle: it may cost more than the little that it likely saves */

@@ -174,16 +174,31 @@ static void take_left(struct xfa_finding *finding, const struct xfa_analysis *an
     }
 }
 
-/* The first member of the best set that excludes the change at that place; 0: none does. */
-static unsigned member_instead_of(const struct xfw_whatif *whatif,
+/* Is a call or a transfer of the one the other's, too? */
+static bool meet(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    struct by_row by = by_row(other);
+    size_t i = 0;
+    while (i < one->site_count && !same_row(&by, &one->sites[i]))
+        i++;
+    free(by.sites);
+    return i < one->site_count;
+}
+
+/* The first member of the best set that excludes the finding at that place; else that has some of
+ * its transfers, so that it adds nothing. 0: there is none. */
+static unsigned member_instead_of(struct xfa_finding **of, const struct xfw_whatif *whatif,
                                   struct xfw_change *const *changes, size_t i)
 {
-    unsigned first = 0;
-    for (size_t k = 0; k < whatif->count; k++)
-        if (whatif->order[k] && (changes[i]->excludes >> k & 1) &&
-            (first == 0 || whatif->order[k] < first))
-            first = whatif->order[k];
-    return whatif->order[i] ? 0 : first;
+    unsigned first = 0, meets = 0;
+    for (size_t k = 0; k < whatif->count && !whatif->order[i]; k++) {
+        const unsigned order = whatif->order[k];
+        if (order && (changes[i]->excludes >> k & 1) && (first == 0 || order < first))
+            first = order;
+        if (order && (meets == 0 || order < meets) && meet(of[i], of[k]))
+            meets = order;
+    }
+    return first ? first : meets;
 }
 
 static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
@@ -197,7 +212,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
-        finding->instead_of = member_instead_of(whatif, changes, i);
+        finding->instead_of = member_instead_of(of, whatif, changes, i);
         finding->at_best = at_best(whatif, changes[i]);
         if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
             take_left(finding, analysis, whatif);
