@@ -21,6 +21,7 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/findings/answers.h"
+#include "analyzer/findings/fix_note.h"
 #include "analyzer/findings/remedy.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/gather.h"
@@ -136,7 +137,11 @@ struct xfa_finding {
     double added_ns, last_ns; /* of a member of the best set: saved beyond the members before it;
                                  lost if only it were left out. NAN: not in it */
     unsigned order;           /* in the best set, from 1 on; 0 = not in it */
-    uint64_t left;            /* sum of its sites' `left` */
+    unsigned instead_of; /* not in the best set: the order of the first member that excludes it,
+                            else that has some of its transfers or calls; 0 = none: it adds
+                            nothing to them */
+    uint64_t left;       /* sum of its sites' `left` */
+    struct xfa_fix_note note; /* of its fix, once weighed */
     bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
     bool doubtful;       /* idle: it may cost more than the little that it likely saves */
     bool trial;          /* added by try() */
@@ -191,8 +196,8 @@ struct xfa_findings *xfa_findings_within(size_t memory);
 void xfa_findings_find(struct xfa_findings *findings, const struct xfa_analysis *analysis);
 void xfa_findings_free(struct xfa_findings *findings);
 
-/* Replays the run with each finding's remedy and with the best set. Sorts by what is saved: idle
- * findings come last. */
+/* Replays the run with each finding's remedy and with the best set. Sorts: the members of the set
+ * in its order, then others by what each saves alone; idle findings come last. */
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis);
 
 /* ---- for find() and try() -------------------------------------------------------------------- */

@@ -359,6 +359,8 @@ static int worst_finding(const void *a, const void *b)
     const struct xfa_finding *x = a, *y = b;
     char text[2][XFA_REMEDY_CHARS];
     int order = x->idle - y->idle;
+    order = order ? order : !x->order - !y->order;
+    order = order ? order : (x->order > y->order) - (x->order < y->order);
     order = order ? order : xfa_descending(x->saving.likely, y->saving.likely);
     order = order ? order : xfa_descending(x->lost_ns, y->lost_ns);
     order = order ? order : xfa_descending((double)x->bytes, (double)y->bytes);

@@ -6,7 +6,7 @@
  *   to the host, the bytes that had been fetched from the same place before.
  * - round-trip: bytes that the copy before had moved the other way.
  * - duplicate-transfer: to the device, bytes that had been sent to it before, to another place or
- *   to one that was written since.
+ *   to one that was written since. Where that was seen once or twice it is a question.
  * - constant-content: to the device, bytes that all have one value (or words of two or four bytes
  *   that programs often fill memory with), and are not there already.
  */
@@ -47,11 +47,23 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
                : "kernels reach this memory only by pointers that they were given";
 }
 
+/* Bytes that were equal to others' so seldom may be so in this run alone, as an initial state is
+ * that is sent to two places: the program could not count on it. */
+#define LEAST_SEEN 3
+
+static bool by_chance(enum xfa_same same, uint64_t transfers)
+{
+    return same == XFA_SAME_DUPLICATE && transfers < LEAST_SEEN;
+}
+
 /* What decides, where only that is not known; the sentence of a direction. */
 static const char *question(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
 {
     if (found->by_evidence[XFA_PERHAPS] == 0)
-        return NULL;
+        return by_chance(same, found->moved.sum.transfers)
+                   ? "what {site} sends is the same as an earlier copy's in each run, and not by "
+                     "chance in this one (an initial state)"
+                   : NULL;
     if (same == XFA_SAME_REPEATED)
         return to_host ? "nothing on the device changes what {site} fetches before it does so again"
                        : "no kernel changes what {site} has copied, before it copies it again";
@@ -102,6 +114,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
         .copied = &contents->copied,
         .set = same == XFA_SAME_CONSTANT,
         .made = to_device && (same == XFA_SAME_REPEATED || same == XFA_SAME_DUPLICATE),
+        .at_best = by_chance(same, finding->transfers),
     };
     return xfw_change_leave_out(analysis, &what);
 }

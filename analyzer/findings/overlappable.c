@@ -152,7 +152,7 @@ static void try_parts(const struct xfa_analysis *analysis, struct xfa_findings *
 
 #define ASSUMED                                                                                    \
     "kernels use no memory but what they are given; buffers that are used again and again may be " \
-    "several"
+    "several; the host makes no part's input of another part's results"
 
 /* 1: without streams, to know what is saved by them. */
 static const unsigned serial_streams[] = {1, 2, 3, 4, XFW_MOST_STREAMS};

@@ -15,11 +15,28 @@ static bool is_lockable(const struct xfa_class_key *key)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
+#define RESULT_BYTES 4096 /* smaller ones are no input of a kernel (whatif/changes/feedback.c) */
+
+/* Does the host send what it has fetched? */
+static void note_fetched(struct xfa_pageable_uses *uses, const struct xfa_event *event)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    const uint32_t process = event->process->number;
+    struct xfa_host_side host;
+    if (!xfa_host_side_of(&transfer->class->key, &host))
+        return;
+    if (host.to_device)
+        uses->sent_fetched += xfw_buffers_find(&uses->fetched, process, transfer->src) != SIZE_MAX;
+    else if (event->bytes > RESULT_BYTES)
+        xfw_buffers_add(&uses->fetched, process, 0, transfer->dst, transfer->reach);
+}
+
 static void transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_pageable_uses *uses = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
+    note_fetched(uses, event);
     if (!is_lockable(&class->key))
         return;
     bool up = class->key.row.direction == XFT_DIR_H2D;
@@ -67,6 +84,7 @@ void xfa_pageable_give(const void *self, struct xfa_parcel *parcel)
     xfa_parcel_put(parcel, uses->sizes.items, uses->sizes.count * uses->sizes.item_bytes);
     xfw_buffers_give(&uses->buffers, parcel);
     xfa_parcel_number(parcel, uses->kernels_ns);
+    xfa_parcel_number(parcel, uses->sent_fetched);
 }
 
 static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_size *more)
@@ -95,6 +113,7 @@ void xfa_pageable_take(void *self, const struct xfa_analysis *analysis, struct x
     }
     xfw_buffers_take(&uses->buffers, from, analysis->run->process_count);
     uses->kernels_ns = xfa_add(uses->kernels_ns, xfa_unpack_number(from));
+    uses->sent_fetched = xfa_add(uses->sent_fetched, xfa_unpack_number(from));
 }
 
 void xfa_pageable_free(void *self)
@@ -102,6 +121,7 @@ void xfa_pageable_free(void *self)
     struct xfa_pageable_uses *uses = self;
     xfa_table_free(&uses->sizes);
     xfw_buffers_free(&uses->buffers);
+    xfw_buffers_free(&uses->fetched);
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -141,15 +161,19 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
     double lock_ns =
         xfw_registration_cost(achievable, host.node, host.gpu, bytes, XFW_LIKELY, &known);
     bool once = known;
-    double first_ns = size->firsts
-                          ? xfw_pinning_cost(achievable, host.node, host.gpu,
-                                             size->new_bytes / size->firsts, XFW_LIKELY, &once)
-                          : 0;
+    struct xfw_pinned first = {0};
+    if (size->firsts) {
+        first =
+            xfw_pinned(achievable, host.node, host.gpu, size->new_bytes / size->firsts, XFW_LIKELY);
+        once = first.by != XFW_PINNED_UNKNOWN;
+        first.ns *= (double)size->firsts;
+        costs->once = first.ns > costs->once.ns ? first : costs->once;
+    }
     double copies = (double)size->copies;
     costs->copies += size->copies;
     costs->firsts += size->firsts;
     costs->pinned_ns += copy.known ? copies * copy.blocking_ns : NAN;
-    costs->once_ns += once ? (double)size->firsts * first_ns : NAN;
+    costs->once_ns += once ? first.ns : NAN;
     costs->per_use_ns += known ? copies * lock_ns : NAN;
     costs->staged_ns +=
         staging.known ? copies * (staging.first_ns + staging.during_ns + staging.last_ns) : NAN;

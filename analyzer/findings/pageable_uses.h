@@ -7,6 +7,7 @@
 
 #include "analyzer/findings/finding.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 
 /* Copies of some size (sums/figures.h: size classes), and those of them that used memory for the
  * first time, with so many bytes that were new. */
@@ -22,7 +23,9 @@ struct xfa_pageable_size {
 struct xfa_pageable_uses { /* zeroed at first */
     struct xfa_table sizes;
     struct xfw_buffers buffers;
-    uint64_t kernels_ns; /* of all kernels, on the device */
+    uint64_t kernels_ns;        /* of all kernels, on the device */
+    struct xfw_buffers fetched; /* host memory of any kind that copies have brought results to */
+    uint64_t sent_fetched;      /* copies to a device of such memory */
 };
 /* What has these sums: other kinds of finding share them (finding.h: sums_of). */
 extern const struct xfa_finding_kind xfa_kind_pageable;
@@ -44,8 +47,9 @@ void xfa_pageable_take(void *uses, const struct xfa_analysis *analysis, struct x
 /* What all copies of a row would take; NAN: not known. */
 struct xfa_pageable_costs {
     uint64_t copies, firsts;
-    double pinned_ns; /* blocking, from page-locked memory */
-    double once_ns;   /* in addition, to page-lock each buffer once */
+    double pinned_ns;       /* blocking, from page-locked memory */
+    double once_ns;         /* in addition, to page-lock each buffer once */
+    struct xfw_pinned once; /* how, those that take the most of it, and how long these */
     double per_use_ns;
     double staged_ns; /* through a ring of page-locked buffers, with so many threads */
     unsigned threads;

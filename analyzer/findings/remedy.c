@@ -95,6 +95,13 @@ size_t xfa_remedy_numbers(const struct xfa_remedy *remedy,
     return count;
 }
 
+/* " threads" behind 1: the length of its singular; 0: the text does not go on so. */
+static size_t singular(const char *rest)
+{
+    size_t word = *rest == ' ' ? 1 + strspn(rest + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
+    return word > 2 && rest[word - 1] == 's' ? word - 1 : 0;
+}
+
 /* With its numbers; written to text where there are any. */
 static const char *filled_in(const struct xfa_remedy *remedy, const char *rest,
                              char text[XFA_REMEDY_CHARS])
@@ -108,6 +115,12 @@ static const char *filled_in(const struct xfa_remedy *remedy, const char *rest,
         length += (size_t)snprintf(text + length, XFA_REMEDY_CHARS - length, "%.*s%d",
                                    (int)(place - rest), rest, number_of(remedy, parameter));
         rest = place + strlen(parameter->name);
+        size_t word = number_of(remedy, parameter) == 1 ? singular(rest) : 0;
+        if (word > 0 && length < XFA_REMEDY_CHARS) {
+            length +=
+                (size_t)snprintf(text + length, XFA_REMEDY_CHARS - length, "%.*s", (int)word, rest);
+            rest += word + 1;
+        }
     }
     if (length < XFA_REMEDY_CHARS)
         snprintf(text + length, XFA_REMEDY_CHARS - length, "%s", rest);

@@ -174,6 +174,33 @@ static void take_left(struct xfa_finding *finding, const struct xfa_analysis *an
     }
 }
 
+/* Is a call or a transfer of the one the other's, too? */
+static bool meet(const struct xfa_finding *one, const struct xfa_finding *other)
+{
+    struct by_row by = by_row(other);
+    size_t i = 0;
+    while (i < one->site_count && !same_row(&by, &one->sites[i]))
+        i++;
+    free(by.sites);
+    return i < one->site_count;
+}
+
+/* The first member of the best set that excludes the finding at that place; else that has some of
+ * its transfers, so that it adds nothing. 0: there is none. */
+static unsigned member_instead_of(struct xfa_finding **of, const struct xfw_whatif *whatif,
+                                  struct xfw_change *const *changes, size_t i)
+{
+    unsigned first = 0, meets = 0;
+    for (size_t k = 0; k < whatif->count && !whatif->order[i]; k++) {
+        const unsigned order = whatif->order[k];
+        if (order && (changes[i]->excludes >> k & 1) && (first == 0 || order < first))
+            first = order;
+        if (order && (meets == 0 || order < meets) && meet(of[i], of[k]))
+            meets = order;
+    }
+    return first ? first : meets;
+}
+
 static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
                          const struct xfw_whatif *whatif, struct xfw_change *const *changes)
 {
@@ -185,6 +212,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
         finding->order = whatif->order[i];
+        finding->instead_of = member_instead_of(of, whatif, changes, i);
         finding->at_best = at_best(whatif, changes[i]);
         if (finding->order && changes[i]->shares != XFW_WHOLE && whatif->taken.count)
             take_left(finding, analysis, whatif);
@@ -237,7 +265,7 @@ static void drop_superseded(const struct xfw_whatif *whatif, struct xfa_finding 
 static bool stands_behind(const struct xfa_finding *one, const struct xfa_finding *other)
 {
     return other->change && other->change->leaves_out && !other->idle && !one->idle &&
-           !(one->change && one->change->leaves_out) &&
+           !one->order && !other->order && !(one->change && one->change->leaves_out) &&
            one->saving.likely < XFW_HARDLY_MORE * other->saving.likely &&
            share_transfers(one, other);
 }
@@ -357,6 +385,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     drop_lesser_questions(of, count);
     drop_superseded(findings->whatif, of, count);
     drop_trials(findings);
+    xfa_findings_note(findings, analysis);
     free(changes);
     free(of);
     xfa_findings_sort(findings);

@@ -1,11 +1,13 @@
 #include "analyzer/report/described.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/compare.h"
+#include "analyzer/base/units.h"
 
 static const char *why_not(const struct xfa_analysis *analysis)
 {
@@ -13,12 +15,68 @@ static const char *why_not(const struct xfa_analysis *analysis)
                              : "that takes a machine profile";
 }
 
-/* "; not in the best set" where there is one. */
-static const char *in_set_text(const struct xfa_findings *findings,
-                               const struct xfa_finding *finding)
+/* Of a finding that is not in the best set, where there is one: which member excludes it, else that
+ * it adds nothing to the members. */
+static char *role_text(const struct xfa_findings *findings, const struct xfa_finding *finding)
 {
-    bool set = xfw_saving_known(&findings->whatif->set) == XFW_KNOWN;
-    return finding->order || !set ? "" : "; not in the best set";
+    if (finding->order || finding->idle || xfa_findings_in_set(findings) == 0)
+        return NULL;
+    const struct xfa_finding *member =
+        finding->instead_of ? xfa_finding_in_set(findings, finding->instead_of) : NULL;
+    if (member && member->idle)
+        return xfa_print("instead of %s", xfa_finding_word(member->id));
+    if (member)
+        return xfa_print("instead of %zu", (size_t)(member - findings->items) + 1);
+    char *numbers = xfa_members_text(findings);
+    char *text = xfa_print("needless after %s", numbers);
+    free(numbers);
+    return text;
+}
+
+/* Members behind the first with what they add, so that the figures add up to the set's. */
+static void describe_added(struct xfa_described *described)
+{
+    const struct xfa_finding *finding = described->finding;
+    bool behind = finding->order > 1;
+    char added[XFA_UNIT_CHARS + 1];
+    described->adds = behind ? xfa_print("%s more", xfa_signed_time_text(added, finding->added_ns))
+                             : xfa_text(described->likely);
+    described->brief =
+        xfa_print("%s (%s%s)", described->adds, behind ? "alone " : "", described->cell);
+}
+
+/* In the program's words where it calls CUDA itself: a framework has one way. */
+static char *pinned_text(const struct xfw_pinned *pinned, enum xfa_dialect dialect)
+{
+    char time[XFA_UNIT_CHARS], threads[32] = "";
+    static const char *const ways[] = {
+        [XFW_PINNED_UNKNOWN] = "",
+        [XFW_PINNED_REGISTERED] = ": cudaHostRegister() on the buffer as it is",
+        [XFW_PINNED_ALLOCATED] = ": cudaMallocHost()",
+        [XFW_PINNED_BY_HAND] = ": mmap(), a write to each page, then cudaHostRegister()",
+    };
+    const char *way = dialect == XFA_DIALECT_CUDA ? ways[pinned->by] : "";
+    if (*way && pinned->by == XFW_PINNED_BY_HAND && pinned->threads > 1)
+        snprintf(threads, sizeof threads, ", by %u threads", pinned->threads);
+    return xfa_print("page-locking takes %s once, which is counted%s%s",
+                     xfa_time_text(time, pinned->ns), way, threads);
+}
+
+static char *note_text(const struct xfa_finding *finding)
+{
+    const struct xfa_fix_note *note = &finding->note;
+    const bool locks = note->pinned.by != XFW_PINNED_UNKNOWN;
+    char *text = note->in_order ? xfa_text("the host sends what it has fetched, so rounds stay in "
+                                           "order: take pieces of one round")
+                                : NULL;
+    if (!locks)
+        return text;
+    char *pinned = pinned_text(&note->pinned, finding->remedy.dialect);
+    if (!text)
+        return pinned;
+    text = xfa_append(text, "; %s", pinned);
+    free(pinned);
+    return text;
 }
 
 /* Of the phase that is asked for: what is saved in it, of its time. */
@@ -43,19 +101,21 @@ static void describe_known(struct xfa_described *described, const struct xfa_fin
     described->likely = xfa_text(xfa_signed_time_text(likely, saving->likely));
     describe_share(described, findings);
     described->cell = xfa_bounds_cell(saving, " ");
-    described->brief = xfa_print("%s (%s)", described->likely, described->cell);
+    describe_added(described);
+    described->role = role_text(findings, described->finding);
     char *range = xfa_bounds_text(saving);
     bool of_run = strcmp(described->part_of, "the run") == 0;
-    described->sentence =
-        xfa_print("%s of the run (%s%s%s), %s (modelled)%s", described->likely, described->part,
-                  of_run ? "" : " of ", of_run ? "" : described->part_of, range,
-                  in_set_text(findings, described->finding));
+    described->sentence = xfa_print(
+        "%s of the run (%s%s%s), %s (modelled)%s%s", described->likely, described->part,
+        of_run ? "" : " of ", of_run ? "" : described->part_of, range,
+        described->role ? "; not in the best set: " : "", described->role ? described->role : "");
     free(range);
 }
 
 static void describe_at_most(struct xfa_described *described)
 {
     described->likely = xfa_most_text(&described->saving);
+    described->adds = xfa_text(described->likely);
     described->brief = xfa_text(described->likely);
     described->sentence = xfa_print("%s of the run; how much is not known: %s", described->likely,
                                     described->why_not);
@@ -82,6 +142,7 @@ struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
         .title = xfa_finding_title(finding->id),
         .saving = xfa_saving_shown(findings, &finding->saving),
         .assumed = xfa_finding_assumed(finding),
+        .note = note_text(finding),
     };
     if (!xfa_savings_known(findings))
         return described;
@@ -104,9 +165,12 @@ void xfa_described_free(struct xfa_described *described)
     free(described->part);
     free(described->part_of);
     free(described->cell);
+    free(described->adds);
     free(described->brief);
+    free(described->role);
     free(described->sentence);
     free(described->assumed);
+    free(described->note);
     free(described->condition);
     free(described->question);
     free(described->key);

@@ -18,7 +18,12 @@ struct xfa_described {
     char *part;               /* the same: "44 %"; NULL: likely is not known */
     char *part_of;            /* "the run"; "phase train" where shares are of it (finding.h) */
     char *cell;               /* the bounds for a table: "54.0-141 ms"; NULL: likely is not known */
-    char *brief;              /* "98.0 ms (54.0-141 ms)", "up to 98.0 ms"; NULL: not known */
+    char *adds;  /* the same as likely; of a member of the best set behind the first what
+                    it adds: "20.4 ms more"; NULL: not known */
+    char *brief; /* "98.0 ms (54.0-141 ms)", "20.4 ms more (alone 8.64-60.6 ms)", "up to
+                    98.0 ms"; NULL: not known */
+    char *role;  /* beside the best set: "instead of 2", "needless after 1 and 2", by numbers in the
+                    report; NULL: it is a member, or there is no set */
     char *sentence;      /* "98.0 ms of the run (44 %)", "98.0 ms of the run (47 % of phase train),
                             between 54.0 ms and 141 ms (modelled)", "up to
                             ...", "not known: that takes a machine profile"; NULL: the run was not
@@ -26,6 +31,8 @@ struct xfa_described {
     const char *why_not; /* static: why likely is not known; NULL: it is, or the run was not
                             replayed, for which the run has a reason (xfw_whatif.why) */
     char *assumed;       /* NULL: nothing */
+    char *note;          /* what is to be known of the fix before it is made: that rounds stay in
+                            order, what page-locking takes, and how; NULL: nothing */
     /* Of a question (struct xfa_finding), else NULL: */
     char *condition; /* what decides: "no kernel changes what step (heat.py:31) has copied" */
     char *question;  /* "up to 639 ms if no kernel changes ...: copy it once, keep it" */

@@ -221,18 +221,12 @@ char *xfa_check_text(const struct xfw_whatif *whatif)
     return text;
 }
 
-/* "1, 3 and 4": the members of the best set, by their numbers in the report. */
-static char *numbers_text(const struct xfa_findings *findings, size_t members)
+char *xfa_members_text(const struct xfa_findings *findings)
 {
-    char *text = xfa_text("");
-    size_t said = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        if (findings->items[i].order == 0 || findings->items[i].idle)
-            continue;
-        said++;
-        text = xfa_append(text, "%s%zu", said == 1 ? "" : said == members ? " and " : ", ", i + 1);
-    }
-    return text;
+    size_t members = xfa_findings_in_set(findings);
+    if (members < 2)
+        return xfa_text("1");
+    return xfa_print("1 %s %zu", members == 2 ? "and" : "to", members);
 }
 
 /* Members of the best set that are too small to be advice alone. */
@@ -254,7 +248,7 @@ char *xfa_changes_text(const struct xfa_findings *findings)
         snprintf(smaller, sizeof smaller, " and %zu smaller", idle);
     if (members == xfa_findings_count(findings))
         return xfa_print("%zu change%s%s", members, members == 1 ? "" : "s", smaller);
-    char *numbers = numbers_text(findings, members);
+    char *numbers = xfa_members_text(findings);
     char *text = xfa_print("change%s %s%s", members == 1 ? "" : "s", numbers, smaller);
     free(numbers);
     return text;
@@ -281,16 +275,16 @@ struct xfw_saving xfa_best_alone(const struct xfa_findings *findings)
  */
 static char *too_little_text(const struct xfa_findings *findings)
 {
-    char saves[XFA_PERCENT_CHARS], most[XFA_PERCENT_CHARS];
+    char saves[XFA_UNIT_CHARS], most[XFA_UNIT_CHARS];
     double alone = findings->whatif->alone_ns;
     const struct xfw_saving best = xfa_best_alone(findings);
-    xfa_percent_text(saves, best.likely, alone);
+    xfa_time_text(saves, best.likely);
     if (best.high < XFW_LEAST_SAVED * alone)
         return xfa_print(
             "Nothing worth changing: the best that was found would save %s of the run.", saves);
     return xfa_print("Nothing worth changing: the best that was found would save %s of the run, at "
                      "best %s.",
-                     saves, xfa_percent_text(most, best.high, alone));
+                     saves, xfa_time_text(most, best.high));
 }
 
 char *xfa_nothing_text(const struct xfa_analysis *analysis, const struct xfa_findings *findings)

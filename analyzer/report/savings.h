@@ -48,8 +48,10 @@ const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_find
 /* Where savings are known: how exact the replay is. */
 char *xfa_check_text(const struct xfw_whatif *whatif);
 /* The members of the best set: "1 change", "2 changes" when these are all findings, else "changes 1
- * and 3" by their numbers in the report; NULL: there is no set. */
+ * to 3" by their numbers in the report; NULL: there is no set. */
 char *xfa_changes_text(const struct xfa_findings *findings);
+/* Their numbers, the first ones of the report: "1", "1 and 2", "1 to 3". Idle ones have none. */
+char *xfa_members_text(const struct xfa_findings *findings);
 /* What takes whole_ns, with the saving, from the best to the worst: "68.0 to 155 ms"; "at best 8.13
  * ms, may cost up to 938 us". */
 char *xfa_after_text(double whole_ns, const struct xfw_saving *saving);

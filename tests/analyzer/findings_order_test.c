@@ -149,13 +149,41 @@ static void test_parts(void **state)
     assert_true(about(other->saving.likely, (3 * PARTS - (2 * PARTS + 1)) * NS));
     assert_int_equal(other->order, 0); /* both at once cannot be made */
     char *report = analyzed_report(&a, &xfa_format_text);
-    assert_non_null(strstr(report, "work on 3 parts (rounds"));
+    assert_non_null(strstr(report, "keep 3 parts under way (rounds;"));
     assert_non_null(strstr(report, "one of 3 streams by turns"));
     free(report);
     report = analyzed_report(&a, &xfa_format_json);
     assert_non_null(strstr(report, "\"streams\": 3"));
     free(report);
     finish(&t, &a);
+}
+
+/* What the host sends has been fetched into the same memory: it seems to make its rounds' input of
+ * results, and the report says so. */
+static void test_rounds_in_order(void **state)
+{
+    for (int fetched = 0; fetched < 2; fetched++) {
+        struct world t;
+        start(&t);
+        for (unsigned round = 0; round < 2; round++) {
+            for (unsigned i = 0; i < PARTS; i++) {
+                uint64_t sent = HOST + (fetched ? 0 : PARTS * BYTES) + i * BYTES;
+                copy(&t, XFT_DIR_H2D, sent, DEVICE + i * BYTES);
+                kernel(&t, DEVICE + i * BYTES);
+                copy(&t, XFT_DIR_D2H, HOST + i * BYTES, DEVICE + i * BYTES);
+            }
+            wait(&t);
+        }
+        struct analyzed a = weighed(&t);
+        const struct xfa_finding *finding = analyzed_finding(&a, XFA_FINDING_SERIAL, NULL);
+        assert_non_null(finding);
+        assert_int_equal(finding->remedy.kind, XFA_REMEDY_OVERLAP);
+        assert_int_equal(finding->note.in_order, fetched);
+        char *report = analyzed_report(&a, &xfa_format_json);
+        assert_int_equal(strstr(report, "so rounds stay in order") != NULL, fetched);
+        free(report);
+        finish(&t, &a);
+    }
 }
 
 static void test_directions(void **state)
@@ -348,13 +376,10 @@ static void test_not_weighed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_pageable),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_nothing_to_overlap),
+        cmocka_unit_test(test_parts),       cmocka_unit_test(test_rounds_in_order),
+        cmocka_unit_test(test_directions),  cmocka_unit_test(test_pageable),
+        cmocka_unit_test(test_cut),         cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_waits),       cmocka_unit_test(test_nothing_to_overlap),
         cmocka_unit_test(test_not_weighed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

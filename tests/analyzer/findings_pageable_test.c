@@ -74,6 +74,27 @@ static void test_once(void **state)
     analyzed_free(&a);
 }
 
+/* What page-locking takes, which the saving has in it, is said where it is 0.5 % of the run. */
+static void test_once_is_said(void **state)
+{
+    struct analyzed a = copied(MEASURED_ALL, 8 * MIB, 0, 8 * (uint64_t)PAGEABLE_NS);
+    const struct xfa_finding *f = pageable(&a);
+    assert_non_null(f);
+    assert_int_equal(f->note.pinned.by, XFW_PINNED_REGISTERED);
+    assert_true(fabs(f->note.pinned.ns - REGISTER_BASE_NS - 8 * REGISTER_NS) < 1);
+    assert_false(f->note.in_order);
+    char *report = analyzed_report(&a, &xfa_format_markdown);
+    assert_non_null(strstr(report, " (page-locking takes 440 us once, which is counted: "));
+    free(report);
+    analyzed_free(&a);
+    a = copied_unevenly(MEASURED_ALL, 8 * MIB, 0, 8 * (uint64_t)PAGEABLE_NS, 50 * COPIES, 0);
+    f = pageable(&a);
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_PIN);
+    assert_int_equal(f->note.pinned.by, XFW_PINNED_UNKNOWN);
+    analyzed_free(&a);
+}
+
 /* Memory that is used once, in large blocks: staged by four threads rather than locked each time.
  */
 static void test_staged(void **state)
@@ -187,9 +208,13 @@ static void test_not_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),         cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_applied),      cmocka_unit_test(test_applied_where_few_gain),
-        cmocka_unit_test(test_per_use),      cmocka_unit_test(test_left),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_once_is_said),
+        cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_applied),
+        cmocka_unit_test(test_applied_where_few_gain),
+        cmocka_unit_test(test_per_use),
+        cmocka_unit_test(test_left),
         cmocka_unit_test(test_not_measured),
     };
     return cmocka_run_group_tests_name("findings: pageable memory", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -176,6 +177,62 @@ static void test_makes_the_context(void **state)
     assert_true(fabs(likely_ns(&one) - 2 * (probed - by_hand) - 30e6) < 1);
 }
 
+/* ---- beside advice to page-lock -------------------------------------------------------------- */
+
+enum { SITE_PAGEABLE = 12, COPIES = 100 };
+
+/* Memory that is sent again and again as well, in so many bytes. */
+static struct analyzed beside_pageable(bool registered)
+{
+    const struct one one = slow;
+    struct xfp_profile *profile = profile_of(&one);
+    if (!registered) {
+        xfp_free(profile);
+        profile = measured_profile(MEASURED_HOST_COPY);
+        measured_table(profile, "lock/threads4/gpu0", LOCK_NS);
+        measured_table(profile, "unlock/threads4/gpu0", UNLOCK_NS);
+    }
+    struct trace_builder b;
+    struct play play;
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "make_buffer", 1);
+    play_site(&play, SITE_FREE, "drop_buffer", 2);
+    play_site(&play, SITE_PAGEABLE, "feed", 3);
+    play_buffer(&play, &one);
+    for (unsigned i = 0; i < COPIES; i++) {
+        play.now += 50000;
+        struct xft_event *call = play_copy(&play, SITE_PAGEABLE, XFT_DIR_H2D, XFT_MEM_PAGEABLE,
+                                           8 * MIB, 8 * (uint64_t)PAGEABLE_NS);
+        call->src = 0x100000000;
+        call->device = call->dst_place = 0;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    return analyzed_answered(&b, profile, NULL);
+}
+
+/* The report then says of each such advice how page-locking takes the least, and what: else the two
+ * seem to contradict each other. */
+static void test_beside_pageable(void **state)
+{
+    struct analyzed a = beside_pageable(true);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_PAGEABLE, "feed");
+    const struct xfa_finding *slower = analyzed_finding(&a, XFA_FINDING_PAGE_LOCKING, NULL);
+    assert_true(f && f->remedy.kind == XFA_REMEDY_PIN && slower && !slower->idle);
+    assert_int_equal(f->note.pinned.by, XFW_PINNED_REGISTERED);
+    assert_true(f->note.pinned.ns < XFA_LEAST_SAVED * a.findings->whatif->alone_ns);
+    assert_int_equal(slower->note.pinned.by, XFW_PINNED_UNKNOWN);
+    analyzed_free(&a);
+    a = beside_pageable(false);
+    f = analyzed_finding(&a, XFA_FINDING_PAGEABLE, "feed");
+    assert_non_null(f);
+    assert_int_equal(f->note.pinned.by, XFW_PINNED_BY_HAND);
+    assert_int_equal(f->note.pinned.threads, 4);
+    char *report = analyzed_report(&a, &xfa_format_text);
+    assert_non_null(strstr(report, "which is counted: mmap(), a write to each page, then"));
+    free(report);
+    analyzed_free(&a);
+}
+
 /* ---- what apply saves ------------------------------------------------------------------------ */
 
 static double applied_ns(const struct one *one)
@@ -267,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found),
+        cmocka_unit_test(test_beside_pageable),
         cmocka_unit_test(test_slower_than_probed),
         cmocka_unit_test(test_not_found),
         cmocka_unit_test(test_applied),

@@ -55,6 +55,18 @@ static void test_words(void **state)
     }
 }
 
+/* One of a number's things is said as one. */
+static void test_words_of_one(void **state)
+{
+    char text[XFA_REMEDY_CHARS];
+    struct xfa_remedy by_hand = {.kind = XFA_REMEDY_LOCK_BY_HAND, .node = -1, .threads = 1};
+    assert_non_null(strstr(xfa_remedy_text(&by_hand, text), " from 1 thread, then "));
+    by_hand.threads = 11;
+    assert_non_null(strstr(xfa_remedy_text(&by_hand, text), " from 11 threads, then "));
+    struct xfa_remedy near = {.kind = XFA_REMEDY_NEAR_NODE, .node = 1};
+    assert_non_null(strstr(xfa_remedy_text(&near, text), "--cpunodebind=1 --membind=1"));
+}
+
 /* A remedy that is none of the program's. */
 static bool is_of_the_machine(int kind)
 {
@@ -303,10 +315,15 @@ static void test_run_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),           cmocka_unit_test(test_words_of_frameworks),
-        cmocka_unit_test(test_words_of_others), cmocka_unit_test(test_words_with_numbers),
-        cmocka_unit_test(test_probably),        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_run_of_classes),  cmocka_unit_test(test_run_of_processes),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words_of_one),
+        cmocka_unit_test(test_words_of_frameworks),
+        cmocka_unit_test(test_words_of_others),
+        cmocka_unit_test(test_words_with_numbers),
+        cmocka_unit_test(test_probably),
+        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_run_of_classes),
+        cmocka_unit_test(test_run_of_processes),
         cmocka_unit_test(test_run_of_threads),
     };
     return cmocka_run_group_tests_name("findings", tests, NULL, NULL);

@@ -155,6 +155,8 @@ static json_t *finding_saving_json(const struct xfa_described *described)
     json_object_set_new(json, "added", xfa_json_seconds(finding->added_ns));
     json_object_set_new(json, "last", xfa_json_seconds(finding->last_ns));
     json_object_set_new(json, "order", finding->order ? json_integer(finding->order) : json_null());
+    json_object_set_new(json, "instead_of",
+                        finding->instead_of ? json_integer(finding->instead_of) : json_null());
     json_object_set_new(json, "idle", json_boolean(finding->idle));
     json_object_set_new(json, "basis", finding->change ? json_string("modelled") : json_null());
     json_object_set_new(json, "why_not", xfa_json_text(described->why_not));
@@ -251,6 +253,7 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));
+    json_object_set_new(json, "fix_note", xfa_json_text(described.note));
     json_object_set_new(json, "basis", xfa_bases_json(analysis, &bases));
     xfa_described_free(&described);
     return json;

@@ -14,8 +14,9 @@
 
 static void write_saves(FILE *out, const struct xfa_described *described)
 {
-    fprintf(out, " %s | %s | %s |", described->likely ? described->likely : "not known",
-            described->part ? described->part : "", described->cell ? described->cell : "");
+    const char *role = described->role;
+    fprintf(out, " %s%s%s | %s |", described->adds ? described->adds : "not known",
+            role ? ", " : "", role ? role : "", described->cell ? described->cell : "");
 }
 
 static void write_row(struct xfa_markdown *md, const struct xfa_report *report, size_t i)
@@ -47,22 +48,36 @@ static void write_table(struct xfa_markdown *md, const struct xfa_report *report
 {
     const struct xfa_findings *findings = report->findings;
     bool known = xfa_savings_known(findings);
-    const struct xfw_range_times *phase = xfa_range_named(findings->whatif, findings->phase);
     FILE *out = xfa_markdown_begin(md);
-    fputs("\n| # | ", out);
-    if (known && phase) {
-        fputs("saves | of phase ", out);
-        xfa_markdown_text(out, phase->name);
-        fputs(" | between", out);
-    } else {
-        fputs(known ? "saves | of the run | between" : "lost", out);
-    }
-    fprintf(out, " | where | why | what to do |\n|--:|%s---|---|---|\n",
-            known ? "--:|--:|--:|" : "--:|");
+    fprintf(out, "\n| # | %s | where | why | what to do |\n|--:|%s---|---|---|\n",
+            known ? "saves | alone" : "lost", known ? "--:|--:|" : "--:|");
     xfa_markdown_end(md);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))
             write_row(md, report, i);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static void write_questions(struct xfa_markdown *md, const struct xfa_report *report,
+                            const struct xfa_view *view)
+{
+    size_t count, *places = xfa_questions(report->findings, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!xfa_view_finding(view, places[i]))
+            continue;
+        struct xfa_described described =
+            xfa_describe(report->analysis, report->findings, &report->findings->items[places[i]]);
+        FILE *out = xfa_markdown_begin(md);
+        fputs("\n**?** ", out);
+        xfa_markdown_text(out, described.question);
+        fputs(" (say so: `--assume` ", out);
+        xfa_markdown_code(out, described.key, SITE_COLUMNS);
+        fputs("`=yes`, or `=no`)\n", out);
+        xfa_markdown_end(md);
+        xfa_described_free(&described);
+    }
+    free(places);
 }
 
 /* ---- one of them ----------------------------------------------------------------------------- */
@@ -119,6 +134,11 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_report *repo
     FILE *out = xfa_markdown_begin(md);
     fputs("**Fix**: ", out);
     xfa_markdown_text(out, xfa_remedy_text(&finding->remedy, fix));
+    if (described.note) {
+        fputs(" (", out);
+        xfa_markdown_text(out, described.note);
+        fputc(')', out);
+    }
     fputs("\n\n", out);
     if (described.sentence) {
         fprintf(out, "Saves %s", described.sentence);
@@ -140,13 +160,15 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
 {
     const struct xfa_findings *findings = report->findings;
     size_t count = view->filter ? view->filter->findings_shown : xfa_findings_count(findings);
+    if (count)
+        write_table(md, report, view);
+    write_questions(md, report, view);
     if (count == 0)
         return;
-    write_table(md, report, view);
     if (xfa_savings_known(findings)) {
         char *check = xfa_check_text(findings->whatif);
         FILE *out = xfa_markdown_begin(md);
-        fputs("\nEach alone, modelled: the run is replayed with the fix (", out);
+        fputs("\nModelled: the run is replayed with the fixes (", out);
         xfa_markdown_text(out, check);
         fputs(").\n", out);
         xfa_markdown_end(md);

@@ -102,27 +102,6 @@ static void write_filter(struct xfa_markdown *md, const struct xfa_report *repor
     free(what);
 }
 
-static void write_questions(struct xfa_markdown *md, const struct xfa_report *report,
-                            const struct xfa_view *view)
-{
-    size_t count, *places = xfa_questions(report->findings, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (!xfa_view_finding(view, places[i]))
-            continue;
-        struct xfa_described described =
-            xfa_describe(report->analysis, report->findings, &report->findings->items[places[i]]);
-        FILE *out = xfa_markdown_begin(md);
-        fputs("\n**?** ", out);
-        xfa_markdown_text(out, described.question);
-        fputs(" (say so: `--assume` ", out);
-        xfa_markdown_code(out, described.key, PATH_COLUMNS);
-        fputs("`=yes`, or `=no`)\n", out);
-        xfa_markdown_end(md);
-        xfa_described_free(&described);
-    }
-    free(places);
-}
-
 static void write_answer(struct xfa_markdown *md, const struct xfa_report *report,
                          const struct xfa_view *view)
 {
@@ -152,7 +131,6 @@ static void write_answer(struct xfa_markdown *md, const struct xfa_report *repor
     else if (whatif && whatif->why)
         write_text(md, "What the run would save is not known: ", xfa_text(whatif->why));
     write_text(md, "Assumed: ", xfa_answers_text(findings));
-    write_questions(md, report, view);
     if (!analysis->profile)
         write_text(
             md, "",

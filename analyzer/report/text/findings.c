@@ -336,10 +336,12 @@ static void write_finding(const struct xfa_report *report, const struct xfa_find
     xfa_write_words(out, width, lead, "%s: %s", described.word, described.title);
     fputs(xfa_style(view, XFA_STYLE_NONE), out);
     write_saving(&described, view, out);
-    xfa_described_free(&described);
     write_lost(finding, width, out);
     write_sites(finding, report->analysis->run, view, out);
     xfa_write_paragraph(out, "     fix ", xfa_remedy_text(&finding->remedy, fix), width);
+    if (described.note)
+        xfa_write_paragraph(out, "         ", described.note, width);
+    xfa_described_free(&described);
     xfa_write_paragraph(
         out, "     lost = ", xfa_reckoning_text(finding->reckoning, finding->probably), width);
 }
@@ -349,9 +351,11 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
     const struct xfa_findings *findings = report->findings;
     bool known = xfa_savings_known(findings);
     xfa_write_title(view, out, "%s",
-                    known ? "Findings, by what the run would save with each alone"
-                          : "Findings, worst first (each stands alone: one transfer may be in "
-                            "several)");
+                    xfa_findings_in_set(findings)
+                        ? "Findings, the best set first; what the run would save with each alone"
+                    : known ? "Findings, by what the run would save with each alone"
+                            : "Findings, worst first (each stands alone: one transfer may be in "
+                              "several)");
     write_savings_head(findings, view->width, out);
     if (findings->count == 0 && !known)
         fputs("  none\n", out);

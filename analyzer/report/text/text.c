@@ -150,6 +150,15 @@ const char *xfa_style(const struct xfa_view *view, enum xfa_style style)
     return view->colour ? sequences[style] : "";
 }
 
+void xfa_write_styled(const struct xfa_view *view, enum xfa_style style, const char *lead,
+                      char *text, FILE *out)
+{
+    fputs(xfa_style(view, style), out);
+    xfa_write_paragraph(out, lead, text, view->width);
+    fputs(xfa_style(view, XFA_STYLE_NONE), out);
+    free(text);
+}
+
 void xfa_write_title(const struct xfa_view *view, FILE *out, const char *format, ...)
 {
     va_list arguments;

@@ -9,6 +9,14 @@
 
 /* The first screen: what the run would save, and by what. */
 void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
+/* Of it, the first things to change, a few lines each. Returns what is not shown: of the best set,
+ * and else. */
+struct xfa_not_shown {
+    size_t changes, findings;
+};
+struct xfa_not_shown xfa_write_first_findings(const struct xfa_report *report,
+                                              const struct xfa_view *view, FILE *out);
+#define XFA_BLOCK "   " /* on the first screen: before the lines of a finding but the first */
 /* Facts of the section "The run": what the transfers took, and what the GPUs did. */
 void xfa_write_times(const struct xfa_report *report, const struct xfa_view *view, FILE *out);
 /* The words of the sections before it, each explained once. */
@@ -38,6 +46,9 @@ enum xfa_style { XFA_STYLE_NONE, XFA_STYLE_TITLE, XFA_STYLE_GAIN, XFA_STYLE_WARN
 /* The sequence that begins a style on the terminal (NONE: ends it); "" without colours. */
 const char *xfa_style(const struct xfa_view *view, enum xfa_style style);
 
+/* Writes a paragraph in a style; takes the text. */
+void xfa_write_styled(const struct xfa_view *view, enum xfa_style style, const char *lead,
+                      char *text, FILE *out);
 /* Writes an empty line and a title. */
 void xfa_write_title(const struct xfa_view *view, FILE *out, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -365,6 +365,7 @@ struct xfw_leave_out {
     const struct xfw_marks *copied; /* those that the device copies instead; NULL: none */
     bool set;                       /* it sets the memory instead, for all */
     bool made;                      /* the host made what they send, each time */
+    bool at_best;                   /* they go at best only, unless it is assured */
     bool by_apply;                  /* as `xferscope apply` leaves out uploads, below */
 };
 struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,

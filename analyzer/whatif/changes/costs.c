@@ -253,24 +253,6 @@ struct xfw_locking xfw_applied_locking_cost(const struct xfa_achievable *achieva
     return cheapest(&(struct lock_of){achievable, "shared", -1, gpu, bytes, certainty});
 }
 
-double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
-                        enum xfw_certainty certainty, bool *known)
-{
-    bool registered = false;
-    double least = xfw_registration_cost(achievable, node, gpu, bytes, certainty, &registered);
-    double take = xfw_table_cost(achievable, "alloc/pinned", node, gpu, bytes, certainty);
-    double give = xfw_table_cost(achievable, "free/pinned", node, gpu, bytes, certainty);
-    struct xfw_locking by_hand = xfw_locking_cost(achievable, node, gpu, bytes, certainty);
-    least = registered ? least : INFINITY;
-    if (take > 0 && give > 0)
-        least = fmin(least, take + give);
-    if (by_hand.known)
-        least = fmin(least, by_hand.take_ns + by_hand.give_ns);
-    if (known)
-        *known = isfinite(least);
-    return isfinite(least) ? least : 0;
-}
-
 /* What such a call took when the machine was probed; INFINITY: not measured. */
 static double probed_ns(const struct xfa_achievable *achievable, const struct xfw_op *op)
 {

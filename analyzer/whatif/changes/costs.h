@@ -100,8 +100,21 @@ struct xfw_locking xfw_applied_locking_cost(const struct xfa_achievable *achieva
                                             uint64_t bytes, enum xfw_certainty certainty);
 
 /* To have a buffer page-locked once, and undo it, in the way that takes the least time of those
- * that the profile has: registering it, having the driver allocate it, or by hand. known (may be
- * NULL): one was measured; else it is 0. */
+ * that the profile has: registering it, having the driver allocate it, or by hand. */
+enum xfw_pinned_by {
+    XFW_PINNED_UNKNOWN, /* none was measured: ns is 0 */
+    XFW_PINNED_REGISTERED,
+    XFW_PINNED_ALLOCATED,
+    XFW_PINNED_BY_HAND
+};
+struct xfw_pinned {
+    enum xfw_pinned_by by;
+    unsigned threads; /* by hand */
+    double ns;
+};
+struct xfw_pinned xfw_pinned(const struct xfa_achievable *achievable, int node, int gpu,
+                             uint64_t bytes, enum xfw_certainty certainty);
+/* The time alone. known (may be NULL): one was measured. */
 double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
                         enum xfw_certainty certainty, bool *known);
 

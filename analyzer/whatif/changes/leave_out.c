@@ -54,6 +54,8 @@ static bool marked(const struct leave_out *change, const struct xfw_marks *marks
 {
     uint32_t process = xfw_player_process(player)->number;
     enum xfw_certainty upto = change->change.assured ? XFW_HIGH : xfw_player_certainty(player);
+    if (change->what.at_best && upto != XFW_HIGH)
+        return false;
     for (int c = 0; c <= (int)upto && marks; c++)
         if (xfw_marked(&marks[c], process, op->transfer))
             return true;

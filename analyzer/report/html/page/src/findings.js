@@ -1,4 +1,4 @@
-// Findings, worst first, each unfolding to what to change, what that saves, where, and how that is known.
+// Findings, those of the best set first, each unfolding to what to change, what that saves, where, and how that is known.
 import { bounds, figure, facts, h, name, s, section } from './dom.js';
 import { bytes, gbps, plural, text_of } from './format.js';
 import { at_size } from './curves.js';
@@ -28,7 +28,15 @@ function scale_of(findings) {
 // In the best set another fix may have some of its transfers.
 const in_part = (finding) => finding.sites.some((site) => site.in_set !== null && site.in_set < site.transfers);
 
-function headline(finding, i, scale) {
+// Of what is not in the best set: which finding of it is made instead. Finding N is the page's number.
+function role_of(finding, findings) {
+  const { order, idle, instead_of } = finding.saving_s;
+  if (order || idle || !findings.some(({ saving_s: saving }) => saving.order)) return null;
+  const place = findings.findIndex(({ saving_s: saving }) => instead_of && saving.order === instead_of);
+  return place < 0 ? 'adds nothing to the best set' : `instead of ${place + 1}`;
+}
+
+function headline(finding, i, scale, findings) {
   const at = `report.findings.${i}`;
   const saving = finding.saving_s;
   const more = finding.sites.length - 1;
@@ -38,21 +46,21 @@ function headline(finding, i, scale) {
   return h('summary', {},
     h('span', { class: 'number' }, `${i + 1}`),
     h('span', { class: 'what' },
-      h('span', { class: 'title' }, title_of(finding)), h('span', { class: 'tag kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set${in_part(finding) ? ', in part' : ''}`) : null,
+      h('span', { class: 'title' }, title_of(finding)), h('span', { class: 'tag kind' }, finding.kind), saving.order ? h('span', { class: 'tag' }, `fix ${saving.order} of the best set${in_part(finding) ? ', in part' : ''}`) : null, role_of(finding, findings) ? h('span', { class: 'tag' }, role_of(finding, findings)) : null,
       h('span', { class: 'where' }, name(finding.sites[0].text), more ? ` and ${plural(more, 'more site')}` : '')),
     h('span', { class: 'saving' }, gain));
 }
 
 const BASIS = { modelled: 'modelled: the run replayed with the profile\'s figures', measured: 'measured', played: 'played: the run made again on GPUs', replayed: 'replayed' };
 
-function savings(finding, i) {
+function savings(finding, i, findings) {
   const at = `report.findings.${i}.saving_s`;
   const saving = finding.saving_s;
   if (saving.likely === null) return facts({}, ['Saving', ['not known', saving.why_not ? `: ${saving.why_not}` : '']], ['At most', saving.high !== null ? figure(`${at}.high`) : null], ['Assuming', saving.assumed]);
   return facts({},
     ['Of the run, likely', [figure(`${at}.likely`), ' (', figure(`${at}.share`, 'part'), saving.share_of === 'the run' ? '' : ` of ${saving.share_of}`, ')']],
     ['Low to high', bounds(at, saving)],
-    ['In the best set', saving.order ? ['adds ', figure(`${at}.added`), ', would cost ', figure(`${at}.last`), ' to leave out'] : 'no: another fix does the same, or it adds nothing to those'],
+    ['In the best set', saving.order ? ['adds ', figure(`${at}.added`), ', would cost ', figure(`${at}.last`), ' to leave out'] : `no: ${role_of(finding, findings) ?? 'it saves too little'}`],
     ['How it is known', BASIS[saving.basis] ?? 'not known'],
     ['Assuming', saving.assumed]);
 }
@@ -124,21 +132,21 @@ function to_timeline(i, links) {
   return links.has(i) && h('p', {}, h('button', { type: 'button', class: 'plain', onclick: () => links.show(i) }, 'Show in the timeline'));
 }
 
-function body(finding, i, { timeline, links }) {
+function body(finding, i, { report: { findings }, timeline, links }) {
   const parameters = Object.entries(finding.parameters);
   const patch = fix_diff(finding);
   return h('div', { class: 'body' },
     h('p', { class: 'about' }, KINDS[finding.kind] ?? null),
-    h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix),
+    h('p', { class: 'fix' }, h('strong', {}, 'Fix: '), finding.fix, finding.fix_note ? ` (${finding.fix_note})` : null),
     source_listings(finding.sites),
     patch ? patch_view(patch) : null,
     parameters.length ? h('p', { class: 'dim' }, parameters.map(([key, value]) => `${key.replaceAll('_', ' ')}: ${value}`).join(', ')) : null,
-    h('div', { class: 'columns' }, h('div', {}, h('h3', {}, 'Saving'), savings(finding, i)), h('div', {}, h('h3', {}, 'Evidence'), evidence(finding, i))),
+    h('div', { class: 'columns' }, h('div', {}, h('h3', {}, 'Saving'), savings(finding, i, findings)), h('div', {}, h('h3', {}, 'Evidence'), evidence(finding, i))),
     sites(finding, i), to_timeline(i, links), alternatives(finding, timeline));
 }
 
 function unfolding(finding, i, scale, data) {
-  return h('details', { id: `finding-${i + 1}`, class: 'finding', open: i === 0 && !finding.saving_s.idle }, headline(finding, i, scale), body(finding, i, data));
+  return h('details', { id: `finding-${i + 1}`, class: 'finding', open: i === 0 && !finding.saving_s.idle }, headline(finding, i, scale, data.report.findings), body(finding, i, data));
 }
 
 export function findings_section(data) {
@@ -148,7 +156,7 @@ export function findings_section(data) {
   const idle = all.filter((entry) => entry.idle).map((entry) => entry.node);
   const worth = all.filter((entry) => !entry.idle).map((entry) => entry.node);
   return section('findings', 'Findings',
-    worth.length ? h('p', { class: 'dim' }, 'Worst first. Each stands alone: a transfer may be in several, so neither their losses nor their savings are to be added.') : h('p', {}, idle.length ? 'None that is worth a change.' : 'None.'),
+    worth.length ? h('p', { class: 'dim' }, 'The changes of the best set first, in its order, then what is instead of one of them. Each saving is that of the change alone: they are not to be added.') : h('p', {}, idle.length ? 'None that is worth a change.' : 'None.'),
     worth,
     idle.length ? h('details', { class: 'idle' }, h('summary', {}, `${idle.length} more that would save less than 0.5 % of the run, or hardly more than a simpler fix`), idle) : null);
 }

@@ -108,8 +108,9 @@ function bar(shares, whole, label) {
       h('div', { class: `share ${key}`, style: `width:${(shares[key] / whole) * 100}%`, title: `${title}: ${text_of(shares[key], 'ns')}` }))));
 }
 
-function share_rows(shares, total, advised_at) {
-  const cell = (key) => [h('td', {}, figure(`timeline.shares.${key}`, 'ns')), h('td', {}, percent(shares[key] / total))];
+// led: by a phase, which all percentages are of.
+function share_rows(shares, total, advised_at, led) {
+  const cell = (key) => [h('td', {}, figure(`timeline.shares.${key}`, 'ns')), led ? null : h('td', {}, percent(shares[key] / total))];
   return parts_of(shares).map(([key, title, what]) => h('tr', {},
     h('th', { scope: 'row' }, h('span', { class: `key ${key}`, 'aria-hidden': 'true' }), title),
     cell(key), advised_at && h('td', {}, figure(`${advised_at}.${key}`, 'ns')), h('td', { class: 'words' }, what)));
@@ -151,13 +152,14 @@ export function where_time_went({ report, timeline, choice }) {
     const at = choice.now.shares_at;
     const advised = at && value_at(at);
     const whole = Math.max(total, sum_of(shares.advised), sum_of(advised));
-    return [of_focus(timeline), bar(shares, whole, advised ? 'as recorded' : ''),
+    const led = of_focus(timeline);
+    return [led, bar(shares, whole, advised ? 'as recorded' : ''),
       advised && bar(advised, whole, choice.words()),
       inner({ report, timeline, choice }),
       h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Where the time went, in figures' }, h('table', { class: 'legend' },
         h('caption', { class: 'unseen' }, 'Where the time of the run went'),
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'part'), h('th', { scope: 'col' }, 'as recorded'), h('th', { scope: 'col' }, 'of the run'), advised && h('th', { scope: 'col' }, choice.words()), h('th', { scope: 'col', class: 'words' }, 'when'))),
-        h('tbody', {}, share_rows(shares, total, advised && at))))];
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'part'), h('th', { scope: 'col' }, 'as recorded'), led ? null : h('th', { scope: 'col' }, 'of the run'), advised && h('th', { scope: 'col' }, choice.words()), h('th', { scope: 'col', class: 'words' }, 'when'))),
+        h('tbody', {}, share_rows(shares, total, advised && at, led))))];
   }));
 }
 
@@ -193,7 +195,7 @@ function phase_before_after(whatif, focus, choice) {
     part('Saves', figure(saved, 's'), h('small', {}, `${percent((whatif.phases[i].alone_s - whatif.phases[i].with_set_s) / whatif.phases[i].alone_s)} of the phase`)));
 }
 
-// The run before and after, as three figures.
+// The run before and after, as three figures. led: by those of a phase, which all percentages are of.
 function before_after(whatif, choice, led) {
   const [before, saving] = [`${W}.alone_s`, `${W}.set_saving_s`];
   const { kind, at } = choice.now;
@@ -202,14 +204,14 @@ function before_after(whatif, choice, led) {
   if (kind === 'none') return h('dl', { class: led ? 'verdict after' : 'verdict' }, first, part('With no fix', figure(before)));
   if (kind === 'unknown') return h('dl', { class: led ? 'verdict after' : 'verdict' }, first, part('With these fixes', 'not known', h('small', {}, 'this set was not played: tick the first ones, one after the other, or all')));
   if (kind === 'part') return h('dl', { class: led ? 'verdict after' : 'verdict' }, first, part(choice.words(), figure(`${at}.with_s`), h('small', {}, 'likely; low and high are known for all together, and for each by itself')),
-    part('Saves', figure(`${at}.saved_s`), h('small', {}, figure(`${at}.saved_s / ${before}`), ' of the run')));
+    part('Saves', figure(`${at}.saved_s`), led ? null : h('small', {}, figure(`${at}.saved_s / ${before}`), ' of the run')));
   return h('dl', { class: led ? 'verdict after' : 'verdict' }, first,
     part('With the best fixes', figure(`${before} - ${saving}.likely`, 's'),
       h('small', {}, may_cost(whatif.set_saving_s)
         ? ['at best ', figure(`${before} - ${saving}.high`, 's'), ', may cost up to ', figure(`${saving}.low`, 'cost')]
         : [figure(`${before} - ${saving}.high`, 's'), ' to ', figure(`${before} - ${saving}.low`, 's')])),
     part('Saves', figure(`${saving}.likely`),
-      h('small', {}, figure(`${saving}.likely / ${before}`), ' of the run; ', bounds(saving, whatif.set_saving_s))));
+      h('small', {}, led ? null : [figure(`${saving}.likely / ${before}`), ' of the run; '], bounds(saving, whatif.set_saving_s))));
 }
 
 function played(whatif) {

@@ -1,0 +1,36 @@
+/* Memory that is page-locked once: in which way that takes the least. */
+#include "analyzer/whatif/changes/costs.h"
+
+static void take_least(struct xfw_pinned *least, const struct xfw_pinned *other)
+{
+    if (least->by == XFW_PINNED_UNKNOWN || other->ns < least->ns)
+        *least = *other;
+}
+
+struct xfw_pinned xfw_pinned(const struct xfa_achievable *achievable, int node, int gpu,
+                             uint64_t bytes, enum xfw_certainty certainty)
+{
+    bool known = false;
+    struct xfw_pinned least = {0};
+    double lock = xfw_registration_cost(achievable, node, gpu, bytes, certainty, &known);
+    double take = xfw_table_cost(achievable, "alloc/pinned", node, gpu, bytes, certainty);
+    double give = xfw_table_cost(achievable, "free/pinned", node, gpu, bytes, certainty);
+    struct xfw_locking by_hand = xfw_locking_cost(achievable, node, gpu, bytes, certainty);
+    if (known)
+        take_least(&least, &(struct xfw_pinned){XFW_PINNED_REGISTERED, 0, lock});
+    if (take > 0 && give > 0)
+        take_least(&least, &(struct xfw_pinned){XFW_PINNED_ALLOCATED, 0, take + give});
+    if (by_hand.known)
+        take_least(&least, &(struct xfw_pinned){XFW_PINNED_BY_HAND, by_hand.threads,
+                                                by_hand.take_ns + by_hand.give_ns});
+    return least;
+}
+
+double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
+                        enum xfw_certainty certainty, bool *known)
+{
+    struct xfw_pinned least = xfw_pinned(achievable, node, gpu, bytes, certainty);
+    if (known)
+        *known = least.by != XFW_PINNED_UNKNOWN;
+    return least.ns;
+}
