@@ -47,20 +47,27 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
                : "kernels reach this memory only by pointers that they were given";
 }
 
-/* Bytes that were equal to others' so seldom may be so in this run alone, as an initial state is
- * that is sent to two places: the program could not count on it. */
+/* Bytes that were equal so seldom may be so in this run alone, as an initial state is that is sent
+ * to two places, or the one image of many that is black: the program could not count on it. A site
+ * all of whose copies have one value makes it so. of: the transfers of its rows. */
 #define LEAST_SEEN 3
 
-static bool by_chance(enum xfa_same same, uint64_t transfers)
+static bool by_chance(enum xfa_same same, uint64_t transfers, uint64_t of)
 {
-    return same == XFA_SAME_DUPLICATE && transfers < LEAST_SEEN;
+    return transfers < LEAST_SEEN &&
+           (same == XFA_SAME_DUPLICATE || (same == XFA_SAME_CONSTANT && transfers < of));
 }
 
 /* What decides, where only that is not known; the sentence of a direction. */
-static const char *question(const struct xfa_same_sum *found, enum xfa_same same, bool to_host)
+static const char *question(const struct xfa_same_sum *found, enum xfa_same same, bool to_host,
+                            uint64_t transfers)
 {
+    bool chance = by_chance(same, found->moved.sum.transfers, transfers);
+    if (same == XFA_SAME_CONSTANT)
+        return chance ? "what {site} sends has one value in each run, and not by chance in this one"
+                      : NULL;
     if (found->by_evidence[XFA_PERHAPS] == 0)
-        return by_chance(same, found->moved.sum.transfers)
+        return chance
                    ? "what {site} sends is the same as an earlier copy's in each run, and not by "
                      "chance in this one (an initial state)"
                    : NULL;
@@ -92,7 +99,8 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     xfa_gain_of_all(gain, &found->moved);
     gain->probably = found->sampled > 0;
     gain->assumed = assumed(found, same, row->key.direction == XFT_DIR_D2H);
-    gain->question = question(found, same, row->key.direction == XFT_DIR_D2H);
+    gain->question =
+        question(found, same, row->key.direction == XFT_DIR_D2H, analysis->rows[number].transfers);
     if (found->earlier)
         gain->earlier = xfa_analysis_row(analysis, found->earlier - 1)->site;
     return true;
@@ -104,9 +112,12 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
 {
     const struct xfa_contents *contents = &analysis->contents;
     bool to_device = !finding->remedy.to_host;
+    uint64_t all = 0;
     for (size_t i = 0; i < finding->site_count && to_device && same != XFA_SAME_REPEATED; i++)
         if (!xfw_leave_out_knows(analysis, finding->sites[i].row->key.dst_gpu))
             return NULL;
+    for (size_t i = 0; i < finding->site_count; i++)
+        all += analysis->rows[finding->sites[i].row->number].transfers;
     const struct xfw_leave_out what = {
         .marks = contents->marks[same],
         .classes = xfa_finding_classes(analysis, finding),
@@ -114,7 +125,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
         .copied = &contents->copied,
         .set = same == XFA_SAME_CONSTANT,
         .made = to_device && (same == XFA_SAME_REPEATED || same == XFA_SAME_DUPLICATE),
-        .at_best = by_chance(same, finding->transfers),
+        .at_best = by_chance(same, finding->transfers, all),
     };
     return xfw_change_leave_out(analysis, &what);
 }

@@ -74,7 +74,9 @@ static uint64_t hash_of(const struct program *program, const char *word, unsigne
 {
     if (strncmp(word, "fresh", 5) == 0 && word[-1] == 'B' && program->alike &&
         round >= program->alike)
-        return 2000 + round; /* no longer what A got */
+        return 2000 + round;             /* no longer what A got */
+    if (strncmp(word, "seldom", 6) == 0) /* zeros in a few rounds */
+        return round < program->alike ? hash_of_filled("zero", program->whole) : 1000 + round;
     if (strncmp(word, "fresh", 5) == 0)
         return 1000 + round;
     if (*word >= '0' && *word <= '9')
@@ -503,6 +505,21 @@ static void test_duplicate_by_chance(void **state)
     expect_seldom(3, COPY_NS - SUBMIT);
 }
 
+/* The same of a value that few of a site's copies have. */
+static void test_constant_by_chance(void **state)
+{
+    (void)state;
+    for (unsigned alike = 1; alike <= 3; alike++) {
+        struct analyzed a = run(&(struct program){.round = "uAseldom wA", .alike = alike});
+        const struct xfa_finding *found = analyzed_finding(&a, XFA_FINDING_CONSTANT, NULL);
+        assert_non_null(found);
+        assert_int_equal(found->idle, alike < 3);
+        assert_int_equal(found->asked, alike < 3);
+        assert_int_equal(found->saving.likely > 0, alike == 3);
+        analyzed_free(&a);
+    }
+}
+
 /* Sent back to another place: both copies go, if the host does not look. Sent back to where it is:
  * what was fetched is for the host. */
 static void test_round_trip(void **state)
@@ -602,6 +619,7 @@ int main(void)
         cmocka_unit_test(test_unseen),
         cmocka_unit_test(test_duplicate),
         cmocka_unit_test(test_duplicate_by_chance),
+        cmocka_unit_test(test_constant_by_chance),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_round_trip_on_its_way),
         cmocka_unit_test(test_constant),

@@ -258,7 +258,7 @@ ROWS = [
       "a GPU with more lanes is compared with one with fewer",
       "analyzer-findings_degraded_link_test"),
     M("chance-as-advice", "analyzer/findings/moved_before.c",
-      "        .at_best = by_chance(same, finding->transfers),\n",
+      "        .at_best = by_chance(same, finding->transfers, all),\n",
       "        .at_best = false,\n",
       "an initial state that two buffers begin with is taken to be the same in each run",
       "analyzer-findings_left_out_test"),
