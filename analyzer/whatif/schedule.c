@@ -33,6 +33,7 @@ struct xfw_schedule {
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
     struct xfw_host_calls host_calls;
+    double jobs_done; /* what such functions have handed on so far */
     struct made {
         uint64_t number;    /* of the op, + 1 */
         double call, back;  /* call: of what a change has it begin with */
@@ -394,6 +395,8 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     const struct xfw_host_call *waker =
         xfw_host_calls_find(&schedule->host_calls, op->woken_by_stream);
     const struct thread *by = NULL;
+    if (op->for_job)
+        return xfw_max(thread->now, waker ? waker->done + op->woken_after_ns : 0) + op->gap_ns;
     if (waker)
         return xfw_max(thread->now, waker->at + op->woken_after_ns);
     if (op->woken_by < schedule->thread_count)
@@ -433,6 +436,16 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
         schedule->last_work = xfw_max(schedule->last_work, back);
 }
 
+/* The stream calls a function, which may hand on a job: one thread does them. */
+static void note_call(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    double called = schedule->last_start;
+    if (op->job_ns > 0)
+        schedule->jobs_done = xfw_max(schedule->jobs_done, called) + op->job_ns;
+    xfw_host_calls_note(&schedule->host_calls, op, called,
+                        op->job_ns > 0 ? schedule->jobs_done : called);
+}
+
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     if (op->what == XFW_MEETING) {
@@ -447,8 +460,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
         work(schedule, op, call);
-        if (op->what == XFW_HOST_FUNCTION && !op->made_up)
-            xfw_host_calls_note(&schedule->host_calls, op, schedule->last_start);
+        if (op->what == XFW_HOST_FUNCTION)
+            note_call(schedule, op);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */
@@ -514,6 +527,12 @@ double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t even
         return side < streams->side_event_count ? streams->side_events[side] : 0;
     }
     return event < streams->event_count ? streams->events[event] : 0;
+}
+
+double xfw_schedule_job_end(const struct xfw_schedule *schedule, uint64_t number)
+{
+    const struct xfw_host_call *call = xfw_host_calls_find(&schedule->host_calls, number);
+    return call ? call->done : 0;
 }
 
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)

@@ -87,9 +87,10 @@ void xfw_streams_put_off(struct xfw_streams *streams, int gpu, uint32_t number, 
 
 /* ---- host functions that streams called ------------------------------------------------------ */
 
-void xfw_host_calls_note(struct xfw_host_calls *calls, const struct xfw_op *op, double at)
+void xfw_host_calls_note(struct xfw_host_calls *calls, const struct xfw_op *op, double at,
+                         double done)
 {
-    calls->calls[calls->count++ % XFW_HOST_CALLS] = (struct xfw_host_call){op->number + 1, at};
+    calls->calls[calls->count++ % XFW_HOST_CALLS] = (struct xfw_host_call){op->number + 1, at, done};
 }
 
 const struct xfw_host_call *xfw_host_calls_find(const struct xfw_host_calls *calls, uint64_t number)
