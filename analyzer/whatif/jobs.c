@@ -1,11 +1,11 @@
 #include "analyzer/whatif/jobs.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/table.h"
+#include "analyzer/whatif/recorded.h"
 #include "xferscope/trace.h"
 
 static const struct {
@@ -52,6 +52,9 @@ struct jobs_site {
     unsigned count;
     double called[SAMPLES];
     double job_ns; /* 0: they hand nothing on that anybody waits for */
+    unsigned took_count, unknown;
+    double took[SAMPLES]; /* their own time, where it is known, and of how many it is not */
+    double took_ns;       /* what is usual; 0: not known, or it need not be */
     unsigned believed; /* samples that say so */
 };
 
@@ -73,7 +76,7 @@ struct xfw_jobs {
     unsigned site_count;
     struct pair *pairs;
     unsigned pair_count;
-    double idle; /* the jobs' thread, from then on; split alone */
+    double idle, calls_idle; /* the jobs' thread, the driver's, from then on; split alone */
     struct plain {
         uint32_t stack;
         unsigned count;
@@ -93,7 +96,7 @@ static void begin_course(struct xfw_jobs *jobs)
     xfa_table_init(&jobs->events, sizeof(uint32_t), sizeof(struct behind));
     xfa_table_init(&jobs->threads, sizeof(uint32_t), sizeof(struct thread));
     jobs->last = (struct function){0};
-    jobs->idle = 0;
+    jobs->idle = jobs->calls_idle = 0;
 }
 
 static void end_course(struct xfw_jobs *jobs)
@@ -216,6 +219,13 @@ static void add_sample(struct xfw_jobs *jobs, const struct thread *thread, const
             (struct sample){thread->of.k, stack_of(op), thread->end, op->start_ns};
 }
 
+static void note_took(struct jobs_site *site, const struct xfw_op *op)
+{
+    site->unknown += isnan(op->device_end_ns);
+    if (op->duration_ns > 0 && site->took_count < SAMPLES)
+        site->took[site->took_count++] = op->duration_ns;
+}
+
 void xfw_jobs_note(struct xfw_jobs *jobs, const struct xfw_op *op)
 {
     struct thread *thread = xfa_table_put(&jobs->threads, &op->thread);
@@ -237,6 +247,7 @@ void xfw_jobs_note(struct xfw_jobs *jobs, const struct xfw_op *op)
             stream->last.k = site->count++;
             if (stream->last.k < SAMPLES)
                 site->called[stream->last.k] = called;
+            note_took(site, op);
         }
         jobs->last = stream->last;
     }
@@ -333,18 +344,23 @@ bool xfw_jobs_decide(struct xfw_jobs *jobs)
         struct jobs_site *site = &jobs->sites[pair->site];
         unsigned times = 0;
         double job_ns = job_of(jobs, pair, &times);
-        if (getenv("JOBSDBG")) fprintf(stderr,"? pair %u site %u count %u times %u job %.0f\n", pair->stack, pair->site, pair->count, times, job_ns);
         if (times < guess.least_times)
             continue;
         double left = left_by_jobs(jobs, pair, job_ns, &pair->later_ns);
         pair->believed = left <= guess.clearly * left_by_work(jobs, pair) &&
                          left < guess.alike * job_ns * pair->count;
-        if (getenv("JOBSDBG")) { fprintf(stderr,"pair %u site %u count %u times %u job %.0f left %.0f work %.0f fn %u\n", pair->stack, pair->site, pair->count, times, job_ns, left, left_by_work(jobs,pair), site->count); for (unsigned q=0;q<pair->count&&getenv("JOBSDBG")[0]=='2';q++) fprintf(stderr,"   k %u called %.0f from %.0f to %.0f own %.0f\n", pair->samples[q].k, site->called[pair->samples[q].k], pair->samples[q].from, pair->samples[q].to, plain_ns(jobs,pair->samples[q].next)); }
         any = any || pair->believed;
         if (pair->believed && times > site->believed) {
             site->believed = times;
             site->job_ns = job_ns;
         }
+    }
+    for (unsigned i = 0; i < jobs->site_count; i++) {
+        struct jobs_site *site = &jobs->sites[i];
+        if (site->job_ns > 0 || site->took_count < guess.least_times || site->unknown == 0)
+            continue;
+        site->took_ns = median(site->took, site->took_count);
+        any = true;
     }
     return any;
 }
@@ -357,10 +373,39 @@ void xfw_jobs_again(struct xfw_jobs *jobs)
     begin_course(jobs);
 }
 
+/* Where nobody had to wait for it, it takes what is usual of its call site, as far as it was done in
+ * time; one behind such in the driver's thread began when these were done. */
+static void split_took(struct xfw_jobs *jobs, const struct stream *stream,
+                       const struct jobs_site *site, struct xfw_op *op)
+{
+    double ready = xfw_max(op->start_ns, stream->end) + XFW_CALLED_AFTER_NS;
+    if (!isnan(op->device_end_ns)) {
+        double start = xfw_max(op->device_start_ns, xfw_min(jobs->calls_idle, op->device_end_ns));
+        op->duration_ns = xfw_max(0, op->duration_ns - (start - op->device_start_ns));
+        op->device_start_ns = start;
+    } else if (!isnan(op->done_ns)) {
+        double start = xfw_max(ready, jobs->calls_idle);
+        double took = xfw_min(site->took_ns, op->done_ns - start);
+        if (took < XFW_CALLED_NS)
+            return;
+        op->engine = XFW_CALLS;
+        op->exclusive = true;
+        op->latency_ns = op->space_ns = XFW_CALLED_AFTER_NS;
+        op->device_start_ns = start;
+        op->device_end_ns = start + took;
+        op->duration_ns = took;
+    }
+    if (!isnan(op->device_end_ns))
+        jobs->calls_idle = xfw_max(jobs->calls_idle, op->device_end_ns);
+}
+
 /* The function is called, and its job waits for its turn. */
 static void split_function(struct xfw_jobs *jobs, struct xfw_op *op)
 {
     struct stream *stream = xfa_table_put(&jobs->streams, &op->stream);
+    const struct jobs_site *site = site_of(jobs, stack_of(op));
+    if (site && site->took_ns > 0)
+        split_took(jobs, stream, site, op);
     double called = note_function(jobs, stream, op);
     double job_ns = isnan(called) ? 0 : jobs->sites[stream->last.site].job_ns;
     if (job_ns > 0)

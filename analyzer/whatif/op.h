@@ -194,7 +194,10 @@ struct xfw_op {
 
     /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
      * begun to when the call returns. */
-    double began_ns;  /* start of the call that began it, as recorded */
+    union {
+        double began_ns; /* start of the call that began it, as recorded */
+        double done_ns;  /* XFW_HOST_FUNCTION: it had returned by then, as recorded; NAN: not known */
+    };
     union {
         double less_ns; /* a change: it is under way for so much less */
         double job_ns;  /* XFW_HOST_FUNCTION: what it gives a thread of the program's own to do

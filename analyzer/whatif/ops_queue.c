@@ -339,13 +339,16 @@ static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw
 }
 
 /* struct xfw_ahead. */
-static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, double *until)
+static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, double *until,
+                                   double *done)
 {
     bool open;
     const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
+    if (next)
+        *done = xfw_op_is_work(next) ? next->device_start_ns : next->end_ns;
     if (!next || !waited_for_function(self, next, *until))
         return NULL;
-    *until = xfw_op_is_work(next) ? next->device_start_ns : next->end_ns;
+    *until = *done;
     return next;
 }
 

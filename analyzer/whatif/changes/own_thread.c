@@ -51,7 +51,7 @@ static uint64_t function_of(const struct xfa_table *table, uint32_t which)
  * has the job; the thread begins then, or when it is done with those before (schedule.c). */
 static void hand_over(struct own_thread *state, struct xfw_op *op)
 {
-    op->job_ns = op->duration_ns;
+    op->job_ns += op->duration_ns;
     op->duration_ns = 0;
     state->last = op->number + 1;
     note(&state->streams, op->stream, state->last);
