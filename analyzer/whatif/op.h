@@ -157,7 +157,8 @@ struct xfw_op {
     uint64_t up_bytes, down_bytes; /* of such copies, what is page-locked memory of the host */
     union {
         double
-            reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in place */
+            reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in place; of
+                         a call that frees device memory: what it takes, waits apart; 0: not known */
         double
             held_ns; /* of latency_ns of a copy that its call waits for: until work of the default
                         stream, or in order with it, was done that had been submitted later */
