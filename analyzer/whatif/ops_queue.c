@@ -351,11 +351,11 @@ static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, do
 {
     bool open;
     const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
-    if (next)
-        *done = xfw_op_is_work(next) ? next->device_start_ns : waited_until(next);
+    if (next && !xfw_op_is_work(next))
+        *done = waited_until(next);
     if (!next || !waited_for_function(self, next, *until))
         return NULL;
-    *until = *done;
+    *until = xfw_op_is_work(next) ? next->device_start_ns : *done;
     return next;
 }
 
