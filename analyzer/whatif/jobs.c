@@ -10,24 +10,24 @@
 
 static const struct {
     unsigned least_times;
-    double least_ns, clearly, alike;
+    double least_ns, alike;
 } guess = {
-    .least_times = 4,    /* guess: so often a thread has waited, before it is believed */
-    .least_ns = 10000,   /* guess: own time beyond the usual that may be a wait */
-    .clearly = 1,        /* jobs leave no more than equal work does, */
-    .alike = 0.1,        /* guess: and so much of a job's time for each, at most */
+    .least_times = 4,  /* guess: so often a thread has waited, before it is believed */
+    .least_ns = 10000, /* guess: own time beyond the usual that may be a wait */
+    .alike = 0.1,      /* guess: so much of a job's time jobs leave unexplained, at most */
 };
 
 #define SITES 16    /* of functions; further ones have no jobs */
 #define PAIRS 32    /* of sites of waits with these */
 #define SAMPLES 256 /* of each, the first */
 #define PLAIN 256   /* call stacks, by hash: own time before their calls */
+#define THREADS 64  /* whose last calls are remembered */
 
 /* A function that a stream called. */
 struct function {
-    uint64_t number; /* of the op, + 1; 0: none */
+    uint64_t number;  /* of the op, + 1; 0: none */
     uint32_t site, k; /* its place among the sites; which of that site's */
-    double done; /* its job, as recorded; split alone */
+    double done;      /* its job, as recorded; split alone */
 };
 
 struct stream {
@@ -35,15 +35,14 @@ struct stream {
     double end;      /* of its work */
     struct function last;
 };
-struct behind { /* an event */
-    uint32_t event; /* key: of the process */
+struct behind {           /* an event */
+    uint32_t event;       /* key: of the process */
     struct function last; /* what is before it in its stream */
 };
 struct thread {
-    uint32_t thread; /* key */
-    bool begun, waited;
-    uint32_t stack; /* its last call was a wait, from here, */
-    double end;     /* until then, */
+    uint32_t thread;    /* key */
+    uint32_t stack;     /* its last call was a wait, from here, */
+    double end;         /* until then, */
     struct function of; /* behind this function */
 };
 
@@ -55,7 +54,7 @@ struct jobs_site {
     unsigned took_count, unknown;
     double took[SAMPLES]; /* their own time, where it is known, and of how many it is not */
     double took_ns;       /* what is usual; 0: not known, or it need not be */
-    unsigned believed; /* samples that say so */
+    unsigned believed;    /* samples that say so */
 };
 
 struct pair {
@@ -71,8 +70,8 @@ struct pair {
 
 struct xfw_jobs {
     struct xfa_table streams, events, threads;
-    struct function last; /* of any stream */
-    struct jobs_site sites[SITES];
+    struct function last;    /* of any stream */
+    struct jobs_site *sites; /* NULL: no stream has called a function so far */
     unsigned site_count;
     struct pair *pairs;
     unsigned pair_count;
@@ -82,6 +81,10 @@ struct xfw_jobs {
         unsigned count;
         double sum;
     } plain[PLAIN];
+    struct last { /* calls, by thread */
+        uint32_t thread, stack;
+        bool behind; /* it was a wait behind a function */
+    } calls[THREADS];
 };
 
 /* Of a transfer its class stands for the site, so that it has no `stack`. */
@@ -119,6 +122,7 @@ void xfw_jobs_free(struct xfw_jobs *jobs)
         return;
     end_course(jobs);
     free(jobs->pairs);
+    free(jobs->sites);
     free(jobs);
 }
 
@@ -131,6 +135,8 @@ static struct jobs_site *site_of(struct xfw_jobs *jobs, uint32_t stack)
             return &jobs->sites[i];
     if (jobs->site_count == SITES || !stack)
         return NULL;
+    if (!jobs->sites)
+        jobs->sites = xfa_alloc(SITES * sizeof *jobs->sites);
     jobs->sites[jobs->site_count].stack = stack;
     return &jobs->sites[jobs->site_count++];
 }
@@ -139,8 +145,8 @@ static struct jobs_site *site_of(struct xfw_jobs *jobs, uint32_t stack)
 static double note_function(struct xfw_jobs *jobs, struct stream *stream, const struct xfw_op *op)
 {
     const struct jobs_site *site = site_of(jobs, stack_of(op));
-    double called = isnan(op->device_start_ns) ? xfw_max(op->start_ns, stream->end)
-                                               : op->device_start_ns;
+    double called =
+        isnan(op->device_start_ns) ? xfw_max(op->start_ns, stream->end) : op->device_start_ns;
     stream->last = (struct function){0};
     if (!site)
         return NAN;
@@ -176,9 +182,8 @@ static void note_stream(struct xfw_jobs *jobs, const struct xfw_op *op)
 
 static void note_thread(struct xfw_jobs *jobs, struct thread *thread, const struct xfw_op *op)
 {
-    thread->begun = true;
-    thread->waited = op->kind == XFT_EVENT_SYNC;
-    thread->of = thread->waited ? waited_for(jobs, op) : (struct function){0};
+    bool waits = op->kind == XFT_EVENT_SYNC;
+    thread->of = waits ? waited_for(jobs, op) : (struct function){0};
     thread->stack = stack_of(op);
     thread->end = op->end_ns;
 }
@@ -226,31 +231,49 @@ static void note_took(struct jobs_site *site, const struct xfw_op *op)
         site->took[site->took_count++] = op->duration_ns;
 }
 
-void xfw_jobs_note(struct xfw_jobs *jobs, const struct xfw_op *op)
+/* Own time before the call, where it is not behind a wait that may be for a job, and not one of
+ * several in a row. */
+static void note_plain(struct xfw_jobs *jobs, const struct xfw_op *op)
 {
-    struct thread *thread = xfa_table_put(&jobs->threads, &op->thread);
-    struct plain *plain = plain_of(jobs, stack_of(op));
-    if (thread->of.number) {
-        add_sample(jobs, thread, op);
-    } else if (thread->begun && stack_of(op) && thread->stack != stack_of(op) &&
-               (!plain->count || plain->stack == stack_of(op))) {
-        plain->stack = stack_of(op);
+    struct last *last = &jobs->calls[op->thread % THREADS];
+    uint32_t stack = stack_of(op);
+    struct plain *plain = plain_of(jobs, stack);
+    bool known = last->thread == op->thread + 1 && !last->behind && last->stack != stack;
+    if (known && stack && (!plain->count || plain->stack == stack)) {
+        plain->stack = stack;
         plain->sum += op->gap_ns;
         plain->count++;
     }
-    note_thread(jobs, thread, op);
-    if (op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE) {
-        struct stream *stream = xfa_table_put(&jobs->streams, &op->stream);
-        double called = note_function(jobs, stream, op);
-        struct jobs_site *site = isnan(called) ? NULL : &jobs->sites[stream->last.site];
-        if (site) {
-            stream->last.k = site->count++;
-            if (stream->last.k < SAMPLES)
-                site->called[stream->last.k] = called;
-            note_took(site, op);
-        }
-        jobs->last = stream->last;
+    *last = (struct last){.thread = op->thread + 1, .stack = stack};
+}
+
+static void note_call(struct xfw_jobs *jobs, const struct xfw_op *op)
+{
+    struct stream *stream = xfa_table_put(&jobs->streams, &op->stream);
+    double called = note_function(jobs, stream, op);
+    struct jobs_site *site = isnan(called) ? NULL : &jobs->sites[stream->last.site];
+    if (site) {
+        stream->last.k = site->count++;
+        if (stream->last.k < SAMPLES)
+            site->called[stream->last.k] = called;
+        note_took(site, op);
     }
+    jobs->last = stream->last;
+}
+
+void xfw_jobs_note(struct xfw_jobs *jobs, const struct xfw_op *op)
+{
+    bool calls = op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE;
+    note_plain(jobs, op);
+    if (!jobs->sites && !calls)
+        return;
+    struct thread *thread = xfa_table_put(&jobs->threads, &op->thread);
+    if (thread->of.number)
+        add_sample(jobs, thread, op);
+    note_thread(jobs, thread, op);
+    jobs->calls[op->thread % THREADS].behind = thread->of.number > 0;
+    if (calls)
+        note_call(jobs, op);
     note_stream(jobs, op);
 }
 
@@ -347,8 +370,8 @@ bool xfw_jobs_decide(struct xfw_jobs *jobs)
         if (times < guess.least_times)
             continue;
         double left = left_by_jobs(jobs, pair, job_ns, &pair->later_ns);
-        pair->believed = left <= guess.clearly * left_by_work(jobs, pair) &&
-                         left < guess.alike * job_ns * pair->count;
+        pair->believed =
+            left <= left_by_work(jobs, pair) && left < guess.alike * job_ns * pair->count;
         any = any || pair->believed;
         if (pair->believed && times > site->believed) {
             site->believed = times;
@@ -373,8 +396,8 @@ void xfw_jobs_again(struct xfw_jobs *jobs)
     begin_course(jobs);
 }
 
-/* Where nobody had to wait for it, it takes what is usual of its call site, as far as it was done in
- * time; one behind such in the driver's thread began when these were done. */
+/* Where nobody had to wait for it, it takes what is usual of its call site, as far as it was done
+ * in time; one behind such in the driver's thread began when these were done. */
 static void split_took(struct xfw_jobs *jobs, const struct stream *stream,
                        const struct jobs_site *site, struct xfw_op *op)
 {

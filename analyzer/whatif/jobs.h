@@ -5,11 +5,15 @@
  * the stream may be its work, or be spent waiting. Private to whatif/.
  *
  * As recorded: a job begins when its function was called and the job before it is done, since one
- * thread does them one after the other, and each takes as long. Own time behind the wait of one
+ * thread does them one after the other, and each takes as long. Own time behind the waits of one
  * call site for the functions of another is compared with both: does it always take as long behind
  * the wait, or end where such jobs do? What the thread does besides is known from the same call
- * where no such wait is before it. Only where jobs explain it clearly better (`guess` in jobs.c) is
- * it believed; once for a process, when all of it has been seen.
+ * where no such wait is before it. Jobs are believed where they explain it as well or better: a
+ * function that returns at once is there to let somebody know. Once for a process, when all of it
+ * has been seen.
+ *
+ * Then also how long functions work that nobody had to wait for: as usual for their call site, as
+ * far as they were done by the host's next wait.
  *
  * Split: a function then has a job (job_ns), and the op behind such a wait begins behind that job
  * (for_job), and its own time is what is left. Of ops that are kept alone: not where ranks are

@@ -244,7 +244,8 @@ static double free_ns(const struct xfw_ops *ops, const struct xfw_op *op)
     snprintf(name, sizeof name, "free/device/gpu%d",
              profile ? xfa_achievable_gpu(ops->achievable, op->gpu < 0 ? 0 : op->gpu) : -1);
     const struct xfp_table *table = profile ? xfp_find_table(profile, name) : NULL;
-    struct xfp_estimate estimate = table ? xfp_table_at(table, op->bytes) : (struct xfp_estimate){0};
+    struct xfp_estimate estimate =
+        table ? xfp_table_at(table, op->bytes) : (struct xfp_estimate){0};
     return estimate.basis == XFP_UNKNOWN ? 0 : estimate.ns;
 }
 

@@ -33,7 +33,6 @@ struct xfw_schedule {
     uint32_t last_thread; /* whose call ended last, as recorded */
     double last_call, last_start, last_end;
     struct xfw_host_calls host_calls;
-    double jobs_done; /* what such functions have handed on so far */
     struct made {
         uint64_t number;    /* of the op, + 1 */
         double call, back;  /* call: of what a change has it begin with */
@@ -436,16 +435,6 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
         schedule->last_work = xfw_max(schedule->last_work, back);
 }
 
-/* The stream calls a function, which may hand on a job: one thread does them. */
-static void note_call(struct xfw_schedule *schedule, const struct xfw_op *op)
-{
-    double called = schedule->last_start;
-    if (op->job_ns > 0)
-        schedule->jobs_done = xfw_max(schedule->jobs_done, called) + op->job_ns;
-    xfw_host_calls_note(&schedule->host_calls, op, called,
-                        op->job_ns > 0 ? schedule->jobs_done : called);
-}
-
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     if (op->what == XFW_MEETING) {
@@ -461,7 +450,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         call = xfw_streams_room(&schedule->streams, op->stream, call);
         work(schedule, op, call);
         if (op->what == XFW_HOST_FUNCTION)
-            note_call(schedule, op);
+            xfw_host_calls_note(&schedule->host_calls, op, schedule->last_start);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */

@@ -139,12 +139,12 @@ struct xfw_host_calls { /* a ring, zeroed at first */
         double at;
         double done; /* the job that it handed on (jobs.h) */
     } calls[XFW_HOST_CALLS];
-    unsigned count; /* so far */
+    unsigned count;   /* so far */
+    double jobs_done; /* what they handed on: one thread does one after the other */
 };
 
-/* The stream called the function of this op at `at`; what it handed on is done at `done`. */
-void xfw_host_calls_note(struct xfw_host_calls *calls, const struct xfw_op *op, double at,
-                         double done);
+/* The stream called the function of this op at `at`. */
+void xfw_host_calls_note(struct xfw_host_calls *calls, const struct xfw_op *op, double at);
 /* The call of the op with this number, + 1; the last call by `before`. NULL: none is remembered. */
 const struct xfw_host_call *xfw_host_calls_find(const struct xfw_host_calls *calls,
                                                 uint64_t number);

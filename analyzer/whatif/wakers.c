@@ -474,5 +474,5 @@ void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, do
     if (wakers->last_thread == XFW_NONE || thread->end >= wakers->threads[wakers->last_thread].end)
         wakers->last_thread = op->thread;
     if (op->what == XFW_HOST_FUNCTION)
-        xfw_host_calls_note(&wakers->host_calls, op, done, done);
+        xfw_host_calls_note(&wakers->host_calls, op, done);
 }

@@ -46,14 +46,14 @@ struct xfw_flow {
     struct xfw_flow_last last;
     struct xfw_set stacks; /* that have given work */
     struct xfw_feedback feedback;
-    double kernel_start; /* of the kernel that began last */
+    double kernel_start;   /* of the kernel that began last */
     struct xfw_flow_call { /* functions of the host, a ring */
         uint64_t number;   /* of the op, + 1 */
         uint64_t part;
         uint32_t stream;
     } calls[XFW_FLOW_CALLS];
     unsigned call_count;
-    uint32_t mark;       /* an event of its own, if it has one */
+    uint32_t mark; /* an event of its own, if it has one */
     bool has_mark;
     struct xfw_more_buffers more_buffers;
     struct xfw_memories memories; /* of kernels that read over the link */

@@ -3,8 +3,8 @@
 #include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
-/* A stream, an event or a thread, and the function that it is behind: that op's number, + 1; 0: none
- * whose work the thread of the program's own does. */
+/* A stream, an event or a thread, and the function that it is behind: that op's number, + 1; 0:
+ * none whose work the thread of the program's own does. */
 struct behind {
     uint32_t which; /* key */
     uint64_t function;

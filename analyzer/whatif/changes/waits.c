@@ -377,8 +377,7 @@ static void async_op(const struct xfw_change *change, void *self, struct xfw_pla
     struct xfw_reuse *reuse = self;
     struct xfw_host_memory host;
     bool mine = op->what == XFW_COPY && op->class != XFW_NONE &&
-                xfw_set_has(&change->set, op->class) &&
-                xfw_host_rows(change->analysis, op, &host);
+                xfw_set_has(&change->set, op->class) && xfw_host_rows(change->analysis, op, &host);
     xfw_reuse_meet(reuse, change, player, op, mine);
     if (!mine || !xfw_player_take(player, op) || xfw_player_certainty(player) == XFW_LOW)
         return;
