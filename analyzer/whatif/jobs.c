@@ -87,9 +87,13 @@ struct xfw_jobs {
     } calls[THREADS];
 };
 
-/* Of a transfer its class stands for the site, so that it has no `stack`. */
+/* Where the call was made. Of a transfer its class stands for the site, so that it has no `stack`;
+ * launches are recorded without: their kernel stands for it. 0: not known. */
 static uint32_t stack_of(const struct xfw_op *op)
 {
+    const uint32_t of_kernel = (uint32_t)1 << 31;
+    if (!op->stack && !op->from && op->what == XFW_KERNEL && op->name)
+        return of_kernel | op->name;
     return op->stack ? op->stack : op->from;
 }
 
@@ -195,10 +199,16 @@ static struct plain *plain_of(struct xfw_jobs *jobs, uint32_t stack)
     return &jobs->plain[stack * 2654435761u >> 24];
 }
 
+static bool is_plain(struct xfw_jobs *jobs, uint32_t stack)
+{
+    const struct plain *plain = plain_of(jobs, stack);
+    return stack && plain->count && plain->stack == stack;
+}
+
 static double plain_ns(struct xfw_jobs *jobs, uint32_t stack)
 {
     const struct plain *plain = plain_of(jobs, stack);
-    return stack && plain->stack == stack ? plain->sum / plain->count : 0;
+    return plain->sum / plain->count;
 }
 
 static struct pair *pair_of(struct xfw_jobs *jobs, uint32_t stack, uint32_t site)
@@ -291,7 +301,7 @@ static double median(double *values, unsigned count)
     return values[count / 2];
 }
 
-/* The end of the thread's wait, if it waited: without what it does besides. */
+/* The end of the thread's wait, if it waited: without its own work. */
 static double until(struct xfw_jobs *jobs, const struct sample *sample)
 {
     return sample->to - plain_ns(jobs, sample->next);
@@ -302,13 +312,25 @@ static bool may_have_waited(struct xfw_jobs *jobs, const struct sample *sample)
     return until(jobs, sample) - sample->from > guess.least_ns;
 }
 
+/* Behind which the thread made a call that it made nowhere else: how much of its time is its own is
+ * not known. */
+static void leave_out_unknown(struct xfw_jobs *jobs, struct pair *pair)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < pair->count; i++)
+        if (is_plain(jobs, pair->samples[i].next))
+            pair->samples[left++] = pair->samples[i];
+    pair->count = left;
+}
+
 /* How long a job takes, by those that the thread has waited for, where it is known when they began:
- * when they were called, or when the one before was done. */
+ * when they were called, or when the one before was done. The mean of such as are alike, since jobs
+ * behind each other add up what one is off. */
 static double job_of(struct xfw_jobs *jobs, const struct pair *pair, unsigned *times)
 {
     const struct jobs_site *site = &jobs->sites[pair->site];
-    double ns[SAMPLES];
-    *times = 0;
+    double ns[SAMPLES], sum = 0;
+    unsigned count = 0;
     for (unsigned i = 0; i < pair->count; i++) {
         const struct sample *sample = &pair->samples[i], *before = i ? sample - 1 : NULL;
         double began = site->called[sample->k];
@@ -320,9 +342,16 @@ static double job_of(struct xfw_jobs *jobs, const struct pair *pair, unsigned *t
         else if (behind && before->from > began)
             continue;
         if (until(jobs, sample) > began)
-            ns[(*times)++] = until(jobs, sample) - began;
+            ns[count++] = until(jobs, sample) - began;
     }
-    return *times ? median(ns, *times) : 0;
+    double usual = count ? median(ns, count) : 0;
+    *times = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bool alike = fabs(ns[i] - usual) <= guess.alike * usual;
+        sum += alike ? ns[i] : 0;
+        *times += alike;
+    }
+    return *times ? sum / *times : 0;
 }
 
 /* What is left of own time, in all, by such jobs: all of them end *later_ns behind that, since when
@@ -338,13 +367,27 @@ static double left_by_jobs(struct xfw_jobs *jobs, const struct pair *pair, doubl
     for (unsigned i = 0; i < pair->count; i++)
         if (may_have_waited(jobs, &pair->samples[i]))
             later[times++] = until(jobs, &pair->samples[i]) - done[pair->samples[i].k];
-    *later_ns = times ? xfw_max(0, median(later, times)) : 0;
+    *later_ns = times ? median(later, times) : 0;
     for (unsigned i = 0; i < pair->count; i++) {
         const struct sample *sample = &pair->samples[i];
         double ends = xfw_max(sample->from, done[sample->k] + *later_ns);
         left += fabs(until(jobs, sample) - ends);
     }
     return left;
+}
+
+/* By how much later each wait ends than the one before, beyond what such jobs take: the second half
+ * is compared with the first. */
+static double drift(struct xfw_jobs *jobs, const struct pair *pair, double job_ns)
+{
+    const struct jobs_site *site = &jobs->sites[pair->site];
+    unsigned half = pair->count / 2;
+    double done[SAMPLES], idle = 0, sums[2] = {0, 0};
+    for (unsigned k = 0; k < site->count && k < SAMPLES; k++)
+        done[k] = idle = xfw_max(idle, site->called[k]) + job_ns;
+    for (unsigned i = 0; i < 2 * half; i++)
+        sums[i / half] += until(jobs, &pair->samples[i]) - done[pair->samples[i].k];
+    return half ? (sums[1] - sums[0]) / half / half : 0;
 }
 
 /* The same by work that takes as long behind each wait. */
@@ -366,10 +409,18 @@ bool xfw_jobs_decide(struct xfw_jobs *jobs)
         struct pair *pair = &jobs->pairs[i];
         struct jobs_site *site = &jobs->sites[pair->site];
         unsigned times = 0;
+        leave_out_unknown(jobs, pair);
         double job_ns = job_of(jobs, pair, &times);
-        if (times < guess.least_times)
+        if (times < guess.least_times || 2 * site->took_count > site->count)
             continue;
         double left = left_by_jobs(jobs, pair, job_ns, &pair->later_ns);
+        double more_ns = drift(jobs, pair, job_ns), later_ns;
+        double left_then = left_by_jobs(jobs, pair, job_ns + more_ns, &later_ns);
+        if (left_then < left) {
+            job_ns += more_ns;
+            pair->later_ns = later_ns;
+            left = left_then;
+        }
         pair->believed =
             left <= left_by_work(jobs, pair) && left < guess.alike * job_ns * pair->count;
         any = any || pair->believed;

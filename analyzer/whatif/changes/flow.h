@@ -115,7 +115,7 @@ void xfw_flow_note_recorded(struct xfw_flow *state, const struct xfw_op *op);
 void xfw_flow_begin_stage(struct xfw_flow *state, struct xfw_player *player,
                           const struct xfw_op *op);
 
-/* A function of the host, which is in that part; what waits for a job that one has handed on: for
+/* A function of the host, which is in that part; what waits for a job that one has gave on: for
  * that of the part that the host waits for now. */
 void xfw_flow_note_call(struct xfw_flow *state, const struct xfw_op *op, uint64_t part);
 void xfw_flow_wait_of_job(const struct xfw_dataflow *flow, struct xfw_flow *state,

@@ -10,9 +10,16 @@ struct behind {
     uint64_t function;
 };
 
+/* A thread whose next op waits for the job of that function; 0: for none. */
+struct waited {
+    uint32_t thread; /* key */
+    uint64_t function;
+    struct xfw_op like; /* its wait */
+};
+
 struct own_thread {
     struct xfa_table streams, events; /* struct behind */
-    struct xfa_table waited;          /* by thread: its next op waits for the job */
+    struct xfa_table waited;          /* struct waited */
     uint64_t last;                    /* of any stream */
     struct xfw_asked asked;
 };
@@ -24,7 +31,7 @@ static void begin(const struct xfw_change *change, void *self, struct xfw_player
     (void)player;
     xfa_table_init(&state->streams, sizeof(uint32_t), sizeof(struct behind));
     xfa_table_init(&state->events, sizeof(uint32_t), sizeof(struct behind));
-    xfa_table_init(&state->waited, sizeof(uint32_t), sizeof(struct behind));
+    xfa_table_init(&state->waited, sizeof(uint32_t), sizeof(struct waited));
 }
 
 static void end(const struct xfw_change *change, void *self)
@@ -67,16 +74,16 @@ static void note_wait(struct own_thread *state, const struct xfw_op *op)
         function = function_of(&state->events, op->event);
     else if (op->awaits == XFW_AWAITS_DEVICE)
         function = state->last;
-    if (function)
-        note(&state->waited, op->thread, function);
+    if (!function)
+        return;
+    struct waited *waited = xfa_table_put(&state->waited, &op->thread);
+    waited->function = function;
+    waited->like = xfw_op_like(op);
 }
 
 static void wait_for_thread(struct own_thread *state, const struct xfw_change *change,
-                            struct xfw_op *op)
+                            struct xfw_op *op, struct waited *waited)
 {
-    struct behind *waited = xfa_table_get(&state->waited, &op->thread);
-    if (!waited || !waited->function)
-        return;
     if (op->woken_by == XFW_NONE && !op->woken_by_stream) {
         op->for_job = true;
         op->woken_by_stream = waited->function;
@@ -86,15 +93,30 @@ static void wait_for_thread(struct own_thread *state, const struct xfw_change *c
     waited->function = 0;
 }
 
+/* Threads whose last op was such a wait. */
+static void finish(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    struct own_thread *state = self;
+    for (size_t i = 0; i < state->waited.count; i++) {
+        struct waited *waited = xfa_table_at(&state->waited, i);
+        if (!waited->function)
+            continue;
+        wait_for_thread(state, change, &waited->like, waited);
+        xfw_player_play(player, &waited->like);
+    }
+}
+
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
     struct own_thread *state = self;
     if (xfw_player_certainty(player) == XFW_LOW && !change->assured)
         return;
+    struct waited *waited = xfa_table_get(&state->waited, &op->thread);
     bool mine = op->what == XFW_HOST_FUNCTION && op->site != XFW_NONE && op->stream != XFW_NONE &&
                 xfw_set_has(&change->set, op->site);
-    wait_for_thread(state, change, op);
+    if (waited && waited->function)
+        wait_for_thread(state, change, op, waited);
     if (mine && op->duration_ns > 0)
         hand_over(state, op);
     else if (op->what == XFW_RECORD && op->event != XFW_NONE && op->stream != XFW_NONE)
@@ -110,6 +132,7 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis, st
         .state_bytes = sizeof(struct own_thread),
         .begin = begin,
         .op = op,
+        .finish = finish,
         .end = end,
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
