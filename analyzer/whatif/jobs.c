@@ -237,7 +237,7 @@ static void add_sample(struct xfw_jobs *jobs, const struct thread *thread, const
 static void note_took(struct jobs_site *site, const struct xfw_op *op)
 {
     site->unknown += isnan(op->device_end_ns);
-    if (op->duration_ns > 0 && site->took_count < SAMPLES)
+    if (op->duration_ns > XFW_CALLED_NS && site->took_count < SAMPLES)
         site->took[site->took_count++] = op->duration_ns;
 }
 
