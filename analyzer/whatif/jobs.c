@@ -402,6 +402,12 @@ static double left_by_work(struct xfw_jobs *jobs, const struct pair *pair)
     return left;
 }
 
+/* Most of the site's functions do so, for half as long as the job would take. */
+static bool works_itself(struct jobs_site *site, double job_ns)
+{
+    return 2 * site->took_count > site->count && 2 * median(site->took, site->took_count) > job_ns;
+}
+
 bool xfw_jobs_decide(struct xfw_jobs *jobs)
 {
     bool any = false;
@@ -411,7 +417,7 @@ bool xfw_jobs_decide(struct xfw_jobs *jobs)
         unsigned times = 0;
         leave_out_unknown(jobs, pair);
         double job_ns = job_of(jobs, pair, &times);
-        if (times < guess.least_times || 2 * site->took_count > site->count)
+        if (times < guess.least_times || works_itself(site, job_ns))
             continue;
         double left = left_by_jobs(jobs, pair, job_ns, &pair->later_ns);
         double more_ns = drift(jobs, pair, job_ns), later_ns;
