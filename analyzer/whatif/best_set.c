@@ -435,7 +435,8 @@ static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *wha
 /* ---- one in the place of others -------------------------------------------------------------- */
 
 /* What was chosen first may keep out what is more with others: pinned copies those that overlap as
- * well, which pay once nothing else makes the host wait. */
+ * well, which pay once nothing else makes the host wait. What more buffers or streams cost may be
+ * all that they do by themselves. */
 static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                         size_t i)
 {
@@ -443,7 +444,7 @@ static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *cons
     for (size_t k = 0; k < whatif->count; k++)
         kept_out = kept_out || (whatif->order[k] && (changes[i]->excludes >> k & 1));
     return kept_out && !whatif->order[i] && !changes[i]->for_comparison &&
-           whatif->alone[i].likely > XFW_LEAST_SAVED * whatif->alone_ns &&
+           (changes[i]->family || whatif->alone[i].likely > XFW_LEAST_SAVED * whatif->alone_ns) &&
            xfw_stands_for_family(whatif, changes, i);
 }
 
@@ -570,9 +571,12 @@ unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
         members++;
     exchange(replays, whatif, changes, &members, &so_far);
+    unsigned before = members;
     while (members > 0 && members < XFW_MOST_MEMBERS &&
            choose_of_family(replays, whatif, changes, members + 1, &so_far))
         members++;
+    if (members > before)
+        exchange(replays, whatif, changes, &members, &so_far);
     if (members < XFW_MOST_MEMBERS)
         whatif->search.together = add_together(replays, whatif, changes, members, so_far);
     whatif->search.left_out = whatif->search.left_out || members == XFW_MOST_MEMBERS;

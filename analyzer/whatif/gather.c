@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/team.h"
+#include "analyzer/whatif/jobs.h"
 #include "analyzer/whatif/ops.h"
 
 struct xfw_gather {
@@ -106,6 +107,8 @@ static void take_op(void *self, const struct xfw_op *op)
     struct xfw_gather *gather = self;
     struct xfw_gathered *at = gather->at;
     note_span(at, op);
+    if (at->jobs)
+        xfw_jobs_note(at->jobs, op);
     at->threads = at->threads || op->thread > 0;
     at->last_ns = xfw_max(at->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
@@ -137,7 +140,10 @@ static void begin_process(void *self, struct xfa_process *process)
     process->again = true;
     xfw_sample_free(gather->at->sample);
     free(gather->at->ranges);
+    xfw_jobs_free(gather->at->jobs);
     *gather->at = (struct xfw_gathered){0};
+    if (gather->kept)
+        gather->at->jobs = xfw_jobs_new();
     if (gather->samples && !process->has_ranges && !(gather->messages && process->has_messages))
         gather->at->sample = xfw_sample_new(calls_of(process));
     if (gather->at->sample)
@@ -151,6 +157,10 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
     struct xfw_gather *gather = self;
     uint64_t ranges[XFW_RANGES];
     end_batch(gather, true);
+    if (gather->at->jobs && (!gather->kept || !xfw_jobs_decide(gather->at->jobs))) {
+        xfw_jobs_free(gather->at->jobs);
+        gather->at->jobs = NULL;
+    }
     for (uint32_t r = 0; r < XFW_RANGES; r++)
         if (!xfw_ops_range_name(gather->ops, r, &ranges[r]))
             ranges[r] = XFW_NO_RANGE;
@@ -192,6 +202,7 @@ void xfw_gather_free(struct xfw_gather *gather)
     for (size_t i = 0; i < gather->count; i++) {
         xfw_sample_free(gather->processes[i].sample);
         free(gather->processes[i].ranges);
+        xfw_jobs_free(gather->processes[i].jobs);
     }
     free(gather->processes);
     xfw_ops_free(gather->ops);
@@ -272,6 +283,7 @@ static void take_process(const struct exchange *x, size_t process, struct xfa_un
                                   sizeof *gather->processes);
     struct xfw_gathered *of = &gather->processes[process];
     free(of->ranges);
+    xfw_jobs_free(of->jobs);
     *of = (struct xfw_gathered){.over = true};
     part->behind = xfa_unpack_number(from); /* for now how many they are */
     part->end_ns = xfa_unpack_real(from);

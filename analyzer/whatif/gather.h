@@ -29,6 +29,7 @@ struct xfw_gathered {
     bool threads;                  /* several of them have made calls so far */
     bool worked;                   /* the device was given work */
     double first_work, last_work;  /* as the schedule's span: schedule.h */
+    struct xfw_jobs *jobs;         /* once it is over: NULL: nobody waits for such */
     struct xfw_phase_time *ranges; /* XFW_RANGES of them; NULL: it has none */
 };
 

@@ -72,7 +72,6 @@ enum xfw_engine {
                      the device, to the host. xfw_op_engine() has them, no op. */
     XFW_MOVES_OUT,
     XFW_CALLS, /* the driver's thread that calls host functions, one after the other */
-    XFW_JOBS,  /* a thread of the program's own that a change gives their work to */
     XFW_ENGINES
 };
 
@@ -141,6 +140,8 @@ struct xfw_op {
     bool joins; /* woken_by is the last of several that it waited for: those that it has made since
                    it last did so, and that had made their calls by then, as recorded */
     bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
+    bool for_job;     /* its own time begins woken_after_ns behind the job of the function
+                         woken_by_stream, or as usual */
     uint64_t woken_by_stream; /* the host function that woke it: that op's number + 1; 0: none */
     uint64_t woken_by_call;   /* of a thread's first op: which call of that thread, the op's
                                  number + 1; 0: its last */
@@ -156,8 +157,9 @@ struct xfw_op {
                               lead_ns is that of the first one to the device */
     uint64_t up_bytes, down_bytes; /* of such copies, what is page-locked memory of the host */
     union {
-        double
-            reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in place */
+        double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
+                            place; of a call that frees device memory: what it takes, waits apart;
+                            0: not known */
         double
             held_ns; /* of latency_ns of a copy that its call waits for: until work of the default
                         stream, or in order with it, was done that had been submitted later */
@@ -194,8 +196,16 @@ struct xfw_op {
 
     /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
      * begun to when the call returns. */
-    double began_ns;  /* start of the call that began it, as recorded */
-    double less_ns;   /* a change: it is under way for so much less */
+    union {
+        double began_ns; /* start of the call that began it, as recorded */
+        double
+            done_ns; /* XFW_HOST_FUNCTION: it had returned by then, as recorded; NAN: not known */
+    };
+    union {
+        double less_ns; /* a change: it is under way for so much less */
+        double job_ns;  /* XFW_HOST_FUNCTION: what it gives a thread of the program's own to do
+                           takes (jobs.h); 0: nothing that is waited for */
+    };
     double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
     uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
     uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole

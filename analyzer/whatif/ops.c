@@ -1,6 +1,7 @@
 #include "analyzer/whatif/ops.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
@@ -24,6 +25,7 @@ struct xfw_ops {
     const struct xfa_achievable *achievable;
     bool stopped, messages; /* these are ops, too */
     bool called;            /* the driver, so far */
+    bool functions;         /* streams have called such of the host */
     bool one_of_several;    /* it is a rank: MPI's calls may be matched */
     struct xfw_nccl nccl;
     struct xfw_held held;
@@ -233,6 +235,20 @@ static void event_call(struct xfw_ops *ops, const struct xfa_event *event, enum 
     xfw_ops_queue_push(ops->queue, &op);
 }
 
+/* What it takes by itself to free device memory: to know what a function took that it waited for.
+ * 0: not known. */
+static double free_ns(const struct xfw_ops *ops, const struct xfw_op *op)
+{
+    const struct xfp_profile *profile = ops->achievable->profile;
+    char name[40];
+    snprintf(name, sizeof name, "free/device/gpu%d",
+             profile ? xfa_achievable_gpu(ops->achievable, op->gpu < 0 ? 0 : op->gpu) : -1);
+    const struct xfp_table *table = profile ? xfp_find_table(profile, name) : NULL;
+    struct xfp_estimate estimate =
+        table ? xfp_table_at(table, op->bytes) : (struct xfp_estimate){0};
+    return estimate.basis == XFP_UNKNOWN ? 0 : estimate.ns;
+}
+
 static void call(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_op op = begin_op(ops, event, XFW_CALL);
@@ -245,6 +261,9 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     op.flagged = event->kind == XFT_EVENT_ALLOC && event->memory.flags != 0;
     if (frees && !in_order)
         op.awaits = XFW_AWAITS_DEVICE;
+    if (ops->functions && event->kind == XFT_EVENT_FREE && op.awaits == XFW_AWAITS_DEVICE &&
+        op.memory == XFT_MEM_DEVICE)
+        op.reach_ns = free_ns(ops, &op);
     op.stack = event->stack;
     add_costs(ops, &op, false);
     xfw_ops_queue_push(ops->queue, &op);
@@ -355,6 +374,7 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
         break;
     case XFT_EVENT_HOST_FUNCTION:
         launch(ops, event, XFW_HOST_FUNCTION);
+        ops->functions = true;
         break;
     case XFT_EVENT_PREFETCH:
         prefetch(ops, event);
@@ -504,7 +524,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfw_numbers_begin(&ops->numbers, process);
     xfw_ops_queue_begin(ops->queue, process->start_mono_ns);
     ops->transfers = 0;
-    ops->called = false;
+    ops->called = ops->functions = false;
     ops->records = 0;
     ops->costs.copied = ops->costs.launched = false;
     ops->held.count = 0;

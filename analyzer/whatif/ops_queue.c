@@ -278,12 +278,18 @@ static bool began_behind_others(const struct xfw_ops_queue *queue, const struct 
     return ended && idle < XFW_CALLED_NS;
 }
 
+/* When its wait for the device's work was over: to free memory takes some time behind that. */
+static double waited_until(const struct xfw_op *op)
+{
+    return op->end_ns - (op->kind == XFT_EVENT_FREE ? op->reach_ns : 0);
+}
+
 /* The wait of the host for the device ended behind work of other streams, or soon after. */
 static bool ended_behind_others(const struct xfw_ops_queue *queue, const struct xfw_op *op)
 {
     for (uint64_t i = queue->head; i < queue->tail && at(queue, i)->op.number < op->number; i++) {
         const struct xfw_op *other = &at(queue, i)->op;
-        if (is_of_gpu(other, op->gpu) && other->device_end_ns > op->end_ns - XFW_CALLED_NS)
+        if (is_of_gpu(other, op->gpu) && other->device_end_ns > waited_until(op) - XFW_CALLED_NS)
             return true;
     }
     return false;
@@ -294,7 +300,7 @@ static bool waited_for_function(const struct xfw_ops_queue *queue, const struct 
                                 double since)
 {
     if (!xfw_op_is_work(op))
-        return op->end_ns - op->start_ns > XFW_CALLED_NS &&
+        return waited_until(op) - op->start_ns > XFW_CALLED_NS &&
                (op->awaits != XFW_AWAITS_DEVICE || !ended_behind_others(queue, op));
     return op->device_start_ns - op->end_ns > XFW_CALLED_NS &&
            !began_behind_others(queue, op, since);
@@ -304,7 +310,8 @@ static bool waited_for_function(const struct xfw_ops_queue *queue, const struct 
 static bool waits_for(const struct xfw_op *op, const struct xfw_op *function,
                       const struct calling *calling)
 {
-    return op->kind == XFT_EVENT_SYNC &&
+    bool frees = op->kind == XFT_EVENT_FREE && op->reach_ns > 0;
+    return (op->kind == XFT_EVENT_SYNC || frees) &&
            ((op->awaits == XFW_AWAITS_DEVICE && is_of_gpu(op, function->gpu)) ||
             (op->awaits == XFW_AWAITS_STREAM && op->stream == calling->stream) ||
             (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE &&
@@ -339,13 +346,16 @@ static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw
 }
 
 /* struct xfw_ahead. */
-static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, double *until)
+static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, double *until,
+                                   double *done)
 {
     bool open;
     const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
+    if (next && !xfw_op_is_work(next))
+        *done = waited_until(next);
     if (!next || !waited_for_function(self, next, *until))
         return NULL;
-    *until = xfw_op_is_work(next) ? next->device_start_ns : next->end_ns;
+    *until = xfw_op_is_work(next) ? next->device_start_ns : *done;
     return next;
 }
 

@@ -380,8 +380,10 @@ static void resolve_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op,
 static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
                              const struct xfw_ahead *ahead)
 {
-    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op)), until = ready;
-    const struct xfw_op *waiter = ahead ? ahead->waiter(ahead->self, op, &until) : NULL;
+    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    double until = ready, done = NAN;
+    const struct xfw_op *waiter = ahead ? ahead->waiter(ahead->self, op, &until, &done) : NULL;
+    op->done_ns = done;
     struct engine *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
     if (!waiter)
         return;

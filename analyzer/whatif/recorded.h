@@ -21,8 +21,10 @@ struct xfw_ahead {
     double (*busy_until)(const void *self, const struct xfw_op *op);
     /* The first work behind this host function in its stream that waited for it, and began then; or
      * a wait of the host for it, that ended then. NULL: none did, or it is not known. *until: comes
-     * as when the stream had come to the function. */
-    const struct xfw_op *(*waiter)(const void *self, const struct xfw_op *op, double *until);
+     * as when the stream had come to the function. *done: it was done by then, since
+     * the host had waited for it; NAN: not known. */
+    const struct xfw_op *(*waiter)(const void *self, const struct xfw_op *op, double *until,
+                                   double *done);
     const void *self;
 };
 

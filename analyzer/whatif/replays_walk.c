@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/pass.h"
+#include "analyzer/whatif/jobs.h"
 #include "analyzer/whatif/replays_walk.h"
 
 /* ---- what is left out ------------------------------------------------------------------------ */
@@ -173,6 +174,8 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
             tap->process(tap->self, process);
     }
     find_alone(walk);
+    if (walk->of->jobs && walk->kept)
+        xfw_jobs_again(walk->of->jobs);
 }
 
 static void play_way(const struct xfw_walk *walk, size_t i)
@@ -224,6 +227,8 @@ void xfw_walk_fetch(struct xfw_walk *walk)
         xfw_op_store_behind_apart(walk->kept);
     if (next->stretch)
         next->count = xfw_cuts_take(&walk->cuts, next->stretch, next->ops, next->count);
+    for (size_t i = 0; walk->of->jobs && i < next->count; i++)
+        xfw_jobs_split(walk->of->jobs, &next->ops[i]);
     make_alone(next);
 }
 

@@ -394,6 +394,8 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     const struct xfw_host_call *waker =
         xfw_host_calls_find(&schedule->host_calls, op->woken_by_stream);
     const struct thread *by = NULL;
+    if (op->for_job)
+        return xfw_max(thread->now, waker ? waker->done + op->woken_after_ns : 0) + op->gap_ns;
     if (waker)
         return xfw_max(thread->now, waker->at + op->woken_after_ns);
     if (op->woken_by < schedule->thread_count)
@@ -447,7 +449,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
         work(schedule, op, call);
-        if (op->what == XFW_HOST_FUNCTION && !op->made_up)
+        if (op->what == XFW_HOST_FUNCTION)
             xfw_host_calls_note(&schedule->host_calls, op, schedule->last_start);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
@@ -514,6 +516,12 @@ double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t even
         return side < streams->side_event_count ? streams->side_events[side] : 0;
     }
     return event < streams->event_count ? streams->events[event] : 0;
+}
+
+double xfw_schedule_job_end(const struct xfw_schedule *schedule, uint64_t number)
+{
+    const struct xfw_host_call *call = xfw_host_calls_find(&schedule->host_calls, number);
+    return call ? call->done : 0;
 }
 
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread)

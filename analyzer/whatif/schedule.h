@@ -69,6 +69,9 @@ void xfw_schedule_stream_after(struct xfw_schedule *schedule, uint32_t stream, d
 double xfw_schedule_stream_end(const struct xfw_schedule *schedule, uint32_t stream);
 /* The end of what the event recorded last; 0: nothing yet. */
 double xfw_schedule_event_end(const struct xfw_schedule *schedule, uint32_t event);
+/* The end of the job that a function of the host gave on (jobs.h), by that op's number, + 1; 0:
+ * not known. */
+double xfw_schedule_job_end(const struct xfw_schedule *schedule, uint64_t number);
 double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thread);
 /* It has made a call. */
 bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread);

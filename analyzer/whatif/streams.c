@@ -89,7 +89,11 @@ void xfw_streams_put_off(struct xfw_streams *streams, int gpu, uint32_t number, 
 
 void xfw_host_calls_note(struct xfw_host_calls *calls, const struct xfw_op *op, double at)
 {
-    calls->calls[calls->count++ % XFW_HOST_CALLS] = (struct xfw_host_call){op->number + 1, at};
+    double done = at;
+    if (op->job_ns > 0)
+        done = calls->jobs_done = xfw_max(calls->jobs_done, at) + op->job_ns;
+    calls->calls[calls->count++ % XFW_HOST_CALLS] =
+        (struct xfw_host_call){op->number + 1, at, done};
 }
 
 const struct xfw_host_call *xfw_host_calls_find(const struct xfw_host_calls *calls, uint64_t number)

@@ -137,8 +137,10 @@ struct xfw_host_calls { /* a ring, zeroed at first */
     struct xfw_host_call {
         uint64_t number; /* of the op, + 1; 0: none */
         double at;
+        double done; /* the job that it gave on (jobs.h) */
     } calls[XFW_HOST_CALLS];
-    unsigned count; /* so far */
+    unsigned count;   /* so far */
+    double jobs_done; /* what they gave on: one thread does one after the other */
 };
 
 /* The stream called the function of this op at `at`. */

@@ -269,6 +269,32 @@ class Programs(unittest.TestCase):
         given = {**calls, "wastes": [], "steps": 33, "function_ns": 68000, "ahead": True}
         self.assert_right(program(**given))
 
+    def test_jobs_of_functions(self):
+        """A function gives a thread something to do, and the program's waits for that: it goes on as before, whatever else takes less;
+        one behind which memory is freed, or that nobody had to wait for, takes its time (seeds 1234500330, 1234500309,
+        1234500292, 1234500509)."""
+        calls = {"kind": "n", "pays": True, "streams": 2}
+        for stage in ({"steps": 33, "bytes": 262144, "down": True, "bound": "host", "host_ns": 34456, "kernel_ns": 4800, "streams": 3,
+                       "function_ns": 287000, "ahead": False, "wastes": ["serial"]},
+                      {"steps": 47, "bytes": 262144, "down": True, "bound": "host", "host_ns": 34800, "kernel_ns": 3600, "streams": 1,
+                       "tail_ns": 27430, "function_ns": 250000, "ahead": False, "wastes": ["beyond", "function"]},
+                      {"steps": 20, "bytes": 512000, "kernel_ns": 5300, "function_ns": 106000, "ahead": False,
+                       "wastes": ["allocation", "function"]},
+                      {"steps": 19, "bytes": 262144, "kernel_ns": 2200, "streams": 3, "wait": "stream", "parts": 64, "function_ns": 222000,
+                       "ahead": False, "wastes": ["small", "function"]}):
+            with self.subTest(**stage):
+                self.assert_right(program(**{**calls, **stage}))
+
+    def test_blocking_rows(self):
+        """Copies in rows that make the host wait need not (seed 1234500203)."""
+        self.assert_right(program(steps=21, bytes=1 << 20, streams=2, kind="b", wait="stream", bound="host", kernel_ns=8700, host_ns=84800,
+                                  rows=True, row=1024, wastes=["blocking"], pays=True))
+
+    def test_buffers_that_cost(self):
+        """They join a set in the place of parts of copies, though they cost more than they save by themselves (seed 1234500587)."""
+        self.assert_right(program(steps=23, bytes=1 << 20, bound="host", kernel_ns=13576, host_ns=70113, read_ns=2000,
+                                  wastes=["serial", "allocation"], pays=True))
+
     def test_a_thread_joined_behind_a_function(self):
         """Another one waits for it to end, whose last wait is for a function (shrunk from seed 661100282)."""
         calls = {**STAGE, "steps": 31, "kind": "t", "bound": "host", "host_ns": 23319, "kernel_ns": 3999, "wastes": ["function"],

@@ -34,6 +34,8 @@ struct xfw_flow_last {
     double duration_ns;
 };
 
+#define XFW_FLOW_CALLS 64 /* that are remembered */
+
 struct xfw_flow {
     struct xfw_spans spans;
     struct xfw_flow_stream *streams;
@@ -44,8 +46,14 @@ struct xfw_flow {
     struct xfw_flow_last last;
     struct xfw_set stacks; /* that have given work */
     struct xfw_feedback feedback;
-    double kernel_start; /* of the kernel that began last */
-    uint32_t mark;       /* an event of its own, if it has one */
+    double kernel_start;   /* of the kernel that began last */
+    struct xfw_flow_call { /* functions of the host, a ring */
+        uint64_t number;   /* of the op, + 1 */
+        uint64_t part;
+        uint32_t stream;
+    } calls[XFW_FLOW_CALLS];
+    unsigned call_count;
+    uint32_t mark; /* an event of its own, if it has one */
     bool has_mark;
     struct xfw_more_buffers more_buffers;
     struct xfw_memories memories; /* of kernels that read over the link */
@@ -106,6 +114,12 @@ void xfw_flow_note_recorded(struct xfw_flow *state, const struct xfw_op *op);
  * flight are those of one loop, whose last waits are for all of it. */
 void xfw_flow_begin_stage(struct xfw_flow *state, struct xfw_player *player,
                           const struct xfw_op *op);
+
+/* A function of the host, which is in that part; what waits for a job that one has gave on: for
+ * that of the part that the host waits for now. */
+void xfw_flow_note_call(struct xfw_flow *state, const struct xfw_op *op, uint64_t part);
+void xfw_flow_wait_of_job(const struct xfw_dataflow *flow, struct xfw_flow *state,
+                          struct xfw_player *player, struct xfw_op *op);
 
 /* A wait of the host, which may come later. */
 void xfw_flow_wait_of_host(const struct xfw_dataflow *flow, struct xfw_flow *state,

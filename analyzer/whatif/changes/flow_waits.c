@@ -63,7 +63,9 @@ static void wait_later(const struct xfw_dataflow *flow, struct xfw_flow *state,
     if (!moved)
         return;
     double target = target_of(state, player, op);
-    xfw_owe(xfw_put_off_of(&state->threads, op->thread), op, target);
+    struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
+    xfw_owe(thread, op, target);
+    thread->later = true;
     op->stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     op->stream_kind = XFW_NONBLOCKING;
     op->awaits = XFW_AWAITS_STREAM;
@@ -90,6 +92,42 @@ void xfw_flow_note_recorded(struct xfw_flow *state, const struct xfw_op *op)
     stream->recorded_end = xfw_max(stream->recorded_end, end);
 }
 
+/* ---- jobs that functions of the host hand on ------------------------------------------------- */
+
+void xfw_flow_note_call(struct xfw_flow *state, const struct xfw_op *op, uint64_t part)
+{
+    state->calls[state->call_count++ % XFW_FLOW_CALLS] =
+        (struct xfw_flow_call){op->number + 1, part, op->stream};
+}
+
+static const struct xfw_flow_call *find_call(const struct xfw_flow *state, uint64_t number,
+                                             uint32_t stream, uint64_t part)
+{
+    for (unsigned i = 0; i < XFW_FLOW_CALLS; i++) {
+        const struct xfw_flow_call *call = &state->calls[i];
+        if (number ? call->number == number : call->stream == stream && call->part == part)
+            return call;
+    }
+    return NULL;
+}
+
+void xfw_flow_wait_of_job(const struct xfw_dataflow *flow, struct xfw_flow *state,
+                          struct xfw_player *player, struct xfw_op *op)
+{
+    struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
+    const struct xfw_flow_call *call = find_call(state, op->woken_by_stream, 0, 0), *before = NULL;
+    if (!thread->later || !call)
+        return;
+    thread->later = false;
+    const struct xfw_flow_stream *stream = xfw_flow_stream(state, call->stream);
+    unsigned behind =
+        xfw_parts_behind(&stream->parts, *xfw_flow_parts(state, stream), flow->terms.buffers);
+    if (call->part > behind)
+        before = find_call(state, 0, call->stream, call->part - behind);
+    xfw_owe(thread, op, xfw_schedule_job_end(xfw_player_schedule(player), call->number));
+    op->woken_by_stream = before ? before->number : 0;
+}
+
 void xfw_flow_begin_stage(struct xfw_flow *state, struct xfw_player *player,
                           const struct xfw_op *op)
 {
@@ -113,7 +151,7 @@ void xfw_flow_wait_of_host(const struct xfw_dataflow *flow, struct xfw_flow *sta
     enum xfw_certainty certainty = xfw_player_certainty(player);
     struct xfw_put_off *thread = xfw_put_off_of(&state->threads, op->thread);
     bool gave = thread->gave; /* else it wants all of it */
-    thread->gave = false;
+    thread->gave = thread->later = false;
     note_waited(state, op);
     bool looks = xfw_feedback_looks(&state->feedback);
     bool may = gave && op->kind == XFT_EVENT_SYNC;

@@ -145,7 +145,8 @@ static void add_staged(struct state *state, uint32_t class, double ns)
  * only that copy: XLA's threads bring an array into pinned memory first. */
 static void without_staging(struct state *state, struct xfw_op *op)
 {
-    bool woken = op->woken_by_stream || op->woken_by != XFW_NONE, begun = op->gap_ns > 0;
+    bool woken = (op->woken_by_stream && !op->for_job) || op->woken_by != XFW_NONE;
+    bool begun = op->gap_ns > 0;
     if (!woken || !begun || op->woken_after_ns <= 0)
         return;
     add_staged(state, op->class, op->woken_after_ns);

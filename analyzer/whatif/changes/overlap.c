@@ -259,6 +259,7 @@ static void call(const struct xfw_dataflow *flow, struct xfw_flow *state, struct
     last->played = side;
     last->part =
         xfw_parts_of(&stream->parts, xfw_flow_parts(state, stream), XFW_STAGE_COMPUTE, true);
+    xfw_flow_note_call(state, op, last->part);
     double after = xfw_max(xfw_parts_end(&stream->parts, last->part, 0),
                            xfw_flow_may_begin(flow, stream, last->part));
     xfw_player_stream_after(player, side, after + op->space_ns);
@@ -329,6 +330,8 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
     note_end(state, player);
     if (flow->terms.first)
         flow->terms.first->type->op(flow->terms.first, state->of_first, player, op);
+    if (op->for_job)
+        xfw_flow_wait_of_job(flow, state, player, op);
     wait_for_data(flow, state, player, op);
     if (xfw_op_is_beside(op))
         return;

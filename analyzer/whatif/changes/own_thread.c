@@ -3,21 +3,24 @@
 #include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
-/* A stream whose functions have gone to the thread. */
-struct given {
-    uint32_t stream; /* key */
-    uint32_t side;   /* what the thread does of it */
-    uint32_t event;  /* behind what the thread was given last */
+/* A stream, an event or a thread, and the function that it is behind: that op's number, + 1; 0:
+ * none whose work the thread of the program's own does. */
+struct behind {
+    uint32_t which; /* key */
+    uint64_t function;
 };
 
-/* An event of the program that was recorded behind a function. */
-struct behind {
-    uint32_t event; /* key */
-    uint32_t side;  /* what the thread had done by then */
+/* A thread whose next op waits for the job of that function; 0: for none. */
+struct waited {
+    uint32_t thread; /* key */
+    uint64_t function;
+    struct xfw_op like; /* its wait */
 };
 
 struct own_thread {
-    struct xfa_table streams, events;
+    struct xfa_table streams, events; /* struct behind */
+    struct xfa_table waited;          /* struct waited */
+    uint64_t last;                    /* of any stream */
     struct xfw_asked asked;
 };
 
@@ -26,8 +29,9 @@ static void begin(const struct xfw_change *change, void *self, struct xfw_player
     struct own_thread *state = self;
     (void)change;
     (void)player;
-    xfa_table_init(&state->streams, sizeof(uint32_t), sizeof(struct given));
+    xfa_table_init(&state->streams, sizeof(uint32_t), sizeof(struct behind));
     xfa_table_init(&state->events, sizeof(uint32_t), sizeof(struct behind));
+    xfa_table_init(&state->waited, sizeof(uint32_t), sizeof(struct waited));
 }
 
 static void end(const struct xfw_change *change, void *self)
@@ -36,82 +40,70 @@ static void end(const struct xfw_change *change, void *self)
     (void)change;
     xfa_table_free(&state->streams);
     xfa_table_free(&state->events);
+    xfa_table_free(&state->waited);
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
-
-static void play_in(struct xfw_player *player, const struct xfw_op *op, enum xfw_what what,
-                    uint32_t stream, uint32_t event)
+static void note(struct xfa_table *table, uint32_t which, uint64_t function)
 {
-    struct xfw_op step = xfw_op_like(op);
-    step.what = (uint8_t)what;
-    step.stream = stream;
-    step.stream_kind = stream == op->stream ? op->stream_kind : XFW_NONBLOCKING;
-    step.event = event;
-    xfw_player_play_behind(player, &step);
+    ((struct behind *)xfa_table_put(table, &which))->function = function;
+}
+
+static uint64_t function_of(const struct xfa_table *table, uint32_t which)
+{
+    const struct behind *behind = xfa_table_get(table, &which);
+    return behind ? behind->function : 0;
 }
 
 /* The stream goes on once the driver has called the function (XFW_CALLED_AFTER_NS), and the thread
- * has the job; the thread begins then, or when it is done with those before. */
-static void hand_over(struct own_thread *state, struct xfw_player *player, struct xfw_op *op)
+ * has the job; the thread begins then, or when it is done with those before (schedule.c). */
+static void hand_over(struct own_thread *state, struct xfw_op *op)
 {
-    struct given *given = xfa_table_get(&state->streams, &op->stream);
-    struct xfw_op job = xfw_op_like(op);
-    if (!given) {
-        given = xfa_table_put(&state->streams, &op->stream);
-        given->side = xfw_player_side_stream(player, op->stream, XFW_SIDE_HOST);
-        given->event = xfw_player_side_event(player);
-    }
-    job.what = XFW_HOST_FUNCTION;
-    job.stream = given->side;
-    job.stream_kind = XFW_NONBLOCKING;
-    job.engine = XFW_JOBS;
-    job.exclusive = true;
-    job.duration_ns = op->duration_ns;
+    op->job_ns += op->duration_ns;
     op->duration_ns = 0;
-    play_in(player, op, XFW_RECORD, op->stream, given->event);
-    play_in(player, op, XFW_WAIT, given->side, given->event);
-    xfw_player_play_behind(player, &job);
+    state->last = op->number + 1;
+    note(&state->streams, op->stream, state->last);
 }
 
-/* ---- waits ----------------------------------------------------------------------------------- */
-
-static void note_record(struct own_thread *state, struct xfw_player *player,
-                        const struct xfw_op *op)
+/* The host waits for the thread, too, behind its wait for the stream, an event or the device. */
+static void note_wait(struct own_thread *state, const struct xfw_op *op)
 {
-    const struct given *given = xfa_table_get(&state->streams, &op->stream);
-    if (!given || op->event == XFW_NONE)
-        return;
-    struct behind *behind = xfa_table_get(&state->events, &op->event);
-    if (!behind) {
-        behind = xfa_table_put(&state->events, &op->event);
-        behind->side = xfw_player_side_event(player);
-    }
-    play_in(player, op, XFW_RECORD, given->side, behind->side);
-}
-
-/* The host waits for the thread, too, before it waits for the stream. A wait for the device is for
- * all streams, and so for the thread's. */
-static void wait_for_thread(struct own_thread *state, const struct xfw_change *change,
-                            struct xfw_player *player, struct xfw_op *op)
-{
-    const struct given *given = NULL;
-    const struct behind *behind = NULL;
+    uint64_t function = 0;
     if (op->awaits == XFW_AWAITS_STREAM)
-        given = xfa_table_get(&state->streams, &op->stream);
+        function = function_of(&state->streams, op->stream);
     else if (op->awaits == XFW_AWAITS_EVENT)
-        behind = xfa_table_get(&state->events, &op->event);
-    if (!given && !behind)
+        function = function_of(&state->events, op->event);
+    else if (op->awaits == XFW_AWAITS_DEVICE)
+        function = state->last;
+    if (!function)
         return;
-    struct xfw_op wait = xfw_op_like(op);
-    wait.awaits = given ? XFW_AWAITS_STREAM : XFW_AWAITS_EVENT;
-    wait.stream = given ? given->side : XFW_NONE;
-    wait.stream_kind = XFW_NONBLOCKING;
-    wait.event = behind ? behind->side : XFW_NONE;
-    wait.wake_ns = xfw_asked_scalar(&state->asked, &change->analysis->achievable, "sync/event",
-                                    op->gpu, XFW_WAKE_NS);
-    xfw_op_take_gap(&wait, op);
-    xfw_player_play(player, &wait);
+    struct waited *waited = xfa_table_put(&state->waited, &op->thread);
+    waited->function = function;
+    waited->like = xfw_op_like(op);
+}
+
+static void wait_for_thread(struct own_thread *state, const struct xfw_change *change,
+                            struct xfw_op *op, struct waited *waited)
+{
+    if (op->woken_by == XFW_NONE && !op->woken_by_stream) {
+        op->for_job = true;
+        op->woken_by_stream = waited->function;
+        op->woken_after_ns = xfw_asked_scalar(&state->asked, &change->analysis->achievable,
+                                              "sync/event", op->gpu, XFW_WAKE_NS);
+    }
+    waited->function = 0;
+}
+
+/* Threads whose last op was such a wait. */
+static void finish(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    struct own_thread *state = self;
+    for (size_t i = 0; i < state->waited.count; i++) {
+        struct waited *waited = xfa_table_at(&state->waited, i);
+        if (!waited->function)
+            continue;
+        wait_for_thread(state, change, &waited->like, waited);
+        xfw_player_play(player, &waited->like);
+    }
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -120,14 +112,17 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct own_thread *state = self;
     if (xfw_player_certainty(player) == XFW_LOW && !change->assured)
         return;
+    struct waited *waited = xfa_table_get(&state->waited, &op->thread);
     bool mine = op->what == XFW_HOST_FUNCTION && op->site != XFW_NONE && op->stream != XFW_NONE &&
                 xfw_set_has(&change->set, op->site);
+    if (waited && waited->function)
+        wait_for_thread(state, change, op, waited);
     if (mine && op->duration_ns > 0)
-        hand_over(state, player, op);
-    else if (op->what == XFW_RECORD)
-        note_record(state, player, op);
+        hand_over(state, op);
+    else if (op->what == XFW_RECORD && op->event != XFW_NONE && op->stream != XFW_NONE)
+        note(&state->events, op->event, function_of(&state->streams, op->stream));
     else if (op->kind == XFT_EVENT_SYNC && xfw_player_certainty(player) != XFW_HIGH)
-        wait_for_thread(state, change, player, op);
+        note_wait(state, op);
 }
 
 struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis, struct xfw_set *sites)
@@ -137,10 +132,11 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis, st
         .state_bytes = sizeof(struct own_thread),
         .begin = begin,
         .op = op,
+        .finish = finish,
         .end = end,
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
     change->on_trial = true;
-    change->first = true; /* what others make of a wait does not wait for the thread */
+    change->first = true; /* others may have the host wait later */
     return change;
 }

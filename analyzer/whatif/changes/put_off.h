@@ -14,6 +14,7 @@ enum { XFW_AHEAD_PER_PART = 4, XFW_MOST_AHEAD = XFW_AHEAD_PER_PART * XFW_MOST_ST
 
 struct xfw_put_off {             /* of a thread; zeroed at first */
     bool gave;                   /* work, since its last wait */
+    bool later;                  /* its last wait came later */
     uint64_t bytes;              /* of copies whose data it has not waited for; 0: none */
     double until;                /* when these are done */
     uint32_t stream;             /* of the last of them: the process's */

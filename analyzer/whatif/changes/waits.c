@@ -134,7 +134,7 @@ static bool touches(const struct xfw_change *change, const struct xfw_op *op,
                     const struct xfw_use *use)
 {
     struct xfw_host_memory host;
-    if (xfw_host_memory(change->analysis, op, &host))
+    if (xfw_host_rows(change->analysis, op, &host))
         return host.first < use->end && use->first < host.first + host.bytes;
     if (op->what == XFW_MESSAGE) /* it may read with a copy to the device */
         return (use->to_host && overlaps(use, op->src, op->bytes)) ||
@@ -377,8 +377,7 @@ static void async_op(const struct xfw_change *change, void *self, struct xfw_pla
     struct xfw_reuse *reuse = self;
     struct xfw_host_memory host;
     bool mine = op->what == XFW_COPY && op->class != XFW_NONE &&
-                xfw_set_has(&change->set, op->class) &&
-                xfw_host_memory(change->analysis, op, &host);
+                xfw_set_has(&change->set, op->class) && xfw_host_rows(change->analysis, op, &host);
     xfw_reuse_meet(reuse, change, player, op, mine);
     if (!mine || !xfw_player_take(player, op) || xfw_player_certainty(player) == XFW_LOW)
         return;
