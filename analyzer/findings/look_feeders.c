@@ -14,6 +14,7 @@ struct buffer {
     bool copied;      /* by what is no look, or it is not the device's */
     bool given;       /* to a kernel that does not serve looks alone */
     bool made;        /* such a kernel writes there */
+    bool fed;         /* one that serves looks alone does */
     uint32_t seen;    /* class of the looks at it, + 1; 0: none */
     uint32_t look;    /* the same, or of the looks at what is made of it */
     unsigned deep;    /* so many kernels before the last one of its looks, + 1 */
@@ -27,7 +28,6 @@ struct kernel {
     uint32_t buffers[MOST_POINTERS]; /* their places */
     uint8_t writes[MOST_POINTERS];   /* enum xfw_writes */
     bool stays;                      /* it does not serve looks alone */
-    bool sure;
     uint32_t look;
 };
 
@@ -178,19 +178,17 @@ static void stay(const struct xfa_feeders *feeders, struct kernel *kernel)
     }
 }
 
-/* Does it write, and only to buffers that serve looks; what it makes of others, and for which
- * looks. */
+/* Does it write, and only to buffers that serve looks? */
 static bool may_go(const struct xfa_feeders *feeders, const struct kernel *kernel)
 {
-    bool makes = false, reads = false;
+    bool makes = false;
     for (unsigned k = 0; k < kernel->count; k++) {
         const struct buffer *buffer = buffer_of(feeders, kernel, k);
         if (writes(kernel, k, buffer) && !serves(buffer))
             return false;
         makes = makes || writes(kernel, k, buffer);
-        reads = reads || !writes(kernel, k, buffer);
     }
-    return makes && reads;
+    return makes;
 }
 
 /* False: it is for no look, for several, or for a value that is carried on. */
@@ -224,30 +222,47 @@ static bool is_grounded(const struct xfa_feeders *feeders, const struct kernel *
 {
     for (unsigned k = 0; k < kernel->count; k++) {
         const struct buffer *read = buffer_of(feeders, kernel, k);
-        if (!writes(kernel, k, read) && (serves(read) ? read->look > 0 : read->made))
+        if (!writes(kernel, k, read) && (serves(read) ? read->fed : read->made))
             return true;
     }
     return false;
 }
 
-/* Takes out those that stay, until none is left that has to. Returns whether any is new. */
-static bool take_out(const struct xfa_feeders *feeders, bool sure,
+/* Where those write that do not stay. */
+static void feed(const struct xfa_feeders *feeders)
+{
+    for (size_t i = 0; i < feeders->buffers.count; i++)
+        ((struct buffer *)xfa_table_at(&feeders->buffers, i))->fed = false;
+    for (size_t i = 0; i < feeders->kernels.count; i++) {
+        const struct kernel *kernel = xfa_table_at(&feeders->kernels, i);
+        for (unsigned k = 0; k < kernel->count && !kernel->stays; k++) {
+            struct buffer *buffer = buffer_of(feeders, kernel, k);
+            buffer->fed = buffer->fed || writes(kernel, k, buffer);
+        }
+    }
+}
+
+/* Those of which it is not known where they write come last: by then it is known who stays. */
+enum which { KNOWN, ALL };
+
+/* Takes out those that stay, until none is left that has to. fits: NULL: all do. */
+static void take_out(const struct xfa_feeders *feeders, enum which which,
                      bool (*fits)(const struct xfa_feeders *, struct kernel *))
 {
-    bool any = false, again = true;
+    bool again = true;
     while (again) {
         again = false;
+        feed(feeders);
         for (size_t i = 0; i < feeders->kernels.count; i++) {
             struct kernel *kernel = xfa_table_at(&feeders->kernels, i);
-            bool goes = !kernel->stays && (!sure || is_sure_of(kernel)) &&
-                        may_go(feeders, kernel) && (!fits || fits(feeders, kernel));
-            if (!kernel->stays && !goes) {
+            if (kernel->stays || (which == KNOWN && !is_sure_of(kernel)))
+                continue;
+            if (!may_go(feeders, kernel) || (fits && !fits(feeders, kernel))) {
                 stay(feeders, kernel);
-                any = again = true;
+                again = true;
             }
         }
     }
-    return any;
 }
 
 /* Which buffers are for which looks: from the looks back, as deep as chains may be. */
@@ -276,11 +291,15 @@ static void judge(struct xfa_feeders *feeders, bool sure)
     }
     for (size_t i = 0; i < feeders->kernels.count; i++) {
         struct kernel *kernel = xfa_table_at(&feeders->kernels, i);
-        kernel->stays = kernel->count == 0;
+        if (kernel->count == 0 || (sure && !is_sure_of(kernel)))
+            stay(feeders, kernel);
+        else
+            kernel->stays = false;
     }
-    take_out(feeders, sure, NULL);
+    take_out(feeders, KNOWN, NULL);
     trace_back(feeders);
-    take_out(feeders, sure, is_traced);
+    take_out(feeders, KNOWN, is_traced);
+    take_out(feeders, ALL, is_traced);
 }
 
 void xfa_feeders_end(struct xfa_feeders *feeders, uint32_t process)
