@@ -232,7 +232,9 @@ static struct xfa_observer observe_readbacks(void *self)
 static bool look_readback(const struct xfa_analysis *analysis, const void *self, size_t row,
                           struct xfa_gain *gain)
 {
-    gain->assumed = "the loop may go on for up to 31 rounds before it sees the value";
+    gain->assumed =
+        "the loop may go on for up to 31 rounds before it sees the value, and kernels that "
+        "only make it need not run in between";
     return look(analysis, self, row, XFA_REMEDY_LOOK_LESS, gain);
 }
 
