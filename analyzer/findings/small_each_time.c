@@ -2,7 +2,8 @@
  * A few bytes that cross the link in each round of a loop that launches work. Two kinds:
  * - frequent-readback: each round the host fetches at most MOST_READ bytes, waits for them, and
  *   launches more: the GPU has nothing to do from the end of one round to the first launch of the
- *   next. Replayed with every XFW_LOOK_EVERY-th look alone.
+ *   next. Replayed with every XFW_LOOK_EVERY-th look alone, and without the kernels that only
+ *   make what the others would see (look_feeders.h).
  * - parameters-by-copy: before a launch the host sends at most MOST_SENT bytes in all to the place
  *   where it sent such before, and the kernel only reads there: kernels take as much as arguments.
  *   Replayed without these copies.
@@ -10,6 +11,7 @@
  */
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
+#include "analyzer/findings/look_feeders.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,6 +62,7 @@ struct each_time {
     uint32_t process;
     uint64_t transfers;
     struct xfw_marks marks[XFW_CERTAINTIES]; /* what goes */
+    struct xfa_feeders feeders;              /* of readbacks */
 };
 
 static struct row_sums *row_of(struct each_time *sums, uint32_t row)
@@ -102,6 +105,7 @@ static void release(void *self)
     for (size_t i = 0; i < XFW_CERTAINTIES; i++)
         xfw_marks_free(&sums->marks[i]);
     xfw_memories_free(&sums->memories);
+    xfa_feeders_free(&sums->feeders);
     free(sums->rows);
 }
 
@@ -112,6 +116,7 @@ static void give(const void *self, struct xfa_parcel *parcel)
     xfa_parcel_put(parcel, sums->rows, sums->count * sizeof *sums->rows);
     for (size_t i = 0; i < XFW_CERTAINTIES; i++)
         xfw_marks_give(&sums->marks[i], parcel);
+    xfa_feeders_give(&sums->feeders, parcel);
 }
 
 static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
@@ -128,6 +133,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
     }
     for (size_t i = 0; i < XFW_CERTAINTIES; i++)
         xfw_marks_take(&sums->marks[i], from, analysis->run->process_count);
+    xfa_feeders_take(&sums->feeders, analysis, from);
 }
 
 /* Sums of a row whose copies belong to rounds; the part by which it is in `gain`. */
@@ -165,11 +171,13 @@ static void readback(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
     uint64_t number = sums->transfers++;
-    if (!is_small(event, XFT_DIR_D2H, MOST_READ))
-        return;
     struct lane *lane = xfa_table_get(&sums->lanes, &event->lane);
-    if (!lane || !lane->launched || lane->looks == MOST_PENDING)
+    bool looks = is_small(event, XFT_DIR_D2H, MOST_READ) && lane && lane->launched &&
+                 lane->looks < MOST_PENDING;
+    xfa_feeders_transfer(&sums->feeders, event, looks);
+    if (!looks)
         return;
+    xfw_mark(&sums->feeders.found.looks, sums->process, number);
     struct row_sums *row = row_of(sums, event->transfer.class->row);
     lane->looked = true;
     lane->looks++;
@@ -184,7 +192,9 @@ static void readback(void *self, const struct xfa_event *event)
 static void round_begins(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
-    if (event->flags & XFT_CAPTURED)
+    bool launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_GRAPH_LAUNCH;
+    xfa_feeders_event(&sums->feeders, event);
+    if (!launches || event->flags & XFT_CAPTURED)
         return;
     struct lane *lane = xfa_table_put(&sums->lanes, &event->lane);
     lane->round += lane->looked;
@@ -193,24 +203,38 @@ static void round_begins(void *self, const struct xfa_event *event)
     lane->launched = true;
 }
 
+static uint64_t begin_readbacks(void *self, struct xfa_process *process)
+{
+    xfa_feeders_begin(&((struct each_time *)self)->feeders);
+    return begin_process(self, process);
+}
+
+static void end_readbacks(void *self, struct xfa_process *process)
+{
+    xfa_feeders_end(&((struct each_time *)self)->feeders, process->number);
+    end_process(self, process);
+}
+
 static struct xfa_observer observe_readbacks(void *self)
 {
     return (struct xfa_observer){
         .name = "frequent readbacks",
         .shared = true,
-        .kinds = XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH),
+        .kinds = XFA_FEEDERS_KINDS,
         .self = self,
-        .process = begin_process,
+        .process = begin_readbacks,
         .event = round_begins,
         .transfer = readback,
-        .end = end_process,
+        .end = end_readbacks,
     };
 }
 
 static bool look_readback(const struct xfa_analysis *analysis, const void *self, size_t row,
                           struct xfa_gain *gain)
 {
-    gain->assumed = "the loop may go on for up to 31 rounds before it sees the value";
+    gain->assumed =
+        "the loop may go on for up to 31 rounds before it sees the value, and kernels that "
+        "only make it need not run in between";
     return look(analysis, self, row, XFA_REMEDY_LOOK_LESS, gain);
 }
 
@@ -220,7 +244,7 @@ static struct xfw_change *change_readback(const struct xfa_analysis *analysis, c
     const struct each_time *sums = self;
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
     return xfw_change_look_less(analysis, &sums->marks[XFW_LIKELY], &sums->marks[XFW_HIGH],
-                                &classes);
+                                &sums->feeders.found, &classes);
 }
 
 const struct xfa_finding_kind xfa_kind_readback = {

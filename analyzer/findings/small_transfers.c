@@ -10,6 +10,10 @@
  * launches, memsets, waits. Not a wait for the run's own stream, or for an event that was recorded
  * within the run: whoever copies piece by piece, and waits for each, could copy all at once. Such
  * an event ends it only when it is queried.
+ *
+ * Copies within a device, too: rows of it, at the same distance from each other at both ends, are
+ * one copy of two dimensions; others (XFW_LEAST_ROWS or more of them, none of which depends on one
+ * before, whatif/changes/strides.h) one kernel or one batch. Any event above ends such a run.
  */
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
@@ -19,6 +23,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/strides.h"
 
 #define MOST_EVENTS 16 /* recorded within a run */
 #define MOST_PARTS 32  /* call sites of a run; another one begins a new run */
@@ -62,7 +67,14 @@ struct lane {
     const struct xfp_fit *fit;
     uint64_t events[MOST_EVENTS]; /* recorded in it */
     unsigned event_count;
+    struct xfw_strides strides;         /* within a device */
+    uint64_t early[XFW_LEAST_ROWS - 2]; /* the same: its first transfers, not marked yet */
 };
+
+static bool is_within(const struct lane *lane)
+{
+    return lane->key.direction == XFT_DIR_D2D;
+}
 
 struct small {
     struct small_row *rows; /* by number */
@@ -168,7 +180,7 @@ static void count_run(struct small *small, const struct lane *lane)
 
 static void end_run(struct small *small, struct lane *lane)
 {
-    if (lane->count >= 2)
+    if (lane->count >= (is_within(lane) ? XFW_LEAST_ROWS : 2))
         count_run(small, lane);
     lane->count = lane->bytes = 0;
     lane->part_count = lane->event_count = 0;
@@ -178,9 +190,12 @@ static void end_run(struct small *small, struct lane *lane)
 static bool is_small(const struct xfa_event *event)
 {
     const struct xfp_fit *fit = event->transfer.class->achievable.fit;
-    unsigned direction = event->transfer.class->key.row.direction;
+    const struct xfa_class_key *key = &event->transfer.class->key;
+    unsigned direction = key->row.direction;
     bool host = direction == XFT_DIR_H2D || direction == XFT_DIR_D2H;
-    return fit && host && !(event->flags & XFT_GRAPH) &&
+    bool within = direction == XFT_DIR_D2D && key->shape == XFA_LINEAR &&
+                  key->row.src_mem == XFT_MEM_DEVICE && key->row.dst_mem == XFT_MEM_DEVICE;
+    return fit && (host || within) && !(event->flags & XFT_GRAPH) &&
            (double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns;
 }
 
@@ -196,6 +211,9 @@ static void begin_run(struct lane *lane, const struct xfa_event *event)
     lane->stream = event->stream;
     lane->fit = event->transfer.class->achievable.fit;
     lane->measured = true;
+    lane->strides.count = 0;
+    if (is_within(lane))
+        xfw_strides_take(&lane->strides, event->transfer.src, event->transfer.dst, event->bytes);
 }
 
 /* Of the same kinds of memory and the same GPUs, whatever the call site and the function. */
@@ -222,7 +240,22 @@ static bool goes_on(struct lane *lane, const struct xfa_event *event)
 {
     const struct xfa_class *class = event->transfer.class;
     return lane->count > 0 && is_small(event) && lane->stream == event->stream &&
-           alike(&lane->key, &class->key.row) && part_of(lane, class->row);
+           alike(&lane->key, &class->key.row) && part_of(lane, class->row) &&
+           (!is_within(lane) || xfw_strides_take(&lane->strides, event->transfer.src,
+                                                 event->transfer.dst, event->bytes));
+}
+
+/* The last transfer of the run has one behind it. */
+static void mark_piece(struct small *small, struct lane *lane)
+{
+    if (is_within(lane) && lane->count < XFW_LEAST_ROWS - 1) {
+        lane->early[lane->count - 1] = lane->last;
+        return;
+    }
+    for (unsigned i = 0; is_within(lane) && i < XFW_LEAST_ROWS - 2; i++)
+        if (lane->count == XFW_LEAST_ROWS - 1)
+            xfw_mark(&small->marks.pieces, small->process, lane->early[i]);
+    xfw_mark(&small->marks.pieces, small->process, lane->last);
 }
 
 static void transfer(void *self, const struct xfa_event *event)
@@ -239,7 +272,7 @@ static void transfer(void *self, const struct xfa_event *event)
         begin_run(lane, event);
         lane->first = number;
     } else {
-        xfw_mark(&small->marks.pieces, small->process, lane->last);
+        mark_piece(small, lane);
     }
     lane->awaited |= transfer->blocks;
     xfw_layout_add(&lane->layout, lane->count == 0, transfer->src, transfer->dst, event->bytes);
@@ -276,7 +309,9 @@ static void event(void *self, const struct xfa_event *event)
     if (!lane || lane->count == 0)
         return;
     bool asks = event->kind == XFT_EVENT_QUERY && event->wait.what == XFT_SYNC_EVENT;
-    if (event->kind == XFT_EVENT_RECORD && lane->event_count < MOST_EVENTS)
+    if (is_within(lane))
+        end_run(small, lane);
+    else if (event->kind == XFT_EVENT_RECORD && lane->event_count < MOST_EVENTS)
         lane->events[lane->event_count++] = event->wait.event;
     else if (event->kind == XFT_EVENT_SYNC && is_for_run(lane, event))
         lane->awaited = true;
@@ -379,10 +414,12 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
 
 /* Packed, or as a batch: whichever takes less for the average run of the group. Contiguous pieces
  * need no packing. */
-static enum xfw_packing packing_of(const struct xfa_analysis *analysis, const struct xfa_row *row,
-                                   const struct runs *runs)
+static enum xfa_remedy_kind remedy_of(const struct xfa_analysis *analysis,
+                                      const struct xfa_row *row, const struct runs *runs)
 {
     enum xft_direction direction = row->key.direction;
+    if (direction == XFT_DIR_D2D)
+        return XFA_REMEDY_BATCH_WITHIN;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
     double count = xfa_exact_value(&runs->count);
     uint64_t pieces = (uint64_t)((double)runs->transfers / count);
@@ -391,7 +428,7 @@ static enum xfw_packing packing_of(const struct xfa_analysis *analysis, const st
                     xfa_exact_value(&runs->scattered) / count *
                         xfw_pack_ns(&analysis->achievable, pieces, bytes, XFW_LIKELY);
     double batch = xfw_batch_ns(&analysis->achievable, direction, gpu, pieces, bytes, XFW_LIKELY);
-    return batch < packed ? XFW_PACK_BATCH : XFW_PACK;
+    return batch < packed ? XFA_REMEDY_BATCH_CALL : XFA_REMEDY_BATCH;
 }
 
 static double lost_ns(const struct runs *runs)
@@ -423,9 +460,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
                                                                : XFA_BASIS_MIXED;
     gain->achievable_basis = XFA_BASIS_MODELLED;
     gain->reckoning = XFA_RECKONED_BATCHED;
-    gain->remedy =
-        xfa_remedy_for(what, packing_of(analysis, what, group) == XFW_PACK ? XFA_REMEDY_BATCH
-                                                                           : XFA_REMEDY_BATCH_CALL);
+    gain->remedy = xfa_remedy_for(what, remedy_of(analysis, what, group));
     return true;
 }
 
@@ -451,8 +486,10 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 {
     const struct small *small = sums;
     struct xfw_set rows = whole_groups(small, finding);
-    return xfw_change_pack(analysis, &small->marks, &rows,
-                           finding->remedy.kind == XFA_REMEDY_BATCH ? XFW_PACK : XFW_PACK_BATCH);
+    enum xfw_packing packing = finding->remedy.kind == XFA_REMEDY_BATCH_CALL     ? XFW_PACK_BATCH
+                               : finding->remedy.kind == XFA_REMEDY_BATCH_WITHIN ? XFW_PACK_WITHIN
+                                                                                 : XFW_PACK;
+    return xfw_change_pack(analysis, &small->marks, &rows, packing);
 }
 
 const struct xfa_finding_kind xfa_kind_small = {

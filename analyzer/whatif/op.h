@@ -178,7 +178,8 @@ struct xfw_op {
 
     /* What changes ask. */
     uint32_t class;     /* of a transfer (pass/class.h); XFW_NONE */
-    uint64_t transfer;  /* its number among the process's transfers, from 0 */
+    uint64_t transfer;  /* its number among the process's transfers, from 0; of a kernel that of the
+                           next one */
     uint64_t bytes;     /* of copies, memsets, allocations, registrations, messages that begin */
     uint64_t src, dst;  /* addresses; 0: none. Of a graph: page-locked memory that its first copy
                            to the device sends, its first to the host fills */

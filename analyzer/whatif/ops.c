@@ -174,6 +174,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.exclusive = false;
     }
     if (what == XFW_KERNEL) {
+        op.transfer = ops->transfers;
         op.correlation = xfw_nccl_has(&ops->nccl, event->correlation) ? event->correlation : 0;
         op.arguments = (uint32_t)event->launch.arguments;
         op.name = (uint32_t)event->launch.name;

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/changes/strides.h"
 #include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"
 
 enum {
@@ -126,11 +128,127 @@ static void test_saving(void **state)
     analyzed_free(&a);
 }
 
+/* ---- within a device ------------------------------------------------------------------------- */
+
+enum { FROM = 0x100000, TO = 0x200000, ROW = 4096 };
+
+static void test_strides(void **state)
+{
+    (void)state;
+    struct xfw_strides strides = {.count = 0};
+    for (uint64_t i = 0; i < 100; i++)
+        assert_true(xfw_strides_take(&strides, FROM + i * ROW, TO + 2 * i * ROW, BYTES));
+    assert_int_equal(strides.count, 1);
+    assert_false(xfw_strides_take(&strides, FROM + 500, TO, BYTES));           /* there it wrote */
+    assert_false(xfw_strides_take(&strides, FROM + 1000, TO + 1000, BYTES));   /* no row */
+    assert_false(xfw_strides_take(&strides, TO + 198 * ROW + 499, 64, BYTES)); /* reads it */
+    assert_false(xfw_strides_take(&strides, 64, FROM + 99 * ROW, 1)); /* which was to be read */
+    /* Backwards; and rows that overlap are none. */
+    strides.count = 0;
+    for (uint64_t i = 0; i < 8; i++)
+        assert_true(xfw_strides_take(&strides, FROM - i * ROW, TO - i * ROW, BYTES));
+    assert_int_equal(strides.count, 1);
+    assert_false(xfw_strides_take(&strides, TO - 7 * ROW, 64, BYTES));
+    assert_false(xfw_strides_take(&strides, TO - 7 * ROW + BYTES, 64, BYTES));
+    /* Anywhere. */
+    strides.count = 0;
+    for (uint64_t i = 0; i < XFW_MOST_STRIDES; i++)
+        assert_true(xfw_strides_take(&strides, FROM + i * i * 600, TO + i * 512, BYTES - i));
+    assert_int_equal(strides.count, XFW_MOST_STRIDES);
+    assert_false(xfw_strides_take(&strides, FROM / 2, TO / 2, BYTES));
+}
+
+/* Pieces of a step: each so far behind the one before it. */
+struct within {
+    unsigned pieces;
+    uint64_t src_step, dst_step;
+    bool other_length; /* each has a length of its own */
+};
+
+static void play_within(struct play *play, const struct within *within)
+{
+    for (uint64_t i = 0; i < within->pieces; i++) {
+        uint64_t bytes = within->other_length ? BYTES - i : BYTES;
+        struct xft_event *call =
+            play_async(play, SITE, XFT_DIR_D2D, XFT_MEM_DEVICE, bytes, COPY_NS);
+        struct xft_event *record =
+            &play->lanes[LANE_DEVICE].events[play->lanes[LANE_DEVICE].count - 1];
+        call->flags |= XFT_STREAM_KNOWN;
+        call->stream = 0x10;
+        call->device = call->src_place = call->dst_place = 0;
+        call->src = record->src = FROM + i * within->src_step;
+        call->dst = record->dst = TO + i * within->dst_step;
+    }
+    const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+    play_event(play, wait, 1000);
+}
+
+static struct analyzed analysis_within(struct within within)
+{
+    const struct xfp_place device = {XFT_MEM_DEVICE, 0, -1};
+    struct xfp_profile *profile = scenario_profile();
+    struct trace_builder b;
+    struct play play;
+    measured_path(profile, XFP_COPY, XFT_DIR_D2D, device, device, 1000);
+    profile->paths[profile->path_count - 1].fit = (struct xfp_fit){.valid = true,
+                                                                   .Lo_ns = LINK_LO_NS,
+                                                                   .g_ns = LINK_GAP_NS,
+                                                                   .G_ns_per_byte = 0.001,
+                                                                   .max_error = 0.01,
+                                                                   .fit_min_bytes = 1 << 20};
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "faces", 1);
+    for (unsigned i = 0; i < STEPS; i++)
+        play_within(&play, &within);
+    play_end(&play, XFT_STATE_CLOSED);
+    return analyzed_answered(&b, profile, NULL);
+}
+
+/* So many of the copies of a step are found. */
+static void check_within(struct within within, unsigned found)
+{
+    struct analyzed a = analysis_within(within);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_SMALL, "faces");
+    assert_int_equal(f != NULL, found > 0);
+    if (f) {
+        assert_int_equal(f->transfers, STEPS * found);
+        assert_int_equal(f->remedy.kind, XFA_REMEDY_BATCH_WITHIN);
+    }
+    analyzed_free(&a);
+}
+
+static void test_within(void **state)
+{
+    (void)state;
+    check_within((struct within){PIECES, ROW, 2 * ROW, false}, PIECES);
+    check_within((struct within){PIECES, ROW, 2 * ROW, true}, PIECES);
+    check_within((struct within){PIECES, ROW, BYTES / 2, false}, 0);       /* over each other */
+    check_within((struct within){PIECES, TO - FROM, TO - FROM, false}, 0); /* a chain */
+    check_within((struct within){3, ROW, ROW, false}, 0);                  /* too few */
+}
+
+/* Of eight calls, and what the host does between them, one is left. At worst it does what it did
+ * between them. */
+static void test_within_saving(void **state)
+{
+    (void)state;
+    const double calls = STEPS * (PIECES - 1) * 1500.0, between = STEPS * (PIECES - 1) * 100.0;
+    struct analyzed a = analysis_within((struct within){PIECES, ROW, 2 * ROW, false});
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_SMALL, "faces");
+    assert_non_null(f);
+    double unsure = xfw_unsure_ns(a.findings->whatif, f->saving.likely);
+    assert_true(fabs(f->saving.likely - calls - between) < 0.02 * calls);
+    assert_true(f->saving.low + unsure < calls + 0.02 * calls);
+    assert_true(f->saving.low + unsure > 0.2 * calls);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_ends_a_run),
-        cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_what_ends_a_run), cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_strides),         cmocka_unit_test(test_within),
+        cmocka_unit_test(test_within_saving),
     };
     return cmocka_run_group_tests_name("findings: small transfers", tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@
 #include "analyzer/whatif/callers.h"
 #include "analyzer/whatif/change.h"
 #include "analyzer/whatif/changes/buffers.h"
+#include "analyzer/whatif/changes/feeders.h"
 #include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/own_time.h"
 
@@ -212,13 +213,15 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
  * first. What the host waited for behind the pieces that go, goes. Packed: the host puts the pieces
  * one behind the other into a buffer of the same kind of memory, where the calls were, or takes
  * them apart once the data is there; that costs a copy of the bytes. Pieces that are contiguous at
- * both ends are copied at once as they lie. As a batch: one call is given all of them.
+ * both ends are copied at once as they lie. As a batch: one call is given all of them. Within a
+ * device: one copy of rows, or one kernel, takes all of them; what the host does from call to call
+ * goes. At worst the device takes as long for them as it did.
  *
  * The cost of packing is not known. At worst it is that of copying what is in no cache (which
  * profiles have), as likely half of it, since small pieces that were just written are in a cache,
  * at best nothing: the program has them there in the first place.
  */
-enum xfw_packing { XFW_PACK, XFW_PACK_BATCH };
+enum xfw_packing { XFW_PACK, XFW_PACK_BATCH, XFW_PACK_WITHIN };
 
 /* Transfers in runs of at least two: all but the last, and the last; the first of those that the
  * host has one by one. */
@@ -403,10 +406,12 @@ struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis
  * Rounds that a loop makes because it learns later that it is done are not counted.
  */
 #define XFW_LOOK_EVERY 32
-/* marks: of the copies that go; at_best: of those that then go, too; borrowed. */
+/* marks: of the copies that go; at_best: of those that then go, too; feeders: NULL: none; borrowed.
+ */
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *marks,
-                                        const struct xfw_marks *at_best, struct xfw_set *classes);
+                                        const struct xfw_marks *at_best,
+                                        const struct xfw_feeders *feeders, struct xfw_set *classes);
 
 /* ---- own_streams.c --------------------------------------------------------------------------- */
 

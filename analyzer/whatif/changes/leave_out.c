@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #define MOST_LATENCY_NS 5000.0   /* of a copy or memset on an idle device: a guess */
 #define MOST_SPACE_NS 1500.0     /* of the same behind other work: a guess */
 #define FIRST_SPACE_NS 1000.0    /* of kernels, until some were seen: a guess */
+#define NEXT_LOOK 16             /* transfers behind a kernel: its look is among them */
 #define COMPARE_NS_PER_BYTE 0.25 /* of what is fetched and compared: 4 GB/s */
 #define APPLIED_WORTH 0.8        /* of the call's time: apply rests where hashing takes more */
 #define LEAST_HASHED 65536u      /* bytes: of less it is not known whether they are the same */
@@ -319,6 +321,7 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
 struct look_less {
     struct xfw_change change;
     const struct xfw_marks *marks, *at_best;
+    const struct xfw_feeders *feeders;
 };
 
 struct looking {
@@ -346,25 +349,64 @@ static void go_on(struct looking *thread, const struct xfw_player *player, struc
     thread->waits = thread->goes_on = false; /* a later wait is for this work, too */
 }
 
+void xfw_feeders_free(struct xfw_feeders *feeders)
+{
+    xfa_table_free(&feeders->table);
+    xfw_marks_free(&feeders->looks);
+}
+
+struct xfw_feeder *xfw_feeder_put(struct xfw_feeders *feeders, const struct xfw_feeder *key)
+{
+    if (feeders->table.item_bytes == 0)
+        xfa_table_init(&feeders->table, offsetof(struct xfw_feeder, class), sizeof *key);
+    return xfa_table_put(&feeders->table, key);
+}
+
+static bool look_goes(const struct look_less *less, const struct xfw_player *player,
+                      uint64_t transfer)
+{
+    uint32_t process = xfw_player_process(player)->number;
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
+    return xfw_marked(less->marks, process, transfer) ||
+           (best && xfw_marked(less->at_best, process, transfer));
+}
+
+/* The kernel only makes what the next look is for, and that one goes. */
+static bool feeds_what_goes(const struct look_less *less, const struct xfw_player *player,
+                            const struct xfw_op *op)
+{
+    uint32_t process = xfw_player_process(player)->number;
+    if (op->what != XFW_KERNEL || op->made_up || !less->feeders || !less->feeders->table.count)
+        return false;
+    const struct xfw_feeder key = {
+        .process = process, .name = op->name, .arguments = op->arguments};
+    const struct xfw_feeder *feeder = xfa_table_get(&less->feeders->table, &key);
+    if (!feeder || !(feeder->sure || xfw_player_certainty(player) == XFW_HIGH) ||
+        !xfw_set_has(&less->change.set, feeder->class))
+        return false;
+    uint64_t next = op->transfer, end = next + NEXT_LOOK;
+    while (next < end && !xfw_marked(&less->feeders->looks, process, next))
+        next++;
+    return next < end && look_goes(less, player, next);
+}
+
 static void look_less(const struct xfw_change *change, void *self, struct xfw_player *player,
                       struct xfw_op *op)
 {
     const struct look_less *less = (const struct look_less *)change;
     struct looks *state = self;
-    uint32_t process = xfw_player_process(player)->number;
     if (xfw_player_certainty(player) == XFW_LOW)
         return;
     struct looking *thread = looking_of(state, op->thread);
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
-    bool best = xfw_player_certainty(player) == XFW_HIGH;
-    if (copy && xfw_set_has(&change->set, op->class) &&
-        (xfw_marked(less->marks, process, op->transfer) ||
-         (best && xfw_marked(less->at_best, process, op->transfer)))) {
+    if (copy && xfw_set_has(&change->set, op->class) && look_goes(less, player, op->transfer)) {
         thread->waits = op->awaits == XFW_AWAITS_NOTHING;
         thread->goes_on = true;
         xfw_op_drop(op);
     } else if (thread->waits && op->kind == XFT_EVENT_SYNC) {
         thread->waits = false;
+        xfw_op_drop(op);
+    } else if (feeds_what_goes(less, player, op)) {
         xfw_op_drop(op);
     } else if (xfw_op_is_work(op)) {
         go_on(thread, player, op);
@@ -379,7 +421,8 @@ static void end_looks(const struct xfw_change *change, void *self)
 
 struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *marks,
-                                        const struct xfw_marks *at_best, struct xfw_set *classes)
+                                        const struct xfw_marks *at_best,
+                                        const struct xfw_feeders *feeders, struct xfw_set *classes)
 {
     static const struct xfw_change_type type = {.name = "look less",
                                                 .state_bytes = sizeof(struct looks),
@@ -388,6 +431,7 @@ struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
     struct look_less *less = xfw_change_new(sizeof *less, &type, analysis, classes);
     less->marks = marks;
     less->at_best = at_best;
+    less->feeders = feeders;
     return &less->change;
 }
 

@@ -5,7 +5,8 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
-#define PIECE_NS 30.0         /* a loop's turn and a call of memcpy(): a guess */
+#define LOOP_NS 2000.0 /* longer between two calls: the host does more than to call: a guess */
+#define PIECE_NS 30.0  /* a loop's turn and a call of memcpy(): a guess */
 #define HOST_NS_PER_BYTE 0.12 /* where the profile has no copies within the host: a guess */
 
 void xfw_runs_free(struct xfw_runs *runs)
@@ -67,6 +68,7 @@ struct run {
     bool has_first; /* of all: the one copy takes its place, and it is no piece */
     struct xfw_layout layout;
     uint32_t stream;
+    double all_ns;                  /* of the pieces: their time on the device */
     double space_ns, first_ns;      /* of the first piece: behind the work before the run, and its
                                        duration; copies behind copies begin and end faster */
     uint64_t first_bytes, src, dst; /* of the first piece */
@@ -127,6 +129,16 @@ static double pack_piece(const struct pack *pack, const struct xfw_player *playe
     return packing_ns(pack, player, before + 1, xfa_add(bytes, op->bytes));
 }
 
+/* Between two copies within the device the host only makes the next call: at worst it still does,
+ * to fill a table of the pieces. */
+static void without_loop(const struct pack *pack, const struct xfw_player *player,
+                         struct xfw_op *op)
+{
+    if (pack->packing == XFW_PACK_WITHIN && xfw_player_certainty(player) != XFW_LOW &&
+        op->gap_ns < LOOP_NS)
+        op->gap_ns = 0;
+}
+
 /* The copy goes; the host puts its bytes where they are sent from. */
 static void take_piece(const struct pack *pack, const struct xfw_player *player, struct run *run,
                        struct xfw_op *op, bool up)
@@ -138,7 +150,11 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
         run->first_bytes = op->bytes;
         run->src = op->src;
         run->dst = op->dst;
+        run->all_ns = 0;
+    } else {
+        without_loop(pack, player, op);
     }
+    run->all_ns += op->duration_ns;
     run->pieces++;
     run->stream = op->stream;
     run->bytes = xfa_add(run->bytes, op->bytes);
@@ -147,12 +163,21 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
     op->own_ns = packing;
 }
 
+static const struct xfp_path *path_within(const struct xfa_achievable *achievable, int gpu)
+{
+    struct xfp_place device = {XFT_MEM_DEVICE, xfa_achievable_gpu(achievable, gpu), -1};
+    return achievable->profile ? xfp_find(achievable->profile, XFP_COPY, device, device, false)
+                               : NULL;
+}
+
 /* Of the memory that the row's copies are of; where that was not measured, of page-locked memory.
  */
 static const struct xfp_path *path_of(const struct pack *pack, const struct xfw_op *op,
                                       const struct xfa_row_key *row)
 {
     const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    if (row->direction == XFT_DIR_D2D)
+        return path_within(achievable, op->gpu);
     enum xft_direction direction = row->direction;
     enum xft_memory memory = direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem;
     const struct xfp_path *path = xfw_host_path(achievable, direction, memory, -1, op->gpu);
@@ -194,11 +219,16 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     bool first = run->pieces > 0 && run->first_ns > op->duration_ns;
     struct xfw_copy_cost one = xfw_copy_cost(path, first ? run->first_bytes : op->bytes, certainty);
     struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
-    if (run->pieces > 0)
+    if (run->pieces > 0) {
         op->space_ns = run->space_ns;
+        run->all_ns += op->duration_ns;
+        without_loop(pack, player, op);
+    }
     if (first)
         op->duration_ns = run->first_ns;
-    if (pack->packing == XFW_PACK_BATCH) {
+    if (pack->packing == XFW_PACK_WITHIN && certainty == XFW_LOW && run->pieces > 0)
+        op->duration_ns = run->all_ns; /* the device may still go from piece to piece */
+    else if (pack->packing == XFW_PACK_BATCH) {
         double longer = batch_longer_ns(pack, player, op, row, op->bytes, pieces, bytes);
         op->duration_ns += isnan(longer) ? 0 : longer;
     } else if (one.known && all.known) {
@@ -336,8 +366,9 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct state *state = self;
     uint32_t process = xfw_player_process(player)->number;
     struct run *run = run_of(state, op->thread);
-    bool crosses = op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST;
-    const struct xfa_row_key *row = op->what == XFW_COPY && crosses ? row_of(pack, op) : NULL;
+    bool fits = op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST ||
+                (pack->packing == XFW_PACK_WITHIN && op->engine == XFW_COMPUTE);
+    const struct xfa_row_key *row = op->what == XFW_COPY && fits ? row_of(pack, op) : NULL;
     for (size_t i = 0; i < state->late_count; i++)
         xfw_player_play(player, &state->late[i]);
     state->late_count = 0;
