@@ -194,12 +194,18 @@ struct xfw_op {
 
     /* XFW_MESSAGE, XFW_MEETING. wake_ns is how long it is under way, from when what is awaited has
      * begun to when the call returns. */
-    double began_ns;  /* start of the call that began it, as recorded */
-    double less_ns;   /* a change: it is under way for so much less */
-    double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
-    uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
-    uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
-                         stack; 0: not known */
+    double began_ns; /* start of the call that began it, as recorded */
+    double less_ns;  /* a change: it is under way for so much less */
+    union {
+        double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
+        struct { /* of other calls, known once they are played: behind which other thread's turn it
+                    began (handovers.h); 0: none */
+            float behind_ns, turn_ns;
+        };
+    };
+    uint32_t slot; /* on the board; XFW_NONE: it is played by itself */
+    uint32_t from; /* of copies with the host or GPUs, and graphs: the trace's id of the whole
+                      stack; 0: not known */
     uint32_t correlation; /* XFW_KERNEL of a call of NCCL; 0: of none, or not known */
 
     /* For the run played on GPUs (remeasure/). */

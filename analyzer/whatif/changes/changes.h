@@ -14,6 +14,7 @@
  * host_turns.c       | copies to the host go, and what the host does with them; or makes of others
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
+ * by_turns.c         | threads do not wait for each other's turns
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host
@@ -447,6 +448,16 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis,
  * launch; or (loading) only those, and at best only: loading takes its time elsewhere.
  */
 struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis, bool loading);
+
+/* ---- by_turns.c ------------------------------------------------------------------------------ */
+
+/*
+ * A thread that waited until another one's turn was over (handovers.h), in processes whose threads
+ * take turns, does not: of its time before the call is left what lay behind the end of that turn.
+ * No record shows how much of the rest was its own work: at worst and as likely nothing changes;
+ * where it is known that they need no turns, the last turn is left, too, as likely.
+ */
+struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis);
 
 /* ---- mapped.c -------------------------------------------------------------------------------- */
 
