@@ -1,14 +1,14 @@
 #include "analyzer/whatif/changes/changes.h"
 
 /* What is left of the thread's time before a call that it made behind another thread's turn: at
- * best it came for it right when that was over, as likely when that began. */
+ * best it came for it right when that was over, as likely in the middle of that. */
 static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
                      const struct xfw_op *op)
 {
     bool best = xfw_player_certainty(player) == XFW_HIGH;
     if (!(op->behind_ns > 0) || !xfw_op_is_call(op) || (!best && !change->assured))
         return op->gap_ns;
-    double own = (double)op->behind_ns + (best ? 0 : (double)op->turn_ns);
+    double own = (double)op->behind_ns + (best ? 0 : (double)op->turn_ns / 2);
     return xfw_min(op->gap_ns, own);
 }
 

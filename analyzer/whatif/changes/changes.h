@@ -455,7 +455,7 @@ struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,
  * A thread that waited until another one's turn was over (handovers.h), in processes whose threads
  * take turns, does not: of its time before the call is left what lay behind the end of that turn.
  * No record shows how much of the rest was its own work: at worst and as likely nothing changes;
- * where it is known that they need no turns, the last turn is left, too, as likely.
+ * where it is known that they need no turns, half of that turn is left, too, as likely.
  */
 struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis);
 
