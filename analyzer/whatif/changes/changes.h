@@ -451,12 +451,9 @@ struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,
 
 /* ---- by_turns.c ------------------------------------------------------------------------------ */
 
-/*
- * A thread that waited until another one's turn was over (handovers.h), in processes whose threads
- * take turns, does not: of its time before the call is left what lay behind the end of that turn.
- * No record shows how much of the rest was its own work: at worst and as likely nothing changes;
- * where it is known that they need no turns, half of that turn is left, too, as likely.
- */
+/* A thread that waited until another one's turn was over (handovers.h), in processes whose threads
+ * take turns, does not: of its time before the call what lay behind that is left. At worst and as
+ * likely nothing changes; known to need no turns, it likely keeps half of that turn, too. */
 struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis);
 
 /* ---- mapped.c -------------------------------------------------------------------------------- */
