@@ -16,6 +16,7 @@ enum {
     SEND = 10,
     WAIT,
     OTHER_WAIT,
+    OTHER_SEND,
     NAME = 9,
     ARGUMENTS = 3,
     ROUNDS = 20, /* of each of two threads */
@@ -84,7 +85,9 @@ static uint64_t buffer_of(const struct run *run, unsigned thread)
 static void send(struct run *run, unsigned thread)
 {
     const struct xft_event like = in_stream(run, XFT_EVENT_TRANSFER, thread);
-    struct xft_event *event = play_async(&run->play, SEND, XFT_DIR_H2D, XFT_MEM_PINNED, BYTES, 0);
+    struct xft_event *event =
+        play_async(&run->play, run->steps->unlike && thread ? OTHER_SEND : SEND, XFT_DIR_H2D,
+                   XFT_MEM_PINNED, BYTES, 0);
     event->device = event->dst_place = 0;
     event->flags |= like.flags;
     event->stream = like.stream;
@@ -97,7 +100,7 @@ static void send(struct run *run, unsigned thread)
 static void launch(struct run *run, unsigned thread)
 {
     struct xft_event event = in_stream(run, XFT_EVENT_LAUNCH, thread);
-    event.src = NAME + (run->steps->unlike ? thread : 0);
+    event.src = NAME;
     event.aux = run->steps->no_arguments ? 0 : ARGUMENTS + thread;
     event.correlation = ++run->correlation;
     if (run->steps->graph)
@@ -124,7 +127,7 @@ static void turn(struct run *run, unsigned thread)
     wait.aux = XFT_SYNC_STREAM;
     wait.stack = thread ? OTHER_WAIT : WAIT;
     run->play.lane = steps->one_thread || thread == 0 ? LANE_MAIN : LANE_OTHER;
-    if (steps->sends && !(steps->chain && thread == 1))
+    if (steps->sends)
         send(run, thread);
     if (steps->event)
         order(run, thread);
@@ -143,10 +146,10 @@ static struct analyzed played(const struct steps *steps)
     const char *name = steps->reads ? "_Z4readPKfPf" : "_Z4workPfS_";
     play_start(&run.play, &run.b, 1);
     play_site(&run.play, SEND, "send", 1);
+    play_site(&run.play, OTHER_SEND, "fill", 3);
     play_site(&run.play, WAIT, "serve", 2);
     play_site(&run.play, OTHER_WAIT, "serve", 2);
     build_text(&run.b, NAME, name);
-    build_text(&run.b, NAME + 1, steps->reads ? "_Z5otherPKfPf" : "_Z5otherPfS_");
     for (unsigned i = 0; i < 2; i++) {
         uint64_t in = steps->chain && i == 1 ? BUFFERS + 16 * MIB : buffer_of(&run, i);
         uint64_t out = BUFFERS + (steps->chain && i == 1 ? 32 : 16) * MIB;
@@ -228,7 +231,6 @@ static void test_left(void **state)
     steps[5].overlap = true;
     steps[6].one_thread = true;
     steps[7].unlike = true;
-    steps[7].sends = false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         is_silent(&steps[i]);
 }
@@ -245,7 +247,7 @@ static void test_given_on(void **state)
     is_silent(&steps);
     for (int reads = 0; reads < 2; reads++) {
         steps = locked;
-        steps.chain = true;
+        steps.chain = steps.own_buffers = true;
         steps.reads = reads;
         is_silent(&steps);
     }

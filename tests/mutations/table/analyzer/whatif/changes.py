@@ -133,7 +133,7 @@ ROWS = [
       "threads that one stream puts in order are asked about",
       "analyzer-findings_threads_by_turns_test"),
     M("turns-far-apart", "analyzer/whatif/handovers.c",
-      "behind >= idle / 2 ||",
+      "behind >= XFW_HANDOVER_MOST_NS ||",
       "",
       "threads that come by themselves, later, count as waiting",
       "analyzer-findings_threads_by_turns_test"),
