@@ -207,10 +207,16 @@ struct xfw_op {
         double job_ns;  /* XFW_HOST_FUNCTION: what it gives a thread of the program's own to do
                            takes (jobs.h); 0: nothing that is waited for */
     };
-    double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
-    uint32_t slot;    /* on the board; XFW_NONE: it is played by itself */
-    uint32_t from;    /* of copies with the host or GPUs, and graphs: the trace's id of the whole
-                         stack; 0: not known */
+    union {
+        double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
+        struct { /* of other calls, known once they are played: behind which other thread's turn it
+                    began (handovers.h); 0: none */
+            float behind_ns, turn_ns;
+        };
+    };
+    uint32_t slot; /* on the board; XFW_NONE: it is played by itself */
+    uint32_t from; /* of copies with the host or GPUs, and graphs: the trace's id of the whole
+                      stack; 0: not known */
     uint32_t correlation; /* XFW_KERNEL of a call of NCCL; 0: of none, or not known */
 
     /* For the run played on GPUs (remeasure/). */

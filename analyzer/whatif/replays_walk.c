@@ -135,6 +135,7 @@ bool xfw_walk_sum_up(struct xfw_walk *walk)
     xfw_tally_free(walk->tally);
     free(walk->ways);
     free(walk->callers);
+    free(walk->handovers);
     return !why;
 }
 
@@ -281,12 +282,33 @@ static void find_under_way(struct xfw_walk *walk)
     }
 }
 
+static void find_handovers(struct xfw_walk *walk)
+{
+    const struct xfw_batch *batch = &walk->at_hand;
+    const uint32_t number = walk->process->number;
+    if (!walk->process->by_turns)
+        return;
+    walk->handovers = xfa_grown(walk->handovers, &walk->handovers_capacity, &walk->handovers_count,
+                                number, sizeof(struct xfw_handovers *));
+    if (!walk->handovers[number])
+        walk->handovers[number] = xfa_alloc(sizeof(struct xfw_handovers));
+    for (size_t i = 0; i < batch->count; i++) {
+        struct xfw_op *op = &batch->ops[i];
+        xfw_handovers_meet(walk->handovers[number], op);
+        if (!xfw_op_is_call(op))
+            continue;
+        batch->alone[i].behind_ns = op->behind_ns;
+        batch->alone[i].turn_ns = op->turn_ns;
+    }
+}
+
 /* Ways have nothing in common that any of them changes: side by side. */
 void xfw_walk_play(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_sites(walk);
     find_under_way(walk);
+    find_handovers(walk);
     xfw_turns_of(&walk->turns, walk->at_hand.alone, walk->at_hand.count, !walk->alone_player);
     if (walk->alone_player)
         xfw_turns_alone(&walk->turns, walk->at_hand.alone, walk->alone_player);
@@ -390,6 +412,10 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
         xfw_callers_free(*callers);
     free(*callers);
     *callers = NULL;
+    if (process->number < walk->handovers_count) {
+        free(walk->handovers[process->number]);
+        walk->handovers[process->number] = NULL;
+    }
 }
 
 bool xfw_walk_reopen(struct xfw_walk *walk, struct xfa_process *process)

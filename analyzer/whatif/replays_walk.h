@@ -5,6 +5,7 @@
 
 #include "analyzer/base/crew.h"
 #include "analyzer/whatif/callers.h"
+#include "analyzer/whatif/handovers.h"
 #include "analyzer/whatif/replays.h"
 #include "analyzer/whatif/sample.h"
 #include "analyzer/whatif/tally.h"
@@ -77,6 +78,8 @@ struct xfw_walk {
     struct xfw_batch at_hand, next;
     struct xfw_callers **callers; /* by process; NULL: it has not begun, or is over */
     size_t callers_count, callers_capacity;
+    struct xfw_handovers **handovers; /* the same */
+    size_t handovers_count, handovers_capacity;
     struct xfw_turns turns;          /* of the batch at hand */
     struct xfw_player *alone_player; /* of the process, unchanged; NULL: it has one thread */
     bool alone_is_way;               /* it is one of the variants' */

@@ -14,6 +14,7 @@
  * host_turns.c       | copies to the host go, and what the host does with them; or makes of others
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
+ * by_turns.c         | threads do not wait for each other's turns
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host
@@ -452,6 +453,13 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis,
  * launch; or (loading) only those, and at best only: loading takes its time elsewhere.
  */
 struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis, bool loading);
+
+/* ---- by_turns.c ------------------------------------------------------------------------------ */
+
+/* A thread that waited until another one's turn was over (handovers.h), in processes whose threads
+ * take turns, does not: of its time before the call what lay behind that is left. At worst and as
+ * likely nothing changes; known to need no turns, it likely keeps half of that turn, too. */
+struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis);
 
 /* ---- mapped.c -------------------------------------------------------------------------------- */
 

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("turns-in-one-stream", "analyzer/whatif/handovers.c",
+      "own->legacy || last->legacy || own->stream == last->stream;",
+      "false;",
+      "threads that one stream puts in order are asked about",
+      "analyzer-findings_threads_by_turns_test"),
+    M("turns-far-apart", "analyzer/whatif/handovers.c",
+      "behind >= XFW_HANDOVER_MOST_NS ||",
+      "",
+      "threads that come by themselves, later, count as waiting",
+      "analyzer-findings_threads_by_turns_test"),
     M("faster-rather-than-left-out", "analyzer/whatif/best_set.c",
       "            best->adds_ns < XFW_HARDLY_MORE * one->adds_ns &&",
       "            best->adds_ns < one->adds_ns &&",

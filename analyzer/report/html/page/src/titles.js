@@ -36,6 +36,7 @@ const SENTENCES = {
   'unneeded-wait': () => 'The host waits for work of which nothing is for it',
   'wait-for-order': () => 'The host waits only so that one stream\'s work comes behind another\'s',
   'host-function-in-stream': () => 'Streams call functions of the host, and wait until they return',
+  'threads-by-turns': () => 'Threads take turns: each waits until the GPU has done another one\'s work',
   'frequent-readback': (f) => `${copies(f)}${to(f)} ${verb(f, 'fetches', 'fetch')} a few bytes between launches`,
   'parameters-by-copy': (f) => `${copies(f)}${to(f)} ${verb(f, 'brings', 'bring')} parameters that launches could take along`,
   'default-stream-serialization': () => 'Work of the default stream makes streams wait for each other',

@@ -1,0 +1,374 @@
+/*
+ * threads-by-turns: threads of which each works with the GPU, waits, and only then lets the next
+ * one begin, again and again, in streams of their own (whatif/handovers.h): they hold one lock over
+ * copies, kernels and the wait. Whether they need to, no record shows: a question, and nothing is
+ * saved unless it is answered. Lost: not known.
+ *
+ * Of a process it is asked where hardly any turn begins while another thread's is under way, turns
+ * and what lies between them are half of the time or more (so that threads of their own would
+ * meet), and most of them are alike: one after the other, threads make a kind of call of the same
+ * site, or launch the same kernel. Not where they are in order by what they do: where a thread's
+ * turn reads memory that another one has filled since this one's turn before, waits for an event of
+ * another thread, or is not known to use no such memory (graphs, kernels of unknown arguments).
+ * Memory that both only fill, as that of a pool, is none: each thread can have its own. A pointer
+ * that a kernel may read or write counts as filled where the other thread's work had it in the same
+ * place of the same kernel.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/findings/divided.h"
+#include "analyzer/findings/finding.h"
+#include "analyzer/findings/stream_work.h"
+#include "analyzer/findings/wait_sites.h"
+#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/handovers.h"
+
+#define LEAST_HANDOVERS 16 /* guesses, as all of these */
+#define MOST_BESIDE 0.05   /* of all turns */
+#define MOST_ORDERED 0.125 /* of the hand-overs */
+#define LEAST_ALIKE 0.5    /* the same */
+#define LEAST_BUSY 0.5     /* of the time from the first turn to the last */
+#define MOST_MEMORY 65536  /* addresses, of a process */
+#define MOST_EVENTS 65536  /* CUDA events, the same */
+
+struct memory {
+    uint64_t address; /* key */
+    int32_t tid;      /* whose work filled it last */
+    uint64_t role;    /* what did */
+    double filled_ns;
+};
+
+struct recorded {
+    uint64_t event; /* key: handle */
+    int32_t tid;
+};
+
+/* Of each thread that is followed, by its place. */
+struct follower {
+    uint64_t role; /* of its turn: what it began with */
+    bool ordered, alike, beside;
+    double begun_ns, before_ns; /* the turn before was over */
+};
+
+struct by_turns {
+    struct xfa_table sites; /* struct xfa_wait_site, of processes that are asked about */
+    const struct xfa_run *run;
+    /* Of the process at hand: */
+    struct xfa_table now;
+    struct xfa_table memory, events;
+    struct xfw_signatures signatures;
+    struct xfw_handovers handovers;
+    struct follower followers[XFW_HANDOVER_THREADS];
+    uint64_t turns, waited, ordered, alike, beside;
+    double busy_ns, first_ns, last_ns;
+};
+
+/* ---- what orders turns ----------------------------------------------------------------------- */
+
+static void fill(struct by_turns *self, struct follower *own, const struct xfa_event *event,
+                 uint64_t address, uint64_t role)
+{
+    struct memory *memory = xfa_table_get(&self->memory, &address);
+    if (!memory && self->memory.count >= MOST_MEMORY) {
+        own->ordered = true;
+        return;
+    }
+    if (!memory)
+        memory = xfa_table_put(&self->memory, &address);
+    memory->tid = event->tid;
+    memory->role = role;
+    memory->filled_ns = (double)event->start_ns;
+}
+
+/* role: of what may fill it as well; 0: it only reads. */
+static void need(struct by_turns *self, struct follower *own, const struct xfa_event *event,
+                 uint64_t address, uint64_t role)
+{
+    const struct memory *memory = xfa_table_get(&self->memory, &address);
+    if (memory && memory->tid != event->tid && memory->filled_ns > own->before_ns &&
+        (role == 0 || memory->role != role))
+        own->ordered = true;
+}
+
+static void use_given(struct by_turns *self, struct follower *own, const struct xfa_event *event)
+{
+    const struct xfa_process *process = event->process;
+    const struct xfa_arguments *given =
+        xfa_trace_arguments(process->trace, event->launch.arguments);
+    if (!given || given->count >= XFT_ARGUMENTS_MOST)
+        own->ordered = true;
+    for (uint32_t k = 0; given && k < given->count; k++) {
+        uint64_t pointer = xfa_arguments_pointer(given, k);
+        uint64_t role = event->launch.name * XFT_ARGUMENTS_MOST + k + 1;
+        bool reads = xfw_signatures_ask(&self->signatures, process, event->launch.name,
+                                        given->count, k) == XFW_READS;
+        need(self, own, event, pointer, reads ? 0 : role);
+        if (!reads)
+            fill(self, own, event, pointer, role);
+    }
+}
+
+static void use_event(struct by_turns *self, struct follower *own, const struct xfa_event *event)
+{
+    const uint64_t handle = event->wait.event;
+    struct recorded *recorded = xfa_table_get(&self->events, &handle);
+    if (event->kind == XFT_EVENT_WAIT) {
+        own->ordered = own->ordered || !recorded || recorded->tid != event->tid;
+        return;
+    }
+    if (!recorded && self->events.count < MOST_EVENTS)
+        recorded = xfa_table_put(&self->events, &handle);
+    if (recorded)
+        recorded->tid = event->tid;
+}
+
+static void note_uses(struct by_turns *self, struct follower *own, const struct xfa_event *event)
+{
+    if (event->kind == XFT_EVENT_TRANSFER) {
+        need(self, own, event, event->transfer.src, 0);
+        fill(self, own, event, event->transfer.dst, 0);
+    } else if (event->kind == XFT_EVENT_SET) {
+        fill(self, own, event, event->memory.address, 0);
+    } else if (event->kind == XFT_EVENT_LAUNCH) {
+        use_given(self, own, event);
+    } else if (event->kind == XFT_EVENT_RECORD || event->kind == XFT_EVENT_WAIT) {
+        use_event(self, own, event);
+    } else if (event->kind == XFT_EVENT_GRAPH_LAUNCH || event->kind == XFT_EVENT_PREFETCH ||
+               event->kind == XFT_EVENT_HOST_FUNCTION) {
+        own->ordered = true;
+    }
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static uint64_t role_of(const struct xfa_event *event)
+{
+    uint64_t what = event->kind == XFT_EVENT_LAUNCH ? event->launch.name : event->stack;
+    return what * XFW_KINDS + event->kind + 1;
+}
+
+static bool is_work(unsigned kind)
+{
+    return kind == XFT_EVENT_TRANSFER || kind == XFT_EVENT_LAUNCH || kind == XFT_EVENT_SET ||
+           kind == XFT_EVENT_GRAPH_LAUNCH || kind == XFT_EVENT_PREFETCH ||
+           kind == XFT_EVENT_HOST_FUNCTION;
+}
+
+/* A copy to the host, or a synchronous one, is done when its call returns; one of pageable memory
+ * to a device may not be. */
+static bool waits(const struct xfa_event *event)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    if (event->kind != XFT_EVENT_TRANSFER)
+        return event->kind == XFT_EVENT_SYNC || event->kind == XFT_EVENT_QUERY;
+    return transfer->class && transfer->blocks &&
+           (transfer->class->key.row.direction == XFT_DIR_D2H ||
+            !xfa_row_pageable(&transfer->class->key.row));
+}
+
+static struct xfw_turn_call call_of(const struct xfa_event *event)
+{
+    const struct xfa_stream_key key = xfa_stream_key_of(event);
+    return (struct xfw_turn_call){
+        .tid = event->tid,
+        .work = is_work(event->kind),
+        .waits = waits(event),
+        .legacy = key.handle == 0 && key.tid < 0,
+        .stream = key.handle ? key.handle : (uint64_t)(uint32_t)key.tid,
+        .start_ns = (double)event->start_ns,
+        .end_ns = (double)event->end_ns,
+    };
+}
+
+static void begin_turn(struct by_turns *self, struct follower *own, const struct xfa_event *event,
+                       const struct xfw_handover *found)
+{
+    own->role = role_of(event);
+    own->begun_ns = (double)event->start_ns;
+    own->beside = found->beside;
+    if (self->turns == 0)
+        self->first_ns = own->begun_ns;
+}
+
+static void end_turn(struct by_turns *self, struct follower *own, const struct xfa_event *event,
+                     const struct xfw_handover *found)
+{
+    const double end_ns = (double)event->end_ns;
+    self->turns++;
+    self->beside += own->beside;
+    self->waited += found->waited;
+    self->ordered += found->waited && own->ordered;
+    self->alike += found->waited && own->alike;
+    self->busy_ns += end_ns - own->begun_ns;
+    self->last_ns = fmax(self->last_ns, end_ns);
+    if (found->waited && event->stack)
+        xfa_wait_site_add(xfa_wait_site_of(&self->now, event), 0, end_ns - own->begun_ns);
+    *own = (struct follower){.role = own->role, .before_ns = end_ns};
+}
+
+static void event(void *of, const struct xfa_event *event)
+{
+    struct by_turns *self = of;
+    if (event->flags & XFT_CAPTURED)
+        return;
+    const struct xfw_turn_call call = call_of(event);
+    const struct xfw_handover found = xfw_handovers_call(&self->handovers, &call);
+    struct follower *own = &self->followers[found.thread];
+    if (!found.followed)
+        return;
+    if (found.begins)
+        begin_turn(self, own, event, &found);
+    if (found.begins && found.waited)
+        own->alike = own->role == self->followers[found.from].role;
+    self->busy_ns += found.behind_ns;
+    note_uses(self, own, event);
+    if (found.ends)
+        end_turn(self, own, event, &found);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void forget(struct by_turns *self)
+{
+    xfa_table_free(&self->now);
+    xfa_table_free(&self->memory);
+    xfa_table_free(&self->events);
+}
+
+static uint64_t process(void *of, struct xfa_process *process)
+{
+    struct by_turns *self = of;
+    (void)process;
+    forget(self);
+    xfa_wait_sites_init(&self->now);
+    xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
+    xfa_table_init(&self->events, sizeof(uint64_t), sizeof(struct recorded));
+    memset(&self->signatures, 0, sizeof self->signatures);
+    memset(&self->handovers, 0, sizeof self->handovers);
+    memset(self->followers, 0, sizeof self->followers);
+    self->turns = self->waited = self->ordered = self->alike = self->beside = 0;
+    self->busy_ns = self->first_ns = self->last_ns = 0;
+    return XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_PREFETCH) | XFW_CALLERS_KINDS;
+}
+
+static bool is_by_turns(const struct by_turns *self)
+{
+    const double waited = (double)self->waited;
+    return self->waited >= LEAST_HANDOVERS &&
+           (double)self->beside <= MOST_BESIDE * (double)self->turns &&
+           (double)self->ordered <= MOST_ORDERED * waited &&
+           (double)self->alike >= LEAST_ALIKE * waited &&
+           self->busy_ns >= LEAST_BUSY * (self->last_ns - self->first_ns);
+}
+
+static void end(void *of, struct xfa_process *process)
+{
+    struct by_turns *self = of;
+    self->run = process->run;
+    process->by_turns = is_by_turns(self);
+    for (size_t i = 0; i < self->now.count && process->by_turns; i++) {
+        const struct xfa_wait_site *site = xfa_table_at(&self->now, i);
+        struct xfa_wait_site *into = xfa_wait_site_at(&self->sites, site->site);
+        if (into->times == 0)
+            into->met = site->met;
+        into->function = site->function;
+        into->last = site->last;
+        into->times += site->times;
+        xfa_exact_merge(&into->ns, &site->ns);
+    }
+    forget(self);
+}
+
+static struct xfa_observer observe(void *of)
+{
+    struct by_turns *self = of;
+    xfa_wait_sites_init(&self->sites);
+    xfa_wait_sites_init(&self->now);
+    return (struct xfa_observer){
+        .name = "threads by turns",
+        .divided = true,
+        .kinds = XFA_KINDS_OF_CALLS,
+        .self = self,
+        .process = process,
+        .event = event,
+        .transfer = event,
+        .end = end,
+    };
+}
+
+static void release(void *of)
+{
+    struct by_turns *self = of;
+    xfa_table_free(&self->sites);
+    forget(self);
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+/* Other members may play these processes, too. */
+static void give(const void *of, struct xfa_parcel *parcel)
+{
+    const struct by_turns *self = of;
+    size_t count = self->run ? self->run->process_count : 0;
+    xfa_parcel_number(parcel, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct xfa_process *process = self->run->processes[i];
+        xfa_parcel_number(parcel, process->by_turns && xfa_process_is_mine(process));
+    }
+}
+
+static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
+{
+    uint64_t count = xfa_unpack_number(from);
+    (void)of;
+    from->bad = from->bad || count > analysis->run->process_count;
+    for (uint64_t i = 0; i < count && !from->bad; i++)
+        if (xfa_unpack_number(from))
+            analysis->run->processes[i]->by_turns = true;
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+/* On trial, since without a replay it says nothing. */
+static void try(const struct xfa_analysis *analysis, const void *sums,
+                struct xfa_findings *findings)
+{
+    const struct by_turns *self = sums;
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_BY_TURNS,
+        .remedy = {.kind = XFA_REMEDY_NARROW_LOCK, .node = -1},
+        .lost_ns = NAN,
+        .assumed =
+            "a thread's own work is what lies between the end of another's turn and its call",
+        .question = "the threads that wait in {site} need not take turns",
+    };
+    for (size_t i = 0; i < self->sites.count; i++) {
+        const struct xfa_finding_site site =
+            xfa_wait_site_found(analysis, xfa_table_at(&self->sites, i), XFA_RECKONED_BY_TURNS);
+        xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    (void)sums;
+    (void)finding;
+    return xfw_change_no_turns(analysis);
+}
+
+const struct xfa_finding_kind xfa_kind_by_turns = {
+    .try = try,
+    .change = change,
+    .self_bytes = sizeof(struct by_turns),
+    .observe = observe,
+    .free = release,
+    .met_of = &xfa_wait_sites,
+    .met_table = offsetof(struct by_turns, sites),
+    .give = give,
+    .take = take,
+};

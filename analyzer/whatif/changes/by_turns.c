@@ -1,0 +1,44 @@
+#include "analyzer/whatif/changes/changes.h"
+
+/* What is left of the thread's time before a call that it made behind another thread's turn: at
+ * best it came for it right when that was over, as likely in the middle of that. */
+static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
+                     const struct xfw_op *op)
+{
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
+    if (!(op->behind_ns > 0) || !xfw_op_is_call(op) || (!best && !change->assured))
+        return op->gap_ns;
+    double own = (double)op->behind_ns + (best ? 0 : (double)op->turn_ns / 2);
+    return xfw_min(op->gap_ns, own);
+}
+
+static double begins(const struct xfw_change *change, const void *self,
+                     const struct xfw_player *player, const struct xfw_op *op, double begins)
+{
+    double own = own_ns(change, player, op);
+    (void)self;
+    return own < op->gap_ns ? xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) + own
+                            : begins;
+}
+
+static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
+               struct xfw_op *op)
+{
+    double own = own_ns(change, player, op);
+    (void)self;
+    if (!(own < op->gap_ns))
+        return;
+    op->gap_ns = own;
+    op->woken_by = XFW_NONE;
+    op->woken_by_stream = 0;
+    op->joins = false;
+}
+
+struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis)
+{
+    static const struct xfw_change_type type = {.name = "no turns", .op = op, .begins = begins};
+    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
+    change->least_part = XFW_TURNS_LEAST;
+    change->of_span = true;
+    return change;
+}
