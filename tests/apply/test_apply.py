@@ -406,6 +406,12 @@ class TestLocked(Applied):
                     self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
                 self.assertNotIn(b"wrong 1", other.stdout)
 
+    def test_little_memory(self):
+        """Pages that the kernel would not find are not made: that ends processes, and the driver's call returns an error."""
+        little = {"LD_PRELOAD": str(BUILD / "lib" / "libapply_little_memory.so")}
+        self.assertIn(b" locking ", self.applied("locked").stderr)
+        self.assertNotRegex(self.compare("locked", also=little).stderr, rb" locking .* of \d+ calls carried out")
+
 
 class TestFailures(Applied):
     """What the driver refuses to our attempts is not the program's error."""
