@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -112,6 +113,20 @@ static void several_threads(void **state)
     free(found);
 }
 
+/* Whoever is waited for may have been put off this thread's processor by its priority. */
+static void waits_asleep_at_last(void **state)
+{
+    struct rusage before, after;
+    unsigned rounds = 0;
+    (void)state;
+    getrusage(RUSAGE_THREAD, &before);
+    while (rounds < 20000 && (rounds < 10 || after.ru_nvcsw == before.ru_nvcsw)) {
+        xfs_job_pause(&rounds);
+        getrusage(RUSAGE_THREAD, &after);
+    }
+    assert_true(after.ru_nvcsw > before.ru_nvcsw);
+}
+
 static void closed_early(void **state)
 {
     char *source = calloc(1, 4 * SLOT);
@@ -167,9 +182,9 @@ static void not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread),   cmocka_unit_test(several_threads),
-        cmocka_unit_test(closed_early), cmocka_unit_test(not_mapped),
-        cmocka_unit_test(not_there),
+        cmocka_unit_test(one_thread),           cmocka_unit_test(several_threads),
+        cmocka_unit_test(waits_asleep_at_last), cmocka_unit_test(closed_early),
+        cmocka_unit_test(not_mapped),           cmocka_unit_test(not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ ATTACK = Path(__file__).resolve().parent / "attack"
 CASES = [("staged", "1"), ("order",), ("kinds",), ("errors",), ("faults", "mend"), ("faults", "die"), ("threads",),
          ("forks",), ("contexts",), ("exits", "exit"), ("exits", "first"), ("exits", "quick"), ("captures",),
          ("gpus",), ("locked",), ("locked", "inherited"), ("locked", "threads"), ("sandboxed", "before"), ("sandboxed", "after"), ("deep",)]
+SURROUNDINGS = ("sources", "replaced", "urgent", "hooked", "huge", "filtered", "tight", "apart")
 ALL = {"XFERSCOPE_APPLY_TRIALS": "0", "XFERSCOPE_APPLY_LEAST": "1"}
 LINE = re.compile(r"^xferscope apply: staging (H2D|D2H) (.*): (?:([\d.]+) (\w+) of )?(\d+) (?:calls carried out|as)")
 
@@ -406,6 +407,12 @@ class TestLocked(Applied):
                     self.assertEqual((other.stdout, other.returncode), (bare.stdout, bare.returncode), other.stderr)
                 self.assertNotIn(b"wrong 1", other.stdout)
 
+    def test_little_memory(self):
+        """Pages that the kernel would not find are not made: that ends processes, and the driver's call returns an error."""
+        little = {"LD_PRELOAD": str(BUILD / "lib" / "libapply_little_memory.so")}
+        self.assertIn(b" locking ", self.applied("locked").stderr)
+        self.assertNotRegex(self.compare("locked", also=little).stderr, rb" locking .* of \d+ calls carried out")
+
 
 class TestFailures(Applied):
     """What the driver refuses to our attempts is not the program's error."""
@@ -436,13 +443,17 @@ class TestFailures(Applied):
 class TestAttacks(Applied):
     """tests/apply/attack, one form of most attacks, once."""
 
-    def test_attacks(self):
-        names = [name for name in subprocess.run([ATTACK, "--list"], capture_output=True, text=True, check=True).stdout.split("\n")
-                 if name and not name.startswith("limited:") or name in ("limited:space", "limited:seccomp late")]
+    def attack(self, is_chosen):
+        listed = subprocess.run([ATTACK, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+        names = [name for name in listed if is_chosen(name)]
         done = subprocess.run([ATTACK, BUILD, "--forms", "all", "--only", ",".join(names)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{len(names)} attacks", done.stdout)
         self.assertNotIn("not compared", done.stdout)
+
+    def test_attacks(self):
+        self.attack(lambda name: name.split(":")[0] not in (*SURROUNDINGS, "limited") or
+                    name in ("limited:space", "limited:seccomp late"))
 
     def test_drawn_programs(self):
         done = subprocess.run([ATTACK.parent / "random", BUILD, "--seed", "7", "--count", "6"], capture_output=True, text=True,
@@ -454,6 +465,13 @@ class TestAttacks(Applied):
         """An upload that the driver would not wait with has no place in the ring while its stream waits for the host."""
         done = self.compare("mixed", "held", XFERSCOPE_SIMGPU_LAZY="1", also=ALL)
         self.assertIn("large copies left alone: 9 beside another one", done.stderr.decode())
+
+
+class TestSurroundings(Applied):
+    """The same of what is around a copy: its memory, its threads, the process and the system."""
+
+    def test_surroundings(self):
+        TestAttacks.attack(self, lambda name: name.split(":")[0] in SURROUNDINGS)
 
 
 class TestBounds(Applied):

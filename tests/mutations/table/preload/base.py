@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("base-filter-by-syscall-unseen", "preload/base/sandbox.c",
+      "    else if (first == SECCOMP_SET_MODE_FILTER)\n        note(PR_SET_SECCOMP, SECCOMP_MODE_FILTER);\n",
+      "",
+      "a filter installed by syscall() ends the process for a call of ours",
+      "apply.surroundings"),
     M("descriptors-copied-and-kept", "preload/base/descriptors.c",
       "    close_copies();\n",
       "    (void)close_copies;\n",
