@@ -10,7 +10,7 @@
 #include "analyzer/base/output.h"
 #include "analyzer/base/units.h"
 #include "analyzer/compare/statistics.h"
-#include "analyzer/whatif/op_store.h"
+#include "analyzer/whatif/ops/op_store.h"
 #include "common/nearest.h"
 #include "common/text.h"
 

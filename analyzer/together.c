@@ -4,7 +4,7 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/base/files.h"
-#include "analyzer/whatif/together.h"
+#include "analyzer/whatif/together/together.h"
 
 enum { MOST_PROFILE = 1 << 30 };
 

@@ -24,7 +24,7 @@
 #include "analyzer/findings/fix_note.h"
 #include "analyzer/findings/remedy.h"
 #include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/gather.h"
+#include "analyzer/whatif/ops/gather.h"
 #include "analyzer/whatif/whatif.h"
 
 #define XFA_LEAST_LOST_NS 10000.0

@@ -1,6 +1,6 @@
 /*
  * threads-by-turns: threads of which each works with the GPU, waits, and only then lets the next
- * one begin, again and again, in streams of their own (whatif/handovers.h): they hold one lock over
+ * one begin, again and again, in streams of their own (whatif/schedule/handovers.h): they hold one lock over
  * copies, kernels and the wait. Whether they need to, no record shows: a question, and nothing is
  * saved unless it is answered. Lost: not known.
  *
@@ -25,7 +25,7 @@
 #include "analyzer/findings/stream_work.h"
 #include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/handovers.h"
+#include "analyzer/whatif/schedule/handovers.h"
 
 #define LEAST_HANDOVERS 16 /* guesses, as all of these */
 #define MOST_BESIDE 0.05   /* of all turns */

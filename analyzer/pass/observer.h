@@ -12,7 +12,7 @@
  * rows (class.h) stay.
  *
  * Members of a team (base/team.h) have the same observers. Each sees all processes from the start,
- * but for those that are `shared`; what is done for a process of its own (whatif/ops.h) wants
+ * but for those that are `shared`; what is done for a process of its own (whatif/ops/ops.h) wants
  * nothing of others'. After a survey (walked.h) no one need see another member's process who is
  * `divided`, or in whom it leaves nothing.
  *

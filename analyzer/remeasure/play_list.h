@@ -1,5 +1,5 @@
 /*
- * The ops of a run (whatif/op.h) as steps that the probe can play (probe/play.h), and the stage:
+ * The ops of a run (whatif/op/op.h) as steps that the probe can play (probe/play.h), and the stage:
  * the streams, events and memory that the steps use. Ops come through a tap (whatif/player.h). The
  * run as recorded and the run as advised are one script each, for one stage.
  *

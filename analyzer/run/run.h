@@ -107,7 +107,7 @@ struct xfa_process {
     bool has_ranges; /* once it was walked over: the program has NVTX ranges */
     bool has_messages; /* the same for calls of MPI or NCCL */
     double *calls_ns;  /* the same: what its calls take while no other thread has one, by kind
-                          (whatif/callers.h); NULL: it has one thread */
+                          (whatif/schedule/callers.h); NULL: it has one thread */
     bool by_turns;     /* the same: its threads take turns (findings/threads_by_turns.c) */
     bool shared;       /* a walk has begun; from then on: */
     uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */

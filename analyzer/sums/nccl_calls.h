@@ -2,7 +2,7 @@
  * Calls of NCCL with their kernels, matched across the ranks of a communicator: the n-th collective
  * of one rank with the n-th of all others, the n-th send of two ranks with the n-th receive. A
  * process may have several ranks. What belongs together is a meeting: its kernels wait for each
- * other on the devices (whatif/kernel_links.h).
+ * other on the devices (whatif/together/kernel_links.h).
  *
  * Only where all sides recorded equally many calls, in a known order, and the kernels' times came.
  * At most XFA_MAX_NCCL_CALLS of the run are kept; of more a random part, all sides of a meeting or

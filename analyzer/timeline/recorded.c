@@ -65,7 +65,7 @@ static void take_migration(struct xfa_timeline *timeline, const struct xfa_event
     xfa_buffers_migration(&timeline->buffers, event);
 }
 
-/* As the replay has it (whatif/ops.c): until it was served, the kernel stood still. */
+/* As the replay has it (whatif/ops/ops.c): until it was served, the kernel stood still. */
 static void take_fault(struct xfa_timeline *timeline, const struct xfa_event *event)
 {
     struct xfa_span span =

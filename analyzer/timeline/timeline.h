@@ -9,7 +9,7 @@
  * As recorded: kernels, memsets, copies and migrations when the device says that they ran; copies
  * without its times, where the call waits for them, as long as the call; waits and copies that
  * block as their calls; NVTX ranges, up to the fourth level of a thread. As advised: as the
- * schedule (whatif/schedule.h) has them.
+ * schedule (whatif/schedule/schedule.h) has them.
  */
 #ifndef XFA_TIMELINE_H
 #define XFA_TIMELINE_H

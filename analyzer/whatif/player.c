@@ -6,9 +6,9 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/check.h"
-#include "analyzer/whatif/cached.h"
-#include "analyzer/whatif/eased.h"
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/schedule/cached.h"
+#include "analyzer/whatif/schedule/eased.h"
+#include "analyzer/whatif/op/sample.h"
 
 #define MOST_BEHIND 8
 #define RECENT 32 /* side streams that were asked for last */

@@ -5,7 +5,7 @@
 #define XFW_PLAYER_H
 
 #include "analyzer/run/run.h"
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 /*
  * Functions that receive each op when it has been scheduled, as the changes have left it and

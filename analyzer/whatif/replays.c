@@ -8,7 +8,7 @@
 #include "analyzer/base/crew.h"
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/player.h"
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/op/sample.h"
 
 /* Where any time would be off by more for what was left out, nothing is: of the run, and of what
  * the way saves or costs. All savings are widened by more than that (result.h). */

@@ -6,8 +6,8 @@
 #define XFW_REPLAYS_H
 
 #include "analyzer/base/table.h"
-#include "analyzer/whatif/change.h"
-#include "analyzer/whatif/gather.h"
+#include "analyzer/whatif/schedule/change.h"
+#include "analyzer/whatif/ops/gather.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/result.h"
 

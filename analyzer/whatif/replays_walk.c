@@ -5,7 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/pass.h"
-#include "analyzer/whatif/jobs.h"
+#include "analyzer/whatif/ops/jobs.h"
 #include "analyzer/whatif/replays_walk.h"
 
 /* ---- what is left out ------------------------------------------------------------------------ */

@@ -4,12 +4,12 @@
 #define XFW_REPLAYS_WALK_H
 
 #include "analyzer/base/crew.h"
-#include "analyzer/whatif/callers.h"
-#include "analyzer/whatif/handovers.h"
+#include "analyzer/whatif/schedule/callers.h"
+#include "analyzer/whatif/schedule/handovers.h"
 #include "analyzer/whatif/replays.h"
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/op/sample.h"
 #include "analyzer/whatif/tally.h"
-#include "analyzer/whatif/together.h"
+#include "analyzer/whatif/together/together.h"
 #include "analyzer/whatif/turns.h"
 
 /* A process, played unchanged. */

@@ -5,9 +5,9 @@
 #define XFW_RESULT_H
 
 #include "analyzer/base/table.h"
-#include "analyzer/whatif/change.h"
-#include "analyzer/whatif/sample.h"
-#include "analyzer/whatif/together.h"
+#include "analyzer/whatif/schedule/change.h"
+#include "analyzer/whatif/op/sample.h"
+#include "analyzer/whatif/together/together.h"
 
 #define XFW_MARK_ERROR 0.05
 #define XFW_ABSTAIN_ERROR 0.15

@@ -16,7 +16,7 @@
 #define XFW_TURNS_H
 
 #include "analyzer/whatif/player.h"
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/op/sample.h"
 
 #define XFW_TURNS ((size_t)4 * XFW_BATCH) /* ops of a process with several threads: a batch */
 #define XFW_TURN_THREADS 16 /* with more of them in a batch ops are played as they come */

@@ -8,7 +8,7 @@
 #include "analyzer/base/check.h"
 #include "analyzer/whatif/best_set.h"
 #include "analyzer/whatif/player.h"
-#include "analyzer/whatif/recording_cost.h"
+#include "analyzer/whatif/op/recording_cost.h"
 #include "analyzer/whatif/replays.h"
 
 _Static_assert(XFW_MOST_CHANGES <= 64, "struct xfw_change has a bit for each");

@@ -93,7 +93,7 @@
 #ifndef XFW_WHATIF_H
 #define XFW_WHATIF_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/result.h"
 

@@ -11,7 +11,7 @@
 
 #include "analyzer/report/savings.h"
 #include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/cached.h"
+#include "analyzer/whatif/schedule/cached.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/play.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/ops.h"
+#include "analyzer/whatif/ops/ops.h"
 #include "tests/analyzer/overlap/overlap.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -5,7 +5,7 @@
 #ifndef PLAYED_H
 #define PLAYED_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "tests/analyzer/analyzed.h"
 
 #define MOST_PLAYED 64

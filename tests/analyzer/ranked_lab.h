@@ -5,7 +5,7 @@
 #ifndef RANKED_LAB_H
 #define RANKED_LAB_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/ranked.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/cached.h"
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/cached.h"
+#include "analyzer/whatif/schedule/change.h"
 
 enum { CALL_NS = 9000, LOCKED_NS = 4000, LONG_NS = 1000000, SHORT_NS = 6000, BYTES = 65536 };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analyzer/whatif/changes/costs.h"
-#include "analyzer/whatif/recording_cost.h"
+#include "analyzer/whatif/op/recording_cost.h"
 #include "tests/analyzer/hand_ops.h"
 #include "tests/analyzer/measured.h"
 #include "tests/analyzer/scenario.h"

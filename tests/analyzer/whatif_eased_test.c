@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/callers.h"
-#include "analyzer/whatif/eased.h"
+#include "analyzer/whatif/schedule/callers.h"
+#include "analyzer/whatif/schedule/eased.h"
 
 #define ABOUT 0.05 /* times are kept in classes of this width */
 

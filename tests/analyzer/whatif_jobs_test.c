@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/jobs.h"
+#include "analyzer/whatif/ops/jobs.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { US = 1000, CALL = 2 * US, STREAMS = 2, STEPS = 64, STEP_OPS = 5 };

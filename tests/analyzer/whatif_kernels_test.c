@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/whatif.h"
 #include "tests/analyzer/ranked_lab.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/op/sample.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { MOST = 32, CLASS = 3, OTHER_CLASS = 4, BYTES = 1 << 20 };

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/op/sample.h"
 #include "tests/analyzer/tape.h"
 
 enum { OPS = 400 * XFW_BATCH, THREADS = TAPE_THREADS, PHASES = 6 };

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/op_store.h"
-#include "analyzer/whatif/ops.h"
+#include "analyzer/whatif/ops/op_store.h"
+#include "analyzer/whatif/ops/ops.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/one_processor.h"
 #include "tests/analyzer/scenario.h"

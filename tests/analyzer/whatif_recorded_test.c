@@ -1,8 +1,8 @@
 /* From when it was recorded to how long it takes, and what it waited for: the run played again is
  * the run. */
-#include "analyzer/whatif/ops_queue.h"
-#include "analyzer/whatif/recorded.h"
-#include "analyzer/whatif/schedule.h"
+#include "analyzer/whatif/ops/ops_queue.h"
+#include "analyzer/whatif/ops/recorded.h"
+#include "analyzer/whatif/schedule/schedule.h"
 #include "tests/analyzer/hand_run.h"
 
 static struct xfw_recorded *recorded;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/sample.h"
+#include "analyzer/whatif/op/sample.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/scenario.h"
 #include "tests/analyzer/scenario_report.h"

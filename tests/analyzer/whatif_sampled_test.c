@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analyzer/pass/samples.h"
-#include "analyzer/whatif/recorded.h"
+#include "analyzer/whatif/ops/recorded.h"
 #include "tests/analyzer/analyzed.h"
 #include "tests/analyzer/play.h"
 

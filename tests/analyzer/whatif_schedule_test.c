@@ -1,5 +1,5 @@
 /* Schedules of ops made by hand: what waits for what, to the nanosecond. */
-#include "analyzer/whatif/schedule.h"
+#include "analyzer/whatif/schedule/schedule.h"
 #include "tests/analyzer/hand_run.h"
 
 static void test_a_stream_is_in_order(void **state)

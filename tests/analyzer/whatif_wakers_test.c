@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/recorded.h"
+#include "analyzer/whatif/ops/recorded.h"
 #include "tests/analyzer/hand_ops.h"
 
 enum { US = 1000, MOST = 4096, CALL = 5 * US, MAIN = 0, WORKERS = 4 };

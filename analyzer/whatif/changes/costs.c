@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/recording_cost.h"
+#include "analyzer/whatif/op/recording_cost.h"
 
 #define MOST_NODES 8
 #define ENOUGH 1.1        /* of the fastest */

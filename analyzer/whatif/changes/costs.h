@@ -5,8 +5,8 @@
 #ifndef XFW_COSTS_H
 #define XFW_COSTS_H
 
-#include "analyzer/whatif/change.h"
-#include "analyzer/whatif/ops_link.h"
+#include "analyzer/whatif/schedule/change.h"
+#include "analyzer/whatif/ops/ops_link.h"
 
 /* ---- what no profile has --------------------------------------------------------------------- */
 

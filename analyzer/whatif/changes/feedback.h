@@ -7,7 +7,7 @@
 #define XFW_FEEDBACK_H
 
 #include "analyzer/base/table.h"
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/changes/changes.h"
 
 struct xfw_feedback {           /* zeroed at first; of one process */

@@ -2,7 +2,7 @@
 #ifndef XFW_KERNEL_PARTS_H
 #define XFW_KERNEL_PARTS_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 struct xfw_kernel_part {
     uint32_t process;

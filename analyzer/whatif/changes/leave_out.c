@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/cached.h"
+#include "analyzer/whatif/schedule/cached.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/spending.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "xferscope/terms.h"
 
 /*

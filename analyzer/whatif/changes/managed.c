@@ -4,7 +4,7 @@
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/prefetch_trials.h"
 #include "analyzer/whatif/changes/put_off.h"
-#include "analyzer/whatif/recording_cost.h"
+#include "analyzer/whatif/op/recording_cost.h"
 
 /* ---- prefetched ------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 #include "analyzer/base/signature.h"
 #include "analyzer/pass/observer.h"
 #include "analyzer/sums/blocks.h"
-#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/op/op.h"
 
 /* What is allocated and page-locked, of which kind, by which site. Zeroed at first. */
 struct xfw_memories {

@@ -6,7 +6,7 @@
 #define XFW_MORE_BUFFERS_H
 
 #include "analyzer/base/table.h"
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 #define XFW_MOST_MORE_BUFFERS 65536 /* of a process; further ones cost nothing */
 

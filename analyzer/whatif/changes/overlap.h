@@ -6,7 +6,7 @@
 #ifndef XFW_OVERLAP_H
 #define XFW_OVERLAP_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 /* Of a part of the work, in this order. */
 enum xfw_stage { XFW_STAGE_TO_DEVICE, XFW_STAGE_COMPUTE, XFW_STAGE_TO_HOST };

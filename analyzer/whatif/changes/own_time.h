@@ -2,7 +2,7 @@
 #ifndef XFW_OWN_TIME_H
 #define XFW_OWN_TIME_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 /* A call of MPI that takes less. */
 struct xfw_cut {

@@ -11,7 +11,7 @@
 #ifndef XFW_PREFETCH_TRIALS_H
 #define XFW_PREFETCH_TRIALS_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 #define XFW_TRIED_KERNELS 64u /* distinct, by their names' ids; others share a place */
 #define XFW_TRIED_STREAMS 64u /* the same, by their numbers */

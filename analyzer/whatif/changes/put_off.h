@@ -5,7 +5,7 @@
 #ifndef XFW_PUT_OFF_H
 #define XFW_PUT_OFF_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/changes/changes.h"
 
 /* Copies in flight that do not make the host wait any more, for each part in flight: a guess. More

@@ -18,7 +18,7 @@
 #ifndef XFW_SPANS_H
 #define XFW_SPANS_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 #define XFW_SPANS 1024
 #define XFW_SPANS_RECENT 512

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "analyzer/base/table.h"
-#include "analyzer/whatif/op.h"
+#include "analyzer/whatif/op/op.h"
 
 enum xfw_spent {
     XFW_AS_ASKED,

@@ -4,7 +4,7 @@
 #ifndef XFW_TOUCHED_H
 #define XFW_TOUCHED_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 
 /*
  * Pageable memory that copies read or write was touched before: the time of page faults in their

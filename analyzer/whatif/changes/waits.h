@@ -22,7 +22,7 @@
 #ifndef XFW_WAITS_H
 #define XFW_WAITS_H
 
-#include "analyzer/whatif/change.h"
+#include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/changes/costs.h"
 
 #define XFW_USES 64 /* copies that are waited for at the same time */

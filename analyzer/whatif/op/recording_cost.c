@@ -1,0 +1,230 @@
+#include "analyzer/whatif/op/recording_cost.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double scalar(const struct xfp_profile *profile, const char *what, int gpu, bool *known)
+{
+    char name[64];
+    snprintf(name, sizeof name, "records/%s/gpu%d", what, gpu);
+    const struct xfp_scalar *scalar = xfp_find_scalar(profile, name);
+    *known = *known || scalar;
+    return scalar ? scalar->cost.median : 0;
+}
+
+/* By the processes that were compared with those with records, if it is known of them. */
+static double bare_launch(const struct xfp_profile *profile, int gpu)
+{
+    char name[64];
+    snprintf(name, sizeof name, "launch/by-process/gpu%d", gpu);
+    const struct xfp_scalar *scalar = xfp_find_scalar(profile, name);
+    return scalar ? scalar->cost.median : 0;
+}
+
+static struct xfw_records_copy copy_cost(const struct xfp_profile *profile, const char *direction,
+                                         int gpu, bool *known)
+{
+    char call[32], blocking[32], device[32];
+    snprintf(call, sizeof call, "copy/%s", direction);
+    snprintf(blocking, sizeof blocking, "copy-blocking/%s", direction);
+    snprintf(device, sizeof device, "copy-device/%s", direction);
+    return (struct xfw_records_copy){
+        .call = scalar(profile, call, gpu, known),
+        .blocking = scalar(profile, blocking, gpu, known),
+        .device = scalar(profile, device, gpu, known),
+    };
+}
+
+struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu)
+{
+    struct xfw_records_cost cost = {0};
+    const struct xfp_profile *profile = achievable->profile;
+    if (!profile)
+        return cost;
+    int number = xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu);
+    cost.launch = scalar(profile, "launch", number, &cost.known);
+    cost.bare_launch = bare_launch(profile, number);
+    cost.launch_device = scalar(profile, "launch-device", number, &cost.known);
+    cost.copies[0] = copy_cost(profile, "h2d", number, &cost.known);
+    cost.copies[1] = copy_cost(profile, "d2h", number, &cost.known);
+    cost.set = scalar(profile, "memset", number, &cost.known);
+    cost.sync = scalar(profile, "sync/stream", number, &cost.known);
+    cost.record = scalar(profile, "event/record", number, &cost.known);
+    /* Measured with one GPU: what CUPTI does once is the process's. */
+    cost.first_copy = scalar(profile, "first/copy", 0, &cost.known);
+    cost.first_launch = scalar(profile, "first/launch", 0, &cost.known);
+    bool behind_known = false; /* says nothing of the others */
+    cost.after_wait = scalar(profile, "launch-after-wait", number, &behind_known);
+    cost.after_launch = scalar(profile, "copy-after-launch/d2h", number, &behind_known);
+    cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
+    cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
+    return cost;
+}
+
+double xfw_speed_error(const struct xfp_profile *profile)
+{
+    const struct xfp_scalar *launch =
+        profile ? xfp_find_scalar(profile, "launch/by-process/gpu0") : NULL;
+    if (!launch || !(launch->cost.median > 0))
+        return 0;
+    double range = launch->cost.max - launch->cost.min;
+    return fmin(XFW_MOST_SPEED_ERROR, fmax(0, range / launch->cost.median / 2));
+}
+
+static const struct xfw_records_cost *cost_of(struct xfw_records_costs *costs, int gpu)
+{
+    size_t i = xfw_place_of_gpu(gpu);
+    if (!costs->asked[i]) {
+        costs->asked[i] = true;
+        costs->of_gpus[i] = xfw_records_cost_of(costs->achievable, gpu);
+    }
+    return &costs->of_gpus[i];
+}
+
+/* What the first of them takes; it is the first no more. */
+static double once(bool *done, double ns)
+{
+    double cost = *done ? 0 : ns;
+    *done = true;
+    return cost;
+}
+
+static enum xfw_behind next_behind(const struct xfw_op *op, bool blocks, enum xfw_behind behind)
+{
+    if (op->kind == XFT_EVENT_SYNC || (op->what == XFW_COPY && blocks))
+        return XFW_BEHIND_WAIT;
+    if (xfw_op_is_work(op))
+        return op->what == XFW_KERNEL ? XFW_BEHIND_LAUNCH : XFW_BEHIND_OTHER;
+    return behind;
+}
+
+static double launch_ns(const struct xfw_records_cost *cost, enum xfw_behind behind)
+{
+    return behind != XFW_BEHIND_LAUNCH && cost->after_wait > 0 ? cost->after_wait : cost->launch;
+}
+
+static double copy_ns(const struct xfw_records_cost *cost, bool from_device, bool blocks,
+                      enum xfw_behind behind)
+{
+    const struct xfw_records_copy *copy = &cost->copies[from_device];
+    if (blocks)
+        return copy->blocking;
+    bool after_launch = from_device && behind == XFW_BEHIND_LAUNCH && cost->after_launch > 0;
+    return after_launch ? cost->after_launch : copy->call;
+}
+
+/* Their share of a call is taken to be that of a launch: the profile has no other call without. */
+static void set_records(struct xfw_op *op, const struct xfw_records_cost *cost, double ns,
+                        double once_ns)
+{
+    op->records_ns = ns + once_ns;
+    if (cost->bare_launch > 0 && cost->launch > 0 && !(once_ns > 0))
+        op->records_of_ns = ns * (1 + cost->bare_launch / cost->launch);
+}
+
+void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
+                           uint32_t records, enum xfw_behind *behind)
+{
+    const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
+    bool copies = records & XFT_RECORDS_COPIES;
+    if (op->what == XFW_KERNEL && records & XFT_RECORDS_KERNELS) {
+        set_records(op, cost, launch_ns(cost, *behind), once(&costs->launched, cost->first_launch));
+        op->records_device_ns = cost->launch_device;
+    } else if (op->what == XFW_COPY && copies) {
+        /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
+        bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
+        set_records(op, cost, copy_ns(cost, from_device, blocks, *behind),
+                    once(&costs->copied, cost->first_copy));
+        op->records_device_ns = cost->copies[from_device].device;
+    } else if (op->what == XFW_SET && copies) {
+        set_records(op, cost, cost->set, 0);
+    } else if (op->kind == XFT_EVENT_SYNC) {
+        op->records_ns = cost->sync;
+    } else if (op->what == XFW_RECORD) {
+        op->records_ns = cost->record;
+    }
+    *behind = next_behind(op, blocks, *behind);
+}
+
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts)
+{
+    if (parts)
+        op->records_ns = parts * cost_of(costs, op->gpu)->launch;
+}
+
+void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
+{
+    struct xfw_moved *demanded = &op->demanded, *fetched = &op->fetched;
+    if (demanded->records)
+        demanded->records_ns = demanded->records * cost_of(costs, demanded->gpu)->demanded;
+    if (fetched->records)
+        fetched->records_ns = fetched->records * cost_of(costs, fetched->gpu)->fetched;
+}
+
+/* ---- an op without it ------------------------------------------------------------------------ */
+
+/* The time without what records of moves added to it. */
+static double moved_alone(struct xfw_moved *moved, double ns)
+{
+    const double least = 0.1; /* of the time: a guess */
+    double alone = xfw_max(least * ns, ns - moved->records_ns);
+    moved->stalled_ns = xfw_max(0, moved->stalled_ns - (ns - alone));
+    moved->records_ns = 0;
+    return alone;
+}
+
+/* Where calls are slower than the profile's (the process is, or they find cold caches), CUPTI's
+ * part is as much slower; a call that loads a kernel, or stages a copy, has more to do. call_ns:
+ * what the call took by itself. */
+static double records_of(const struct xfw_op *op, double call_ns, double most)
+{
+    const double least = 0.5; /* times the usual: a guess */
+    double times = op->records_of_ns > 0 ? call_ns / op->records_of_ns : 1;
+    return xfw_min(most, xfw_max(least, times)) * op->records_ns;
+}
+
+/* CUPTI works before the driver submits, and when the call returns. */
+static void blocking_alone(struct xfw_op *op, double least)
+{
+    const double most = 2; /* as measured: docs/results/foreign-h100-2026-11-28.md */
+    double records_ns = records_of(op, op->latency_ns + op->wake_ns, most);
+    double latency = xfw_max(least * op->latency_ns, op->latency_ns - records_ns);
+    double left = records_ns - (op->latency_ns - latency);
+    op->latency_ns = latency;
+    if (op->wake_ns > 0)
+        op->wake_ns = xfw_max(least * op->wake_ns, op->wake_ns - left);
+}
+
+/* Nearly all of it is done before the driver submits: the work begins as much earlier. */
+static void submitted_alone(struct xfw_op *op, double least)
+{
+    const double most = 6; /* as measured: docs/results/foreign-h100-2026-11-28.md */
+    double records_ns = records_of(op, op->own_ns, most);
+    op->own_ns = xfw_max(least * op->own_ns, op->own_ns - records_ns);
+    op->latency_ns = xfw_max(least * op->latency_ns, op->latency_ns - records_ns);
+}
+
+void xfw_op_alone(struct xfw_op *op)
+{
+    const double least = 0.3; /* of a call stays, whatever CUPTI is said to add: a guess */
+    const double least_of_copy =
+        0.8;       /* of a copy whose pieces are computed, not counted: a guess */
+    if (op->first) /* where its thread begins */
+        op->start_ns = xfw_max(0, op->start_ns - op->overhead_ns);
+    op->gap_ns = xfw_max(0, op->gap_ns - xfw_max(0, op->hook_ns));
+    op->woken_after_ns = xfw_max(xfw_min(0, op->woken_after_ns), op->woken_after_ns - op->hook_ns);
+    op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
+    op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
+    op->duration_ns =
+        xfw_max(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
+    if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
+        blocking_alone(op, least);
+    else
+        submitted_alone(op, least);
+    op->space_ns = xfw_max(0, op->space_ns - op->records_device_ns);
+    if (op->paced_ns > 0 && op->records_device_ns > 0 && op->space_ns < XFW_QUEUED_NS)
+        op->space_ns =
+            xfw_min(op->space_ns, xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns)));
+    op->hook_ns = op->overhead_ns = op->records_ns = op->records_device_ns = 0;
+    op->records_pieces_ns = op->records_of_ns = 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * What recording added to the program's times: CUPTI's records by the profile's records/ scalars
+ * (the hooks' own cost is in the trace). xfw_op_alone() (op.h) takes all of it out of an op.
+ * Private to whatif/. Times are ns, 0 where the profile has none; GPUs are the run's numbers.
+ */
+#ifndef XFW_RECORDING_COST_H
+#define XFW_RECORDING_COST_H
+
+#include "analyzer/pass/achievable.h"
+#include "analyzer/whatif/op/op.h"
+
+/* To an asynchronous call, to one that waits, on the device between two copies. */
+struct xfw_records_copy {
+    double call, blocking, device;
+};
+struct xfw_records_cost {
+    bool known;
+    double launch, launch_device, set, sync, record;
+    double bare_launch;              /* what a launch takes without; 0: not known */
+    double first_copy, first_launch; /* once in a process, on top of these */
+    double after_wait, after_launch; /* to a launch that is not behind a launch, to an asynchronous
+                                        copy to the host behind a launch; 0: as to others */
+    bool moves_known; /* the next two: of each record of managed memory that moved on demand */
+    double demanded, fetched;
+    struct xfw_records_copy copies[2]; /* to the device, from it */
+};
+struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu);
+
+/* How far processes of the machine differ in speed, as a part of what one takes: half of the range
+ * of launch/by-process, XFW_MOST_SPEED_ERROR at most; 0 where the profile has none. */
+#define XFW_MOST_SPEED_ERROR 0.5
+double xfw_speed_error(const struct xfp_profile *profile);
+
+/* Those of each GPU, looked up when first asked for. Zeroed at first but for achievable. */
+struct xfw_records_costs {
+    const struct xfa_achievable *achievable;
+    bool copied, launched; /* the process has; to be cleared where one begins */
+    struct xfw_records_cost of_gpus[XFW_GPUS];
+    bool asked[XFW_GPUS];
+};
+
+/* What the thread did last that matters: it waited, it launched a kernel, or gave other work. */
+enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
+
+/* Sets the op's records_ns and records_device_ns: what records of its call and work added.
+ * `blocks`: a copy's call that waits; `records`: enum xft_records, those that came. `behind`: of
+ * its thread; is brought up to date. */
+void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
+                           uint32_t records, enum xfw_behind *behind);
+
+/* The same for a graph that was launched: so many records came of it. */
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op,
+                                 uint32_t parts);
+
+/* The same for managed memory that moved on its demand, or was fetched before its call. */
+void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);
+
+#endif

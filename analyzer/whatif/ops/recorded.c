@@ -1,0 +1,594 @@
+#include "analyzer/whatif/ops/recorded.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/op/known_kernels.h"
+#include "analyzer/whatif/schedule/streams.h"
+#include "analyzer/whatif/schedule/wakers.h"
+#include "xferscope/trace.h"
+
+#define ROUNDING_NS XFW_ROUNDING_NS
+#define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
+#define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
+#define PIECES 64             /* of an engine's work that are remembered */
+#define PREFETCHES 16         /* whose ends are */
+
+/* What was usual of late; new ones count an eighth. */
+struct usual {
+    double ns;
+    bool known;
+};
+
+struct engine {
+    struct piece {
+        double start, end;
+        double last;  /* end by then: of this piece and of all that were noted before it */
+    } pieces[PIECES]; /* a ring */
+    unsigned next;
+    struct usual latency, space, lead;
+};
+
+#define READERS 64      /* kinds of kernels that read over the link, */
+#define READER_SHIFT 58 /* by the first bits of a hash */
+
+struct gpu {
+    struct engine engines[XFW_ENGINES];
+    struct engine reads; /* of kernels, over the link to the host */
+    double link_until;   /* copies to the device, and kernels, have it until then at least */
+    struct reader {
+        uint32_t name;
+        double link_ns, ns; /* of its kernels: what they read takes; the shortest of them */
+    } readers[READERS];
+};
+
+struct thread {
+    bool begun;
+    double end, added; /* of its call before; what recording added behind it */
+};
+
+struct xfw_recorded {
+    struct gpu *gpus[XFW_GPUS];
+    struct xfw_streams streams;
+    struct thread *threads;
+    size_t thread_count, thread_capacity;
+    struct usual wake, wake_moved, sync, submission[XFW_ENGINES];
+    double moved[PREFETCHES]; /* ends of prefetches, a ring of so many */
+    unsigned prefetches;
+    struct xfw_wakers *wakers;
+    struct xfw_known_kernels kernels; /* those with a record of the device */
+    bool worked, several;             /* threads have given the device work */
+    uint32_t worker;                  /* the first */
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct xfw_recorded *xfw_recorded_new(void)
+{
+    struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
+    recorded->wakers = xfw_wakers_new();
+    xfw_known_kernels_init(&recorded->kernels);
+    return recorded;
+}
+
+void xfw_recorded_free(struct xfw_recorded *recorded)
+{
+    if (!recorded)
+        return;
+    for (size_t i = 0; i < XFW_GPUS; i++)
+        free(recorded->gpus[i]);
+    xfw_streams_free(&recorded->streams);
+    xfw_wakers_free(recorded->wakers);
+    xfw_known_kernels_free(&recorded->kernels);
+    free(recorded->threads);
+    free(recorded);
+}
+
+static void learn(struct usual *usual, double ns)
+{
+    usual->ns = usual->known ? usual->ns + (xfw_min(ns, 4 * usual->ns + 1000) - usual->ns) / 8 : ns;
+    usual->known = true;
+}
+
+static double usual_or(const struct usual *usual, double ns)
+{
+    return usual->known ? usual->ns : ns;
+}
+
+static struct gpu *gpu_at(struct xfw_recorded *recorded, int number)
+{
+    size_t i = xfw_place_of_gpu(number);
+    if (!recorded->gpus[i])
+        recorded->gpus[i] = xfa_alloc(sizeof *recorded->gpus[i]);
+    return recorded->gpus[i];
+}
+
+static struct thread *thread_at(struct xfw_recorded *recorded, uint32_t number)
+{
+    recorded->threads = xfa_grown(recorded->threads, &recorded->thread_capacity,
+                                  &recorded->thread_count, number, sizeof *recorded->threads);
+    return &recorded->threads[number];
+}
+
+/* ---- device work ----------------------------------------------------------------------------- */
+
+/* 0: the newest. */
+static const struct piece *piece_at(const struct engine *engine, unsigned ago)
+{
+    return &engine->pieces[(engine->next - 1 - ago) % PIECES];
+}
+
+/* When the engine came free for it: the last end before its start; 0 = it was never busy. Most
+ * pieces come in the order of their ends, so that the newest ones decide. */
+static double engine_ready(const struct engine *engine, double start)
+{
+    double last = 0;
+    for (unsigned ago = 0; ago < PIECES && piece_at(engine, ago)->last > last; ago++) {
+        double end = piece_at(engine, ago)->end;
+        if (end <= start + ROUNDING_NS && end > last)
+            last = end;
+    }
+    return last;
+}
+
+/* Streams are served as they are ready, not as they were submitted to: looked at is when it ran. */
+static bool ran_alone(const struct engine *engine, double start, double end)
+{
+    for (unsigned ago = 0; ago < PIECES; ago++) {
+        const struct piece *piece = piece_at(engine, ago);
+        if (piece->last <= start + ROUNDING_NS)
+            return true;
+        if (piece->end > start + ROUNDING_NS && piece->start < end - ROUNDING_NS)
+            return false;
+    }
+    return true;
+}
+
+/* How much of start..end the engine did something else. */
+static double busy_within(const struct engine *engine, double start, double end)
+{
+    double sum = 0;
+    for (unsigned ago = 0; ago < PIECES && piece_at(engine, ago)->last > start; ago++) {
+        const struct piece *piece = piece_at(engine, ago);
+        sum += xfw_max(0, xfw_min(piece->end, end) - xfw_max(piece->start, start));
+    }
+    return xfw_min(sum, end - start);
+}
+
+static void note_piece(struct engine *engine, double start, double end)
+{
+    double last = xfw_max(end, piece_at(engine, 0)->last);
+    engine->pieces[engine->next++ % PIECES] = (struct piece){start, end, last};
+}
+
+/* When the engine, or the link that it shares with kernels, came free for the copy. */
+static double copies_ready(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    enum xfw_engine engine = xfw_op_engine(op);
+    double ready = engine_ready(&gpu->engines[engine], op->device_start_ns);
+    return engine == XFW_TO_DEVICE ? xfw_max(ready, engine_ready(&gpu->reads, op->device_start_ns))
+                                   : ready;
+}
+
+/* One kernel may be given buffers of several sizes. */
+static struct reader *reader_of(struct gpu *gpu, const struct xfw_op *op)
+{
+    uint64_t mixed = (op->name + (uint64_t)op->link_ns) * 0x9e3779b97f4a7c15u;
+    return &gpu->readers[mixed >> READER_SHIFT];
+}
+
+/* A kernel that reads over the link shares it with others. What that added to its time goes: up to
+ * the shortest time of its kind so far, and no more than the link was in use. */
+static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct reader *reader = reader_of(gpu, op);
+    bool same = reader->name == op->name && reader->link_ns == op->link_ns && reader->ns > 0;
+    double used = gpu->link_until - (op->device_start_ns + op->reach_ns);
+    if (op->duration_ns < op->reach_ns + op->link_ns) { /* it does not read all of it */
+        op->reach_ns = op->link_ns = 0;
+        return;
+    }
+    if (same && used > ROUNDING_NS)
+        op->duration_ns -= xfw_max(0, xfw_min(used, op->duration_ns - reader->ns));
+    double ns = same ? xfw_min(reader->ns, op->duration_ns) : op->duration_ns;
+    *reader = (struct reader){op->name, op->link_ns, ns};
+    double end = op->device_end_ns - (op->duration_ns - op->reach_ns - op->link_ns);
+    note_piece(&gpu->reads, end - op->link_ns, end);
+    gpu->link_until = xfw_max(gpu->link_until, end);
+}
+
+/* The driver serves faults of one kernel after the other's. What of its time a kernel waited for
+ * those of others goes. */
+static void resolve_demand(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct engine *driver = &gpu->engines[XFW_MOVES_IN];
+    double end = xfw_min(op->device_end_ns, op->device_start_ns + op->demanded.stalled_ns);
+    double waited = busy_within(driver, op->device_start_ns, end);
+    op->duration_ns -= waited;
+    op->demanded.stalled_ns -= waited;
+    op->link_ns = xfw_min(op->link_ns, op->demanded.stalled_ns);
+    note_piece(driver, end - op->demanded.stalled_ns, end);
+    note_piece(&gpu->reads, end - op->link_ns, end);
+}
+
+/* A prefetch's record is of its pages on the link; before that the driver works. reach_ns comes as
+ * what the profile has for all of it. */
+static void resolve_prefetch(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    op->link_ns = op->device_end_ns - op->device_start_ns;
+    double begins = op->device_end_ns - xfw_max(op->reach_ns, op->link_ns);
+    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    ready = xfw_max(ready, engine_ready(&gpu->engines[xfw_op_engine(op)], op->device_start_ns));
+    op->device_start_ns = xfw_min(op->device_start_ns, xfw_max(ready, begins));
+    op->reach_ns = 0;
+    struct engine *link = op->engine == XFW_TO_DEVICE ? &gpu->reads : &gpu->engines[XFW_TO_HOST];
+    note_piece(link, op->device_end_ns - op->link_ns, op->device_end_ns);
+}
+
+static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    double end = op->device_end_ns;
+    if (isnan(end))
+        end = xfw_max(*xfw_streams_end(&recorded->streams, op->stream), op->start_ns) +
+              op->duration_ns;
+    xfw_streams_note(&recorded->streams, op, end);
+    if (op->what == XFW_PREFETCH)
+        recorded->moved[recorded->prefetches++ % PREFETCHES] = end;
+    if (isnan(op->device_end_ns))
+        return;
+    struct gpu *gpu = gpu_at(recorded, op->gpu);
+    struct engine *engines = gpu->engines;
+    note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
+    if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE)
+        gpu->link_until = xfw_max(gpu->link_until, end);
+    double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
+    double sent = xfw_min(end, op->device_start_ns + op->up_ns - hidden);
+    if (op->up_ns > 0) { /* of a graph */
+        note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns, sent);
+        gpu->link_until = xfw_max(gpu->link_until, sent);
+    }
+    if (op->down_ns > 0)
+        note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
+}
+
+/* Submitted and gone on: what made it start when it did? */
+static void resolve_submitted(struct xfw_op *op, struct engine *engine, double ready)
+{
+    const double first_latency = 3000, first_space = 1000, much = 1.5;
+    double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
+    double usual_latency = usual_or(&engine->latency, xfw_min(xfw_max(latency, 0), first_latency));
+    /* It was submitted when the call returned; first launches, which load kernels, take longer. */
+    usual_latency = xfw_min(usual_latency, op->end_ns - op->start_ns + first_latency);
+    double usual_space = usual_or(&engine->space, first_space);
+    double arrives = op->start_ns + usual_latency;
+    /* Calls may follow faster than one reaches the device; then it was not the work before. */
+    bool late = ready + usual_space > arrives;
+    bool queued = late || (ready > arrives - usual_latency / 2 && space <= much * usual_space);
+    op->latency_ns = xfw_max(0, queued ? xfw_min(usual_latency, latency) : latency);
+    op->space_ns = xfw_max(0, queued ? space : xfw_min(usual_space, space));
+    if (late)
+        learn(&engine->space, op->space_ns);
+    else if (!queued)
+        learn(&engine->latency, op->latency_ns);
+}
+
+/* What of the copy's time passes while it queues: recorded alone it took that much longer than
+ * copies that queue do. One that queued took more on the device than its record says. The op comes
+ * with as much as the profile knows of. */
+static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct engine *engine,
+                         double latency)
+{
+    double start = op->device_start_ns, busy = copies_ready(recorded, op);
+    double most = usual_or(&engine->lead, op->lead_ns);
+    bool queued = busy > 0 && start <= busy + op->records_device_ns + ROUNDING_NS;
+    /* It queued, and the engine took its time: that stays. */
+    bool behind = !queued && busy > op->start_ns + latency && start <= busy + MOST_SPACE_NS;
+    if (!op->exclusive || behind) {
+        op->lead_ns = 0;
+    } else if (queued) {
+        double ready = xfw_max(op->start_ns + latency, xfw_streams_before(&recorded->streams, op));
+        double hidden =
+            xfw_min(xfw_max(0, busy + op->records_device_ns - ready), xfw_min(most, op->lead_ns));
+        op->lead_ns = xfw_min(most, op->lead_ns);
+        op->duration_ns += hidden;
+    } else {
+        op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->duration_ns - op->paced_ns));
+        double space = xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns));
+        op->space_ns = xfw_min(op->space_ns, space + op->records_device_ns); /* if it queued */
+        learn(&engine->lead, op->lead_ns);
+    }
+}
+
+/* A graph's first copy to the device has a lead as others have, found in the same way. */
+static void resolve_graph(struct xfw_recorded *recorded, struct xfw_op *op, double latency)
+{
+    struct engine *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
+    double busy = engine_ready(copies, op->device_start_ns);
+    if (busy > 0 && op->device_start_ns <= busy + ROUNDING_NS) {
+        double submitted = xfw_max(op->start_ns + latency, op->end_ns);
+        op->lead_ns = xfw_min(usual_or(&copies->lead, op->lead_ns), op->lead_ns);
+        double hidden = xfw_min(xfw_max(0, busy - submitted), op->lead_ns);
+        op->up_ns += hidden;
+        op->duration_ns += hidden;
+    } else {
+        op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->up_ns - op->paced_ns));
+        learn(&copies->lead, op->lead_ns);
+    }
+    op->paced_ns = 0; /* of its copies, not of the graph */
+}
+
+/* The call returned with the data, or when that was staged. */
+static void resolve_blocking(struct xfw_op *op, double ready)
+{
+    op->latency_ns = xfw_max(0, op->device_start_ns - xfw_max(op->start_ns, ready));
+    op->space_ns = 0;
+    if (op->end_ns >= op->device_end_ns - ROUNDING_NS) {
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->wake_ns = op->end_ns - op->device_end_ns;
+    } else if (op->end_ns > op->device_start_ns) {
+        op->awaits = XFW_AWAITS_ITS_START;
+        op->wake_ns = op->end_ns - op->device_start_ns;
+    } else {
+        op->awaits = XFW_AWAITS_NOTHING;
+        op->latency_ns = xfw_max(0, op->device_start_ns - op->start_ns);
+        return;
+    }
+    op->own_ns = 0;
+}
+
+/* A call that found its stream full waited for room. */
+static void resolve_full(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    struct usual *usual = &recorded->submission[op->engine];
+    const unsigned slack = 64;
+    if (xfw_streams_outstanding(&recorded->streams, op->stream, slack) > op->start_ns)
+        op->own_ns = xfw_min(op->own_ns, usual_or(usual, op->own_ns));
+    else
+        learn(usual, op->own_ns);
+}
+
+/* A piece goes to the host and from there, the next one to the host meanwhile: half of what the
+ * last one took is from one to the next. Each has its records. */
+static void resolve_pieces(struct xfw_op *op, double last_ns)
+{
+    double pieces = last_ns > 0 ? op->duration_ns / (last_ns / 2) : 0;
+    op->records_pieces_ns = pieces * op->records_device_ns;
+    op->records_device_ns = 0;
+}
+
+/* No record of it came, but of others like it. A call that waits took what it waited for. */
+static void resolve_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                               double usual_ns)
+{
+    op->duration_ns =
+        op->what == XFW_KERNEL ? xfw_known_kernels_ns(&recorded->kernels, op) : usual_ns;
+    if (!blocks || op->duration_ns <= 0)
+        return;
+    double from = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    op->latency_ns = xfw_max(0, op->end_ns - from - op->duration_ns);
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = op->wake_ns = 0;
+}
+
+/* No record says how long a host function took, but what is behind it in its stream waited for it:
+ * from when the stream had come to it, and the driver's thread was done with the one before. */
+static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
+                             const struct xfw_ahead *ahead)
+{
+    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    double until = ready, done = NAN;
+    const struct xfw_op *waiter = ahead ? ahead->waiter(ahead->self, op, &until, &done) : NULL;
+    op->done_ns = done;
+    struct engine *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
+    if (!waiter)
+        return;
+    double idle = engine_ready(calls, until);
+    if (xfw_op_is_work(waiter)) {
+        ready = xfw_max(ready, xfw_streams_ready(&recorded->streams, waiter));
+        /* So it is if the engine was busy until then. */
+        if (waiter->exclusive && copies_ready(recorded, waiter) > until - 2 * XFW_QUEUED_NS)
+            return;
+    }
+    if (until - xfw_max(ready, idle) < XFW_CALLED_NS)
+        return;
+    op->engine = XFW_CALLS;
+    op->exclusive = true;
+    op->latency_ns = op->space_ns = xfw_min(until - ready, XFW_CALLED_AFTER_NS);
+    op->device_start_ns = xfw_min(xfw_max(ready + op->space_ns, idle), until);
+    op->device_end_ns = until;
+    op->duration_ns = until - op->device_start_ns;
+}
+
+static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                         const struct xfw_ahead *ahead)
+{
+    double usual_ns = op->duration_ns;
+    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
+    op->space_ns = op->duration_ns = 0;
+    op->latency_ns = usual_or(&engine->latency, 0);
+    recorded->worker = recorded->worked ? recorded->worker : op->thread;
+    recorded->several = recorded->several || op->thread != recorded->worker;
+    recorded->worked = true;
+    resolve_full(recorded, op);
+    if (op->what == XFW_HOST_FUNCTION) {
+        resolve_function(recorded, op, ahead);
+    } else if (!isnan(op->device_start_ns)) {
+        if (op->what == XFW_PREFETCH)
+            resolve_prefetch(recorded, op);
+        double ready = xfw_streams_ready(&recorded->streams, op);
+        op->overtook = recorded->several && !op->last_piece &&
+                       op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
+        ready = op->overtook ? 0 : ready;
+        double last_ns = op->device_end_ns - op->device_start_ns;
+        if (op->last_piece) /* the first began when it could */
+            op->device_start_ns = xfw_min(op->device_end_ns, xfw_max(op->start_ns, ready));
+        op->duration_ns = xfw_max(0, op->device_end_ns - op->device_start_ns);
+        if (op->last_piece)
+            resolve_pieces(op, last_ns);
+        op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
+        if (op->exclusive)
+            ready = xfw_max(ready, copies_ready(recorded, op));
+        if (op->up_ns > 0) /* of a graph */
+            ready = xfw_max(ready, engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
+                                                op->device_start_ns));
+        if (ahead && op->exclusive &&
+            op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
+            ready = xfw_max(ready, ahead->busy_until(ahead->self, op));
+        if (blocks)
+            resolve_blocking(op, ready);
+        else
+            resolve_submitted(op, engine, ready);
+        if (op->what == XFW_GRAPH && op->up_ns > 0)
+            resolve_graph(recorded, op, op->latency_ns);
+        else if (op->lead_ns > 0)
+            resolve_lead(recorded, op, engine, op->latency_ns);
+        if (op->demanded.stalled_ns > 0)
+            resolve_demand(recorded, op);
+        else if (op->link_ns > 0 && op->what == XFW_KERNEL)
+            resolve_read(recorded, op);
+        if (op->what == XFW_KERNEL)
+            xfw_known_kernels_add(&recorded->kernels, op);
+    } else {
+        op->reach_ns = op->link_ns = 0;
+        op->lead_ns = 0;
+        resolve_unrecorded(recorded, op, blocks, usual_ns);
+    }
+    note_work(recorded, op);
+}
+
+/* ---- calls that wait ------------------------------------------------------------------------- */
+
+static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_STREAM && op->stream != XFW_NONE)
+        return xfw_streams_done(&recorded->streams, op);
+    if (op->awaits == XFW_AWAITS_EVENT && op->event != XFW_NONE)
+        return *xfw_streams_event(&recorded->streams, op->event);
+    if (op->awaits == XFW_AWAITS_DEVICE)
+        return xfw_streams_gpu(&recorded->streams, op->gpu);
+    return 0;
+}
+
+/* Records of prefetches are of their pages alone: such a wait ends tens of us behind that. */
+static struct usual *wake_behind(struct xfw_recorded *recorded, double done)
+{
+    for (unsigned i = 0; i < PREFETCHES; i++)
+        if (recorded->moved[i] == done && done > 0)
+            return &recorded->wake_moved;
+    return &recorded->wake;
+}
+
+/* Waits that are asked for. One for what was done before returned no later than it did. */
+static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    const double first_wake = 2000;
+    double done = completion(recorded, op);
+    struct usual *wake = wake_behind(recorded, done);
+    if (done > op->end_ns + ROUNDING_NS * 5) { /* not for what we think */
+        op->awaits = XFW_AWAITS_NOTHING;
+    } else if (done > op->start_ns) {
+        op->wake_ns = op->end_ns - done;
+        op->own_ns = xfw_min(op->own_ns, usual_or(&recorded->sync, 1000));
+        learn(wake, xfw_max(0, op->wake_ns));
+    } else {
+        op->wake_ns = xfw_min(usual_or(wake, first_wake), op->end_ns - done);
+        learn(&recorded->sync, op->own_ns);
+    }
+}
+
+/* Other calls that may wait: frees, registrations. */
+static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    double done = completion(recorded, op);
+    if (op->awaits == XFW_AWAITS_NOTHING)
+        return;
+    if (done > op->end_ns + ROUNDING_NS) {
+        op->awaits = XFW_AWAITS_NOTHING;
+    } else if (done > op->start_ns) {
+        op->own_ns = op->wake_ns = xfw_max(0, op->end_ns - done);
+    } else {
+        op->wake_ns = op->own_ns;
+    }
+}
+
+/* The thread asked until it was done. */
+static void resolve_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
+{
+    double done = completion(recorded, op);
+    bool polled =
+        done > before && done <= op->end_ns + ROUNDING_NS && op->end_ns - done < POLLED_NS;
+    if (!polled) {
+        op->awaits = XFW_AWAITS_NOTHING;
+        return;
+    }
+    op->wake_ns = xfw_max(0, op->start_ns - done);
+}
+
+static void resolve_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)
+{
+    if (op->kind == XFT_EVENT_SYNC)
+        resolve_wait(recorded, op);
+    else if (op->what == XFW_QUERY)
+        resolve_query(recorded, op, before);
+    else if (op->what == XFW_CALL)
+        resolve_call(recorded, op);
+    else if (op->what == XFW_RECORD && op->stream != XFW_NONE && op->event != XFW_NONE)
+        *xfw_streams_event(&recorded->streams, op->event) =
+            xfw_max(xfw_streams_ready(&recorded->streams, op), op->start_ns);
+    else if (op->what == XFW_WAIT && op->stream != XFW_NONE && op->event != XFW_NONE)
+        xfw_streams_wait(&recorded->streams, op);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* What recording added to the time before the op: behind the call that it counts from. */
+static void resolve_hook(const struct xfw_recorded *recorded, const struct thread *thread,
+                         struct xfw_op *op)
+{
+    op->hook_ns = thread->added;
+    if (op->woken_by_stream)
+        op->hook_ns = 0;
+    else if (op->woken_by != XFW_NONE)
+        op->hook_ns = recorded->threads[op->woken_by].added;
+    else
+        op->hook_ns += op->overhead_ns;
+}
+
+/* When a function that may wake a thread was called. */
+static double called_at(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    if (op->what != XFW_HOST_FUNCTION || op->stream == XFW_NONE)
+        return op->end_ns;
+    return isnan(op->device_start_ns) ? *xfw_streams_end(&recorded->streams, op->stream)
+                                      : op->device_start_ns;
+}
+
+void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
+                          const struct xfw_ahead *ahead)
+{
+    struct thread *thread = thread_at(recorded, op->thread);
+    xfw_wakers_find(recorded->wakers, op);
+    double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
+    op->gap_ns = xfw_max(0, op->start_ns - before);
+    op->own_ns = xfw_max(0, op->end_ns - xfw_max(op->start_ns, before));
+    if (thread->begun)
+        resolve_hook(recorded, thread, op);
+    else
+        xfw_wakers_start_thread(recorded->wakers, op);
+    double held = thread->begun ? xfw_min(op->hook_ns, op->gap_ns) : op->overhead_ns;
+    xfw_wakers_note_call(recorded->wakers, op, held, added);
+    if (xfw_op_is_work(op) && op->stream != XFW_NONE)
+        resolve_work(recorded, op, blocks, ahead);
+    else
+        resolve_host(recorded, op, before);
+    thread = thread_at(recorded, op->thread);
+    thread->begun = true;
+    thread->end = xfw_max(thread->end, op->end_ns);
+    thread->added = added;
+    xfw_wakers_note_done(recorded->wakers, op, called_at(recorded, op));
+}

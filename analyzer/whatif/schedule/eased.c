@@ -1,0 +1,95 @@
+#include "analyzer/whatif/schedule/eased.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/schedule/callers.h"
+
+#define EASED_PART 0.5
+#define TAKEN 64 /* the threads are not further from each other, as played, than so many calls */
+#define ROOM ((size_t)2 * TAKEN)
+
+struct xfw_eased {
+    const double *alone_ns;
+    uint64_t eased;      /* a bit for each place of a thread: its last call is */
+    struct taken {       /* in which a call has the driver, as played */
+        double from, to; /* ns */
+        double latest;   /* the end of this one and of all before it */
+    } room[ROOM];        /* at its end they move to its front */
+    struct taken *taken; /* a part of room, by from */
+    unsigned count;
+};
+
+struct xfw_eased *xfw_eased_new(const double *alone_ns)
+{
+    struct xfw_eased *eased = xfa_alloc(sizeof *eased);
+    eased->alone_ns = alone_ns;
+    eased->taken = eased->room;
+    return eased;
+}
+
+void xfw_eased_free(struct xfw_eased *eased)
+{
+    free(eased);
+}
+
+/* When the driver lets in a call that comes then and takes so long: it does nothing else
+ * meanwhile. From the last ones back, as few are still to be over. */
+static double let_in(const struct xfw_eased *eased, double from, double ns)
+{
+    unsigned at = eased->count;
+    while (at > 0 && eased->taken[at - 1].latest > from)
+        at--;
+    for (; at < eased->count && eased->taken[at].from < from + ns; at++)
+        from = xfw_max(from, eased->taken[at].to);
+    return from;
+}
+
+/* Room for one more: the first is forgotten. */
+static void make_room(struct xfw_eased *eased)
+{
+    if (eased->count == TAKEN) {
+        eased->taken++;
+        eased->count--;
+    }
+    if (eased->taken + eased->count == eased->room + ROOM) {
+        memcpy(eased->room, eased->taken, eased->count * sizeof *eased->taken);
+        eased->taken = eased->room;
+    }
+}
+
+static void take(struct xfw_eased *eased, double from, double ns)
+{
+    const double to = from + ns;
+    make_room(eased);
+    unsigned at = eased->count++;
+    for (; at > 0 && eased->taken[at - 1].from > from; at--) {
+        eased->taken[at] = eased->taken[at - 1];
+        eased->taken[at].latest = xfw_max(eased->taken[at].latest, to);
+    }
+    double before = at > 0 ? eased->taken[at - 1].latest : 0;
+    eased->taken[at] = (struct taken){from, to, xfw_max(before, to)};
+}
+
+void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
+                  double begins_ns, enum xfw_certainty certainty)
+{
+    if (was->caller == 0)
+        return;
+    const bool gives = xfw_op_submits(was);
+    double alone = eased->alone_ns[was->kind], held = xfw_op_called_ns(was), wait = 0;
+    const uint64_t freed = op->was_legacy ? was->under_way : was->under_way & eased->eased;
+    if (gives && freed && isfinite(alone) && certainty != XFW_LOW) {
+        if (certainty != XFW_HIGH)
+            wait = let_in(eased, begins_ns, alone) - begins_ns;
+        op->own_ns = xfw_min(op->own_ns, alone + wait);
+    }
+    double holds = xfw_op_called_ns(op);
+    const uint64_t own = (uint64_t)1 << (was->caller - 1);
+    bool is_eased = held > 0 && holds < EASED_PART * held;
+    eased->eased = is_eased ? eased->eased | own : eased->eased & ~own;
+    if (xfw_op_holds(was) && holds > 0)
+        take(eased, begins_ns + wait, gives && isfinite(alone) ? xfw_min(holds, alone) : holds);
+}

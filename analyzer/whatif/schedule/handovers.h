@@ -1,0 +1,59 @@
+/*
+ * Threads that take turns: each works with the GPU, waits until that is done, and only then the
+ * next one begins, though nothing on the device orders them (other streams, none of them the legacy
+ * default stream). So do threads that hold one lock meanwhile. A turn is a thread's calls from its
+ * first work to the wait behind which it has none. Private to whatif/ and findings/.
+ *
+ * A turn is a hand-over's where its thread made no call while another one's turn was under way, and
+ * began soon behind the end of that: within a half of the time without a call, and `most`.
+ * Observers pass events, the replay ops. Times are ns.
+ */
+#ifndef XFW_HANDOVERS_H
+#define XFW_HANDOVERS_H
+
+#include "analyzer/whatif/op/op.h"
+
+#define XFW_HANDOVER_THREADS 64      /* further ones are not followed */
+#define XFW_HANDOVER_MOST_NS 500000. /* a guess, as in wakers.c: from what wakes to the call */
+
+struct xfw_turn_call {
+    int32_t tid;
+    bool work, waits; /* it gives the GPU work; waits until work is done */
+    bool legacy;      /* work in the legacy default stream */
+    uint64_t stream;  /* of work */
+    double start_ns, end_ns;
+};
+
+struct xfw_handovers { /* zeroed at first */
+    struct xfw_turn_thread {
+        int32_t tid;
+        bool open;        /* its turn is not over */
+        bool worked;      /* it has had one */
+        bool waited;      /* before the turn it waited for another thread's to be over */
+        bool legacy;      /* its last work was in that stream */
+        uint64_t stream;  /* of that */
+        double begun_ns;  /* its last turn */
+        double ended_ns;  /* the same, once it is over */
+        double called_ns; /* end of its last call */
+    } threads[XFW_HANDOVER_THREADS];
+    unsigned count;
+};
+
+struct xfw_handover {
+    bool followed;     /* else nothing is known of the thread */
+    unsigned thread;   /* its place */
+    bool begins, ends; /* a turn of it: both for a call that waits for its own work */
+    bool waited;       /* that turn is a hand-over's */
+    bool beside;       /* a turn begins while another thread's is under way */
+    unsigned from;     /* behind_ns: whose turn was over before */
+    double behind_ns;  /* this call began so long behind the end of another's turn; 0: it is none */
+    double turn_ns;    /* then, how long that turn was */
+};
+/* The next call of the process, in the order of their starts. */
+struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
+                                       const struct xfw_turn_call *call);
+
+/* The same of an op, as recorded: sets behind_ns and turn_ns. */
+void xfw_handovers_meet(struct xfw_handovers *handovers, struct xfw_op *op);
+
+#endif
