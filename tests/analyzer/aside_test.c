@@ -13,7 +13,7 @@
 
 #include "analyzer/base/crew.h"
 #include "analyzer/pass/aside.h"
-#include "tests/analyzer/one_processor.h"
+#include "tests/analyzer/lab/one_processor.h"
 
 enum { EVENTS = 60000, PROCESSES = 3 };
 

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "analyzer/read/asleep.h"
-#include "tests/analyzer/scenario.h"
-#include "tests/analyzer/scenario_report.h"
+#include "tests/analyzer/traces/scenario.h"
+#include "tests/analyzer/traces/scenario_report.h"
 
 static char place[] = "/tmp/xferscope-asleep-XXXXXX";
 static char path[64];

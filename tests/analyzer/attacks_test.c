@@ -19,12 +19,12 @@
 #include "analyzer/base/table.h"
 #include "analyzer/read/merge.h"
 #include "analyzer/read/seen.h"
-#include "tests/analyzer/lossy.h"
-#include "tests/analyzer/one_by_one.h"
-#include "tests/analyzer/attacks.h"
+#include "tests/analyzer/lab/lossy.h"
+#include "tests/analyzer/lab/one_by_one.h"
+#include "tests/analyzer/traces/attacks.h"
 #include "tests/analyzer/gather.h"
-#include "tests/analyzer/memory.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/memory.h"
+#include "tests/analyzer/traces/scenario.h"
 
 enum { SIZE = 64 * 1024, ROWS_PER_BYTE = 64 };
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 enum { FIRST_STACK = 100 };
 

@@ -1,12 +1,12 @@
 /* Completing a trace that asks for much more than it holds, has very much, or shrinks meanwhile. */
-#include "tests/analyzer/lossy.h"
-#include "tests/analyzer/completed.h"
+#include "tests/analyzer/lab/lossy.h"
+#include "tests/analyzer/lab/completed.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "tests/analyzer/attacks.h"
-#include "tests/analyzer/memory.h"
+#include "tests/analyzer/traces/attacks.h"
+#include "tests/analyzer/lab/memory.h"
 
 /* ---- memory ----------------------------------------------------------------------------- */
 

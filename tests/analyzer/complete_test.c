@@ -2,8 +2,8 @@
  * What completing a trace leaves of its damage: the reader finds the same before and after, and
  * after a second time.
  */
-#include "tests/analyzer/completed.h"
-#include "tests/analyzer/ill_rooms.h"
+#include "tests/analyzer/lab/completed.h"
+#include "tests/analyzer/traces/ill_rooms.h"
 
 static void test_sound(void **state)
 {

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
-#include "tests/analyzer/observed.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
+#include "tests/analyzer/lab/observed.h"
 
 #define KIB64 65536
 

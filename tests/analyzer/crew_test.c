@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "analyzer/base/crew.h"
-#include "tests/analyzer/one_processor.h"
+#include "tests/analyzer/lab/one_processor.h"
 
 enum { THINGS = 100, ROUNDS = 300, SIGNALS = 50 };
 

@@ -11,10 +11,10 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
-#include "tests/analyzer/lossy.h"
+#include "tests/analyzer/lab/lossy.h"
 #include "tests/analyzer/gather.h"
-#include "tests/analyzer/memory.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/memory.h"
+#include "tests/analyzer/traces/scenario.h"
 
 static size_t count_events(const unsigned char *bytes, size_t size, bool *opened, bool *lossy)
 {

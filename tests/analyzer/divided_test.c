@@ -16,12 +16,12 @@
 #include "analyzer/base/exact.h"
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/findings_private.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/measured.h"
-#include "tests/analyzer/members.h"
-#include "tests/analyzer/play.h"
-#include "tests/analyzer/random_below.h"
-#include "tests/analyzer/surveyed.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/measured.h"
+#include "tests/analyzer/lab/members.h"
+#include "tests/analyzer/traces/play.h"
+#include "tests/analyzer/lab/random_below.h"
+#include "tests/analyzer/lab/surveyed.h"
 
 enum { MOST_PROCESSES = 6, MOST_MEMBERS = 4, RUNS = 16, SITES = 6, FIRST_SITE = 10, ROUNDS = 40 };
 enum { HOST = 0x50000000, DATA = 0x30000000, KERNEL_TEXT = 7, ARGUMENTS = 3 };

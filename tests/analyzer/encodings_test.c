@@ -11,9 +11,9 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
-#include "tests/analyzer/lossy.h"
+#include "tests/analyzer/lab/lossy.h"
 #include "tests/analyzer/gather.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 
 /* ---- chunks written by hand ----------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/resolved.h"
+#include "tests/analyzer/lab/resolved.h"
 
 enum { SRC = 101, DST = 102, WIDTH = 103, AUX = 2, COUNT = 105 };
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/play.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/play.h"
 
 enum { SITE_A = 10, SITE_B };
 

@@ -14,7 +14,7 @@
 #include <zstd.h>
 
 #include "analyzer/read/read.h"
-#include "tests/analyzer/lossy.h"
+#include "tests/analyzer/lab/lossy.h"
 #include "tests/analyzer/fuzz_damage.h"
 #include "tests/analyzer/fuzz_input.h"
 #include "preload/format/rewrite.h"

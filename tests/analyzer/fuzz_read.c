@@ -11,9 +11,9 @@
 #include "analyzer/dump/dump.h"
 #include "analyzer/read/merge.h"
 #include "analyzer/report/format.h"
-#include "tests/analyzer/one_by_one.h"
+#include "tests/analyzer/lab/one_by_one.h"
 #include "tests/analyzer/fuzz_input.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define MOST_MERGED 3000 /* events: of more, in one small file, each part would be read often */
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "analyzer/read/read.h"
-#include "tests/analyzer/build_trace.h"
+#include "tests/analyzer/traces/build_trace.h"
 
 struct gathered {
     struct xft_event *events;

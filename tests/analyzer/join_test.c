@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analyzer/pass/join.h"
-#include "tests/analyzer/resolved.h"
+#include "tests/analyzer/lab/resolved.h"
 
 #define MS 1000000ull
 

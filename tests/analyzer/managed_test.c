@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/lab/analyzed.h"
 
 enum { T0 = 1000000000, MIB = 1 << 20, SLACK = 20000 };
 enum { ALLOC_CALL = 1, SYNC_CALL, FREE_CALL, COPY_CALL };

@@ -11,8 +11,8 @@
 
 #include "analyzer/sums/blocks.h"
 #include "analyzer/sums/managed_process.h"
-#include "tests/analyzer/memory.h"
-#include "tests/analyzer/resolved.h"
+#include "tests/analyzer/lab/memory.h"
+#include "tests/analyzer/lab/resolved.h"
 
 enum { SLACK = 20000, TID = 100 };
 

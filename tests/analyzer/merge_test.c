@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "analyzer/read/merge.h"
-#include "tests/analyzer/one_by_one.h"
-#include "tests/analyzer/build_trace.h"
+#include "tests/analyzer/lab/one_by_one.h"
+#include "tests/analyzer/traces/build_trace.h"
 
 /* ---- counted memory (the linker puts these between) -------------------------------------- */
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/ranked.h"
 
 #define MESSAGES 200
 #define EVERY_NS 50000000 /* in all 10 s */

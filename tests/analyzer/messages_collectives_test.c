@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked_lab.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/lab/ranked_lab.h"
 
 enum { RANKS = 3, REQUEST = 0xa };
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/ranked_lab.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/lab/ranked_lab.h"
 
 #define MIB (UINT64_C(1) << 20)
 

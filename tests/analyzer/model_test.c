@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/about.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/memory.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/about.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/lab/memory.h"
+#include "tests/analyzer/traces/scenario.h"
 
 /* ---- a whole report ------------------------------------------------------------------- */
 

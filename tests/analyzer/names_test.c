@@ -17,7 +17,7 @@
 
 #include "analyzer/read/read.h"
 #include "symbols/debug_files.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 #include "tests/record/finish.h"
 #include "symbols/symbols.h"
 

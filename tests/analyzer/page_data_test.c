@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "analyzer/report/html/html.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define BYTES (1u << 20)
 

@@ -8,7 +8,7 @@
 
 #include "analyzer/run/periods.h"
 #include "analyzer/run/run.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define AT(ns) (TEST_START_NS + (ns))
 #define END 20000

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "analyzer/sums/phases.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
-#include "tests/analyzer/observed.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
+#include "tests/analyzer/lab/observed.h"
 
 enum { TRAIN = 1, STEP, LOAD, SOLVER, SOLVE, REQUEST };
 

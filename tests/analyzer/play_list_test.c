@@ -1,6 +1,6 @@
 /* Ops made by hand become steps, and are played on the simulated GPU: they take what the schedule
  * says, unchanged and with changes. */
-#include "tests/analyzer/play_by_hand.h"
+#include "tests/analyzer/lab/play_by_hand.h"
 
 /* ---- as recorded ----------------------------------------------------------------------------- */
 

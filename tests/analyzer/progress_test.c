@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "analyzer/progress.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define SECOND UINT64_C(1000000000)
 #define BEGUN (50 * SECOND)

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "analyzer/read/read.h"
-#include "tests/analyzer/lossy.h"
+#include "tests/analyzer/lab/lossy.h"
 #include "tests/analyzer/gather.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 
 static struct xft_event noisy_event(unsigned i)
 {

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define EVENTS 300
 

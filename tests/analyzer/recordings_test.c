@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "analyzer/run/recordings.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define SECOND UINT64_C(1000000000)
 #define DAY (86400 * SECOND)

@@ -10,7 +10,7 @@
 
 #include "tests/analyzer/fuzz_damage.h"
 #include "tests/analyzer/fuzz_input.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/traces/scenario.h"
 
 /* What a mutation breaks is a sanitizer's to see; without one a part shows that the form holds. */
 #ifdef __SANITIZE_ADDRESS__

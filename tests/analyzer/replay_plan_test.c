@@ -10,8 +10,8 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/remeasure/replay.h"
-#include "tests/analyzer/play.h"
-#include "tests/analyzer/scenario_replay.h"
+#include "tests/analyzer/traces/play.h"
+#include "tests/analyzer/traces/scenario_replay.h"
 
 enum { SITE = 10 };
 

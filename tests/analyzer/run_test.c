@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define UUID(n) "GPU-" #n #n #n #n #n #n #n #n "-1111-2222-3333-444444444444"
 

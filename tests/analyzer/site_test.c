@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/lab/analyzed.h"
 
 #define APP "/opt/app/train"
 #define CUDART "/usr/lib/libcudart.so.13"

@@ -15,8 +15,8 @@
 #include "analyzer/base/units.h"
 #include "analyzer/report/headline.h"
 #include "analyzer/report/summary.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 #define MAKE "`probe` makes one"
 

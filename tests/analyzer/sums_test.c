@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "analyzer/base/compare.h"
-#include "tests/analyzer/about.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/about.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/scenario.h"
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 

@@ -17,11 +17,11 @@
 #include <cmocka.h>
 
 #include "analyzer/together.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/members.h"
-#include "tests/analyzer/random_below.h"
-#include "tests/analyzer/ranked.h"
-#include "tests/analyzer/surveyed.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/lab/members.h"
+#include "tests/analyzer/lab/random_below.h"
+#include "tests/analyzer/traces/ranked.h"
+#include "tests/analyzer/lab/surveyed.h"
 
 enum { MOST_RANKS = 6, MOST_MEMBERS = 4, RUNS = 40, LONG_RUNS = 400 };
 enum { US = 1000, SLOT = 2000 * US, STREAM = 0x5000, HOST = 0x700000, BYTES = 4 << 20 };

@@ -18,12 +18,12 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/findings_private.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/measured.h"
-#include "tests/analyzer/members.h"
-#include "tests/analyzer/play.h"
-#include "tests/analyzer/random_below.h"
-#include "tests/analyzer/surveyed.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/measured.h"
+#include "tests/analyzer/lab/members.h"
+#include "tests/analyzer/traces/play.h"
+#include "tests/analyzer/lab/random_below.h"
+#include "tests/analyzer/lab/surveyed.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -17,14 +17,14 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/tally.h"
-#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/lab/analyzed.h"
 #include "analyzer/together.h"
-#include "tests/analyzer/members.h"
-#include "tests/analyzer/play.h"
-#include "tests/analyzer/random_below.h"
-#include "tests/analyzer/ranked.h"
-#include "tests/analyzer/scenario_report.h"
-#include "tests/analyzer/surveyed.h"
+#include "tests/analyzer/lab/members.h"
+#include "tests/analyzer/traces/play.h"
+#include "tests/analyzer/lab/random_below.h"
+#include "tests/analyzer/traces/ranked.h"
+#include "tests/analyzer/traces/scenario_report.h"
+#include "tests/analyzer/lab/surveyed.h"
 
 enum { MOST_PROCESSES = 9, MOST_MEMBERS = 5, RUNS = 12, LONG_RUNS = 300 };
 

@@ -14,10 +14,10 @@
 #include "analyzer/timeline/pack.h"
 #include "analyzer/timeline/timeline.h"
 #include "common/text.h"
-#include "tests/analyzer/about.h"
-#include "tests/analyzer/analyzed.h"
-#include "tests/analyzer/random_below.h"
-#include "tests/analyzer/scenario.h"
+#include "tests/analyzer/lab/about.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/lab/random_below.h"
+#include "tests/analyzer/traces/scenario.h"
 
 /* ---- tracks ---------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/analyzer/analyzed.h"
+#include "tests/analyzer/lab/analyzed.h"
 
 enum { T0 = 1000000000 };
 enum { DEVICE_SYNC = 1, STREAM_SYNC };

@@ -14,7 +14,7 @@
 #include "analyzer/read/window.h"
 #include "preload/format/encode.h"
 #include "preload/format/index.h"
-#include "tests/analyzer/build_trace.h"
+#include "tests/analyzer/traces/build_trace.h"
 
 enum { ROWS = 1000, BAD_ROW = 600, WHOLE = 1 << 20 };
 

@@ -19,7 +19,7 @@
 
 #include "preload/format/index.h"
 #include "preload/format/segments.h"
-#include "tests/analyzer/build_trace.h"
+#include "tests/analyzer/traces/build_trace.h"
 #include "xferscope/message.h"
 
 enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, ALLREDUCE };

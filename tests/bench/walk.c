@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "analyzer/read/merge.h"
-#include "tests/analyzer/lossy.h"
+#include "tests/analyzer/lab/lossy.h"
 
 struct tally {
     uint64_t events, transfers;

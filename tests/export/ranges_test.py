@@ -8,7 +8,7 @@ import unittest
 
 from lab import Lab
 
-STEPS, LEVELS, PASSES, LEAKED = 1100, 40, 3, 1100  # tests/analyzer/scenario_export.c
+STEPS, LEVELS, PASSES, LEAKED = 1100, 40, 3, 1100  # tests/analyzer/traces/scenario_export.c
 
 
 class Ranges(Lab):

@@ -8,7 +8,7 @@
 
 /* By which waking threads are distinguished from others. None of these figures was measured: they
  * are guesses, of which docs/method.md has the rules. With them replays follow PyTorch's backward
- * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif_wakers_test.c has runs on both sides. */
+ * pass and XLA's pool (docs/jax.md); tests/analyzer/whatif/wakers_test.c has runs on both sides. */
 static const struct {
     double least_idle_ns, most_delay_ns;
     unsigned least_times, times_for_each_other, joins_for_others, certain, soon, counted;

@@ -1,0 +1,201 @@
+/* managed-demand-migration and managed-thrashing: what is found, and what the run would save. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/measured.h"
+#include "tests/analyzer/traces/play.h"
+
+/* Per MiB. */
+#define AHEAD_NS 30000
+#define BACK_NS 50000
+#define FAULTS_NS 200000 /* of the host */
+#define READ_NS 40000.0  /* over the link */
+#define DEVICE_NS 1000.0
+
+enum { SITE = 10, STEPS = 20, MEMORY = 0x7000000, BYTES_MIB = 8, STALLED = 1000000 };
+
+/* Each step the host touches all of the memory, then a kernel does. */
+struct steps {
+    uint64_t kernel_ns; /* without waiting for pages */
+    enum xft_migration_cause cause;
+    uint64_t busy_ns; /* of the host, without waiting for pages */
+    double demand_ns; /* per MiB, of pages that a kernel demands, by the profile; 0: not measured */
+};
+
+static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,
+                  uint64_t ns)
+{
+    const struct xft_event move = {.kind = XFT_EVENT_MIGRATION,
+                                   .direction = (uint8_t)direction,
+                                   .aux = steps->cause,
+                                   .src = MEMORY,
+                                   .bytes = MIB};
+    unsigned lane = play->lane;
+    uint64_t now = play->now;
+    play->lane = LANE_DEVICE;
+    for (unsigned i = 0; i < BYTES_MIB; i++, play->now += ns / BYTES_MIB - 100)
+        play_event(play, move, 0)->end_ns += ns / BYTES_MIB;
+    play->lane = lane;
+    play->now = now;
+}
+
+static void kernel(struct play *play, const struct steps *steps, unsigned step)
+{
+    const struct xft_event launch = {.kind = XFT_EVENT_LAUNCH, .correlation = 1 + step};
+    const struct xft_event ran = {.kind = XFT_EVENT_KERNEL, .correlation = 1 + step};
+    const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+    uint64_t now = play_event(play, launch, 2000)->start_ns + 3000, later = play->now;
+    play->now = now;
+    play->lane = LANE_DEVICE;
+    uint64_t end = play_event(play, ran, steps->kernel_ns + STALLED)->end_ns;
+    play->now = now + 10;
+    moved(play, steps, XFT_DIR_H2D, STALLED);
+    play->lane = LANE_MAIN;
+    play->now = later;
+    play_event(play, wait, end + 1000 - later);
+}
+
+static struct xfp_profile *profile_of_it(const struct steps *steps)
+{
+    const struct xfp_place host = {XFT_MEM_MANAGED, -1, -1}, gpu = {XFT_MEM_MANAGED, 0, -1};
+    const struct xfp_place mapped = {XFT_MEM_MAPPED, -1, -1}, device = {XFT_MEM_DEVICE, 0, -1};
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    measured_path(profile, XFP_PREFETCH, XFT_DIR_H2D, host, gpu, AHEAD_NS);
+    measured_path(profile, XFP_PREFETCH, XFT_DIR_D2H, gpu, host, BACK_NS);
+    measured_path(profile, XFP_DEMAND, XFT_DIR_D2H, gpu, host, FAULTS_NS);
+    if (steps->demand_ns > 0)
+        measured_path(profile, XFP_DEMAND, XFT_DIR_H2D, host, gpu, steps->demand_ns);
+    measured_path(profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
+    measured_path(profile, XFP_MAPPED_WRITE, XFT_DIR_D2H, device, mapped, READ_NS);
+    measured_path(profile, XFP_COPY, XFT_DIR_D2D, device, device, DEVICE_NS);
+    return profile;
+}
+
+static struct analyzed analysis_of(const struct steps *steps)
+{
+    struct xfp_profile *profile = profile_of_it(steps);
+    struct trace_builder b;
+    struct play play;
+    const struct xft_event alloc = {.kind = XFT_EVENT_ALLOC,
+                                    .stack = SITE,
+                                    .dst = MEMORY,
+                                    .bytes = BYTES_MIB * MIB,
+                                    .dst_mem = XFT_MEM_MANAGED};
+    const struct xft_event records = {.kind = XFT_EVENT_RECORDS,
+                                      .aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS};
+    play_start(&play, &b, 1);
+    build_meta(&b, "managed", "on");
+    play_site(&play, SITE, "make", 1);
+    play_event(&play, records, 0);
+    play_event(&play, alloc, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        moved(&play, steps, XFT_DIR_D2H, BYTES_MIB * 20000);
+        play.now += BYTES_MIB * FAULTS_NS + steps->busy_ns;
+        kernel(&play, steps, i);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    return analyzed_played(&b, profile);
+}
+
+static bool about(double is, double should)
+{
+    return fabs(is - should) < STEPS * 2000;
+}
+
+static const struct xfa_finding *demand(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_DEMAND, "make");
+}
+
+static const struct xfa_finding *thrashing(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_THRASHING, "make");
+}
+
+static void check(const struct xfa_finding *f, const struct analyzed *a, double saved,
+                  const char *remedy)
+{
+    char text[XFA_REMEDY_CHARS];
+    assert_non_null(f);
+    assert_true(f == &a->findings->items[0] && !f->idle);
+    assert_true(f->bytes == 2 * STEPS * BYTES_MIB * MIB);
+    assert_true(about(f->lost_ns, STEPS * (STALLED + BYTES_MIB * 20000.0)));
+    assert_true(about(f->saving.likely, saved));
+    assert_true(f->saving.low <= f->saving.likely && f->saving.high >= f->saving.likely);
+    assert_non_null(f->assumed);
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, text), remedy));
+    assert_int_equal(f->order, 1);
+}
+
+/* Kernels that have time for all of it: it is sent ahead. */
+static void test_demand(void **state)
+{
+    const struct steps steps = {
+        .kernel_ns = 20000, .cause = XFT_CAUSE_COHERENCE, .busy_ns = 3000000};
+    const double faults = STALLED + BYTES_MIB * FAULTS_NS, moves = BYTES_MIB * (AHEAD_NS + BACK_NS);
+    struct analyzed a = analysis_of(&steps);
+    check(demand(&a), &a, STEPS * (faults - moves + 3000), "cudaMemPrefetchAsync()");
+    assert_true(!thrashing(&a) || thrashing(&a)->idle);
+    analyzed_free(&a);
+}
+
+/* A kernel waits for the driver, too, which serves its faults; no record shows that. */
+static void test_demand_of_the_driver(void **state)
+{
+    const double others = BYTES_MIB * (FAULTS_NS - AHEAD_NS - BACK_NS) + 3000.0;
+    struct steps steps = {.cause = XFT_CAUSE_COHERENCE, .busy_ns = 5000000};
+    const struct {
+        uint64_t kernel_ns;
+        double demand_ns, stalled_ns;
+    } cases[] = {{STALLED, 200000, 8 * 200000},  /* most of the kernel's time */
+                 {3 * STALLED, 187500, STALLED}, /* less than half of it: its own work, too */
+                 {STALLED, 300000, 2 * STALLED - 8 * DEVICE_NS}}; /* but it reads the memory */
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        steps.kernel_ns = cases[i].kernel_ns;
+        steps.demand_ns = cases[i].demand_ns;
+        struct analyzed a = analysis_of(&steps);
+        check(demand(&a), &a, STEPS * (cases[i].stalled_ns + others), "cudaMemPrefetchAsync()");
+        analyzed_free(&a);
+    }
+}
+
+/* Kernels that have no time to touch it: it stays, and one of the two remedies is taken. */
+static void test_thrashing(void **state)
+{
+    const struct steps steps = {.kernel_ns = 1000, .cause = XFT_CAUSE_PREFETCH, .busy_ns = 3000};
+    /* What does not move in the first step had not moved to a kernel before. */
+    const double faults = STEPS * STALLED + (STEPS - 1) * (double)(BYTES_MIB * FAULTS_NS);
+    struct analyzed a = analysis_of(&steps);
+    check(thrashing(&a), &a, faults - STEPS * (READ_NS - 1000), "SetPreferredLocation");
+    assert_non_null(demand(&a));
+    assert_int_equal(demand(&a)->order, 0);
+    analyzed_free(&a);
+}
+
+/* Prefetches of the program's own. */
+static void test_not_found(void **state)
+{
+    const struct steps steps = {.kernel_ns = 1000, .cause = XFT_CAUSE_USER, .busy_ns = 3000};
+    struct analyzed a = analysis_of(&steps);
+    assert_null(demand(&a));
+    assert_true(!thrashing(&a));
+    analyzed_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_demand),
+        cmocka_unit_test(test_demand_of_the_driver),
+        cmocka_unit_test(test_thrashing),
+        cmocka_unit_test(test_not_found),
+    };
+    return cmocka_run_group_tests_name("findings: managed memory", tests, NULL, NULL);
+}

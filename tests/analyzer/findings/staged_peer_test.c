@@ -1,0 +1,197 @@
+/* staged-peer-copy: what it names, and what the run and single copies save by going directly. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/changes/changes.h"
+#include "tests/analyzer/traces/play.h"
+#include "tests/analyzer/lab/played.h"
+#include "tests/analyzer/traces/measured.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define HOST ((uint64_t)0x50000000)
+
+enum {
+    DOWN = 10,
+    UP,
+    STEPS = 20,
+    LINK_NS = 500000, /* down, and up */
+    PEER_NS = 50000,
+    RING_NS = 600000, /* through a ring */
+    CALL_NS = 1500,
+    WAKE_NS = 2000,
+};
+
+/* A machine of two GPUs, with copies between them, with peer access or staged, of 16 MiB. */
+static struct xfp_profile *profile_of(bool peers)
+{
+    static const char *const peer =
+        ", \"paths\": [{\"name\": \"copy/peer/p2p/gpu0-gpu1\", \"method\": \"copy\","
+        " \"direction\": \"P2P\", \"src\": {\"memory\": \"device\", \"device\": 0, \"numa\": -1},"
+        " \"dst\": {\"memory\": \"device\", \"device\": 1, \"numa\": -1}, \"device_timed\": true,"
+        " \"fit\": null, \"points\": [{\"bytes\": 16777216, \"median_ns\": %d, \"host_ns\": "
+        "1000}]}]";
+    static const char *const staged =
+        ", \"paths\": [], \"staged\": [{\"name\": \"staged/p2p/gpu0-gpu1\", \"src_device\": 0,"
+        " \"dst_device\": 1, \"points\": [{\"bytes\": 16777216, \"peer_ns\": 900000,"
+        " \"unpipelined_ns\": 900000, \"pipelined_ns\": 700000, \"adaptive_ns\": %d,"
+        " \"buffers\": 8, \"buffer_bytes\": 2097152}], \"cells\": []}]";
+    struct measured_text text;
+    measured_begin(&text, &(struct measured_machine){.id = "aaaa1111", .gpus = 2});
+    fprintf(text.out, peers ? peer : staged, peers ? PEER_NS : RING_NS);
+    return measured_end(&text);
+}
+
+/* Down from GPU 0, the host waits, up to a GPU from somewhere in host memory. */
+struct steps {
+    int16_t to;
+    uint64_t from_where, idle_ns; /* idle: of the host, before the copy up */
+};
+
+static void play_copy_of(struct play *play, unsigned stack, enum xft_direction direction,
+                         int16_t gpu, uint64_t at)
+{
+    struct xft_event *call = play_async(play, stack, direction, XFT_MEM_PINNED, 16 * MIB, LINK_NS);
+    bool up = direction == XFT_DIR_H2D;
+    *(up ? &call->src : &call->dst) = at;
+    *(up ? &call->dst_place : &call->src_place) = call->device = gpu;
+}
+
+static void play_sync(struct play *play, int16_t gpu, uint64_t end)
+{
+    struct xft_event sync = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT, .device = gpu};
+    play_event(play, sync, end + WAKE_NS - play->now);
+}
+
+static struct analyzed played_steps(const struct xfp_profile *profile, const struct steps *steps)
+{
+    struct trace_builder b;
+    struct play play;
+    play_start(&play, &b, 1);
+    play_site(&play, DOWN, "fetch", 1);
+    play_site(&play, UP, "send", 2);
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t start = play.now + 500;
+        play_copy_of(&play, DOWN, XFT_DIR_D2H, 0, HOST);
+        play_sync(&play, 0, start + LINK_NS);
+        play.now += steps->idle_ns;
+        start = play.now + 500;
+        play_copy_of(&play, UP, XFT_DIR_H2D, steps->to, steps->from_where);
+        play_sync(&play, steps->to, start + LINK_NS);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_weighed(&b, profile);
+    build_free(&b);
+    return a;
+}
+
+static const struct xfa_finding *staged(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_STAGED_PEER, NULL);
+}
+
+/* Both copies and one of the waits go, a copy between the GPUs comes. */
+static void test_direct(void **state)
+{
+    const struct steps steps = {1, HOST, 0};
+    struct xfp_profile *profile = profile_of(true);
+    struct analyzed a = played_steps(profile, &steps);
+    const struct xfa_finding *f = staged(&a);
+    char fix[XFA_REMEDY_CHARS];
+    assert_non_null(f);
+    assert_int_equal(f->transfers, 2 * STEPS);
+    assert_int_equal(f->site_count, 2);
+    assert_true(fabs(f->lost_ns - STEPS * (2.0 * LINK_NS - PEER_NS)) < 1);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_PEER_COPY);
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, fix), "cudaMemcpyPeerAsync()"));
+    assert_non_null(f->assumed);
+    double least = STEPS * (2.0 * LINK_NS - PEER_NS), calls = STEPS * 10000.0;
+    assert_true(fabs(f->saving.likely - least) < calls);
+    assert_false(f->idle);
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
+/* No peer access between them: through a ring, which is named. */
+static void test_ring(void **state)
+{
+    const struct steps steps = {1, HOST, 0};
+    struct xfp_profile *profile = profile_of(false);
+    struct analyzed a = played_steps(profile, &steps);
+    const struct xfa_finding *f = staged(&a);
+    char fix[XFA_REMEDY_CHARS];
+    assert_non_null(f);
+    assert_int_equal(f->remedy.kind, XFA_REMEDY_STAGED_PIPELINE);
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, fix), "a ring of 8 "));
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, fix), " of 2048 KiB"));
+    assert_true(fabs(f->saving.likely - STEPS * (2.0 * LINK_NS - RING_NS)) < STEPS * 10000.0);
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
+/* Up to the same GPU, from elsewhere, after time to read and write it all: something else. */
+static void test_left(void **state)
+{
+    const struct steps others[] = {{0, HOST, 0}, {1, HOST + 64 * MIB, 0}, {1, HOST, 900000}};
+    struct xfp_profile *profile = profile_of(true);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct analyzed a = played_steps(profile, &others[i]);
+        assert_null(staged(&a));
+        analyzed_free(&a);
+    }
+    xfp_free(profile);
+}
+
+/* One pair of copies by hand: the kernel before the first still comes before the copy. */
+static void test_ops(void **state)
+{
+    const struct steps steps = {1, HOST, 0};
+    struct xfp_profile *profile = profile_of(true);
+    struct analyzed a = played_steps(profile, &steps);
+    struct xfw_marks down = {0}, up = {0};
+    struct played played = {0};
+    xfw_mark(&down, 0, 0);
+    xfw_mark(&up, 0, 1);
+    played_kernel(&played, 0, 1000, 100000);
+    struct xfw_op *op = played_copy(&played, 0, 1000, LINK_NS);
+    op->dst = HOST;
+    op->bytes = 16 * MIB;
+    op->engine = XFW_TO_HOST;
+    played_sync(&played, 0);
+    op = played_copy(&played, 5000, 1000, LINK_NS);
+    op->src = HOST;
+    op->bytes = 16 * MIB;
+    op->transfer = 1;
+    op->gpu = 1;
+    op->stream = 1;
+    played_sync(&played, 0)->stream = 1;
+    struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
+    assert_true(played_ns(&played, a.analysis, NULL, XFW_LIKELY) ==
+                100000.0 + LINK_NS + 5000 + LINK_NS);
+    assert_true(played_ns(&played, a.analysis, change, XFW_LIKELY) == 100000.0 + PEER_NS);
+    assert_true(played_ns(&played, a.analysis, change, XFW_LOW) ==
+                100000.0 + 5000 + 500 + PEER_NS); /* the wait stays; then it is ordered to wait */
+    xfw_change_free(change);
+    xfw_marks_free(&down);
+    xfw_marks_free(&up);
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_direct),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_ops),
+    };
+    return cmocka_run_group_tests_name("findings: staged copies between GPUs", tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+/* threads-by-turns: which threads it asks about, and what the run would save at best. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/measured.h"
+#include "tests/analyzer/traces/play.h"
+
+enum {
+    SEND = 10,
+    WAIT,
+    OTHER_WAIT,
+    OTHER_SEND,
+    NAME = 9,
+    ARGUMENTS = 3,
+    ROUNDS = 20, /* of each of two threads */
+    CALL_NS = 1500,
+    COPY_NS = 20000,
+    KERNEL_NS = 300000,
+    HANDOVER_NS = 40000,
+    BYTES = 64 * 1024
+};
+
+#define BUFFERS 0x7f1000000000ull
+#define RESULTS 0x7f2000000000ull
+
+struct steps {
+    unsigned rounds;
+    uint64_t handover_ns;
+    bool own_buffers; /* of each thread */
+    bool chain;       /* the second thread's kernel is given what the first one's filled */
+    bool reads;       /* the kernel does not write to the first one of two pointers */
+    bool sends;       /* a copy fills it before */
+    bool no_arguments, default_stream, one_stream, graph, event, overlap, unlike, one_thread;
+    const char *assume;
+};
+
+static const struct steps locked = {.rounds = ROUNDS, .handover_ns = HANDOVER_NS, .sends = true};
+
+struct run {
+    struct trace_builder b;
+    struct play play;
+    const struct steps *steps;
+    uint64_t busy_until, done;
+    uint32_t correlation;
+};
+
+/* Of the last call: as soon as its stream is idle. */
+static void ran(struct run *run, const struct xft_event *call, enum xft_event_kind kind,
+                uint64_t ns)
+{
+    uint64_t now = run->play.now, ready = call->end_ns + 1000;
+    unsigned lane = run->play.lane;
+    struct xft_event record = *call;
+    record.kind = (uint8_t)kind;
+    record.stack = record.call = record.flags = 0;
+    run->play.lane = LANE_DEVICE;
+    run->play.now = run->busy_until > ready ? run->busy_until : ready;
+    run->busy_until = play_event(&run->play, record, ns)->end_ns;
+    run->play.lane = lane;
+    run->play.now = now;
+}
+
+static struct xft_event in_stream(const struct run *run, enum xft_event_kind kind, unsigned thread)
+{
+    struct xft_event event = {.kind = (uint8_t)kind};
+    if (run->steps->default_stream)
+        return event;
+    event.flags = XFT_STREAM_KNOWN;
+    event.stream = play_stream(run->steps->one_stream ? 1 : 1 + thread);
+    return event;
+}
+
+static uint64_t buffer_of(const struct run *run, unsigned thread)
+{
+    return BUFFERS + (run->steps->own_buffers ? thread * MIB : 0);
+}
+
+static void send(struct run *run, unsigned thread)
+{
+    const struct xft_event like = in_stream(run, XFT_EVENT_TRANSFER, thread);
+    struct xft_event *event =
+        play_async(&run->play, run->steps->unlike && thread ? OTHER_SEND : SEND, XFT_DIR_H2D,
+                   XFT_MEM_PINNED, BYTES, 0);
+    event->device = event->dst_place = 0;
+    event->flags |= like.flags;
+    event->stream = like.stream;
+    event->src = RESULTS;
+    event->dst = buffer_of(run, thread);
+    event->correlation = ++run->correlation;
+    ran(run, event, XFT_EVENT_DEVICE_COPY, COPY_NS);
+}
+
+static void launch(struct run *run, unsigned thread)
+{
+    struct xft_event event = in_stream(run, XFT_EVENT_LAUNCH, thread);
+    event.src = NAME;
+    event.aux = run->steps->no_arguments ? 0 : ARGUMENTS + thread;
+    event.correlation = ++run->correlation;
+    if (run->steps->graph)
+        event.kind = XFT_EVENT_GRAPH_LAUNCH;
+    ran(run, play_event(&run->play, event, CALL_NS), XFT_EVENT_KERNEL, KERNEL_NS);
+}
+
+static void order(struct run *run, unsigned thread)
+{
+    struct xft_event wait = in_stream(run, XFT_EVENT_WAIT, thread);
+    struct xft_event record = in_stream(run, XFT_EVENT_RECORD, thread);
+    wait.aux = record.aux = XFT_SYNC_EVENT;
+    wait.src = 0x70 + !thread;
+    record.src = 0x70 + thread;
+    play_event(&run->play, wait, CALL_NS);
+    play_event(&run->play, record, CALL_NS);
+}
+
+/* Where the other one does not wait for it, it begins while this one waits. */
+static void turn(struct run *run, unsigned thread)
+{
+    struct xft_event wait = in_stream(run, XFT_EVENT_SYNC, thread);
+    const struct steps *steps = run->steps;
+    wait.aux = XFT_SYNC_STREAM;
+    wait.stack = thread ? OTHER_WAIT : WAIT;
+    run->play.lane = steps->one_thread || thread == 0 ? LANE_MAIN : LANE_OTHER;
+    if (steps->sends)
+        send(run, thread);
+    if (steps->event)
+        order(run, thread);
+    launch(run, thread);
+    uint64_t begun = run->play.now;
+    uint64_t end = play_event(&run->play, wait, run->busy_until - begun + CALL_NS)->end_ns;
+    run->play.now = steps->overlap ? begun + HANDOVER_NS : end + steps->handover_ns;
+}
+
+static struct analyzed played(const struct steps *steps)
+{
+    struct run run = {.steps = steps, .correlation = 1000};
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    const struct xft_event records = {.kind = XFT_EVENT_RECORDS,
+                                      .aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS};
+    const char *name = steps->reads ? "_Z4readPKfPf" : "_Z4workPfS_";
+    play_start(&run.play, &run.b, 1);
+    play_site(&run.play, SEND, "send", 1);
+    play_site(&run.play, OTHER_SEND, "fill", 3);
+    play_site(&run.play, WAIT, "serve", 2);
+    play_site(&run.play, OTHER_WAIT, "serve", 2);
+    build_text(&run.b, NAME, name);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t in = steps->chain && i == 1 ? BUFFERS + 16 * MIB : buffer_of(&run, i);
+        uint64_t out = BUFFERS + (steps->chain && i == 1 ? 32 : 16) * MIB;
+        build_arguments(&run.b, ARGUMENTS + i, (uint64_t[]){in, out}, 2);
+    }
+    play_event(&run.play, records, 0);
+    for (unsigned i = 0; i < steps->rounds; i++)
+        for (unsigned thread = 0; thread < 2; thread++)
+            turn(&run, thread);
+    run.play.lane = LANE_MAIN;
+    play_end(&run.play, XFT_STATE_CLOSED);
+    return analyzed_answered(&run.b, profile, steps->assume);
+}
+
+static const struct xfa_finding *found(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_BY_TURNS, NULL);
+}
+
+/* Two threads, and one buffer that each turn fills: at best both work at the same time. */
+static void test_asked(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct steps steps = locked;
+        steps.own_buffers = own;
+        struct analyzed a = played(&steps);
+        const struct xfa_finding *f = found(&a);
+        double turn = KERNEL_NS + COPY_NS + HANDOVER_NS, half = ROUNDS * turn;
+        assert_non_null(f);
+        assert_int_equal(f->remedy.kind, XFA_REMEDY_NARROW_LOCK);
+        assert_int_equal(f->site_count, 1);
+        assert_in_range(f->transfers, 2 * ROUNDS - 3, 2 * ROUNDS);
+        assert_true(f->asked && f->idle && f->order == 0 && isnan(f->lost_ns));
+        assert_true(f->saving.low < 1 && fabs(f->saving.likely) < 1);
+        assert_true(f->saving.high > 0.85 * half && f->saving.high < 1.1 * half);
+        analyzed_free(&a);
+    }
+}
+
+/* Likely a thread comes for its turn in the middle of the one before. */
+static void test_answered(void **state)
+{
+    struct steps steps = locked;
+    (void)state;
+    steps.assume = "threads-by-turns=no";
+    struct analyzed a = played(&steps);
+    assert_null(found(&a));
+    analyzed_free(&a);
+    steps.assume = "threads-by-turns=yes";
+    a = played(&steps);
+    const struct xfa_finding *f = found(&a);
+    assert_non_null(f);
+    assert_true(!f->asked && f->saving.high > 0.85 * ROUNDS * (double)KERNEL_NS);
+    assert_true(f->saving.likely > 0.4 * ROUNDS * (double)KERNEL_NS);
+    assert_true(f->saving.likely < 0.6 * ROUNDS * (double)(KERNEL_NS + COPY_NS + HANDOVER_NS));
+    analyzed_free(&a);
+}
+
+static void is_silent(const struct steps *steps)
+{
+    struct analyzed a = played(steps);
+    assert_null(found(&a));
+    analyzed_free(&a);
+}
+
+/* What the device orders, and what is no lock: turns far apart, few, unlike, or of one thread. */
+static void test_left(void **state)
+{
+    struct steps steps[8];
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        steps[i] = locked;
+    steps[0].rounds = 7;
+    steps[1].handover_ns = 2 * KERNEL_NS;
+    steps[2].default_stream = true;
+    steps[3].one_stream = true;
+    steps[4].event = true;
+    steps[5].overlap = true;
+    steps[6].one_thread = true;
+    steps[7].unlike = true;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        is_silent(&steps[i]);
+}
+
+/* A turn needs what the one before has filled, or may. */
+static void test_given_on(void **state)
+{
+    struct steps steps = locked;
+    (void)state;
+    steps.no_arguments = true;
+    is_silent(&steps);
+    steps = locked;
+    steps.graph = true;
+    is_silent(&steps);
+    for (int reads = 0; reads < 2; reads++) {
+        steps = locked;
+        steps.chain = steps.own_buffers = true;
+        steps.reads = reads;
+        is_silent(&steps);
+    }
+    steps = locked;
+    steps.sends = false; /* the kernel reads and writes in place: it may be scratch */
+    struct analyzed a = played(&steps);
+    assert_non_null(found(&a));
+    analyzed_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_answered),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_given_on),
+    };
+    return cmocka_run_group_tests_name("findings: threads by turns", tests, NULL, NULL);
+}

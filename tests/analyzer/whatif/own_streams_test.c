@@ -1,0 +1,131 @@
+/* Work of the default stream that gets streams of its own, played by hand: what it waits for then,
+ * and what apply makes of blocking copies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/whatif/changes/changes.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/lab/hand_ops.h"
+#include "tests/analyzer/traces/play.h"
+
+enum { SITE = 10, LATENCY = 5, TAKES = 600, HELD = TAKES + LATENCY, PAIRS = 1000 };
+#define BYTES ((uint64_t)1 << 20)
+
+/* Of a trace with a class of blocking uploads of page-locked memory. */
+static struct analyzed made(unsigned memory)
+{
+    struct trace_builder b;
+    struct play play;
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "up", 1);
+    play_copy(&play, SITE, XFT_DIR_H2D, memory, BYTES, 100000);
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    build_free(&b);
+    return a;
+}
+
+/* A thread's blocking copy in the default stream, of memory of its own. */
+static struct xfw_op copy(uint32_t thread, bool up)
+{
+    struct xfw_op op = hand_work(XFW_COPY, 0, 0, LATENCY, TAKES);
+    op.thread = thread;
+    op.tid = 1 + (int32_t)thread;
+    op.stream_kind = XFW_LEGACY;
+    op.engine = up ? XFW_TO_DEVICE : XFW_TO_HOST;
+    op.awaits = XFW_AWAITS_ITSELF;
+    op.class = 0;
+    op.bytes = BYTES;
+    op.src = (2 * thread + 1) * BYTES;
+    op.dst = (2 * thread + 2) * BYTES;
+    return op;
+}
+
+/* When thread 0 has done them all. */
+static double ended(struct xfw_op *ops, size_t count, struct xfw_change *change,
+                    enum xfw_certainty certainty)
+{
+    double end = hand_play(ops, count, change, certainty);
+    xfw_change_free(change);
+    return end;
+}
+
+/* The first of two was held until the other one's copy was done, which was called later. */
+static void test_held(void **state)
+{
+    (void)state;
+    struct analyzed a = made(XFT_MEM_PINNED);
+    struct xfw_op ops[] = {copy(0, true), copy(1, false)};
+    ops[0].latency_ns = LATENCY + HELD;
+    ops[0].held_ns = HELD;
+    ops[1].overtook = true;
+    assert_true(ended(ops, 2, NULL, XFW_LIKELY) == HELD + LATENCY + TAKES);
+    for (int c = 0; c < XFW_CERTAINTIES; c++) {
+        double end = ended(ops, 2, xfw_change_own_streams(a.analysis, true), (enum xfw_certainty)c);
+        assert_true(end == (c == XFW_LOW ? HELD : 0) + LATENCY + TAKES);
+    }
+    /* Other streams go, the threads share the default one still. */
+    assert_true(ended(ops, 2, xfw_change_own_streams(a.analysis, false), XFW_LIKELY) ==
+                HELD + LATENCY + TAKES);
+    analyzed_free(&a);
+}
+
+/* What overtook other work stays behind its own thread's: here a kernel of 300. */
+static void test_overtook(void **state)
+{
+    (void)state;
+    struct analyzed a = made(XFT_MEM_PINNED);
+    struct xfw_op ops[] = {copy(1, true), hand_work(XFW_KERNEL, 0, 10, 5, 300), copy(0, false)};
+    ops[1].stream_kind = XFW_LEGACY;
+    ops[2].overtook = true;
+    ops[2].latency_ns = 300; /* from its call, since the kernel is not asked */
+    ops[2].held_ns = 295;
+    assert_true(ended(ops, 3, xfw_change_own_streams(a.analysis, true), XFW_LIKELY) >
+                10 + 300 + TAKES);
+    analyzed_free(&a);
+}
+
+static double by_apply(const struct analyzed *a, struct xfw_op *ops, enum xfw_certainty certainty)
+{
+    return ended(ops, (size_t)2 * PAIRS, xfw_change_streams_by_apply(a->analysis, false),
+                 certainty);
+}
+
+/* Up and down by turns: at the same time, but for the trials (16 copies a period, five as asked).
+ */
+static void test_by_apply(void **state)
+{
+    (void)state;
+    struct analyzed a = made(XFT_MEM_PINNED), pageable = made(XFT_MEM_PAGEABLE);
+    static struct xfw_op ops[2 * PAIRS];
+    for (uint32_t i = 0; i < 2 * PAIRS; i++)
+        ops[i] = copy(i % 2, i % 2 == 0);
+    double asked = ended(ops, (size_t)2 * PAIRS, NULL, XFW_LIKELY);
+    double likely = by_apply(&a, ops, XFW_LIKELY);
+    assert_true(asked > 1.9 * PAIRS * TAKES);
+    assert_true(likely > 0.5 * asked && likely < 0.6 * asked);
+    assert_true(by_apply(&a, ops, XFW_LOW) == asked);
+    assert_true(by_apply(&pageable, ops, XFW_LIKELY) == asked);
+    for (uint32_t i = 0; i < 2 * PAIRS; i++)
+        ops[i].bytes = BYTES - 1;
+    assert_true(by_apply(&a, ops, XFW_LIKELY) == asked);
+    for (uint32_t i = 0; i < 2 * PAIRS; i++)
+        ops[i] = copy(0, i % 2 == 0); /* one thread */
+    assert_true(by_apply(&a, ops, XFW_LIKELY) == ended(ops, (size_t)2 * PAIRS, NULL, XFW_LIKELY));
+    analyzed_free(&a);
+    analyzed_free(&pageable);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_overtook),
+        cmocka_unit_test(test_by_apply),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
