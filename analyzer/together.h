@@ -24,9 +24,9 @@ bool xfa_together_agree(const struct xfa_analysis *analysis,
 
 /* Decides what is shared out, once the run was read, the same for all. Where processes send each
  * other messages that were matched, and are so few that they can be replayed together
- * (whatif/together/together.h), each member plays all of them, but only some ways of the run; else processes
- * are shared out, and each is replayed by itself. True: the ops that were found in the first walk
- * are of no use, since they have calls that are part of such messages. An exchange. */
+ * (whatif/together/together.h), each member plays all of them, but only some ways of the run; else
+ * processes are shared out, and each is replayed by itself. True: the ops that were found in the
+ * first walk are of no use, since they have calls that are part of such messages. An exchange. */
 bool xfa_together_share(struct xfa_analysis *analysis, const struct xfw_gather *gather);
 
 #endif

@@ -9,8 +9,8 @@
  * and summing up, where each sum can be merged (analysis/survey.h; findings/divided.h: sums are
  * exact, and the same whoever has which part); where some cannot, all members read all, and only
  * some sums are divided. And it is the replay, which takes longest. Where processes wait for each
- * other members give each other their calls (whatif/ops/gather.h), each plays all of them, and the ways
- * in which the run is played are divided (whatif/ways_shared.h).
+ * other members give each other their calls (whatif/ops/gather.h), each plays all of them, and the
+ * ways in which the run is played are divided (whatif/ways_shared.h).
  *
  * What is merged of the replay is not sums but parts: what came of one process, whole
  * (whatif/tally.h). Members exchange their parts, each gets all of them, and all add them up in the

@@ -37,8 +37,9 @@ struct xfa_times {
     } rows;
     uint64_t kernels;
     double kernel_ns; /* of all kernels, on the device */
-    double span_ns;   /* from the first call that gives a GPU work to the end of the last one that
-                         does or waits; added up over processes (analyzer/whatif/schedule/schedule.h) */
+    double
+        span_ns; /* from the first call that gives a GPU work to the end of the last one that
+                    does or waits; added up over processes (analyzer/whatif/schedule/schedule.h) */
     uint64_t first_ns, last_ns; /* of the process at hand; 0 = none */
 };
 

@@ -1,8 +1,8 @@
 /*
  * threads-by-turns: threads of which each works with the GPU, waits, and only then lets the next
- * one begin, again and again, in streams of their own (whatif/schedule/handovers.h): they hold one lock over
- * copies, kernels and the wait. Whether they need to, no record shows: a question, and nothing is
- * saved unless it is answered. Lost: not known.
+ * one begin, again and again, in streams of their own (whatif/schedule/handovers.h): they hold one
+ * lock over copies, kernels and the wait. Whether they need to, no record shows: a question, and
+ * nothing is saved unless it is answered. Lost: not known.
  *
  * Of a process it is asked where hardly any turn begins while another thread's is under way, turns
  * and what lies between them are half of the time or more (so that threads of their own would

@@ -8,9 +8,9 @@
  * thread does them one after the other, and each takes as long. Own time behind the waits of one
  * call site for the functions of another is compared with both: does it always take as long behind
  * the wait, or end where such jobs do? What else the thread does is known from the same call
- * where no such wait is before it. Functions that work themselves have none. Jobs are believed where they explain it as well or better: a
- * function that returns at once is there to let somebody know. Once for a process, when all of it
- * has been seen.
+ * where no such wait is before it. Functions that work themselves have none. Jobs are believed
+ * where they explain it as well or better: a function that returns at once is there to let somebody
+ * know. Once for a process, when all of it has been seen.
  *
  * Then also how long functions work that nobody had to wait for: as usual for their call site, as
  * far as they were done by the host's next wait.
