@@ -1,0 +1,38 @@
+/* Managed memory is prefetched, or stays with the host. A part of changes.h. */
+#ifndef XFW_CHANGE_MANAGED_H
+#define XFW_CHANGE_MANAGED_H
+
+#include "analyzer/whatif/schedule/change.h"
+
+/*
+ * Managed memory is where it is needed before it is touched: what moved on a kernel's demand is
+ * prefetched before it, in its stream; what moved when the host touched it is prefetched back and
+ * waited for, before the thread goes on.
+ *
+ * A kernel loses the time in which it waited for pages, the thread what its faults take by the
+ * profile (demand/...: that is not recorded), or at worst the time in which pages moved. The
+ * prefetch's call takes half of the prefetch's time; at worst all of it, at best nothing. Where
+ * prefetching would take longer than the faults all stays as it is. At worst nothing is saved where
+ * the profile does not say what recording moves costs: it may be that alone.
+ */
+struct xfw_change *xfw_change_prefetch(const struct xfa_analysis *analysis);
+
+/*
+ * The same as `xferscope apply` does it: to the GPU alone, where its trials say that it gains
+ * (changes/prefetch_trials.h).
+ */
+struct xfw_change *xfw_change_prefetch_by_apply(const struct xfa_analysis *analysis);
+
+/*
+ * Managed memory of which kernels touch a little stays with the host, and the kernels reach it over
+ * the link: preferred location and accessed by. Nothing moves to such a kernel, and nothing has to
+ * come back from it.
+ *
+ * The time in which a kernel did not wait for pages says how much it touches at most: what can be
+ * read on the device meanwhile. Kernels that may have touched a quarter of what moved stay as they
+ * are. As likely that much is read over the link, at best hardly anything; at worst half of all
+ * that moved is read and written there. The host's faults are as with xfw_change_prefetch().
+ */
+struct xfw_change *xfw_change_stay(const struct xfa_analysis *analysis);
+
+#endif
