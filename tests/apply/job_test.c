@@ -1,4 +1,5 @@
 /* Copies between memory and slots, by one thread and by several; memory that is not there. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,6 +128,29 @@ static void waits_asleep_at_last(void **state)
     assert_true(after.ru_nvcsw > before.ru_nvcsw);
 }
 
+/* The program's memory is touched with the program's errno, which a handler may see; and the thread
+ * is as it was. */
+static void touched_as_the_program(void **state)
+{
+    char *source = calloc(1, SLOT);
+    struct xfs_job job = {0};
+    struct xfs_guard guard = {.saved_errno = ERANGE, .cancel_state = PTHREAD_CANCEL_ENABLE};
+    int cancel, type;
+    (void)state;
+    begin(&job, source, SLOT, true);
+    job.guard = &guard;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    errno = EINVAL;
+    assert_true(xfs_job_open(&job, 0));
+    assert_int_equal(errno, ERANGE);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    assert_int_equal(cancel, PTHREAD_CANCEL_DISABLE);
+    assert_int_equal(type, PTHREAD_CANCEL_DEFERRED);
+    xfs_job_close(&job);
+    free(source);
+}
+
 static void closed_early(void **state)
 {
     char *source = calloc(1, 4 * SLOT);
@@ -182,9 +206,13 @@ static void not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread),           cmocka_unit_test(several_threads),
-        cmocka_unit_test(waits_asleep_at_last), cmocka_unit_test(closed_early),
-        cmocka_unit_test(not_mapped),           cmocka_unit_test(not_there),
+        cmocka_unit_test(one_thread),
+        cmocka_unit_test(several_threads),
+        cmocka_unit_test(waits_asleep_at_last),
+        cmocka_unit_test(touched_as_the_program),
+        cmocka_unit_test(closed_early),
+        cmocka_unit_test(not_mapped),
+        cmocka_unit_test(not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

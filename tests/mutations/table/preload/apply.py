@@ -16,7 +16,7 @@ ROWS = [
       "    errno = job->guard->saved_errno;\n",
       "",
       "a handler that leaves a copy finds another errno",
-      "apply.surroundings"),
+      "apply.job"),
     M("apply-jump-leaves-uncancellable", "preload/apply/job.c",
       "    pthread_setcancelstate(job->guard->cancel_state, &ours);",
       "    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ours);",
