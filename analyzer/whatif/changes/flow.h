@@ -1,6 +1,7 @@
 /*
- * What the files of the dataflow change share (overlap.c: copies that leave; flow_buffers.c: memory
- * for parts in flight; flow_waits.c: events and waits). Private to changes/.
+ * What the files of the dataflow change share (overlap.c: copies that leave; flow_parts.c: parts of
+ * the work; flow_buffers.c: memory for those in flight; flow_waits.c: events and waits). Private to
+ * changes/.
  */
 #ifndef XFW_FLOW_H
 #define XFW_FLOW_H
@@ -71,9 +72,9 @@ struct xfw_dataflow {
     double event_ns;                /* of the host, to record an event and wait for it */
 };
 
-struct xfw_flow_stream *xfw_flow_stream(struct xfw_flow *state, uint32_t number);
+/* ---- flow_parts.c ---------------------------------------------------------------------------- */
 
-/* ---- which part of the work ------------------------------------------------------------------ */
+struct xfw_flow_stream *xfw_flow_stream(struct xfw_flow *state, uint32_t number);
 
 /* How many the stream's thread has begun. */
 uint64_t *xfw_flow_parts(struct xfw_flow *state, const struct xfw_flow_stream *stream);
