@@ -8,10 +8,9 @@
 #include "analyzer/whatif/op/recording_cost.h"
 
 #define MOST_NODES 8
-#define ENOUGH 1.1        /* of the fastest */
-#define THREAD_NS 50000.0 /* to make one and end it: a guess */
-#define AHEAD 1.5 /* of the link: apply's threads need be no faster (tools/xferscope/tuned.c) */
-#define BUSY 2    /* at worst the host copies that many times slower: a guess */
+#define ENOUGH 1.1 /* of the fastest */
+#define AHEAD 1.5  /* of the link: apply's threads need be no faster (tools/xferscope/tuned.c) */
+#define BUSY 2     /* at worst the host copies that many times slower: a guess */
 
 double xfw_as_sure(double ns, double error, enum xfw_certainty certainty)
 {
@@ -354,13 +353,6 @@ double xfw_staging_part(const struct xfa_achievable *achievable, enum xft_direct
     struct xfp_estimate all = table ? by_thread_count(table, threads) : (struct xfp_estimate){0};
     bool known = one.basis != XFP_UNKNOWN && all.basis != XFP_UNKNOWN && one.ns > 0;
     return known ? fmin(1, all.ns / one.ns) : 1;
-}
-
-double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
-                         enum xfw_certainty certainty)
-{
-    uint64_t bytes = XFW_STAGE_PIECES * XFW_STAGE_PIECE;
-    return xfw_pinning_cost(achievable, -1, gpu, bytes, certainty, NULL) + threads * THREAD_NS;
 }
 
 uint64_t xfw_staging_piece(uint64_t bytes)

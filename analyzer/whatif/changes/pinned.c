@@ -1,5 +1,7 @@
-/* Memory that is page-locked once: in which way that takes the least. */
+/* Memory that is page-locked once: in which way that takes the least; what staging takes of it. */
 #include "analyzer/whatif/changes/costs.h"
+
+#define THREAD_NS 50000.0 /* to make one and end it: a guess */
 
 static void take_least(struct xfw_pinned *least, const struct xfw_pinned *other)
 {
@@ -33,4 +35,11 @@ double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int g
     if (known)
         *known = least.by != XFW_PINNED_UNKNOWN;
     return least.ns;
+}
+
+double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsigned threads,
+                         enum xfw_certainty certainty)
+{
+    uint64_t bytes = XFW_STAGE_PIECES * XFW_STAGE_PIECE;
+    return xfw_pinning_cost(achievable, -1, gpu, bytes, certainty, NULL) + threads * THREAD_NS;
 }
