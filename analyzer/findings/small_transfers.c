@@ -309,13 +309,12 @@ static void event(void *self, const struct xfa_event *event)
     if (!lane || lane->count == 0)
         return;
     bool asks = event->kind == XFT_EVENT_QUERY && event->wait.what == XFT_SYNC_EVENT;
-    if (is_within(lane))
-        end_run(small, lane);
-    else if (event->kind == XFT_EVENT_RECORD && lane->event_count < MOST_EVENTS)
+    bool within = is_within(lane);
+    if (!within && event->kind == XFT_EVENT_RECORD && lane->event_count < MOST_EVENTS)
         lane->events[lane->event_count++] = event->wait.event;
-    else if (event->kind == XFT_EVENT_SYNC && is_for_run(lane, event))
+    else if (!within && event->kind == XFT_EVENT_SYNC && is_for_run(lane, event))
         lane->awaited = true;
-    else if (!asks || is_of_run(lane, event->wait.event))
+    else if (within || !asks || is_of_run(lane, event->wait.event))
         end_run(small, lane);
 }
 
