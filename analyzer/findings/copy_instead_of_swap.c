@@ -61,8 +61,7 @@ struct swaps {
     struct copied open[MOST_OPEN];
     size_t count;
     struct row_sums {
-        struct xfa_timed_sum moved; /* without times */
-        struct xfa_exact ns;
+        struct xfa_divided_sum copied;
         uint64_t asked; /* of these: kernels decide */
     } * rows;           /* by row number */
     size_t row_count, row_capacity;
@@ -81,9 +80,7 @@ static struct row_sums *row_of(struct swaps *swaps, uint32_t row)
 static void count(struct swaps *swaps, const struct copied *copied, bool sure)
 {
     struct row_sums *row = row_of(swaps, copied->row);
-    xfa_timed_add(&row->moved, copied->bytes, copied->achieved_ns, copied->by_device);
-    row->moved.sum.ns = 0;
-    xfa_exact_add(&row->ns, isnan(copied->achieved_ns) ? 0 : copied->achieved_ns);
+    xfa_divided_add(&row->copied, copied->bytes, copied->achieved_ns, copied->by_device);
     row->asked += !sure;
     xfw_mark(&swaps->marks[sure ? XFW_LIKELY : XFW_HIGH], swaps->process, copied->transfer);
 }
@@ -333,12 +330,8 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
     for (uint32_t i = 0; i < rows && !from->bad; i++) {
         struct row_sums more, *into = row_of(swaps, i);
         xfa_unpack_bytes(from, &more, sizeof more);
-        into->moved.sum.transfers += more.moved.sum.transfers;
-        into->moved.sum.bytes = xfa_add(into->moved.sum.bytes, more.moved.sum.bytes);
-        into->moved.timed += more.moved.timed;
-        into->moved.by_device += more.moved.by_device;
+        xfa_divided_merge(&into->copied, &more.copied);
         into->asked += more.asked;
-        xfa_exact_merge(&into->ns, &more.ns);
     }
     for (size_t i = 0; i < XFW_CERTAINTIES; i++)
         xfw_marks_take(&swaps->marks[i], from, analysis->run->process_count);
@@ -352,11 +345,10 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct swaps *swaps = sums;
     const struct row_sums *of = row < swaps->row_count ? &swaps->rows[row] : NULL;
     uint64_t all = analysis->rows[row].transfers;
-    if (!of || of->moved.sum.transfers < LEAST_TIMES ||
-        (double)of->moved.sum.transfers < LEAST_PART * (double)all)
+    if (!of || of->copied.moved.sum.transfers < LEAST_TIMES ||
+        (double)of->copied.moved.sum.transfers < LEAST_PART * (double)all)
         return false;
-    struct xfa_timed_sum found = of->moved;
-    found.sum.ns = xfa_exact_value(&of->ns);
+    const struct xfa_timed_sum found = xfa_divided_value(&of->copied);
     xfa_gain_of_all(gain, &found);
     gain->reckoning = XFA_RECKONED_SWAPPED;
     gain->assumed = of->asked ? "kernels write all of what was copied anew, before they read any "

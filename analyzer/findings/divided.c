@@ -1,5 +1,6 @@
 #include "analyzer/findings/divided.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,32 @@ bool xfa_divided_site(const struct xfa_analysis *analysis, uint32_t number)
 bool xfa_divided_function(const struct xfa_analysis *analysis, uint32_t number)
 {
     return number < analysis->run->functions.count;
+}
+
+/* ---- sums of transfers ----------------------------------------------------------------------- */
+
+void xfa_divided_add(struct xfa_divided_sum *sum, uint64_t bytes, double achieved_ns,
+                     bool by_device)
+{
+    xfa_timed_add(&sum->moved, bytes, achieved_ns, by_device);
+    sum->moved.sum.ns = 0;
+    xfa_exact_add(&sum->ns, isnan(achieved_ns) ? 0 : achieved_ns);
+}
+
+void xfa_divided_merge(struct xfa_divided_sum *into, const struct xfa_divided_sum *from)
+{
+    into->moved.sum.transfers += from->moved.sum.transfers;
+    into->moved.sum.bytes = xfa_add(into->moved.sum.bytes, from->moved.sum.bytes);
+    into->moved.timed += from->moved.timed;
+    into->moved.by_device += from->moved.by_device;
+    xfa_exact_merge(&into->ns, &from->ns);
+}
+
+struct xfa_timed_sum xfa_divided_value(const struct xfa_divided_sum *sum)
+{
+    struct xfa_timed_sum value = sum->moved;
+    value.sum.ns = xfa_exact_value(&sum->ns);
+    return value;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

@@ -19,10 +19,23 @@
 #include "analyzer/base/exact.h"
 #include "analyzer/base/met.h"
 #include "analyzer/base/team.h"
+#include "analyzer/sums/figures.h"
 
 /* Is it the number of a site, of a function? */
 bool xfa_divided_site(const struct xfa_analysis *analysis, uint32_t number);
 bool xfa_divided_function(const struct xfa_analysis *analysis, uint32_t number);
+
+/* Transfers that are picked one by one, whose times add up to the same in any order; zeroed at
+ * first. */
+struct xfa_divided_sum {
+    struct xfa_timed_sum moved; /* its ns: 0 */
+    struct xfa_exact ns;
+};
+/* achieved_ns: NAN = not known. */
+void xfa_divided_add(struct xfa_divided_sum *sum, uint64_t bytes, double achieved_ns,
+                     bool by_device);
+void xfa_divided_merge(struct xfa_divided_sum *into, const struct xfa_divided_sum *from);
+struct xfa_timed_sum xfa_divided_value(const struct xfa_divided_sum *sum);
 
 /* Of one kind: are its sums divided? All of them into a parcel, and those of another member added.
  */

@@ -32,8 +32,7 @@ struct fresh {
     uint32_t process;
     uint64_t transfers; /* of the process */
     struct row_sums {
-        struct xfa_timed_sum fresh[WHERES]; /* without times */
-        struct xfa_exact ns[WHERES];
+        struct xfa_divided_sum fresh[WHERES];
         uint64_t pages[WHERES];
     } * rows; /* by row number */
     size_t row_count, row_capacity;
@@ -57,10 +56,8 @@ static void count(struct fresh *fresh, enum where where, const struct xfa_event 
 {
     const struct xfa_transfer *transfer = &event->transfer;
     struct row_sums *row = row_of(fresh, transfer->class->row);
-    xfa_timed_add(&row->fresh[where], event->bytes, transfer->achieved_ns,
-                  transfer->timed == XFA_TIMED_DEVICE);
-    row->fresh[where].sum.ns = 0;
-    xfa_exact_add(&row->ns[where], isnan(transfer->achieved_ns) ? 0 : transfer->achieved_ns);
+    xfa_divided_add(&row->fresh[where], event->bytes, transfer->achieved_ns,
+                    transfer->timed == XFA_TIMED_DEVICE);
     row->pages[where] += event->bytes / PAGE;
     xfw_mark(&fresh->marks[where], fresh->process, number);
 }
@@ -127,12 +124,8 @@ static void give(const void *self, struct xfa_parcel *parcel)
 static void add(struct row_sums *into, const struct row_sums *from)
 {
     for (unsigned i = 0; i < WHERES; i++) {
-        into->fresh[i].sum.transfers += from->fresh[i].sum.transfers;
-        into->fresh[i].sum.bytes = xfa_add(into->fresh[i].sum.bytes, from->fresh[i].sum.bytes);
-        into->fresh[i].timed += from->fresh[i].timed;
-        into->fresh[i].by_device += from->fresh[i].by_device;
+        xfa_divided_merge(&into->fresh[i], &from->fresh[i]);
         into->pages[i] += from->pages[i];
-        xfa_exact_merge(&into->ns[i], &from->ns[i]);
     }
 }
 
@@ -155,7 +148,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
 
 static bool is_again(const struct row_sums *of, enum where where, uint64_t all)
 {
-    uint64_t times = of->fresh[where].sum.transfers;
+    uint64_t times = of->fresh[where].moved.sum.transfers;
     return times >= LEAST_TIMES && (double)times >= LEAST_PART * (double)all;
 }
 
@@ -170,8 +163,7 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
         return false;
     enum where where = within ? WITHIN : BEFORE;
     double faults_ns = FAULT_NS * (double)of->pages[where];
-    struct xfa_timed_sum found = of->fresh[where];
-    found.sum.ns = xfa_exact_value(&of->ns[where]);
+    const struct xfa_timed_sum found = xfa_divided_value(&of->fresh[where]);
     xfa_gain_of_all(gain, &found);
     gain->lost_ns = within ? fmin(faults_ns, MOST_OF_CALL * found.sum.ns) : NAN;
     gain->weight_ns = faults_ns;

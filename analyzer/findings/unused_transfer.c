@@ -40,8 +40,7 @@ struct unused {
     struct sent *sent;  /* by address, apart from each other */
     size_t count, capacity;
     struct row_sums {
-        struct xfa_timed_sum unused; /* without times */
-        struct xfa_exact ns;
+        struct xfa_divided_sum unused;
         uint32_t last; /* number + 1 of the last process that had one; 0: none */
     } * rows;          /* by row number */
     size_t row_count, row_capacity;
@@ -85,9 +84,7 @@ static struct row_sums *row_of(struct unused *unused, uint32_t row)
 static void count_unused(struct unused *unused, const struct sent *sent)
 {
     struct row_sums *row = row_of(unused, sent->row);
-    xfa_timed_add(&row->unused, sent->bytes, sent->achieved_ns, sent->by_device);
-    row->unused.sum.ns = 0;
-    xfa_exact_add(&row->ns, isnan(sent->achieved_ns) ? 0 : sent->achieved_ns);
+    xfa_divided_add(&row->unused, sent->bytes, sent->achieved_ns, sent->by_device);
     row->last = unused->process + 1;
     xfw_mark(&unused->marks[XFW_LIKELY], unused->process, sent->transfer);
 }
@@ -287,15 +284,6 @@ static void give(const void *self, struct xfa_parcel *parcel)
         xfw_marks_give(&unused->marks[i], parcel);
 }
 
-static void add(struct row_sums *into, const struct row_sums *from)
-{
-    into->unused.sum.transfers += from->unused.sum.transfers;
-    into->unused.sum.bytes = xfa_add(into->unused.sum.bytes, from->unused.sum.bytes);
-    into->unused.timed += from->unused.timed;
-    into->unused.by_device += from->unused.by_device;
-    xfa_exact_merge(&into->ns, &from->ns);
-}
-
 static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
 {
     struct unused *unused = self;
@@ -304,7 +292,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
     for (uint32_t i = 0; i < count && !from->bad; i++) {
         struct row_sums more;
         xfa_unpack_bytes(from, &more, sizeof more);
-        add(row_of(unused, i), &more);
+        xfa_divided_merge(&row_of(unused, i)->unused, &more.unused);
     }
     for (size_t i = 0; i < XFW_CERTAINTIES; i++)
         xfw_marks_take(&unused->marks[i], from, analysis->run->process_count);
@@ -317,10 +305,9 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 {
     const struct unused *unused = sums;
     const struct row_sums *of = row < unused->row_count ? &unused->rows[row] : NULL;
-    if (!of || of->unused.sum.transfers == 0)
+    if (!of || of->unused.moved.sum.transfers == 0)
         return false;
-    struct xfa_timed_sum found = of->unused;
-    found.sum.ns = xfa_exact_value(&of->ns);
+    const struct xfa_timed_sum found = xfa_divided_value(&of->unused);
     xfa_gain_of_all(gain, &found);
     gain->reckoning = XFA_RECKONED_UNUSED;
     gain->assumed = "kernels reach this memory only by pointers that they were given";

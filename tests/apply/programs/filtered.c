@@ -12,9 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/apply/programs/applied.h"
+#include "tests/apply/programs/restricted.h"
 
-#define BYTES (20 * MIB)
 #define COUNT(table) ((unsigned short)(sizeof table / sizeof *(table)))
 enum { ROUNDS = 6 };
 
@@ -36,9 +35,6 @@ static const unsigned refused[] = {SYS_madvise,
                                    SYS_sysinfo,
                                    SYS_prlimit64};
 static const unsigned some[] = {SYS_madvise, SYS_mincore, SYS_sched_getaffinity, SYS_unshare};
-
-static void *device;
-static char *host, *found;
 
 static void install(const unsigned *calls, unsigned short count, unsigned action)
 {
@@ -65,36 +61,7 @@ static void restrict_to(const char *how)
         install(refused, COUNT(refused), SECCOMP_RET_KILL_PROCESS);
 }
 
-static void there_and_back(int round)
-{
-    fill(host, BYTES, (uint64_t)round);
-    uint64_t sent = sum(host, BYTES);
-    MUST(cudaMemcpyAsync(device, host, BYTES, XRT_COPY_H2D, NULL));
-    memset(host, 0, BYTES);
-    MUST(cudaMemcpy(found, device, BYTES, XRT_COPY_D2H));
-    printf("round %d: %s\n", round, sum(found, BYTES) == sent ? "same" : "different");
-    fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
-    const char *how = argc > 1 ? argv[1] : "refuse";
-    int late = argc > 2;
-    host = malloc(WARM_BYTES);
-    found = malloc(BYTES);
-    memset(host, 1, WARM_BYTES);
-    memset(found, 1, BYTES);
-    MUST(cudaMalloc(&device, WARM_BYTES));
-    if (!late)
-        restrict_to(how);
-    warm_up(device, host);
-    if (late)
-        restrict_to(how);
-    for (int i = 0; i < ROUNDS; i++) {
-        if (i == ROUNDS / 2)
-            usleep(1200000); /* threads that have nothing to do end */
-        there_and_back(i);
-    }
-    printf("last error %d\n", cudaGetLastError());
-    return 0;
+    return copy_restricted(argc, argv, "refuse", restrict_to, ROUNDS);
 }

@@ -14,13 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/apply/programs/applied.h"
+#include "tests/apply/programs/restricted.h"
 
-#define BYTES (20 * MIB)
 enum { ROUNDS = 10 };
-
-static void *device;
-static char *host, *found;
 
 static void set(int what, rlim_t most)
 {
@@ -77,35 +73,7 @@ static void limit(const char *what)
         set(RLIMIT_DATA, 1 << 20);
 }
 
-static void there_and_back(int round)
-{
-    fill(host, BYTES, (uint64_t)round);
-    uint64_t sent = sum(host, BYTES);
-    MUST(cudaMemcpyAsync(device, host, BYTES, XRT_COPY_H2D, NULL));
-    memset(host, 0, BYTES);
-    MUST(cudaMemcpy(found, device, BYTES, XRT_COPY_D2H));
-    printf("round %d: %s\n", round, sum(found, BYTES) == sent ? "same" : "different");
-}
-
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "locked";
-    int late = argc > 2;
-    host = malloc(WARM_BYTES);
-    found = malloc(BYTES);
-    memset(host, 1, WARM_BYTES);
-    memset(found, 1, BYTES);
-    MUST(cudaMalloc(&device, WARM_BYTES));
-    if (!late)
-        limit(what);
-    warm_up(device, host);
-    if (late)
-        limit(what);
-    for (int i = 0; i < ROUNDS; i++) {
-        if (i == ROUNDS / 2)
-            usleep(1200000); /* threads that have nothing to do end */
-        there_and_back(i);
-    }
-    printf("last error %d\n", cudaGetLastError());
-    return 0;
+    return copy_restricted(argc, argv, "locked", limit, ROUNDS);
 }
