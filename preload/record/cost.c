@@ -79,7 +79,7 @@ void xfs_cost_unusual(unsigned why)
         lane->until_timed = XFS_COST_TIMED;
         lane->unusual = 0;
     }
-    lane->unusual |= (uint8_t)why;
+    lane->unusual |= (uint16_t)why;
 }
 
 void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns, uint64_t worked_ns)

@@ -328,6 +328,15 @@ static void test_unusual(void **state)
     assert_int_equal(committed, 1);
 }
 
+static void test_unusual_for_each_reason(void **state)
+{
+    (void)state;
+    for (unsigned why = XFT_OVERHEAD_RECORDING, i = 0; why <= XFT_OVERHEAD_VERIFY; why *= 2, i++) {
+        uint64_t from_ns = make_unusual_call(why, 30000);
+        assert_overhead(i, why, XFT_EVENT_LAUNCH, from_ns, 30000);
+    }
+}
+
 static void test_unusual_twice_in_a_call(void **state)
 {
     struct call call;
@@ -474,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup(test_beyond_all_classes, set_up),
         cmocka_unit_test_setup(test_medians, set_up),
         WITH_A_THREAD(test_unusual),
+        WITH_A_THREAD(test_unusual_for_each_reason),
         WITH_A_THREAD(test_unusual_twice_in_a_call),
         WITH_A_THREAD(test_unusual_and_timed),
         WITH_A_THREAD(test_unusual_without_an_event),
