@@ -172,6 +172,7 @@ def judge(measured, reports):
         before, after = (medians[side] / 1e6 for side in SIDES)
         entry["measured_ms"] = {"before": before, "after": after, "saved": before - after}
         entry["near_by_trying"] = by_trying(entry["measured_ms"], runs["before"], runs["after"])
+        entry["trap"] |= before - after <= QUIET * before
     for side, of_side in reports.items():
         entry["replay"][side] = side_of(of_side, medians[side] / 1e6 if medians[side] else None, runs[side])
     if "before" in reports:
@@ -263,6 +264,8 @@ def cells(name, entry):
     measured = entry["measured_ms"] or {}
     replay = [entry["replay"].get(side) for side in SIDES]
     expected = entry["expected"] or f"none (not {entry['bait']})"
+    if entry["trap"] and entry["expected"]:
+        expected = f"none here (not {expected})"
     right = {None: "-", True: "yes", False: "**no**"}
     judged = [share(entry["error"]), share(entry["error_of_run"]), right[entry["near"]], right[entry["inside"]]]
     if entry["trap"]:

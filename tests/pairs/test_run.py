@@ -343,6 +343,18 @@ class Run(unittest.TestCase):
         self.assertEqual(rows[1][-1], "peer-access-disabled 30.0%; none |")
         self.assertEqual(document["summary"]["near"]["of"], 0)
 
+    def test_a_pair_that_saves_nothing_here_is_a_trap(self):
+        self.measured(ONE, 100, 99, finding="pageable-host-memory")
+        self.measured(TWO, 100, 98, finding="peer-access-disabled")
+        for trace in ("01", "10", "01-after", "10-after"):
+            self.report(f"{trace}.xft")
+        document, printed = self.advice()
+        self.assertEqual(printed[2:4], ["the right finding first (goal: all): 0 of 1; not 10",
+                                     "nothing above 1% of the region advised for `after` programs and traps (goal: all): "
+                                     "3 of 3"])
+        self.assertIn("| none here (not pageable-host-memory) | none | yes |", (self.out / "advice.md").read_text())
+        self.assertEqual(document["summary"]["near"]["of"], 1)
+
     def test_what_cannot_be_analysed_is_reported(self):
         self.measured(ONE, 100, None, finding="pageable-host-memory")
         self.measured(TWO, 100, 60, finding="peer-access-disabled")
