@@ -5,27 +5,37 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
 
+#define ANY_SIZE_LEAST 8 /* calls that could go beyond those of exact sizes */
+
 /* ---- the sums -------------------------------------------------------------------------------- */
 
 static void event(void *self, const struct xfa_event *event)
 {
     struct xfa_taken *taken = self;
     double ns = xfa_event_ns(event);
-    if (event->memory.address == 0)
+    uint64_t address = event->memory.address;
+    if (address == 0)
         return;
     if (event->kind == taken->gives) {
-        xfw_once_give(&taken->book, event->memory.address, ns);
+        xfw_once_give(&taken->book, address, ns);
+        xfw_once_give(&taken->any, address, ns);
         return;
     }
-    const struct xfw_once_key key = {
-        .address = event->kind == XFT_EVENT_REGISTER ? event->memory.address : 0,
+    struct xfw_once_key key = {
+        .address = event->kind == XFT_EVENT_REGISTER ? address : 0,
         .bytes = event->bytes,
         .process = event->process->number,
         .site = event->stack,
         .gpu = event->gpu < 0 ? -1 : event->gpu,
         .memory = event->dst_mem,
     };
-    struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, event->memory.address, ns);
+    struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, address, event->bytes, ns);
+    if (calls && calls->takes == 1)
+        calls->first = event->call;
+    if (taken->all || key.address)
+        return;
+    key.bytes = XFW_ONCE_ANY_SIZE;
+    calls = xfw_once_take(&taken->any, &key, address, event->bytes, ns);
     if (calls && calls->takes == 1)
         calls->first = event->call;
 }
@@ -41,9 +51,68 @@ static void add(struct xfa_table *table, const struct xfw_once_key *key,
     calls->gives += more->gives;
     calls->held += more->held;
     calls->most += more->most;
+    calls->bytes = xfa_add(calls->bytes, more->bytes);
+    calls->largest = more->largest > calls->largest ? more->largest : calls->largest;
+    calls->held_bytes = xfa_add(calls->held_bytes, more->held_bytes);
+    calls->most_bytes = xfa_add(calls->most_bytes, more->most_bytes);
     calls->takes_ns += more->takes_ns;
     calls->needless_ns += more->needless_ns;
     calls->gives_ns += more->gives_ns;
+}
+
+static struct xfw_once_key of_any_size(struct xfw_once_key key)
+{
+    key.bytes = XFW_ONCE_ANY_SIZE;
+    return key;
+}
+
+/* Calls that could go by exact sizes. */
+struct exact {
+    struct xfw_once_key key; /* of any size */
+    uint64_t needless;
+};
+
+static void sum_exact(const struct xfa_taken *taken, struct xfa_table *sums)
+{
+    xfa_table_init(sums, sizeof(struct xfw_once_key), sizeof(struct exact));
+    for (size_t i = 0; i < taken->book.calls.count; i++) {
+        const struct xfw_once_calls *calls = xfa_table_at(&taken->book.calls, i);
+        const struct xfw_once_key key = of_any_size(calls->key);
+        struct exact *exact = xfa_table_put(sums, &key);
+        exact->needless += xfw_once_needless_takes(calls);
+    }
+}
+
+/* Blocks of the largest size serve these calls better than blocks of each size. */
+static bool serves_any_size(const struct xfw_once_calls *any, uint64_t exact)
+{
+    uint64_t needless = xfw_once_needless_takes(any);
+    return needless >= 2 * exact && needless >= exact + ANY_SIZE_LEAST &&
+           (double)any->largest * (double)any->most <= 2 * (double)any->most_bytes;
+}
+
+/* Where blocks of any size serve, `calls` has the sums of those; other sizes are left out. */
+static void end_any_size(struct xfa_taken *taken, struct xfa_table *served)
+{
+    struct xfa_table sums;
+    sum_exact(taken, &sums);
+    for (size_t i = 0; i < taken->any.calls.count; i++) {
+        const struct xfw_once_calls *any = xfa_table_at(&taken->any.calls, i);
+        const struct exact *exact = xfa_table_get(&sums, &any->key);
+        if (serves_any_size(any, exact ? exact->needless : 0))
+            *(struct xfw_once_calls *)xfa_table_put(served, &any->key) = *any;
+    }
+    xfa_table_free(&sums);
+}
+
+static void end_calls(struct xfa_taken *taken, struct xfa_process *process,
+                      const struct xfw_once_calls *calls)
+{
+    struct xfw_once_key key = calls->key;
+    if (!key.site || (!taken->all && xfw_once_needless_takes(calls) == 0))
+        return; /* no place to name, or no call that could go */
+    key.site = xfa_process_site(process, calls->key.site)->number;
+    add(&taken->calls, &key, calls, xfa_process_function(process, calls->first)->number);
 }
 
 /* Stacks become sites, of which one may have several. Only what is asked for is looked up, and only
@@ -52,14 +121,20 @@ static void add(struct xfa_table *table, const struct xfw_once_key *key,
 static void end(void *self, struct xfa_process *process)
 {
     struct xfa_taken *taken = self;
+    struct xfa_table served;
+    xfa_table_init(&served, sizeof(struct xfw_once_key), sizeof(struct xfw_once_calls));
+    end_any_size(taken, &served);
     for (size_t i = 0; i < taken->book.calls.count; i++) {
         const struct xfw_once_calls *calls = xfa_table_at(&taken->book.calls, i);
-        struct xfw_once_key key = calls->key;
-        if (!key.site || (!taken->all && xfw_once_needless_takes(calls) == 0))
-            continue; /* no place to name, or no call that could go */
-        key.site = xfa_process_site(process, calls->key.site)->number;
-        add(&taken->calls, &key, calls, xfa_process_function(process, calls->first)->number);
+        const struct xfw_once_key key = of_any_size(calls->key);
+        if (!xfa_table_get(&served, &key))
+            end_calls(taken, process, calls);
     }
+    for (size_t i = 0; i < served.count; i++)
+        end_calls(taken, process, xfa_table_at(&served, i));
+    xfa_table_free(&served);
+    xfw_once_book_free(&taken->any);
+    xfw_once_book_init(&taken->any);
     xfw_once_book_free(&taken->book);
     xfw_once_book_init(&taken->book);
 }
@@ -69,6 +144,7 @@ struct xfa_observer xfa_taken_observer(struct xfa_taken *taken, enum xft_event_k
 {
     xfa_table_init(&taken->calls, sizeof(struct xfw_once_key), sizeof(struct xfw_once_calls));
     xfw_once_book_init(&taken->book);
+    xfw_once_book_init(&taken->any);
     taken->takes = takes;
     taken->gives = gives;
     taken->all = all;
@@ -88,6 +164,7 @@ void xfa_taken_free(void *self)
     struct xfa_taken *taken = self;
     xfa_table_free(&taken->calls);
     xfw_once_book_free(&taken->book);
+    xfw_once_book_free(&taken->any);
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
@@ -172,7 +249,7 @@ void xfa_taken_add_to_site(struct xfa_table *sites, const struct xfa_analysis *a
     if (!of->sums.function)
         of->sums.function = xfa_run_function(analysis->run, calls->first);
     of->sums.transfers += calls->takes;
-    of->sums.bytes = xfa_add(of->sums.bytes, calls->takes * calls->key.bytes);
+    of->sums.bytes = xfa_add(of->sums.bytes, calls->bytes);
     of->sums.lost_ns += lost_ns;
 }
 

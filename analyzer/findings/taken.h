@@ -11,11 +11,14 @@
 struct xfa_taken {          /* zeroed at first */
     struct xfa_table calls; /* struct xfw_once_calls, of the run; `first`: the function's number */
     struct xfw_once_book book; /* of the process at hand: by stack, not by site */
+    struct xfw_once_book any;  /* the same of any size; unless `all` */
     enum xft_event_kind takes, gives;
     bool all; /* also where none of the calls could go */
 };
 
-/* Calls of these two kinds, with a call site. all: else only where some are needless. */
+/* Calls of these two kinds, with a call site. all: else only where some are needless, and where a
+ * site takes memory in changing sizes, its calls of any size, if blocks of the largest size save
+ * more of them, and need no more than twice the memory. */
 struct xfa_observer xfa_taken_observer(struct xfa_taken *taken, enum xft_event_kind takes,
                                        enum xft_event_kind gives, bool all);
 void xfa_taken_free(void *taken);

@@ -2,8 +2,9 @@
  * Memory that is taken and given back again and again. Lost: the host's time in the calls that
  * could go if what they take were kept. Two kinds:
  * - repeated-allocation: device, managed or page-locked memory that is allocated and freed again
- * and again, in the same size by the same site. Allocating changes page tables (page-locked memory
- * has to be found, cleared and locked as well), and freeing waits until the device is idle.
+ * and again by the same site, in the same size, or in sizes that blocks of the largest would serve.
+ * Allocating changes page tables (page-locked memory has to be found, cleared and locked as well),
+ * and freeing waits until the device is idle.
  * - repeated-registration: the same host memory, by its address and size, that is page-locked and
  *   unlocked again and again. A buffer that is registered once is none: there is nothing to keep.
  */
@@ -55,14 +56,16 @@ static bool is_found(const struct xfa_findings *findings, enum xfa_finding_id id
     return false;
 }
 
-/* The calls of the finding: their places in what was taken. */
-static struct xfw_set calls_of(const struct xfa_taken *taken, const struct xfa_finding *finding)
+/* The calls of the finding: their places in what was taken. exact: without those of any size. */
+static struct xfw_set calls_of(const struct xfa_taken *taken, const struct xfa_finding *finding,
+                               bool exact)
 {
     struct xfw_set sites = xfa_finding_sites(finding), chosen = {0};
     for (size_t i = 0; i < taken->calls.count; i++) {
         const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
+        bool any_size = calls->key.bytes == XFW_ONCE_ANY_SIZE;
         if (xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host &&
-            xfw_set_has(&sites, calls->key.site))
+            !(exact && any_size) && xfw_set_has(&sites, calls->key.site))
             xfw_set_add(&chosen, (uint32_t)i);
     }
     xfw_set_free(&sites);
@@ -74,7 +77,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     const struct xfa_taken *taken = sums;
-    struct xfw_set chosen = calls_of(taken, finding);
+    struct xfw_set chosen = calls_of(taken, finding, false);
     return xfw_change_calls_once(analysis, &taken->calls, &chosen);
 }
 
@@ -84,7 +87,7 @@ static struct xfw_change *by_apply(const struct xfa_analysis *analysis, const vo
     const struct xfa_taken *taken = sums;
     if (finding->remedy.to_host)
         return NULL;
-    struct xfw_set chosen = calls_of(taken, finding);
+    struct xfw_set chosen = calls_of(taken, finding, true); /* the pool keeps blocks by size */
     return xfw_change_pool(analysis, &taken->calls, &chosen);
 }
 

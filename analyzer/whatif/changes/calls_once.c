@@ -12,7 +12,8 @@
 
 struct holder {
     uint64_t address; /* key */
-    uint32_t calls;   /* number + 1; 0 = given back */
+    uint64_t bytes;
+    uint32_t calls; /* number + 1; 0 = given back */
 };
 
 void xfw_once_book_init(struct xfw_once_book *book)
@@ -39,17 +40,28 @@ static uint32_t number_of(const struct xfa_table *table, const struct xfw_once_c
     return (uint32_t)(calls - (const struct xfw_once_calls *)xfa_table_at(table, 0));
 }
 
+static void hold(struct xfw_once_calls *calls, uint64_t bytes)
+{
+    calls->held++;
+    calls->bytes = xfa_add(calls->bytes, bytes);
+    calls->largest = bytes > calls->largest ? bytes : calls->largest;
+    calls->held_bytes = xfa_add(calls->held_bytes, bytes);
+    if (calls->held_bytes > calls->most_bytes)
+        calls->most_bytes = calls->held_bytes;
+}
+
 struct xfw_once_calls *xfw_once_take(struct xfw_once_book *book, const struct xfw_once_key *key,
-                                     uint64_t address, double ns)
+                                     uint64_t address, uint64_t bytes, double ns)
 {
     struct holder *holder = put(&book->holders, &address, XFW_ONCE_ADDRESSES);
     struct xfw_once_calls *calls = holder ? put(&book->calls, key, XFW_ONCE_MOST) : NULL;
     if (!calls)
         return NULL;
     holder->calls = number_of(&book->calls, calls) + 1;
+    holder->bytes = bytes;
     calls->takes++;
     calls->takes_ns += ns;
-    calls->held++;
+    hold(calls, bytes);
     if (calls->held > calls->most)
         calls->most = calls->held;
     else
@@ -67,6 +79,7 @@ struct xfw_once_calls *xfw_once_give(struct xfw_once_book *book, uint64_t addres
     calls->gives++;
     calls->gives_ns += ns;
     calls->held--;
+    calls->held_bytes -= holder->bytes < calls->held_bytes ? holder->bytes : calls->held_bytes;
     return calls;
 }
 
@@ -93,10 +106,11 @@ struct once {
 struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
-        uint64_t there, gives;
-    } * kept;         /* by place in the run's calls: given back, and kept */
-    uint32_t copying; /* the last op was a copy that may be in flight: its place, + 1 */
-    struct copied {   /* host memory, and the last copy that used it */
+        uint64_t there, gives; /* given back, and kept */
+        uint64_t room, made;   /* of any size, at worst: bytes of a block, such blocks made */
+    } * kept;                  /* by place in the run's calls */
+    uint32_t copying;          /* the last op was a copy that may be in flight: its place, + 1 */
+    struct copied {            /* host memory, and the last copy that used it */
         uint64_t first, end;
         uint32_t stream;
         uint32_t event[2]; /* the program's behind it, + 1: the first, the last; 0: none */
@@ -266,10 +280,38 @@ static void go(const struct once *once, struct state *state, const struct xfw_pl
         owe(state, op, xfw_schedule_thread_now(xfw_player_schedule(player), op->thread));
 }
 
+/* At worst nobody knows the largest size beforehand: is there a block that has room for it? */
+static bool has_room(const struct xfw_once_calls *calls, struct kept *kept, uint64_t bytes,
+                     enum xfw_certainty certainty)
+{
+    if (calls->key.bytes != XFW_ONCE_ANY_SIZE || certainty != XFW_LOW)
+        return true;
+    if (bytes > kept->room) {
+        kept->room = xfa_add(bytes, bytes / 2);
+        kept->made = 0;
+    }
+    if (kept->made == calls->most)
+        return true;
+    kept->made++;
+    return false;
+}
+
+/* The run's calls that this one is of; NULL: of none that were chosen. */
+static const struct xfw_once_calls *calls_of(const struct once *once, struct xfw_once_key *key)
+{
+    const struct xfw_once_calls *calls = xfa_table_get(once->calls, key);
+    if (!calls) {
+        key->bytes = XFW_ONCE_ANY_SIZE;
+        calls = xfa_table_get(once->calls, key);
+    }
+    bool chosen = calls && xfw_set_has(&once->change.set, number_of(once->calls, calls));
+    return chosen ? calls : NULL;
+}
+
 static void take(const struct once *once, struct state *state, const struct xfw_player *player,
                  struct xfw_op *op)
 {
-    const struct xfw_once_key key = {
+    struct xfw_once_key key = {
         .address = op->kind == XFT_EVENT_REGISTER ? op->dst : 0,
         .bytes = op->bytes,
         .process = xfw_player_process(player)->number,
@@ -277,12 +319,12 @@ static void take(const struct once *once, struct state *state, const struct xfw_
         .gpu = op->gpu,
         .memory = op->memory,
     };
-    const struct xfw_once_calls *calls = xfa_table_get(once->calls, &key);
-    if (!calls || !xfw_set_has(&once->change.set, number_of(once->calls, calls)))
+    const struct xfw_once_calls *calls = calls_of(once, &key);
+    if (!calls)
         return;
     struct kept *kept = &state->kept[number_of(once->calls, calls)];
-    xfw_once_take(&state->book, &key, op->dst, 0);
-    if (kept->there) {
+    xfw_once_take(&state->book, &key, op->dst, op->bytes, 0);
+    if (has_room(calls, kept, op->bytes, xfw_player_certainty(player)) && kept->there) {
         kept->there--;
         go(once, state, player, op, false);
     }
@@ -302,11 +344,25 @@ static void give(const struct once *once, struct state *state, const struct xfw_
     }
 }
 
+/* A copy of all of a block into a larger one of the same calls: the block has grown. */
+static bool grows(const struct state *state, const struct xfw_op *op)
+{
+    if (op->what != XFW_COPY || op->src == 0 || op->dst == 0)
+        return false;
+    const struct holder *from = xfa_table_get(&state->book.holders, &op->src);
+    const struct holder *to = xfa_table_get(&state->book.holders, &op->dst);
+    if (!from || !to || !from->calls || from->calls != to->calls)
+        return false;
+    return op->bytes == from->bytes && from->bytes < to->bytes;
+}
+
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
     const struct once *once = (const struct once *)change;
     struct state *state = self;
+    if (xfw_player_certainty(player) == XFW_HIGH && grows(state, op))
+        xfw_op_drop(op);
     note_end(state, player);
     wait_where_needed(change, state, player, op);
     note_waits(state, op);

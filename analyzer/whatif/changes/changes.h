@@ -532,11 +532,12 @@ struct xfw_change *xfw_change_cached_reads(const struct xfa_analysis *analysis,
  */
 #define XFW_ONCE_MOST 65536        /* groups of calls of a run */
 #define XFW_ONCE_ADDRESSES 262144u /* of a process */
+#define XFW_ONCE_ANY_SIZE 0u       /* a block of the largest size serves each call */
 
 /* Calls that take memory and are alike. */
 struct xfw_once_key {
     uint64_t address; /* of registrations, which are of existing memory; else 0 */
-    uint64_t bytes;
+    uint64_t bytes;   /* XFW_ONCE_ANY_SIZE: of each size */
     uint32_t process, site;
     int32_t gpu;
     uint32_t memory; /* enum xft_memory */
@@ -546,8 +547,11 @@ struct xfw_once_calls {
     uint32_t first; /* the first call's, in the terms of who keeps the book */
     uint64_t takes, gives;
     uint64_t held, most; /* at the end, and at the same time */
-    double takes_ns;     /* in all calls that take */
-    double needless_ns;  /* in those that take though as much had been there before */
+    uint64_t bytes;      /* of all calls that take */
+    uint64_t largest;    /* bytes of one */
+    uint64_t held_bytes, most_bytes;
+    double takes_ns;    /* in all calls that take */
+    double needless_ns; /* in those that take though as much had been there before */
     double gives_ns;
 };
 
@@ -559,9 +563,9 @@ struct xfw_once_book {
 void xfw_once_book_init(struct xfw_once_book *book);
 void xfw_once_book_free(struct xfw_once_book *book);
 
-/* A call that takes; NULL: there are too many to tell apart. */
+/* A call that takes so many bytes; NULL: there are too many to tell apart. */
 struct xfw_once_calls *xfw_once_take(struct xfw_once_book *book, const struct xfw_once_key *key,
-                                     uint64_t address, double ns);
+                                     uint64_t address, uint64_t bytes, double ns);
 /* One that gives back; NULL: nobody is known to have taken it. */
 struct xfw_once_calls *xfw_once_give(struct xfw_once_book *book, uint64_t address, double ns);
 
@@ -569,7 +573,10 @@ struct xfw_once_calls *xfw_once_give(struct xfw_once_book *book, uint64_t addres
 uint64_t xfw_once_needless_takes(const struct xfw_once_calls *calls);
 uint64_t xfw_once_needless_gives(const struct xfw_once_calls *calls);
 
-/* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. */
+/* calls: struct xfw_once_calls, of the run; borrowed. chosen: places in it. Where blocks of the
+ * largest size serve (XFW_ONCE_ANY_SIZE), at worst nobody knows that size beforehand: a call that
+ * takes more than there was is made, and takes half as much again. At best what was in a block need
+ * not be copied into the larger one that follows it. */
 struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
                                          const struct xfa_table *calls, struct xfw_set *chosen);
 

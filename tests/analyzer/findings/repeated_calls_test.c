@@ -19,10 +19,11 @@ enum { SITE = 10, SITE_OTHER, ROUNDS = 50, TAKE_NS = 30000, GIVE_NS = 20000, COP
 struct rounds {
     enum xft_event_kind take, give;
     enum xft_memory memory;
-    bool moves;   /* to another address each time */
-    bool grows;   /* another size each time */
-    bool keeps;   /* none is given back */
-    bool unnamed; /* no call stack */
+    bool moves;     /* to another address each time */
+    bool grows;     /* another size each time */
+    bool keeps;     /* none is given back */
+    bool unnamed;   /* no call stack */
+    unsigned small; /* so many small ones, too, that stay */
 };
 
 static struct xft_event memory_event(const struct rounds *rounds, unsigned round, bool take)
@@ -49,6 +50,12 @@ static struct analyzed analysis_of(const struct rounds *rounds)
     play_start(&play, &b, 1);
     play_site(&play, SITE, "take", 1);
     play_site(&play, SITE_OTHER, "give", 2);
+    for (unsigned i = 0; i < rounds->small; i++) {
+        struct xft_event small = memory_event(rounds, i, true);
+        small.dst -= (i + 1) * MIB;
+        small.bytes = 4096 + i;
+        play_event(&play, small, TAKE_NS);
+    }
     for (unsigned i = 0; i < ROUNDS; i++) {
         play_event(&play, memory_event(rounds, i, true), TAKE_NS);
         play_async(&play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, MIB, COPY_NS);
@@ -83,7 +90,7 @@ static void check(const struct rounds *rounds, enum xfa_finding_id id, const cha
     assert_non_null(strstr(finding->sites[0].site->text, "take (app.c:1)"));
     assert_null(finding->sites[0].row);
     assert_int_equal(finding->transfers, ROUNDS);
-    assert_true(finding->bytes == ROUNDS * MIB);
+    assert_true(finding->bytes == ROUNDS * MIB + (rounds->grows ? ROUNDS * (ROUNDS - 1) / 2 : 0));
     assert_true(fabs(finding->lost_ns - needless) < 1);
     assert_true(a.findings->whatif->known);
     assert_true(fabs(finding->saving.likely - needless) < 0.001 * needless);
@@ -116,6 +123,12 @@ static void test_found(void **state)
                            .give = XFT_EVENT_UNREGISTER,
                            .memory = XFT_MEM_REGISTERED},
           XFA_FINDING_REGISTRATION, "cudaHostRegister()");
+    /* Blocks of the largest size would do. */
+    check(&(struct rounds){.take = XFT_EVENT_ALLOC,
+                           .give = XFT_EVENT_FREE,
+                           .memory = XFT_MEM_DEVICE,
+                           .grows = true},
+          XFA_FINDING_ALLOCATION, "each as large as it gets");
 }
 
 static bool is_found(struct rounds rounds)
@@ -138,8 +151,12 @@ static void test_not_found(void **state)
     assert_false(is_found(registered));
     registered.moves = false;
     registered.grows = allocated.grows = true;
-    assert_false(is_found(registered) || is_found(allocated));
+    assert_false(is_found(registered));
+    assert_true(is_found(allocated));
+    allocated.small = 4; /* blocks of the largest size would need five times the memory */
+    assert_false(is_found(allocated));
     registered.grows = allocated.grows = false;
+    allocated.small = 0;
     registered.keeps = allocated.keeps = true;
     assert_false(is_found(registered) || is_found(allocated));
     registered.keeps = allocated.keeps = false;

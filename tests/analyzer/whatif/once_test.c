@@ -25,15 +25,21 @@ static struct xfw_op *add(struct run *run, struct xfw_op op)
     return &run->ops[run->count++];
 }
 
-static struct xfw_once_calls *alloc(struct run *run, uint64_t address, uint64_t bytes)
+static struct xfw_once_calls *alloc_of(struct run *run, uint64_t address, uint64_t bytes,
+                                       uint64_t key_bytes)
 {
     struct xfw_op *op = add(run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, MADE));
     op->site = SITE;
     op->dst = address;
     op->bytes = bytes;
     op->memory = XFT_MEM_DEVICE;
-    const struct xfw_once_key key = {.bytes = bytes, .site = SITE, .memory = XFT_MEM_DEVICE};
-    return xfw_once_take(&run->book, &key, address, MADE);
+    const struct xfw_once_key key = {.bytes = key_bytes, .site = SITE, .memory = XFT_MEM_DEVICE};
+    return xfw_once_take(&run->book, &key, address, bytes, MADE);
+}
+
+static struct xfw_once_calls *alloc(struct run *run, uint64_t address, uint64_t bytes)
+{
+    return alloc_of(run, address, bytes, bytes);
 }
 
 static struct xfw_op *release(struct run *run, uint64_t address)
@@ -274,6 +280,55 @@ static void test_as_many_as_were_held(void **state)
     xfw_once_book_free(&run.book);
 }
 
+/* Blocks of the largest size serve each call; at worst that size is not known: room grows by half.
+ */
+static void test_any_size(void **state)
+{
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    xfw_once_book_init(&run.book);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        alloc_of(&run, 0x1000, (1 + i) * BYTES, XFW_ONCE_ANY_SIZE);
+        release(&run, 0x1000);
+    }
+    const struct xfw_once_calls *calls = xfa_table_at(&run.book.calls, 0);
+    assert_int_equal(run.book.calls.count, 1);
+    assert_int_equal(xfw_once_needless_takes(calls), ROUNDS - 1);
+    assert_int_equal(calls->bytes, 6 * BYTES);
+    assert_int_equal(calls->largest, ROUNDS * BYTES);
+    assert_int_equal(calls->most_bytes, ROUNDS * BYTES);
+    assert_int_equal(calls->held_bytes, 0);
+    assert_true(once(&run, &analysis, XFW_LIKELY) == MADE + FREED);
+    assert_true(once(&run, &analysis, XFW_LOW) ==
+                2 * MADE + MADE / 4.0 + FREED + (ROUNDS - 1) * FREED / 4.0);
+    xfw_once_book_free(&run.book);
+}
+
+/* A block that is copied into a larger one: at best it was large enough. Other copies stay. */
+static void test_growing_blocks(void **state)
+{
+    enum { COPY = 1000, OTHER = 0x9000 };
+    struct xfa_analysis analysis = {0};
+    struct run run = {0};
+    xfw_once_book_init(&run.book);
+    alloc_of(&run, 0x1000, BYTES, XFW_ONCE_ANY_SIZE);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        alloc_of(&run, 0x1000 + i, (1 + i) * BYTES, XFW_ONCE_ANY_SIZE);
+        for (unsigned k = 0; k < 3; k++) { /* all of it; a part; from somewhere else */
+            struct xfw_op *copy = add(&run, hand_work(XFW_COPY, 0, 0, 0, COPY));
+            copy->src = k == 2 ? OTHER : 0x1000 + i - 1;
+            copy->dst = 0x1000 + i;
+            copy->bytes = i * BYTES - (k == 1);
+        }
+        release(&run, 0x1000 + i - 1);
+    }
+    add(&run, hand_wait(0));
+    double likely = once(&run, &analysis, XFW_LIKELY), high = once(&run, &analysis, XFW_HIGH);
+    assert_true(likely == 2 * MADE + ROUNDS * 3 * COPY + WOKEN);
+    assert_true(high == 2 * MADE + ROUNDS * 2 * COPY + WOKEN);
+    xfw_once_book_free(&run.book);
+}
+
 /* What is not chosen stays as it is; so does a free of what nobody has seen allocated. */
 static void test_others_stay(void **state)
 {
@@ -302,6 +357,8 @@ int main(void)
         cmocka_unit_test(test_the_program_waits_itself),
         cmocka_unit_test(test_between_run_and_profile),
         cmocka_unit_test(test_as_many_as_were_held),
+        cmocka_unit_test(test_any_size),
+        cmocka_unit_test(test_growing_blocks),
         cmocka_unit_test(test_others_stay),
     };
     return cmocka_run_group_tests_name("what if: calls once", tests, NULL, NULL);
