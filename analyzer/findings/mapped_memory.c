@@ -1,9 +1,12 @@
 /*
  * mapped-memory: host memory that kernels read over the link where a copy would be better, and host
- * memory that is copied where reading it over the link would be. Two cases:
+ * memory that is copied where reading it over the link would be. Three cases:
  * - Read several times: a kernel that was given page-locked memory took longer than one read of all
  *   of it over the link, or several that were given it between two waits of the host, in which it
  *   leaves it alone, took as long each. Lost: the time beyond one read.
+ * - Read once between waits: the same, but the host may have changed it in between, if in most
+ * cases only a part of it, for want of time. A question, where the first case is not found; lost is
+ * not known.
  * - Copied for little: page-locked memory is copied to the device, and the kernels that are given
  *   the copy end sooner than they could have read all of it. Lost: the time of the bytes that were
  *   not read.
@@ -30,6 +33,7 @@
 #define MOST_STACKS 4096
 #define MOST_SEEN 4096 /* buffers; others may have been changed each time */
 #define NO_ROW UINT32_MAX
+#define LEAST_ASKED 8 /* kernels */
 
 /* Kernels that read memory over the link, by the stack that allocated it, then by site. */
 struct reads {
@@ -39,6 +43,7 @@ struct reads {
     int gpu;       /* the last one */
     uint64_t kernels, bytes;
     uint64_t fills;        /* how often the host may have changed the memory that they read */
+    uint64_t hurried;      /* of these: it had no time to write all of it */
     double ns;             /* of a process */
     struct xfa_exact time; /* of a site */
 };
@@ -52,6 +57,7 @@ struct seen {
 struct thread_waits {
     int32_t tid; /* key */
     uint64_t waits;
+    uint64_t until_ns; /* the end of the last one */
 };
 
 /* A launch whose kernel has not run yet. */
@@ -60,6 +66,7 @@ struct launched {
     uint32_t by;          /* stack that allocated the memory that it reads over the link */
     uint64_t bytes;       /* of that */
     bool filled;          /* the host may have changed it since another kernel read it */
+    bool hurried;         /* so, but it had no time to write all of it */
     uint32_t row;         /* of the copies that filled what it reads on the device; NO_ROW */
     int gpu;
 };
@@ -126,6 +133,14 @@ static void fill(struct mapped *mapped, const struct xfa_event *event)
         row->otherwise = true;
 }
 
+static void note_wait(struct mapped *mapped, const struct xfa_event *event)
+{
+    struct thread_waits *thread = xfa_table_put(&mapped->waits, &event->tid);
+    thread->waits++;
+    thread->until_ns = event->end_ns;
+    mapped->all_waits++;
+}
+
 static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct mapped *mapped = self;
@@ -138,6 +153,8 @@ static void take_transfer(void *self, const struct xfa_event *event)
         return;
     }
     bool all = transfer->class->key.shape != XFA_LINEAR;
+    if (transfer->blocks)
+        note_wait(mapped, event);
     use_otherwise(mapped, transfer->src, all ? UINT64_MAX : xfa_add(transfer->src, event->bytes));
     use_otherwise(mapped, transfer->dst, all ? UINT64_MAX : xfa_add(transfer->dst, event->bytes));
 }
@@ -174,11 +191,12 @@ static bool may_be_filled(struct mapped *mapped, uint64_t first, int32_t tid)
     return filled;
 }
 
-static void note_wait(struct mapped *mapped, const struct xfa_event *event)
+/* The thread that launches the kernel has waited, and had no time since to write so much. */
+static bool is_hurried(const struct mapped *mapped, const struct xfa_event *event, uint64_t bytes)
 {
-    struct thread_waits *thread = xfa_table_put(&mapped->waits, &event->tid);
-    thread->waits++;
-    mapped->all_waits++;
+    const struct thread_waits *thread = xfa_table_get(&mapped->waits, &event->tid);
+    return thread && event->start_ns >= thread->until_ns &&
+           (double)(event->start_ns - thread->until_ns) < XFW_READ_NS_PER_BYTE * (double)bytes;
 }
 
 static void launch(struct mapped *mapped, const struct xfa_event *event)
@@ -204,6 +222,7 @@ static void launch(struct mapped *mapped, const struct xfa_event *event)
     }
     if (event->correlation == 0 || (launched.row == NO_ROW && launched.bytes == 0))
         return;
+    launched.hurried = launched.filled && is_hurried(mapped, event, launched.bytes);
     if (mapped->launched.count >= MOST_LAUNCHED) {
         xfa_table_free(&mapped->launched);
         xfa_table_init(&mapped->launched, sizeof(uint32_t), sizeof launched);
@@ -230,6 +249,7 @@ static void ran(struct mapped *mapped, const struct xfa_event *event)
         reads->gpu = launched->gpu;
         reads->kernels++;
         reads->fills += launched->filled;
+        reads->hurried += launched->hurried;
         reads->bytes = xfa_add(reads->bytes, launched->bytes);
         reads->ns += ns;
     }
@@ -288,6 +308,7 @@ static void end_process(void *self, struct xfa_process *process)
         reads->gpu = of_stack->gpu;
         reads->kernels += of_stack->kernels;
         reads->fills += of_stack->fills;
+        reads->hurried += of_stack->hurried;
         reads->bytes = xfa_add(reads->bytes, of_stack->bytes);
         xfa_exact_add(&reads->time, of_stack->ns);
     }
@@ -344,6 +365,7 @@ static void add(void *item, const void *more)
     }
     into->kernels += from->kernels;
     into->fills += from->fills;
+    into->hurried += from->hurried;
     into->bytes = xfa_add(into->bytes, from->bytes);
     xfa_exact_merge(&into->time, &from->time);
 }
@@ -386,7 +408,7 @@ static double read_again_ns(const struct xfa_analysis *analysis, const struct re
     double once = xfw_read_once_ns(achievable, reads->gpu, bytes);
     if (times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER)
         return all_ns * (1 - 1 / times);
-    if (!(once > 0) || ns < once || ns > XFW_MOST_TIMES_OVER * once ||
+    if (!(once > 0) || ns < XFW_READ_ALL * once || ns > XFW_MOST_TIMES_OVER * once ||
         (double)reads->kernels < XFW_READ_AGAIN * (double)reads->fills)
         return 0;
     return once * (double)(reads->kernels - reads->fills);
@@ -413,28 +435,62 @@ bool xfa_mapped_longest(const struct xfa_analysis *analysis, const void *sums,
     return true;
 }
 
+static struct xfa_finding_site site_of(const struct xfa_analysis *analysis,
+                                       const struct reads *reads, double lost_ns)
+{
+    return (struct xfa_finding_site){
+        .site = xfa_run_site(analysis->run, reads->by),
+        .transfers = reads->kernels,
+        .bytes = reads->bytes,
+        .lost_ns = lost_ns,
+        .reckoning = XFA_RECKONED_READ_AGAIN,
+    };
+}
+
+static const struct xfa_finding read_over_link = {
+    .id = XFA_FINDING_MAPPED,
+    .remedy = {.kind = XFA_REMEDY_STOP_MAPPING, .node = -1},
+    .assumed = "the kernels spend their time reading this memory, and do not write to it unless "
+               "their names say so",
+};
+
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
-    const struct xfa_finding like = {
-        .id = XFA_FINDING_MAPPED,
-        .remedy = {.kind = XFA_REMEDY_STOP_MAPPING, .node = -1},
-        .assumed =
-            "the kernels spend their time reading this memory, and do not write to it unless "
-            "their names say so",
-    };
     const struct mapped *mapped = sums;
     double least_ns = xfa_findings_least_ns(analysis);
     for (size_t i = 0; i < mapped->of_sites.count; i++) {
         const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
-        const struct xfa_finding_site site = {
-            .site = xfa_run_site(analysis->run, reads->by),
-            .transfers = reads->kernels,
-            .bytes = reads->bytes,
-            .lost_ns = read_again_ns(analysis, reads),
-            .reckoning = XFA_RECKONED_READ_AGAIN,
-        };
+        struct xfa_finding_site site = site_of(analysis, reads, read_again_ns(analysis, reads));
         if (site.lost_ns > least_ns)
+            xfa_findings_add_site(findings, &read_over_link, &site);
+    }
+}
+
+/* Kernels that read all of it once each; in between the host has waited, but hardly written it. */
+static bool is_read_once(const struct xfa_analysis *analysis, const struct reads *reads)
+{
+    double once =
+        xfw_read_once_ns(&analysis->achievable, reads->gpu, reads->bytes / reads->kernels);
+    double ns = xfa_exact_value(&reads->time) / (double)reads->kernels;
+    return reads->hurried >= LEAST_ASKED && 2 * reads->hurried > reads->kernels && once > 0 &&
+           ns > XFW_READ_ALL * once && ns < XFW_MOST_TIMES_OVER * once;
+}
+
+static void ask(const struct xfa_analysis *analysis, const void *sums,
+                struct xfa_findings *findings)
+{
+    const struct mapped *mapped = sums;
+    struct xfa_finding like = read_over_link;
+    like.lost_ns = NAN;
+    like.question = "the host leaves the memory of {site} unchanged while kernels read it";
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].id == like.id && findings->items[i].remedy.kind == like.remedy.kind)
+            return;
+    for (size_t i = 0; i < mapped->of_sites.count; i++) {
+        const struct reads *reads = xfa_table_at(&mapped->of_sites, i);
+        struct xfa_finding_site site = site_of(analysis, reads, NAN);
+        if (is_read_once(analysis, reads))
             xfa_findings_add_site(findings, &like, &site);
     }
 }
@@ -473,7 +529,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     struct xfw_set sites, classes;
     if (finding->remedy.kind == XFA_REMEDY_STOP_MAPPING) {
         sites = xfa_finding_sites(finding);
-        return xfw_change_stop_mapping(analysis, &sites);
+        return xfw_change_stop_mapping(analysis, &sites, finding->question != NULL);
     }
     classes = xfa_finding_classes(analysis, finding);
     return xfw_change_map(analysis, &classes);
@@ -482,6 +538,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
 const struct xfa_finding_kind xfa_kind_mapped = {
     .look = look,
     .find = find,
+    .try = ask,
     .change = change,
     .self_bytes = sizeof(struct mapped),
     .observe = observe,

@@ -486,9 +486,10 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
  * as long as before, and may have written. At best it reads twice as fast as a copy within the
  * device, and the host changes the memory once only.
  */
-/* sites: of the allocations. */
+/* sites: of the allocations. asked: only if the host leaves the memory unchanged; unless that is
+ * assured, nothing changes but at best. */
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
-                                           struct xfw_set *sites);
+                                           struct xfw_set *sites, bool asked);
 
 /* ---- memories.c: memories.h ------------------------------------------------------------------ */
 

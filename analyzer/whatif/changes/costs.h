@@ -184,6 +184,7 @@ double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t
 /* The part of so many bytes in the device's memory that a kernel can have read in its time. */
 double xfw_share_read(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns);
+#define XFW_READ_ALL 0.8 /* of the time of one read over the link: it may have read all */
 #define XFW_READ_IN_PART 0.25
 
 /* ---- answers remembered ---------------------------------------------------------------------- */

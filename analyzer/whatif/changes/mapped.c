@@ -94,6 +94,11 @@ struct xfw_change *xfw_change_map(const struct xfa_analysis *analysis, struct xf
 #define LAST_READS 16   /* streams */
 #define MOST_WAITERS 64 /* threads whose waits are kept apart */
 
+struct stop_mapping {
+    struct xfw_change change;
+    bool asked;
+};
+
 struct stop {
     struct xfw_memories memories;
     struct copied {
@@ -156,16 +161,15 @@ static double waited_ns(struct stop *state, uint32_t thread)
 }
 
 /* A kernel is given the buffer. Does it have to be copied for it? The host leaves it alone until it
- * has waited for the kernels that read it. */
-static bool is_anew(struct stop *state, uint64_t first, const struct xfw_op *op,
-                    enum xfw_certainty certainty)
+ * has waited for the kernels that read it; at best, or where that is known, for good. */
+static bool is_anew(struct stop *state, uint64_t first, const struct xfw_op *op, bool for_good)
 {
     double read_ns = isnan(op->device_end_ns) ? op->end_ns : op->device_end_ns;
     for (unsigned i = 0; i < state->copies; i++) {
         struct copied *copied = &state->copied[i];
         if (copied->first != first)
             continue;
-        bool anew = certainty != XFW_HIGH && copied->read_ns <= waited_ns(state, op->thread);
+        bool anew = !for_good && copied->read_ns <= waited_ns(state, op->thread);
         copied->read_ns = fmax(copied->read_ns, read_ns);
         return anew;
     }
@@ -179,6 +183,7 @@ static struct given given_to(const struct xfw_change *change, struct stop *state
                              enum xfw_certainty certainty)
 {
     struct given given = {0};
+    bool for_good = certainty == XFW_HIGH || change->assured;
     uint64_t pointer;
     for (uint32_t k = 0; xfw_launch_pointer(process, op->arguments, k, &pointer); k++) {
         struct xfw_memory memory;
@@ -188,7 +193,7 @@ static struct given given_to(const struct xfw_change *change, struct stop *state
         enum xfw_writes writes = xfw_writes(process, op->name, op->arguments, k);
         given.bytes = xfa_add(given.bytes, memory.end - memory.first);
         given.writes = writes > given.writes ? writes : given.writes;
-        if (!is_anew(state, memory.first, op, certainty))
+        if (!is_anew(state, memory.first, op, for_good))
             continue;
         given.first = given.anew ? given.first : memory.first;
         given.anew = xfa_add(given.anew, memory.end - memory.first);
@@ -282,8 +287,10 @@ static double on_device_ns(const struct xfa_achievable *achievable, const struct
     bool again = times > XFW_READ_AGAIN && times < XFW_MOST_TIMES_OVER;
     if (again)
         return times * reading;
-    if (!(once > 0) || !(op->duration_ns > once))
+    if (!(once > 0) || !(op->duration_ns > XFW_READ_ALL * once))
         return op->duration_ns;
+    if (op->duration_ns < once) /* the profile's link is that much slower */
+        return fmin(op->duration_ns, reading);
     bool slowly = certainty == XFW_HIGH && op->duration_ns < XFW_MOST_TIMES_OVER * once;
     return slowly ? reading : op->duration_ns - once + reading;
 }
@@ -294,6 +301,8 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
     const struct xfa_achievable *achievable = &change->analysis->achievable;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     struct stop *state = self;
+    if (((const struct stop_mapping *)change)->asked && !change->assured && certainty != XFW_HIGH)
+        return;
     xfw_memories_op(&state->memories, op);
     if (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED &&
         xfw_set_has(&change->set, op->site))
@@ -316,11 +325,12 @@ static void stop_op(const struct xfw_change *change, void *self, struct xfw_play
 }
 
 struct xfw_change *xfw_change_stop_mapping(const struct xfa_analysis *analysis,
-                                           struct xfw_set *sites)
+                                           struct xfw_set *sites, bool asked)
 {
     static const struct xfw_change_type type = {
         .name = "stop mapping", .state_bytes = sizeof(struct stop), .op = stop_op, .end = stop_end};
-    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
-    change->first = true; /* others see its copies */
-    return change;
+    struct stop_mapping *stop = xfw_change_new(sizeof *stop, &type, analysis, sites);
+    stop->change.first = true; /* others see its copies */
+    stop->asked = asked;
+    return &stop->change;
 }

@@ -17,6 +17,7 @@
 #define ON_DEVICE_NS 1000.0
 
 enum { SITE = 10, STEPS = 20, NAME = 7, ARGUMENTS = 3, BYTES_MIB = 16, LATENCY_NS = 3000 };
+enum { CHANGE_NS = 50000, FILL_NS = 1000000 };
 enum { HOST_MEMORY = 0x100000000, DEVICE_MEMORY = 0x200000000, RESULT = 0x300000000 };
 
 /* Each step: perhaps a copy, a kernel, a wait. */
@@ -25,6 +26,7 @@ struct steps {
     const char *kernel; /* its name */
     uint64_t kernel_ns;
     bool fetches;  /* another copy reads what was filled */
+    bool fills;    /* the host has time to fill all of it before each kernel */
     bool nameless; /* nobody knows what the kernel was given */
     unsigned more; /* kernels before it that are given the same */
     bool waits;    /* for each of them, too */
@@ -116,7 +118,7 @@ static void kernels(struct play *play, const struct steps *steps, unsigned step,
     }
 }
 
-static struct analyzed analysis_of(const struct steps *steps)
+static struct analyzed answered(const struct steps *steps, const char *answer)
 {
     const struct xfp_place host = {XFT_MEM_MAPPED, -1, -1}, gpu = {XFT_MEM_DEVICE, 0, -1};
     struct xfp_profile *profile = measured_profile(MEASURED_ALL);
@@ -136,7 +138,7 @@ static struct analyzed analysis_of(const struct steps *steps)
     made(&play, DEVICE_MEMORY, BYTES_MIB * MIB, XFT_MEM_DEVICE);
     made(&play, RESULT, 8, XFT_MEM_DEVICE);
     for (unsigned i = 0; i < STEPS; i++) {
-        play.now += 50000; /* the host changes what it has */
+        play.now += steps->fills ? FILL_NS : CHANGE_NS; /* the host changes what it has */
         if (steps->beside)
             kernels_beside(&play, steps, i);
         else
@@ -149,7 +151,12 @@ static struct analyzed analysis_of(const struct steps *steps)
         back->device = back->src_place = 0;
     }
     play_end(&play, XFT_STATE_CLOSED);
-    return analyzed_played(&b, profile);
+    return analyzed_answered(&b, profile, answer);
+}
+
+static struct analyzed analysis_of(const struct steps *steps)
+{
+    return answered(steps, NULL);
 }
 
 /* The upper bound of what is played as `ns`: no more goes than the run has. */
@@ -227,7 +234,17 @@ static void test_read_in_part(void **state)
 static bool is_found(struct steps steps)
 {
     struct analyzed a = analysis_of(&steps);
-    bool is = analyzed_finding(&a, XFA_FINDING_MAPPED, NULL) != NULL;
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_MAPPED, NULL);
+    bool is = f && !f->question;
+    analyzed_free(&a);
+    return is;
+}
+
+static bool is_asked(struct steps steps)
+{
+    struct analyzed a = analysis_of(&steps);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_MAPPED, NULL);
+    bool is = f && f->asked;
     analyzed_free(&a);
     return is;
 }
@@ -259,9 +276,48 @@ static void test_read_by_several(void **state)
     analyzed_free(&a);
     steps.waits = true;
     assert_false(is_found(steps));
+    assert_true(is_asked(steps));
     steps.waits = false;
     steps.kernel_ns = (uint64_t)(once / 2); /* no time to read all of it */
-    assert_false(is_found(steps));
+    assert_false(is_found(steps) || is_asked(steps));
+}
+
+/* Each byte once, and the host has waited in between: a copy each time is no faster, one for good
+ * is. It can be only where the host had no time to write all of it. */
+static void test_read_once(void **state)
+{
+    const double once = BYTES_MIB * OVER_LINK_NS, read = BYTES_MIB * ON_DEVICE_NS;
+    const double copied = BYTES_MIB * PINNED_NS;
+    struct steps steps = {.kernel = "_Z4readPKfPd", .kernel_ns = (uint64_t)once};
+    for (int faster = 0; faster < 2; faster++) { /* than by the profile */
+        steps.kernel_ns = (uint64_t)(faster ? 0.9 * once : once);
+        struct analyzed a = analysis_of(&steps);
+        const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_MAPPED, "make");
+        assert_non_null(f);
+        assert_true(f->asked && f->question && isnan(f->lost_ns));
+        assert_true(f->saving.likely == 0);
+        double gain = STEPS * ((double)steps.kernel_ns - read / 2) - copied;
+        assert_true(about(f->saving.high, highest(&a, f, gain)));
+        analyzed_free(&a);
+    }
+    steps.kernel_ns = (uint64_t)(0.7 * once); /* a part of it */
+    assert_false(is_found(steps) || is_asked(steps));
+    steps.kernel_ns = (uint64_t)once;
+    steps.fills = true;
+    assert_false(is_found(steps) || is_asked(steps));
+}
+
+/* The same, and the answer is yes. */
+static void test_left_unchanged(void **state)
+{
+    const double once = BYTES_MIB * OVER_LINK_NS, read = BYTES_MIB * ON_DEVICE_NS;
+    const struct steps steps = {.kernel = "_Z4readPKfPd", .kernel_ns = (uint64_t)once};
+    struct analyzed a = answered(&steps, "mapped-memory=yes");
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_MAPPED, "make");
+    assert_non_null(f);
+    assert_false(f->asked);
+    assert_true(about(f->saving.likely, STEPS * (once - read) - BYTES_MIB * PINNED_NS));
+    analyzed_free(&a);
 }
 
 /* Kernels side by side are as fast as one alone once they do not share the link: of which the one
@@ -310,7 +366,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_again),      cmocka_unit_test(test_read_in_part),
-        cmocka_unit_test(test_read_by_several), cmocka_unit_test(test_read_beside),
+        cmocka_unit_test(test_read_by_several), cmocka_unit_test(test_read_once),
+        cmocka_unit_test(test_left_unchanged),  cmocka_unit_test(test_read_beside),
         cmocka_unit_test(test_not_found),
     };
     return cmocka_run_group_tests_name("findings: mapped memory", tests, NULL, NULL);
