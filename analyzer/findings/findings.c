@@ -153,6 +153,7 @@ struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_fin
         .lost_ns = NAN,
         .error = NAN,
         .saving = {NAN, NAN, NAN},
+        .answered = {NAN, NAN, NAN},
         .applied = {NAN, NAN, NAN},
         .added_ns = NAN,
         .last_ns = NAN,

@@ -99,6 +99,11 @@ static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
 
 /* ---- what decides, what is assumed ----------------------------------------------------------- */
 
+double xfa_finding_up_to(const struct xfa_finding *finding)
+{
+    return fmax(finding->answered.high, finding->saving.high);
+}
+
 char *xfa_finding_question(const struct xfa_finding *finding)
 {
     static const char mark[] = "{site}";
@@ -201,6 +206,19 @@ static unsigned member_instead_of(struct xfa_finding **of, const struct xfw_what
     return first ? first : meets;
 }
 
+/* Is the best set better with the answer than without? */
+static bool answer_adds(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                        size_t i)
+{
+    const struct xfw_saving *yes = &whatif->answered[i], *set = &whatif->set;
+    double least = XFW_LEAST_SAVED * whatif->alone_ns;
+    double likely = yes->likely - (isnan(set->likely) ? 0 : set->likely);
+    double high = yes->high - (isnan(set->high) ? 0 : set->high);
+    if (changes[i]->beyond_set)
+        return likely >= xfw_change_least_ns(whatif, changes[i]);
+    return likely >= least || high >= least;
+}
+
 static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
                          const struct xfw_whatif *whatif, struct xfw_change *const *changes)
 {
@@ -208,6 +226,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         struct xfa_finding *finding = of[i];
         finding->saving = xfw_saving_checked(&whatif->alone[i], whatif->alone_ns);
         finding->in_ranges = whatif->in_ranges + i * whatif->range_count;
+        finding->answered = xfw_saving_checked(&whatif->answered[i], whatif->alone_ns);
         finding->applied = xfw_saving_checked(&whatif->carried[i], whatif->alone_ns);
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;
@@ -224,10 +243,9 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->doubtful =
             !finding->idle && !finding->order && xfw_may_cost_more(whatif, &finding->saving);
         finding->idle = finding->idle || finding->doubtful;
-        double of_set = changes[i]->beyond_set ? fmax(0, whatif->set.likely) : 0;
-        finding->asked = finding->question && finding->idle &&
-                         finding->saving.high >= least + of_set &&
-                         xfa_finding_at_best_only(whatif, finding);
+        finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
+                         xfa_finding_at_best_only(whatif, finding) &&
+                         answer_adds(whatif, changes, i);
     }
 }
 
@@ -237,7 +255,7 @@ static void drop_lesser_questions(struct xfa_finding **of, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count && of[i]->asked && of[i]->change->beyond_set; k++)
-            of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high;
+            of[i]->asked = k == i || !of[k]->asked || xfa_finding_up_to(of[k]) < xfa_finding_up_to(of[i]);
 }
 
 static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
@@ -356,6 +374,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
         /* What a question is worth is its best case. */
         finding->change->on_trial = finding->trial && !finding->question;
         finding->change->assured = finding->answer == XFA_ANSWER_YES;
+        finding->change->question = finding->question != NULL;
         of[count++] = finding;
     }
     qsort(of, count, sizeof(struct xfa_finding *), simpler_finding);

@@ -123,12 +123,20 @@ static void describe_at_most(struct xfa_described *described)
 
 static void describe_question(struct xfa_described *described, const struct xfa_findings *findings)
 {
-    char brief[XFA_REMEDY_CHARS], *most = xfa_most_text(&described->saving);
-    described->condition = xfa_finding_question(described->finding);
-    described->question = xfa_print("%s if %s: %s", most, described->condition,
-                                    xfa_remedy_brief(&described->finding->remedy, brief));
+    const struct xfa_finding *finding = described->finding;
+    const struct xfw_saving most = {.high = xfa_finding_up_to(finding)};
+    const struct xfw_saving up_to = xfa_saving_shown(findings, &most);
+    const double alone = described->saving.high;
+    char brief[XFA_REMEDY_CHARS], *text = xfa_most_text(&up_to);
+    /* With other changes of the set it is the whole that may be saved so much. */
+    bool in_all = up_to.high - alone >= XFA_LEAST_SAVED * findings->whatif->alone_ns;
+    described->up_to_ns = up_to.high;
+    described->condition = xfa_finding_question(finding);
+    described->question = xfa_print("%s%s if %s: %s", text, in_all ? " in all" : "",
+                                    described->condition,
+                                    xfa_remedy_brief(&finding->remedy, brief));
     described->key = xfa_finding_key(findings, described->finding);
-    free(most);
+    free(text);
 }
 
 struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
@@ -138,6 +146,7 @@ struct xfa_described xfa_describe(const struct xfa_analysis *analysis,
     struct xfa_described described = {
         .finding = finding,
         .share = NAN,
+        .up_to_ns = NAN,
         .word = xfa_finding_word(finding->id),
         .title = xfa_finding_title(finding->id),
         .saving = xfa_saving_shown(findings, &finding->saving),
@@ -180,7 +189,8 @@ static int by_most(const void *a, const void *b, void *self)
 {
     const struct xfa_findings *findings = self;
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    int order = xfa_descending(findings->items[x].saving.high, findings->items[y].saving.high);
+    int order = xfa_descending(xfa_finding_up_to(&findings->items[x]),
+                               xfa_finding_up_to(&findings->items[y]));
     return order ? order : (x > y) - (x < y);
 }
 

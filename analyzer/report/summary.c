@@ -134,7 +134,7 @@ static char *question_text(const struct summary *summary)
     const struct xfa_finding *most = count ? &findings->items[*places] : NULL;
     char *text = NULL;
     free(places);
-    if (most && !(most->saving.high <= findings->whatif->set.likely)) {
+    if (most && !(xfa_finding_up_to(most) <= findings->whatif->set.likely)) {
         struct xfa_described described = xfa_describe(summary->analysis, findings, most);
         text = xfa_text(described.question);
         xfa_described_free(&described);

@@ -99,7 +99,7 @@ static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, 
 static bool alike(const struct xfw_way *a, const struct xfw_way *b)
 {
     return a->count == b->count && a->recording == b->recording && !a->tap && !b->tap &&
-           !a->counts && !b->counts &&
+           !a->counts && !b->counts && a->assumed == b->assumed &&
            (a->count == 0 || (a->certainty == b->certainty &&
                               memcmp(a->changes, b->changes, a->count * sizeof *a->changes) == 0));
 }
@@ -296,11 +296,30 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
     return all;
 }
 
+void xfw_replays_assume(struct xfw_replays *replays, struct xfw_change *change)
+{
+    if (replays->assumed)
+        replays->assumed->assured = false;
+    replays->assumed = change;
+    if (change)
+        change->assured = true;
+}
+
+/* Which ways are others than without it. */
+static void note_assumed(const struct xfw_replays *replays, struct xfw_way *ways, size_t count)
+{
+    for (size_t i = 0; i < count && replays->assumed; i++)
+        for (size_t k = 0; k < ways[i].count; k++)
+            if (ways[i].changes[k] == replays->assumed)
+                ways[i].assumed = replays->assumed;
+}
+
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count)
 {
     struct xfw_variant *variants = xfa_alloc((count + 1) * sizeof *variants);
     size_t asked = 0;
     bool done = true;
+    note_assumed(replays, ways, count);
     for (size_t i = 0; i < count; i++) {
         const struct xfw_way *known = known_way(replays, &ways[i]);
         if (known)

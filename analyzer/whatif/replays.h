@@ -18,6 +18,7 @@ struct xfw_way {
     bool recording;            /* what recording cost stays in */
     bool unchanged;            /* there are none but idle ones: it is the run alone */
     const struct xfw_tap *tap; /* NULL: none */
+    const struct xfw_change *assumed; /* xfw_replays_assume()'s, if it is one of them; the replays' own */
     struct xfa_table *counts;  /* xfw_player_count(); NULL: nobody asks */
     /* What comes of it: */
     double run_ns;             /* the latest end of the processes */
@@ -38,6 +39,9 @@ struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_wh
  * way with a tap or counts is always played. The run alone is asked for first. False with
  * whatif->why: a file could not be read again. */
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
+/* From now on ways with that change are played as if what it takes for granted were known
+ * (change.h, assured); NULL: no more. */
+void xfw_replays_assume(struct xfw_replays *replays, struct xfw_change *change);
 /* Of processes with ops that are left out; whether it stopped before enough is known goes to
  * `whatif`. */
 struct xfw_share xfw_replays_share(const struct xfw_replays *replays);

@@ -33,6 +33,7 @@ struct xfw_replays {
     unsigned level;            /* of how many is played of those (sample.h) */
     struct xfw_replayed_process *processes;
     size_t process_count, process_capacity;
+    struct xfw_change *assumed; /* NULL: nothing is */
     struct xfw_way *known;
     size_t count, capacity;
     bool decided;                  /* whether its ranks are played together */

@@ -15,6 +15,14 @@ _Static_assert(XFW_MOST_CHANGES <= 64, "struct xfw_change has a bit for each");
 
 /* ---- savings --------------------------------------------------------------------------------- */
 
+static struct xfw_saving *unknown(size_t count)
+{
+    struct xfw_saving *savings = xfa_alloc((count + 1) * sizeof *savings);
+    for (size_t i = 0; i <= count; i++)
+        savings[i] = (struct xfw_saving){NAN, NAN, NAN};
+    return savings;
+}
+
 /* The three ways of one change, put in order and widened. */
 static struct xfw_saving saving_of(const struct xfw_whatif *whatif,
                                    const struct xfw_way ways[XFW_CERTAINTIES])
@@ -163,6 +171,64 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     xfw_ways_free(ways, all);
 }
 
+/* ---- questions ------------------------------------------------------------------------------- */
+
+#define MOST_QUESTIONS 8 /* whose answers are played */
+
+/* May it be worth a question? It likely saves nothing, but much at best. */
+static bool may_decide(const struct xfw_whatif *whatif, struct xfw_change *const *changes, size_t i)
+{
+    double least = xfw_change_least_ns(whatif, changes[i]);
+    return changes[i]->question && !changes[i]->assured && !whatif->order[i] &&
+           whatif->alone[i].likely < least && whatif->alone[i].high >= least;
+}
+
+/* What the best set saves where that is answered with yes. */
+static struct xfw_saving answer(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                                struct xfw_change *const *changes, size_t i)
+{
+    const size_t count = whatif->count;
+    struct xfw_whatif yes = *whatif; /* with figures of its own */
+    struct xfw_way ways[XFW_CERTAINTIES] = {{.certainty = XFW_LIKELY}};
+    struct xfw_saving saving = {NAN, NAN, NAN};
+    yes.alone = xfa_alloc((count + 1) * sizeof *yes.alone);
+    memcpy(yes.alone, whatif->alone, count * sizeof *yes.alone);
+    yes.added = unknown(count);
+    yes.order = xfa_alloc((count + 1) * sizeof *yes.order);
+    xfw_replays_assume(replays, changes[i]);
+    xfw_way_of(&ways[0], changes, NULL, count, i, SIZE_MAX);
+    if (xfw_replays_play(replays, ways, 1)) {
+        yes.alone[i].likely = whatif->alone_ns - ways[0].run_ns;
+        xfw_way_free(&ways[0]);
+        xfw_best_set(replays, &yes, changes);
+        for (size_t c = 0; c < XFW_CERTAINTIES; c++) {
+            ways[c] = (struct xfw_way){.certainty = (enum xfw_certainty)c};
+            xfw_way_of(&ways[c], changes, yes.order, count, SIZE_MAX, SIZE_MAX);
+        }
+        if (xfw_replays_play(replays, ways, XFW_CERTAINTIES))
+            saving = saving_of(whatif, ways);
+    }
+    for (size_t c = 0; c < XFW_CERTAINTIES; c++)
+        xfw_way_free(&ways[c]);
+    xfw_replays_assume(replays, NULL);
+    free(yes.alone);
+    free(yes.added);
+    free(yes.order);
+    return saving;
+}
+
+static void play_answers(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                         struct xfw_change *const *changes)
+{
+    unsigned played = 0;
+    for (size_t i = 0; i < whatif->count && played < MOST_QUESTIONS; i++) {
+        if (!may_decide(whatif, changes, i))
+            continue;
+        whatif->answered[i] = answer(replays, whatif, changes, i);
+        played++;
+    }
+}
+
 /* Three ways with all of these changes: at worst, likely, at best. */
 static void ways_of_all(struct xfw_way *ways, struct xfw_change *const *changes, size_t count)
 {
@@ -214,14 +280,6 @@ static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
-
-static struct xfw_saving *unknown(size_t count)
-{
-    struct xfw_saving *savings = xfa_alloc((count + 1) * sizeof *savings);
-    for (size_t i = 0; i <= count; i++)
-        savings[i] = (struct xfw_saving){NAN, NAN, NAN};
-    return savings;
-}
 
 static void abstain(struct xfw_whatif *whatif)
 {
@@ -306,6 +364,7 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     unsigned members = xfw_best_set(replays, whatif, changes);
     play_set(replays, whatif, changes, members);
     without_doubtful(whatif, members);
+    play_answers(replays, whatif, changes);
     play_applied(replays, whatif, proposals);
     whatif->known = play_alone(replays, whatif, changes);
 }
@@ -321,6 +380,7 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     whatif->carried = unknown(count);
     whatif->added = unknown(count);
     whatif->last = unknown(count);
+    whatif->answered = unknown(count);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
     whatif->set = whatif->applied = whatif->planned = (struct xfw_saving){NAN, NAN, NAN};
     whatif->most_played = proposals->most_played ? proposals->most_played : XFW_MOST_PLAYED;

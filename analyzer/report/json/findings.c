@@ -171,7 +171,7 @@ static json_t *question_json(const struct xfa_described *described)
     if (!described->question)
         return json_null();
     json_t *json = json_object();
-    json_object_set_new(json, "up_to_s", xfa_json_seconds(described->saving.high));
+    json_object_set_new(json, "up_to_s", xfa_json_seconds(described->up_to_ns));
     json_object_set_new(json, "if", xfa_json_text(described->condition));
     json_object_set_new(json, "text", xfa_json_text(described->question));
     json_object_set_new(json, "key", xfa_json_text(described->key));

@@ -63,7 +63,9 @@ struct xfw_change {
                             best is looked for; NULL: none */
     double least_part;   /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
     bool of_span;        /* least_part is of the span (result.h) */
-    bool beyond_set;     /* it is asked about only where it may save more than the best set does */
+    bool question;       /* something that no record shows decides: what the best set saves once that
+                            is so is asked for, too (result.h, answered) */
+    bool beyond_set;     /* with that answer the best set has to save least_part more than without */
     bool on_trial;       /* its worst and best case are played only if it pays */
     bool assured;        /* what it takes for granted of the program is known to be so: at worst it
                             is played as likely, and what goes at best only goes */
