@@ -8,9 +8,16 @@
  * The other way, the host makes what it copies to the GPU while that waits. If it converts what is
  * less (bytes to floats), or makes it of little or nothing (random numbers, indices, a formula),
  * the GPU could do that: a question, too.
+ *
+ * Managed memory needs no copies: the host waits, touches it, and so moves it there, and kernels
+ * move it back. Often that is for a little of it (a border, an input), which a small kernel could
+ * write, or a small copy: a question, too.
  */
 #include "analyzer/findings/finding.h"
 
+#include <math.h>
+
+#include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
 #define LEAST_TIMES 8      /* else they are results */
@@ -22,11 +29,44 @@ static bool is_again(const struct xfa_row *row, const struct xfa_figures *figure
            figures->transfers >= LEAST_TIMES && figures->bytes / LEAST_BYTES >= figures->transfers;
 }
 
+/* It went to the host again and again, as that touched it, and back to kernels. */
+static bool goes_to_and_fro(const struct xfa_managed_figures *figures)
+{
+    uint64_t touched = figures->by_cause[XFT_CAUSE_USER];
+    return figures->host_faults >= LEAST_TIMES && figures->bytes[XFT_DIR_D2H] > touched &&
+           figures->bytes[XFT_DIR_H2D] > touched;
+}
+
+static void try_managed(const struct xfa_analysis *analysis, struct xfa_findings *findings)
+{
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_HOST_TURNS,
+        .remedy = {.kind = XFA_REMEDY_TOUCH_THERE, .node = -1},
+        .assumed = "the GPU needs no time for it that counts",
+        .question = "the GPU can do, or a small copy bring, what the host does with the memory of "
+                    "{site} between kernels",
+    };
+    for (size_t i = 0; i < analysis->managed.sites.count; i++) {
+        const struct xfa_managed_site *of = xfa_table_at(&analysis->managed.sites, i);
+        const struct xfa_managed_figures *figures = &of->figures;
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, of->site),
+            .transfers = figures->allocations,
+            .bytes = xfa_add(figures->bytes[XFT_DIR_D2H], figures->bytes[XFT_DIR_H2D]),
+            .lost_ns = NAN,
+            .reckoning = XFA_RECKONED_TURNS,
+        };
+        if (goes_to_and_fro(figures))
+            xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
 /* On trial, since without a replay it says nothing. */
 static void try(const struct xfa_analysis *analysis, const void *sums,
                 struct xfa_findings *findings)
 {
     (void)sums;
+    try_managed(analysis, findings);
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
@@ -51,6 +91,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     (void)sums;
+    if (finding->remedy.kind == XFA_REMEDY_TOUCH_THERE)
+        return xfw_change_managed_turns(analysis);
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
     return finding->remedy.to_host ? xfw_change_host_turns(analysis, &classes)
                                    : xfw_change_host_converts(analysis, &classes);

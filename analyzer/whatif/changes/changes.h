@@ -18,6 +18,7 @@
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host (managed.h)
+ * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own

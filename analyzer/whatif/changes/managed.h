@@ -35,4 +35,13 @@ struct xfw_change *xfw_change_prefetch_by_apply(const struct xfa_analysis *analy
  */
 struct xfw_change *xfw_change_stay(const struct xfa_analysis *analysis);
 
+/*
+ * The GPU does what the host does with managed memory between kernels, or gets it by a copy: of a
+ * wait behind which the host touches such memory again and again, all but the first one go, with
+ * the thread's own time behind it. Nothing moves to the host then, and as many bytes need not come
+ * back to kernels. No record shows whether it can: at worst and as likely nothing changes.
+ * (managed_turns.c)
+ */
+struct xfw_change *xfw_change_managed_turns(const struct xfa_analysis *analysis);
+
 #endif
