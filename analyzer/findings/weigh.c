@@ -207,15 +207,14 @@ static unsigned member_instead_of(struct xfa_finding **of, const struct xfw_what
 }
 
 /* Is the best set better with the answer than without? */
-static bool answer_adds(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                        size_t i)
+static bool answer_adds(const struct xfw_whatif *whatif, const struct xfa_finding *finding)
 {
-    const struct xfw_saving *yes = &whatif->answered[i], *set = &whatif->set;
+    const struct xfw_saving *set = &whatif->set;
     double least = XFW_LEAST_SAVED * whatif->alone_ns;
-    double likely = yes->likely - (isnan(set->likely) ? 0 : set->likely);
-    double high = yes->high - (isnan(set->high) ? 0 : set->high);
-    if (changes[i]->beyond_set)
-        return likely >= xfw_change_least_ns(whatif, changes[i]);
+    double likely = finding->answered.likely - fmax(0, set->likely); /* fmax(): 0 of NAN */
+    double high = xfa_finding_up_to(finding) - fmax(0, set->high);
+    if (finding->change->beyond_set)
+        return likely >= xfw_change_least_ns(whatif, finding->change);
     return likely >= least || high >= least;
 }
 
@@ -245,7 +244,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->idle = finding->idle || finding->doubtful;
         finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
                          xfa_finding_at_best_only(whatif, finding) &&
-                         answer_adds(whatif, changes, i);
+                         answer_adds(whatif, finding);
     }
 }
 

@@ -10,10 +10,11 @@ struct wait {
 };
 
 struct toucher {
-    uint32_t thread; /* key */
-    uint32_t site;   /* of its last wait */
-    bool waited;     /* that was its last call */
-    bool goes;       /* and went, as it was for touching that memory */
+    uint32_t thread;    /* key */
+    uint32_t site;      /* of its last wait */
+    bool waited;        /* that was its last call */
+    bool goes;          /* and went, as it was for touching that memory */
+    struct xfw_op wait; /* what went */
 };
 
 struct turns {
@@ -44,11 +45,26 @@ static struct wait *wait_of(struct turns *turns, uint32_t thread, uint32_t site)
     return xfa_table_put(&turns->waits, &key);
 }
 
-/* The own time behind a wait: what touches managed memory there goes with it. */
-static void touch(struct turns *turns, const struct toucher *toucher, struct xfw_op *op)
+static void let_go(struct toucher *toucher, struct xfw_op *op)
+{
+    toucher->wait = xfw_op_like(op);
+    toucher->wait.kind = op->kind;
+    toucher->wait.awaits = op->awaits;
+    toucher->wait.event = op->event;
+    toucher->wait.own_ns = op->own_ns;
+    toucher->wait.wake_ns = op->wake_ns;
+    xfw_op_drop(op);
+}
+
+/* The own time behind a wait: what touches managed memory there goes with it. A wait that was for
+ * something else comes after all. */
+static void touch(struct turns *turns, const struct toucher *toucher, struct xfw_player *player,
+                  struct xfw_op *op)
 {
     bool touched = op->fetched.bytes > 0;
     wait_of(turns, op->thread, toucher->site)->touches = touched;
+    if (toucher->goes && !touched)
+        xfw_player_play(player, &toucher->wait);
     if (!touched || !toucher->goes)
         return;
     turns->stays += op->fetched.bytes;
@@ -78,14 +94,25 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         return;
     struct toucher *toucher = xfa_table_put(&turns->touchers, &op->thread);
     if (toucher->waited)
-        touch(turns, toucher, op);
+        touch(turns, toucher, player, op);
     toucher->waited = op->kind == XFT_EVENT_SYNC && op->awaits != XFW_AWAITS_NOTHING;
     toucher->site = op->site;
     toucher->goes = toucher->waited && wait_of(turns, op->thread, op->site)->touches;
     if (toucher->goes)
-        xfw_op_drop(op);
+        let_go(toucher, op);
     if (op->what == XFW_KERNEL && op->demanded.bytes > 0)
         demand(turns, op);
+}
+
+static void finish(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    struct turns *turns = self;
+    (void)change;
+    for (size_t i = 0; i < turns->touchers.count; i++) {
+        const struct toucher *toucher = xfa_table_at(&turns->touchers, i);
+        if (toucher->goes)
+            xfw_player_play(player, &toucher->wait);
+    }
 }
 
 struct xfw_change *xfw_change_managed_turns(const struct xfa_analysis *analysis)
@@ -95,6 +122,7 @@ struct xfw_change *xfw_change_managed_turns(const struct xfa_analysis *analysis)
         .state_bytes = sizeof(struct turns),
         .begin = begin,
         .op = op,
+        .finish = finish,
         .end = end,
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/report/described.h"
 #include "tests/analyzer/lab/analyzed.h"
 #include "tests/analyzer/traces/measured.h"
 #include "tests/analyzer/traces/play.h"
@@ -45,6 +46,27 @@ static struct analyzed played(const struct steps *steps)
     }
     play_end(&play, XFT_STATE_CLOSED);
     return analyzed_answered(&b, profile, steps->assume);
+}
+
+#define MIN_MORE_NS 500000
+
+/* Blocking uploads of pageable memory, each made right before it. */
+static struct analyzed converting(const char *assume)
+{
+    struct trace_builder b;
+    struct play play;
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    play_start(&play, &b, 1);
+    play_site(&play, SEND, "send", 3);
+    for (unsigned i = 0; i < STEPS; i++) {
+        play.now += OWN_NS;
+        struct xft_event *call =
+            play_copy(&play, SEND, XFT_DIR_H2D, XFT_MEM_PAGEABLE, MIB, 4 * COPY_NS / 3);
+        call->src = 0x10000;
+        call->dst = 0x7000000;
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    return analyzed_answered(&b, profile, assume);
 }
 
 static const struct xfa_finding *found(const struct analyzed *a)
@@ -195,13 +217,39 @@ static void test_converts_not(void **state)
     analyzed_free(&a);
 }
 
+/* With the answer other changes may be worth more, too: the bound is that of the best set then. */
+static void test_bound(void **state)
+{
+    struct analyzed a[2];
+    const struct xfa_finding *f[2];
+    (void)state;
+    for (int yes = 0; yes < 2; yes++) {
+        a[yes] = converting(yes ? "host-device-turns=yes" : NULL);
+        f[yes] = analyzed_finding(&a[yes], XFA_FINDING_HOST_TURNS, "send");
+        assert_non_null(f[yes]);
+    }
+    const struct xfw_whatif *asked = a[0].findings->whatif, *answered = a[1].findings->whatif;
+    assert_true(f[0]->asked && !f[1]->asked && f[1]->order > 0);
+    assert_true(fabs(xfa_finding_up_to(f[0]) - answered->set.high) < 1);
+    assert_true(fabs(f[0]->answered.likely - answered->set.likely) < 1);
+    assert_true(asked->set.likely + MIN_MORE_NS < answered->set.likely);
+    assert_true(f[1]->saving.likely + MIN_MORE_NS < answered->set.likely);
+    assert_true(f[0]->saving.high + MIN_MORE_NS < xfa_finding_up_to(f[0]));
+    struct xfa_described described = xfa_describe(a[0].analysis, a[0].findings, f[0]);
+    assert_non_null(strstr(described.question, " in all if the host only converts what send"));
+    xfa_described_free(&described);
+    analyzed_free(&a[0]);
+    analyzed_free(&a[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked),    cmocka_unit_test(test_answered),
-        cmocka_unit_test(test_results),  cmocka_unit_test(test_left),
-        cmocka_unit_test(test_converts), cmocka_unit_test(test_converts_not),
-        cmocka_unit_test(test_makes),    cmocka_unit_test(test_made_together),
+        cmocka_unit_test(test_bound),         cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_answered),      cmocka_unit_test(test_results),
+        cmocka_unit_test(test_left),          cmocka_unit_test(test_converts),
+        cmocka_unit_test(test_converts_not),  cmocka_unit_test(test_makes),
+        cmocka_unit_test(test_made_together),
     };
     return cmocka_run_group_tests_name("findings: turns of host and device", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -27,6 +28,7 @@ struct steps {
     enum xft_migration_cause cause;
     uint64_t busy_ns; /* of the host, without waiting for pages */
     double demand_ns; /* per MiB, of pages that a kernel demands, by the profile; 0: not measured */
+    unsigned faults;  /* of the host, in each step */
 };
 
 static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,
@@ -78,7 +80,21 @@ static struct xfp_profile *profile_of_it(const struct steps *steps)
     return profile;
 }
 
-static struct analyzed analysis_of(const struct steps *steps)
+static void fault(struct play *play, unsigned times)
+{
+    const struct xft_event touch = {.kind = XFT_EVENT_FAULT,
+                                    .device = XFT_PLACE_HOST,
+                                    .src = MEMORY,
+                                    .src_mem = XFT_MEM_MANAGED,
+                                    .count = 1};
+    unsigned lane = play->lane;
+    play->lane = LANE_DEVICE;
+    for (unsigned i = 0; i < times; i++)
+        play_event(play, touch, 0);
+    play->lane = lane;
+}
+
+static struct analyzed analysis_with(const struct steps *steps, const char *assume)
 {
     struct xfp_profile *profile = profile_of_it(steps);
     struct trace_builder b;
@@ -97,11 +113,17 @@ static struct analyzed analysis_of(const struct steps *steps)
     play_event(&play, alloc, 1000);
     for (unsigned i = 0; i < STEPS; i++) {
         moved(&play, steps, XFT_DIR_D2H, BYTES_MIB * 20000);
+        fault(&play, steps->faults);
         play.now += BYTES_MIB * FAULTS_NS + steps->busy_ns;
         kernel(&play, steps, i);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    return analyzed_played(&b, profile);
+    return analyzed_answered(&b, profile, assume);
+}
+
+static struct analyzed analysis_of(const struct steps *steps)
+{
+    return analysis_with(steps, NULL);
 }
 
 static bool about(double is, double should)
@@ -189,13 +211,69 @@ static void test_not_found(void **state)
     analyzed_free(&a);
 }
 
+static const struct xfa_finding *turns(const struct analyzed *a)
+{
+    return analyzed_finding(a, XFA_FINDING_HOST_TURNS, "make");
+}
+
+/* Could the GPU do what the host does between kernels, or have it by a small copy? Then nothing
+ * moves, nobody waits, and the host's time there goes; not the first step's, before any wait, nor
+ * the second one's, behind a wait that had not been for that before. */
+static void test_touched_between(void **state)
+{
+    const struct steps steps = {.kernel_ns = 300000,
+                                .cause = XFT_CAUSE_COHERENCE,
+                                .busy_ns = 400000,
+                                .faults = STEPS}; /* each moves a part of it */
+    const double gone = STALLED + BYTES_MIB * FAULTS_NS + 400000.0;
+    (void)state;
+    struct analyzed a = analysis_of(&steps);
+    const struct xfa_finding *f = turns(&a);
+    assert_non_null(f);
+    assert_true(f->asked && f->idle && f->order == 0 && fabs(f->saving.likely) < 1);
+    assert_true(f->saving.high > (STEPS - 2) * gone);
+    assert_true(demand(&a)->order == 1);
+    char *question = xfa_finding_question(f);
+    assert_non_null(strstr(question, "what the host does with the memory of make"));
+    free(question);
+    double up_to = xfa_finding_up_to(f);
+    analyzed_free(&a);
+
+    a = analysis_with(&steps, "host-device-turns=yes");
+    f = turns(&a);
+    assert_true(f && !f->asked && f->order == 1 && demand(&a)->order == 0);
+    assert_true(f->saving.likely > (STEPS - 2) * gone && f->saving.likely < (STEPS - 1) * gone);
+    assert_true(fabs(up_to - a.findings->whatif->set.high) < 1);
+    char text[XFA_REMEDY_CHARS];
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, text), "cudaMemcpyAsync()"));
+    analyzed_free(&a);
+
+    a = analysis_with(&steps, "host-device-turns=no");
+    assert_null(turns(&a));
+    analyzed_free(&a);
+}
+
+/* The host touches it a few times, as it reads results; or by prefetches of the program's own. */
+static void test_not_touched_between(void **state)
+{
+    struct steps steps = {.kernel_ns = 300000, .cause = XFT_CAUSE_COHERENCE, .busy_ns = 400000};
+    (void)state;
+    struct analyzed a = analysis_of(&steps);
+    assert_null(turns(&a));
+    analyzed_free(&a);
+    steps.faults = STEPS;
+    steps.cause = XFT_CAUSE_USER;
+    a = analysis_of(&steps);
+    assert_null(turns(&a));
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demand),
-        cmocka_unit_test(test_demand_of_the_driver),
-        cmocka_unit_test(test_thrashing),
-        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_demand),          cmocka_unit_test(test_demand_of_the_driver),
+        cmocka_unit_test(test_thrashing),       cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_touched_between), cmocka_unit_test(test_not_touched_between),
     };
     return cmocka_run_group_tests_name("findings: managed memory", tests, NULL, NULL);
 }
