@@ -243,8 +243,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
             !finding->idle && !finding->order && xfw_may_cost_more(whatif, &finding->saving);
         finding->idle = finding->idle || finding->doubtful;
         finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
-                         xfa_finding_at_best_only(whatif, finding) &&
-                         answer_adds(whatif, finding);
+                         xfa_finding_at_best_only(whatif, finding) && answer_adds(whatif, finding);
     }
 }
 
@@ -254,7 +253,7 @@ static void drop_lesser_questions(struct xfa_finding **of, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count && of[i]->asked && of[i]->change->beyond_set; k++)
-            of[i]->asked = k == i || !of[k]->asked || xfa_finding_up_to(of[k]) < xfa_finding_up_to(of[i]);
+            of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high;
 }
 
 static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)

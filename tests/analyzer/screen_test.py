@@ -224,7 +224,7 @@ class Screen(Lab):
     def test_nothing_to_change(self):
         shown = self.terminal(*NOTHING)
         self.assertIn("\nNothing is worth changing for certain", shown)
-        self.assertIn("\n?  up to 76.7 ms if no kernel changes what", shown)
+        self.assertIn("\n?  up to 79.9 ms if no kernel changes what", shown)
         self.assertNotIn("do: ", shown)
 
     def test_no_bound_is_a_negative_time(self):
