@@ -24,7 +24,8 @@ const SENTENCES = {
   'unused-transfer': (f) => `${copies(f)} ${verb(f, 'is', 'are')} overwritten or freed before anything uses ${verb(f, 'it', 'them')}`,
   'copy-instead-of-swap': (f) => `${copies(f)} within a device ${verb(f, 'is', 'are')} made where buffers could change places`,
   'unused-download': (f) => `${copies(f)} ${verb(f, 'is', 'are')} never read by the host`,
-  'host-device-turns': (f) => `${copies(f)} ${verb(f, 'brings', 'bring')} what the host works on while the GPU waits`,
+  'host-device-turns': (f) => (f.remedy === 'touch-on-device' ? 'The host touches managed memory between kernels, which moves it to and fro'
+    : `${copies(f)} ${verb(f, 'brings', 'bring')} what the host works on, or makes, while the GPU waits`),
   'peer-access-disabled': (f) => `${copies(f)} between GPUs ${verb(f, 'goes', 'go')} without peer access`,
   'remote-numa-node': (f) => `${copies(f)}${to(f)} ${verb(f, 'uses', 'use')} memory on a NUMA node far from the GPU`,
   'far-gpu': (f) => `${copies(f)} ${verb(f, 'goes', 'go')} to or from a GPU that is far away`,
