@@ -122,6 +122,21 @@ static double demanded_ns(const struct xfa_achievable *achievable, const struct 
     return fmax(recorded, fmin(ns, most));
 }
 
+/* What the kernel's pages take on demand at most, one piece after the other, by the profile: where
+ * few come, recording each fault may take longer than serving all of them. At best, and where
+ * that is not measured, it is what was recorded. */
+static double in_pieces_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                           enum xfw_certainty certainty)
+{
+    const struct xfw_moved *demanded = &op->demanded;
+    if (certainty == XFW_HIGH || demanded->records == 0)
+        return INFINITY;
+    struct xfp_estimate one = xfw_moving_of(achievable, XFP_DEMAND, XFT_DIR_H2D, demanded->gpu,
+                                            demanded->bytes / demanded->records + 1)
+                                  .estimate;
+    return one.basis == XFP_UNKNOWN ? INFINITY : demanded->records * one.ns;
+}
+
 /* Of one allocation after the other: their number, and what each takes. */
 struct prefetching {
     unsigned calls;
@@ -161,10 +176,11 @@ static void before_kernel(const struct xfw_change *change, struct prefetch_state
     if (op->demanded.gpu < 0)
         op->demanded.gpu = op->gpu;
     struct prefetching cost = prefetching(change, XFT_DIR_H2D, &op->demanded, certainty);
-    double stalled = demanded_ns(&change->analysis->achievable, op, certainty);
+    const struct xfa_achievable *achievable = &change->analysis->achievable;
+    double stalled = demanded_ns(achievable, op, certainty);
     if (is_by_apply(change)
             ? isnan(cost.ns) || !xfw_prefetch_trials_launch(&state->trials, player, op)
-            : !(cost.ns < stalled))
+            : !(cost.ns < fmin(stalled, in_pieces_ns(achievable, op, certainty))))
         return;
     struct xfw_op prefetch = xfw_op_like(op);
     prefetch.what = XFW_PREFETCH;

@@ -188,6 +188,24 @@ static void test_demand_of_the_driver(void **state)
     }
 }
 
+/* By the profile its pieces take less on demand than a prefetch does: what the kernel waited longer
+ * may have been for the records, and likely nothing is sent ahead to it. */
+static void test_demand_of_little(void **state)
+{
+    const struct steps steps = {.kernel_ns = 20000,
+                                .cause = XFT_CAUSE_COHERENCE,
+                                .busy_ns = 3000000,
+                                .demand_ns = 0.9 * AHEAD_NS};
+    const double back = BYTES_MIB * (FAULTS_NS - BACK_NS);
+    (void)state;
+    struct analyzed a = analysis_of(&steps);
+    const struct xfa_finding *f = demand(&a);
+    assert_non_null(f);
+    assert_true(f->saving.likely > 0.95 * STEPS * back && f->saving.likely < 1.05 * STEPS * back);
+    assert_true(f->saving.high > STEPS * (back + STALLED - BYTES_MIB * AHEAD_NS));
+    analyzed_free(&a);
+}
+
 /* Kernels that have no time to touch it: it stays, and one of the two remedies is taken. */
 static void test_thrashing(void **state)
 {
@@ -271,9 +289,13 @@ static void test_not_touched_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demand),          cmocka_unit_test(test_demand_of_the_driver),
-        cmocka_unit_test(test_thrashing),       cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_touched_between), cmocka_unit_test(test_not_touched_between),
+        cmocka_unit_test(test_demand),
+        cmocka_unit_test(test_demand_of_the_driver),
+        cmocka_unit_test(test_thrashing),
+        cmocka_unit_test(test_demand_of_little),
+        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_touched_between),
+        cmocka_unit_test(test_not_touched_between),
     };
     return cmocka_run_group_tests_name("findings: managed memory", tests, NULL, NULL);
 }
