@@ -206,16 +206,13 @@ static unsigned member_instead_of(struct xfa_finding **of, const struct xfw_what
     return first ? first : meets;
 }
 
-/* Is the best set better with the answer than without? */
-static bool answer_adds(const struct xfw_whatif *whatif, const struct xfa_finding *finding)
+/* Is the best set another one with the answer than without? */
+static bool answer_adds(const struct xfw_whatif *whatif, const struct xfw_change *change)
 {
-    const struct xfw_saving *set = &whatif->set;
-    double least = XFW_LEAST_SAVED * whatif->alone_ns;
-    double likely = finding->answered.likely - fmax(0, set->likely); /* fmax(): 0 of NAN */
-    double high = xfa_finding_up_to(finding) - fmax(0, set->high);
-    if (finding->change->beyond_set)
-        return likely >= xfw_change_least_ns(whatif, finding->change);
-    return likely >= least || high >= least;
+    double answered = whatif->answered[change->number].likely;
+    double more = answered - fmax(0, whatif->set.likely); /* fmax(): 0 of NAN */
+    return change->beyond_set ? more >= xfw_change_least_ns(whatif, change)
+                              : !whatif->needless[change->number];
 }
 
 static void take_savings(struct xfa_finding **of, const struct xfa_analysis *analysis,
@@ -243,7 +240,8 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
             !finding->idle && !finding->order && xfw_may_cost_more(whatif, &finding->saving);
         finding->idle = finding->idle || finding->doubtful;
         finding->asked = finding->question && finding->idle && finding->saving.high >= least &&
-                         xfa_finding_at_best_only(whatif, finding) && answer_adds(whatif, finding);
+                         xfa_finding_at_best_only(whatif, finding) &&
+                         answer_adds(whatif, changes[i]);
     }
 }
 

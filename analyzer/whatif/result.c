@@ -110,6 +110,7 @@ void xfw_whatif_free(struct xfw_whatif *whatif)
     free(whatif->added);
     free(whatif->last);
     free(whatif->answered);
+    free(whatif->needless);
     free(whatif->order);
     xfa_table_free(&whatif->taken);
     free(whatif);

@@ -104,7 +104,8 @@ struct xfw_whatif {
     struct xfw_saving *last;    /* in the set: what would be lost without it; likely only */
     struct xfw_saving *answered; /* by change that is a question: the best set of those where it is
                                     answered with yes, as if that were known; NAN: not asked for */
-    unsigned *order;            /* in the set: from 1 on; 0 = not in it */
+    bool *needless;  /* by the same: alone it would pay then, but that set is without it */
+    unsigned *order; /* in the set: from 1 on; 0 = not in it */
     struct xfw_search {
         unsigned together; /* members of the set, the last ones, that only pay together */
         bool left_out;     /* the set has XFW_MOST_MEMBERS: others were not asked for */

@@ -184,7 +184,7 @@ static bool may_decide(const struct xfw_whatif *whatif, struct xfw_change *const
 }
 
 /* What the best set saves where that is answered with yes. */
-static struct xfw_saving answer(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+static struct xfw_saving answer(struct xfw_replays *replays, struct xfw_whatif *whatif,
                                 struct xfw_change *const *changes, size_t i)
 {
     const size_t count = whatif->count;
@@ -201,6 +201,8 @@ static struct xfw_saving answer(struct xfw_replays *replays, const struct xfw_wh
         yes.alone[i].likely = whatif->alone_ns - ways[0].run_ns;
         xfw_way_free(&ways[0]);
         xfw_best_set(replays, &yes, changes);
+        whatif->needless[i] =
+            !yes.order[i] && yes.alone[i].likely >= xfw_change_least_ns(whatif, changes[i]);
         for (size_t c = 0; c < XFW_CERTAINTIES; c++) {
             ways[c] = (struct xfw_way){.certainty = (enum xfw_certainty)c};
             xfw_way_of(&ways[c], changes, yes.order, count, SIZE_MAX, SIZE_MAX);
@@ -381,6 +383,7 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     whatif->added = unknown(count);
     whatif->last = unknown(count);
     whatif->answered = unknown(count);
+    whatif->needless = xfa_alloc((count + 1) * sizeof *whatif->needless);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
     whatif->set = whatif->applied = whatif->planned = (struct xfw_saving){NAN, NAN, NAN};
     whatif->most_played = proposals->most_played ? proposals->most_played : XFW_MOST_PLAYED;

@@ -81,18 +81,16 @@ static void note_wait(struct own_thread *state, const struct xfw_op *op)
     waited->like = xfw_op_like(op);
 }
 
-/* A wait like the one for the stream: the span is not over before. */
 static void wait_for_thread(struct own_thread *state, const struct xfw_change *change,
-                            struct xfw_player *player, struct waited *waited)
+                            struct xfw_op *op, struct waited *waited)
 {
-    struct xfw_op wait = waited->like;
-    wait.kind = XFT_EVENT_SYNC;
-    wait.for_job = true;
-    wait.woken_by_stream = waited->function;
-    wait.woken_after_ns = xfw_asked_scalar(&state->asked, &change->analysis->achievable,
-                                           "sync/event", wait.gpu, XFW_WAKE_NS);
+    if (op->woken_by == XFW_NONE && !op->woken_by_stream) {
+        op->for_job = op->job_counts = true;
+        op->woken_by_stream = waited->function;
+        op->woken_after_ns = xfw_asked_scalar(&state->asked, &change->analysis->achievable,
+                                              "sync/event", op->gpu, XFW_WAKE_NS);
+    }
     waited->function = 0;
-    xfw_player_play(player, &wait);
 }
 
 /* Threads whose last op was such a wait. */
@@ -101,8 +99,10 @@ static void finish(const struct xfw_change *change, void *self, struct xfw_playe
     struct own_thread *state = self;
     for (size_t i = 0; i < state->waited.count; i++) {
         struct waited *waited = xfa_table_at(&state->waited, i);
-        if (waited->function)
-            wait_for_thread(state, change, player, waited);
+        if (!waited->function)
+            continue;
+        wait_for_thread(state, change, &waited->like, waited);
+        xfw_player_play(player, &waited->like);
     }
 }
 
@@ -115,11 +115,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct waited *waited = xfa_table_get(&state->waited, &op->thread);
     bool mine = op->what == XFW_HOST_FUNCTION && op->site != XFW_NONE && op->stream != XFW_NONE &&
                 xfw_set_has(&change->set, op->site);
-    if (waited && waited->function) {
-        if (op->woken_by == XFW_NONE && !op->woken_by_stream)
-            wait_for_thread(state, change, player, waited);
-        waited->function = 0;
-    }
+    if (waited && waited->function)
+        wait_for_thread(state, change, op, waited);
     if (mine && op->duration_ns > 0)
         hand_over(state, op);
     else if (op->what == XFW_RECORD && op->event != XFW_NONE && op->stream != XFW_NONE)

@@ -26,10 +26,11 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->within_call = from->within_call;
     into->joins = from->joins;
     into->for_job = from->for_job;
+    into->job_counts = from->job_counts;
     from->woken_by_stream = 0;
     from->gap_ns = from->woken_after_ns = 0;
     from->woken_by = XFW_NONE;
-    from->within_call = from->joins = from->for_job = false;
+    from->within_call = from->joins = from->for_job = from->job_counts = false;
 }
 
 double xfw_op_took(const struct xfw_op *op)

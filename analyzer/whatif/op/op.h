@@ -139,6 +139,7 @@ struct xfw_op {
     uint32_t woken_by; /* the thread whose last call woke this one; XFW_NONE: none */
     bool joins; /* woken_by is the last of several that it waited for: those that it has made since
                    it last did so, and that had made their calls by then, as recorded */
+    bool job_counts;  /* for_job: a change has it wait there, as for a stream: of the span, too */
     bool within_call; /* of a thread's first op: woken_after_ns counts from that call's start */
     bool for_job;     /* its own time begins woken_after_ns behind the job of the function
                          woken_by_stream, or as usual */

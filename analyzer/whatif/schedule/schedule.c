@@ -433,6 +433,8 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
         schedule->first_work = xfw_min(schedule->first_work, call);
     if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
         schedule->last_work = xfw_max(schedule->last_work, back);
+    else if (op->job_counts)
+        schedule->last_work = xfw_max(schedule->last_work, call - op->gap_ns);
 }
 
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)

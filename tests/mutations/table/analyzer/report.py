@@ -28,8 +28,10 @@ ROWS = [
       "the share of a phase counts what is saved outside of it",
       "analyzer-report_screen"),
     M("smallest-question-first", "analyzer/report/described.c",
-      "xfa_descending(findings->items[x].saving.high, findings->items[y].saving.high);",
-      "xfa_descending(findings->items[y].saving.high, findings->items[x].saving.high);",
+      "int order = xfa_descending(xfa_finding_up_to(&findings->items[x]),\n"
+      "                               xfa_finding_up_to(&findings->items[y]));",
+      "int order = xfa_descending(xfa_finding_up_to(&findings->items[y]),\n"
+      "                               xfa_finding_up_to(&findings->items[x]));",
       "the question with the least to gain stands first, and the largest is not on the first screen",
       "analyzer-findings_questions_test"),
     M("at-most-as-unknown", "analyzer/report/described.c",
