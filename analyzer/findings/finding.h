@@ -130,8 +130,8 @@ struct xfa_finding {
     /* What the run would save, once weighed. */
     struct xfw_change *change;   /* owned; NULL = not known */
     struct xfw_saving saving;    /* of it alone; NAN: not known */
-    struct xfw_saving answered;  /* of a question: the best set where it is answered with yes; NAN: not
-                                    asked for, or known */
+    struct xfw_saving answered;  /* of a question: the best set where it is answered with yes; NAN:
+                                    not  asked for, or known */
     struct xfw_change *by_apply; /* owned; NULL: not known, or no plan is asked for */
     struct xfw_saving applied;   /* of it alone, by apply; NAN: not known */
     const double

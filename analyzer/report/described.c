@@ -132,9 +132,9 @@ static void describe_question(struct xfa_described *described, const struct xfa_
     bool in_all = up_to.high - alone >= XFA_LEAST_SAVED * findings->whatif->alone_ns;
     described->up_to_ns = up_to.high;
     described->condition = xfa_finding_question(finding);
-    described->question = xfa_print("%s%s if %s: %s", text, in_all ? " in all" : "",
-                                    described->condition,
-                                    xfa_remedy_brief(&finding->remedy, brief));
+    described->question =
+        xfa_print("%s%s if %s: %s", text, in_all ? " in all" : "", described->condition,
+                  xfa_remedy_brief(&finding->remedy, brief));
     described->key = xfa_finding_key(findings, described->finding);
     free(text);
 }

@@ -18,8 +18,9 @@ struct xfw_way {
     bool recording;            /* what recording cost stays in */
     bool unchanged;            /* there are none but idle ones: it is the run alone */
     const struct xfw_tap *tap; /* NULL: none */
-    const struct xfw_change *assumed; /* xfw_replays_assume()'s, if it is one of them; the replays' own */
-    struct xfa_table *counts;  /* xfw_player_count(); NULL: nobody asks */
+    const struct xfw_change
+        *assumed;             /* xfw_replays_assume()'s, if it is one of them; the replays' own */
+    struct xfa_table *counts; /* xfw_player_count(); NULL: nobody asks */
     /* What comes of it: */
     double run_ns;             /* the latest end of the processes */
     double span_ns;            /* of these, added up */

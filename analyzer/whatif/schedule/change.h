@@ -58,17 +58,17 @@ enum xfw_shares {
 struct xfw_change {
     const struct xfw_change_type *type;
     const struct xfa_analysis *analysis; /* borrowed: classes, profile */
-    struct xfw_set set;  /* of classes, sites or rows that it concerns: the type says which */
-    const char *family;  /* static: the same for changes that differ in a number alone, of which the
-                            best is looked for; NULL: none */
-    double least_part;   /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
-    bool of_span;        /* least_part is of the span (result.h) */
-    bool question;       /* something that no record shows decides: what the best set saves once that
-                            is so is asked for, too (result.h, answered) */
-    bool beyond_set;     /* with that answer the best set has to save least_part more than without */
-    bool on_trial;       /* its worst and best case are played only if it pays */
-    bool assured;        /* what it takes for granted of the program is known to be so: at worst it
-                            is played as likely, and what goes at best only goes */
+    struct xfw_set set; /* of classes, sites or rows that it concerns: the type says which */
+    const char *family; /* static: the same for changes that differ in a number alone, of which the
+                           best is looked for; NULL: none */
+    double least_part;  /* of the run: it has to save this much; 0: XFW_LEAST_SAVED */
+    bool of_span;       /* least_part is of the span (result.h) */
+    bool question;      /* something that no record shows decides: what the best set saves once that
+                           is so is asked for, too (result.h, answered) */
+    bool beyond_set;    /* with that answer the best set has to save least_part more than without */
+    bool on_trial;      /* its worst and best case are played only if it pays */
+    bool assured;       /* what it takes for granted of the program is known to be so: at worst it
+                           is played as likely, and what goes at best only goes */
     bool for_comparison; /* in no set: others of its family are compared with it */
     double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
                             out, of the process with the most; NULL: none does */
