@@ -16,7 +16,7 @@ struct xfw_way {
     size_t count;
     enum xfw_certainty certainty;
     bool recording;            /* what recording cost stays in */
-    bool unchanged;            /* there are none but idle ones: it is the run alone */
+    bool unchanged;            /* they change nothing, taken so: it is the run alone */
     const struct xfw_tap *tap; /* NULL: none */
     struct xfa_table *counts;  /* xfw_player_count(); NULL: nobody asks */
     /* What comes of it: */
