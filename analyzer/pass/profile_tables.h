@@ -10,7 +10,8 @@
 
 struct xfa_profile_tables;
 
-/* NULL of NULL. The profile is borrowed, and is not changed meanwhile. */
+/* NULL of NULL. The profile is borrowed. Where it has other tables by now, these are read anew each
+ * time. */
 struct xfa_profile_tables *xfa_profile_tables_new(const struct xfp_profile *profile);
 void xfa_profile_tables_free(struct xfa_profile_tables *tables);
 
