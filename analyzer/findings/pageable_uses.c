@@ -1,7 +1,9 @@
 #include "analyzer/findings/pageable_uses.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/rows.h"
 
@@ -12,6 +14,11 @@ static bool is_lockable(const struct xfa_class_key *key)
     return xfa_host_side_of(key, &host) && host.memory == XFT_MEM_PAGEABLE &&
            (key->shape == XFA_LINEAR || key->shape == XFA_STRIDED);
 }
+
+struct answer {
+    uint32_t row; /* key: number */
+    struct xfa_pageable_costs costs;
+};
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
@@ -65,6 +72,8 @@ struct xfa_observer xfa_pageable_observer(void *self)
 {
     struct xfa_pageable_uses *uses = self;
     xfa_table_init(&uses->sizes, sizeof(struct xfa_pageable_key), sizeof(struct xfa_pageable_size));
+    uses->answers = xfa_alloc(sizeof *uses->answers);
+    xfa_table_init(uses->answers, sizeof(uint32_t), sizeof(struct answer));
     return (struct xfa_observer){.name = "pageable memory",
                                  .self = self,
                                  .aside = true,
@@ -111,6 +120,8 @@ void xfa_pageable_take(void *self, const struct xfa_analysis *analysis, struct x
         if (!from->bad)
             take_size(uses, &more);
     }
+    if (uses->answers)
+        xfa_table_free(uses->answers);
     xfw_buffers_take(&uses->buffers, from, analysis->run->process_count);
     uses->kernels_ns = xfa_add(uses->kernels_ns, xfa_unpack_number(from));
     uses->sent_fetched = xfa_add(uses->sent_fetched, xfa_unpack_number(from));
@@ -120,6 +131,9 @@ void xfa_pageable_free(void *self)
 {
     struct xfa_pageable_uses *uses = self;
     xfa_table_free(&uses->sizes);
+    if (uses->answers)
+        xfa_table_free(uses->answers);
+    free(uses->answers);
     xfw_buffers_free(&uses->buffers);
     xfw_buffers_free(&uses->fetched);
 }
@@ -179,9 +193,9 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
         staging.known ? copies * (staging.first_ns + staging.during_ns + staging.last_ns) : NAN;
 }
 
-struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *uses,
-                                                const struct xfa_analysis *analysis,
-                                                const struct xfa_row *row)
+static struct xfa_pageable_costs costs_of(const struct xfa_pageable_uses *uses,
+                                          const struct xfa_analysis *analysis,
+                                          const struct xfa_row *row)
 {
     struct xfa_pageable_costs costs = {
         .threads =
@@ -200,6 +214,20 @@ struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *
                                              row->key.direction == XFT_DIR_H2D ? row->key.dst_gpu
                                                                                : row->key.src_gpu,
                                              costs.threads, XFW_LIKELY);
+    return costs;
+}
+
+/* Several kinds of finding ask for all rows, more than once. */
+struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *uses,
+                                                const struct xfa_analysis *analysis,
+                                                const struct xfa_row *row)
+{
+    const struct answer *known = uses->answers ? xfa_table_get(uses->answers, &row->number) : NULL;
+    if (known)
+        return known->costs;
+    struct xfa_pageable_costs costs = costs_of(uses, analysis, row);
+    if (uses->answers)
+        ((struct answer *)xfa_table_put(uses->answers, &row->number))->costs = costs;
     return costs;
 }
 

@@ -22,6 +22,7 @@ struct xfa_pageable_size {
 
 struct xfa_pageable_uses { /* zeroed at first */
     struct xfa_table sizes;
+    struct xfa_table *answers; /* costs of rows that were asked for; NULL: none is kept */
     struct xfw_buffers buffers;
     uint64_t kernels_ns;        /* of all kernels, on the device */
     struct xfw_buffers fetched; /* host memory of any kind that copies have brought results to */
@@ -54,6 +55,7 @@ struct xfa_pageable_costs {
     double staged_ns; /* through a ring of page-locked buffers, with so many threads */
     unsigned threads;
 };
+/* When all transfers have come. Answers are kept: for one thread. */
 struct xfa_pageable_costs xfa_pageable_costs_of(const struct xfa_pageable_uses *uses,
                                                 const struct xfa_analysis *analysis,
                                                 const struct xfa_row *row);

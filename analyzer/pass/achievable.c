@@ -67,7 +67,8 @@ static void match_gpu(struct xfa_achievable *achievable, int gpu)
 void xfa_achievable_init(struct xfa_achievable *achievable, const struct xfp_profile *profile,
                          const struct xfa_run *run)
 {
-    *achievable = (struct xfa_achievable){.profile = profile, .run = run};
+    *achievable = (struct xfa_achievable){
+        .profile = profile, .tables = xfa_profile_tables_new(profile), .run = run};
 }
 
 /* That both GPUs are simulated, or both real, tells nothing yet; nor does a trace whose GPUs are
@@ -93,6 +94,7 @@ void xfa_achievable_match(struct xfa_achievable *achievable, const struct xfa_pr
 
 void xfa_achievable_free(struct xfa_achievable *achievable)
 {
+    xfa_profile_tables_free(achievable->tables);
     free(achievable->mismatch);
     free(achievable->difference);
     *achievable = (struct xfa_achievable){0};

@@ -10,6 +10,7 @@
 #ifndef XFA_ACHIEVABLE_H
 #define XFA_ACHIEVABLE_H
 
+#include "analyzer/pass/profile_tables.h"
 #include "analyzer/run/run.h"
 #include "xferscope/profile.h"
 
@@ -17,6 +18,7 @@ enum xfa_match { XFA_MATCH_UNKNOWN, XFA_MATCH_YES, XFA_MATCH_NO };
 
 struct xfa_achievable {
     const struct xfp_profile *profile; /* borrowed; NULL: what is achievable is not known */
+    struct xfa_profile_tables *tables; /* of the profile */
     const struct xfa_run *run;
     enum xfa_match match; /* was the profile measured on the machine of all processes? */
     char *mismatch;       /* one line when not, with the first difference */

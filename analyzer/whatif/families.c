@@ -15,6 +15,15 @@ static int turn_of(const struct xfw_change *change)
     return change->first ? FIRST : change->last ? LAST : BETWEEN;
 }
 
+/* Do the changes leave the run as it is, taken so? */
+static bool changes_nothing(const struct xfw_way *way)
+{
+    for (size_t i = 0; i < way->count; i++)
+        if (way->certainty >= way->changes[i]->from || way->changes[i]->assured)
+            return false;
+    return true;
+}
+
 void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
                 size_t count, size_t more, size_t without)
 {
@@ -34,7 +43,8 @@ void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const un
         for (size_t i = 0; i < members; i++)
             if (turn_of(in_order[i]) == turn && (resized || !in_order[i]->idle))
                 way->changes[way->count++] = in_order[i];
-    way->unchanged = members > 0 && way->count == 0;
+    way->unchanged = members > 0 && changes_nothing(way);
+    way->count = way->unchanged ? 0 : way->count;
     free(in_order);
 }
 

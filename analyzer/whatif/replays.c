@@ -324,7 +324,7 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
         const struct xfw_way *known = known_way(replays, &ways[i]);
         if (known)
             take_over(&ways[i], known);
-        else if (!ways[i].unchanged || ways[i].tap)
+        else if (!ways[i].unchanged || ways[i].tap || ways[i].counts)
             variants[asked++].way = &ways[i];
     }
     if (asked && xfw_replays_are_together(replays))

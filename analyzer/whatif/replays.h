@@ -16,7 +16,7 @@ struct xfw_way {
     size_t count;
     enum xfw_certainty certainty;
     bool recording;            /* what recording cost stays in */
-    bool unchanged;            /* there are none but idle ones: it is the run alone */
+    bool unchanged;            /* they change nothing, taken so: it is the run alone */
     const struct xfw_tap *tap; /* NULL: none */
     const struct xfw_change
         *assumed;             /* xfw_replays_assume()'s, if it is one of them; the replays' own */

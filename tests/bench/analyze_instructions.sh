@@ -1,7 +1,8 @@
 #!/bin/bash
 # Instructions per transfer that the analyzer executes, by callgrind: of reading alone (an export that
-# replays nothing), and of reports with all findings, whose run is replayed. They are the same on a
-# busy machine but for some thousandths: which thread plays what, and the seed of hash tables.
+# replays nothing), and of reports with all findings, whose run is replayed; and of runs of shapes
+# that took too long once (shape_trace). They are the same on a busy machine but for some thousandths:
+# which thread plays what, and the seed of hash tables.
 #
 # usage: analyze_instructions.sh [--check | --update] [BUILD]
 #   --check    exit status 1 when a row is above what analyze_instructions.expected has: by more than
@@ -30,15 +31,29 @@ command -v valgrind >/dev/null || {
 }
 "$build/bin/analyzer_make_trace" profile "$scratch/profile.json"
 
-# of: TRANSFERS FILES THREADS SITES of big_trace
-row() { # name "of" arguments...: prints name|of|instructions per transfer
-    local name=$1 of=$2 all
-    shift 2
+# of: TRANSFERS FILES THREADS SITES of big_trace, or TRANSFERS SHAPE [FIELD=NUMBER...] of shape_trace
+make_run() {
+    local transfers=$1
+    shift
     rm -rf "$scratch/run"
+    if [[ $1 == [0-9]* ]]; then
+        "$build/bin/bench/big_trace" "$transfers" "$@" "$scratch/run"
+        return
+    fi
+    local shape=$1
+    shift
+    mkdir "$scratch/run"
+    "$build/bin/bench/shape_trace" "$shape" "$transfers" "$scratch/run/1000-1.trace" "$@"
+}
+
+row() { # name "of" arguments...: prints name|of|instructions per transfer
+    local name=$1 of=$2 all profile=$scratch/profile.json
+    shift 2
+    [[ $of == *" "[0-9]*" "* ]] || profile=$here/../data/h200.json # with costs of all kinds
     # shellcheck disable=SC2086 # they are several words
-    "$build/bin/bench/big_trace" $of "$scratch/run" >"$scratch/log"
+    make_run $of >"$scratch/log"
     valgrind --tool=callgrind --callgrind-out-file="$scratch/callgrind" "$xferscope" "$@" \
-        -p "$scratch/profile.json" -o /dev/null "$scratch/run" >"$scratch/log" 2>&1 || {
+        -p "$profile" -o /dev/null "$scratch/run" >"$scratch/log" 2>&1 || {
         tail -n 5 "$scratch/log" >&2
         return 1
     }
@@ -51,6 +66,10 @@ rows() {
     row "read, columns written" "20000 1 4 8" export -f csv
     row "report" "6000 1 4 8" analyze -f json
     row "report of several processes" "6000 3 2 8" analyze -f json
+    row "report, many sites" "6000 sites pageable=16" analyze -f json
+    row "report, memory anew" "6000 anew" analyze -f json
+    row "report, long steps" "6000 steps" analyze -f json
+    row "report, many streams" "6000 streams" analyze -f json
 }
 
 check() {
@@ -71,8 +90,8 @@ check() {
 }
 
 rows >"$scratch/rows"
-printf '%-28s %-14s %s\n' "instructions per transfer" "big_trace" all
-awk -F'|' '{printf "%-28s %-14s %8d\n", $1, $2, $3}' "$scratch/rows"
+printf '%-28s %-24s %s\n' "instructions per transfer" "of" all
+awk -F'|' '{printf "%-28s %-24s %8d\n", $1, $2, $3}' "$scratch/rows"
 case $mode in
 --check)
     check || {

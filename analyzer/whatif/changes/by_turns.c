@@ -40,5 +40,6 @@ struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis)
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->least_part = XFW_TURNS_LEAST;
     change->of_span = true;
+    change->from = XFW_HIGH;
     return change;
 }

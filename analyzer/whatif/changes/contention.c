@@ -71,5 +71,6 @@ struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,
         .name = "no contention", .state_bytes = sizeof(struct state), .op = op, .end = end};
     struct no_contention *what = xfw_change_new(sizeof *what, &type, analysis, NULL);
     what->loading = loading;
+    what->change.from = loading ? XFW_HIGH : XFW_LIKELY;
     return &what->change;
 }

@@ -7,7 +7,6 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/op/recording_cost.h"
 
-#define MOST_NODES 8
 #define ENOUGH 1.1 /* of the fastest */
 #define AHEAD 1.5  /* of the link: apply's threads need be no faster (tools/xferscope/tuned.c) */
 #define BUSY 2     /* at worst the host copies that many times slower: a guess */
@@ -54,78 +53,11 @@ const struct xfp_path *xfw_host_path(const struct xfa_achievable *achievable,
 
 /* ---- tables and scalars ---------------------------------------------------------------------- */
 
-/* What stands behind "WHAT/"; NULL: it is of something else. */
-static const char *place_in(const char *name, const char *what)
-{
-    size_t length = strlen(what);
-    return strncmp(name, what, length) == 0 && name[length] == '/' ? name + length + 1 : NULL;
-}
-
-/* What stands behind the word and its number, which is put into *number; NULL: no such word. */
-static const char *numbered(const char *text, const char *word, int *number)
-{
-    size_t length = strlen(word);
-    if (strncmp(text, word, length) != 0 || text[length] < '0' || text[length] > '9')
-        return NULL;
-    text += length;
-    if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
-        return NULL;
-    for (*number = 0; *text >= '0' && *text <= '9' && *number < 100000; text++)
-        *number = *number * 10 + (*text - '0');
-    return text;
-}
-
-/* "WORDn" and nothing else: n; -1: it is something else. */
-static int only_number(const char *text, const char *word)
-{
-    int number;
-    const char *end = numbered(text, word, &number);
-    return end && *end == '\0' ? number : -1;
-}
-
-/* Asked for once and again by each op: so names are read, and not made to be looked for. On
- * machines of several NUMA nodes they have the node; the lowest one counts. */
 const struct xfp_table *xfw_gpu_table(const struct xfa_achievable *achievable, const char *what,
                                       int node, int gpu)
 {
-    const struct xfp_profile *profile = achievable->profile;
-    const struct xfp_table *found = NULL;
-    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1, least = 0, n;
-    for (size_t i = 0; number >= 0 && i < profile->table_count; i++) {
-        const char *place = place_in(profile->tables[i].name, what);
-        if (!place)
-            continue;
-        if (only_number(place, "gpu") == number)
-            return &profile->tables[i];
-        const char *end = numbered(place, "node", &n);
-        if (!end || *end != '-' || only_number(end + 1, "gpu") != number ||
-            (node < 0 ? n > MOST_NODES : n != node))
-            continue;
-        if (!found || n < least) {
-            found = &profile->tables[i];
-            least = n;
-        }
-    }
-    return found;
-}
-
-static const struct xfp_table *host_table(const struct xfp_profile *profile, const char *what)
-{
-    const struct xfp_table *found = NULL;
-    int least = 0, n;
-    for (size_t i = 0; profile && i < profile->table_count; i++) {
-        const char *place = place_in(profile->tables[i].name, what);
-        if (place && strcmp(place, "host") == 0)
-            return &profile->tables[i];
-        const char *end = place ? numbered(place, "node", &n) : NULL;
-        if (!end || *end != '-' || only_number(end + 1, "node") != n || n >= MOST_NODES)
-            continue;
-        if (!found || n < least) {
-            found = &profile->tables[i];
-            least = n;
-        }
-    }
-    return found;
+    int number = achievable->profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
+    return xfa_profile_gpu_table(achievable->tables, what, node, number);
 }
 
 double xfw_around_ns(const struct xfa_achievable *achievable, enum xft_direction direction, int gpu)
@@ -295,9 +227,9 @@ double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct 
 static const struct xfp_table *staging_table(const struct xfa_achievable *achievable,
                                              enum xft_direction direction)
 {
-    const struct xfp_table *table =
-        host_table(achievable->profile,
-                   direction == XFT_DIR_H2D ? "host-copy/pageable/h2h" : "host-copy/pinned/h2h");
+    const struct xfp_table *table = xfa_profile_host_table(
+        achievable->tables,
+        direction == XFT_DIR_H2D ? "host-copy/pageable/h2h" : "host-copy/pinned/h2h");
     return table && table->bytes > 0 ? table : NULL;
 }
 
@@ -401,7 +333,7 @@ double xfw_host_read_ns(const struct xfa_achievable *achievable, enum xft_memory
 {
     char name[64];
     snprintf(name, sizeof name, "host-read/%s", xft_memory_word(memory));
-    const struct xfp_table *table = host_table(achievable->profile, name);
+    const struct xfp_table *table = xfa_profile_host_table(achievable->tables, name);
     struct xfp_estimate cost = table ? xfp_table_at(table, bytes) : (struct xfp_estimate){0};
     return cost.basis == XFP_UNKNOWN ? NAN : xfw_as_sure(cost.ns, cost.error, certainty);
 }

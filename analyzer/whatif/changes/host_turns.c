@@ -106,6 +106,7 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
     change->shares = XFW_TAKES;
     change->least_part = XFW_TURNS_LEAST;
     change->of_span = true;
+    change->from = XFW_HIGH;
     return change;
 }
 
@@ -198,5 +199,6 @@ struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
     change->shares = XFW_TAKES;
     change->least_part = XFW_TURNS_LEAST;
     change->of_span = change->beyond_set = true;
+    change->from = XFW_HIGH;
     return change;
 }

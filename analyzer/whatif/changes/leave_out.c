@@ -489,5 +489,6 @@ struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis
     memcpy(change->graphs, graphs, count * sizeof *graphs);
     change->count = count;
     change->change.leaves_out = true;
+    change->change.from = XFW_HIGH;
     return &change->change;
 }

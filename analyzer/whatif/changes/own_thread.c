@@ -137,6 +137,7 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis, st
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, sites);
     change->on_trial = true;
+    change->from = XFW_LIKELY;
     change->first = true; /* others may have the host wait later */
     return change;
 }

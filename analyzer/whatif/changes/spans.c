@@ -110,6 +110,7 @@ static void forget(struct xfw_spans *spans)
     }
     spans->floor = xfw_max(spans->floor, spans->unknown_end);
     spans->count = 0;
+    spans->changes++;
 }
 
 static void insert(struct xfw_spans *spans, size_t at, struct xfw_span new)
@@ -121,6 +122,7 @@ static void insert(struct xfw_spans *spans, size_t at, struct xfw_span new)
     memmove(spans->order + at + 1, spans->order + at, (spans->count - at) * sizeof *spans->order);
     spans->order[at] = (uint16_t)spans->count;
     spans->items[spans->count++] = new;
+    spans->changes++;
 }
 
 static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
@@ -133,8 +135,8 @@ static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
     insert(spans, at + 1, behind);
 }
 
-/* Where the span was found last: programs copy from and to the same memory again and again. */
-static uint16_t *recent(struct xfw_spans *spans, uint64_t address)
+/* Where memory was found last: programs copy from and to the same again and again. */
+static struct xfw_spans_place *recent(struct xfw_spans *spans, uint64_t address)
 {
     return &spans->places[((address * 0x9e3779b97f4a7c15u) >> 32) % XFW_SPANS_RECENT];
 }
@@ -149,16 +151,11 @@ static struct xfw_span *of_run(const struct xfw_spans *spans, const struct run *
     return run->only ? run->only : nth(spans, run->first + i);
 }
 
-/* Cuts spans and adds new ones, so that some together are exactly this memory. */
-static struct run cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
+/* Cuts spans and adds new ones, so that some together are exactly this memory; the first of them.
+ */
+static size_t fit(struct xfw_spans *spans, uint64_t address, uint64_t end, size_t *count)
 {
-    uint64_t end = xfa_add(address, bytes), at = address;
-    if (spans->count + 4 > XFW_SPANS)
-        forget(spans);
-    uint16_t *place = recent(spans, address);
-    struct xfw_span *known = *place < spans->count ? &spans->items[*place] : NULL;
-    if (known && known->first == address && known->end == end)
-        return (struct run){.only = known, .count = 1};
+    uint64_t at = address;
     size_t first = span_at(spans, address), i;
     if (first < spans->count && nth(spans, first)->first < address)
         cut(spans, first++, address);
@@ -173,9 +170,28 @@ static struct run cover(struct xfw_spans *spans, uint64_t address, uint64_t byte
             cut(spans, i, end);
         at = nth(spans, i)->end;
     }
-    if (i > first)
-        *place = spans->order[first];
-    return (struct run){.first = first, .count = i - first};
+    *count = i - first;
+    return first;
+}
+
+/* The spans that together are exactly this memory. A single one stays where it lies; of several
+ * the places are good until the next span is inserted. */
+static struct run cover(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
+{
+    uint64_t end = xfa_add(address, bytes);
+    if (spans->count + 4 > XFW_SPANS)
+        forget(spans);
+    struct xfw_spans_place *place = recent(spans, address);
+    struct xfw_span *known = place->item < spans->count ? &spans->items[place->item] : NULL;
+    if (known && known->first == address && known->end == end)
+        return (struct run){.only = known, .count = 1};
+    if (place->changes == spans->changes && place->end == end && known && known->first == address)
+        return (struct run){.first = place->first, .count = place->count};
+    size_t count, first = fit(spans, address, end, &count);
+    if (count > 0)
+        *place = (struct xfw_spans_place){spans->changes, end, (uint16_t)first, (uint16_t)count,
+                                          spans->order[first]};
+    return (struct run){.first = first, .count = count};
 }
 
 double xfw_spans_written(struct xfw_spans *spans, uint64_t address, uint64_t bytes)

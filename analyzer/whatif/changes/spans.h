@@ -35,7 +35,12 @@ struct xfw_spans {
     struct xfw_span *items; /* disjoint; XFW_SPANS of them, NULL at first */
     uint16_t *order;        /* their places, by address */
     size_t count;
-    uint16_t places[XFW_SPANS_RECENT]; /* where spans were found, by address */
+    uint64_t changes; /* spans inserted, or forgotten, so far */
+    struct xfw_spans_place {
+        uint64_t changes, end;  /* then; of the memory */
+        uint16_t first, count;  /* in the order */
+        uint16_t item;          /* of the first one */
+    } places[XFW_SPANS_RECENT]; /* where memory was found last, by address */
     struct xfw_allocation {
         uint64_t first, end;
     } * allocations; /* by address */

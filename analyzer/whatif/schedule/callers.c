@@ -61,16 +61,28 @@ const struct xfw_caller *xfw_callers_of(struct xfw_callers *callers, int32_t tid
     return caller_of(callers, tid);
 }
 
-const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const struct xfw_call *call)
+/* Of another thread, that is in the driver then; of several the one that ends last; the thread's
+ * own place into *own. */
+static const struct xfw_caller *before_of(struct xfw_callers *callers, const struct xfw_call *call,
+                                          struct xfw_caller **own)
 {
     const struct xfw_caller *before = NULL;
+    *own = NULL;
     for (unsigned i = 0; i < callers->count; i++) {
-        const struct xfw_caller *other = &callers->items[i];
-        bool in = other->tid != call->tid && other->holds && other->end_ns > call->start_ns;
-        if (in && (!before || other->end_ns > before->end_ns))
+        struct xfw_caller *other = &callers->items[i];
+        if (other->tid == call->tid)
+            *own = other;
+        else if (other->holds && other->end_ns > call->start_ns &&
+                 (!before || other->end_ns > before->end_ns))
             before = other;
     }
-    struct xfw_caller *own = caller_of(callers, call->tid);
+    return before;
+}
+
+const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const struct xfw_call *call)
+{
+    struct xfw_caller *own;
+    const struct xfw_caller *before = before_of(callers, call, &own);
     double gap = own ? xfw_max(0, call->start_ns - own->end_ns) : 0;
     if (!own)
         own = place_of(callers, call->start_ns);
@@ -84,6 +96,7 @@ const struct xfw_caller *xfw_callers_add(struct xfw_callers *callers, const stru
             .end_ns = call->end_ns,
             .gap_ns = gap,
         };
+    callers->last = own;
     return before;
 }
 
@@ -100,7 +113,7 @@ void xfw_callers_meet(struct xfw_callers *callers, struct xfw_op *op)
     if (!xfw_op_is_call(op))
         return;
     const struct xfw_caller *before = xfw_callers_add(callers, &call);
-    const struct xfw_caller *own = caller_of(callers, op->tid);
+    const struct xfw_caller *own = callers->last;
     if (!own)
         return;
     op->caller = (uint8_t)(own - callers->items + 1);

@@ -36,8 +36,9 @@ struct xfw_callers {
         double gap_ns; /* the thread's own time before it */
     } items[XFW_CALLERS];
     unsigned count;
-    struct xfa_table names; /* of kernels that were launched */
-    bool named;             /* there is one */
+    const struct xfw_caller *last; /* whose call was added last; NULL: there was no room */
+    struct xfa_table names;        /* of kernels that were launched */
+    bool named;                    /* there is one */
 };
 void xfw_callers_free(struct xfw_callers *callers);
 

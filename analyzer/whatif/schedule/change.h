@@ -73,6 +73,8 @@ struct xfw_change {
     double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
                             out, of the process with the most; NULL: none does */
     const char *at_best; /* static: what it assumes at best in addition, in words; NULL: nothing */
+    enum xfw_certainty from; /* below it nothing is changed, unless it is assured: it only takes
+                                transfers (xfw_player_take()) */
     bool idle; /* the run has no op for it: unless another one of a set resizes, nothing changes */
     bool resizes; /* copies have other sizes with it */
     bool first;   /* in a set it has each op before the others, wherever it stands: it makes copies

@@ -249,6 +249,7 @@ static void test_between_run_and_profile(void **state)
     analysis.achievable.match = XFA_MATCH_NO; /* another machine's */
     row.cost.median = PROBED;
     assert_true(once(&run, &analysis, XFW_LIKELY) == kept);
+    xfa_achievable_free(&analysis.achievable);
     xfw_once_book_free(&run.book);
 }
 

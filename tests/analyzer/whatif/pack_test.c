@@ -41,6 +41,7 @@ static void setup(struct setting *s, enum xft_direction direction)
 static void teardown(struct setting *s)
 {
     xfp_free((struct xfp_profile *)s->analysis.achievable.profile);
+    xfa_achievable_free(&s->analysis.achievable);
     xfa_classes_free(&s->analysis.classes);
     xfw_runs_free(&s->runs);
 }

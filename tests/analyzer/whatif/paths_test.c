@@ -261,6 +261,7 @@ static double contiguous_all_ns(const struct xfw_op *ops, size_t count,
     struct xfw_change *change = xfw_change_contiguous(&analysis, paths, 4);
     double end = hand_play(ops, count, change, certainty);
     xfw_change_free(change);
+    xfa_achievable_free(&analysis.achievable);
     xfp_free(profile);
     return end;
 }
