@@ -107,7 +107,8 @@ def draw_lock(program):
         return
     for stage in stages:
         kernel = rng.randint(20, 150) * 1000
-        turn = (2 if stage["down"] else 1) * (COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE) + kernel
+        turn = (2 if stages[0]["down"] else 1) * (COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE) + kernel
+        stage.update({key: stages[0][key] for key in ("down", "wait", "rows")})  # they run one function
         stage.update({"wastes": ["lock"], "graph": False, "streams": 1, "kernel_ns": kernel, "host_ns": int(turn * rng.uniform(0.1, 0.6))})
 
 
@@ -514,9 +515,9 @@ def changed(program, change):
 
 
 def with_streams(stage, number):
-    """So many, or as many as it had. Advice on managed memory does not make it more buffers."""
-    had = 1 if {"serial", "legacy", "lock"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
-    return {} if stage.get("managed") else {"streams": max(number, had), "had": had}
+    """So many, or as many as it had. Advice on managed memory does not make it more buffers, nor that on a lock."""
+    had = 1 if {"serial", "legacy"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
+    return {} if stage.get("managed") or "lock" in stage["wastes"] else {"streams": max(number, had), "had": had}
 
 
 def fixed_forms(program, streams=(2, 3, 4, 8)):
