@@ -376,8 +376,8 @@ static bool has_made(const struct xfw_schedule *schedule, uint32_t thread, uint3
     return false;
 }
 
-/* When the last of the threads that the op waits for has made its last call: those that it has made,
- * and those that ended meanwhile, as recorded. */
+/* When the last of the threads that the op waits for has made its last call: those that it has
+ * made, and those that ended meanwhile, as recorded. */
 static double joined(const struct xfw_schedule *schedule, const struct thread *maker,
                      const struct xfw_op *op)
 {
