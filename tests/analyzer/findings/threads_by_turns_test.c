@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/schedule/handovers.h"
 #include "tests/analyzer/lab/analyzed.h"
 #include "tests/analyzer/traces/measured.h"
 #include "tests/analyzer/traces/play.h"
@@ -38,9 +39,8 @@ struct steps {
     bool chain;       /* the second thread's kernel is given what the first one's filled */
     bool reads;       /* the kernel does not write to the first one of two pointers */
     bool sends;       /* a copy fills it before */
-    bool other_way;   /* the second thread comes to the same call through another function */
-    bool seldom;    /* it has a turn in every second round only; the first one has another there */
-    unsigned alone; /* turns of the first thread before, far apart */
+    bool other_way;   /* another one calls the function that the second thread is in */
+    unsigned alone;   /* turns of the first thread before, far apart */
     bool no_arguments, default_stream, one_stream, graph, event, overlap, unlike, one_thread;
     const char *assume;
 };
@@ -158,7 +158,7 @@ static struct analyzed played(const struct steps *steps)
     play_site(&run.play, SEND, "send", 1);
     play_site(&run.play, OTHER_SEND, "fill", 3);
     play_site(&run.play, WAIT, "serve", 2);
-    build_stack(&run.b, OTHER_WAY, (uint64_t[]){0x410000 + 16 * SEND, 0x401300}, 2);
+    build_stack(&run.b, OTHER_WAY, (uint64_t[]){0x410000 + 16 * SEND, 0x401200, 0x401300}, 3);
     play_site(&run.play, OTHER_WAIT, "serve", 2);
     build_text(&run.b, NAME, name);
     for (unsigned i = 0; i < 2; i++) {
@@ -171,7 +171,7 @@ static struct analyzed played(const struct steps *steps)
         turn(&run, 0);
     for (unsigned i = 0; i < steps->rounds; i++)
         for (unsigned thread = 0; thread < 2; thread++)
-            turn(&run, steps->seldom && i % 2 ? 0 : thread);
+            turn(&run, thread);
     run.play.lane = LANE_MAIN;
     play_end(&run.play, XFT_STATE_CLOSED);
     return analyzed_answered(&run.b, profile, steps->assume);
@@ -285,20 +285,26 @@ static void test_what_differs(void **state)
     }
 }
 
-/* The second thread needs a turn every second time only: for a while one was to be had. */
+/* Two threads have a turn each, and the first one another. */
+static double least_of(double free_ns)
+{
+    struct xfw_handovers handovers = {.count = 0};
+    struct xfw_turn_call call = {.tid = 1, .work = true, .waits = true, .stream = 1, .end_ns = 100};
+    xfw_handovers_call(&handovers, &call);
+    call = (struct xfw_turn_call){2, true, true, false, 2, 100 + free_ns, 200 + free_ns};
+    assert_true(xfw_handovers_call(&handovers, &call).behind_ns == 0);
+    call = (struct xfw_turn_call){1, true, true, false, 1, 210 + free_ns, 300 + free_ns};
+    const struct xfw_handover found = xfw_handovers_call(&handovers, &call);
+    assert_true(found.waited && found.behind_ns == 10 && found.turn_ns == 100);
+    return found.least_ns;
+}
+
+/* While one was to be had for longer than it takes to go on, the thread did not need any. */
 static void test_turns_to_be_had(void **state)
 {
-    struct steps steps = locked;
     (void)state;
-    steps.assume = "threads-by-turns=yes";
-    struct analyzed a = played(&steps);
-    double always = found(&a)->saving.high;
-    analyzed_free(&a);
-    steps.seldom = true;
-    a = played(&steps);
-    const struct xfa_finding *f = found(&a);
-    assert_true(!f || f->saving.high < 0.8 * always);
-    analyzed_free(&a);
+    assert_true(least_of(50) == 50);
+    assert_true(least_of(15) == 0);
 }
 
 int main(void)
