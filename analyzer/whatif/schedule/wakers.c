@@ -458,9 +458,8 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     struct cause cause = cause_of(wakers, thread, op);
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
-    bool ended = is_end(wakers, thread, &cause, idle_ns);
-    op->joins = joins(wakers, thread, &cause, idle_ns) || ended;
-    if (!ended && !believe(wakers, thread, &cause, op) && !op->joins)
+    op->joins = joins(wakers, thread, &cause, idle_ns) || is_end(wakers, thread, &cause, idle_ns);
+    if (!believe(wakers, thread, &cause, op) && !op->joins)
         return;
     op->woken_by = cause.by;
     op->woken_by_stream = cause.called ? cause.called->number : 0;

@@ -338,12 +338,16 @@ static void test_the_other_ends_last(void **state)
     assert_true(took == end - (ROUNDS - 3) * later);
 }
 
-/* Two threads wake the main one by turns; then it waits once, for both to end: A ends last. */
+/* Two threads, which began before, wake the main one by turns; then it waits once, for both to end:
+ * A ends last. */
 static double add_one_end(bool goes_on)
 {
-    double now = 0;
+    double now = 2 * CALL;
+    call(1, 0);
+    call(2, CALL);
+    call(MAIN, now);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        call(round == 0 ? MAIN : 1 + round % 2, now);
+        call(1 + round % 2, now);
         call(MAIN, now += 300 * US);
     }
     call(2, now + 500 * US);
