@@ -31,7 +31,7 @@
 #define MOST_BESIDE 0.05   /* of all turns */
 #define MOST_ORDERED 0.125 /* of the hand-overs */
 #define LEAST_ALIKE 0.5    /* the same */
-#define LEAST_BUSY 0.5     /* of the time from the first turn to the last */
+#define LEAST_BUSY 0.5     /* of the time from the first hand-over to the last */
 #define MOST_MEMORY 65536  /* addresses, of a process */
 #define MOST_EVENTS 65536  /* CUDA events, the same */
 
@@ -64,7 +64,8 @@ struct by_turns {
     struct xfw_handovers handovers;
     struct follower followers[XFW_HANDOVER_THREADS];
     uint64_t turns, waited, ordered, alike, beside;
-    double busy_ns, first_ns, last_ns;
+    double first_ns, last_ns;      /* of hand-overs: the first began, the last was over */
+    double busy_ns, busy_until_ns; /* from the one on, and until the other */
 };
 
 /* ---- what orders turns ----------------------------------------------------------------------- */
@@ -145,9 +146,11 @@ static void note_uses(struct by_turns *self, struct follower *own, const struct 
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
+/* Threads that do the same may come to it on different ways, as the first one of a team does. */
 static uint64_t role_of(const struct xfa_event *event)
 {
-    uint64_t what = event->kind == XFT_EVENT_LAUNCH ? event->launch.name : event->stack;
+    uint64_t site = event->stack ? xfa_site_of(event)->number + 1 : 0;
+    uint64_t what = event->kind == XFT_EVENT_LAUNCH ? event->launch.name : site;
     return what * XFW_KINDS + event->kind + 1;
 }
 
@@ -190,8 +193,10 @@ static void begin_turn(struct by_turns *self, struct follower *own, const struct
     own->role = role_of(event);
     own->begun_ns = (double)event->start_ns;
     own->beside = found->beside;
-    if (self->turns == 0)
+    if (found->waited && self->first_ns == 0) { /* what was before sets up */
         self->first_ns = own->begun_ns;
+        self->busy_ns = 0;
+    }
 }
 
 static void end_turn(struct by_turns *self, struct follower *own, const struct xfa_event *event,
@@ -204,7 +209,10 @@ static void end_turn(struct by_turns *self, struct follower *own, const struct x
     self->ordered += found->waited && own->ordered;
     self->alike += found->waited && own->alike;
     self->busy_ns += end_ns - own->begun_ns;
-    self->last_ns = fmax(self->last_ns, end_ns);
+    if (found->waited) {
+        self->last_ns = fmax(self->last_ns, end_ns);
+        self->busy_until_ns = self->busy_ns;
+    }
     if (found->waited && event->stack)
         xfa_wait_site_add(xfa_wait_site_of(&self->now, event), 0, end_ns - own->begun_ns);
     *own = (struct follower){.role = own->role, .before_ns = end_ns};
@@ -251,7 +259,7 @@ static uint64_t process(void *of, struct xfa_process *process)
     memset(&self->handovers, 0, sizeof self->handovers);
     memset(self->followers, 0, sizeof self->followers);
     self->turns = self->waited = self->ordered = self->alike = self->beside = 0;
-    self->busy_ns = self->first_ns = self->last_ns = 0;
+    self->busy_ns = self->busy_until_ns = self->first_ns = self->last_ns = 0;
     return XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_PREFETCH) | XFW_CALLERS_KINDS;
 }
 
@@ -262,7 +270,7 @@ static bool is_by_turns(const struct by_turns *self)
            (double)self->beside <= MOST_BESIDE * (double)self->turns &&
            (double)self->ordered <= MOST_ORDERED * waited &&
            (double)self->alike >= LEAST_ALIKE * waited &&
-           self->busy_ns >= LEAST_BUSY * (self->last_ns - self->first_ns);
+           self->busy_until_ns >= LEAST_BUSY * (self->last_ns - self->first_ns);
 }
 
 static void end(void *of, struct xfa_process *process)

@@ -323,6 +323,23 @@ class Programs(unittest.TestCase):
         form = program(**{**waits, "streams": 1})
         self.assertGreater(self.lab.play(form, ["beyond"]), 1.3 * self.lab.play(form, []))
 
+    def test_threads_that_hold_a_lock(self):
+        """They take turns, each time the same; what their own work beside each other saves lies within the answered question. Of one
+        that hardly ever waits for the lock nothing is asked."""
+        holds = {**STAGE, "steps": 30, "streams": 1, "kernel_ns": 90000, "host_ns": 40000, "down": True, "bound": "host",
+                 "wastes": ["lock"]}
+        both = {**program(), "stages": [holds, {**holds, "thread": 1, "steps": 26, "kernel_ns": 70000}]}
+        took = [self.lab.play(both, wastes) for wastes in (["lock"], ["lock"], [])]
+        self.assertEqual(took[0], took[1])
+        self.assertGreater(took[0], 1.3 * took[2])
+        judged = self.lab.judge(both)
+        self.assertEqual(drawn.failed(judged), [], judged)
+        self.assertTrue(judged["found"] and judged["predicted"][0] > 0.1 * judged["before"])
+        self.assertNotIn("near", judged)
+        rarely = {**both, "stages": [{**stage, "host_ns": 900000} for stage in both["stages"]]}
+        judged = self.lab.judge(rarely)
+        self.assertEqual((judged["predicted"][1], judged["inside"], "found" in judged), (0, True, False), judged)
+
     def test_further_buffers(self):
         """Page-locked memory of more steps in flight is paid for, by the fixed program and by what is predicted: a copy's,
         a graph's, and of a program that has some already."""

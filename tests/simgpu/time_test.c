@@ -541,56 +541,6 @@ static void shared_link(void **state)
     OK(cuMemFreeHost(words));
 }
 
-/* ---- threads with clocks of their own -------------------------------------------------------- */
-
-enum { THREADS = 3, CALLS = 5 };
-
-static struct taken {
-    unsigned thread;
-    uint64_t at;
-} taken[THREADS * CALLS];
-static unsigned taken_count;
-
-static void *own_clock(void *number)
-{
-    unsigned thread = (unsigned)(uintptr_t)number;
-    int count;
-
-    assert_true(xferscope_simgpu_thread_begin(thread, THREADS));
-    assert_int_equal(xferscope_simgpu_thread_ns(), 0);
-    for (int i = 0; i < CALLS; i++) {
-        xferscope_simgpu_spend_ns(1000 * (thread + 1));
-        uint64_t at = now();
-        OK(cuDeviceGetCount(&count));
-        taken[taken_count++] =
-            (struct taken){thread, at}; /* no other call returns before the next */
-    }
-    assert_int_equal(xferscope_simgpu_thread_ns(), CALLS * (1000 * (thread + 1) + CALL));
-    xferscope_simgpu_thread_end();
-    assert_int_equal(xferscope_simgpu_thread_ns(), 0);
-    return NULL;
-}
-
-/* All begin together; calls are made in the order of their clocks, of equal ones in that of their
- * numbers; time passes for all at once. */
-static void threads_of_their_own(void **state)
-{
-    pthread_t threads[THREADS];
-    uint64_t t = now();
-
-    taken_count = 0;
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, own_clock, (void *)(uintptr_t)i), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    assert_int_equal(now() - t, CALLS * (1000 * THREADS + CALL));
-    assert_int_equal(taken_count, THREADS * CALLS);
-    for (unsigned i = 1; i < taken_count; i++)
-        assert_true(taken[i].at > taken[i - 1].at ||
-                    (taken[i].at == taken[i - 1].at && taken[i].thread > taken[i - 1].thread));
-    assert_false(xferscope_simgpu_thread_begin(2, 2)); /* no such number */
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, idle)
@@ -612,7 +562,6 @@ int main(void)
         TEST(kernels),
         TEST(reading_kernel),
         TEST(shared_link),
-        TEST(threads_of_their_own),
     };
 
     setenv("XFERSCOPE_SIMGPU_MACHINE", "sim-2socket-4gpu", 1);

@@ -27,13 +27,22 @@ void xferscope_simgpu_spend_ns(uint64_t ns);
  * Under the virtual clock: the calling thread has a clock of its own, as on a processor of its own,
  * until it calls _end(). It is number `number`, from 0, of `of` such threads, of which each waits
  * for all the others to begin; they begin at the same time. Calls of the driver are made in the
- * order of these clocks: a thread may not wait for another one in any other way. Not 0: it has one.
+ * order of these clocks: a thread may wait for another one in no other way but by locks, below. Not
+ * 0: it has one.
  */
 int xferscope_simgpu_thread_begin(unsigned number, unsigned of);
 void xferscope_simgpu_thread_end(void);
 /* How long the calling thread has had that clock, all of which it was at work for or waited for the
  * driver; 0: it has none. */
 uint64_t xferscope_simgpu_thread_ns(void);
+
+/*
+ * Such a thread takes a lock, known by its address, or gives it up. It waits, by its clock, as long
+ * as another one has it; of several that wait the first to come has it next. A thread has one lock
+ * at most. Of other threads: nothing happens.
+ */
+void xferscope_simgpu_lock(const void *lock);
+void xferscope_simgpu_unlock(const void *lock);
 
 /*
  * Host work: bytes copied within the host by that many threads. Advances the clock by the cost that

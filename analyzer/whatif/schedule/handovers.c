@@ -58,6 +58,18 @@ static void look_behind(struct xfw_handovers *handovers, struct xfw_turn_thread 
     found->turn_ns = last->ended_ns - last->begun_ns;
     found->from = (unsigned)(last - handovers->threads);
     thread->waited = true;
+    /* Had it waited then, it would have begun in place of the other one. */
+    if (handovers->free_until_ns - handovers->free_ns > 2 * behind)
+        found->least_ns = xfw_max(0, handovers->free_until_ns - thread->called_ns);
+}
+
+static void note_free(struct xfw_handovers *handovers, double now)
+{
+    handovers->free_ns = 0;
+    handovers->free_until_ns = now;
+    for (unsigned i = 0; i < handovers->count; i++)
+        if (handovers->threads[i].worked)
+            handovers->free_ns = xfw_max(handovers->free_ns, handovers->threads[i].ended_ns);
 }
 
 struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
@@ -77,6 +89,8 @@ struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
     found.begins = call->work && !thread->open;
     if (found.begins)
         thread->begun_ns = call->start_ns;
+    if (found.begins && !thread->waited && !found.beside)
+        note_free(handovers, call->start_ns);
     thread->open = thread->open || call->work;
     found.ends = thread->open && call->waits;
     found.waited = thread->waited;
@@ -104,6 +118,6 @@ void xfw_handovers_meet(struct xfw_handovers *handovers, struct xfw_op *op)
         .end_ns = op->end_ns,
     };
     struct xfw_handover found = xfw_handovers_call(handovers, &call);
-    op->behind_ns = (float)found.behind_ns;
+    op->behind_ns = (float)(found.behind_ns + found.least_ns);
     op->turn_ns = (float)found.turn_ns;
 }

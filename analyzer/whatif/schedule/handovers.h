@@ -37,6 +37,8 @@ struct xfw_handovers { /* zeroed at first */
         double called_ns; /* end of its last call */
     } threads[XFW_HANDOVER_THREADS];
     unsigned count;
+    double free_ns, free_until_ns; /* the last time that no turn was under way, and one began that
+                                      was no hand-over's */
 };
 
 struct xfw_handover {
@@ -48,12 +50,14 @@ struct xfw_handover {
     unsigned from;     /* behind_ns: whose turn was over before */
     double behind_ns;  /* this call began so long behind the end of another's turn; 0: it is none */
     double turn_ns;    /* then, how long that turn was */
+    double least_ns;   /* then, how long the thread can have had no need of a turn: until one began
+                          that was to be had, for longer than twice behind_ns */
 };
 /* The next call of the process, in the order of their starts. */
 struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
                                        const struct xfw_turn_call *call);
 
-/* The same of an op, as recorded: sets behind_ns and turn_ns. */
+/* The same of an op, as recorded: sets behind_ns, with least_ns, and turn_ns. */
 void xfw_handovers_meet(struct xfw_handovers *handovers, struct xfw_op *op);
 
 #endif

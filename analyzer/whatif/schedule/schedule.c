@@ -20,6 +20,7 @@ struct thread {
     bool begun;
     double now, recorded; /* end of its last call: in the schedule, as recorded */
     double call;          /* start of its last call */
+    bool ended;           /* that was its last one */
     uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
     uint32_t joined;      /* whose end it waited for the last time */
 };
@@ -375,14 +376,17 @@ static bool has_made(const struct xfw_schedule *schedule, uint32_t thread, uint3
     return false;
 }
 
-/* When the last of the threads that the op waits for has made its last call. */
+/* When the last of the threads that the op waits for has made its last call: those that it has
+ * made, and those that ended meanwhile, as recorded. */
 static double joined(const struct xfw_schedule *schedule, const struct thread *maker,
                      const struct xfw_op *op)
 {
     double end = 0;
     for (uint32_t i = maker->joined; i < schedule->thread_count; i++) {
         const struct thread *thread = &schedule->threads[i];
-        if (thread->begun && thread->recorded <= op->start_ns && has_made(schedule, op->thread, i))
+        bool ended = thread->ended && thread->recorded > maker->recorded;
+        if (thread->begun && thread->recorded <= op->start_ns &&
+            (ended || has_made(schedule, op->thread, i)))
             end = xfw_max(end, thread->now);
     }
     return end;
@@ -476,6 +480,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     if (op->made_up)
         return;
     thread->recorded = op->end_ns;
+    thread->ended = op->last;
     thread->call = call;
     const struct thread *last =
         schedule->last_thread == XFW_NONE ? thread : &schedule->threads[schedule->last_thread];

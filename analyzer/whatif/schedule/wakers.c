@@ -362,6 +362,16 @@ static bool joins(const struct xfw_wakers *wakers, struct thread *thread, const 
            joins->last >= guess.joins_for_others * joins->others;
 }
 
+/* Does it go on so close behind another thread's last call of all that chance hardly has it so?
+ * Then it waits for that one to end, whoever woke it before. */
+static bool is_end(const struct xfw_wakers *wakers, const struct thread *thread,
+                   const struct cause *cause, double idle_ns)
+{
+    return cause->by != XFW_NONE && wakers->threads[cause->by].ended &&
+           is_soon(cause->delay_ns, idle_ns) && cause->chance * guess.certain <= 1 &&
+           is_no_chance(thread, cause->chance);
+}
+
 /* ---- the first call of a thread -------------------------------------------------------------- */
 
 /* 0: the latest. */
@@ -448,7 +458,7 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     struct cause cause = cause_of(wakers, thread, op);
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
-    op->joins = joins(wakers, thread, &cause, idle_ns);
+    op->joins = joins(wakers, thread, &cause, idle_ns) || is_end(wakers, thread, &cause, idle_ns);
     if (!believe(wakers, thread, &cause, op) && !op->joins)
         return;
     op->woken_by = cause.by;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/schedule/handovers.h"
 #include "tests/analyzer/lab/analyzed.h"
 #include "tests/analyzer/traces/measured.h"
 #include "tests/analyzer/traces/play.h"
@@ -17,6 +18,7 @@ enum {
     WAIT,
     OTHER_WAIT,
     OTHER_SEND,
+    OTHER_WAY,
     NAME = 9,
     ARGUMENTS = 3,
     ROUNDS = 20, /* of each of two threads */
@@ -37,6 +39,8 @@ struct steps {
     bool chain;       /* the second thread's kernel is given what the first one's filled */
     bool reads;       /* the kernel does not write to the first one of two pointers */
     bool sends;       /* a copy fills it before */
+    bool other_way;   /* another one calls the function that the second thread is in */
+    unsigned alone;   /* turns of the first thread before, far apart */
     bool no_arguments, default_stream, one_stream, graph, event, overlap, unlike, one_thread;
     const char *assume;
 };
@@ -82,12 +86,18 @@ static uint64_t buffer_of(const struct run *run, unsigned thread)
     return BUFFERS + (run->steps->own_buffers ? thread * MIB : 0);
 }
 
+static uint32_t site_of(const struct steps *steps, unsigned thread)
+{
+    if (thread == 0)
+        return SEND;
+    return steps->unlike ? OTHER_SEND : steps->other_way ? OTHER_WAY : SEND;
+}
+
 static void send(struct run *run, unsigned thread)
 {
     const struct xft_event like = in_stream(run, XFT_EVENT_TRANSFER, thread);
     struct xft_event *event =
-        play_async(&run->play, run->steps->unlike && thread ? OTHER_SEND : SEND, XFT_DIR_H2D,
-                   XFT_MEM_PINNED, BYTES, 0);
+        play_async(&run->play, site_of(run->steps, thread), XFT_DIR_H2D, XFT_MEM_PINNED, BYTES, 0);
     event->device = event->dst_place = 0;
     event->flags |= like.flags;
     event->stream = like.stream;
@@ -148,6 +158,7 @@ static struct analyzed played(const struct steps *steps)
     play_site(&run.play, SEND, "send", 1);
     play_site(&run.play, OTHER_SEND, "fill", 3);
     play_site(&run.play, WAIT, "serve", 2);
+    build_stack(&run.b, OTHER_WAY, (uint64_t[]){0x410000 + 16 * SEND, 0x401200, 0x401300}, 3);
     play_site(&run.play, OTHER_WAIT, "serve", 2);
     build_text(&run.b, NAME, name);
     for (unsigned i = 0; i < 2; i++) {
@@ -156,6 +167,8 @@ static struct analyzed played(const struct steps *steps)
         build_arguments(&run.b, ARGUMENTS + i, (uint64_t[]){in, out}, 2);
     }
     play_event(&run.play, records, 0);
+    for (unsigned i = 0; i < steps->alone; i++, run.play.now += 7 * KERNEL_NS)
+        turn(&run, 0);
     for (unsigned i = 0; i < steps->rounds; i++)
         for (unsigned thread = 0; thread < 2; thread++)
             turn(&run, thread);
@@ -258,13 +271,48 @@ static void test_given_on(void **state)
     analyzed_free(&a);
 }
 
+/* Threads that come to one call on different ways; and what one of them does alone before. */
+static void test_what_differs(void **state)
+{
+    struct steps steps[2] = {locked, locked};
+    (void)state;
+    steps[0].other_way = true;
+    steps[1].alone = 12;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct analyzed a = played(&steps[i]);
+        assert_non_null(found(&a));
+        analyzed_free(&a);
+    }
+}
+
+/* Two threads have a turn each, and the first one another. */
+static double least_of(double free_ns)
+{
+    struct xfw_handovers handovers = {.count = 0};
+    struct xfw_turn_call call = {.tid = 1, .work = true, .waits = true, .stream = 1, .end_ns = 100};
+    xfw_handovers_call(&handovers, &call);
+    call = (struct xfw_turn_call){2, true, true, false, 2, 100 + free_ns, 200 + free_ns};
+    assert_true(xfw_handovers_call(&handovers, &call).behind_ns == 0);
+    call = (struct xfw_turn_call){1, true, true, false, 1, 210 + free_ns, 300 + free_ns};
+    const struct xfw_handover found = xfw_handovers_call(&handovers, &call);
+    assert_true(found.waited && found.behind_ns == 10 && found.turn_ns == 100);
+    return found.least_ns;
+}
+
+/* While one was to be had for longer than it takes to go on, the thread did not need any. */
+static void test_turns_to_be_had(void **state)
+{
+    (void)state;
+    assert_true(least_of(50) == 50);
+    assert_true(least_of(15) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked),
-        cmocka_unit_test(test_answered),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_given_on),
+        cmocka_unit_test(test_asked),        cmocka_unit_test(test_answered),
+        cmocka_unit_test(test_left),         cmocka_unit_test(test_given_on),
+        cmocka_unit_test(test_what_differs), cmocka_unit_test(test_turns_to_be_had),
     };
     return cmocka_run_group_tests_name("findings: threads by turns", tests, NULL, NULL);
 }

@@ -338,6 +338,48 @@ static void test_the_other_ends_last(void **state)
     assert_true(took == end - (ROUNDS - 3) * later);
 }
 
+/* Two threads, which began before, wake the main one by turns; then it waits once, for both to end:
+ * A ends last. */
+static double add_one_end(bool goes_on)
+{
+    double now = 2 * CALL;
+    call(1, 0);
+    call(2, CALL);
+    call(MAIN, now);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        call(1 + round % 2, now);
+        call(MAIN, now += 300 * US);
+    }
+    call(2, now + 500 * US);
+    struct xfw_op last = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+    last.last = !goes_on;
+    resolve(last, 2, now + 1500 * US, 0);
+    resolve(last, 1, now + 2000 * US, 0);
+    call(MAIN, now += 2000 * US + CALL + 2 * US);
+    if (goes_on)
+        call(1, now + 10 * CALL);
+    return now;
+}
+
+static void test_threads_that_end_once(void **state)
+{
+    (void)state;
+    double at = add_one_end(false);
+    const struct xfw_op *waits = &ops[count - 1];
+    assert_true(waits->joins && waits->woken_by == 1);
+    assert_true(waits->woken_after_ns == 2 * US);
+    assert_true(played() == at + CALL);
+    ops[count - 2].gap_ns -= 1000 * US; /* then B ends last, which is waited for, too */
+    assert_true(played() == at + CALL - 500 * US);
+}
+
+static void test_a_thread_that_does_not_end(void **state)
+{
+    (void)state;
+    add_one_end(true);
+    assert_false(ops[count - 2].joins);
+}
+
 static void test_threads_that_go_on(void **state)
 {
     (void)state;
@@ -378,6 +420,8 @@ int main(void)
         TEST(test_a_function_that_is_gone),
         TEST(test_threads_that_end),
         TEST(test_the_other_ends_last),
+        TEST(test_threads_that_end_once),
+        TEST(test_a_thread_that_does_not_end),
         TEST(test_threads_that_go_on),
     };
     return cmocka_run_group_tests_name("threads that wait for each other", tests, NULL, NULL);

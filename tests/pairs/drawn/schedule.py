@@ -30,6 +30,8 @@ WASTES = {
     # The host waits for the stream or the device, behind work that is none of its business. (More streams mend that, too.)
     "beyond": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
     "function": {"host-function-in-stream", "serial-transfer-and-compute"},  # it works in the stream that calls it; so do they there
+    # Not drawn one by one: all threads hold one lock over a step's copies, kernel and wait. A question: no record shows a lock.
+    "lock": {"threads-by-turns"},
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
@@ -38,7 +40,8 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
 ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
-NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function"}
+NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function", "lock"}
+QUESTIONS = {"lock"}  # wastes whose findings are questions: what they save is judged by the answer yes
 MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
 UNSEEN = {"repeated", "unused"}
@@ -95,6 +98,20 @@ def draw_threads(rng):
     return stages
 
 
+def draw_lock(program):
+    """In a third of the programs of threads that are no "legacy" ones, and have no managed memory, the threads hold one lock over a step's copies, kernel
+    and wait; what the host fills, and reads, is each one's own."""
+    rng = random.Random(f"lock {program['seed']}")
+    stages = program["stages"]
+    if not stages[-1]["thread"] or any(stage.get("managed") or "legacy" in stage["wastes"] for stage in stages) or rng.random() >= 0.33:
+        return
+    for stage in stages:
+        kernel = rng.randint(20, 150) * 1000
+        turn = (2 if stages[0]["down"] else 1) * (COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE) + kernel
+        stage.update({key: stages[0][key] for key in ("down", "wait", "rows")})  # they run one function
+        stage.update({"wastes": ["lock"], "graph": False, "streams": 1, "kernel_ns": kernel, "host_ns": int(turn * rng.uniform(0.1, 0.6))})
+
+
 def draw_rows(program):
     """How long rows are, of stages whose uploads are made in rows."""
     rng = random.Random(f"rows {program['seed']}")
@@ -123,7 +140,7 @@ def draw_tail(program):
     kernels take no longer together than the host, or the link: whether those of several streams run side by side no record shows."""
     rng = random.Random(f"tail {program['seed']}")
     fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage.get("arena")
-           and not {"legacy", "blocking", "device-wait"} & set(stage["wastes"])]
+           and not {"legacy", "lock", "blocking", "device-wait"} & set(stage["wastes"])]
     if not fit or rng.random() >= 0.125:
         return
     stage = rng.choice(fit)
@@ -140,7 +157,7 @@ def draw_function(program):
     """In one of eight programs streams call functions of the host, before the kernel ("ahead") or behind its results, which they
     read. They have work of their own: the waste, or hand it to a thread."""
     rng = random.Random(f"function {program['seed']}")
-    fit = [stage for stage in program["stages"] if not stage.get("managed") and not {"legacy", "blocking"} & set(stage["wastes"])]
+    fit = [stage for stage in program["stages"] if not stage.get("managed") and not {"legacy", "lock", "blocking"} & set(stage["wastes"])]
     if not fit or rng.random() >= 0.125:
         return
     stage = rng.choice(fit)
@@ -176,6 +193,7 @@ def draw(seed, locking=True):
             wastes.append(one)
     program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
     draw_advice(program)
+    draw_lock(program)
     draw_rows(program)
     draw_tail(program)
     draw_function(program)
@@ -243,8 +261,8 @@ class Stage:
         self.locks = "" if not pageable or pageable & set(wastes) else way
         memory = "v" if stage.get("arena") else "h" if self.locks == "AF" else memory
         self.threads = 0 if "locking" in wastes else stage.get("touch", 1)  # that touch what is not the driver's
-        slots = 1 if "serial" in wastes or self.legacy else stage["streams"]
-        alone = {"serial", "legacy"} & set(stage["wastes"])
+        slots = 1 if {"serial", "lock"} & set(wastes) or self.legacy else stage["streams"]
+        alone = {"serial", "legacy", "lock"} & set(stage["wastes"])
         had = slots if not stage.get("pays") else 1 if alone else stage.get("had", stage["streams"])
         declare = writer.declare
         self.streams = [declare("S", "l" if self.legacy else stage["kind"]) for _ in range(slots)]
@@ -334,10 +352,13 @@ class Stage:
         if self.jobs and "function" not in self.wastes:
             self.w.do("Z", 8, self.jobs[slot])
 
-    def consume(self, slot):
-        self.wait(slot)
+    def read(self, slot):
         if self.s["down"]:
             self.w.do("R", 9, self.s["read_ns"], self.fetched[slot] + 1)
+
+    def consume(self, slot):
+        self.wait(slot)
+        self.read(slot)
 
     def compute(self, slot):
         self.kernel(slot)
@@ -358,11 +379,13 @@ class Stage:
         slot = number % len(self.streams)
         if self.s["varies"]:  # an eighth less to a half less, by turns
             self.size = self.s["bytes"] // 8 * (8 - number * 3 % 5)
-        if number >= len(self.streams):
+        if number >= len(self.streams) and "lock" not in self.wastes:
             self.consume(slot)
         if "allocation" in self.wastes:
             self.w.do("A", 10, self.extra)
         self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1, *([self.size] if self.s.get("arena") else []))
+        if "lock" in self.wastes:
+            self.w.do("(", 15)
         if "mapped" not in self.wastes and not self.is_graph:
             self.upload(slot)
         self.additions(slot, number == 0)
@@ -380,6 +403,10 @@ class Stage:
             self.w.do("D", 13)
         if "allocation" in self.wastes:
             self.w.do("F", 14, self.extra)
+        if "lock" in self.wastes:
+            self.wait(slot)
+            self.w.do(")", 15)
+            self.read(slot)
 
     def play(self):
         for host in self.hosts[:self.had] if self.s.get("arena") else []:
@@ -393,7 +420,7 @@ class Stage:
                 self.capture(slot)
         for number in range(self.s["steps"]):
             self.step(number)
-        for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]):
+        for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]) if "lock" not in self.wastes else ():
             self.consume(number % len(self.streams))
         for host in self.locked:
             self.w.do(self.way[1], 15, host)
@@ -488,9 +515,9 @@ def changed(program, change):
 
 
 def with_streams(stage, number):
-    """So many, or as many as it had. Advice on managed memory does not make it more buffers."""
+    """So many, or as many as it had. Advice on managed memory does not make it more buffers, nor that on a lock."""
     had = 1 if {"serial", "legacy"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
-    return {} if stage.get("managed") else {"streams": max(number, had), "had": had}
+    return {} if stage.get("managed") or "lock" in stage["wastes"] else {"streams": max(number, had), "had": had}
 
 
 def fixed_forms(program, streams=(2, 3, 4, 8)):
@@ -525,7 +552,8 @@ def lower(program, wastes, again=False):
             writer.lines.append(f"T {thread}")
         left = [waste for waste in stage["wastes"] if waste in wastes]
         (ManagedStage(writer, stage, left, again) if stage.get("managed") else Stage(writer, stage, left)).play()
-        writer.site += 16
+        if "lock" not in stage["wastes"]:  # those threads run one function
+            writer.site += 16
     prepared = ["I", *writer.prepared, "T 0"] if writer.prepared else []
     return "\n".join([*writer.declared, *prepared, *writer.lines]) + "\n"
 

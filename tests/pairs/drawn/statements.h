@@ -355,6 +355,32 @@ INLINE void wait_for_job(const struct statement *s)
     worker.changed.wait(held, [job] { return job->done; });
 }
 
+/* The lock of all threads. On the simulated GPU those with clocks of their own wait for it by
+ * these, and a thread that has waited is woken up. */
+enum { WAKE_NS = 5000 }; /* what that takes: a guess */
+static std::mutex &threads_lock = *new std::mutex();
+
+INLINE void lock(bool take)
+{
+    typedef void lock_function(const void *);
+    static lock_function *taken = (lock_function *)pair_simulated("xferscope_simgpu_lock"),
+                         *given = (lock_function *)pair_simulated("xferscope_simgpu_unlock");
+
+    if (take && taken) {
+        unsigned long long came = pair_now_ns();
+        taken(&threads_lock);
+        if (pair_now_ns() > came)
+            pair_host_work(WAKE_NS);
+    }
+    if (take) {
+        threads_lock.lock();
+        return;
+    }
+    threads_lock.unlock();
+    if (given)
+        given(&threads_lock);
+}
+
 INLINE void capture_end(const struct statement *s)
 {
     cudaGraph_t graph;
@@ -526,6 +552,10 @@ INLINE void perform(const struct statement *s)
         break;
     case 'Z':
         wait_for_job(s);
+        break;
+    case '(':
+    case ')':
+        lock(s->what == '(');
         break;
     case 'A':
         allocate(&now->buffers[N(0)]);

@@ -111,6 +111,16 @@ SIM_EXPORT void xferscope_simgpu_thread_end(void)
     sim_clock_end_own();
 }
 
+SIM_EXPORT void xferscope_simgpu_lock(const void *lock)
+{
+    sim_clock_lock(lock);
+}
+
+SIM_EXPORT void xferscope_simgpu_unlock(const void *lock)
+{
+    sim_clock_unlock(lock);
+}
+
 /* Where the profile has no table: 10 us and 10 GB/s, as for other copies. */
 SIM_EXPORT void xferscope_simgpu_host_copy(const char *table, size_t bytes, unsigned threads)
 {

@@ -15,14 +15,15 @@ static _Atomic uint64_t stopped_at; /* host clock: when the simulation began to 
 /* Threads with clocks of their own. */
 #define MOST_OWN 64
 
-enum own { OWN_NOT, OWN_BEGUN, OWN_ENDED };
+enum own { OWN_NOT, OWN_BEGUN, OWN_WAITS, OWN_ENDED };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned of, begun, ended;
     enum own states[MOST_OWN];
-    uint64_t shown[MOST_OWN]; /* at their last call: their clocks are there or beyond */
+    uint64_t shown[MOST_OWN];      /* at their last call: their clocks are there or beyond */
+    const void *lock_of[MOST_OWN]; /* that they hold, or wait for; NULL: none */
 } owners = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local struct {
@@ -162,6 +163,7 @@ bool sim_clock_begin_own(unsigned number, unsigned of)
                 (first || (of == owners.of && owners.states[number] == OWN_NOT));
     if (good && first) {
         memset(owners.states, 0, sizeof(owners.states));
+        memset(owners.lock_of, 0, sizeof(owners.lock_of));
         owners.begun = owners.ended = 0;
         owners.of = of;
     }
@@ -208,15 +210,65 @@ static bool is_turn(void)
     return true;
 }
 
-void sim_clock_take_turn(void)
+/* With owners.lock. */
+static void take_turn(void)
 {
-    if (!own.there)
-        return;
-    pthread_mutex_lock(&owners.lock);
     owners.shown[own.number] = own.ns;
     pthread_cond_broadcast(&owners.changed);
     while (!is_turn())
         pthread_cond_wait(&owners.changed, &owners.lock);
     raise_to(&virtual_ns, own.ns);
+}
+
+void sim_clock_take_turn(void)
+{
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    pthread_mutex_unlock(&owners.lock);
+}
+
+/* ---- locks of such threads ------------------------------------------------------------------ */
+
+void sim_clock_lock(const void *lock)
+{
+    bool held = false;
+
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    for (unsigned i = 0; i < owners.of; i++)
+        held = held || (owners.lock_of[i] == lock && owners.states[i] == OWN_BEGUN);
+    owners.lock_of[own.number] = lock;
+    if (held) {
+        owners.states[own.number] = OWN_WAITS;
+        pthread_cond_broadcast(&owners.changed);
+        while (owners.states[own.number] == OWN_WAITS)
+            pthread_cond_wait(&owners.changed, &owners.lock);
+        own.ns = owners.shown[own.number];
+    }
+    pthread_mutex_unlock(&owners.lock);
+}
+
+void sim_clock_unlock(const void *lock)
+{
+    unsigned next = MOST_OWN;
+
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    owners.lock_of[own.number] = NULL;
+    for (unsigned i = 0; i < owners.of; i++)
+        if (owners.states[i] == OWN_WAITS && owners.lock_of[i] == lock &&
+            (next == MOST_OWN || owners.shown[i] < owners.shown[next]))
+            next = i;
+    if (next != MOST_OWN) {
+        owners.states[next] = OWN_BEGUN;
+        owners.shown[next] = own.ns; /* it came before */
+    }
+    pthread_cond_broadcast(&owners.changed);
     pthread_mutex_unlock(&owners.lock);
 }

@@ -41,6 +41,11 @@ void sim_clock_end_own(void);
 uint64_t sim_clock_own_ns(void); /* since it began; 0: the thread has none */
 void sim_clock_take_turn(void);
 
+/* Such a thread takes a lock, by its address, and gives it up; it has one at most. It waits as long
+ * as another one has it; of several that wait the first to come is next. Else nothing. */
+void sim_clock_lock(const void *lock);
+void sim_clock_unlock(const void *lock);
+
 /*
  * Under the virtual clock, around a function of the host that a stream calls: the driver's thread
  * calls it, whose clock is the calling thread's until _back(), which returns what that has come to.
