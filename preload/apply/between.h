@@ -1,6 +1,5 @@
 /*
- * A copy between two GPUs as the program asked for it, what the driver knows of its ends, and how
- * long it took on the GPU.
+ * A copy between two GPUs as the program asked for it, and how long it took on the GPU.
  *
  * Looked at are copies between memory of cuMemAlloc of two devices, one of which is the current
  * context's, in a stream of that context that is not being captured.
@@ -15,26 +14,6 @@
 #include "preload/apply/proof.h"
 #include "preload/apply/site.h"
 #include "xferscope/cuda_abi.h"
-
-/* What the driver knows of memory. */
-struct xfs_end {
-    unsigned type;           /* enum xcu_memorytype */
-    unsigned managed, plain; /* plain: of cuMemAlloc */
-    int device;
-    xcu_context context;
-    xcu_deviceptr start; /* of the allocation */
-    size_t bytes;
-    uint64_t buffer; /* its number, which no other has; 0: it has none */
-};
-
-/* False: it does not know all of these bytes as one allocation, or they are managed. */
-bool xfs_end_ask(uint64_t address, uint64_t bytes, struct xfs_end *end);
-
-/* Of this process. */
-bool xfs_has_several_devices(void);
-
-/* The stream is one of this context's, and is not being captured. */
-bool xfs_is_plain_stream(xcu_stream stream, xcu_context context);
 
 struct xfs_between {
     uint64_t dst, src, bytes;

@@ -37,21 +37,21 @@ static void leave_spare(const struct xfs_apply_driver *driver, const struct spar
 }
 
 /* Copies of pageable memory to the host have their data when they return. */
-static enum outcome compare(const struct xfs_apply_driver *driver, const struct xfs_pieces *pieces,
+static enum outcome compare(const struct xfs_apply_driver *driver, const struct xfs_compared *copy,
                             const struct spare *spare, size_t at, size_t bytes)
 {
-    const char *host = (const char *)(uintptr_t)(pieces->host + at);
-    xcu_deviceptr device = pieces->device + at;
+    const char *host = (const char *)(uintptr_t)(copy->host + at);
+    xcu_deviceptr device = copy->device + at;
     xcu_result r = XCU_SUCCESS;
-    const char *found = pieces->up ? spare->found : host;
-    if (pieces->up) {
-        r = driver->to_device(spare->device, host, bytes, pieces->stream);
+    const char *found = copy->up ? spare->found : host;
+    if (copy->up) {
+        r = driver->to_device(spare->device, host, bytes, copy->stream);
         if (r == XCU_SUCCESS)
-            r = driver->to_host(spare->asked, spare->device, bytes, pieces->stream);
+            r = driver->to_host(spare->asked, spare->device, bytes, copy->stream);
         if (r == XCU_SUCCESS)
-            r = driver->to_host(spare->found, device, bytes, pieces->stream);
+            r = driver->to_host(spare->found, device, bytes, copy->stream);
     } else {
-        r = driver->to_host(spare->asked, device, bytes, pieces->stream);
+        r = driver->to_host(spare->asked, device, bytes, copy->stream);
     }
     if (r != XCU_SUCCESS)
         return NOT_COMPARED;
@@ -71,19 +71,19 @@ static bool is_good(enum outcome outcome, uint64_t bytes, struct xfs_report_site
     return outcome != DIFFERENT;
 }
 
-bool xfs_check_copy(const struct xfs_pieces *pieces, struct xfs_report_site *site)
+bool xfs_check_copy(const struct xfs_compared *copy, struct xfs_report_site *site)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     enum outcome outcome = SAME;
     struct spare spare;
     if (!take_spare(driver, &spare))
         return true;
-    for (size_t at = 0; at < pieces->bytes && outcome == SAME; at += STEP) {
-        size_t left = pieces->bytes - at;
-        outcome = compare(driver, pieces, &spare, at, left < STEP ? left : STEP);
+    for (size_t at = 0; at < copy->bytes && outcome == SAME; at += STEP) {
+        size_t left = copy->bytes - at;
+        outcome = compare(driver, copy, &spare, at, left < STEP ? left : STEP);
     }
     leave_spare(driver, &spare);
-    return is_good(outcome, pieces->bytes, site);
+    return is_good(outcome, copy->bytes, site);
 }
 
 bool xfs_check_peer(uint64_t dst, uint64_t src, uint64_t bytes, xcu_stream stream,

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "preload/apply/between.h"
+#include "preload/apply/ends.h"
 #include "preload/apply/crossings.h"
 #include "preload/apply/driver.h"
-#include "preload/apply/peer_access.h"
+#include "preload/apply/pairs.h"
 #include "preload/base/sandbox.h"
 
 /* ---- ends ------------------------------------------------------------------------------------ */

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "preload/apply/between.h"
+#include "preload/apply/ends.h"
 #include "preload/apply/driver.h"
-#include "preload/apply/peer_access.h"
+#include "preload/apply/pairs.h"
 #include "preload/apply/state.h"
 #include "preload/base/brief_lock.h"
 #include "preload/base/sandbox.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "preload/apply/uploads.h"
+#include "preload/apply/writes.h"
 #include "preload/base/attributes.h"
 #include "preload/base/brief_lock.h"
 #include "preload/base/guard.h"

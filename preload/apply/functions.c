@@ -21,6 +21,8 @@
 #include "preload/apply/noted.h"
 #include "preload/apply/offer.h"
 #include "preload/apply/own.h"
+#include "preload/apply/pairs.h"
+#include "preload/apply/peer_access.h"
 #include "preload/apply/peers.h"
 #include "preload/apply/pipeline.h"
 #include "preload/apply/placed.h"
@@ -305,7 +307,7 @@ static void after_fork(void)
         xfs_sites_after_fork();
         xfs_locking_after_fork();
         xfs_crossings_after_fork();
-        xfs_peer_access_after_fork();
+        xfs_pair_after_fork();
         xfs_pipes_after_fork();
         xfs_relays_after_fork();
     }

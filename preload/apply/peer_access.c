@@ -6,93 +6,7 @@
 #include "preload/apply/crossings.h"
 #include "preload/apply/driver.h"
 
-#define MOST_PAIRS 64
 #define TRIED ((size_t)1 << 20) /* bytes of our own, each way */
-
-static struct xfs_pair pairs[MOST_PAIRS];
-static struct xfs_contexts_table table = {.entries = pairs,
-                                          .bytes = sizeof *pairs,
-                                          .most = MOST_PAIRS,
-                                          .any_order = true,
-                                          .adding = ATOMIC_FLAG_INIT};
-
-uint64_t xfs_pair_now(void)
-{
-    static _Atomic uint64_t now;
-    return atomic_fetch_add(&now, 1) + 1;
-}
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other)
-{
-    return xfs_contexts_take(&table, one, other);
-}
-
-void xfs_pair_give_back(struct xfs_pair *pair)
-{
-    xfs_contexts_give_back(&pair->of);
-}
-
-bool xfs_pairs_any(void)
-{
-    return xfs_contexts_count(&table) > 0;
-}
-
-static atomic_bool any_ours;
-
-bool xfs_pairs_ours(void)
-{
-    return atomic_load_explicit(&any_ours, memory_order_relaxed);
-}
-
-static bool is_ours(struct xfs_pair *pair)
-{
-    bool ours = false;
-    for (unsigned side = 0; side < 2; side++)
-        ours |= atomic_load(&pair->ours[side]) && !atomic_load(&pair->programs[side]);
-    return ours;
-}
-
-bool xfs_pair_is_ours(xcu_context one, xcu_context other)
-{
-    struct xfs_pair *pair = xfs_contexts_find(&table, one, other);
-    return pair && is_ours(pair);
-}
-
-bool xfs_pairs_have_ours(xcu_context context)
-{
-    unsigned count = xfs_contexts_count(&table);
-    bool ours = false;
-    for (unsigned i = 0; i < count && !ours; i++)
-        ours = (pairs[i].of.context[0] == context || pairs[i].of.context[1] == context) &&
-               is_ours(&pairs[i]);
-    return ours;
-}
-
-static atomic_bool refused;
-
-void xfs_pairs_refuse(void)
-{
-    atomic_store(&refused, true);
-}
-
-bool xfs_pairs_refused(void)
-{
-    return atomic_load(&refused);
-}
-
-void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side))
-{
-    for (unsigned i = 0; i < xfs_contexts_count(&table); i++) {
-        struct xfs_pair *pair = xfs_contexts_take_of(&table, i, context);
-        if (pair == NULL)
-            continue;
-        if (xfs_contexts_alive(&pair->of))
-            work(pair, pair->of.context[1] == context);
-        xfs_pair_give_back(pair);
-    }
-}
 
 /* ---- a trial with memory of our own ---------------------------------------------------------- */
 
@@ -172,8 +86,7 @@ static bool enable_from(struct xfs_pair *pair, unsigned side)
     xcu_context popped;
     if (driver->push(pair->of.context[side]) != XCU_SUCCESS)
         return false;
-    atomic_store(&any_ours, true);
-    atomic_store(&pair->ours[side], true);
+    xfs_pair_is_to_be_ours(pair, side);
     bool enabled = driver->enable_peer(pair->of.context[!side], 0) == XCU_SUCCESS;
     if (!enabled)
         atomic_store(&pair->ours[side], false);
@@ -226,10 +139,10 @@ static struct xfs_pair *pair_with(xcu_context peer, unsigned *side)
 {
     const struct xfs_apply_driver *driver = xfs_apply_driver();
     xcu_context current = NULL;
-    if (driver == NULL || xfs_contexts_count(&table) == 0 || peer == NULL ||
+    if (driver == NULL || !xfs_pairs_any() || peer == NULL ||
         driver->current(&current) != XCU_SUCCESS || current == NULL || current == peer)
         return NULL;
-    struct xfs_pair *pair = xfs_contexts_find(&table, current, peer);
+    struct xfs_pair *pair = xfs_pair_find(current, peer);
     if (pair == NULL || !xfs_contexts_alive(&pair->of))
         return NULL;
     *side = pair->of.context[1] == current;
@@ -239,15 +152,15 @@ static struct xfs_pair *pair_with(xcu_context peer, unsigned *side)
 /* A context may reach so many peers and no more: those are the program's. */
 static bool make_place(xcu_context from)
 {
-    unsigned count = xfs_contexts_count(&table);
+    struct xfs_pair *pair;
     bool any = false;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; (pair = xfs_pair_at(i)) != NULL; i++)
         for (unsigned side = 0; side < 2; side++) {
-            if (pairs[i].of.context[side] != from || !atomic_load(&pairs[i].ours[side]))
+            if (pair->of.context[side] != from || !atomic_load(&pair->ours[side]))
                 continue;
-            atomic_store(&pairs[i].phase, XFS_PAIR_OFF);
-            disable_from(&pairs[i], side);
-            any |= !atomic_load(&pairs[i].ours[side]);
+            atomic_store(&pair->phase, XFS_PAIR_OFF);
+            disable_from(pair, side);
+            any |= !atomic_load(&pair->ours[side]);
         }
     return any;
 }
@@ -258,7 +171,7 @@ int xfs_access_enable(xcu_result (*real)(xcu_context, unsigned), xcu_context pee
     int status = real(peer, flags);
     struct xfs_pair *pair = pair_with(peer, &side);
     xcu_context current = NULL;
-    if (status == XCU_ERROR_TOO_MANY_PEERS && xfs_contexts_count(&table) > 0 &&
+    if (status == XCU_ERROR_TOO_MANY_PEERS && xfs_pairs_any() &&
         xfs_apply_driver()->current(&current) == XCU_SUCCESS && current && make_place(current))
         status = real(peer, flags);
     if (pair == NULL)
@@ -299,16 +212,11 @@ static void end(struct xfs_pair *pair, unsigned side)
     (void)side;
     xfs_pair_disable(pair); /* whatever becomes of it, it is not what the program finds later */
     xfs_timed_drop(&pair->timed);
-    xfs_contexts_begin(&table, &pair->of, NULL, NULL);
+    xfs_pair_end(pair);
 }
 
 void xfs_peer_access_leave(xcu_context context)
 {
-    if (context && xfs_apply_driver() && xfs_contexts_count(&table) > 0)
+    if (context && xfs_apply_driver() && xfs_pairs_any())
         xfs_pairs_of(context, end);
-}
-
-void xfs_peer_access_after_fork(void)
-{
-    xfs_contexts_after_fork(&table);
 }

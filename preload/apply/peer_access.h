@@ -4,70 +4,13 @@
  *
  * Access is enabled both ways, as it was measured (docs/probe.md), and tried with memory of our
  * own: there are machines whose GPUs say that they can, and bring other bytes (an IOMMU between
- * them). What the program enabled is never disabled by us. A context that was made later in the
- * place of another is known by its number.
- *
- * A pair belongs to one thread at a time: xfs_pair_take(). The program's own calls take no lock.
+ * them). What the program enabled is never disabled by us.
  */
 #ifndef XFS_APPLY_PEER_ACCESS_H
 #define XFS_APPLY_PEER_ACCESS_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "preload/apply/between.h"
-#include "preload/apply/contexts.h"
-#include "preload/apply/proof.h"
+#include "preload/apply/pairs.h"
 #include "xferscope/cuda_abi.h"
-
-enum xfs_pair_phase {
-    XFS_PAIR_ASKED,  /* copies are timed as the program asked for them */
-    XFS_PAIR_DUE,    /* access is to be enabled */
-    XFS_PAIR_OURS,   /* it is enabled, and is tried or has gained */
-    XFS_PAIR_UNDONE, /* it does not gain, and is to be disabled */
-    XFS_PAIR_OFF     /* the program's business, or not possible: nothing is done any more */
-};
-
-struct xfs_pair {
-    struct xfs_contexts of;
-    atomic_int phase;        /* enum xfs_pair_phase */
-    atomic_bool ours[2];     /* from [i] to the other: enabled by us */
-    atomic_bool programs[2]; /* by the program */
-
-    /* Of who has taken it. */
-    struct xfs_proof proof;
-    struct xfs_timed timed;
-    uint64_t spent_bytes; /* of copies as asked */
-    bool wanted;          /* by a site that is not off */
-    /* Of the last copy, and of the last wait of the program for all work of each: xfs_pair_now().
-     */
-    uint64_t copied, waited[2];
-};
-
-/* Numbers that only grow. */
-uint64_t xfs_pair_now(void);
-
-/* The pair of two contexts, taken; NULL: another thread has it, or there are too many. */
-struct xfs_pair *xfs_pair_take(xcu_context one, xcu_context other);
-void xfs_pair_give_back(struct xfs_pair *pair);
-
-/* Are there pairs? */
-bool xfs_pairs_any(void);
-
-/* Was access ever enabled by us; is that of these two ours alone, either way? */
-bool xfs_pairs_ours(void);
-bool xfs_pair_is_ours(xcu_context one, xcu_context other);
-
-/* Is access between this context and any other one ours alone? */
-bool xfs_pairs_have_ours(xcu_context context);
-
-/* From here on no access is enabled, and none that is ours is disabled while its contexts live. */
-void xfs_pairs_refuse(void);
-bool xfs_pairs_refused(void);
-
-/* Calls `work` with each pair that has this context, taken; those of other threads are left out. */
-void xfs_pairs_of(xcu_context context, void (*work)(struct xfs_pair *pair, unsigned side));
 
 /* Of a pair that is taken, while nothing runs in its contexts. Enabling: false, and nothing of ours
  * is enabled, where the driver refuses, the program has it already, or other bytes arrive. */
@@ -80,7 +23,5 @@ int xfs_access_disable(xcu_result (*real)(xcu_context), xcu_context peer);
 
 /* Before a context ends: its access goes with it. */
 void xfs_peer_access_leave(xcu_context context);
-
-void xfs_peer_access_after_fork(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "preload/apply/check.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/peer_access.h"
 #include "preload/apply/state.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"

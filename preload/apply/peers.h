@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/apply/peer_access.h"
+#include "preload/apply/pairs.h"
 
 struct xfs_peer_copy {
     const struct xfs_between *asked; /* looked at */

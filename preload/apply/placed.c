@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "preload/apply/between.h"
+#include "preload/apply/ends.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/near.h"
 #include "preload/apply/placement.h"

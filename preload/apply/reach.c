@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/apply/between.h"
+#include "preload/apply/ends.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/plan.h"
 #include "preload/base/brief_lock.h"

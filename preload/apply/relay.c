@@ -7,6 +7,7 @@
 #include "preload/apply/check.h"
 #include "preload/apply/classes.h"
 #include "preload/apply/driver.h"
+#include "preload/apply/ends.h"
 #include "preload/apply/relays.h"
 #include "preload/base/guard.h"
 #include "preload/base/own_stack.h"
@@ -141,14 +142,13 @@ static bool is_right(void *of)
 {
     struct turn *turn = of;
     const struct xfs_move *move = turn->move;
-    struct xfs_pieces pieces = {.stream = move->stream,
-                                .device = move->dst,
-                                .host = move->src,
-                                .bytes = move->bytes,
-                                .up = true};
+    const struct xfs_compared copy = {.stream = move->stream,
+                                      .device = move->dst,
+                                      .host = move->src,
+                                      .bytes = move->bytes,
+                                      .up = true};
     struct xfs_site *site = turn->tried.site;
-    bool right =
-        !xfs_settings()->apply_check || xfs_check_copy(&pieces, site ? site->report : NULL);
+    bool right = !xfs_settings()->apply_check || xfs_check_copy(&copy, site ? site->report : NULL);
     if (!right)
         xfs_tried_wrong(&turn->tried);
     return right;

@@ -231,6 +231,16 @@ static bool copy_in_order(struct turn *turn, struct xfs_pieces *pieces)
     return !turn->up || !turn->waits || xfs_pieces_reached(ring);
 }
 
+static bool is_right(const struct turn *turn, const struct xfs_pieces *pieces)
+{
+    const struct xfs_compared copy = {.stream = pieces->stream,
+                                      .device = pieces->device,
+                                      .host = pieces->host,
+                                      .bytes = pieces->bytes,
+                                      .up = pieces->up};
+    return xfs_check_copy(&copy, turn->site->report);
+}
+
 static void copy_part(void *argument)
 {
     struct turn *turn = argument;
@@ -252,7 +262,7 @@ static void copy_part(void *argument)
     xfs_apply_driver()->exchange(&mode);
     turn->done = copy_in_order(turn, &pieces);
     if (turn->done && xfs_settings()->apply_check)
-        turn->done = xfs_check_copy(&pieces, turn->site->report);
+        turn->done = is_right(turn, &pieces);
     xfs_apply_driver()->exchange(&mode);
 }
 

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "preload/apply/between.h"
+#include "preload/apply/ends.h"
 #include "preload/apply/check.h"
 #include "preload/apply/driver.h"
 #include "preload/apply/launched.h"
@@ -160,12 +160,12 @@ static void plan(void *argument)
 static bool is_right(const struct turn *turn)
 {
     const struct xfs_move *move = turn->move;
-    const struct xfs_pieces pieces = {.stream = move->stream,
+    const struct xfs_compared copy = {.stream = move->stream,
                                       .device = turn->up ? move->dst : move->src,
                                       .host = turn->up ? move->src : move->dst,
                                       .bytes = move->bytes,
                                       .up = turn->up};
-    bool right = !xfs_settings()->apply_check || xfs_check_copy(&pieces, turn->site->report);
+    bool right = !xfs_settings()->apply_check || xfs_check_copy(&copy, turn->site->report);
     if (!right && xfs_site_hold(turn->site)) {
         turn->site->off = true;
         xfs_site_release(turn->site);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "preload/apply/writes.h"
 #include "preload/base/brief_lock.h"
 
 #define SPINS 20000
@@ -17,8 +18,6 @@ struct remembered {
 static struct remembered all[XFS_UPLOADS];
 static uint64_t numbers;
 static atomic_flag taken = ATOMIC_FLAG_INIT;
-
-_Atomic uint64_t xfs_writes_unplaced, xfs_writes_launched;
 
 static bool take(void)
 {

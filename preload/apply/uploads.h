@@ -3,7 +3,7 @@
  * anything may have been written there since.
  *
  * An upload is remembered with a hash of its 128 bits and the count of writes that nobody can place
- * (xfs_uploads_written_somewhere()) at that time. One that is remembered still holds when that
+ * (writes.h) at that time. One that is remembered still holds when that
  * count is the same and no placed write has met its range.
  *
  * At most XFS_UPLOADS are remembered; a new one takes the place of the one that was asked for least
@@ -26,9 +26,6 @@ struct xfs_upload {
     uint64_t buffer;         /* number of the allocation that dst is in, which no other has */
     uintptr_t stream, order; /* the copy's stream; what else its order hangs on: context, thread */
 };
-
-/* Counts writes that nobody can place, launches not included; and launches. */
-extern _Atomic uint64_t xfs_writes_unplaced, xfs_writes_launched;
 
 /* Before a call that writes there. */
 void xfs_uploads_written(uint64_t dst, uint64_t bytes);

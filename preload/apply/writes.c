@@ -8,6 +8,7 @@
 #define OTHERS 112
 #define STEP 32 /* bytes of each */
 
+_Atomic uint64_t xfs_writes_unplaced, xfs_writes_launched;
 extern const char xfs_writes_counted_code[];
 __attribute__((visibility("hidden"))) xfs_function xfs_writes_real[LAUNCHES + OTHERS];
 static const char *symbols[LAUNCHES + OTHERS];

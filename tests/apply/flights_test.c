@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "preload/apply/flights.h"
-#include "preload/apply/uploads.h"
+#include "preload/apply/writes.h"
 #include "preload/base/sandbox.h"
 
 _Atomic uint64_t xfs_writes_unplaced;
