@@ -2,13 +2,13 @@
  * The advice carried out on the unmodified program: docs/apply.md says what a user sees.
  *
  * How it stands between the hooks and the driver. A wrapper calls, in place of a driver function of
- * functions.def, a function of this component with the same parameters (xfs_in_place of resolve.h);
- * that carries the call out itself, or calls the driver's. This is so at whatever level the program
- * made its call: a runtime's calls come here once the runtime has checked their arguments, made its
- * context and chosen its stream, and what they return becomes the runtime's result and its last
- * error as always. The calls that apply makes itself go to the driver directly: they are not
- * recorded, and the hooks do not know of them. With recording on, the hook's event has the time
- * that the call took in fact.
+ * functions.def, a function of this component with the same parameters (xfs_in_place of
+ * lookup/driver.h); that carries the call out itself, or calls the driver's. This is so at whatever
+ * level the program made its call: a runtime's calls come here once the runtime has checked their
+ * arguments, made its context and chosen its stream, and what they return becomes the runtime's
+ * result and its last error as always. The calls that apply makes itself go to the driver directly:
+ * they are not recorded, and the hooks do not know of them. With recording on, the hook's event has
+ * the time that the call took in fact.
  *
  * What is promised. A call that apply carries out does what the driver would have done, in the
  * order of its stream, and returns when the driver's call would have returned at the earliest. What
@@ -21,8 +21,8 @@
  * settings.def, and none of them in a forked child.
  *
  * Parts, each knows only those below it (docs/architecture.md has what is in them):
- *   - this folder, the dispatch: functions.def (which functions), functions.c (their bodies), offer.h
- *     (which class gets a copy);
+ *   - this folder, the dispatch: functions.def (which functions), functions.c (their bodies),
+ * offer.h (which class gets a copy);
  *   - the classes (classes.def), none of which knows another, but for leave_out/, which makes its
  *     copies by staging/, and staging/, gpus/, whose memory is of memory/:
  *       leave_out/   uploads whose bytes the device has;

@@ -43,7 +43,7 @@
 #include "preload/apply/calls/writes.h"
 #include "preload/base/command_memory.h"
 #include "preload/base/settings.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 
 void xfs_apply_follow_captures(int (*now)(void))
 {

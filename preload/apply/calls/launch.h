@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "xferscope/cuda_abi.h"
 
 struct xfs_launch {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 
 /* Counts writes that nobody can place, launches not included; and launches. */
 extern _Atomic uint64_t xfs_writes_unplaced, xfs_writes_launched;

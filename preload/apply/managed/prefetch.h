@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 #include "preload/apply/calls/launch.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "xferscope/cuda_abi.h"
 
 /* Is the class on, with sites in the plan? */

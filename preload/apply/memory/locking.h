@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "xferscope/cuda_abi.h"
 
 struct xfs_locking {

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "xferscope/cuda_abi.h"
 
 /* Is the class on, with sites in the plan? */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 
 enum state { UNKNOWN, WHOLE, LACKING };
 
