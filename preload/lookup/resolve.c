@@ -34,7 +34,7 @@ struct pair {
 };
 static struct pair pairs[XFS_ROWS_MOST + 16];
 static size_t pair_count;
-_Atomic(xfs_function) xfs_driver_real[XFS_ROWS_MOST];
+xfs_function _Atomic xfs_driver_real[XFS_ROWS_MOST];
 static atomic_int driver_ready;
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -152,7 +152,7 @@ static struct xfs_caller *place_for(uintptr_t key)
     return next_caller(key, 0);
 }
 
-_Atomic(xfs_function) xfs_next_real[XFS_ROWS_MOST];
+xfs_function _Atomic xfs_next_real[XFS_ROWS_MOST];
 
 static struct xfs_wanted wanted_of(unsigned call, const void *caller)
 {

@@ -27,7 +27,7 @@
 xfs_function xfs_real(unsigned call, const void *caller);
 
 /* Checked first by the inline functions below. */
-extern _Atomic(xfs_function) xfs_driver_real[]; /* by row; NULL: not looked up yet */
+extern xfs_function _Atomic xfs_driver_real[]; /* by row; NULL: not looked up yet */
 #define XFS_CALLER_SLOTS 1024
 struct xfs_caller {
     _Atomic uintptr_t key; /* of a return address and a row; the same before and after function */
@@ -67,7 +67,7 @@ static inline xfs_function xfs_real_RUNTIME(unsigned call, const void *caller)
 /* xfs_real() of MPI's and NCCL's functions. MPI's is the next one after this library in the global
  * scope, for all callers, so that other tools that stand between a program and MPI keep their
  * place; where there is none, and of NCCL, it is found as a runtime function is. */
-extern _Atomic(xfs_function) xfs_next_real[]; /* by row from XFS_ROWS_MOST on; NULL: not known */
+extern xfs_function _Atomic xfs_next_real[]; /* by row from XFS_ROWS_MOST on; NULL: not known */
 static inline xfs_function xfs_real_message(unsigned call, const void *caller)
 {
     xfs_function known =
