@@ -6,7 +6,7 @@
 #include "analyzer/findings/pageable_uses.h"
 #include "analyzer/findings/remote_numa_node.h"
 
-#define WORTH 0.9 /* as preload/apply/proof.c has it */
+#define WORTH 0.9 /* as preload/apply/site/proof.c has it */
 
 /* ---- a row ----------------------------------------------------------------------------------- */
 

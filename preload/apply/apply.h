@@ -2,13 +2,13 @@
  * The advice carried out on the unmodified program: docs/apply.md says what a user sees.
  *
  * How it stands between the hooks and the driver. A wrapper calls, in place of a driver function of
- * functions.def, a function of this component with the same parameters (xfs_in_place of resolve.h);
- * that carries the call out itself, or calls the driver's. This is so at whatever level the program
- * made its call: a runtime's calls come here once the runtime has checked their arguments, made its
- * context and chosen its stream, and what they return becomes the runtime's result and its last
- * error as always. The calls that apply makes itself go to the driver directly: they are not
- * recorded, and the hooks do not know of them. With recording on, the hook's event has the time
- * that the call took in fact.
+ * functions.def, a function of this component with the same parameters (xfs_in_place of
+ * lookup/driver.h); that carries the call out itself, or calls the driver's. This is so at whatever
+ * level the program made its call: a runtime's calls come here once the runtime has checked their
+ * arguments, made its context and chosen its stream, and what they return becomes the runtime's
+ * result and its last error as always. The calls that apply makes itself go to the driver directly:
+ * they are not recorded, and the hooks do not know of them. With recording on, the hook's event has
+ * the time that the call took in fact.
  *
  * What is promised. A call that apply carries out does what the driver would have done, in the
  * order of its stream, and returns when the driver's call would have returned at the earliest. What
@@ -20,18 +20,22 @@
  * of large copies) before the first call that can gain. Then at most the memory and the threads of
  * settings.def, and none of them in a forked child.
  *
- * Parts, each knows only those below it:
- *   - the dispatch: functions.def (which functions), functions.c (their bodies), offer.h (copies);
- *   - the classes (classes.def): staging.h with check.h, locking.h with locked_pool.h, peers.h with
- *     peer_access.h, crossings.h and crossed.h, pipeline.h with pipes.h, relay.h with relays.h; of
- *     a plan, leave_out.h with sum.h, uploads.h and writes.h, pool.h, prefetch.h with managed.h and
- *     kernels.h, placement.h, placed.h, which knows locking.h, and streams.h with flights.h, own.h,
- *     uses.h, launched.h, reach.h and beside.h;
- *   - what all classes use: classes.h (which are on), state.h (of the process), site.h (who asked),
- *     proof.h (whether it gains), report.h (what came of it), plan.h with lines.h, move.h (a copy
- *     as it was asked for), between.h (one between two GPUs), contexts.h (what belongs to two
- *     contexts), tried.h (trials by events), pieces.h, ring.h, memory.h, near.h, job.h and team.h
- *     (copies by threads), limits.h, driver.h.
+ * Parts, each knows only those below it (docs/architecture.md has what is in them):
+ *   - this folder, the dispatch: functions.def (which functions), functions.c (their bodies),
+ * offer.h (which class gets a copy);
+ *   - the classes (classes.def), none of which knows another, but for leave_out/, which makes its
+ *     copies by staging/, and staging/, gpus/, whose memory is of memory/:
+ *       leave_out/   uploads whose bytes the device has;
+ *       staging/     copies of pageable memory by threads; managed/ managed memory prefetched;
+ *       gpus/        copies between GPUs, and uploads by the links of two (relay.h);
+ *       streams/     copies and kernels of threads in streams of our own;
+ *       memory/      page-locked memory made, kept (locking.h) and placed (placement.h, placed.h),
+ *                    device memory kept (pool.h);
+ *   - site/ who asked, what is planned, what gains; calls/ a call as the program made it;
+ *   - state/ of the process: what is on, what it may use, what came of it;
+ *   - team/ threads that copy.
+ * What a part has of its own it gives back in xfs_*_leave(), as a context ends, and forgets in
+ * xfs_*_after_fork(), in a forked child: functions.c calls both.
  *
  * All functions keep errno, are thread-safe, and may be called in signal handlers, where calls are
  * passed on.

@@ -2,14 +2,14 @@
 
 #include <errno.h>
 
-#include "preload/apply/crossed.h"
-#include "preload/apply/leave_out.h"
-#include "preload/apply/placed.h"
-#include "preload/apply/relay.h"
-#include "preload/apply/staging.h"
-#include "preload/apply/state.h"
-#include "preload/apply/streams.h"
-#include "preload/apply/uploads.h"
+#include "preload/apply/gpus/crossed.h"
+#include "preload/apply/leave_out/leave_out.h"
+#include "preload/apply/memory/placed.h"
+#include "preload/apply/gpus/relay.h"
+#include "preload/apply/staging/staging.h"
+#include "preload/apply/state/state.h"
+#include "preload/apply/streams/streams.h"
+#include "preload/apply/leave_out/uploads.h"
 #include "preload/base/sandbox.h"
 
 /* Made as asked: who follows what is written where has to know. */

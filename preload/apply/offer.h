@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-#include "preload/apply/move.h"
-#include "preload/apply/peers.h"
-#include "preload/apply/pipeline.h"
+#include "preload/apply/calls/move.h"
+#include "preload/apply/gpus/peers.h"
+#include "preload/apply/gpus/pipeline.h"
 
 /* True: the first class that takes it carried it out, *status is what the call returns. False: it
  * is still to be made. */

@@ -30,3 +30,11 @@ BEFORE_SANITIZERS void *xfs_real_dlsym(void *handle, const char *name)
         xfs_find_real_dlsym();
     return ((dlsym_function *)atomic_load(&xfs_dlsym_address))(handle, name);
 }
+
+BEFORE_SANITIZERS void *xfs_try_dlsym(void *handle, const char *name)
+{
+    void *found = xfs_real_dlsym(handle, name);
+    if (found == NULL)
+        dlerror();
+    return found;
+}

@@ -10,7 +10,7 @@
 #include "preload/base/guard.h"
 #include "preload/base/settings.h"
 #include "preload/content/hash.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/content/share.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"

@@ -10,7 +10,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 #include "preload/intercept/ranges.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/record.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"

@@ -7,7 +7,9 @@
 #include <errno.h>
 
 #include "preload/intercept/hook.h"
+#include "preload/lookup/driver.h"
 #include "preload/lookup/resolve.h"
+#include "preload/lookup/runtime.h"
 #include "preload/intercept/table.h"
 #include "preload/timing/other_profiler.h"
 

@@ -8,7 +8,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/record/cost.h"
 #include "preload/record/record.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "xferscope/cuda_abi.h"
 
 /* Zero pages until used. At most three quarters of the slots are used, so probing stays short. */

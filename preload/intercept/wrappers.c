@@ -1,7 +1,6 @@
 /* The table's rows as exported functions. */
 #include <errno.h>
 
-#include "preload/record/process.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/intercept/captures.h"
@@ -143,18 +142,3 @@ const unsigned xfs_row_count = XFS_CALL_COUNT;
 const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
 #include "preload/intercept/calls.def"
 };
-#undef XFS_CALL
-#undef XFS_CALL_V
-#undef XFS_WATCH
-
-/* Names for the trace. */
-#define XFS_WATCH(symbol, moves, params, args, after)                                              \
-    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER},
-#define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \
-    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level},
-#define XFS_CALL_V(ver, level, symbol, moves, flags, params, args, before, after)                  \
-    [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level},
-const struct xfs_call_info xfs_calls[XFS_CALL_COUNT] = {
-#include "preload/intercept/calls.def"
-};
-const size_t xfs_call_count = XFS_CALL_COUNT;

@@ -2,18 +2,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/search.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/base/unloads.h"
+#include "preload/lookup/driver.h"
 #include "preload/lookup/rows.h"
+#include "preload/lookup/runtime.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/terms.h"
 
@@ -21,49 +20,7 @@
 /* Sanitizers look up what they intercept through our dlsym, before they can watch anything. */
 #define BEFORE_SANITIZERS __attribute__((no_sanitize("thread", "address")))
 
-/* A look-up that may fail must not leave a message for the program's dlerror(). */
-static void *try_dlsym(void *handle, const char *name, unsigned version)
-{
-    void *found;
-    if (version == 0) {
-        found = xfs_real_dlsym(handle, name);
-    } else {
-        const char *node = version == 12 ? "libcudart.so.12" : "libcudart.so.13";
-        found = dlvsym(handle, name, node);
-    }
-    if (found == NULL)
-        dlerror();
-    return found;
-}
-
 /* ---- the driver ------------------------------------------------------------------------ */
-
-static void *_Atomic driver_handle;
-
-static void find_driver(void *unused)
-{
-    void *handle = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
-    if (handle == NULL)
-        dlerror();
-    atomic_store(&driver_handle, handle);
-}
-
-void *xfs_driver_handle(void)
-{
-    void *handle = atomic_load(&driver_handle);
-    if (handle)
-        return handle;
-    int saved = errno;
-    xfs_on_any_stack(find_driver, NULL);
-    errno = saved;
-    return atomic_load(&driver_handle);
-}
-
-void *xfs_driver_symbol(const char *name)
-{
-    void *handle = xfs_driver_handle();
-    return handle ? try_dlsym(handle, name, 0) : NULL;
-}
 
 static int not_found(void)
 {
@@ -77,7 +34,7 @@ struct pair {
 };
 static struct pair pairs[XFS_ROWS_MOST + 16];
 static size_t pair_count;
-_Atomic(xfs_function) xfs_driver_real[XFS_ROWS_MOST];
+xfs_function _Atomic xfs_driver_real[XFS_ROWS_MOST];
 static atomic_int driver_ready;
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -104,8 +61,6 @@ static void sort_pairs(void)
         pairs[j] = pair;
     }
 }
-
-xfs_function (*xfs_in_place)(const char *symbol, xfs_function real);
 
 static xfs_function called_for(const char *symbol, void *real)
 {
@@ -162,61 +117,6 @@ void *xfs_substitute(void *address)
     return at < pair_count && pairs[at].real == real ? (void *)pairs[at].wrapper : address;
 }
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-typedef int find_object(void *, struct dl_find_object *);
-
-static int find_none(void *address, struct dl_find_object *found)
-{
-    (void)address, (void)found;
-    return -1;
-}
-
-/* The loader's own table; dladdr goes through all symbols of the module. */
-static const char *file_by_table(const void *address)
-{
-    static _Atomic(find_object *) known;
-    find_object *find = atomic_load_explicit(&known, memory_order_relaxed);
-    struct dl_find_object found;
-    if (find == NULL) {
-        find = (find_object *)try_dlsym(RTLD_DEFAULT, "_dl_find_object", 0);
-        find = find ? find : find_none; /* before glibc 2.35 */
-        atomic_store_explicit(&known, find, memory_order_relaxed);
-    }
-    return find((void *)(uintptr_t)address, &found) == 0 ? found.dlfo_link_map->l_name : NULL;
-}
-#else
-static const char *file_by_table(const void *address)
-{
-    (void)address;
-    return NULL;
-}
-#endif
-
-/* NULL: it is in none. */
-static const char *file_of(const void *address)
-{
-    Dl_info info;
-    const char *file = file_by_table(address);
-    if (file)
-        return file;
-    return dladdr(address, &info) ? info.dli_fname : NULL;
-}
-
-bool xfs_is_driver_code(const void *address)
-{
-    const char *file = file_of(address);
-    if (file == NULL)
-        return false;
-    const char *slash = strrchr(file, '/');
-    const char *name = slash ? slash + 1 : file;
-    static const char *const prefixes[] = {"libcuda.so", "libcupti", "libnvidia-",
-                                           "libcudadebugger"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
-}
-
 /* ---- the runtime ------------------------------------------------------------------------ */
 
 /* Return address and call to real function. One whose slot another has lies in one of the next
@@ -252,135 +152,16 @@ static struct xfs_caller *place_for(uintptr_t key)
     return next_caller(key, 0);
 }
 
-/* What is looked for: a runtime function under a version node (0 = any), and what it must not be.
- */
-struct wanted {
-    const char *symbol;
-    unsigned version;
-    const void *wrapper;
-    const void *caller;
-    void *found;
-    bool next;       /* the global scope comes before the caller's library */
-    bool found_next; /* and had it */
-};
+xfs_function _Atomic xfs_next_real[XFS_ROWS_MOST];
 
-static void *look_in(void *handle, const struct wanted *wanted)
-{
-    void *found = try_dlsym(handle, wanted->symbol, wanted->version);
-    if (found == NULL && wanted->version != 0)
-        found = try_dlsym(handle, wanted->symbol, 0); /* a cudart without version nodes */
-    return found == wanted->wrapper ? NULL : found;
-}
-
-static void *look_in_library(const char *path, const struct wanted *wanted)
-{
-    void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-    if (handle == NULL) {
-        dlerror();
-        return NULL;
-    }
-    void *found = look_in(handle, wanted);
-    xfs_unload(handle, NULL);
-    return found;
-}
-
-/* As the loader would have bound it for the library that contains `caller`. */
-static void *find_for_library_of(const struct wanted *wanted)
-{
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (!dladdr1(wanted->caller, &info, (void **)&map, RTLD_DL_LINKMAP) || map == NULL)
-        return NULL;
-    if (map->l_name == NULL || map->l_name[0] == '\0')
-        return NULL; /* the program itself: its scope starts with this library */
-    return look_in_library(map->l_name, wanted);
-}
-
-/* The path of the n-th module in the loader's order; no loader function may be called during the
- * iteration. */
-struct nth {
-    size_t left;
-    bool found;
-    char path[PATH_MAX];
-};
-
-static int visit_nth(struct dl_phdr_info *info, size_t size, void *out)
-{
-    struct nth *nth = out;
-    if (nth->left-- > 0)
-        return 0;
-    size_t bytes = info->dlpi_name ? strlen(info->dlpi_name) : 0;
-    nth->found = true;
-    nth->path[0] = '\0';
-    if (bytes < sizeof nth->path && bytes > 0)
-        memcpy(nth->path, info->dlpi_name, bytes + 1);
-    return 1;
-}
-
-static bool is_cudart(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    return name && strncmp(name + 1, "libcudart.so", 12) == 0;
-}
-
-/* The names of the program and of the vDSO are not file names. */
-static void *find_in_any(const struct wanted *wanted, bool cudart)
-{
-    struct nth nth;
-    void *found = NULL;
-    for (size_t i = 0; found == NULL; i++) {
-        nth.left = i;
-        nth.found = false;
-        dl_iterate_phdr(visit_nth, &nth);
-        if (!nth.found)
-            return NULL;
-        if (strchr(nth.path, '/') && is_cudart(nth.path) == cudart)
-            found = look_in_library(nth.path, wanted);
-    }
-    return found;
-}
-
-/* Any cudart of the process, under whatever file name: for callers that obtained the address
- * themselves, and for tail calls, where the return address is that of the caller's caller. Of
- * several runtimes the first. */
-static void *find_anywhere(const struct wanted *wanted)
-{
-    void *found = find_in_any(wanted, true);
-    return found ? found : find_in_any(wanted, false);
-}
-
-static void find_runtime(void *arguments)
-{
-    struct wanted *wanted = arguments;
-    wanted->found = wanted->next ? look_in(RTLD_NEXT, wanted) : NULL;
-    wanted->found_next = wanted->found != NULL;
-    if (wanted->found == NULL)
-        wanted->found = find_for_library_of(wanted);
-    if (wanted->found == NULL)
-        wanted->found = look_in(RTLD_NEXT, wanted);
-    if (wanted->found == NULL)
-        wanted->found = find_anywhere(wanted);
-}
-
-void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller)
-{
-    struct wanted wanted = {.symbol = symbol, .wrapper = wrapper, .caller = caller};
-    int saved = errno;
-    xfs_on_any_stack(find_runtime, &wanted);
-    errno = saved;
-    return wanted.found;
-}
-
-_Atomic(xfs_function) xfs_next_real[XFS_ROWS_MOST];
-
-static struct wanted wanted_of(unsigned call, const void *caller)
+static struct xfs_wanted wanted_of(unsigned call, const void *caller)
 {
     const struct xfs_row *row = xfs_row_of(call);
-    return (struct wanted){.symbol = row->symbol,
-                           .version = row->version,
-                           .wrapper = (const void *)row->wrapper,
-                           .caller = caller,
-                           .next = row->level == XFT_LEVEL_MPI};
+    return (struct xfs_wanted){.symbol = row->symbol,
+                               .version = row->version,
+                               .wrapper = (const void *)row->wrapper,
+                               .caller = caller,
+                               .next = row->level == XFT_LEVEL_MPI};
 }
 
 static xfs_function real_runtime(unsigned call, const void *caller)
@@ -390,10 +171,8 @@ static xfs_function real_runtime(unsigned call, const void *caller)
     xfs_function known = known_further_on(key);
     if (known)
         return known;
-    struct wanted wanted = wanted_of(call, caller);
-    int saved = errno;
-    xfs_on_any_stack(find_runtime, &wanted);
-    errno = saved;
+    struct xfs_wanted wanted = wanted_of(call, caller);
+    xfs_find_wanted(&wanted);
     xfs_function function = wanted.found ? (xfs_function)wanted.found : (xfs_function)not_found;
     if (wanted.found_next)
         atomic_store_explicit(&xfs_next_real[call - XFS_ROWS_MOST], function, memory_order_release);
@@ -479,7 +258,7 @@ int xfs_dlsym_is_ours(void *handle, const char *name)
  */
 static void answer_global(void *arguments)
 {
-    struct wanted *wanted = arguments;
+    struct xfs_wanted *wanted = arguments;
     const char *name = wanted->symbol;
     void *found = xfs_real_dlsym(RTLD_NEXT, name);
     if (found == NULL) {
@@ -501,7 +280,7 @@ static void answer_global(void *arguments)
 
 static void *find_global(const char *name, const void *caller)
 {
-    struct wanted wanted = {.symbol = name, .caller = caller};
+    struct xfs_wanted wanted = {.symbol = name, .caller = caller};
     xfs_on_any_stack(answer_global, &wanted);
     return wanted.found;
 }

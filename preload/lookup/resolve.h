@@ -4,8 +4,8 @@
  * Driver functions have one real address each, taken from libcuda.so.1 when it is first needed.
  * Runtime functions may exist several times in a process (two cudarts of different versions), so
  * theirs is looked up per caller: first among the dependencies of the library that called, as the
- * loader would have bound it, then after this library in the global scope, then in any library. The
- * answer is kept in a small table keyed by return address; a hit costs two loads.
+ * loader would have bound it, then after this library in the global scope, then in any library
+ * (runtime.h). The answer is kept in a small table keyed by return address; a hit costs two loads.
  *
  * All of it is thread-safe, allocates nothing of its own and keeps errno.
  */
@@ -17,15 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/lookup/driver.h"
 #include "preload/lookup/rows.h"
-
-typedef void (*xfs_function)(void);
-
-/* Handle of libcuda.so.1 if the process has loaded it, else NULL. Never loads it. */
-void *xfs_driver_handle(void);
-
-/* Any function of libcuda by its exported name; NULL when it has none. */
-void *xfs_driver_symbol(const char *name);
 
 /*
  * The real function of a row of the tables (rows.h). Never NULL: a function that does not exist is
@@ -33,15 +26,8 @@ void *xfs_driver_symbol(const char *name);
  */
 xfs_function xfs_real(unsigned call, const void *caller);
 
-/*
- * What wrappers call in place of a driver function; `real` itself for most. Set before the first
- * driver function is looked up (by a constructor), and called once for each; NULL: nothing stands
- * in place of any.
- */
-extern xfs_function (*xfs_in_place)(const char *symbol, xfs_function real);
-
 /* Checked first by the inline functions below. */
-extern _Atomic(xfs_function) xfs_driver_real[]; /* by row; NULL: not looked up yet */
+extern xfs_function _Atomic xfs_driver_real[]; /* by row; NULL: not looked up yet */
 #define XFS_CALLER_SLOTS 1024
 struct xfs_caller {
     _Atomic uintptr_t key; /* of a return address and a row; the same before and after function */
@@ -81,7 +67,7 @@ static inline xfs_function xfs_real_RUNTIME(unsigned call, const void *caller)
 /* xfs_real() of MPI's and NCCL's functions. MPI's is the next one after this library in the global
  * scope, for all callers, so that other tools that stand between a program and MPI keep their
  * place; where there is none, and of NCCL, it is found as a runtime function is. */
-extern _Atomic(xfs_function) xfs_next_real[]; /* by row from XFS_ROWS_MOST on; NULL: not known */
+extern xfs_function _Atomic xfs_next_real[]; /* by row from XFS_ROWS_MOST on; NULL: not known */
 static inline xfs_function xfs_real_message(unsigned call, const void *caller)
 {
     xfs_function known =
@@ -89,18 +75,10 @@ static inline xfs_function xfs_real_message(unsigned call, const void *caller)
     return __builtin_expect(known != NULL, 1) ? known : xfs_real_RUNTIME(call, caller);
 }
 
-/* The same for a runtime function outside the table, found at every call; NULL when there is none.
- */
-void *xfs_real_runtime_special(const char *symbol, const void *wrapper, const void *caller);
-
 /*
  * The replacement for an address that the driver returned: the wrapper of the same variant, or the
  * address itself when there is none.
  */
 void *xfs_substitute(void *address);
-
-/* True when the code at this address belongs to the driver or to a profiler, whose own look-ups
- * are left alone. */
-bool xfs_is_driver_code(const void *address);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "preload/intercept/captures.h"
 #include "preload/intercept/classify.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/runtime.h"
 #include "preload/messages/communicators.h"
 #include "preload/record/clock.h"
 #include "preload/record/hot.h"

@@ -6,7 +6,7 @@
 
 #include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/runtime.h"
 
 #define VERSION_BYTES 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI: 256 */
 

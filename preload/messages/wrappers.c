@@ -9,7 +9,6 @@
 #include "preload/messages/requests.h"
 #include "preload/messages/straight.h"
 #include "preload/messages/table.h"
-#include "preload/record/process.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
@@ -133,19 +132,3 @@ const struct xfs_row xfs_message_rows[] = {
 #include "preload/messages/nccl.def"
 };
 const unsigned xfs_message_row_count = XFS_MESSAGE_ROWS_END - XFS_ROWS_MOST;
-#undef XFS_MPI_AS
-#undef XFS_MADE
-#undef XFS_NCCL
-#undef XFS_NCCL_MADE
-
-#define XFS_MPI_AS(function, op, parameters, arguments, before, after)                             \
-    [XFS_CALL_##function - XFS_MESSAGE_CALLS] = {#function, XFT_LEVEL_MPI},
-#define XFS_MADE(name, parameters, arguments, before, after)
-#define XFS_NCCL(name, op, parameters, arguments, after)                                           \
-    [XFS_CALL_##name - XFS_MESSAGE_CALLS] = {#name, XFT_LEVEL_NCCL},
-#define XFS_NCCL_MADE(name, parameters, arguments, before, after)
-const struct xfs_call_info xfs_message_calls[] = {
-#include "preload/messages/mpi.def"
-#include "preload/messages/nccl.def"
-};
-const size_t xfs_message_call_count = XFS_MESSAGE_CALLS_END - XFS_MESSAGE_CALLS;

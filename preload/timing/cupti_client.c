@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "preload/base/log.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 
 /* Of the newer way. */
 static struct {

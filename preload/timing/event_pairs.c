@@ -9,7 +9,7 @@
 #include "preload/base/attributes.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/settings.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/allowance.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/runtime.h"
 #include "preload/base/log.h"
 #include "preload/timing/timing.h"
 #include "xferscope/cupti_abi.h"

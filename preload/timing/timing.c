@@ -12,7 +12,7 @@
 
 #include "preload/base/headroom.h"
 #include "preload/base/real_dlsym.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/base/log.h"
 #include "preload/record/cost.h"
 #include "preload/record/hold.h"

@@ -4,7 +4,7 @@
 
 #include "preload/base/log.h"
 #include "preload/base/settings.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/cost.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"

@@ -4,9 +4,9 @@
  * driver, which finds, clears and locks the pages in one thread; by size and threads; host clock.
  * Starting the threads and ending them counts.
  *
- * And as xferscope apply makes it (preload/apply/locking.h): memory that children of a fork share,
- * as they share the driver's. Most kernels have ordinary pages alone for that, so that it takes
- * several times as long. What it keeps it clears by threads.
+ * And as xferscope apply makes it (preload/apply/memory/locking.h): memory that children of a fork
+ * share, as they share the driver's. Most kernels have ordinary pages alone for that, so that it
+ * takes several times as long. What it keeps it clears by threads.
  */
 #include "probe/bench/bench.h"
 #include "probe/device/buffer.h"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/flights.h"
-#include "preload/apply/uploads.h"
+#include "preload/apply/streams/flights.h"
+#include "preload/apply/calls/writes.h"
 #include "preload/base/sandbox.h"
 
 _Atomic uint64_t xfs_writes_unplaced;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/job.h"
+#include "preload/apply/team/job.h"
 
 enum { KIB = 1024, SLOT = 64 * KIB, CHUNK = 16 * KIB, PAGE = 4096 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/limits.h"
+#include "preload/apply/state/limits.h"
 
 static struct xfs_limits with(unsigned processors, const char *cpu, const char *most,
                               const char *current)

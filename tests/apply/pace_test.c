@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/pace.h"
+#include "preload/apply/site/pace.h"
 
 #define MIB ((uint64_t)1 << 20)
 

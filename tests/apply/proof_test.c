@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/proof.h"
+#include "preload/apply/site/proof.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/uses.h"
+#include "preload/apply/streams/uses.h"
 
 static int anew(void **state)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "preload/base/log.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/runtime.h"
 #include "preload/timing/timing.h"
 #include "xferscope/cupti_abi.h"
 

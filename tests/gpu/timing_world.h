@@ -21,7 +21,7 @@
 
 #include "tests/gpu/fake_cupti.h"
 #include "preload/base/real_dlsym.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/base/check.h"
 #include "preload/base/log.h"
 #include "preload/record/bus.h"

@@ -1,6 +1,6 @@
 /*
  * A look-up that the recorder leaves alone: this library's name begins like the driver's own
- * (libnvidia-), whose look-ups are not substituted (preload/lookup/resolve.h).
+ * (libnvidia-), whose look-ups are not substituted (preload/lookup/driver.h).
  */
 #include <dlfcn.h>
 

@@ -17,7 +17,7 @@
 #include "preload/content/verify.h"
 #include "preload/intercept/arguments.h"
 #include "preload/intercept/ranges.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/hot.h"
 #include "xferscope/cuda_abi.h"
 

@@ -10,7 +10,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/base/sandbox.h"
 #include "preload/intercept/classify.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/record.h"
 
 /* ---- a driver that knows one page of host memory, pinned where nobody saw it ---------------- */

@@ -18,7 +18,7 @@
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 #include "preload/record/cost.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "preload/intercept/functions.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/cost.h"
 #include "preload/record/record.h"

@@ -11,7 +11,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/content/verify.h"
 #include "preload/intercept/graph.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
 #include "xferscope/trace.h"

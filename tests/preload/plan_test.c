@@ -1,4 +1,4 @@
-/* The plan in a process (preload/apply/plan.h): bytes that are none, and sites by build id and
+/* The plan in a process (preload/apply/site/plan.h): bytes that are none, and sites by build id and
  * offset. */
 #include <elf.h>
 #include <link.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/plan.h"
+#include "preload/apply/site/plan.h"
 #include "preload/unwind/module.h"
 
 struct whole {

@@ -1,4 +1,4 @@
-/* Hashes of a program's memory (preload/apply/sum.h): the same alone and by a team. */
+/* Hashes of a program's memory (preload/apply/leave_out/sum.h): the same alone and by a team. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/memory.h"
-#include "preload/apply/state.h"
-#include "preload/apply/sum.h"
-#include "preload/apply/report.h"
+#include "preload/apply/memory/memory.h"
+#include "preload/apply/state/state.h"
+#include "preload/apply/leave_out/sum.h"
+#include "preload/apply/state/report.h"
 #include "preload/base/own_stack.h"
 
 /* ---- apply ----------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* What the device has (preload/apply/uploads.h), and what counts as a write (writes.h). */
+/* What the device has (preload/apply/leave_out/uploads.h), and what counts as a write (writes.h).
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "preload/apply/uploads.h"
-#include "preload/apply/writes.h"
+#include "preload/apply/leave_out/uploads.h"
+#include "preload/apply/calls/writes.h"
 
 #define AT 0x7f0000000000u
 #define MIB ((uint64_t)1 << 20)

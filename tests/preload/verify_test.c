@@ -11,7 +11,7 @@
 
 #include "preload/base/settings.h"
 #include "preload/content/verify.h"
-#include "preload/lookup/resolve.h"
+#include "preload/lookup/driver.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
 #include "preload/record/record.h"

@@ -12,7 +12,7 @@
 
 #include "common/nearest.h"
 #include "common/text.h"
-#include "preload/apply/classes.h"
+#include "preload/apply/state/classes.h"
 #include "tools/xferscope/apply_end.h"
 #include "tools/xferscope/checked_plan.h"
 #include "tools/xferscope/commands.h"

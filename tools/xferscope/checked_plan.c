@@ -8,7 +8,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/json_read.h"
 #include "common/text.h"
-#include "preload/apply/classes.h"
+#include "preload/apply/state/classes.h"
 
 #define SCHEMA "xferscope-plan-check"
 #define MOST_BYTES 65536

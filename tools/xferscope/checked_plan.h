@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "analyzer/plan/plan.h"
-#include "preload/apply/report.h"
+#include "preload/apply/state/report.h"
 
 /* Steps of the plan that may not be carried out before that: of a plan that was not checked, or
  * not without a difference, they are left out, which a line on standard error says. */

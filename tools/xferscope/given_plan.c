@@ -7,7 +7,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/units.h"
 #include "common/text.h"
-#include "preload/apply/plan.h"
+#include "preload/apply/site/plan.h"
 #include "tools/xferscope/checked_plan.h"
 
 static int give(const struct xfa_apply_plan *plan, const char *path, char which[GIVEN_MEMORY_NAME],

@@ -6,7 +6,7 @@
 #define XFERSCOPE_GIVEN_PLAN_H
 
 #include "analyzer/plan/plan.h"
-#include "preload/apply/report.h"
+#include "preload/apply/state/report.h"
 #include "tools/xferscope/given_memory.h"
 #include "tools/xferscope/preloaded.h"
 

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "preload/apply/job.h"
+#include "preload/apply/team/job.h"
 #include "xferscope/profile.h"
 
 #define SMALLEST                                                                                   \
-    (UINT64_C(1) << 20) /* trials tell no smaller sizes apart (preload/apply/site.h)               \
+    (UINT64_C(1) << 20) /* trials tell no smaller sizes apart (preload/apply/site/site.h)          \
                          */
 #define LARGEST (UINT64_C(64) << 20)
-#define WORTH 0.9 /* as preload/apply/proof.c has it */
+#define WORTH 0.9 /* as preload/apply/site/proof.c has it */
 #define AHEAD 1.5 /* the link takes memory's bandwidth, too, while threads copy */
 
 /* ---- what the profile has -------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
  * What a machine's profile says about how `xferscope apply` copies best there: where it begins.
- * What is used is decided by trials in the program (preload/apply/proof.h).
+ * What is used is decided by trials in the program (preload/apply/site/proof.h).
  */
 #ifndef XFERSCOPE_TUNED_H
 #define XFERSCOPE_TUNED_H

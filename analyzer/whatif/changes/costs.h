@@ -144,7 +144,7 @@ struct xfw_staging {
 struct xfw_staging xfw_staging_cost(const struct xfa_achievable *achievable,
                                     const struct xfp_path *path, uint64_t bytes, uint64_t piece,
                                     unsigned threads, enum xfw_certainty certainty);
-/* The pieces of a copy, by hand and by apply (preload/apply/pieces.c). */
+/* The pieces of a copy, by hand and by apply (preload/apply/staging/pieces.c). */
 uint64_t xfw_staging_piece(uint64_t bytes);
 uint64_t xfw_applied_piece(uint64_t bytes);
 /* What n threads take of what one takes to copy on the host; 1: not measured. */
@@ -156,8 +156,9 @@ double xfw_staging_setup(const struct xfa_achievable *achievable, int gpu, unsig
 /* How many threads are worth it: the fewest that copy within a tenth of the fastest, on half of the
  * processors at most; 0: not measured. */
 unsigned xfw_staging_threads(const struct xfa_achievable *achievable, enum xft_direction direction);
-/* How many apply takes (preload/apply/state.h, by a profile): half of the processors, 16 at most,
- * or the fewest that were measured to copy half as fast again as the link; 0: not measured. */
+/* How many apply takes (preload/apply/state/state.h, by a profile): half of the processors, 16 at
+ * most, or the fewest that were measured to copy half as fast again as the link; 0: not measured.
+ */
 unsigned xfw_applied_threads(const struct xfa_achievable *achievable, int gpu);
 
 /* ---- the host's reads ------------------------------------------------------------------------ */

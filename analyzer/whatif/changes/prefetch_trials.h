@@ -1,9 +1,9 @@
 /*
  * What `xferscope apply` finds out about prefetching before a kernel's launches, in the replay
- * (preload/apply/kernels.h): the first launches stay as asked, until two of their times are known;
- * then two in four are made its way, until there are five of each. Two times decide, by their
- * means: from when the stream comes to the launch to the kernel's end, which has to be a tenth
- * shorter, and from there to the next launch of this kernel in the stream, which must not be
+ * (preload/apply/managed/kernels.h): the first launches stay as asked, until two of their times are
+ * known; then two in four are made its way, until there are five of each. Two times decide, by
+ * their means: from when the stream comes to the launch to the kernel's end, which has to be a
+ * tenth shorter, and from there to the next launch of this kernel in the stream, which must not be
  * longer.
  *
  * Of launches that waited for pages; of one process, by one thread at a time.

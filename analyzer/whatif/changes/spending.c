@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* As preload/apply/leave_out.c has them. */
+/* As preload/apply/leave_out/leave_out.c has them. */
 #define SPENT 0.01
 #define HASH_GUESS 0.1 /* ns of a byte, until one was hashed */
 #define MOST_MISSES 4

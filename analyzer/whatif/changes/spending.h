@@ -1,7 +1,7 @@
 /*
  * What `xferscope apply` may spend on finding out whether uploads can be left out
- * (preload/apply/leave_out.c): hashes, and a comparison before the first one is left out, cost no
- * more than a hundredth of the time since the site's first upload, and what was saved.
+ * (preload/apply/leave_out/leave_out.c): hashes, and a comparison before the first one is left out,
+ * cost no more than a hundredth of the time since the site's first upload, and what was saved.
  */
 #ifndef XFW_SPENDING_H
 #define XFW_SPENDING_H

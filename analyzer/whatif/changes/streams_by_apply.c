@@ -1,7 +1,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
-/* As preload/apply/streams.h, pace.h and proof.h have it. */
+/* As preload/apply/streams/streams.h, pace.h and proof.h have it. */
 #define LEAST_BYTES ((uint64_t)1 << 20)
 #define PERIOD 16u    /* copies */
 #define TRIALS 5u     /* periods of each way */

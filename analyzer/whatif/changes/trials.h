@@ -1,7 +1,7 @@
 /*
- * What comes of apply's trials (preload/apply/proof.h) at one place: both ways by turns, then the
- * one whose median is better. So what gains now and then is left alone where most do not, and the
- * other way round.
+ * What comes of apply's trials (preload/apply/site/proof.h) at one place: both ways by turns, then
+ * the one whose median is better. So what gains now and then is left alone where most do not, and
+ * the other way round.
  */
 #ifndef XFW_TRIALS_H
 #define XFW_TRIALS_H
