@@ -32,17 +32,18 @@ static const struct xfp_table *host_table(const struct xfa_achievable *achievabl
 }
 
 /* Beyond what was measured each page takes what one did there: xfp_table_at() is cautious about
- * lines that go on. */
+ * lines that go on, and below the first row it has that row. */
 static double scaled(const struct xfp_table *table, uint64_t bytes, double *error)
 {
     if (!table || table->row_count == 0)
         return NAN;
-    uint64_t most = table->rows[table->row_count - 1].at, at = bytes < most ? bytes : most;
+    uint64_t least = table->rows[0].at, most = table->rows[table->row_count - 1].at;
+    uint64_t at = bytes < least ? least : bytes > most ? most : bytes;
     struct xfp_estimate cost = xfp_table_at(table, at);
     if (cost.basis == XFP_UNKNOWN || at == 0)
         return NAN;
     *error = fmax(*error, cost.error);
-    return bytes > at ? cost.ns * ((double)bytes / (double)at) : cost.ns;
+    return cost.ns * ((double)bytes / (double)at);
 }
 
 static struct xfw_new_cost cost_of(double ns, double error, double at_best)

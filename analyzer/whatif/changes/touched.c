@@ -65,9 +65,10 @@ struct of_copy {
     const struct xfw_change *change;
     const struct touched *touched;
     const struct xfw_op *op;
+    uint32_t process;
     enum xft_direction direction;
-    bool huge;
-    double pages; /* ordinary ones, or in place of huge ones; for guesses */
+    bool huge, measured; /* the profile has what the program takes to touch them */
+    double pages;        /* ordinary ones, or in place of huge ones; for guesses */
     enum xfw_certainty certainty;
 };
 
@@ -136,22 +137,22 @@ static double within_ns(const struct of_copy *of)
 }
 
 /* Of the thread's own time, where it touched this memory before the copy. */
-static double before_ns(const struct of_copy *of, unsigned threads)
+static double before_ns(const struct of_copy *of, unsigned threads, enum xfw_certainty certainty)
 {
     const struct xfw_new_cost touched =
         xfw_new_touched(&of->change->analysis->achievable, of->huge, threads, of->op->bytes);
     bool overwritten = of->direction == XFT_DIR_D2H;
     double fill = overwritten ? FILL_NS_PER_BYTE * (double)of->op->bytes : 0;
     if (!touched.known)
-        return of->pages * own_page_ns[of->certainty] + fill;
-    return touched.ns[of->certainty] + (of->certainty == XFW_LOW ? 0 : fill);
+        return of->pages * own_page_ns[certainty] + fill;
+    return touched.ns[certainty] + (certainty == XFW_LOW ? 0 : fill);
 }
 
-static double again_ns(const struct of_copy *of)
+static double again_ns(const struct of_copy *of, enum xfw_certainty certainty)
 {
     const struct xfw_new_cost released =
         xfw_new_released(&of->change->analysis->achievable, of->huge, of->op->bytes);
-    return released.known ? released.ns[of->certainty] : 0;
+    return released.known ? released.ns[certainty] : 0;
 }
 
 /* From the thread's own time since its last such copy, right before this one first. What is to go
@@ -196,6 +197,39 @@ static unsigned filling(struct owns *state, struct own *own)
     return state->filling;
 }
 
+/* What the copy's memory took of the thread's own time. */
+static double own_ns(const struct of_copy *of, bool before, bool again, unsigned threads,
+                     enum xfw_certainty certainty)
+{
+    return (before ? before_ns(of, threads, certainty) : 0) + (again ? again_ns(of, certainty) : 0);
+}
+
+/* Own time a little longer than the profile has it: this process takes longer for it than the
+ * probe's did, or it is other work. As likely half of what is more; nothing where it is so much
+ * more that there is other work. */
+static double longer_here(double had, double likely, double most)
+{
+    double more = had - likely, varies = most - likely;
+    return xfw_max(0, xfw_min(more, 2 * varies - more)) / 2;
+}
+
+static void own_goes(const struct of_copy *of, struct owns *state, struct own *own,
+                     struct xfw_op *op, bool before)
+{
+    const struct xfw_touched *what = &of->touched->what;
+    bool again = xfw_marked(what->again, of->process, op->transfer);
+    bool proven = before && xfw_marked(what->proven, of->process, op->transfer);
+    bool sure = !before || proven || of->change->assured;
+    unsigned threads = before ? filling(state, own) : 0;
+    double less = own_ns(of, before, again, threads, of->certainty);
+    if (!sure && of->certainty != XFW_HIGH)
+        return;
+    if (before && of->certainty == XFW_LIKELY && of->measured)
+        less += longer_here(own->since_ns, less, own_ns(of, before, again, 1, XFW_HIGH));
+    if (less > 0)
+        shorten_own(own, op, less);
+}
+
 static void touch(const struct xfw_change *self, void *state, struct xfw_player *player,
                   struct xfw_op *op)
 {
@@ -212,20 +246,17 @@ static void touch(const struct xfw_change *self, void *state, struct xfw_player 
         .change = self,
         .touched = touched,
         .op = op,
+        .process = process,
         .direction = xfa_class_at(&self->analysis->classes, op->class)->key.row.direction,
         .huge = huge,
+        .measured = xfw_new_touched(&self->analysis->achievable, huge, 1, op->bytes).known,
         .pages = (double)op->bytes / XFW_PAGE * (huge ? OF_HUGE : 1),
         .certainty = xfw_player_certainty(player),
     };
-    bool sure = within || self->assured || of.certainty == XFW_HIGH ||
-                xfw_marked(what->proven, process, op->transfer);
-    double own_ns = before ? before_ns(&of, filling(state, own)) : 0;
-    if ((within || before) && xfw_marked(what->again, process, op->transfer))
-        own_ns += again_ns(&of);
     if (within)
         shorten(op, within_ns(&of));
-    if (own_ns > 0 && sure)
-        shorten_own(own, op, own_ns);
+    if (within || before)
+        own_goes(&of, state, own, op, before);
     own->since_ns = 0;
 }
 

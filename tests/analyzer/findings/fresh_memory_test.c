@@ -294,6 +294,22 @@ static void test_proven(void **state)
     }
 }
 
+/* Own time that is a little longer than touching the memory by the profile: half of it goes, too.
+ */
+static void test_little_longer(void **state)
+{
+    const double each = (double)pages * 4000 + 0.1 * (double)bytes, more = (double)own_ns - each;
+    struct step step = {.before = pages + 1, .proven = true, .elsewhere = true};
+    struct analyzed a =
+        played_by(step, XFT_DIR_D2H, NULL, profile_with((struct faults){.touched = 4000}));
+    const struct xfa_finding *f = found(&a);
+    (void)state;
+    assert_true(more > 0 && more < 0.25 * each);
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).likely, (STEPS - 1) * (each + more / 2));
+    analyzed_free(&a);
+}
+
 /* Huge pages, of which the profile has other figures. */
 static void test_huge_measured(void **state)
 {
@@ -340,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_kept_in_the_run),
         cmocka_unit_test(test_proven),
         cmocka_unit_test(test_huge_measured),
+        cmocka_unit_test(test_little_longer),
     };
     return cmocka_run_group_tests_name("findings: fresh memory", tests, NULL, NULL);
 }
