@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/op/recording_cost.h"
 
 /* By how much processes differ: requests that filled new memory took 589 to 728 ms in three of them
  * (docs/results/written-apart-h200-2026-11-29.md). */
@@ -46,13 +47,17 @@ static double scaled(const struct xfp_table *table, uint64_t bytes, double *erro
     return cost.ns * ((double)bytes / (double)at);
 }
 
-static struct xfw_new_cost cost_of(double ns, double error, double at_best)
+/* How far the driver's calls differ between processes widens all savings (xfw_unsure_ns()): at
+ * worst that is not counted twice. */
+static struct xfw_new_cost cost_of(const struct xfa_achievable *achievable, double ns, double error,
+                                   double at_best)
 {
-    double varies = fmax(VARIES, fmin(error, 0.5));
+    double speed = achievable->profile ? xfw_speed_error(achievable->profile) : 0;
+    double own = fmin(error, 0.5), varies = fmax(VARIES, own);
     if (!(ns >= 0))
         return (struct xfw_new_cost){0};
     return (struct xfw_new_cost){.known = true,
-                                 .ns = {[XFW_LOW] = ns * (1 - varies),
+                                 .ns = {[XFW_LOW] = ns * (1 - fmax(own, varies - speed)),
                                         [XFW_LIKELY] = ns,
                                         [XFW_HIGH] = ns * (1 + varies) * at_best}};
 }
@@ -63,7 +68,7 @@ struct xfw_new_cost xfw_new_copy(const struct xfa_achievable *achievable,
     double error = 0, kept = xfw_kept_copy_ns(achievable, direction, huge, gpu, bytes);
     double ns =
         scaled(copy_table(achievable, "new-copy", direction, huge, gpu), bytes, &error) - kept;
-    return cost_of(ns < 0 ? 0 : ns, error, 1);
+    return cost_of(achievable, ns < 0 ? 0 : ns, error, 1);
 }
 
 double xfw_kept_copy_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
@@ -91,12 +96,12 @@ struct xfw_new_cost xfw_new_touched(const struct xfa_achievable *achievable, boo
                                     unsigned threads, uint64_t bytes)
 {
     double error = 0, ns = scaled(host_table(achievable, "touch", huge), bytes, &error);
-    return cost_of(ns, error, contended(achievable, threads));
+    return cost_of(achievable, ns, error, contended(achievable, threads));
 }
 
 struct xfw_new_cost xfw_new_released(const struct xfa_achievable *achievable, bool huge,
                                      uint64_t bytes)
 {
     double error = 0, ns = scaled(host_table(achievable, "release", huge), bytes, &error);
-    return cost_of(ns, error, 1);
+    return cost_of(achievable, ns, error, 1);
 }

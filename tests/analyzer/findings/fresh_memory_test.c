@@ -294,6 +294,22 @@ static void test_proven(void **state)
     }
 }
 
+/* How far processes differ in speed widens all savings: it is not counted twice. */
+static void test_processes_differ(void **state)
+{
+    struct step step = {.before = pages + 1, .proven = true, .elsewhere = true};
+    struct xfp_profile *profile = profile_with((struct faults){.touched = 2000});
+    measured_scalar(profile, "launch/by-process/gpu0", 1000);
+    struct xfp_cost *launch = &profile->scalars[profile->scalar_count - 1].cost;
+    launch->min = 900, launch->max = 1100; /* by a tenth */
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL, profile);
+    const struct xfa_finding *f = found(&a);
+    (void)state;
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).low, (STEPS - 1) * (double)pages * 2000 * 0.85);
+    analyzed_free(&a);
+}
+
 /* Own time that is a little longer than touching the memory by the profile: half of it goes, too.
  */
 static void test_little_longer(void **state)
@@ -357,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_proven),
         cmocka_unit_test(test_huge_measured),
         cmocka_unit_test(test_little_longer),
+        cmocka_unit_test(test_processes_differ),
     };
     return cmocka_run_group_tests_name("findings: fresh memory", tests, NULL, NULL);
 }
