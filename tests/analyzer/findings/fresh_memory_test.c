@@ -241,6 +241,14 @@ static void test_released(void **state)
     assert_near(saved.likely, STEPS * each * 1000 + (STEPS - 1) * each * 200);
     assert_high(saved.high, STEPS * each * 1000 + (STEPS - 1) * each * 250);
     analyzed_free(&a);
+
+    step.elsewhere = true; /* the program may keep what it has fetched */
+    a = played_by(step, XFT_DIR_D2H, NULL,
+                  profile_with((struct faults){.copied = 1000, .released = 200}));
+    f = found(&a);
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).likely, STEPS * each * 1000);
+    analyzed_free(&a);
 }
 
 /* What copies of touched memory take is seen in the run, where the profile has it wrong. */
