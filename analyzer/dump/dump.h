@@ -32,7 +32,7 @@ extern const struct xfa_dump_format xfa_dump_text, xfa_dump_json;
 
 /* Words of trace.h; NULL for a number that this version does not know. */
 const char *xfa_segment_word(unsigned type);
-extern const char *const xfa_flag_words[10]; /* bit 0 first */
+extern const char *const xfa_flag_words[11]; /* bit 0 first */
 
 /* Name of the function an event comes from; NULL for what the device reports, which is no call. */
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event);

@@ -11,9 +11,9 @@
 #include "xferscope/message.h"
 #include "analyzer/run/site.h"
 
-const char *const xfa_flag_words[10] = {"async",     "captured",     "failed", "per-thread",
-                                        "guessed",   "stream-known", "graph",  "peer-access",
-                                        "by-events", "own-counts"};
+const char *const xfa_flag_words[11] = {"async",     "captured",     "failed",    "per-thread",
+                                        "guessed",   "stream-known", "graph",     "peer-access",
+                                        "by-events", "own-counts",   "new-memory"};
 
 /* What the device reports and what the program says about itself is no call. */
 static bool is_call(unsigned kind)

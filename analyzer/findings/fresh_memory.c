@@ -1,29 +1,33 @@
 /*
  * fresh-memory: copies from or to pageable memory of the host that is new each time. Its pages are
  * found, cleared and mapped as they are touched first, by the driver's copy or by the program.
- * Lost: an estimate of what the page faults in the calls took.
+ * Lost: what the page faults in the calls took, by the profile; without it an estimate.
  *
  * The recorder counts the page faults of the thread in calls that copy 1 MiB and more, and between
  * them. New is memory of which half of the pages faulted in the call, or half as many as it has
  * huge pages, 8 or more. Faults of the program before the call may be of other memory: where they
- * are as many as half of the pages (and not four times as many), it is a question.
+ * are as many as half of the pages (and not four times as many), it is a question; unless the
+ * recorder saw that the memory at this address was not mapped meanwhile.
  */
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
+#include "analyzer/whatif/changes/new_memory.h"
 #include "analyzer/whatif/changes/touched.h"
 
 #define LEAST_TIMES 4  /* else it is the first use of memory that is kept */
 #define LEAST_PART 0.5 /* of a row's copies, and of the pages of one */
 #define MOST_TIMES 4   /* as many faults: other memory was touched, too */
 #define LEAST_HUGE 8
-#define PAGE 4096u
-#define HUGE_PAGE ((uint64_t)2 << 20)
-#define FAULT_NS 700.0    /* a guess */
+#define LEAST_BYTES ((uint64_t)1 << 20)
+#define PROVEN_PART 0.5 /* of a row's copies whose memory was seen to be new, for all to be */
+#define FEW 4           /* no more faults than one for so many huge pages: it was touched before */
+#define FAULT_NS 700.0  /* a guess, where the profile has none */
 #define MOST_OF_CALL 0.75 /* faults take no more of a call: it copies, too */
 
 enum where { WITHIN, BEFORE, WHERES };
@@ -34,9 +38,15 @@ struct fresh {
     struct row_sums {
         struct xfa_divided_sum fresh[WHERES];
         uint64_t pages[WHERES];
-    } * rows; /* by row number */
+        uint64_t proven; /* copies BEFORE whose memory was seen to be new */
+    } * rows;            /* by row number */
     size_t row_count, row_capacity;
-    struct xfw_marks marks[WHERES], huge;
+    struct row_last {
+        uint64_t address; /* of the host's memory of its last copy; 0: none in this process */
+    } * lasts;
+    size_t last_count, last_capacity;
+    struct xfw_marks marks[WHERES], huge, again, proven;
+    struct xfw_kept_copies kept;
 };
 
 static struct row_sums *row_of(struct fresh *fresh, uint32_t row)
@@ -51,6 +61,12 @@ static bool is_half(uint64_t faults, uint64_t pages)
     return (double)faults >= LEAST_PART * (double)pages;
 }
 
+/* As many faults as so many huge pages take. */
+static bool is_of_huge(uint64_t faults, uint64_t huge_pages)
+{
+    return faults >= LEAST_HUGE && is_half(faults, huge_pages) && faults / MOST_TIMES <= huge_pages;
+}
+
 static void count(struct fresh *fresh, enum where where, const struct xfa_event *event,
                   uint64_t number)
 {
@@ -58,26 +74,67 @@ static void count(struct fresh *fresh, enum where where, const struct xfa_event 
     struct row_sums *row = row_of(fresh, transfer->class->row);
     xfa_divided_add(&row->fresh[where], event->bytes, transfer->achieved_ns,
                     transfer->timed == XFA_TIMED_DEVICE);
-    row->pages[where] += event->bytes / PAGE;
+    row->pages[where] += event->bytes / XFW_PAGE;
     xfw_mark(&fresh->marks[where], fresh->process, number);
+}
+
+/* As those whose page faults are counted. */
+static bool is_large(const struct xfa_event *event)
+{
+    bool from = event->direction == XFT_DIR_H2D && event->src_mem == XFT_MEM_PAGEABLE;
+    bool to = event->direction == XFT_DIR_D2H && event->dst_mem == XFT_MEM_PAGEABLE;
+    return (from || to) && event->bytes >= LEAST_BYTES && event->transfer.width == event->bytes;
+}
+
+/* Was it at this address before? */
+static bool is_again(struct fresh *fresh, const struct xfa_event *event)
+{
+    uint32_t row = event->transfer.class->row;
+    uint64_t address = event->direction == XFT_DIR_H2D ? event->transfer.src : event->transfer.dst;
+    fresh->lasts = xfa_grown(fresh->lasts, &fresh->last_capacity, &fresh->last_count, row,
+                             sizeof *fresh->lasts);
+    bool again = fresh->lasts[row].address == address;
+    fresh->lasts[row].address = address;
+    return again;
+}
+
+/* Its memory had been touched: hardly any fault, or none, where it was before. */
+static void count_kept(struct fresh *fresh, const struct xfa_event *event, bool again)
+{
+    uint64_t within = event->transfer.faults_within, before = event->transfer.faults_before;
+    if ((within > 0 || before > 0 || again) && within * FEW <= event->bytes / XFW_HUGE_PAGE)
+        xfw_kept_add(&fresh->kept, event->direction, event->bytes, event->transfer.achieved_ns);
 }
 
 static void take_transfer(void *self, const struct xfa_event *event)
 {
     struct fresh *fresh = self;
-    uint64_t number = fresh->transfers++, pages = event->bytes / PAGE;
+    uint64_t number = fresh->transfers++, pages = event->bytes / XFW_PAGE;
     uint64_t within = event->transfer.faults_within, before = event->transfer.faults_before;
-    if (pages == 0 || (within == 0 && before == 0))
+    if (!is_large(event))
         return;
-    uint64_t huge_pages = event->bytes / HUGE_PAGE;
-    bool huge =
-        within >= LEAST_HUGE && is_half(within, huge_pages) && within / MOST_TIMES <= huge_pages;
-    if (is_half(within, pages) || huge)
+    bool again = is_again(fresh, event);
+    count_kept(fresh, event, again);
+    if (within == 0 && before == 0)
+        return;
+    uint64_t huge_pages = event->bytes / XFW_HUGE_PAGE;
+    bool in_huge = is_of_huge(within, huge_pages), fresh_huge = is_of_huge(before, huge_pages);
+    bool in_call = is_half(within, pages) || in_huge;
+    bool in_own = (is_half(before, pages) && before / MOST_TIMES <= pages) ||
+                  (fresh_huge && event->transfer.new_memory);
+    bool huge = in_call ? !is_half(within, pages) : in_own && !is_half(before, pages);
+    if (in_call)
         count(fresh, WITHIN, event, number);
-    else if (is_half(before, pages) && before / MOST_TIMES <= pages)
+    else if (in_own)
         count(fresh, BEFORE, event, number);
-    if (huge && !is_half(within, pages))
+    if (huge)
         xfw_mark(&fresh->huge, fresh->process, number);
+    if ((in_call || in_own) && again)
+        xfw_mark(&fresh->again, fresh->process, number);
+    if (!in_call && in_own && event->transfer.new_memory) {
+        row_of(fresh, event->transfer.class->row)->proven++;
+        xfw_mark(&fresh->proven, fresh->process, number);
+    }
 }
 
 static uint64_t begin_process(void *self, struct xfa_process *process)
@@ -85,6 +142,8 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     struct fresh *fresh = self;
     fresh->process = process->number;
     fresh->transfers = 0;
+    if (fresh->last_count > 0)
+        memset(fresh->lasts, 0, fresh->last_count * sizeof *fresh->lasts);
     return XFA_KIND(XFT_EVENT_TRANSFER);
 }
 
@@ -106,6 +165,9 @@ static void release(void *self)
     for (unsigned i = 0; i < WHERES; i++)
         xfw_marks_free(&fresh->marks[i]);
     xfw_marks_free(&fresh->huge);
+    xfw_marks_free(&fresh->again);
+    xfw_marks_free(&fresh->proven);
+    free(fresh->lasts);
     free(fresh->rows);
 }
 
@@ -119,6 +181,9 @@ static void give(const void *self, struct xfa_parcel *parcel)
     for (unsigned i = 0; i < WHERES; i++)
         xfw_marks_give(&fresh->marks[i], parcel);
     xfw_marks_give(&fresh->huge, parcel);
+    xfw_marks_give(&fresh->again, parcel);
+    xfw_marks_give(&fresh->proven, parcel);
+    xfa_parcel_put(parcel, &fresh->kept, sizeof fresh->kept);
 }
 
 static void add(struct row_sums *into, const struct row_sums *from)
@@ -127,6 +192,7 @@ static void add(struct row_sums *into, const struct row_sums *from)
         xfa_divided_merge(&into->fresh[i], &from->fresh[i]);
         into->pages[i] += from->pages[i];
     }
+    into->proven += from->proven;
 }
 
 static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
@@ -142,14 +208,57 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
     for (unsigned i = 0; i < WHERES; i++)
         xfw_marks_take(&fresh->marks[i], from, analysis->run->process_count);
     xfw_marks_take(&fresh->huge, from, analysis->run->process_count);
+    xfw_marks_take(&fresh->again, from, analysis->run->process_count);
+    xfw_marks_take(&fresh->proven, from, analysis->run->process_count);
+    struct xfw_kept_copies kept;
+    xfa_unpack_bytes(from, &kept, sizeof kept);
+    if (!from->bad)
+        xfw_kept_merge(&fresh->kept, &kept);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
 
-static bool is_again(const struct row_sums *of, enum where where, uint64_t all)
+static bool is_each_time(const struct row_sums *of, enum where where, uint64_t all)
 {
     uint64_t times = of->fresh[where].moved.sum.transfers;
     return times >= LEAST_TIMES && (double)times >= LEAST_PART * (double)all;
+}
+
+/* What the page faults took; *measured: by the profile. */
+static double faults_ns(const struct xfa_analysis *analysis, const struct row_sums *of,
+                        enum where where, const struct xfa_row_key *key, bool *measured)
+{
+    const struct xfa_achievable *achievable = &analysis->achievable;
+    uint64_t times = of->fresh[where].moved.sum.transfers, bytes = of->pages[where] * XFW_PAGE;
+    bool up = key->direction == XFT_DIR_H2D;
+    int gpu = up ? key->dst_gpu : key->src_gpu;
+    const struct xfw_new_cost each =
+        where == WITHIN ? xfw_new_copy(achievable, (enum xft_direction)key->direction, false, gpu,
+                                       bytes / times)
+                        : xfw_new_touched(achievable, false, 1, bytes / times);
+    *measured = each.known;
+    return each.known ? each.ns[XFW_LIKELY] * (double)times : FAULT_NS * (double)of->pages[where];
+}
+
+static void fill_in(const struct xfa_analysis *analysis, const struct row_sums *of,
+                    enum where where, bool proven, size_t row, struct xfa_gain *gain)
+{
+    bool measured;
+    double ns = faults_ns(analysis, of, where, &xfa_analysis_row(analysis, row)->key, &measured);
+    const struct xfa_timed_sum found = xfa_divided_value(&of->fresh[where]);
+    xfa_gain_of_all(gain, &found);
+    gain->weight_ns = ns;
+    if (where == WITHIN) {
+        gain->lost_ns = measured ? fmin(ns, found.sum.ns) : fmin(ns, MOST_OF_CALL * found.sum.ns);
+        gain->reckoning = measured ? XFA_RECKONED_FRESH_MEASURED : XFA_RECKONED_FRESH;
+    } else {
+        gain->lost_ns = proven && measured ? ns : NAN;
+        gain->reckoning =
+            proven && measured ? XFA_RECKONED_FRESH_TOUCHED : XFA_RECKONED_FRESH_BEFORE;
+    }
+    bool sure = where == WITHIN || proven;
+    gain->assumed = sure ? "the program can keep this memory" : NULL;
+    gain->question = sure ? NULL : "the memory that {site} copies is allocated anew each time";
 }
 
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
@@ -158,18 +267,14 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
     const struct fresh *fresh = sums;
     const struct row_sums *of = row < fresh->row_count ? &fresh->rows[row] : NULL;
     uint64_t all = analysis->rows[row].transfers;
-    bool within = of && is_again(of, WITHIN, all), before = of && is_again(of, BEFORE, all);
+    bool within = of && is_each_time(of, WITHIN, all), before = of && is_each_time(of, BEFORE, all);
     if (!within && !before)
         return false;
-    enum where where = within ? WITHIN : BEFORE;
-    double faults_ns = FAULT_NS * (double)of->pages[where];
-    const struct xfa_timed_sum found = xfa_divided_value(&of->fresh[where]);
-    xfa_gain_of_all(gain, &found);
-    gain->lost_ns = within ? fmin(faults_ns, MOST_OF_CALL * found.sum.ns) : NAN;
-    gain->weight_ns = faults_ns;
-    gain->reckoning = within ? XFA_RECKONED_FRESH : XFA_RECKONED_FRESH_BEFORE;
-    gain->assumed = within ? "the program can keep this memory" : NULL;
-    gain->question = before ? "the memory that {site} copies is allocated anew each time" : NULL;
+    bool proven = before && of->proven >= LEAST_TIMES &&
+                  (double)of->proven >= PROVEN_PART * (double)of->fresh[BEFORE].moved.sum.transfers;
+    fill_in(analysis, of, within ? WITHIN : BEFORE, proven, row, gain);
+    if (before && !proven) /* of what is not known to be so */
+        gain->question = "the memory that {site} copies is allocated anew each time";
     gain->remedy = xfa_remedy_for(xfa_analysis_row(analysis, row), XFA_REMEDY_REUSE);
     return true;
 }
@@ -182,6 +287,9 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
         .within = &fresh->marks[WITHIN],
         .before = &fresh->marks[BEFORE],
         .huge = &fresh->huge,
+        .again = &fresh->again,
+        .proven = &fresh->proven,
+        .kept = &fresh->kept,
         .classes = xfa_finding_classes(analysis, finding),
     };
     return xfw_change_touched(analysis, &what);

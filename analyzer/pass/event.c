@@ -128,6 +128,7 @@ static void read_faults(struct xfa_transfer *transfer, const struct xft_event *r
     transfer->reach = row->bytes;
     transfer->faults_within = from || to ? xft_faults_within(row->aux) : 0;
     transfer->faults_before = from || to ? xft_faults_before(row->aux) : 0;
+    transfer->new_memory = (from || to) && (row->flags & XFT_NEW_MEMORY) != 0;
 }
 
 static void read_kind(struct xfa_event *restrict event, const struct xft_event *restrict row)

@@ -53,6 +53,7 @@ struct xfa_transfer {
     uint32_t copies;   /* 1, or those of a batch; 0 as 1 */
     uint32_t faults_within, faults_before; /* of the thread in the call, and since its last large
                                               copy of pageable memory; 0 too where not known */
+    bool new_memory;                       /* the host's memory was mapped anew since that copy */
     struct xfa_device_copy device;
     const struct xfa_class *class;
     enum xfa_timed timed;

@@ -419,6 +419,8 @@ enum xft_event_flags {
     XFT_BY_EVENTS = 256,   /* DEVICE_COPY: timed by CUDA events around the call, which takes some us
                               longer than the copy */
     XFT_OWN_COUNTS = 512,  /* MESSAGE, all-to-all: each rank's part has a count of its own */
+    XFT_NEW_MEMORY = 1024, /* TRANSFER with page faults: at a call since the thread's last such
+                              copy, the host's memory at this address was not mapped */
 };
 
 #define XFT_PLACE_UNKNOWN (-1)

@@ -1,9 +1,12 @@
 #include "preload/intercept/faults.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "preload/base/sandbox.h"
+
+enum { PAGE = 4096 };
 
 XFS_TLS struct xfs_faults xfs_faults;
 
@@ -19,19 +22,44 @@ static uint64_t faults_now(void)
     return faults;
 }
 
+static void look_for_page(struct xfs_faults *of)
+{
+    unsigned char there;
+    if (of->page == 0 || of->gone || !xfs_may_call_kernel())
+        return;
+    int saved = errno;
+    of->gone = mincore((void *)(uintptr_t)of->page, PAGE, &there) != 0 && errno == ENOMEM;
+    errno = saved;
+}
+
+void xfs_faults_ask(void)
+{
+    xfs_faults.launches--;
+    look_for_page(&xfs_faults);
+}
+
 void xfs_faults_look(void)
 {
     xfs_faults.looks--;
     xfs_faults.known = xfs_faults.looks > 0;
-    if (xfs_faults.known)
-        xfs_faults.before = faults_now();
+    if (!xfs_faults.known)
+        return;
+    xfs_faults.before = faults_now();
+    look_for_page(&xfs_faults);
 }
 
 void xfs_faults_count(struct xft_event *copy)
 {
     struct xfs_faults *of = &xfs_faults;
     uint64_t now = faults_now();
-    if (of->known && of->behind > 0 && of->behind <= of->before && of->before <= now)
+    uint64_t host = copy->direction == XFT_DIR_H2D ? copy->src : copy->dst;
+    if (of->known && of->behind > 0 && of->behind <= of->before && of->before <= now) {
         copy->aux = xft_faults(now - of->before, of->before - of->behind);
-    *of = (struct xfs_faults){.behind = now, .looks = XFS_FAULTS_LOOKS + 1};
+        if (of->gone && host <= of->page && of->page - host < copy->bytes)
+            copy->flags |= XFT_NEW_MEMORY;
+    }
+    *of = (struct xfs_faults){.behind = now,
+                              .looks = XFS_FAULTS_LOOKS + 1,
+                              .launches = XFS_FAULTS_LAUNCHES,
+                              .page = (host + copy->bytes / 2) & ~(uint64_t)(PAGE - 1)};
 }

@@ -9,6 +9,7 @@
 #include "preload/intercept/arguments.h"
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
+#include "preload/intercept/faults.h"
 #include "preload/intercept/functions.h"
 
 /* The fields of a step's event other than its call and times. */
@@ -91,6 +92,7 @@ static inline void launched(const struct xfs_step *s, uint64_t end_ns, uint32_t 
             xfs_verify_unknown();
     }
     record(s, end_ns, &v);
+    xfs_faults_launched();
 }
 
 void xfs_launch(const struct xfs_step *s, const void *function, uint64_t threads, xcu_stream stream,

@@ -1,5 +1,5 @@
-"""Pairs of page-locked memory, on a simulated GPU whose machine takes long to allocate it and to read
-it where it is write-combined: the finding that pair.json names comes first, what it would save is what
+"""Pairs of the host's memory, on a simulated GPU whose machine takes long to page-lock it, to read it
+where it is write-combined, and to copy to pages that nobody has touched: the finding that pair.json names comes first, what it would save is what
 the change saves by the virtual clock, and the changed programs have nothing left."""
 import json
 import re
@@ -15,9 +15,15 @@ CALL_NS = 200
 # ns of a call, and for each byte. A program that page-locks by itself pays for registering alone here.
 TABLES = {"alloc/pinned/gpu0": (2000, 0.45), "free/pinned/gpu0": (2000, 0.1),
           "lock/threads1/gpu0": (CALL_NS, 1 / 26), "unlock/threads1/gpu0": (CALL_NS, 1 / 67),
-          "host-read/pinned/host": (0, 0.08), "host-read/write-combined/host": (0, 5)}
+          "host-read/pinned/host": (0, 0.08), "host-read/write-combined/host": (0, 5),
+          # the same for huge pages: the simulation does not see which ones the system gives
+          **{f"{what}-copy/{pages}/d2h/gpu0": (20000, rate) for what, rate in (("new", 0.7), ("kept", 0.0625))
+             for pages in ("pages", "huge-pages")}}
 SIZE = {"37-slow-page-locking": ["--steps", "5", "--bytes", str(8 << 20)],
-        "38-write-combined-readback": ["--steps", "20", "--bytes", str(1 << 18)]}
+        "38-write-combined-readback": ["--steps", "20", "--bytes", str(1 << 18)],
+        # malloc() maps each block of more than 32 MiB anew
+        "46-fresh-memory": ["--steps", "6", "--bytes", str(64 << 20)],
+        "48-fresh-vector": ["--steps", "6", "--bytes", str(64 << 20)]}
 NEAR = 0.1  # of what the change saves; the step that warms up is in it
 
 
@@ -40,10 +46,14 @@ class HostMemory(Bench):
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         return int(re.search(rb"work_ns (\d+)", result.stdout)[1])
 
-    def findings(self, pair, side):
+    def record(self, pair, side):
         trace = self.folder / f"{side}.xft"
         result = run([XFERSCOPE, "record", "--force", "-o", trace, "--", *self.program(pair, side)], env=self.simulated)
         self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return trace
+
+    def findings(self, pair, side):
+        trace = self.record(pair, side)
         result = run([XFERSCOPE, "analyze", trace, "-p", self.machine, "--format", "json"])
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         return json.loads(result.stdout)["findings"]
@@ -63,6 +73,17 @@ class HostMemory(Bench):
 
     def test_write_combined(self):
         self.check("38-write-combined-readback")
+
+    def test_new_memory(self):
+        self.check("46-fresh-memory")
+
+    def test_memory_that_was_seen_to_be_new(self):
+        """The virtual clock does not see what the program itself touches: so this is what the record says."""
+        for side, new in (("before", 6), ("after", 0)):
+            result = run([XFERSCOPE, "dump", self.record("48-fresh-vector", side), "--kind", "transfer", "--format", "json"])
+            events = [json.loads(line) for line in result.stdout.splitlines()]
+            flags = [event["flags"] for event in events if event["type"] == "event"]
+            self.assertEqual((len(flags), sum("new-memory" in of for of in flags)), (7, new))
 
 
 if __name__ == "__main__":

@@ -107,6 +107,60 @@ static void test_too_many(void **state)
     munmap(memory, bytes);
 }
 
+/* Whether a copy to this memory is said to be of new memory. */
+static bool is_new(unsigned char *memory)
+{
+    struct xft_event copy = {.direction = XFT_DIR_D2H,
+                             .dst_mem = XFT_MEM_PAGEABLE,
+                             .dst = (uint64_t)(uintptr_t)memory,
+                             .bytes = bytes,
+                             .width = bytes};
+    errno = 77;
+    xfs_faults_before_copy();
+    touch(memory);
+    xfs_faults_behind(&copy);
+    assert_int_equal(errno, 77);
+    return (copy.flags & XFT_NEW_MEMORY) != 0;
+}
+
+static void map_again(unsigned char *memory)
+{
+    assert_ptr_equal(mmap(memory, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+                     memory);
+}
+
+/* Memory of the last copy that a launch, or the begin of another copy, found unmapped. */
+static void test_new_memory(void **state)
+{
+    unsigned char *memory = new_memory(), *other = new_memory();
+    (void)state;
+    for (unsigned by = 0; by < 4; by++) {
+        start();
+        assert_false(is_new(memory));
+        xfs_faults_launched();
+        assert_false(is_new(memory)); /* it was there */
+        munmap(memory, bytes);
+        if (by == 1)
+            xfs_faults_launched();
+        if (by == 2)
+            copied(NULL, 4096, XFT_MEM_PAGEABLE);
+        if (by == 3) { /* behind more launches than it looks at */
+            map_again(memory);
+            for (unsigned i = 0; i < XFS_FAULTS_LAUNCHES; i++)
+                xfs_faults_launched();
+            munmap(memory, bytes);
+            xfs_faults_launched();
+        }
+        map_again(memory);
+        assert_int_equal(is_new(memory), by == 1 || by == 2);
+    }
+    munmap(memory, bytes);
+    xfs_faults_launched();
+    assert_false(is_new(other)); /* which is elsewhere */
+    munmap(other, bytes);
+}
+
 /* A program that restricts its system calls makes none for us. */
 static void test_sandbox(void **state)
 {
@@ -116,6 +170,8 @@ static void test_sandbox(void **state)
     fetched(NULL);
     atomic_store(&xfs_sandbox_seen, true);
     assert_int_equal(fetched(memory), 0);
+    xfs_faults_launched();
+    assert_false(xfs_faults.gone);
     assert_int_equal(xfs_faults.behind, 0);
     atomic_store(&xfs_sandbox_seen, false);
     munmap(memory, bytes);
@@ -124,9 +180,8 @@ static void test_sandbox(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_counts),   cmocka_unit_test(test_others),
+        cmocka_unit_test(test_too_many), cmocka_unit_test(test_new_memory),
         cmocka_unit_test(test_sandbox),
     };
     return cmocka_run_group_tests_name("recorder: page faults", tests, NULL, NULL);

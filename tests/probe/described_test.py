@@ -56,6 +56,8 @@ LOSSES = {
     "fault": [("chase", "fault/managed/h2d/gpu0", MADE, "64:8M")],
     "shape": [(loses, f"copy-{dimensions}d/pinned/{way}/gpu0", MADE, "4K:8M")
               for dimensions, loses in ((2, "rows"), (3, "layers")) for way in ("h2d", "d2h")],
+    "new-copy": [(f"{way}-short", f"new-copy/{pages}/{way}/gpu0", MADE, "1M:1M")
+                 for way in ("h2d", "d2h") for pages in ("pages", "huge-pages")],
     "copies": [("h2d", "copies/single/h2d/gpu0", MADE, "64:8M"),
                ("batch", "copies/batch/d2h/gpu0", MADE, "64:8M"),
                ("graph", "copies/graph/h2d/gpu0", MADE, "64:8M"),
@@ -73,6 +75,8 @@ FIGURES = {
     "alloc": ("families_test.py", "alloc/"),
     "host-read": ("families_test.py", "host-read/"),
     "lock": ("families_test.py", "lock/threads"),
+    "touch": ("families_test.py", "touch/pages/host"),
+    "touch-threads": ("families_test.py", "touch-threads/pages/host"),
     "sync": ("families_test.py", "sync/stream"),
     "records": ("records_test.py", "copy-blocking/h2d"),
 }

@@ -167,6 +167,36 @@ class Families(unittest.TestCase):
                           for i in (0, 1)})
         self.assertIn("lock/threads1/node1-gpu0", self.tables)
 
+    def test_new_memory(self):
+        """What the simulated machine has for it, and without that what the simulation takes for a copy within the host."""
+        given = machine(1, 1)
+        costs = {"touch/pages/host": (0, 0.6), "release/pages/host": (0, 0.05), "touch/huge-pages/host": (0, 0.1),
+                 "release/huge-pages/host": (0, 0.01), "new-copy/pages/h2d/gpu0": (6000, 0.15),
+                 "kept-copy/pages/h2d/gpu0": (6000, 0.02), "new-copy/pages/d2h/gpu0": (9000, 0.8),
+                 "kept-copy/pages/d2h/gpu0": (9000, 0.05)}
+        given["tables"] = [{"name": name, "by": "bytes", "unit": "ns",
+                            "rows": [{"at": size, "median": call + size * byte} for size in (1 << 20, 1 << 26)]}
+                           for name, (call, byte) in costs.items()]
+        given["tables"].append({"name": "touch-threads/pages/host", "by": "threads", "unit": "ns", "bytes": 8 << 20,
+                                "rows": [{"at": n, "median": 1e6 * n} for n in (1, 64)]})
+        run = probe(given, "--filter", "touch|new-copy", "--format", "json", "--sizes", "1M:16M")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        found = {t["name"]: {row["at"]: row["median"] for row in t["rows"]} for t in json.loads(run.stdout)["tables"]}
+        for name, (call, byte) in costs.items():
+            self.assertEqual(list(found[name]), [1 << 20, 1 << 22, 1 << 24], name)
+            if "copy" in name:  # on top of what such a copy takes
+                continue
+            for size, ns in found[name].items():
+                self.close(call + size * byte, ns, name)
+        for way, more in (("h2d", 0.13), ("d2h", 0.75)):
+            path = next(p for p in given["paths"] if p["name"] == f"copy/pageable/{way}/00")
+            for size, ns in found[f"kept-copy/pages/{way}/gpu0"].items():
+                kept = path["fit"]["Lo_ns"] + size * path["fit"]["G_ns_per_byte"] + 3000
+                self.close(kept, ns, (way, size))
+                self.close(more * size, found[f"new-copy/pages/{way}/gpu0"][size] - ns, (way, size))
+        for threads, ns in found["touch-threads/pages/host"].items():
+            self.close(1e6 * threads, ns, threads)
+
     def test_large_memory_is_page_locked_where_no_sizes_are_asked_for(self):
         def sizes(*options):
             run = probe(machine(1, 1), "--filter", "^(alloc|register|lock/(threads|shared)1)/", "--format", "json", *options)

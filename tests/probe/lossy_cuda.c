@@ -4,7 +4,8 @@
  *
  * LOSSY_CUDA is one of: read, write, chase (kernels), h2d, d2h, p2p, h2h, rows, layers, batch,
  * graph (copies); h2d-start, d2h-start, p2p-start: the first byte of a copy behind a short one;
- * h2d-blocking, d2h-blocking: all of a copy that has been made asynchronously before.
+ * h2d-blocking, d2h-blocking: all of a copy that has been made asynchronously before; h2d-short,
+ * d2h-short: the last byte of a blocking copy.
  * LOSSY_CUDA_DRIVER is the simulated libcuda.so.1.
  */
 #include <dlfcn.h>
@@ -122,8 +123,9 @@ static xcu_result h2d_blocking(xcu_deviceptr dst, const void *src, size_t bytes)
     xcu_result (*call)(xcu_deviceptr, const void *, size_t);
 
     *(void **)&call = real("cuMemcpyHtoD_v2");
-    return nothing_copied("h2d-blocking", dst, (uintptr_t)src) ? XCU_SUCCESS
-                                                               : call(dst, src, bytes);
+    return nothing_copied("h2d-blocking", dst, (uintptr_t)src)
+               ? XCU_SUCCESS
+               : call(dst, src, bytes - lossy("h2d-short"));
 }
 
 static xcu_result d2h_blocking(void *dst, xcu_deviceptr src, size_t bytes)
@@ -131,8 +133,9 @@ static xcu_result d2h_blocking(void *dst, xcu_deviceptr src, size_t bytes)
     xcu_result (*call)(void *, xcu_deviceptr, size_t);
 
     *(void **)&call = real("cuMemcpyDtoH_v2");
-    return nothing_copied("d2h-blocking", (uintptr_t)dst, src) ? XCU_SUCCESS
-                                                               : call(dst, src, bytes);
+    return nothing_copied("d2h-blocking", (uintptr_t)dst, src)
+               ? XCU_SUCCESS
+               : call(dst, src, bytes - lossy("d2h-short"));
 }
 
 static xcu_result p2p(xcu_deviceptr dst, xcu_context to, xcu_deviceptr src, xcu_context from,

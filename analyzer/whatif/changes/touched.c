@@ -1,37 +1,42 @@
 #include "analyzer/whatif/changes/touched.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/new_memory.h"
 
 /*
  * touched memory: copies from and to pageable memory that was new take what those of memory that is
  * used again do, and the thread's own time before them has no page faults.
  */
 
-#define PAGE 4096u
 #define OF_HUGE 0.25 /* of what as many ordinary pages take */
 
-/* Of one ordinary page: the fault, clearing it, and giving it back. Guesses: on a virtual machine
- * it took 1.6 to 5 us (docs/method.md). most: where the time that it is taken from is known to be
- * for nothing else. */
+/* Of one ordinary page: the fault, clearing it, and giving it back, where the profile has no such
+ * figures. Guesses: on a virtual machine it took 1.6 to 5 us (docs/method.md). most: where the time
+ * that it is taken from is known to be for nothing else. */
 static const double page_ns[] = {[XFW_LOW] = 250, [XFW_LIKELY] = 700, [XFW_HIGH] = 1600};
 static const double most_page_ns[] = {[XFW_LOW] = 700, [XFW_LIKELY] = 6400, [XFW_HIGH] = 6400};
 static const double own_page_ns[] = {[XFW_LOW] = 250, [XFW_LIKELY] = 1600, [XFW_HIGH] = 6400};
 
-#define MOST_OF_CALL 0.75    /* faults take no more of a call: it copies, too */
-#define FILL_NS_PER_BYTE 0.1 /* the program need not fill it, either: at 10 GB/s */
+#define MOST_OF_CALL 0.75    /* guessed faults take no more of a call: it copies, too */
+#define FILL_NS_PER_BYTE 0.1 /* what is overwritten need not be filled: at 10 GB/s, a guess */
+#define ENOUGH_KEPT 3        /* copies of touched memory in this run */
+#define MOST_KEPT 1.5        /* of their mean: longer ones waited for something */
 
 /* A thread's own time. */
 struct own {
     double since_ns;    /* since its last large copy of pageable memory, longer ones together */
     double needless_ns; /* to be taken from those to come */
+    bool fills;         /* it has copied new memory */
 };
 
 struct owns {
     struct own *threads; /* by number */
     size_t count, capacity;
+    unsigned filling; /* of them */
 };
 
 struct touched {
@@ -55,23 +60,99 @@ static void shorten(struct xfw_op *op, double less)
     op->lead_ns = xfw_min(op->lead_ns, op->duration_ns);
 }
 
-/* What the call took beyond a copy of memory that was touched before, by the profile, as far as it
- * can be page faults; without that figure an estimate. */
-static double within_ns(const struct xfw_change *change, const struct xfw_op *op,
-                        enum xfw_certainty certainty, double pages)
+/* A copy at hand. */
+struct of_copy {
+    const struct xfw_change *change;
+    const struct touched *touched;
+    const struct xfw_op *op;
+    uint32_t process;
+    enum xft_direction direction;
+    bool huge, measured; /* the profile has what the program takes to touch them */
+    double pages;        /* ordinary ones, or in place of huge ones; for guesses */
+    enum xfw_certainty certainty;
+};
+
+/* What a copy as large takes in this run where its memory was touched before; NAN: it has too few
+ * of them. */
+static double kept_in_run(const struct of_copy *of)
 {
-    const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
+    const struct xfw_kept_copies *all = of->touched->what.kept;
+    if (!all || of->op->bytes == 0)
+        return NAN;
+    unsigned size = 63 - (unsigned)__builtin_clzll(of->op->bytes);
+    const struct xfw_kept *kept = of->direction == XFT_DIR_H2D ? &all->up[size] : &all->down[size];
+    if (kept->copies < ENOUGH_KEPT || kept->bytes == 0)
+        return NAN;
+    double mean = (double)kept->ns / (double)kept->bytes;
+    double each = of->certainty == XFW_LOW    ? xfw_min(kept->most, MOST_KEPT * mean)
+                  : of->certainty == XFW_HIGH ? kept->least
+                                              : mean;
+    return each * (double)of->op->bytes;
+}
+
+/* The same by the profile. */
+static double kept_by_profile(const struct of_copy *of)
+{
+    const struct xfa_achievable *achievable = &of->change->analysis->achievable;
+    double measured =
+        xfw_kept_copy_ns(achievable, of->direction, of->huge, of->op->gpu, of->op->bytes);
     const struct xfp_path *path =
-        xfw_host_path(&change->analysis->achievable, (enum xft_direction)row->direction,
-                      XFT_MEM_PAGEABLE, -1, op->gpu);
+        xfw_host_path(achievable, of->direction, XFT_MEM_PAGEABLE, -1, of->op->gpu);
     struct xfw_copy_cost touched = {0};
-    if (path)
-        touched = xfw_copy_cost(path, op->bytes, XFW_LIKELY);
-    double took = xfw_op_took(op), most = MOST_OF_CALL * took;
+    if (path && isnan(measured))
+        touched = xfw_copy_cost(path, of->op->bytes, XFW_LIKELY);
+    return touched.known ? touched.blocking_ns : measured;
+}
+
+/* Without figures of page faults: what the call took beyond a copy of touched memory, as far as an
+ * estimate has it. */
+static double guessed_ns(const struct of_copy *of, double kept)
+{
+    double took = xfw_op_took(of->op), most = MOST_OF_CALL * took;
+    if (isnan(kept))
+        return xfw_min(most, of->pages * page_ns[of->certainty]);
+    most = xfw_min(most, xfw_max(0, took - kept));
+    return xfw_min(most, of->pages * most_page_ns[of->certainty]);
+}
+
+/* Of the call, page faults. The call itself and the profile both say what they took. At worst it is
+ * the less, as likely what the call says, as far as the profile has page faults that take as long;
+ * at best all that the call took longer: in this run they may have taken more. */
+static double within_ns(const struct of_copy *of)
+{
+    const struct xfa_achievable *achievable = &of->change->analysis->achievable;
+    const struct xfw_new_cost faults =
+        xfw_new_copy(achievable, of->direction, of->huge, of->op->gpu, of->op->bytes);
+    double kept = kept_in_run(of), took = xfw_op_took(of->op);
+    if (isnan(kept))
+        kept = kept_by_profile(of);
+    if (!faults.known)
+        return guessed_ns(of, kept);
+    if (isnan(kept))
+        return xfw_min(took, faults.ns[of->certainty]);
+    double longer = xfw_max(0, took - kept);
+    return of->certainty == XFW_HIGH     ? longer
+           : of->certainty == XFW_LIKELY ? xfw_min(longer, faults.ns[XFW_HIGH])
+                                         : xfw_min(longer, faults.ns[XFW_LIKELY]);
+}
+
+/* Of the thread's own time, where it touched this memory before the copy. */
+static double before_ns(const struct of_copy *of, unsigned threads, enum xfw_certainty certainty)
+{
+    const struct xfw_new_cost touched =
+        xfw_new_touched(&of->change->analysis->achievable, of->huge, threads, of->op->bytes);
+    bool overwritten = of->direction == XFT_DIR_D2H;
+    double fill = overwritten ? FILL_NS_PER_BYTE * (double)of->op->bytes : 0;
     if (!touched.known)
-        return xfw_min(most, pages * page_ns[certainty]);
-    most = xfw_min(most, xfw_max(0, took - touched.blocking_ns));
-    return xfw_min(most, pages * most_page_ns[certainty]);
+        return of->pages * own_page_ns[certainty] + fill;
+    return touched.ns[certainty] + (certainty == XFW_LOW ? 0 : fill);
+}
+
+static double again_ns(const struct of_copy *of, enum xfw_certainty certainty)
+{
+    const struct xfw_new_cost released =
+        xfw_new_released(&of->change->analysis->achievable, of->huge, of->op->bytes);
+    return released.known ? released.ns[certainty] : 0;
 }
 
 /* From the thread's own time since its last such copy, right before this one first. What is to go
@@ -109,21 +190,73 @@ static struct own *pass_own(struct owns *state, struct xfw_op *op)
     return own;
 }
 
+static unsigned filling(struct owns *state, struct own *own)
+{
+    state->filling += own->fills ? 0 : 1;
+    own->fills = true;
+    return state->filling;
+}
+
+/* What the copy's memory took of the thread's own time. */
+static double own_ns(const struct of_copy *of, bool before, bool again, unsigned threads,
+                     enum xfw_certainty certainty)
+{
+    return (before ? before_ns(of, threads, certainty) : 0) + (again ? again_ns(of, certainty) : 0);
+}
+
+/* Own time a little longer than the profile has it: this process takes longer for it than the
+ * probe's did, or it is other work. As likely half of what is more; nothing where it is so much
+ * more that there is other work. */
+static double longer_here(double had, double likely, double most)
+{
+    double more = had - likely, varies = most - likely;
+    return xfw_max(0, xfw_min(more, 2 * varies - more)) / 2;
+}
+
+static void own_goes(const struct of_copy *of, struct owns *state, struct own *own,
+                     struct xfw_op *op, bool before)
+{
+    const struct xfw_touched *what = &of->touched->what;
+    bool again = xfw_marked(what->again, of->process, op->transfer);
+    bool proven = before && xfw_marked(what->proven, of->process, op->transfer);
+    bool sure = !before || proven || of->change->assured;
+    unsigned threads = before ? filling(state, own) : 0;
+    double less = own_ns(of, before, again, threads, of->certainty);
+    if (!sure && of->certainty != XFW_HIGH)
+        return;
+    if (before && of->certainty == XFW_LIKELY && of->measured)
+        less += longer_here(own->since_ns, less, own_ns(of, before, again, 1, XFW_HIGH));
+    if (less > 0)
+        shorten_own(own, op, less);
+}
+
 static void touch(const struct xfw_change *self, void *state, struct xfw_player *player,
                   struct xfw_op *op)
 {
-    const struct xfw_touched *what = &((const struct touched *)self)->what;
-    enum xfw_certainty certainty = xfw_player_certainty(player);
+    const struct touched *touched = (const struct touched *)self;
+    const struct xfw_touched *what = &touched->what;
     uint32_t process = xfw_player_process(player)->number;
     struct own *own = pass_own(state, op);
     if (op->what != XFW_COPY || op->class == XFW_NONE || !xfw_set_has(&self->set, op->class))
         return;
     bool huge = xfw_marked(what->huge, process, op->transfer);
-    double pages = (double)op->bytes / PAGE * (huge ? OF_HUGE : 1);
-    if (xfw_marked(what->within, process, op->transfer))
-        shorten(op, within_ns(self, op, certainty, pages));
-    if (xfw_marked(what->before, process, op->transfer) && (certainty == XFW_HIGH || self->assured))
-        shorten_own(own, op, pages * own_page_ns[certainty] + FILL_NS_PER_BYTE * (double)op->bytes);
+    bool within = xfw_marked(what->within, process, op->transfer);
+    bool before = xfw_marked(what->before, process, op->transfer);
+    const struct of_copy of = {
+        .change = self,
+        .touched = touched,
+        .op = op,
+        .process = process,
+        .direction = xfa_class_at(&self->analysis->classes, op->class)->key.row.direction,
+        .huge = huge,
+        .measured = xfw_new_touched(&self->analysis->achievable, huge, 1, op->bytes).known,
+        .pages = (double)op->bytes / XFW_PAGE * (huge ? OF_HUGE : 1),
+        .certainty = xfw_player_certainty(player),
+    };
+    if (within)
+        shorten(op, within_ns(&of));
+    if (within || before)
+        own_goes(&of, state, own, op, before);
     own->since_ns = 0;
 }
 
@@ -140,4 +273,40 @@ struct xfw_change *xfw_change_touched(const struct xfa_analysis *analysis,
     struct touched *change = xfw_change_new(sizeof *change, &type, analysis, &classes);
     change->what = *what;
     return &change->change;
+}
+
+/* ---- copies of touched memory in the run ----------------------------------------------------- */
+
+void xfw_kept_add(struct xfw_kept_copies *kept, enum xft_direction direction, uint64_t bytes,
+                  double ns)
+{
+    if (bytes == 0 || !(ns > 0))
+        return;
+    unsigned size = 63 - (unsigned)__builtin_clzll(bytes);
+    struct xfw_kept *of = direction == XFT_DIR_H2D ? &kept->up[size] : &kept->down[size];
+    double each = ns / (double)bytes;
+    of->least = of->copies ? xfw_min(of->least, each) : each;
+    of->most = xfw_max(of->most, each);
+    of->copies++;
+    of->bytes += bytes;
+    of->ns += (uint64_t)ns;
+}
+
+static void merge(struct xfw_kept *into, const struct xfw_kept *from)
+{
+    if (from->copies == 0)
+        return;
+    into->least = into->copies ? xfw_min(into->least, from->least) : from->least;
+    into->most = xfw_max(into->most, from->most);
+    into->copies += from->copies;
+    into->bytes += from->bytes;
+    into->ns += from->ns;
+}
+
+void xfw_kept_merge(struct xfw_kept_copies *into, const struct xfw_kept_copies *from)
+{
+    for (unsigned i = 0; i < XFW_KEPT_SIZES; i++) {
+        merge(&into->up[i], &from->up[i]);
+        merge(&into->down[i], &from->down[i]);
+    }
 }

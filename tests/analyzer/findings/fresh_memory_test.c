@@ -14,7 +14,7 @@
 #include "tests/analyzer/traces/measured.h"
 #include "tests/analyzer/traces/play.h"
 
-enum { FETCH = 10, STEPS = 20 };
+enum { FETCH = 10, KEEP = 11, STEPS = 20, MEMORY = 0x40000000, OTHER = 0x20000000 };
 static const uint64_t bytes = 16 * MIB, pages = 4096, own_ns = 20000000;
 static const double copy_ns = 16 * PAGEABLE_NS, fault_ns = 1000; /* each */
 
@@ -24,15 +24,31 @@ struct step {
     double more_ns;
     unsigned every; /* of so many copies one has them */
     bool call;      /* another call comes between the own time and the copy */
+    bool elsewhere; /* each copy has memory at another address */
+    bool proven;    /* the recorder saw that it is new */
+    unsigned kept;  /* so many copies of another buffer, which is kept, before all others */
+    double kept_ns; /* which take so long, each */
 };
 
-static struct analyzed played(struct step step, enum xft_direction direction, const char *answer)
+static void address(struct xft_event *copy, uint64_t at)
+{
+    *(copy->direction == XFT_DIR_H2D ? &copy->src : &copy->dst) = at;
+}
+
+static struct analyzed played_by(struct step step, enum xft_direction direction, const char *answer,
+                                 struct xfp_profile *profile)
 {
     struct trace_builder b;
     struct play play = {0};
-    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
     play_start(&play, &b, 1);
     play_site(&play, FETCH, "fetch", 1);
+    play_site(&play, KEEP, "keep", 2);
+    for (unsigned i = 0; i < step.kept; i++) {
+        struct xft_event *event =
+            play_copy(&play, KEEP, direction, XFT_MEM_PAGEABLE, bytes, (uint64_t)step.kept_ns);
+        event->width = bytes;
+        address(event, OTHER);
+    }
     for (unsigned i = 0; i < STEPS; i++) {
         bool has = step.every == 0 || i % step.every == 0;
         play.now += own_ns;
@@ -42,9 +58,62 @@ static struct analyzed played(struct step step, enum xft_direction direction, co
                                             (uint64_t)(copy_ns + (has ? step.more_ns : 0)));
         event->width = bytes;
         event->aux = has ? xft_faults(step.within, step.before) : 0;
+        event->flags |= step.proven && i > 0 ? XFT_NEW_MEMORY : 0;
+        address(event, MEMORY + (step.elsewhere ? i * 2 * bytes : 0));
     }
     play_end(&play, XFT_STATE_CLOSED);
     return answer ? analyzed_answered(&b, profile, answer) : analyzed_played(&b, profile);
+}
+
+static struct analyzed played(struct step step, enum xft_direction direction, const char *answer)
+{
+    return played_by(step, direction, answer, measured_profile(MEASURED_ALL));
+}
+
+/* Page faults of new memory take as long as here, for each of its pages. */
+struct faults {
+    double copied, touched, released;
+    bool huge;
+};
+
+static struct xfp_profile *profile_with(struct faults faults)
+{
+    static const char *const names[2][5] = {
+        {"new-copy/pages/d2h/gpu0", "kept-copy/pages/d2h/gpu0", "touch/pages/host",
+         "release/pages/host", "new-copy/pages/h2d/gpu0"},
+        {"new-copy/huge-pages/d2h/gpu0", "kept-copy/huge-pages/d2h/gpu0", "touch/huge-pages/host",
+         "release/huge-pages/host", "new-copy/huge-pages/h2d/gpu0"}};
+    const double figures[] = {PAGEABLE_NS + 256 * faults.copied, PAGEABLE_NS, 256 * faults.touched,
+                              256 * faults.released, PAGEABLE_NS + 256 * faults.copied};
+    struct xfp_profile *profile = measured_profile(MEASURED_ALL);
+    for (unsigned i = 0; i < 5; i++)
+        measured_table(profile, names[faults.huge][i], figures[i]);
+    for (size_t t = profile->table_count - 5; t < profile->table_count; t++)
+        for (size_t i = 0; i < profile->tables[t].row_count; i++) {
+            struct xfp_cost *cost = &profile->tables[t].rows[i].cost;
+            cost->ci_low = cost->ci_high = cost->median;
+        }
+    return profile;
+}
+
+/* Of a saving, without what all of the replay leaves open. */
+static struct bounds {
+    double low, likely, high;
+} bounds_of(const struct analyzed *a, const struct xfa_finding *f)
+{
+    double unsure = xfw_unsure_ns(a->findings->whatif, f->saving.likely);
+    return (struct bounds){f->saving.low + unsure, f->saving.likely, f->saving.high - unsure};
+}
+
+static void assert_near(double found, double given)
+{
+    assert_true(found > 0.98 * given && found < 1.02 * given);
+}
+
+/* At best the host's work is faster, too, in caches that less goes through. */
+static void assert_high(double found, double given)
+{
+    assert_true(found > 0.98 * given && found < 1.12 * given);
 }
 
 static const struct xfa_finding *found(const struct analyzed *a)
@@ -133,6 +202,151 @@ static void test_before_other_calls(void **state)
     analyzed_free(&a);
 }
 
+/* The call says what its page faults took, the profile what page faults take. */
+static void test_measured(void **state)
+{
+    const double all = STEPS * (double)pages;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const double by_profile[] = {1000, 1200, 500};
+        const double low[] = {1000, 1000, 500},
+                     likely[] = {1000, 1000, 625}; /* 500 and a quarter */
+        struct step step = {
+            .within = pages, .more_ns = (double)pages * fault_ns, .elsewhere = true};
+        struct analyzed a = played_by(step, XFT_DIR_D2H, NULL,
+                                      profile_with((struct faults){.copied = by_profile[i]}));
+        const struct xfa_finding *f = found(&a);
+        assert_non_null(f);
+        const struct bounds saved = bounds_of(&a, f);
+        assert_near(f->lost_ns, all * by_profile[i]);
+        assert_near(saved.low, all * low[i]);
+        assert_near(saved.likely, all * likely[i]);
+        assert_high(saved.high, all * fault_ns); /* what was there to be saved */
+        analyzed_free(&a);
+    }
+}
+
+/* Memory that comes again has been given back: that takes its time, too, of the thread's own. */
+static void test_released(void **state)
+{
+    struct step step = {.within = pages, .more_ns = (double)pages * fault_ns};
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL,
+                                  profile_with((struct faults){.copied = 1000, .released = 200}));
+    const struct xfa_finding *f = found(&a);
+    const double each = (double)pages;
+    (void)state;
+    assert_non_null(f);
+    const struct bounds saved = bounds_of(&a, f);
+    assert_near(saved.low, STEPS * each * 1000 + (STEPS - 1) * each * 150);
+    assert_near(saved.likely, STEPS * each * 1000 + (STEPS - 1) * each * 200);
+    assert_high(saved.high, STEPS * each * 1000 + (STEPS - 1) * each * 250);
+    analyzed_free(&a);
+
+    step.elsewhere = true; /* the program may keep what it has fetched */
+    a = played_by(step, XFT_DIR_D2H, NULL,
+                  profile_with((struct faults){.copied = 1000, .released = 200}));
+    f = found(&a);
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).likely, STEPS * each * 1000);
+    analyzed_free(&a);
+}
+
+/* What copies of touched memory take is seen in the run, where the profile has it wrong. */
+static void test_kept_in_the_run(void **state)
+{
+    const double slower = 2 * copy_ns;
+    struct step step = {.within = pages,
+                        .more_ns = copy_ns + (double)pages * fault_ns,
+                        .elsewhere = true,
+                        .kept = 6,
+                        .kept_ns = slower};
+    struct analyzed a =
+        played_by(step, XFT_DIR_D2H, NULL, profile_with((struct faults){.copied = 2000}));
+    const struct xfa_finding *f = found(&a);
+    (void)state;
+    assert_non_null(f);
+    struct bounds saved = bounds_of(&a, f);
+    assert_near(saved.likely, STEPS * (double)pages * fault_ns);
+    assert_high(saved.high, STEPS * (double)pages * fault_ns);
+    analyzed_free(&a);
+
+    step.kept = 2; /* too few */
+    a = played_by(step, XFT_DIR_D2H, NULL, profile_with((struct faults){.copied = 2000}));
+    f = found(&a);
+    assert_non_null(f);
+    saved = bounds_of(&a, f);
+    assert_near(saved.likely, STEPS * ((double)pages * fault_ns + copy_ns));
+    analyzed_free(&a);
+}
+
+/* Memory that was seen to be new needs no question; what it takes to touch it is the profile's. Of
+ * what the program sends to the device it has to write each byte in any case. */
+static void test_proven(void **state)
+{
+    static const enum xft_direction both[] = {XFT_DIR_D2H, XFT_DIR_H2D};
+    const double each = (double)pages, times = STEPS - 1; /* of the first it is not known */
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        const double fill = i == 0 ? 0.1 * (double)bytes : 0;
+        struct step step = {.before = pages + 1, .proven = true};
+        struct analyzed a = played_by(
+            step, both[i], NULL, profile_with((struct faults){.touched = 2000, .released = 200}));
+        const struct xfa_finding *f = found(&a);
+        assert_non_null(f);
+        assert_true(!f->question && !f->asked && f->lost_ns > 0);
+        const struct bounds saved = bounds_of(&a, f);
+        assert_near(saved.low, times * 0.75 * each * 2200);
+        assert_near(saved.likely, times * (each * 2200 + fill));
+        assert_high(saved.high, times * (1.25 * each * 2200 + fill));
+        analyzed_free(&a);
+    }
+}
+
+/* How far processes differ in speed widens all savings: it is not counted twice. */
+static void test_processes_differ(void **state)
+{
+    struct step step = {.before = pages + 1, .proven = true, .elsewhere = true};
+    struct xfp_profile *profile = profile_with((struct faults){.touched = 2000});
+    measured_scalar(profile, "launch/by-process/gpu0", 1000);
+    struct xfp_cost *launch = &profile->scalars[profile->scalar_count - 1].cost;
+    launch->min = 900, launch->max = 1100; /* by a tenth */
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL, profile);
+    const struct xfa_finding *f = found(&a);
+    (void)state;
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).low, (STEPS - 1) * (double)pages * 2000 * 0.85);
+    analyzed_free(&a);
+}
+
+/* Own time that is a little longer than touching the memory by the profile: half of it goes, too.
+ */
+static void test_little_longer(void **state)
+{
+    const double each = (double)pages * 4000 + 0.1 * (double)bytes, more = (double)own_ns - each;
+    struct step step = {.before = pages + 1, .proven = true, .elsewhere = true};
+    struct analyzed a =
+        played_by(step, XFT_DIR_D2H, NULL, profile_with((struct faults){.touched = 4000}));
+    const struct xfa_finding *f = found(&a);
+    (void)state;
+    assert_true(more > 0 && more < 0.25 * each);
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).likely, (STEPS - 1) * (each + more / 2));
+    analyzed_free(&a);
+}
+
+/* Huge pages, of which the profile has other figures. */
+static void test_huge_measured(void **state)
+{
+    struct step step = {.within = 8, .more_ns = (double)pages * fault_ns, .elsewhere = true};
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL,
+                                  profile_with((struct faults){.copied = 400, .huge = true}));
+    const struct xfa_finding *f = found(&a);
+    (void)state;
+    assert_non_null(f);
+    assert_near(bounds_of(&a, f).likely, STEPS * (double)pages * 500);
+    analyzed_free(&a);
+}
+
 static void test_left(void **state)
 {
     static const struct step steps[] = {
@@ -155,9 +369,19 @@ static void test_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_within), cmocka_unit_test(test_no_longer),
-        cmocka_unit_test(test_huge),   cmocka_unit_test(test_before),
-        cmocka_unit_test(test_left),   cmocka_unit_test(test_before_other_calls),
+        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_no_longer),
+        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_before),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_before_other_calls),
+        cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_released),
+        cmocka_unit_test(test_kept_in_the_run),
+        cmocka_unit_test(test_proven),
+        cmocka_unit_test(test_huge_measured),
+        cmocka_unit_test(test_little_longer),
+        cmocka_unit_test(test_processes_differ),
     };
     return cmocka_run_group_tests_name("findings: fresh memory", tests, NULL, NULL);
 }

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tools/simgpu/gpu/managed.h"
 #include "tools/simgpu/gpu/nodes.h"
 #include "tools/simgpu/gpu/paths.h"
+
+enum { PAGE = 4096 };
 
 /* ---- sides -------------------------------------------------------------------------------- */
 
@@ -228,6 +231,56 @@ static struct sim_cost staged_cost(const struct sim_copy *copy)
                              (a.blocking_ns + b.blocking_ns) * 3 / 4, true};
 }
 
+/* Pages of the host's memory that nobody has touched yet. */
+static uint64_t new_pages(const struct sim_side *side, size_t bytes)
+{
+    uintptr_t from = (uintptr_t)side->start & ~(uintptr_t)(PAGE - 1);
+    size_t pages = ((uintptr_t)side->start + bytes - from + PAGE - 1) / PAGE, missing = 0;
+    unsigned char *there = malloc(pages);
+
+    if (there && mincore((void *)from, pages * PAGE, there) == 0)
+        for (size_t i = 0; i < pages; i++)
+            missing += (there[i] & 1) == 0;
+    free(there);
+    return missing;
+}
+
+static uint64_t copy_table_ns(const char *what, bool up, int gpu, size_t bytes)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s/pages/%s/gpu%d", what, up ? "h2d" : "d2h", gpu);
+    return sim_table_ns(name, bytes);
+}
+
+/* By how much a copy takes longer as its host memory is new, where the profile has that of ordinary
+ * pages: for each of its pages that are not there. */
+static uint64_t first_touch_ns(const struct sim_copy *copy)
+{
+    bool up = sim_copy_direction(copy) == XFT_DIR_H2D;
+    const struct sim_side *side = up ? &copy->src : &copy->dst;
+    size_t bytes = sim_copy_bytes(copy);
+    uint64_t fresh, kept;
+    int gpu;
+
+    if (side->memory != XFT_MEM_PAGEABLE || copy->height * copy->depth != 1 || bytes < PAGE ||
+        (!up && sim_copy_direction(copy) != XFT_DIR_D2H))
+        return 0;
+    gpu = sim_number_of(up ? copy->dst.device : copy->src.device);
+    fresh = copy_table_ns("new-copy", up, gpu, bytes);
+    kept = fresh ? copy_table_ns("kept-copy", up, gpu, bytes) : 0;
+    return fresh > kept ? (fresh - kept) * new_pages(side, bytes) / (bytes / PAGE) : 0;
+}
+
+static struct sim_cost longer(struct sim_cost cost, uint64_t ns)
+{
+    cost.device_ns += ns;
+    cost.behind_ns += ns;
+    cost.host_ns += ns;
+    cost.blocking_ns += ns;
+    return cost;
+}
+
 struct sim_cost sim_copy_cost(const struct sim_copy *copy)
 {
     uint64_t bytes = sim_copy_bytes(copy);
@@ -240,7 +293,7 @@ struct sim_cost sim_copy_cost(const struct sim_copy *copy)
         return cost;
     }
     path = path_of(copy);
-    return path ? cost_on(path, bytes) : default_cost(bytes);
+    return longer(path ? cost_on(path, bytes) : default_cost(bytes), first_touch_ns(copy));
 }
 
 /* A memset takes half of a copy on the device, which also reads. */

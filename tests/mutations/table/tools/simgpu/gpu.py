@@ -87,4 +87,9 @@ ROWS = [
       "        return called + spent + 0 * start;",
       "functions of the host of several simulated streams run at the same time",
       "simgpu.called"),
+    M("simgpu-new-memory-for-nothing", "tools/simgpu/gpu/copy.c",
+      "            missing += (there[i] & 1) == 0;",
+      "            missing += 0;",
+      "simulated copies to new memory take what others do",
+      "probe.families"),
 ]
