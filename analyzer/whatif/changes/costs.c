@@ -355,6 +355,16 @@ double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu)
     return (second.ns - first.ns) / (double)(more - some);
 }
 
+double xfw_device_least_ns(const struct xfa_achievable *achievable, int gpu)
+{
+    const struct xfp_profile *profile = achievable->profile;
+    int number = profile ? xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu) : -1;
+    const struct xfp_place here = {XFT_MEM_DEVICE, number, -1};
+    const struct xfp_path *path = profile ? xfp_find(profile, XFP_COPY, here, here, false) : NULL;
+    struct xfp_estimate least = path ? xfp_time(path, 1) : (struct xfp_estimate){0};
+    return least.basis == XFP_UNKNOWN ? 0 : least.ns;
+}
+
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns)
 {

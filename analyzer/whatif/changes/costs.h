@@ -176,6 +176,10 @@ double xfw_host_read_ns(const struct xfa_achievable *achievable, enum xft_memory
  * not measured. */
 double xfw_device_byte_ns(const struct xfa_achievable *achievable, int gpu);
 
+/* Time that the device takes for a copy of hardly anything within it: what a kernel's time is not
+ * longer than says nothing of how much it reads; 0: not measured. */
+double xfw_device_least_ns(const struct xfa_achievable *achievable, int gpu);
+
 /* How many times over, at most, a kernel can have read memory of so many bytes. */
 double xfw_times_over(const struct xfa_achievable *achievable, int gpu, uint64_t bytes,
                       double kernel_ns);

@@ -334,12 +334,25 @@ static double over_link_ns(const struct xfa_achievable *achievable, const struct
            xfw_mapped_ns(achievable, op->gpu, true, most);
 }
 
+/* The part of what moved that the kernel touched, as likely: what it has time for beyond waiting
+ * for it. Where that is no more than the least work takes it says nothing, but pages that faults
+ * brought one by one do. */
+static double share_touched(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                            double own)
+{
+    double bytes = (double)op->demanded.bytes;
+    if (op->demanded.pages > 0 && op->demanded.pages < XFW_PAGES_TOGETHER &&
+        own <= xfw_device_least_ns(achievable, op->gpu))
+        return op->demanded.pages * XFW_PAGE_BYTES / bytes;
+    return own / (xfw_device_byte_ns(achievable, op->gpu) * bytes);
+}
+
 static void stay_kernel(const struct xfw_change *change, struct stay *state,
                         struct xfw_player *player, struct xfw_op *op)
 {
     const struct xfa_achievable *achievable = &change->analysis->achievable;
     double own = fmax(0, op->duration_ns - op->demanded.stalled_ns);
-    double share = own / (xfw_device_byte_ns(achievable, op->gpu) * (double)op->demanded.bytes);
+    double share = share_touched(achievable, op, own);
     double over_link = over_link_ns(achievable, op, share * (double)op->demanded.bytes,
                                     xfw_player_certainty(player));
     if (!(share < XFW_READ_IN_PART) || !(over_link > 0))
@@ -350,13 +363,20 @@ static void stay_kernel(const struct xfw_change *change, struct stay *state,
     op->demanded = (struct xfw_moved){0};
 }
 
+/* At best the thread did nothing else between the first page and the last. */
+static double host_faults_ns(const struct xfw_change *change, const struct xfw_op *op,
+                             enum xfw_certainty certainty)
+{
+    double ns = fetched_ns(&change->analysis->achievable, op, certainty);
+    return certainty == XFW_HIGH ? fmin(op->gap_ns, fmax(ns, op->fetched.span_us * 1e3)) : ns;
+}
+
 static void stay_host(const struct xfw_change *change, struct stay *state,
                       struct xfw_player *player, struct xfw_op *op)
 {
     uint64_t stayed = op->fetched.bytes < state->stayed ? op->fetched.bytes : state->stayed;
     double part = (double)stayed / (double)op->fetched.bytes;
-    op->gap_ns -=
-        part * fetched_ns(&change->analysis->achievable, op, xfw_player_certainty(player));
+    op->gap_ns -= part * host_faults_ns(change, op, xfw_player_certainty(player));
     state->stayed -= stayed;
     if (stayed == op->fetched.bytes)
         op->fetched = (struct xfw_moved){0};

@@ -238,6 +238,12 @@ struct xfw_op {
         uint64_t allocations; /* which: xfw_allocation_bit() of each */
         uint32_t records;
         int16_t gpu;       /* to which, from which */
+        union {
+            uint16_t pages;   /* demanded: that faults brought, each alone; XFW_PAGES_TOGETHER: not
+                                 so */
+            uint16_t span_us; /* fetched: of gap_ns, from the first page that moved to the last;
+                                 UINT16_MAX: or longer */
+        };
         double records_ns; /* what recording them added to duration_ns, or gap_ns */
     } demanded, fetched;
 
@@ -270,6 +276,9 @@ static inline bool xfw_has_moved(const struct xfw_moved *moved)
 {
     return moved->bytes > 0 || moved->records > 0 || moved->stalled_ns > 0;
 }
+
+#define XFW_PAGES_TOGETHER UINT16_MAX
+#define XFW_PAGE_BYTES 4096 /* a fault brings at least so much */
 
 /* A copy for a change to alter. Most ops need less than two thirds of the bytes. */
 static inline void xfw_op_copy(struct xfw_op *to, const struct xfw_op *from)

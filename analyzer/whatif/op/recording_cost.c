@@ -163,6 +163,12 @@ void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op 
 
 /* ---- an op without it ------------------------------------------------------------------------ */
 
+/* The time from the first page to the last without it, that was ns long. */
+static void span_alone(struct xfw_moved *fetched, double ns)
+{
+    fetched->span_us = (uint16_t)xfw_max(0, fetched->span_us - ns / 1e3);
+}
+
 /* The time without what records of moves added to it. */
 static double moved_alone(struct xfw_moved *moved, double ns)
 {
@@ -213,7 +219,9 @@ void xfw_op_alone(struct xfw_op *op)
         op->start_ns = xfw_max(0, op->start_ns - op->overhead_ns);
     op->gap_ns = xfw_max(0, op->gap_ns - xfw_max(0, op->hook_ns));
     op->woken_after_ns = xfw_max(xfw_min(0, op->woken_after_ns), op->woken_after_ns - op->hook_ns);
-    op->gap_ns = moved_alone(&op->fetched, op->gap_ns);
+    double before_ns = op->gap_ns;
+    op->gap_ns = moved_alone(&op->fetched, before_ns);
+    span_alone(&op->fetched, before_ns - op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
     op->duration_ns =
         xfw_max(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);

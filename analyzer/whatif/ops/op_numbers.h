@@ -35,7 +35,7 @@ struct xfw_thread {
     bool ended;      /* which is its last one in the trace */
     enum xfw_behind behind;
     struct xfw_moved fetched; /* since then */
-    double fetched_until_ns;
+    double fetched_from_ns, fetched_until_ns;
     uint64_t overhead_ns, overhead_until_ns; /* since then, the recorder was at work so long; the
                                                 latest end of that */
     uint64_t hash_ns, hashed_ns; /* hashes took so long, behind a call that is still to come; the

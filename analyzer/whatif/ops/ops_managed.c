@@ -81,6 +81,19 @@ static void count(const struct xfw_moves *moves, struct xfw_moved *moved,
     moved->records++;
 }
 
+/* A page that a fault brought alone, the driver perhaps those around it by its guess: what is read
+ * in one piece is faulted in in pieces of several pages, as threads side by side touch them. */
+static void count_page(struct xfw_moved *moved, const struct xfa_event *event)
+{
+    if (event->kind != XFT_EVENT_MIGRATION || event->managed.cause == XFT_CAUSE_PREFETCH)
+        return;
+    bool alone = event->managed.cause == XFT_CAUSE_COHERENCE && event->bytes <= XFW_PAGE_BYTES;
+    if (!alone)
+        moved->pages = XFW_PAGES_TOGETHER;
+    else if (moved->pages < XFW_PAGES_TOGETHER)
+        moved->pages++;
+}
+
 struct user {
     const struct xfa_process *process;
     const struct xfa_block *of;
@@ -118,6 +131,7 @@ static void demanded(struct xfw_moves *moves, const struct xfa_event *event)
     pending->stalled_until_ns = xfw_max(pending->stalled_until_ns, pending->op.device_start_ns);
     moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
     count(moves, moved, event, gpu);
+    count_page(moved, event);
     if (event->kind == XFT_EVENT_MIGRATION)
         pending->op.link_ns += xfw_max(0, end - start);
 }
@@ -147,7 +161,11 @@ static struct xfw_thread *fetched(struct xfw_moves *moves, const struct xfa_even
         return NULL;
     double start = xfw_ops_queue_time(moves->queue, event->start_ns);
     double end = xfw_ops_queue_time(moves->queue, event->end_ns);
+    if (!xfw_has_moved(&thread->fetched))
+        thread->fetched_from_ns = start;
     thread->fetched.stalled_ns += more_of(&thread->fetched_until_ns, start, end, end);
+    double span_us = (thread->fetched_until_ns - thread->fetched_from_ns) / 1e3;
+    thread->fetched.span_us = (uint16_t)xfw_max(0, xfw_min(span_us, UINT16_MAX));
     count(moves, &thread->fetched, event, gpu_of(moves, event));
     return thread;
 }
