@@ -47,7 +47,7 @@ static enum joins may_join(const struct xfw_whatif *whatif, struct xfw_change *c
         return JOINS_NOT;
     for (size_t k = 0; k < whatif->count; k++) {
         bool enough = k < i && xfw_whatif_best_of_family(whatif, changes, k) &&
-                      xfw_hardly_more(whatif, whatif->alone[i].likely, whatif->alone[k].likely);
+                      xfw_hardly_better(whatif, &whatif->alone[i], &whatif->alone[k]);
         if (!(changes[i]->excludes >> k & 1) || (!whatif->order[k] && !enough))
             continue;
         if (!has_the_rest(changes[i], changes[k]))
