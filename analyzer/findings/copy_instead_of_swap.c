@@ -7,7 +7,9 @@
  * anything may read it. Where the next that may use it is a kernel that may write there, it is not
  * known whether the kernel writes all of it and reads nothing of it before: a question. It is asked
  * only where kernels are given the destination by then: of what was copied away to be brought back,
- * or to be compared later, the source is worked on in place.
+ * or to be compared later, the source is worked on in place. Where that kernel itself is given the
+ * destination, to be read only, and the source to be written, it likely makes the one of the other:
+ * both have the same contents then, and to read them it is given the destination.
  *
  * Counted are copies between two places that were copied between before. Nothing is said of a copy
  * whose source a copy reads, or a kernel that does not write there, before it is overwritten, or of
@@ -77,12 +79,14 @@ static struct row_sums *row_of(struct swaps *swaps, uint32_t row)
     return &swaps->rows[row];
 }
 
-static void count(struct swaps *swaps, const struct copied *copied, bool sure)
+/* as: of kernels, how sure it is that they write all of it. */
+static void count(struct swaps *swaps, const struct copied *copied, enum xfw_certainty as,
+                  bool by_kernel)
 {
     struct row_sums *row = row_of(swaps, copied->row);
     xfa_divided_add(&row->copied, copied->bytes, copied->achieved_ns, copied->by_device);
-    row->asked += !sure;
-    xfw_mark(&swaps->marks[sure ? XFW_LIKELY : XFW_HIGH], swaps->process, copied->transfer);
+    row->asked += by_kernel || as == XFW_HIGH;
+    xfw_mark(&swaps->marks[as], swaps->process, copied->transfer);
 }
 
 static void close(struct swaps *swaps, size_t at)
@@ -106,7 +110,8 @@ static void overwrite(struct swaps *swaps, uint64_t start, uint64_t end)
         if (copied->src.start >= end || start >= copied->src.end)
             continue;
         if (start <= copied->src.start && copied->src.end <= end)
-            count(swaps, copied, copied->src.whole && copied->dst.whole);
+            count(swaps, copied, copied->src.whole && copied->dst.whole ? XFW_LIKELY : XFW_HIGH,
+                  false);
         close(swaps, i);
     }
 }
@@ -129,6 +134,13 @@ static void take_use(void *self, uint64_t pointer, enum xfa_used how)
     }
 }
 
+/* Is the source's next contents made of the destination's, which are the same now? */
+static bool is_made_of(const struct copied *copied)
+{
+    return copied->src_used == XFA_USED_WRITTEN && copied->dst_used == XFA_USED_READ &&
+           copied->src.whole && copied->dst.whole;
+}
+
 static void take_launch(struct swaps *swaps, const struct xfa_event *event)
 {
     if (event->flags & XFT_CAPTURED || swaps->count == 0)
@@ -145,7 +157,7 @@ static void take_launch(struct swaps *swaps, const struct xfa_event *event)
         if (copied->src_used == XFA_USED_NOT)
             continue;
         if (copied->src_used != XFA_USED_READ && copied->dst_given)
-            count(swaps, copied, false);
+            count(swaps, copied, is_made_of(copied) ? XFW_LIKELY : XFW_HIGH, true);
         close(swaps, i);
     }
 }
