@@ -223,6 +223,18 @@ size_t *xfa_questions(const struct xfa_findings *findings, size_t *count)
     return places;
 }
 
+#define TIMES_MORE 10 /* than the set: a guess */
+
+bool xfa_questions_first(const struct xfa_findings *findings)
+{
+    size_t count, *places = xfa_questions(findings, &count);
+    double most = count ? findings->items[places[0]].saving.high : 0;
+    free(places);
+    if (!count || !xfa_savings_known(findings))
+        return false;
+    return most > TIMES_MORE * fmax(0, findings->whatif->set.high); /* fmax(): 0 of NAN */
+}
+
 char *xfa_answers_text(const struct xfa_findings *findings)
 {
     const struct xfa_answers *answers = findings->answers;

@@ -51,6 +51,10 @@ void xfa_described_free(struct xfa_described *described);
  * is for, the first. For free(). */
 size_t *xfa_questions(const struct xfa_findings *findings, size_t *count);
 
+/* Do the questions come before the findings? What the best set saves at best is not a tenth of what
+ * the first of them may save. */
+bool xfa_questions_first(const struct xfa_findings *findings);
+
 /* The answers that were given: "repeated-transfer=yes, early-wait=no"; NULL: none. For free(). */
 char *xfa_answers_text(const struct xfa_findings *findings);
 

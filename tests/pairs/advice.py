@@ -44,6 +44,14 @@ def advised(report):
     return [finding for finding in report["findings"] if not finding["saving_s"]["idle"]]
 
 
+def first_of(report):
+    """The kind that stands first on the first screen; None: nothing does."""
+    asked = [finding for finding in report["findings"] if finding["question"] and finding["question"].get("first")]
+    if asked:
+        return max(asked, key=lambda finding: finding["question"]["up_to_s"])["kind"]
+    return next((finding["kind"] for finding in advised(report)), None)
+
+
 def milliseconds(saving):
     """{low, likely, high}; None where it is not known."""
     if saving is None or saving["likely"] is None:
@@ -176,8 +184,7 @@ def judge(measured, reports):
     for side, of_side in reports.items():
         entry["replay"][side] = side_of(of_side, medians[side] / 1e6 if medians[side] else None, runs[side])
     if "before" in reports:
-        findings = advised(reports["before"][0])
-        entry["first"] = findings[0]["kind"] if findings else None
+        entry["first"] = first_of(reports["before"][0])
         entry["right"] = entry["first"] in [about["finding"], *about.get("also", [])]
         hold(entry, about, reports["before"])
     return entry

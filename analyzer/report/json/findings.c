@@ -166,7 +166,8 @@ static json_t *finding_saving_json(const struct xfa_described *described)
 }
 
 /* Null: it is none. */
-static json_t *question_json(const struct xfa_described *described)
+static json_t *question_json(const struct xfa_findings *findings,
+                             const struct xfa_described *described)
 {
     if (!described->question)
         return json_null();
@@ -175,6 +176,7 @@ static json_t *question_json(const struct xfa_described *described)
     json_object_set_new(json, "if", xfa_json_text(described->condition));
     json_object_set_new(json, "text", xfa_json_text(described->question));
     json_object_set_new(json, "key", xfa_json_text(described->key));
+    json_object_set_new(json, "first", json_boolean(xfa_questions_first(findings)));
     return json;
 }
 
@@ -249,7 +251,7 @@ static json_t *finding_json(const struct xfa_report *report, const struct xfa_fi
     json_object_set_new(json, "lost_s", xfa_json_seconds(finding->lost_ns));
     json_object_set_new(json, "run_saving_s", xfa_json_seconds(described.saving.likely));
     json_object_set_new(json, "saving_s", finding_saving_json(&described));
-    json_object_set_new(json, "question", question_json(&described));
+    json_object_set_new(json, "question", question_json(report->findings, &described));
     json_object_set_new(json, "remedy", json_string(xfa_remedy_word(finding->remedy.kind)));
     json_object_set_new(json, "parameters", parameters_json(&finding->remedy));
     json_object_set_new(json, "fix", xfa_json_text(xfa_remedy_text(&finding->remedy, fix)));

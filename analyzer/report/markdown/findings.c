@@ -160,9 +160,13 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
 {
     const struct xfa_findings *findings = report->findings;
     size_t count = view->filter ? view->filter->findings_shown : xfa_findings_count(findings);
+    bool questions_first = xfa_questions_first(findings);
+    if (questions_first)
+        write_questions(md, report, view);
     if (count)
         write_table(md, report, view);
-    write_questions(md, report, view);
+    if (!questions_first)
+        write_questions(md, report, view);
     if (count == 0)
         return;
     if (xfa_savings_known(findings)) {

@@ -404,7 +404,9 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_filter(report, view, out);
     write_warnings(report, view, out);
     write_answers(report, view, out);
+    bool questions_first = xfa_questions_first(report->findings);
+    size_t asked = questions_first ? write_questions(report, view, out) : 0;
     struct xfa_not_shown left = xfa_write_first_findings(report, view, out);
-    left.findings += write_questions(report, view, out);
+    left.findings += questions_first ? asked : write_questions(report, view, out);
     write_foot(report, &headline, view, &left, out);
 }

@@ -274,7 +274,8 @@ export function best_set({ report, timeline, choice }) {
   const { whatif, findings } = report;
   const worth = findings.filter((finding) => !finding.saving_s.idle);
   const asked = questions(report);
-  const part = (...children) => section('advice', 'What to do', ...children, ...(asked ?? []));
+  const first = findings.some(({ question }) => question?.first);
+  const part = (...children) => section('advice', 'What to do', ...(first ? asked : []), ...children, ...(first ? [] : asked ?? []));
   if (!worth.length) return part(h('p', { class: 'calm' }, nothing_to_do(report, asked)), whatif?.known ? believed(whatif) : null);
   if (!whatif?.known) return part(h('p', {}, `What the run would save is not known: ${whatif?.why_not ?? 'it was not replayed'}.`), h('p', {}, 'The findings below stand by what was lost.'));
   if (whatif.set_saving_s.likely === null && !report.machine.profile) return part(...no_profile(report), believed(whatif));
