@@ -47,7 +47,7 @@ struct copied {
     uint64_t bytes, transfer;
     double achieved_ns;
     uint32_t row;
-    bool by_device, dst_given;
+    bool by_device, dst_given, dst_changed; /* a kernel may have changed what was copied */
     enum xfa_used src_used, dst_used; /* by the launch that is looked at */
 };
 
@@ -137,7 +137,7 @@ static void take_use(void *self, uint64_t pointer, enum xfa_used how)
 /* Is the source's next contents made of the destination's, which are the same now? */
 static bool is_made_of(const struct copied *copied)
 {
-    return copied->src_used == XFA_USED_WRITTEN && copied->dst_used == XFA_USED_READ &&
+    return !copied->dst_changed && copied->src_used == XFA_USED_WRITTEN && copied->dst_used == XFA_USED_READ &&
            copied->src.whole && copied->dst.whole;
 }
 
@@ -154,8 +154,10 @@ static void take_launch(struct swaps *swaps, const struct xfa_event *event)
     for (size_t i = swaps->count; i-- > 0;) {
         struct copied *copied = &swaps->open[i];
         copied->dst_given = copied->dst_given || copied->dst_used != XFA_USED_NOT;
-        if (copied->src_used == XFA_USED_NOT)
+        if (copied->src_used == XFA_USED_NOT) {
+            copied->dst_changed = copied->dst_changed || copied->dst_used > XFA_USED_READ;
             continue;
+        }
         if (copied->src_used != XFA_USED_READ && copied->dst_given)
             count(swaps, copied, is_made_of(copied) ? XFW_LIKELY : XFW_HIGH, true);
         close(swaps, i);

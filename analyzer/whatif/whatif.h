@@ -63,12 +63,13 @@
  *
  * The set is found by adding, one after the other, what saves the most on top of its members; of
  * those that save the same, as far as the replay can tell, the simplest; and one that leaves
- * transfers out, where the best adds hardly more (XFW_HARDLY_MORE). What adds less than two
- * runs of a program differ by (XFW_RUN_ERROR) is no member: nobody could tell. Of two changes that
- * exclude each other, a member keeps the other out. When no other adds anything, those kept out may
- * join in part (XFW_IN_PARTS): they have the transfers that the members before them do not take.
- * One that was kept out as a whole is tried in its place, with all that goes with it: the set so
- * far is simpler, so it stays unless the other one saves more by what the model may be off
+ * transfers out, where the best adds hardly more (XFW_HARDLY_MORE). One that saves hardly more than
+ * a simpler one does by itself, which it excludes, does not join (xfw_hardly_better()). What adds
+ * less than two runs of a program differ by (XFW_RUN_ERROR) is no member: nobody could tell. Of two
+ * changes that exclude each other, a member keeps the other out. When no other adds anything, those
+ * kept out may join in part (XFW_IN_PARTS): they have the transfers that the members before them do
+ * not take. One that was kept out as a whole is tried in its place, with all that goes with it: the
+ * set so far is simpler, so it stays unless the other one saves more by what the model may be off
  * (XFW_MODEL_ERROR).
  * The next member is chosen by one walk over the ops that plays each candidate once,
  * XFW_MOST_MEMBERS times at most. A set that shares transfers is played once more, to count who has

@@ -201,6 +201,47 @@ static void test_stays(void **state)
     xfp_free(f->profile);
 }
 
+/* A kernel whose own time says nothing: pages that faults brought one by one do. */
+static void test_stays_by_pages(void **state)
+{
+    struct fixture *f = started();
+    const double least = 2000, faults = MOVED * FAULTS_NS;
+    struct step s = step(faults + BUSY, least);
+    (void)state;
+    for (size_t i = 0; i < f->profile->path_count; i++)
+        if (f->profile->paths[i].src.memory == XFT_MEM_DEVICE &&
+            f->profile->paths[i].dst.memory == XFT_MEM_DEVICE)
+            for (size_t k = 0; k < f->profile->paths[i].point_count; k++)
+                f->profile->paths[i].points[k].median_ns += least;
+    double unchanged = played(f, s.ops, 3, NULL, XFW_LIKELY);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) == unchanged); /* a quarter */
+    s.ops[0].demanded.pages = 16;
+    double stays = played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY);
+    assert_true(stays < 2 * READ_NS + BUSY);
+    s.ops[0].demanded.pages = XFW_PAGES_TOGETHER;
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) == unchanged);
+    s.ops[0].demanded.pages = MOVED * (MIB / XFW_PAGE_BYTES) / 2; /* half of it */
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) == unchanged);
+    xfp_free(f->profile);
+}
+
+/* At best the host only waited from the first page to the last. */
+static void test_waits_between_pages(void **state)
+{
+    struct fixture *f = started();
+    const double faults = MOVED * FAULTS_NS, work = 700000;
+    struct step s = step(faults + work, DEVICE_NS);
+    (void)state;
+    double likely = played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY);
+    double best = played(f, s.ops, 3, xfw_change_stay, XFW_HIGH);
+    s.ops[2].fetched.span_us = (uint16_t)((faults + work / 2) / 1e3);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_LIKELY) == likely);
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_HIGH) == best - work / 2);
+    s.ops[2].fetched.span_us = UINT16_MAX;
+    assert_true(played(f, s.ops, 3, xfw_change_stay, XFW_HIGH) == best - work);
+    xfp_free(f->profile);
+}
+
 /* Kernels that may have touched a quarter of it, and what comes back from them. */
 static void test_moves_on(void **state)
 {
@@ -220,6 +261,8 @@ int main(void)
         cmocka_unit_test(test_prefetching_does_not_pay),
         cmocka_unit_test(test_recording_not_known),
         cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_stays_by_pages),
+        cmocka_unit_test(test_waits_between_pages),
         cmocka_unit_test(test_moves_on),
     };
     return cmocka_run_group_tests_name("what if: managed memory ahead, or at home", tests, NULL,

@@ -24,7 +24,7 @@ enum { LEFT, RIGHT, SITES, COPIES = 20, COPY_NS = 100000, BYTES = 1 << 20 };
 struct shorter {
     struct xfw_change change;
     bool sites[SITES];
-    double ns, prepared_ns;
+    double ns, prepared_ns, worst_ns; /* 0: at worst the same */
 };
 
 static void shorten(const struct xfw_change *change, void *state, struct xfw_player *player,
@@ -38,7 +38,8 @@ static void shorten(const struct xfw_change *change, void *state, struct xfw_pla
     if (site >= SITES || !shorter->sites[site] || !xfw_player_take(player, op))
         return;
     xfw_op_drop(op);
-    op->own_ns = shorter->ns;
+    bool worst = xfw_player_certainty(player) == XFW_LOW && shorter->worst_ns > 0;
+    op->own_ns = worst ? shorter->worst_ns : shorter->ns;
 }
 
 static struct shorter shorter(bool left, bool right, double ns)
@@ -204,6 +205,25 @@ static void test_simpler_first(void **state)
     assert_int_equal(set.whatif->order[1], 2);
     assert_true(saves(set.whatif->added[1].likely, 57500, 1));
     finish(&set);
+}
+
+/* Where the simpler one saves more at worst, the other one has to save a fifth more. */
+static void test_surer_first(void **state)
+{
+    static const struct {
+        double ns, worst_ns;
+        unsigned order;
+    } others[] = {{54000, 0, 2}, {54000, 90000, 1}, {48000, 90000, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct shorter both[] = {shorter(true, false, 20000), shorter(true, true, others[i].ns)};
+        both[1].worst_ns = others[i].worst_ns;
+        struct set set = set_of(both, 2);
+        assert_true(set.whatif->alone[1].likely > 1.1 * set.whatif->alone[0].likely);
+        assert_int_equal(set.whatif->order[0] == 1, others[i].order == 1);
+        assert_int_equal(set.whatif->order[1] == 1, others[i].order != 1);
+        finish(&set);
+    }
 }
 
 /* Of what saves about as much, transfers that need not be made are left out; with the others the
@@ -495,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_simpler_of_equals),
         cmocka_unit_test(test_no_rest),
         cmocka_unit_test(test_simpler_first),
+        cmocka_unit_test(test_surer_first),
         cmocka_unit_test(test_rather_left_out),
         cmocka_unit_test(test_left_out_comes_first),
         cmocka_unit_test(test_wholes_first),
