@@ -48,7 +48,7 @@ struct copied {
     double achieved_ns;
     uint32_t row;
     bool by_device, dst_given, dst_changed; /* a kernel may have changed what was copied */
-    enum xfa_used src_used, dst_used; /* by the launch that is looked at */
+    enum xfa_used src_used, dst_used;       /* by the launch that is looked at */
 };
 
 struct pair {
@@ -137,8 +137,8 @@ static void take_use(void *self, uint64_t pointer, enum xfa_used how)
 /* Is the source's next contents made of the destination's, which are the same now? */
 static bool is_made_of(const struct copied *copied)
 {
-    return !copied->dst_changed && copied->src_used == XFA_USED_WRITTEN && copied->dst_used == XFA_USED_READ &&
-           copied->src.whole && copied->dst.whole;
+    return !copied->dst_changed && copied->src_used == XFA_USED_WRITTEN &&
+           copied->dst_used == XFA_USED_READ && copied->src.whole && copied->dst.whole;
 }
 
 static void take_launch(struct swaps *swaps, const struct xfa_event *event)

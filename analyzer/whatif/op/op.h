@@ -237,7 +237,7 @@ struct xfw_op {
                                  recorded) */
         uint64_t allocations; /* which: xfw_allocation_bit() of each */
         uint32_t records;
-        int16_t gpu;       /* to which, from which */
+        int16_t gpu; /* to which, from which */
         union {
             uint16_t pages;   /* demanded: that faults brought, each alone; XFW_PAGES_TOGETHER: not
                                  so */

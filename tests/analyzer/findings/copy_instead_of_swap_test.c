@@ -249,8 +249,8 @@ static void test_sure(void **state)
     }
 }
 
-/* Without types in a kernel's name, of parts of allocations, and where a kernel has changed what was
- * copied, it is a question, too. */
+/* Without types in a kernel's name, of parts of allocations, and where a kernel has changed what
+ * was copied, it is a question, too. */
 static void test_asked_of_others(void **state)
 {
     static const char *const steps[] = {"uN", "iI", "wNc", "cwN"};

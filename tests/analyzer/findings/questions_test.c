@@ -157,6 +157,23 @@ static void test_question(void **state)
     forget(&made);
 }
 
+/* Before the findings, where the set saves not a tenth of it at best. */
+static void test_before_findings(void **state)
+{
+    (void)state;
+    struct made made = made_of(XFA_FINDING_REPEATED, (struct xfw_saving){-MS, 0, 120 * MS});
+    assert_false(xfa_questions_first(made.a.findings)); /* there is none */
+    made.a.findings->items[0].question = "the sea is calm at {site}";
+    made.a.findings->items[0].idle = made.a.findings->items[0].asked = true;
+    assert_true(xfa_questions_first(made.a.findings));
+    for (int i = 0; i < 2; i++) {
+        made.a.findings->whatif->set = (struct xfw_saving){0, 10 * MS, i ? 13 * MS : 11 * MS};
+        assert_int_equal(xfa_questions_first(made.a.findings), i == 0);
+        says(&made, &xfa_format_json, i ? "\"first\": false" : "\"first\": true", true);
+    }
+    forget(&made);
+}
+
 static void test_largest_first(void **state)
 {
     (void)state;
@@ -247,13 +264,10 @@ static void test_answers_of_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_at_most),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_question),
-        cmocka_unit_test(test_largest_first),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_answers_of_a_file),
+        cmocka_unit_test(test_known),           cmocka_unit_test(test_at_most),
+        cmocka_unit_test(test_unknown),         cmocka_unit_test(test_question),
+        cmocka_unit_test(test_before_findings), cmocka_unit_test(test_largest_first),
+        cmocka_unit_test(test_answers),         cmocka_unit_test(test_answers_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

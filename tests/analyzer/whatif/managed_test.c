@@ -21,6 +21,7 @@ enum { PIECE = 65536, UP_NS = 100, DOWN_NS = 250, MOST = 512, MEMORY = 0x7000000
 static struct trace_builder b;
 static struct xft_event host[MOST], device[MOST];
 static size_t hosts, devices;
+static uint64_t faulted = PIECE; /* bytes that a fault brings */
 
 static struct xft_event *call(enum xft_event_kind kind, uint64_t start, uint64_t end)
 {
@@ -41,7 +42,7 @@ static void moved(enum xft_direction direction, uint64_t cause, uint64_t start, 
     struct xft_event *event = happened(XFT_EVENT_MIGRATION, start, end);
     event->direction = (uint8_t)direction;
     event->aux = cause;
-    event->bytes = PIECE;
+    event->bytes = cause == XFT_CAUSE_COHERENCE ? faulted : PIECE;
 }
 
 /* A kernel from 15 to 65 us that waits for pages from 20 to 30, from 40 to 42 and from 64 on; then
@@ -198,6 +199,23 @@ static void test_whose_it_was(void **state)
     xfp_free(profile);
 }
 
+/* Pages that faults brought alone are counted, and how long the host's come one after the other. */
+static void test_one_by_one(void **state)
+{
+    struct xfp_profile *profile = scenario_profile();
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        faulted = alone ? XFW_PAGE_BYTES : PIECE;
+        struct xfw_whatif *whatif = play(profile);
+        assert_int_equal(op_of(XFT_EVENT_LAUNCH, 0)->demanded.pages,
+                         alone ? 2 : XFW_PAGES_TOGETHER);
+        assert_int_equal(op_of(XFT_EVENT_SYNC, 1)->fetched.span_us, 2);
+        xfw_whatif_free(whatif);
+    }
+    faulted = PIECE;
+    xfp_free(profile);
+}
+
 static void test_what_recording_cost(void **state)
 {
     struct xfp_profile *profile = scenario_profile();
@@ -252,9 +270,8 @@ static void test_many_calls_meanwhile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whose_it_was),
-        cmocka_unit_test(test_what_recording_cost),
-        cmocka_unit_test(test_which_thread),
+        cmocka_unit_test(test_whose_it_was),         cmocka_unit_test(test_one_by_one),
+        cmocka_unit_test(test_what_recording_cost),  cmocka_unit_test(test_which_thread),
         cmocka_unit_test(test_many_calls_meanwhile),
     };
     return cmocka_run_group_tests_name("what if: managed memory", tests, NULL, NULL);
