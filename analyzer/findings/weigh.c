@@ -270,7 +270,7 @@ static void drop_superseded(const struct xfw_whatif *whatif, struct xfa_finding 
             of[i]->idle = simpler && !instead && !of[k]->idle &&
                           compete(of[i]->remedy.kind, of[k]->remedy.kind) &&
                           is_within(of[i], of[k]) &&
-                          xfw_hardly_better(whatif, &of[i]->saving, &of[k]->saving);
+                          xfw_hardly_more(whatif, of[i]->saving.likely, of[k]->saving.likely);
         }
     }
 }

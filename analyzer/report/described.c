@@ -230,9 +230,10 @@ bool xfa_questions_first(const struct xfa_findings *findings)
     size_t count, *places = xfa_questions(findings, &count);
     double most = count ? findings->items[places[0]].saving.high : 0;
     free(places);
-    if (!count || !xfa_savings_known(findings))
+    if (!count || !xfa_savings_known(findings) ||
+        xfw_saving_known(&findings->whatif->set) != XFW_KNOWN)
         return false;
-    return most > TIMES_MORE * fmax(0, findings->whatif->set.high); /* fmax(): 0 of NAN */
+    return most > TIMES_MORE * fmax(0, findings->whatif->set.high);
 }
 
 char *xfa_answers_text(const struct xfa_findings *findings)

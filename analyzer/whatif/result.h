@@ -175,29 +175,30 @@ void xfw_whatif_take_played(struct xfw_whatif *whatif, struct xfw_played *played
 void xfw_played_free(struct xfw_played *played);
 void xfw_whatif_free(struct xfw_whatif *whatif);
 
-/* Does a change save hardly more than a simpler one? A tenth more is enough; or, where the simpler
- * one leaves little of the span, a quarter of that. */
-static inline bool xfw_more_by(const struct xfw_whatif *whatif, double saved, double simpler,
-                               double part)
+/* Does a change that saves so much save hardly more than a simpler one, not more by that part? Or,
+ * where the simpler one leaves little of the span, by a quarter of that. */
+static inline bool xfw_hardly_more_by(const struct xfw_whatif *whatif, double saved, double simpler,
+                                      double part)
 {
     double whole = whatif->span.alone_ns > 0 ? whatif->span.alone_ns : whatif->alone_ns;
     double of_rest = fmax(XFW_OF_REST * (whole - simpler), XFW_LEAST_SAVED * whatif->alone_ns);
-    return saved >= simpler + fmin(part * simpler, of_rest);
+    return saved < simpler + fmin(part * simpler, of_rest);
 }
 
+/* A tenth more is enough. */
 static inline bool xfw_hardly_more(const struct xfw_whatif *whatif, double saved, double simpler)
 {
-    return !xfw_more_by(whatif, saved, simpler, XFW_HARDLY_MORE - 1);
+    return xfw_hardly_more_by(whatif, saved, simpler, XFW_HARDLY_MORE - 1);
 }
 
-/* The same of what is known of both: where the simpler one saves more at worst, a tenth more is no
- * more than a saving may be off by itself. */
+/* Of a set: where the simpler one saves more at worst, a tenth more is no more than a saving may be
+ * off by itself. */
 static inline bool xfw_hardly_better(const struct xfw_whatif *whatif,
                                      const struct xfw_saving *saved,
                                      const struct xfw_saving *simpler)
 {
     double part = simpler->low > saved->low ? XFW_MODEL_ERROR : XFW_HARDLY_MORE - 1;
-    return !xfw_more_by(whatif, saved->likely, simpler->likely, part);
+    return xfw_hardly_more_by(whatif, saved->likely, simpler->likely, part);
 }
 
 #endif

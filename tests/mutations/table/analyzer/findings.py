@@ -418,7 +418,7 @@ ROWS = [
       "the source of a copy that another one reads is said to be needed no more",
       "analyzer-findings_copy_instead_of_swap_test"),
     M("swap-for-certain", "analyzer/findings/copy_instead_of_swap.c",
-      "    xfw_mark(&swaps->marks[sure ? XFW_LIKELY : XFW_HIGH]",
+      "    xfw_mark(&swaps->marks[as]",
       "    xfw_mark(&swaps->marks[XFW_LIKELY]",
       "what only kernels overwrite, perhaps in part, is advised not to be copied",
       "analyzer-findings_copy_instead_of_swap_test"),
