@@ -228,7 +228,7 @@ size_t *xfa_questions(const struct xfa_findings *findings, size_t *count)
 bool xfa_questions_first(const struct xfa_findings *findings)
 {
     size_t count, *places = xfa_questions(findings, &count);
-    double most = count ? findings->items[places[0]].saving.high : 0;
+    double most = count ? xfa_finding_up_to(&findings->items[places[0]]) : 0;
     free(places);
     if (!count || !xfa_savings_known(findings) ||
         xfw_saving_known(&findings->whatif->set) != XFW_KNOWN)
