@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("polls-find-out-at-once", "analyzer/whatif/op/polled.h",
+      "    return step > 0 ? from + ceil((done_ns - from) / step) * step : done_ns;",
+      "    return done_ns;",
+      "a thread that sleeps between queries finds out as soon as a shorter kernel is done",
+      "analyzer-whatif_schedule_test"),
+    M("polls-from-the-call-before", "analyzer/whatif/op/polled.h",
+      "    return first + xfw_polled_until(op, back - op->wake_ns - first);",
+      "    return now + xfw_polled_until(op, back - op->wake_ns - now);",
+      "the thread's own time before its first query is lost",
+      "analyzer-whatif_schedule_test"),
     M("turns-in-one-stream", "analyzer/whatif/schedule/handovers.c",
       "own->legacy || last->legacy || own->stream == last->stream;",
       "false;",
