@@ -24,28 +24,27 @@ int main(int argc, char **argv)
 {
     struct pair p = pair_options(argc, argv, {false, 3000, 1 << 22}, {true, 60, 1 << 16});
     size_t n = p.bytes / sizeof(float);
-    unsigned long long sum = 0;
-    float *d_data;
-    double *d_sum = pair_new_sum(), *found;
+    float value = 1;
+    float *d_data, *found;
+    size_t part = n < 1024 ? n : 1024; /* the result */
     cudaStream_t stream;
 
     PAIR_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     PAIR_CHECK(cudaMalloc(&d_data, p.bytes));
-    PAIR_CHECK(cudaMallocHost(&found, sizeof *found));
+    PAIR_CHECK(cudaMallocHost(&found, part * sizeof *found));
     pair_device_fill(d_data, n);
     for (long step = -1; step < p.steps; step++) { /* the first warms up */
         if (step == 0)
             pair_begin();
-        PAIR_CHECK(cudaMemsetAsync(d_sum, 0, sizeof *d_sum, stream));
-        pair_sum<<<pair_blocks(n), PAIR_THREADS, 0, stream>>>(d_data, n, d_sum);
-        PAIR_CHECK(cudaMemcpyAsync(found, d_sum, sizeof *found, cudaMemcpyDeviceToHost, stream));
+        pair_add<<<pair_blocks(n), PAIR_THREADS, 0, stream>>>(d_data, n, value);
+        PAIR_CHECK(
+            cudaMemcpyAsync(found, d_data, part * sizeof *found, cudaMemcpyDeviceToHost, stream));
         await(stream);
-        sum += (unsigned long long)*found & 0xffff;
-        pair_add<<<pair_blocks(n), PAIR_THREADS, 0, stream>>>(d_data, n, (float)(sum & 1));
+        value = found[part - 1] > 2048 ? -1.0f : 1.0f;
     }
-    pair_end(sum, p.steps);
+    pair_stop();
+    pair_end(pair_device_sum(d_data, n), p.steps);
     PAIR_CHECK(cudaFree(d_data));
-    PAIR_CHECK(cudaFree(d_sum));
     PAIR_CHECK(cudaFreeHost(found));
     PAIR_CHECK(cudaStreamDestroy(stream));
     return 0;
