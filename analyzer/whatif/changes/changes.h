@@ -6,7 +6,7 @@
  * ------------------ | -------------------------------------------------------------------------
  * waits.c            | copies become asynchronous; waits come later; waits for a device go
  * result_waits.c     | the host waits for copies, not for the work behind; or streams wait instead
- * no_polling.c       | the host waits by a call instead of queries with pauses
+ * no_polling.c       | the host waits by a call instead of queries (no_polling.h)
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
@@ -48,6 +48,7 @@
 #include "analyzer/whatif/changes/feeders.h"
 #include "analyzer/whatif/changes/managed.h"
 #include "analyzer/whatif/changes/memories.h"
+#include "analyzer/whatif/changes/no_polling.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
@@ -99,16 +100,6 @@ struct xfw_change *xfw_change_result_wait(const struct xfa_analysis *analysis,
  */
 struct xfw_change *xfw_change_order_by_event(const struct xfa_analysis *analysis,
                                              struct xfw_set *sites, struct xfw_set *at_best);
-
-/* ---- no_polling.c ---------------------------------------------------------------------------- */
-
-/*
- * Threads that poll at these call sites, with pauses, wait by a call instead, from their first query
- * on: it returns when the work is done, and as much later as other waits do (the profile's); at
- * worst later, as a thread that blocks. at_best: else nothing changes.
- */
-struct xfw_change *xfw_change_no_polling(const struct xfa_analysis *analysis, struct xfw_set *sites,
-                                         bool at_best);
 
 /* ---- paths.c --------------------------------------------------------------------------------- */
 

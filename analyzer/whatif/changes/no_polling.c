@@ -1,4 +1,6 @@
-#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/no_polling.h"
+
+#include "analyzer/whatif/op/polled.h"
 #include "analyzer/whatif/changes/costs.h"
 
 /* A thread that blocks until it is woken, where the profile has no such figure: a guess of the
