@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/schedule/busy.h"
