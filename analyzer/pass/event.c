@@ -70,6 +70,16 @@ static void read_message_end(struct xfa_event *restrict event, const struct xft_
                                  .from = known ? (uint32_t)(row->src - 1) : XFT_RANK_ANY};
 }
 
+static void read_polled(struct xfa_event *restrict event, const struct xft_event *restrict row)
+{
+    uint64_t most = row->width < UINT32_MAX ? row->width : UINT32_MAX;
+    uint32_t since = xft_polled_since_ns(row->dst);
+    event->wait.queries = row->count;
+    event->wait.polled_ns = row->width < row->start_ns ? row->width : row->start_ns;
+    event->wait.since_ns = since < most ? since : (uint32_t)most;
+    event->wait.worked_ns = xft_polled_worked_ns(row->dst);
+}
+
 /* Ranges, and what there is little of; others have no more than all have. */
 static void read_rest(struct xfa_event *restrict event, const struct xft_event *restrict row)
 {
@@ -173,8 +183,10 @@ static void read_kind(struct xfa_event *restrict event, const struct xft_event *
         break;
     case XFT_EVENT_SYNC:
     case XFT_EVENT_QUERY:
-        event->wait.event = row->src;
-        event->wait.what = row->aux <= XFT_SYNC_CONTEXT ? (uint8_t)row->aux : 0;
+        event->wait = (struct xfa_wait_call){
+            .event = row->src, .what = row->aux <= XFT_SYNC_CONTEXT ? (uint8_t)row->aux : 0};
+        if (row->kind == XFT_EVENT_QUERY && row->count > 0)
+            read_polled(event, row);
         break;
     case XFT_EVENT_RECORD:
     case XFT_EVENT_WAIT:

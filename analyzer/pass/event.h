@@ -101,6 +101,11 @@ struct xfa_launch {
 struct xfa_wait_call {
     uint64_t event; /* handle of the CUDA event */
     uint8_t what;   /* enum xft_sync; 0 = not known */
+    /* QUERY that ends a polled wait (trace.h): */
+    uint32_t queries;   /* before it; 0: it ends none, and the others are 0 */
+    uint64_t polled_ns; /* since the first of them began */
+    uint32_t since_ns;  /* since the last one did, at most polled_ns */
+    uint32_t worked_ns; /* processor time of the thread in that, and 1; 0: not known */
 };
 
 /* RANGE_BEGIN, RANGE_END (NVTX). */

@@ -25,6 +25,7 @@
 #ifndef XFERSCOPE_TRACE_H
 #define XFERSCOPE_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "xferscope/terms.h"
@@ -211,7 +212,11 @@ enum xft_event_kind {
     XFT_EVENT_RECORD = 21, /* an event was recorded on a stream: src = the event */
     XFT_EVENT_WAIT = 22,   /* a stream was made to wait for an event: src = the event */
     XFT_EVENT_QUERY = 23,  /* as SYNC, but the host only queried, and the work was done; a query of
-                              unfinished work is no event */
+                              unfinished work is no event. count = queries before it that ended a
+                              polled wait: of this thread for the same, unfinished, without another
+                              recorded call in between (0 = there were none). Of such a wait: width =
+                              ns from the start of the first of these queries to start_ns, dst =
+                              xft_polled(), stack */
     XFT_EVENT_HOST_FUNCTION = 24, /* a host function was submitted to a stream: src = it */
     XFT_EVENT_STREAM = 25, /* a stream was created, and exists from end_ns on: stream = its handle,
                               src = the device's number of it (aux of DEVICE_COPY, MEMSET and
@@ -271,6 +276,24 @@ static inline uint32_t xft_faults_within(uint64_t aux)
 static inline uint32_t xft_faults_before(uint64_t aux)
 {
     return (uint32_t)(aux >> 32);
+}
+
+/* dst of a QUERY that ends a polled wait: ns from the start of the last query of unfinished work to
+ * its own; processor time of the thread since the first one, and 1 ns (0: not known). Each at most
+ * UINT32_MAX. */
+static inline uint64_t xft_polled(uint64_t since_ns, bool known, uint64_t worked_ns)
+{
+    uint64_t low = since_ns < UINT32_MAX ? since_ns : UINT32_MAX;
+    uint64_t high = worked_ns < UINT32_MAX ? worked_ns + 1 : UINT32_MAX;
+    return low | (known ? high << 32 : 0);
+}
+static inline uint32_t xft_polled_since_ns(uint64_t dst)
+{
+    return (uint32_t)dst;
+}
+static inline uint32_t xft_polled_worked_ns(uint64_t dst)
+{
+    return (uint32_t)(dst >> 32);
 }
 
 /* The word of each kind. */

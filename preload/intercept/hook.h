@@ -24,6 +24,7 @@ extern XFS_TLS uintptr_t xfs_outermost;
 
 /* In a function that the program calls: the end of the caller's frame. */
 #define XFS_CALLED_AT ((uintptr_t)__builtin_dwarf_cfa())
+#define XFS_CALLED_FROM ((uintptr_t)__builtin_return_address(0))
 
 /*
  * A program may leave an intercepted call by siglongjmp from a signal handler, without any notice.

@@ -11,12 +11,14 @@
 #include "preload/intercept/describe.h"
 #include "preload/intercept/faults.h"
 #include "preload/intercept/functions.h"
+#include "preload/record/clock.h"
 
 /* The fields of a step's event other than its call and times. */
 struct short_event {
     uint64_t src, dst, aux, stream;
-    uint64_t kept; /* of a launch */
+    uint64_t kept; /* of a launch; of a query that ends a polled wait, how long that was */
     uint32_t correlation;
+    uint32_t polls, stack; /* of such a query */
     uint16_t flags;
     uint8_t kind;
     int16_t device;
@@ -41,8 +43,11 @@ static inline void record(const struct xfs_step *s, uint64_t end_ns, const struc
     e->flags = s->flags | v->flags;
     e->kind = v->kind;
     e->device = v->device;
-    if (__builtin_expect(v->kept != 0, 0))
+    if (__builtin_expect(v->kept != 0, 0)) {
         e->width = v->kept;
+        e->count = v->polls;
+        e->stack = v->stack;
+    }
     xfs_row_close(lane);
     if (xfs_call_is_timed(lane))
         xfs_cost_ends(lane, v->kind, s->start_ns, end_ns);
@@ -135,20 +140,94 @@ void xfs_step_event(const struct xfs_step *s, int kind, xcu_event event, xcu_str
     record(s, end_ns, &v);
 }
 
-void xfs_step_event_done(const struct xfs_step *s, xcu_event event)
+/* The thread asks for the same again, and nothing was recorded of it meanwhile. */
+static inline bool polls_on(const struct xfs_lane *lane, const struct xfs_step *s, uint64_t of)
 {
-    uint64_t end_ns = xfs_now_ns();
-    record(s, end_ns,
-           &(struct short_event){.kind = XFT_EVENT_QUERY,
-                                 .src = XFS_ADDR(event),
-                                 .aux = XFT_SYNC_EVENT,
-                                 .device = XFT_PLACE_UNKNOWN});
+    const struct xfs_poll *poll = &lane->poll;
+    return poll->queries != 0 && poll->of == of && poll->call == s->call &&
+           poll->at == lane->next_seq + lane->next;
 }
 
-void xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream)
+/* The first query of its kind that found unfinished work. What the processor did is read only in a
+ * thread that slept in its last polled wait: others ask for something else in between, or all the
+ * time. */
+static XFS_COLD void poll_begins(struct xfs_lane *lane, const struct xfs_step *s, uint64_t of)
+{
+    int saved = errno;
+    struct xfs_poll *poll = &lane->poll;
+    if (poll->queries != 0)
+        poll->slept = false;
+    *poll = (struct xfs_poll){.of = of,
+                              .at = lane->next_seq + lane->next,
+                              .first_ns = s->start_ns,
+                              .last_ns = s->start_ns,
+                              .worked_ns = poll->slept ? xfs_thread_ns() : 0,
+                              .call = s->call,
+                              .slept = poll->slept,
+                              .queries = 1};
+    errno = saved;
+}
+
+void xfs_step_not_done(const struct xfs_step *s, int status, uint64_t of)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane == NULL)
+        return;
+    if (status != XCU_ERROR_NOT_READY) {
+        lane->poll.queries = 0;
+    } else if (__builtin_expect(polls_on(lane, s, of), 1)) {
+        lane->poll.last_ns = s->start_ns;
+        lane->poll.queries += lane->poll.queries != UINT32_MAX;
+    } else {
+        poll_begins(lane, s, of);
+    }
+    xfs_call_over(lane);
+}
+
+/* The query at the end of a polled wait has what is known of that. Keeps errno. */
+static XFS_COLD void poll_ends(struct xfs_lane *lane, const struct xfs_step *s,
+                               uintptr_t called_from, struct short_event *v)
+{
+    int saved = errno;
+    struct xfs_poll *poll = &lane->poll;
+    uint64_t since_ns = s->start_ns - poll->last_ns, all_ns = s->start_ns - poll->first_ns;
+    bool is_in_order = poll->first_ns <= poll->last_ns && poll->last_ns < s->start_ns;
+    v->polls = poll->queries;
+    poll->queries = 0;
+    if (is_in_order) { /* no handler polled on top of it */
+        poll->slept = since_ns >= XFS_POLL_SLEPT_NS;
+        uint64_t worked_ns = poll->slept && poll->worked_ns ? xfs_thread_ns() : 0;
+        v->kept = all_ns;
+        v->dst = xft_polled(since_ns, worked_ns > poll->worked_ns, worked_ns - poll->worked_ns);
+        v->stack = xfs_stacks_wanted() ? xfs_stack_capture(called_from) : 0;
+    }
+    errno = saved;
+}
+
+static inline void end_poll(const struct xfs_step *s, uint64_t of, uintptr_t called_from,
+                            struct short_event *v)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane && __builtin_expect(polls_on(lane, s, of), 0))
+        poll_ends(lane, s, called_from, v);
+}
+
+void xfs_step_event_done(const struct xfs_step *s, xcu_event event, uintptr_t called_from)
+{
+    uint64_t end_ns = xfs_now_ns();
+    struct short_event v = {.kind = XFT_EVENT_QUERY,
+                            .src = XFS_ADDR(event),
+                            .aux = XFT_SYNC_EVENT,
+                            .device = XFT_PLACE_UNKNOWN};
+    end_poll(s, v.src, called_from, &v);
+    record(s, end_ns, &v);
+}
+
+void xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream, uintptr_t called_from)
 {
     uint64_t end_ns = xfs_now_ns();
     struct short_event v = {.kind = XFT_EVENT_QUERY, .aux = XFT_SYNC_STREAM};
+    end_poll(s, XFS_ADDR(stream), called_from, &v);
     set_stream(&v, s, stream);
     record(s, end_ns, &v);
 }

@@ -63,8 +63,12 @@ void xfs_launch_many(const struct xfs_step *s, const struct xcu_launch *launches
 XFS_STEP_VERB xfs_step_event(const struct xfs_step *s, int kind, xcu_event event,
                              xcu_stream stream);
 
-/* The host queried an event, and its work was done. */
-XFS_STEP_VERB xfs_step_event_done(const struct xfs_step *s, xcu_event event);
-XFS_STEP_VERB xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream);
+/* The host queried an event, and its work was done. called_from: the program's return address, for
+ * the stack of one that ends a polled wait. */
+XFS_STEP_VERB xfs_step_event_done(const struct xfs_step *s, xcu_event event, uintptr_t called_from);
+XFS_STEP_VERB xfs_step_stream_done(const struct xfs_step *s, xcu_stream stream,
+                                   uintptr_t called_from);
+/* It was not, or the query failed: status is not 0. of: the event or stream. */
+XFS_STEP_VERB xfs_step_not_done(const struct xfs_step *s, int status, uint64_t of);
 
 #endif

@@ -72,7 +72,7 @@
     if (status == 0)                                                                               \
     what
 /* As few instructions as possible: a call that is not recorded jumps to the real function. */
-#define XFS_STEP(symbol, fl, params, args, watch, step)                                            \
+#define STEP(symbol, fl, params, args, watch, step, otherwise)                                     \
     EXPORTED int symbol params;                                                                    \
     EXPORTED int symbol params                                                                     \
     {                                                                                              \
@@ -89,10 +89,14 @@
             (void)(watch);                                                                         \
             step;                                                                                  \
         } else {                                                                                   \
-            xfs_step_over();                                                                       \
+            otherwise;                                                                             \
         }                                                                                          \
         return status;                                                                             \
     }
+#define XFS_STEP(symbol, fl, params, args, watch, step)                                            \
+    STEP(symbol, fl, params, args, watch, step, xfs_step_over())
+#define XFS_QUERY(symbol, fl, params, args, of, step)                                              \
+    STEP(symbol, fl, params, args, 0, step, xfs_step_not_done(s, status, XFS_ADDR(of)))
 
 /* Does not change xfs_depth either. */
 #define XFS_FORGET(symbol, params, args, before, after)                                            \
@@ -123,6 +127,7 @@
 #undef XFS_CALL_V
 #undef XFS_WATCH
 #undef XFS_STEP
+#undef STEP
 #undef XFS_FORGET
 #undef XFS_INIT
 

@@ -34,6 +34,19 @@ struct xfs_slab { /* our view of a slab in the mapping */
     bool left;             /* the file was cut since it was made: not used again */
 } __attribute__((aligned(16)));
 
+/* Queries of one thread for one piece of work, which was not done so far. */
+struct xfs_poll {
+    uint64_t of;        /* the event, the stream */
+    uint64_t at;        /* sequence number of the lane's next event: another one ends it */
+    uint64_t first_ns;  /* when the first of these queries was made, */
+    uint64_t last_ns;   /* and the last one */
+    uint64_t worked_ns; /* the thread's processor time at the first one; 0: not known */
+    uint32_t queries;   /* 0: there were none */
+    uint16_t call;
+    bool slept; /* at the end of the thread's last polled wait, this long or longer: */
+};
+#define XFS_POLL_SLEPT_NS 5000u
+
 /* One thread's lane. In private memory: in a forked child nothing here leads to the parent's file.
  * What every event needs comes first, in one cache line. */
 struct xfs_lane {
@@ -58,6 +71,7 @@ struct xfs_lane {
     uint64_t worked_ns;    /* with it: the thread's processor time until then; 0: not known */
     uint32_t counted;      /* until_timed, while a call is timed only for what is unusual in it */
     uint16_t unusual;      /* sum of enum xft_overhead: so far in the call that is timed */
+    struct xfs_poll poll;
     struct xfs_pool_node node
         __attribute__((aligned(16))); /* from here on kept for the next thread */
     struct xfs_room_place place;

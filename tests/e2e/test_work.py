@@ -101,6 +101,25 @@ class Work(Bench):
     def test_shared_runtime(self):
         self.order_and_times("work")
 
+    @needs("polls")
+    def test_polled_waits(self):
+        """The query that ends one has the others; what the processor did is read where the last one slept."""
+        lines = [tuple(map(int, line.split())) for line in self.recorded("polls")]
+        events = self.dump("run.xft", "query")
+        asked = [e for e in events if e["src"] != "0x0" or e["stream"] != "0x0"]
+        self.assertEqual(len(asked), len(lines))
+        worked = []
+        for event, (queries, since_first, since_last) in zip(asked, lines):
+            dst = int(event["dst"], 16)
+            self.assertEqual((event["count"], event["width"], dst & 0xFFFFFFFF), (queries, since_first, since_last))
+            self.assertEqual(event["stack"] != 0, queries > 0, event)
+            worked.append(dst >> 32)
+        self.assertGreater(lines[0][0], 2)
+        self.assertGreater(lines[3][0], 20)
+        self.assertEqual([w > 0 for w in worked[:5]], [False, True, True, False, False])
+        for i in (1, 2):  # its processor time is what the queries take, and 1
+            self.assertLessEqual(worked[i], lines[i][0] * 2 * CALL_NS + 1)
+
     @needs("work_simstatic")
     def test_static_runtime(self):
         self.order_and_times("work_simstatic")

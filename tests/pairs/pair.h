@@ -83,6 +83,25 @@ static inline void pair_host_work(unsigned long long ns)
         continue;
 }
 
+/* The CPU does nothing for ns, and what it takes to wake up. On the simulated GPU the thread has a
+ * clock of its own from then on, so that its processor time is known there, too. */
+static inline void pair_sleep(unsigned long long ns)
+{
+    typedef int begin_function(unsigned, unsigned);
+    static begin_function *begin =
+        (begin_function *)pair_simulated("xferscope_simgpu_thread_begin");
+    static void (*sleep)(unsigned long long) =
+        (void (*)(unsigned long long))pair_simulated("xferscope_simgpu_sleep_ns");
+    static int begun = begin ? begin(0, 1) : 0;
+    struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+    (void)begun;
+    if (sleep)
+        sleep(ns);
+    else
+        nanosleep(&t, NULL);
+}
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 struct pair {

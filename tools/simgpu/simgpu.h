@@ -23,6 +23,9 @@ const char *xferscope_simgpu_machine(void);
 /* Host work: advances the clock by ns. */
 void xferscope_simgpu_spend_ns(uint64_t ns);
 
+/* The same, while the host does nothing: no processor time (xferscope_simgpu_thread_ns()). */
+void xferscope_simgpu_sleep_ns(uint64_t ns);
+
 /*
  * Under the virtual clock: the calling thread has a clock of its own, as on a processor of its own,
  * until it calls _end(). It is number `number`, from 0, of `of` such threads, of which each waits
@@ -32,8 +35,8 @@ void xferscope_simgpu_spend_ns(uint64_t ns);
  */
 int xferscope_simgpu_thread_begin(unsigned number, unsigned of);
 void xferscope_simgpu_thread_end(void);
-/* How long the calling thread has had that clock, all of which it was at work for or waited for the
- * driver; 0: it has none. */
+/* How long the calling thread has had that clock and did not sleep: it was at work, or waited for
+ * the driver; 0: it has none. */
 uint64_t xferscope_simgpu_thread_ns(void);
 
 /*

@@ -6,6 +6,7 @@
  * ------------------ | -------------------------------------------------------------------------
  * waits.c            | copies become asynchronous; waits come later; waits for a device go
  * result_waits.c     | the host waits for copies, not for the work behind; or streams wait instead
+ * no_polling.c       | the host waits by a call instead of queries (no_polling.h)
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
@@ -47,6 +48,7 @@
 #include "analyzer/whatif/changes/feeders.h"
 #include "analyzer/whatif/changes/managed.h"
 #include "analyzer/whatif/changes/memories.h"
+#include "analyzer/whatif/changes/no_polling.h"
 #include "analyzer/whatif/changes/own_time.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */

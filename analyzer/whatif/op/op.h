@@ -154,9 +154,17 @@ struct xfw_op {
     double latency_ns, space_ns, duration_ns;
     double lead_ns; /* of duration_ns: a copy that queues behind another one on its engine begins so
                        much before that one's end (Lo - g of the transfer's model) */
-    double up_ns, down_ns; /* of duration_ns of a graph: its copies to the device, to the host;
-                              lead_ns is that of the first one to the device */
-    uint64_t up_bytes, down_bytes; /* of such copies, what is page-locked memory of the host */
+    union {
+        struct {                   /* of a graph */
+            double up_ns, down_ns; /* of duration_ns: its copies to the device, to the host; lead_ns
+                                      is that of the first one to the device */
+            uint64_t up_bytes, down_bytes; /* of these, what is page-locked memory of the host */
+        };
+        struct { /* XFW_QUERY that ends a polled wait, else 0: see polled.h */
+            double polled_ns, since_ns;
+            uint64_t queries;
+        };
+    };
     union {
         double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
                             place; of a call that frees device memory: what it takes, waits apart;

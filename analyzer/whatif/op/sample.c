@@ -259,7 +259,8 @@ static void join(struct xfw_cuts *cuts, struct xfw_op *ops, size_t count)
         struct xfw_op *op = &ops[i];
         struct xfw_last *last = last_of(cuts, op->thread);
         if (last->end > 0 && cuts->ns > last->cut_ns)
-            op->gap_ns = xfw_max(0, op->start_ns - last->end - (cuts->ns - last->cut_ns));
+            op->gap_ns = xfw_max(0, op->start_ns - (op->what == XFW_QUERY ? op->polled_ns : 0) -
+                                        last->end - (cuts->ns - last->cut_ns));
         last->cut_ns = cuts->ns;
         last->end = xfw_max(last->end, op->end_ns);
     }

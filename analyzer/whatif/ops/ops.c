@@ -220,6 +220,11 @@ static void wait(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_wh
     if (op.awaits == XFW_AWAITS_EVENT)
         op.event = xfw_event_of(&ops->numbers, event->wait.event);
     op.stack = event->stack;
+    if (what == XFW_QUERY && event->wait.queries > 0) {
+        op.polled_ns = (double)event->wait.polled_ns;
+        op.since_ns = (double)event->wait.since_ns;
+        op.queries = event->wait.queries;
+    }
     add_costs(ops, &op, false);
     xfw_ops_queue_wait(ops->queue, &op, event->end_ns);
     xfw_ops_queue_push(ops->queue, &op);

@@ -516,17 +516,22 @@ static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
     }
 }
 
-/* The thread asked until it was done. */
+/* The thread asked until it was done. How often is in the record, or has to be guessed. */
 static void resolve_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
 {
     double done = completion(recorded, op);
-    bool polled =
-        done > before && done <= op->end_ns + ROUNDING_NS && op->end_ns - done < POLLED_NS;
+    double first = op->start_ns - op->polled_ns;
+    double late = xfw_max(POLLED_NS, 2 * op->since_ns);
+    bool polled = done > (op->polled_ns > 0 ? first : before) && done <= op->end_ns + ROUNDING_NS &&
+                  op->end_ns - done < late;
     if (!polled) {
         op->awaits = XFW_AWAITS_NOTHING;
+        op->polled_ns = 0;
         return;
     }
     op->wake_ns = xfw_max(0, op->start_ns - done);
+    if (op->polled_ns > 0)
+        op->gap_ns = xfw_max(0, op->gap_ns - op->polled_ns);
 }
 
 static void resolve_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)

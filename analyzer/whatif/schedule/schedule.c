@@ -2,11 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/schedule/busy.h"
 #include "analyzer/whatif/schedule/meetings.h"
+#include "analyzer/whatif/op/polled.h"
 #include "analyzer/whatif/schedule/streams.h"
 #include "xferscope/trace.h"
 
@@ -459,9 +459,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
             xfw_host_calls_note(&schedule->host_calls, op, schedule->last_start);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
-    } else if (op->what == XFW_QUERY) { /* the thread polled in its own time, too */
-        double done = awaited(schedule, op);
-        call = done > 0 ? xfw_max(thread->now, done) : call;
+    } else if (op->what == XFW_QUERY) {
+        call = xfw_query_begins(op, thread->now, call, awaited(schedule, op));
     } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
         xfw_phase_time_take(&schedule->phases[op->range], op, call);
     } else if (op->what == XFW_MESSAGE && op->begins && schedule->board) {

@@ -140,6 +140,38 @@ static void test_asking(void **state)
     assert_true(played() == LATENCY + 1000 + 2 + 1);
 }
 
+/* Of a polled wait the queries are known, too: work that is done at another time is found done by
+ * one that is as far from the others as they were. As recorded the first of them is made 100 behind
+ * the call before, two others 400 and 800 behind it, and the one that found out 1800. */
+static double polled(double kernel_ns)
+{
+    kernel(0, kernel_ns);
+    on_event(XFW_RECORD, 0, 0);
+    struct xfw_op query = hand_op(XFW_QUERY, XFT_EVENT_QUERY, 1);
+    query.awaits = XFW_AWAITS_EVENT;
+    query.event = 0;
+    query.gap_ns = 100;
+    query.polled_ns = 1800;
+    query.since_ns = 1000;
+    query.queries = 3;
+    query.wake_ns = 7;
+    add(query);
+    return played() - 1;
+}
+
+static void test_polling(void **state)
+{
+    const double first = polled(0); /* done before */
+    const struct {
+        double done, found;
+    } waits[] = {{0, 0},       {1, 400},     {400, 400},   {401, 800},  {801, 1800},
+                 {1800, 1800}, {1900, 1800}, {1901, 2800}, {2801, 3800}};
+    (void)state;
+    assert_true(first > 100); /* behind the thread's own time */
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        assert_true(polled(first + waits[i].done - LATENCY) == first + waits[i].found);
+}
+
 /* Kernels that read the host's memory in place have the link one after the other, and what copies
  * leave of it. */
 static void test_kernels_share_the_link(void **state)
@@ -289,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_waits_and_the_legacy_stream),
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_polling),
         cmocka_unit_test(test_kernels_share_the_link),
         cmocka_unit_test(test_the_driver_serves_faults),
         cmocka_unit_test(test_the_driver_prefetches),

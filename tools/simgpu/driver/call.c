@@ -96,14 +96,24 @@ SIM_EXPORT void xferscope_simgpu_spend_ns(uint64_t ns)
     sim_advance(ns);
 }
 
+static _Thread_local uint64_t slept_ns; /* since its own clock began */
+
+SIM_EXPORT void xferscope_simgpu_sleep_ns(uint64_t ns)
+{
+    sim_advance(ns);
+    slept_ns += ns;
+}
+
 SIM_EXPORT int xferscope_simgpu_thread_begin(unsigned number, unsigned of)
 {
+    slept_ns = 0;
     return sim_clock_begin_own(number, of);
 }
 
 SIM_EXPORT uint64_t xferscope_simgpu_thread_ns(void)
 {
-    return sim_clock_own_ns();
+    uint64_t ns = sim_clock_own_ns();
+    return ns > slept_ns ? ns - slept_ns : 0;
 }
 
 SIM_EXPORT void xferscope_simgpu_thread_end(void)

@@ -36,6 +36,7 @@ const SENTENCES = {
   'wait-beyond-result': () => 'The host waits for more than the copies whose memory it uses next',
   'unneeded-wait': () => 'The host waits for work of which nothing is for it',
   'wait-for-order': () => 'The host waits only so that one stream\'s work comes behind another\'s',
+  'polled-wait': () => 'The host asks whether work is done, and pauses in between while it already is',
   'host-function-in-stream': () => 'Streams call functions of the host, and wait until they return',
   'threads-by-turns': () => 'Threads take turns: each waits until the GPU has done another one\'s work',
   'frequent-readback': (f) => `${copies(f)}${to(f)} ${verb(f, 'fetches', 'fetch')} a few bytes between launches`,

@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("polls-find-out-at-once", "analyzer/whatif/op/polled.h",
+      "from + ceil((done_ns - from) / step) * step",
+      "from + (done_ns - from)",
+      "a thread that sleeps between queries finds out as soon as a shorter kernel is done",
+      "analyzer-whatif_schedule_test"),
+    M("polls-from-the-call-before", "analyzer/whatif/op/polled.h",
+      "    double first = woken ? now : call;",
+      "    double first = woken || call > now ? now : call;",
+      "the thread's own time before its first query is lost",
+      "analyzer-whatif_schedule_test"),
     M("longest-played-more", "analyzer/whatif/op/sample.c",
       "(batches - HEAD) / (GROUPS * (uint64_t)2 << sample->last_level) >= IN_LAST_GROUP)",
       "(batches - HEAD) / (GROUPS * (uint64_t)2 << sample->last_level) + IN_LAST_GROUP >= IN_LAST_GROUP)",
