@@ -20,6 +20,7 @@
  * managed.c          | managed memory is prefetched; or stays with the host (managed.h)
  * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
+ * graphs_kept.c      | graphs are instantiated once, and updated
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
  * streams_by_apply.c | the same for some copies, as apply does it
@@ -587,5 +588,29 @@ struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
  * likely, 1 us at worst: a guess. */
 struct xfw_change *xfw_change_pool(const struct xfa_analysis *analysis,
                                    const struct xfa_table *calls, struct xfw_set *chosen);
+
+/* ---- graphs_kept.c --------------------------------------------------------------------------- */
+
+/* What is left of the time to instantiate a graph of so many nodes and launch it for the first time
+ * where an executable graph is updated from it and launched: by the profile; at best nothing is to
+ * be updated. Where that was not measured half is left as likely (a guess), all at worst. */
+struct xfw_graph_parts {
+    bool known;
+    double left; /* a part, 0 to 1 */
+};
+struct xfw_graph_parts xfw_graph_parts(const struct xfa_achievable *achievable, int gpu,
+                                       uint64_t nodes, enum xfw_certainty certainty);
+
+/* Graphs of one form, which a call site instantiates, as calls that take memory: what they take is
+ * executable graphs. `memory` is the number of nodes. */
+struct xfw_once_key xfw_graph_key(uint32_t process, uint32_t site, uint64_t form, uint64_t nodes);
+
+/*
+ * Of graphs that are alike as many are instantiated as are there at the same time. In place of
+ * others an executable graph is updated that would have been destroyed, and its end goes. calls,
+ * chosen: as of xfw_change_calls_once().
+ */
+struct xfw_change *xfw_change_keep_graphs(const struct xfa_analysis *analysis,
+                                          const struct xfa_table *calls, struct xfw_set *chosen);
 
 #endif
