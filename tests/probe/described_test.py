@@ -74,6 +74,7 @@ FIGURES = {
     "host-read": ("families_test.py", "host-read/"),
     "lock": ("families_test.py", "lock/threads"),
     "sync": ("families_test.py", "sync/stream"),
+    "graph": ("families_test.py", "graph/update"),
     "records": ("records_test.py", "copy-blocking/h2d"),
 }
 

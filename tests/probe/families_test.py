@@ -142,6 +142,10 @@ class Families(unittest.TestCase):
             self.assertEqual(self.scalars[f"{name}/gpu1"]["median"], CALL_NS, name)
         self.assertEqual(self.scalars["launch/kernel/gpu0"]["median"], SUBMIT_NS)
         self.assertEqual(self.scalars["launch/kernel-and-sync/gpu0"]["median"], SUBMIT_NS + CALL_NS)
+        launches = {at: SUBMIT_NS for at in (2, 8, 32, 128)}
+        self.assertEqual(self.rows("graph/launch/gpu0"), launches)
+        self.assertEqual(self.rows("graph/update/gpu0"), {at: ns + CALL_NS for at, ns in launches.items()})
+        self.assertEqual(self.rows("graph/instantiate/gpu1"), {at: ns + CALL_NS for at, ns in launches.items()})
         for memory in ("device", "managed", "pinned", "mapped", "write-combined"):
             for what in ("alloc", "free"):
                 rows = self.rows(f"{what}/{memory}/gpu0")
