@@ -29,7 +29,7 @@ static void event(void *self, const struct xfa_event *event)
         return;
     const struct xfw_once_key key =
         xfw_graph_key(event->process->number, event->stack, call->form, call->nodes);
-    struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, call->exec, ns);
+    struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, call->exec, 0, ns);
     if (calls && calls->takes == 1)
         calls->first = event->call;
 }
@@ -67,11 +67,8 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
                        "update takes half of the time, which was not measured";
     xfa_taken_sites_init(&sites);
     for (size_t i = 0; i < taken->calls.count; i++) {
-        struct xfw_once_calls calls =
-            *(const struct xfw_once_calls *)xfa_table_at(&taken->calls, i);
-        double lost = lost_ns(analysis, &calls);
-        calls.key.bytes = 0; /* the form */
-        xfa_taken_add_to_site(&sites, analysis, &calls, lost);
+        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
+        xfa_taken_add_to_site(&sites, analysis, calls, lost_ns(analysis, calls));
     }
     xfa_taken_add_sites(&sites, findings, &like, xfa_findings_least_ns(analysis));
     xfa_table_free(&sites);

@@ -92,7 +92,7 @@ static void instantiate(const struct kept_graphs *graphs, struct state *state,
         return;
     struct kept *kept = &state->kept[place_of(graphs, calls)];
     double left = 1;
-    xfw_once_take(&state->book, &key, op->dst, 0);
+    xfw_once_take(&state->book, &key, op->dst, 0, 0);
     if (kept->there) {
         kept->there--;
         left = xfw_graph_parts(&graphs->change.analysis->achievable, op->gpu, op->threads,
