@@ -13,6 +13,7 @@
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/taken.h"
+#include "analyzer/whatif/changes/graphs_kept.h"
 
 #include <math.h>
 

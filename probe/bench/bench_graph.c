@@ -8,7 +8,6 @@
 
 #include "probe/bench/bench.h"
 #include "probe/device/launch.h"
-#include "probe/interrupt.h"
 #include "probe/measure/budget.h"
 #include "probe/measure/results.h"
 #include "probe/measure/sample.h"

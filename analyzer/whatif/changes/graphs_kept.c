@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/graphs_kept.h"
 
 #define UPDATE_PART 0.5 /* of instantiating and launching, where nothing is known (a guess) */
 #define VARIES 0.25     /* of what is saved */
