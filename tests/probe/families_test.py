@@ -17,7 +17,7 @@ from made_machine import SUBMIT_NS, machine
 PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
-OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch)"
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph)"
 
 
 def probe(given, *options):
