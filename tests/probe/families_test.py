@@ -258,7 +258,7 @@ class Machines(unittest.TestCase):
         few = families("--sizes", "64:256")
         self.assertIn("demand-threads", everything - few)
         self.assertEqual(few, {"mapped-read", "mapped-write", "both-ways", "fault", "sync", "event",
-                               "launch"})
+                               "launch", "graph"})
         run = probe(machine(1, 1), "--sizes", "64:256", "--filter", OWN, "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
