@@ -115,7 +115,14 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
         event->made = row->aux;
         break;
     case XFT_EVENT_GRAPH_LAUNCH:
-        event->copies = row->count;
+        event->launched = (struct xfa_graph_launch){.exec = row->src, .copies = row->count};
+        break;
+    case XFT_EVENT_GRAPH_CALL:
+        event->graph = (struct xfa_graph_call){
+            .exec = row->src,
+            .form = row->width,
+            .nodes = row->count,
+            .what = row->aux <= XFT_GRAPH_DESTROYED ? (uint8_t)row->aux : 0};
         break;
     case XFT_EVENT_RECORDS:
         event->records = (uint32_t)row->aux;

@@ -161,6 +161,13 @@ struct xfa_communicator {
     uint32_t number;
 };
 
+/* GRAPH_CALL */
+struct xfa_graph_call {
+    uint64_t exec, form; /* form: a hash of its nodes' kinds; 0 = not known */
+    uint32_t nodes;
+    uint8_t what; /* enum xft_graph_call; 0 = one of a later version */
+};
+
 struct xfa_event {
     struct xfa_process *process;
     uint64_t start_ns, end_ns; /* of the call, or of the device's work */
@@ -193,9 +200,13 @@ struct xfa_event {
         struct xfa_message message;
         struct xfa_message_end message_end;
         struct xfa_communicator communicator;
-        uint64_t made;    /* STREAM: enum xft_stream */
-        uint32_t copies;  /* GRAPH_LAUNCH: its copy nodes */
-        uint32_t records; /* RECORDS: sum of enum xft_records */
+        struct xfa_graph_call graph;
+        uint64_t made; /* STREAM: enum xft_stream */
+        struct xfa_graph_launch {
+            uint64_t exec;
+            uint32_t copies; /* its copy nodes */
+        } launched;          /* GRAPH_LAUNCH */
+        uint32_t records;    /* RECORDS: sum of enum xft_records */
         struct {
             uint32_t behind;    /* kind of the call behind which the recorder was at work */
             uint64_t worked_ns; /* of a thread's first: its processor time before; 0: not known */

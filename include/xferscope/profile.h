@@ -58,7 +58,8 @@ enum xfp_cache { XFP_CACHE_LIST(XFP_ENUM_ROW) XFP_CACHE_COUNT };
       "bytes each way")                 /* moved in each of two directions at the same time */     \
     X(XFP_BY_ROW_BYTES, 3, "row bytes") /* length of the rows that one copy consists of */         \
     X(XFP_BY_COPIES, 4, "copies")       /* number of copies */                                     \
-    X(XFP_BY_THREADS, 5, "threads")     /* threads of the host that share the work */
+    X(XFP_BY_THREADS, 5, "threads")     /* threads of the host that share the work */              \
+    X(XFP_BY_NODES, 6, "nodes")         /* nodes of a graph */
 
 enum xfp_by { XFP_BY_UNKNOWN = 0, XFP_BY_LIST(XFP_ENUM_ROW) XFP_BY_COUNT };
 #undef XFP_ENUM_ROW

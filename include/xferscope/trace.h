@@ -260,6 +260,12 @@ enum xft_event_kind {
                                     = this process's rank in it, dst = in NAMES its ranks; aux = a
                                     number that is equal in all its processes, and differs between
                                     communicators as far as can be known (0 = not known) */
+    XFT_EVENT_GRAPH_CALL = 34, /* a driver call makes, updates or destroys an executable graph: aux
+                                  = enum xft_graph_call, src = the executable graph, dst = the graph
+                                  (0 of a DESTROYED), count = its nodes, those of child graphs
+                                  included, width = hash of their kinds in the driver's order (0 =
+                                  not known). Of an UPDATED that failed (XFT_FAILED) only the times
+                                  and handles */
 };
 
 /* aux of a contiguous TRANSFER of pageable memory: page faults of its thread within the call, and
@@ -330,7 +336,8 @@ static inline uint32_t xft_polled_worked_ns(uint64_t dst)
     X(XFT_EVENT_HOST_ACCESS, "host-access")                                                        \
     X(XFT_EVENT_MESSAGE, "message")                                                                \
     X(XFT_EVENT_MESSAGE_END, "message-end")                                                        \
-    X(XFT_EVENT_COMMUNICATOR, "communicator")
+    X(XFT_EVENT_COMMUNICATOR, "communicator")                                                      \
+    X(XFT_EVENT_GRAPH_CALL, "graph-call")
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)
@@ -399,6 +406,13 @@ enum xft_period {
     XFT_PERIOD_ENDS = 0,
     XFT_PERIOD_BEGINS = 1,
     XFT_PERIOD_FULL = 2, /* the last one ends: the run's files have reached their size limit */
+};
+
+/* aux of a GRAPH_CALL. */
+enum xft_graph_call {
+    XFT_GRAPH_INSTANTIATED = 1,
+    XFT_GRAPH_UPDATED = 2, /* as a whole (cuGraphExecUpdate) */
+    XFT_GRAPH_DESTROYED = 3,
 };
 
 /* aux of a SYNC. */

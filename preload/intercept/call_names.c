@@ -4,6 +4,7 @@
 
 #define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_FORGET(symbol, params, args, before, after) XFS_WATCH(symbol, XFS_STAYS, params, args, )
+#define XFS_GRAPH(symbol, flags, params, args, after) XFS_WATCH(symbol, XFS_MOVES, params, args, )
 #define XFS_STEP(symbol, flags, params, args, watch, step)                                         \
     XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_WATCH(symbol, moves, params, args, after)                                              \

@@ -22,6 +22,7 @@ enum xfs_early {
     XFS_NOT_EARLY,
     XFS_FIRST,   /* before the process had a session */
     XFS_OUTSIDE, /* outside of the periods that are recorded (record/periods.h) */
+    XFS_INNER,   /* within another recorded call: it is no event (XFS_GRAPH) */
     XFS_AHEAD,   /* the call is not made yet: xfs_ahead_begins() */
 };
 

@@ -8,6 +8,7 @@
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/content/verify.h"
+#include "preload/intercept/hook.h"
 #include "preload/lookup/driver.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
@@ -25,6 +26,8 @@ struct graph {
     size_t count, capacity;
     struct copy *copies;
     bool conditional;
+    uint32_t nodes; /* of all kinds, those of child graphs included */
+    uint64_t form;  /* hash of their kinds, in the driver's order */
 };
 
 /* Memory that an allocation node of a graph allocates: the driver does not know it before the first
@@ -145,6 +148,8 @@ static void visit(const struct questions *ask, struct graph *graph, xcu_graph_no
     xcu_graph child;
     if (ask->type(node, &type) != XCU_SUCCESS)
         return;
+    graph->nodes++;
+    graph->form = (graph->form ^ (uint64_t)(type + 1)) * 0x100000001b3; /* FNV-1a's prime */
     if (type == XCU_NODE_MEMCPY && ask->copy(node, &copy) == XCU_SUCCESS)
         remember(graph, node, parent, &copy);
     else if (type == XCU_NODE_GRAPH && ask->child(node, &child) == XCU_SUCCESS)
@@ -200,6 +205,8 @@ struct change {
     xcu_graph_node node;
     xcu_graph source;
     const struct xcu_memcpy3d *copy;
+    uint32_t nodes; /* of a graph that was looked at */
+    uint64_t form;
 };
 
 static void gone(xcu_graph_exec exec)
@@ -219,15 +226,10 @@ static void take_out(void *arguments)
     gone(((const struct change *)arguments)->exec);
 }
 
-void xfs_graph_gone(xcu_graph_exec exec)
-{
-    xfs_on_any_stack(take_out, &(struct change){.exec = exec});
-}
-
 /* Graphs without copies are stored too when they contain copies that cannot be counted. */
 static void put_in(void *arguments)
 {
-    const struct change *made = arguments;
+    struct change *made = arguments;
     struct questions ask;
     struct graph *graph = calloc(1, sizeof *graph);
     if (graph == NULL)
@@ -238,6 +240,8 @@ static void put_in(void *arguments)
         walk_memory(&ask, graph, made->source, 0);
         walk(&ask, graph, made->source, NULL, 0);
     }
+    made->nodes = graph->nodes;
+    made->form = graph->form;
     if (graph->count == 0 && !graph->conditional) {
         release(graph);
         return;
@@ -249,11 +253,57 @@ static void put_in(void *arguments)
     pthread_mutex_unlock(&lock);
 }
 
-void xfs_graph_made(xcu_graph_exec exec, xcu_graph source)
+/* ---- calls about executable graphs ----------------------------------------------------------- */
+
+void xfs_graph_call_returned(struct xfs_frame *f, int status, bool outermost)
 {
+    if (outermost) {
+        xfs_returned(f, status);
+    } else {
+        f->early = XFS_INNER;
+        f->event.status = status;
+    }
+}
+
+static void describe(struct xfs_frame *f, enum xft_graph_call what, const struct change *about)
+{
+    struct xft_event *e = &f->event;
+    bool failed = e->status != 0;
+    if (f->early == XFS_INNER || (failed && what != XFT_GRAPH_UPDATED))
+        return;
+    e->kind = XFT_EVENT_GRAPH_CALL;
+    e->flags |= failed ? XFT_FAILED : 0;
+    e->aux = what;
+    e->src = XFS_ADDR(about->exec);
+    e->dst = XFS_ADDR(about->source);
+    e->count = about->nodes;
+    e->width = about->form;
+    e->src_place = e->dst_place = XFT_PLACE_UNKNOWN;
+    e->device = XFT_PLACE_UNKNOWN;
+}
+
+void xfs_graph_made(struct xfs_frame *f, xcu_graph_exec exec, xcu_graph source,
+                    enum xft_graph_call what)
+{
+    struct change made = {.exec = exec, .source = source};
     uint64_t from_ns = xfs_now_apart_ns();
-    xfs_on_any_stack(put_in, &(struct change){.exec = exec, .source = source});
-    xfs_cost_took(XFT_OVERHEAD_GRAPH, from_ns);
+    if (f->event.status == 0)
+        xfs_on_any_stack(put_in, &made);
+    describe(f, what, &made);
+    if (f->event.status != 0)
+        return;
+    if (f->early == XFS_INNER)
+        xfs_cost_took(XFT_OVERHEAD_GRAPH, from_ns);
+    else
+        xfs_cost_unusual(XFT_OVERHEAD_GRAPH);
+}
+
+void xfs_graph_gone(struct xfs_frame *f, xcu_graph_exec exec)
+{
+    struct change gone = {.exec = exec};
+    if (f->event.status == 0)
+        xfs_on_any_stack(take_out, &gone);
+    describe(f, XFT_GRAPH_DESTROYED, &gone);
 }
 
 static void exchange_copy(void *arguments)

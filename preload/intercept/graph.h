@@ -15,8 +15,16 @@
 
 #include "preload/intercept/describe.h"
 
-void xfs_graph_made(xcu_graph_exec exec, xcu_graph graph);
-void xfs_graph_gone(xcu_graph_exec exec);
+/* Behind the real call of a row XFS_GRAPH: its status, and where it is the outermost call the end
+ * of its time. */
+void xfs_graph_call_returned(struct xfs_frame *f, int status, bool outermost);
+
+/* Verbs of such rows: what is known of the executable graph, where the call succeeded, and the
+ * event. An update that failed is one, too. */
+void xfs_graph_made(struct xfs_frame *f, xcu_graph_exec exec, xcu_graph graph,
+                    enum xft_graph_call what);
+void xfs_graph_gone(struct xfs_frame *f, xcu_graph_exec exec);
+
 void xfs_graph_copy_changed(xcu_graph_exec exec, xcu_graph_node node,
                             const struct xcu_memcpy3d *copy);
 void xfs_graph_node_changed(xcu_graph_exec exec, xcu_graph_node node,

@@ -16,6 +16,7 @@
 #define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after)              \
     XFS_ID_v##version##_##symbol,
 #define XFS_WATCH(symbol, moves, params, args, after) XFS_ID_##symbol,
+#define XFS_GRAPH(symbol, flags, params, args, after) XFS_ID_##symbol,
 #define XFS_STEP(symbol, flags, params, args, watch, step) XFS_ID_##symbol,
 #define XFS_FORGET(symbol, params, args, before, after) XFS_ID_##symbol,
 #define XFS_INIT(symbol, params, args) XFS_ID_##symbol,
@@ -26,6 +27,7 @@ enum xfs_call_id {
 #undef XFS_CALL
 #undef XFS_CALL_V
 #undef XFS_WATCH
+#undef XFS_GRAPH
 #undef XFS_STEP
 #undef XFS_FORGET
 #undef XFS_INIT

@@ -68,6 +68,24 @@
         errno = saved;                                                                             \
         return status;                                                                             \
     }
+/* As XFS_WATCH, and an event where it is the outermost call. */
+#define XFS_GRAPH(symbol, fl, params, args, after)                                                 \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params                                                                     \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
+        struct xfs_frame frame, *f = &frame;                                                       \
+        xfs_before_moving(XFS_ID_##symbol);                                                        \
+        const bool outermost = xfs_enter(f, XFS_ID_##symbol, fl, XFS_CALLED_AT);                   \
+        const int status = real args;                                                              \
+        const int saved = errno;                                                                   \
+        xfs_graph_call_returned(f, status, outermost);                                             \
+        after;                                                                                     \
+        if (outermost)                                                                             \
+            xfs_publish(f);                                                                        \
+        errno = saved;                                                                             \
+        return status;                                                                             \
+    }
 #define XFS_DONE(what)                                                                             \
     if (status == 0)                                                                               \
     what
@@ -126,6 +144,7 @@
 #undef XFS_CALL
 #undef XFS_CALL_V
 #undef XFS_WATCH
+#undef XFS_GRAPH
 #undef XFS_STEP
 #undef STEP
 #undef XFS_FORGET
@@ -133,6 +152,7 @@
 
 #define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_FORGET(symbol, params, args, before, after) XFS_WATCH(symbol, XFS_STAYS, params, args, )
+#define XFS_GRAPH(symbol, flags, params, args, after) XFS_WATCH(symbol, XFS_MOVES, params, args, )
 #define XFS_STEP(symbol, flags, params, args, watch, step)                                         \
     XFS_WATCH(symbol, XFS_STAYS, params, args, )
 #define XFS_WATCH(symbol, moves, params, args, after)                                              \

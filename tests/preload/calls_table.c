@@ -22,6 +22,7 @@ struct call {
 #define XFS_CALL_V(version, level, symbol, moves, flags, params, args, before, after)              \
     {#symbol, #level, version, moves},
 #define XFS_WATCH(symbol, moves, params, args, after) {#symbol, "WATCH", 0, moves},
+#define XFS_GRAPH(symbol, flags, params, args, after) {#symbol, "DRIVER", 0, true},
 #define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0, false},
 #define XFS_STEP(symbol, flags, params, args, watch, step) {#symbol, "DRIVER", 0, false},
 #define XFS_FORGET(symbol, params, args, before, after) {#symbol, "WATCH", 0, false},

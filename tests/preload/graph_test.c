@@ -11,6 +11,7 @@
 #include "preload/base/own_stack.h"
 #include "preload/content/verify.h"
 #include "preload/intercept/graph.h"
+#include "preload/intercept/hook.h"
 #include "preload/lookup/driver.h"
 #include "preload/record/clock.h"
 #include "preload/record/cost.h"
@@ -52,6 +53,18 @@ static unsigned not_known;
 void xfs_verify_unknown(void)
 {
     not_known++;
+}
+
+void xfs_returned(struct xfs_frame *f, int status)
+{
+    f->event.status = status;
+}
+
+static unsigned unusual;
+
+void xfs_cost_unusual(unsigned why)
+{
+    unusual |= why;
 }
 
 void xfs_cost_took(unsigned why, uint64_t from_ns)
@@ -157,13 +170,15 @@ static struct source outer = {4,
 static int make(void **state)
 {
     inner.nodes[2] = (struct node){XCU_NODE_GRAPH, 0, &grandchild};
-    xfs_graph_made(EXEC, &outer);
+    struct xfs_frame frame = {.early = XFS_INNER};
+    xfs_graph_made(&frame, EXEC, &outer, XFT_GRAPH_INSTANTIATED);
     return 0;
 }
 
 static int gone(void **state)
 {
-    xfs_graph_gone(EXEC);
+    struct xfs_frame frame = {.early = XFS_INNER};
+    xfs_graph_gone(&frame, EXEC);
     return 0;
 }
 
@@ -208,7 +223,10 @@ static void a_copy_is_left_out(void **state)
 static void after_it_is_gone(void **state)
 {
     struct xfs_frame frame = {0};
-    xfs_graph_gone(EXEC);
+    xfs_graph_gone(&frame, EXEC);
+    assert_int_equal(frame.event.kind, XFT_EVENT_GRAPH_CALL);
+    assert_int_equal(frame.event.aux, XFT_GRAPH_DESTROYED);
+    frame = (struct xfs_frame){0};
     launched = 0;
     xfs_graph_launch(&frame, EXEC);
     xfs_graph_transfers(&frame, publish);
@@ -218,11 +236,40 @@ static void after_it_is_gone(void **state)
 /* Its types were asked for twice: for memory, and for copies; five nodes in all. */
 static void what_it_took_is_reported(void **state)
 {
+    struct xfs_frame frame = {.early = XFS_INNER};
     (void)state;
     now = reported_ns = 0;
-    xfs_graph_made(EXEC, &outer);
+    xfs_graph_made(&frame, EXEC, &outer, XFT_GRAPH_INSTANTIATED);
     assert_int_equal(reported_ns, now);
+    assert_int_equal(frame.event.kind, XFT_EVENT_NONE);
     assert_true(now >= 500);
+}
+
+/* The outermost call is an event, and its overhead goes with that. */
+static struct xft_event made_of(const struct source *source, enum xft_graph_call what, int status)
+{
+    struct xfs_frame frame = {0};
+    xfs_graph_call_returned(&frame, status, true);
+    xfs_graph_made(&frame, EXEC, (xcu_graph)(uintptr_t)source, what);
+    return frame.event;
+}
+
+static void calls_are_events(void **state)
+{
+    (void)state;
+    struct xft_event first = made_of(&outer, XFT_GRAPH_INSTANTIATED, 0);
+    struct xft_event same = made_of(&outer, XFT_GRAPH_UPDATED, 0);
+    struct xft_event other = made_of(&inner, XFT_GRAPH_INSTANTIATED, 0);
+    assert_int_equal(first.kind, XFT_EVENT_GRAPH_CALL);
+    assert_int_equal(first.src, XFS_ADDR(EXEC));
+    assert_int_equal(first.count, 9); /* four, three of the child, and one of a child of either */
+    assert_true(first.width != 0 && first.width == same.width && first.width != other.width);
+    assert_int_equal(same.aux, XFT_GRAPH_UPDATED);
+    assert_true(unusual & XFT_OVERHEAD_GRAPH);
+    assert_int_equal(made_of(&outer, XFT_GRAPH_INSTANTIATED, 2).kind, XFT_EVENT_NONE);
+    struct xft_event failed = made_of(&outer, XFT_GRAPH_UPDATED, 910);
+    assert_int_equal(failed.kind, XFT_EVENT_GRAPH_CALL);
+    assert_true(failed.flags & XFT_FAILED);
 }
 
 int main(void)
@@ -234,6 +281,7 @@ int main(void)
         TEST(a_copy_is_exchanged),
         TEST(a_copy_is_left_out),
         TEST(after_it_is_gone),
+        TEST(calls_are_events),
         TEST(what_it_took_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

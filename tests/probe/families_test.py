@@ -17,7 +17,7 @@ from made_machine import SUBMIT_NS, machine
 PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
-OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch)"
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph)"
 
 
 def probe(given, *options):
@@ -142,6 +142,10 @@ class Families(unittest.TestCase):
             self.assertEqual(self.scalars[f"{name}/gpu1"]["median"], CALL_NS, name)
         self.assertEqual(self.scalars["launch/kernel/gpu0"]["median"], SUBMIT_NS)
         self.assertEqual(self.scalars["launch/kernel-and-sync/gpu0"]["median"], SUBMIT_NS + CALL_NS)
+        launches = {at: SUBMIT_NS for at in (2, 8, 32, 128)}
+        self.assertEqual(self.rows("graph/launch/gpu0"), launches)
+        self.assertEqual(self.rows("graph/update/gpu0"), {at: ns + CALL_NS for at, ns in launches.items()})
+        self.assertEqual(self.rows("graph/instantiate/gpu1"), {at: ns + CALL_NS for at, ns in launches.items()})
         for memory in ("device", "managed", "pinned", "mapped", "write-combined"):
             for what in ("alloc", "free"):
                 rows = self.rows(f"{what}/{memory}/gpu0")
@@ -284,7 +288,7 @@ class Machines(unittest.TestCase):
         few = families("--sizes", "64:256")
         self.assertIn("demand-threads", everything - few)
         self.assertEqual(few, {"mapped-read", "mapped-write", "both-ways", "fault", "sync", "event",
-                               "launch"})
+                               "launch", "graph"})
         run = probe(machine(1, 1), "--sizes", "64:256", "--filter", OWN, "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 

@@ -21,6 +21,7 @@
  * managed.c          | managed memory is prefetched; or stays with the host (managed.h)
  * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
+ * graphs_kept.c      | graphs are instantiated once, and updated
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
  * streams_by_apply.c | the same for some copies, as apply does it

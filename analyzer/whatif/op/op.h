@@ -191,13 +191,15 @@ struct xfw_op {
                            next one */
     uint64_t bytes;     /* of copies, memsets, allocations, registrations, messages that begin */
     uint64_t src, dst;  /* addresses; 0: none. Of a graph: page-locked memory that its first copy
-                           to the device sends, its first to the host fills */
-    uint64_t threads;   /* of a kernel */
+                           to the device sends, its first to the host fills; of a GRAPH_CALL the
+                           form of the graph, and the executable graph */
+    uint64_t threads;   /* of a kernel; of a graph the executable graph; of a GRAPH_CALL nodes */
     uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0: not known */
     uint32_t name;      /* of a kernel: id in NAMES; 0: not known */
     uint32_t site;      /* of calls with a stack: number; XFW_NONE */
     uint32_t stack;     /* the trace's id, as long as the site was not looked for; 0: none */
-    uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET */
+    uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET; enum xft_graph_call of a
+                           GRAPH_CALL that succeeded */
     bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
     bool flagged;       /* an ALLOC of page-locked memory with flags */
     uint8_t caller;     /* under_way: its own thread's place, from 1; 0: none */

@@ -224,7 +224,8 @@ static void decide(const struct xfw_sample *sample, struct xfw_stretch *stretch)
 static bool must_come(const struct xfw_op *op)
 {
     return op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_FREE ||
-           op->kind == XFT_EVENT_REGISTER || op->kind == XFT_EVENT_UNREGISTER;
+           op->kind == XFT_EVENT_REGISTER || op->kind == XFT_EVENT_UNREGISTER ||
+           op->kind == XFT_EVENT_GRAPH_CALL;
 }
 
 static size_t leave_out(struct xfw_op *ops, size_t count)

@@ -184,6 +184,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
             xfw_readers_launch(&ops->readers, ops->achievable, &op);
     } else if (what == XFW_GRAPH) {
         op.stack = op.from = event->stack;
+        op.threads = event->launched.exec;
     } else if (what == XFW_HOST_FUNCTION) {
         op.stack = event->stack;
     }
@@ -255,6 +256,15 @@ static double free_ns(const struct xfw_ops *ops, const struct xfw_op *op)
     return estimate.basis == XFP_UNKNOWN ? 0 : estimate.ns;
 }
 
+/* One that failed changed nothing. */
+static void about_graph(struct xfw_op *op, const struct xfa_event *event)
+{
+    op->dst = event->graph.exec;
+    op->src = event->graph.form;
+    op->threads = event->graph.nodes;
+    op->memory = event->flags & XFT_FAILED ? 0 : event->graph.what;
+}
+
 static void call(struct xfw_ops *ops, const struct xfa_event *event)
 {
     struct xfw_op op = begin_op(ops, event, XFW_CALL);
@@ -270,6 +280,8 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     if (ops->functions && event->kind == XFT_EVENT_FREE && op.awaits == XFW_AWAITS_DEVICE &&
         op.memory == XFT_MEM_DEVICE)
         op.reach_ns = free_ns(ops, &op);
+    if (event->kind == XFT_EVENT_GRAPH_CALL)
+        about_graph(&op, event);
     op.stack = event->stack;
     add_costs(ops, &op, false);
     xfw_ops_queue_push(ops->queue, &op);

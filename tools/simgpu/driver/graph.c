@@ -27,6 +27,7 @@ static xcu_result instantiate(struct sim_graph_exec **out, struct sim_graph *gra
     e->graph->id = graph->id; /* activity is reported under the id of what was instantiated */
     e->flags = flags;
     e->holders = 1;
+    sim_advance(sim_settings.instantiate_ns * graph->count);
     *out = e;
     return XCU_SUCCESS;
 }
@@ -177,6 +178,7 @@ static xcu_result update(struct sim_graph_exec *exec, struct sim_graph *graph, i
     if (!fresh)
         return XCU_ERROR_OUT_OF_MEMORY;
     fresh->id = exec->graph->id;
+    sim_advance(sim_settings.update_ns * graph->count);
     for (size_t i = 0; i < fresh->count; i++) /* the program goes on naming the old nodes */
         fresh->nodes[i]->original = exec->graph->nodes[i]->original;
     sim_graph_free(exec->graph);

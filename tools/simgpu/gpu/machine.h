@@ -38,6 +38,10 @@ enum { SIM_MAX_DEVICES = 32 };
     X("XFERSCOPE_SIMGPU_RECORD_FIRST_NS", record_first_ns, NUMBER, "0",                            \
       "host time that the first record of a copy, and the first of a kernel, adds to the call "    \
       "in addition")                                                                               \
+    X("XFERSCOPE_SIMGPU_INSTANTIATE_NS", instantiate_ns, NUMBER, "0",                              \
+      "time of instantiating a graph, for each of its nodes, ns")                                  \
+    X("XFERSCOPE_SIMGPU_UPDATE_NS", update_ns, NUMBER, "0",                                        \
+      "time of updating an executable graph, for each of its nodes, ns")                           \
     X("XFERSCOPE_SIMGPU_FUNCTION_NS", function_ns, NUMBER, "0",                                    \
       "time from when a stream has come to a function of the host to when that is called")         \
     X("XFERSCOPE_SIMGPU_NO_PEERS", no_peers, NUMBER, "0",                                          \

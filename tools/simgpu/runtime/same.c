@@ -193,3 +193,5 @@ RT_SAME_PT(cudaGraphLaunch, cudaGraphLaunch_ptsz, cuGraphLaunch,
 RT_SAME_PT(cudaGraphUpload, cudaGraphUpload_ptsz, cuGraphUpload,
            (xcu_graph_exec exec, xcu_stream stream), (exec, stream))
 RT_SAME(cudaGraphExecDestroy, RT_CONTEXT, cuGraphExecDestroy, (xcu_graph_exec exec), (exec))
+RT_SAME(cudaGraphExecUpdate, RT_CONTEXT, cuGraphExecUpdate,
+        (xcu_graph_exec exec, xcu_graph graph, void *result), (exec, graph, result))
