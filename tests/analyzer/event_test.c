@@ -83,7 +83,7 @@ static void test_work(void **state)
     assert_int_equal(of(XFT_EVENT_LAUNCH).launch.name, SRC);
     assert_int_equal(of(XFT_EVENT_LAUNCH).launch.threads, DST);
     assert_int_equal(of(XFT_EVENT_LAUNCH).launch.arguments, AUX);
-    assert_int_equal(of(XFT_EVENT_GRAPH_LAUNCH).copies, COUNT);
+    assert_int_equal(of(XFT_EVENT_GRAPH_LAUNCH).launched.copies, COUNT);
 }
 
 static void test_order_of_work(void **state)
