@@ -25,8 +25,9 @@
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/strides.h"
 
-#define MOST_EVENTS 16 /* recorded within a run */
-#define MOST_PARTS 32  /* call sites of a run; another one begins a new run */
+#define MOST_EVENTS 16    /* recorded within a run */
+#define MOST_PARTS 32     /* call sites of a run; another one begins a new run */
+#define LEAST_OF_ROWS 1.5 /* times as long as a contiguous copy: its rows take it */
 
 /* A row's part in runs, or runs of a group. */
 struct runs {
@@ -187,6 +188,15 @@ static void end_run(struct small *small, struct lane *lane)
     lane->awaited = false;
 }
 
+/* By the device's time the rows of the piece are what takes long: in one call they do, too. */
+static bool is_of_short_rows(const struct xfa_event *event, const struct xfp_fit *fit)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    double contiguous_ns = fit->Lo_ns + (double)event->bytes * fit->G_ns_per_byte;
+    return transfer->class->key.shape == XFA_STRIDED && transfer->timed != XFA_TIMED_HOST &&
+           transfer->achieved_ns > LEAST_OF_ROWS * contiguous_ns;
+}
+
 static bool is_small(const struct xfa_event *event)
 {
     const struct xfp_fit *fit = event->transfer.class->achievable.fit;
@@ -196,7 +206,7 @@ static bool is_small(const struct xfa_event *event)
     bool within = direction == XFT_DIR_D2D && key->shape == XFA_LINEAR &&
                   key->row.src_mem == XFT_MEM_DEVICE && key->row.dst_mem == XFT_MEM_DEVICE;
     return fit && (host || within) && !(event->flags & XFT_GRAPH) &&
-           (double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns;
+           (double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns && !is_of_short_rows(event, fit);
 }
 
 static double took(const struct xfa_event *event)

@@ -30,14 +30,17 @@ struct between {
     bool again;             /* asks for it, too: QUERY */
     bool streams;           /* pieces go to two streams by turns */
     bool of_other_stream;   /* the event is */
+    uint64_t row;           /* bytes of a row, where pieces have several */
+    uint64_t copy_ns;       /* 0: COPY_NS */
 };
 
 static void step(struct play *play, const struct between *between)
 {
     for (uint64_t i = 0; i < PIECES; i++) {
-        struct xft_event *call =
-            play_async(play, SITE, XFT_DIR_H2D, XFT_MEM_PINNED, BYTES, COPY_NS);
+        struct xft_event *call = play_async(play, SITE, XFT_DIR_H2D, XFT_MEM_PINNED, BYTES,
+                                            between->copy_ns ? between->copy_ns : COPY_NS);
         call->flags |= XFT_STREAM_KNOWN;
+        call->width = between->row ? between->row : call->width;
         call->stream = between->streams ? 0x10 + i % 2 : 0x10;
         struct xft_event event = between->event;
         event.flags = XFT_STREAM_KNOWN;
@@ -104,6 +107,21 @@ static void test_what_ends_a_run(void **state)
     check((struct between){.event = {.kind = XFT_EVENT_RECORD, .src = EVENT}, .again = true}, 0, 0);
     check((struct between){.event = {.kind = XFT_EVENT_QUERY, .src = OTHER, .aux = XFT_SYNC_EVENT}},
           all, STEPS);
+}
+
+/* Rows so short that they take the time take it in one call, too. */
+static void test_short_rows(void **state)
+{
+    static const struct {
+        uint64_t row, copy_ns;
+        bool found;
+    } cases[] = {{0, 8000, true}, {5, 8000, false}, {5, 2100, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct analyzed a =
+            analysis_of((struct between){.row = cases[i].row, .copy_ns = cases[i].copy_ns});
+        assert_int_equal(analyzed_finding(&a, XFA_FINDING_SMALL, "fields") != NULL, cases[i].found);
+        analyzed_free(&a);
+    }
 }
 
 /* The host makes 8 calls, packing takes half of 8 * (30 + 500 * 0.12). The copy of all takes 70 ns
@@ -246,9 +264,9 @@ static void test_within_saving(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_ends_a_run), cmocka_unit_test(test_saving),
-        cmocka_unit_test(test_strides),         cmocka_unit_test(test_within),
-        cmocka_unit_test(test_within_saving),
+        cmocka_unit_test(test_what_ends_a_run), cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_saving),          cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_within),          cmocka_unit_test(test_within_saving),
     };
     return cmocka_run_group_tests_name("findings: small transfers", tests, NULL, NULL);
 }
