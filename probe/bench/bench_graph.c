@@ -13,7 +13,8 @@
 #include "probe/measure/sample.h"
 #include "probe/progress.h"
 
-enum { SINK_BYTES = 16, RELAXED = 2 };
+enum { RELAXED = 2 };
+#define SINK_BYTES ((size_t)16)
 static const size_t counts[] = {2, 8, 32, 128};
 enum { COUNTS = sizeof counts / sizeof *counts };
 

@@ -228,8 +228,10 @@ static int once_copy(struct xfp_session *s, void *state, double *ns)
     const struct new_copy *c = state;
     unsigned char *memory = map(c->bytes, c->pages);
     struct xfp_buffer host = as_buffer(c, memory);
-    int bad = memory ? 0 : xfp_fail(&s->sys, "out of memory");
+    int bad = 0;
 
+    if (!memory)
+        return xfp_fail(&s->sys, "out of memory");
     for (int figure = NEW; figure <= KEPT && !bad; figure++) {
         uint64_t before;
 
@@ -241,8 +243,7 @@ static int once_copy(struct xfp_session *s, void *state, double *ns)
         bad = copy(s, c, memory);
         ns[figure] = (double)(xfp_driver_now_ns(s->sys.cu) - before);
     }
-    if (memory)
-        munmap(memory, c->bytes);
+    munmap(memory, c->bytes);
     return bad;
 }
 

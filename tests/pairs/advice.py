@@ -46,7 +46,7 @@ def advised(report):
 
 def first_of(report):
     """The kind that stands first on the first screen; None: nothing does."""
-    asked = [finding for finding in report["findings"] if finding["question"] and finding["question"].get("first")]
+    asked = [finding for finding in report["findings"] if (finding.get("question") or {}).get("first")]
     if asked:
         return max(asked, key=lambda finding: finding["question"]["up_to_s"])["kind"]
     return next((finding["kind"] for finding in advised(report)), None)

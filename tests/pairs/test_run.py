@@ -294,6 +294,14 @@ class Run(unittest.TestCase):
         self.assertEqual(printed[-1], "in place of predictions, one unrecorded run before and one after: near 0.5 of 1; in "
                                    "place of the replay, one unrecorded run: off by 3.0% on average, within 5% 1.5 of 2")
 
+    def test_a_question_that_comes_first(self):
+        asked = {**made_finding("host-device-turns", 0, 0, 90, idle=True), "question": {"first": True, "up_to_s": 0.09}}
+        self.measured(ONE, 100, 40, finding="host-device-turns")
+        self.report("01.xft", [made_finding("synchronous-transfer", 1, 2, 3), asked])
+        self.report("01-after.xft")
+        document, _ = self.advice()
+        self.assertEqual(document["pairs"][ONE]["first"], "host-device-turns")
+
     def test_one_percent_of_the_region_is_near(self):
         self.measured(ONE, 100, 98, finding="pageable-host-memory")
         self.report("01-after.xft")
