@@ -50,6 +50,7 @@ static inline void start(struct run *run)
         .overlap = &run->overlap, .overlap_count = 1, .scalars = run->costs, .scalar_count = 2};
     run->analysis.profile = run->analysis.achievable.profile = &run->profile;
     run->analysis.achievable.run = &run->of_machine;
+    run->analysis.achievable.tables = xfa_profile_tables_new(&run->profile);
     xfa_table_init(&run->trace.names.arguments, sizeof(uint32_t), sizeof(struct xfa_arguments));
     xfa_classes_init(&run->analysis.classes, NULL, NULL);
     for (size_t i = 0; i < CLASSES; i++) {
@@ -63,6 +64,7 @@ static inline void finish(struct run *run)
 {
     xfa_table_free(&run->trace.names.arguments);
     xfa_classes_free(&run->analysis.classes);
+    xfa_profile_tables_free(run->analysis.achievable.tables);
 }
 
 static inline struct xfw_op *add(struct run *run, struct xfw_op op)

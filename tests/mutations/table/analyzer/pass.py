@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("table-of-any-node", "analyzer/pass/profile_tables.c",
+      "(node < 0 ? at->node <= MOST_NODES : at->node == node)",
+      "at->node <= MOST_NODES",
+      "what a call costs is that of another NUMA node",
+      "analyzer-whatif_costs_test"),
+    M("table-of-a-longer-number", "analyzer/pass/profile_tables.c",
+      "    return end && *end == '\\0' ? number : NONE;",
+      "    return end ? number : NONE;",
+      "what a call costs is that of whatever begins as the GPU's name does",
+      "analyzer-whatif_costs_test"),
     M("ipc-within-one-gpu", "analyzer/pass/pass.c",
       "    event->direction = XFT_DIR_P2P;\n",
       "",
