@@ -508,8 +508,24 @@ static void write_run(struct run *run, const char *path)
 #define FIELDS(X)                                                                                  \
     X(threads)                                                                                     \
     X(streams)                                                                                     \
-    X(sites) X(buffers) X(bytes) X(ups) X(downs) X(launches) X(given) X(wait_steps) X(pageable)    \
-        X(anew) X(locked) X(events) X(sets) X(ranges) X(contents) X(graphs) X(managed) X(access)
+    X(sites)                                                                                       \
+    X(buffers)                                                                                     \
+    X(bytes)                                                                                       \
+    X(ups)                                                                                         \
+    X(downs)                                                                                       \
+    X(launches)                                                                                    \
+    X(given)                                                                                       \
+    X(wait_steps)                                                                                  \
+    X(pageable)                                                                                    \
+    X(anew)                                                                                        \
+    X(locked)                                                                                      \
+    X(events)                                                                                      \
+    X(sets)                                                                                        \
+    X(ranges)                                                                                      \
+    X(contents)                                                                                    \
+    X(graphs)                                                                                      \
+    X(managed)                                                                                     \
+    X(access)
 #define FIELD(name) {#name, offsetof(struct shape, name)},
 static const struct {
     const char *name;
