@@ -79,13 +79,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     const struct xfa_taken *taken = sums;
-    struct xfw_set sites = xfa_finding_sites(finding), chosen = {0};
-    for (size_t i = 0; i < taken->calls.count; i++) {
-        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
-        if (xfw_set_has(&sites, calls->key.site))
-            xfw_set_add(&chosen, (uint32_t)i);
-    }
-    xfw_set_free(&sites);
+    struct xfw_set chosen = xfa_taken_places(taken, finding, NULL);
     return xfw_change_keep_graphs(analysis, &taken->calls, &chosen);
 }
 

@@ -229,6 +229,20 @@ void xfa_taken_all(void *self)
     free(order);
 }
 
+struct xfw_set xfa_taken_places(const struct xfa_taken *taken, const struct xfa_finding *finding,
+                                bool (*is)(const struct xfw_once_calls *calls,
+                                           const struct xfa_finding *finding))
+{
+    struct xfw_set sites = xfa_finding_sites(finding), places = {0};
+    for (size_t i = 0; i < taken->calls.count; i++) {
+        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
+        if (xfw_set_has(&sites, calls->key.site) && (!is || is(calls, finding)))
+            xfw_set_add(&places, (uint32_t)i);
+    }
+    xfw_set_free(&sites);
+    return places;
+}
+
 bool xfa_taken_on_host(unsigned memory)
 {
     return memory != XFT_MEM_DEVICE && memory != XFT_MEM_MANAGED && memory != XFT_MEM_ARRAY;

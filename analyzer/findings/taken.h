@@ -27,6 +27,12 @@ void xfa_taken_give(const void *taken, struct xfa_parcel *parcel);
 void xfa_taken_take(void *taken, const struct xfa_analysis *analysis, struct xfa_unpacking *from);
 void xfa_taken_all(void *taken);
 
+/* The finding's calls: their places in `calls`, of those at its sites that `is` is true of (NULL:
+ * of all). */
+struct xfw_set xfa_taken_places(const struct xfa_taken *taken, const struct xfa_finding *finding,
+                                bool (*is)(const struct xfw_once_calls *calls,
+                                           const struct xfa_finding *finding));
+
 /* Is the memory (enum xft_memory) page-locked memory of the host? */
 bool xfa_taken_on_host(unsigned memory);
 

@@ -56,20 +56,15 @@ static bool is_found(const struct xfa_findings *findings, enum xfa_finding_id id
     return false;
 }
 
-/* The calls of the finding: their places in what was taken. exact: without those of any size. */
-static struct xfw_set calls_of(const struct xfa_taken *taken, const struct xfa_finding *finding,
-                               bool exact)
+static bool is_of_side(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
 {
-    struct xfw_set sites = xfa_finding_sites(finding), chosen = {0};
-    for (size_t i = 0; i < taken->calls.count; i++) {
-        const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
-        bool any_size = calls->key.bytes == XFW_ONCE_ANY_SIZE;
-        if (xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host &&
-            !(exact && any_size) && xfw_set_has(&sites, calls->key.site))
-            xfw_set_add(&chosen, (uint32_t)i);
-    }
-    xfw_set_free(&sites);
-    return chosen;
+    return xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host;
+}
+
+/* The pool of apply keeps blocks by size. */
+static bool is_of_one_size(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
+{
+    return calls->key.bytes != XFW_ONCE_ANY_SIZE && is_of_side(calls, finding);
 }
 
 /* They are made once. */
@@ -77,7 +72,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     const struct xfa_taken *taken = sums;
-    struct xfw_set chosen = calls_of(taken, finding, false);
+    struct xfw_set chosen = xfa_taken_places(taken, finding, is_of_side);
     return xfw_change_calls_once(analysis, &taken->calls, &chosen);
 }
 
@@ -87,7 +82,7 @@ static struct xfw_change *by_apply(const struct xfa_analysis *analysis, const vo
     const struct xfa_taken *taken = sums;
     if (finding->remedy.to_host)
         return NULL;
-    struct xfw_set chosen = calls_of(taken, finding, true); /* the pool keeps blocks by size */
+    struct xfw_set chosen = xfa_taken_places(taken, finding, is_of_one_size);
     return xfw_change_pool(analysis, &taken->calls, &chosen);
 }
 

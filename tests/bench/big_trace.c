@@ -20,6 +20,7 @@
 #include "preload/format/index.h"
 #include "preload/format/segments.h"
 #include "tests/analyzer/traces/build_trace.h"
+#include "tests/bench/made_run.h"
 #include "xferscope/message.h"
 
 enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, ALLREDUCE };
@@ -69,36 +70,13 @@ static void check(bool good, const char *what)
     exit(1);
 }
 
-static uint64_t random_number(void)
-{
-    static uint64_t state = 88172645463325252ull;
-    state ^= state << 13;
-    state ^= state >> 7;
-    return state ^= state << 17;
-}
-
 /* ---- names ------------------------------------------------------------------------------ */
 
 static void put_names(struct trace_builder *b)
 {
-    static const char *const pairs[][2] = {
-        {"run", "4711.4.0123456789abcdef"},
-        {"xferscope.version", "0.1.0"},
-        {"exe", "/opt/sample/train"},
-        {"cmdline", "./train"},
-        {"machine_id", "aaaa1111"}, /* of the tests' profile, and so the GPU */
-        {"timing", "cupti"},
-        {"cuda.driver_version", "13000"},
-        {"gpu.count", "1"},
-        {"gpu.0.name", "Test GPU"},
-        {"stacks", "on"},
-        {"kernels", "on"},
-        {"managed", "off"},
-        {"content", "off"},
-        {"exit", "exit"},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        build_meta(b, pairs[i][0], pairs[i][1]);
+    put_run(b);
+    build_meta(b, "managed", "off");
+    build_meta(b, "content", "off");
     build_call(b, MEMCPY_ASYNC, XFT_LEVEL_RUNTIME, "cudaMemcpyAsync");
     build_call(b, MEMCPY, XFT_LEVEL_RUNTIME, "cudaMemcpy");
     build_call(b, SYNCHRONIZE, XFT_LEVEL_RUNTIME, "cudaStreamSynchronize");

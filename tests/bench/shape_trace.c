@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tests/analyzer/traces/build_trace.h"
+#include "tests/bench/made_run.h"
 
 enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, ALLOCATE, FREE, REGISTER, UNREGISTER, SET };
 enum { RECORD = SET + 1, WAIT, GRAPH, PREFETCH, MANAGED, CALLS };
@@ -79,14 +80,6 @@ struct run {
     uint32_t correlation;
 };
 
-static uint64_t random_number(void)
-{
-    static uint64_t state = 88172645463325252ull;
-    state ^= state << 13;
-    state ^= state >> 7;
-    return state ^= state << 17;
-}
-
 static struct xft_event *add(struct lane *lane)
 {
     if (lane->count == lane->room) {
@@ -103,21 +96,6 @@ static struct xft_event *add(struct lane *lane)
 
 static void put_names(struct trace_builder *b, const struct shape *shape)
 {
-    static const char *const pairs[][2] = {
-        {"run", "4711.4.0123456789abcdef"},
-        {"xferscope.version", "0.1.0"},
-        {"exe", "/opt/sample/train"},
-        {"cmdline", "./train"},
-        {"machine_id", "aaaa1111"}, /* of the tests' profile, and so the GPU */
-        {"timing", "cupti"},
-        {"cuda.driver_version", "13000"},
-        {"gpu.count", "1"},
-        {"gpu.0.name", "Test GPU"},
-        {"gpu.0.uuid", "GPU-00000000-1111-2222-3333-444444444444"},
-        {"stacks", "on"},
-        {"kernels", "on"},
-        {"exit", "exit"},
-    };
     static const char *const calls[CALLS] = {[MEMCPY_ASYNC] = "cudaMemcpyAsync",
                                              [MEMCPY] = "cudaMemcpy",
                                              [SYNCHRONIZE] = "cudaStreamSynchronize",
@@ -132,8 +110,8 @@ static void put_names(struct trace_builder *b, const struct shape *shape)
                                              [GRAPH] = "cudaGraphLaunch",
                                              [PREFETCH] = "cudaMemPrefetchAsync",
                                              [MANAGED] = "cudaMallocManaged"};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        build_meta(b, pairs[i][0], pairs[i][1]);
+    put_run(b);
+    build_meta(b, "gpu.0.uuid", "GPU-00000000-1111-2222-3333-444444444444");
     build_meta(b, "managed", shape->managed ? "on" : "off");
     build_meta(b, "content", shape->contents ? "on" : "off");
     for (unsigned i = 1; i < CALLS; i++)
