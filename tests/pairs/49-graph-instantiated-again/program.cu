@@ -1,6 +1,7 @@
 /*
- * An iterative solver whose step is a graph: many small kernels of which the last one is given another value
- * each time. For that, the step is captured anew each time, and the graph instantiated, launched and destroyed.
+ * An iterative solver whose step is a graph: many small kernels of which the last one is given
+ * another value each time. For that, the step is captured anew each time, and the graph
+ * instantiated, launched and destroyed.
  *
  * AFTER: One executable graph is kept; in each step it is updated from the graph (and instantiated
  * only where it cannot be).
