@@ -19,9 +19,6 @@ struct named {
 };
 
 struct xfa_profile_tables {
-    const struct xfp_profile *profile;
-    const struct xfp_table *first; /* of the profile's, then */
-    size_t count;
     struct named *names;
     const struct named **slots; /* by hash; a power of two */
     size_t slot_count;
@@ -80,9 +77,6 @@ struct xfa_profile_tables *xfa_profile_tables_new(const struct xfp_profile *prof
     if (!profile)
         return NULL;
     struct xfa_profile_tables *tables = xfa_alloc(sizeof *tables);
-    tables->profile = profile;
-    tables->first = profile->tables;
-    tables->count = profile->table_count;
     for (tables->slot_count = 16; tables->slot_count < 2 * profile->table_count;)
         tables->slot_count *= 2;
     tables->names = xfa_alloc((profile->table_count + 1) * sizeof *tables->names);
@@ -127,21 +121,9 @@ static const struct named *slot_of(const struct xfa_profile_tables *tables,
     return tables->slots[like->hash & (tables->slot_count - 1)];
 }
 
-static bool has_changed(const struct xfa_profile_tables *tables)
-{
-    return tables && (tables->first != tables->profile->tables ||
-                      tables->count != tables->profile->table_count);
-}
-
 const struct xfp_table *xfa_profile_gpu_table(const struct xfa_profile_tables *tables,
                                               const char *what, int node, int gpu)
 {
-    if (has_changed(tables)) {
-        struct xfa_profile_tables *now = xfa_profile_tables_new(tables->profile);
-        const struct xfp_table *table = xfa_profile_gpu_table(now, what, node, gpu);
-        xfa_profile_tables_free(now);
-        return table;
-    }
     const struct named like = asked(what), *found = NULL;
     const struct named *at = tables && gpu >= 0 ? slot_of(tables, &like) : NULL;
     for (at = of_name(at, &like); at; at = of_name(at->next, &like)) {
@@ -159,12 +141,6 @@ const struct xfp_table *xfa_profile_gpu_table(const struct xfa_profile_tables *t
 const struct xfp_table *xfa_profile_host_table(const struct xfa_profile_tables *tables,
                                                const char *what)
 {
-    if (has_changed(tables)) {
-        struct xfa_profile_tables *now = xfa_profile_tables_new(tables->profile);
-        const struct xfp_table *table = xfa_profile_host_table(now, what);
-        xfa_profile_tables_free(now);
-        return table;
-    }
     const struct named like = asked(what), *found = NULL;
     const struct named *at = tables ? slot_of(tables, &like) : NULL;
     for (at = of_name(at, &like); at; at = of_name(at->next, &like)) {

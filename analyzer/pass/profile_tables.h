@@ -10,8 +10,7 @@
 
 struct xfa_profile_tables;
 
-/* NULL of NULL. The profile is borrowed. Where it has other tables by now, these are read anew each
- * time. */
+/* NULL of NULL. The profile is borrowed, and keeps its tables as long. */
 struct xfa_profile_tables *xfa_profile_tables_new(const struct xfp_profile *profile);
 void xfa_profile_tables_free(struct xfa_profile_tables *tables);
 

@@ -150,20 +150,10 @@
 #undef XFS_FORGET
 #undef XFS_INIT
 
-#define XFS_INIT(symbol, params, args) XFS_WATCH(symbol, XFS_STAYS, params, args, )
-#define XFS_FORGET(symbol, params, args, before, after) XFS_WATCH(symbol, XFS_STAYS, params, args, )
-#define XFS_GRAPH(symbol, flags, params, args, after) XFS_WATCH(symbol, XFS_MOVES, params, args, )
-#define XFS_STEP(symbol, flags, params, args, watch, step)                                         \
-    XFS_WATCH(symbol, XFS_STAYS, params, args, )
-#define XFS_WATCH(symbol, moves, params, args, after)                                              \
-    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_DRIVER, 0, moves, (void (*)(void))symbol},
-#define XFS_CALL(level, symbol, moves, flags, params, args, before, after)                         \
-    [XFS_ID_##symbol] = {#symbol, XFT_LEVEL_##level, 0, moves, (void (*)(void))symbol},
-#define XFS_CALL_V(ver, level, symbol, moves, flags, params, args, before, after)                  \
-    [XFS_ID_v##ver##_##symbol] = {#symbol, XFT_LEVEL_##level, ver, moves,                          \
-                                  (void (*)(void))XFS_VNAME(ver, symbol)},
+#define XFS_ROW(id, level, version, symbol, wrapper, moves)                                        \
+    [XFS_ID_##id] = {#symbol, XFT_LEVEL_##level, version, moves, (void (*)(void))wrapper},
 _Static_assert(XFS_CALL_COUNT <= XFS_ROWS_MOST, "all of them are looked up");
 const unsigned xfs_row_count = XFS_CALL_COUNT;
 const struct xfs_row xfs_rows[XFS_CALL_COUNT] = {
-#include "preload/intercept/calls.def"
+#include "preload/intercept/call_rows.def"
 };

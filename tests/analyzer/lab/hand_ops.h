@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "analyzer/pass/achievable.h"
+#include "analyzer/pass/profile_tables.h"
 #include "analyzer/whatif/player.h"
 #include "xferscope/trace.h"
 
@@ -64,6 +66,13 @@ static inline double hand_play(const struct xfw_op *ops, size_t count, struct xf
 {
     struct xfa_process process = {.number = 0};
     return hand_play_in(&process, ops, count, change, certainty);
+}
+
+/* The profile has got other tables since. */
+static inline void tables_anew(struct xfa_achievable *achievable)
+{
+    xfa_profile_tables_free(achievable->tables);
+    achievable->tables = xfa_profile_tables_new(achievable->profile);
 }
 
 #endif

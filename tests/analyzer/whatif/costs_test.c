@@ -112,6 +112,7 @@ static void test_around(void **state)
     size_t count = profile->table_count;
     profile->tables = &table;
     profile->table_count = 1;
+    tables_anew(&achievable);
     for (unsigned i = 0; i < 2; i++) /* asked, and remembered */
         assert_true(fabs(xfw_asked_around(&asked, &achievable, XFT_DIR_H2D, 0, 7) - 1500) < 1);
     assert_true(xfw_asked_around(&asked, &achievable, XFT_DIR_D2H, 0, 7) == 7);

@@ -147,6 +147,7 @@ static void with_prices(struct run *run)
     };
     run->profile.tables = prices;
     run->profile.table_count = 2;
+    tables_anew(&run->analysis.achievable);
 }
 
 /* Parts in flight that use one buffer need several, which are there before the first part begins:
