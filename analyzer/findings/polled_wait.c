@@ -18,9 +18,8 @@
 
 #define LEAST_SINCE_NS 5000u /* between two queries: trace.h has processor times of longer ones */
 #define LEAST_TIMES 2
-#define MOST_WORKED 0.25 /* of polled waits */
-#define LEAST_KNOWN 0.5  /* of a site's waits: of so many the processor time has to be known */
-#define LEAST_SLEPT 0.5  /* of a site's waits: so many have long times between queries */
+#define LEAST_KNOWN 0.5 /* of a site's waits: of so many the processor time has to be known */
+#define LEAST_SLEPT 0.5 /* of a site's waits: so many have long times between queries */
 
 struct site_key {
     uint32_t site, function; /* numbers */
@@ -118,7 +117,8 @@ static const struct xfa_met_table of_sites = {offsetof(struct polled_site, met),
 static bool sleeps(const struct polled_site *site)
 {
     return (double)site->known >= LEAST_KNOWN * (double)site->times &&
-           xfa_exact_value(&site->worked_ns) <= MOST_WORKED * xfa_exact_value(&site->polled_ns);
+           xfa_exact_value(&site->worked_ns) <=
+               XFA_POLLED_MOST_WORKED * xfa_exact_value(&site->polled_ns);
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,

@@ -108,6 +108,16 @@ struct xfa_wait_call {
     uint32_t worked_ns; /* processor time of the thread in that, and 1; 0: not known */
 };
 
+/* The thread waited from the first query on: little of that was its own work, or that is not known
+ * (it did not sleep between the queries). */
+#define XFA_POLLED_MOST_WORKED 0.25
+static inline bool xfa_polled_is_wait(const struct xfa_wait_call *wait)
+{
+    return wait->queries > 0 && wait->polled_ns > 0 &&
+           (wait->worked_ns == 0 ||
+            wait->worked_ns - 1 <= XFA_POLLED_MOST_WORKED * (double)wait->polled_ns);
+}
+
 /* RANGE_BEGIN, RANGE_END (NVTX). */
 struct xfa_range_call {
     uint64_t id;           /* 0: nested in the thread; else of a range of the process */

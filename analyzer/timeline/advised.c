@@ -116,8 +116,11 @@ static void take_work(struct xfa_timeline *timeline, const struct xfw_op *op,
 
 static bool waits(const struct xfw_op *op)
 {
-    return op->awaits != XFW_AWAITS_NOTHING && op->what != XFW_QUERY &&
-           (op->what == XFW_COPY || op->kind == XFT_EVENT_SYNC || op->made_up);
+    if (op->what == XFW_QUERY)
+        return op->polled_waits && op->polled_ns > 0;
+    return op->awaits != XFW_AWAITS_NOTHING &&
+           (op->what == XFW_COPY || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY ||
+            op->made_up);
 }
 
 /* ---- the tap --------------------------------------------------------------------------------- */
@@ -155,7 +158,8 @@ static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *re
         if (!class && op->site < xfa_run_site_count(timeline->analysis->run))
             span.name = xfa_labels_put(&timeline->labels,
                                        xfa_run_site(timeline->analysis->run, op->site)->text);
-        add(timeline, &span, call, back);
+        add(timeline, &span,
+            op->what == XFW_QUERY ? fmin(xfw_schedule_last_asked(schedule), call) : call, back);
     }
 }
 

@@ -76,14 +76,27 @@ static void take_fault(struct xfa_timeline *timeline, const struct xfa_event *ev
         xfa_version_add(&timeline->recorded, &span);
 }
 
-static void take_wait(struct xfa_timeline *timeline, const struct xfa_event *event, int32_t tid,
-                      uint32_t name)
+static void take_wait(struct xfa_timeline *timeline, const struct xfa_event *event,
+                      uint64_t start_ns, uint32_t name)
 {
-    struct xfa_span span = span_of(timeline, XFA_TRACK_WAITS, -1, event->start_ns, event->end_ns);
+    struct xfa_span span = span_of(timeline, XFA_TRACK_WAITS, -1, start_ns, event->end_ns);
     span.activity = XFA_ACTIVE_WAIT;
-    span.track.thread = tid;
+    span.track.thread = event->tid;
     span.name = name;
     xfa_version_add(&timeline->recorded, &span);
+}
+
+/* A call that waits, or queries that do, from the first one on. */
+static void take_wait_call(struct xfa_timeline *timeline, const struct xfa_event *event)
+{
+    uint64_t start_ns = event->start_ns;
+    if (event->kind == XFT_EVENT_QUERY) {
+        if (!xfa_polled_is_wait(&event->wait))
+            return;
+        start_ns -= event->wait.polled_ns;
+    }
+    take_wait(timeline, event, start_ns,
+              timeline->shares_alone ? XFA_NO_NAME : xfa_label_of_call(timeline, event));
 }
 
 /* Of all GPUs, as a wait: of which one may not be known. Not drawn. */
@@ -156,8 +169,8 @@ static void observe_event(void *self, const struct xfa_event *event)
         take_fault(timeline, event);
         break;
     case XFT_EVENT_SYNC:
-        take_wait(timeline, event, event->tid,
-                  timeline->shares_alone ? XFA_NO_NAME : xfa_label_of_call(timeline, event));
+    case XFT_EVENT_QUERY:
+        take_wait_call(timeline, event);
         break;
     case XFT_EVENT_LAUNCH:
         take_launch(timeline, event);
@@ -191,7 +204,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
         xfa_buffers_transfer(&timeline->buffers, event);
     }
     if (transfer->blocks && !(event->flags & XFT_GRAPH))
-        take_wait(timeline, event, event->tid, name);
+        take_wait(timeline, event, event->start_ns, name);
     bool device = transfer->device.start_ns;
     if (!device && transfer->timed != XFA_TIMED_HOST) {
         timeline->untimed++;
@@ -217,10 +230,10 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 
 /* ---- the observer ---------------------------------------------------------------------------- */
 
-static const uint64_t of_shares = XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) |
-                                  XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |
-                                  XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_LAUNCH) |
-                                  XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END);
+static const uint64_t of_shares =
+    XFA_KIND(XFT_EVENT_KERNEL) | XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) |
+    XFA_KIND(XFT_EVENT_FAULT) | XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY) |
+    XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END);
 /* Buffers, which shares of time do without. */
 static const uint64_t of_drawing = XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) |
                                    XFA_KIND(XFT_EVENT_REGISTER) | XFA_KIND(XFT_EVENT_UNREGISTER);

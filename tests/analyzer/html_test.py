@@ -263,6 +263,17 @@ class Html(Lab):
         self.assertLessEqual(slices, MOST_SLICES)
         self.assertGreater(timeline["versions"][0]["resolution_ns"], 0)
 
+    def test_polled_waits(self):
+        """They are waits from the first query on; not where the thread worked between the queries. So are calls that
+        wait in place of them."""
+        arguments = (self.make("polled", "polled.trace"), "-p", "machine.json", "--assume", "polled-wait=yes")
+        _, _, timeline = self.check(*arguments)
+        recorded, advised = timeline["versions"]
+        self.assertEqual(self.sums(recorded, "waits"), [2, 0, 2 * 100500])
+        waits, _, ns = self.sums(advised, "waits")
+        self.assertEqual(waits, 3)
+        self.assertLess(ns, 2 * 100500)
+
     def test_single_events_of_a_long_run(self):
         """240,000 events (11 for 4 copies), at random times: each is there by itself."""
         run = self.path("run")

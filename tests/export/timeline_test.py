@@ -274,6 +274,17 @@ class Timelines(SharedLab):
             offset = found[0][1] - sorted((e["name"] or "(no name)", e["start_ns"]) for e in begun)[0][1]
             self.assertEqual(found, sorted((e["name"] or "(no name)", e["start_ns"] + offset) for e in begun), name)
 
+    def test_polled_waits_are_drawn_whole(self):
+        """From the first query on; not where the thread worked between the queries."""
+        run = [self.make("polled")]
+        queries = self.dumped(run, "query")
+        self.assertEqual([e["count"] for e in queries], [10, 11, 12, 0])
+        for name, timeline in self.timelines(*run):
+            found = sorted(timeline.slices("polled-wait", "query"), key=lambda s: s.end)
+            self.assertEqual([(s.category, s.end - s.start, s.notes.get("queries")) for s in found],
+                             [("polled-wait", 100500, 11), ("query", 500, 12), ("polled-wait", 100500, 13),
+                              ("query", 500, None)], name)
+
     def test_processes_with_one_number_are_two(self):
         for i, folder in enumerate("ab"):
             self.make("mixed", name=f"{folder}/1-1.trace")

@@ -154,7 +154,7 @@ static void note_waited(struct result *state, const struct xfw_op *op)
 static bool is_mine(const struct result_wait *result, const struct xfw_player *player,
                     uint32_t site)
 {
-    bool best = xfw_player_certainty(player) == XFW_HIGH;
+    bool best = xfw_player_certainty(player) == XFW_HIGH || result->change.assured;
     return xfw_set_has(&result->change.set, site) || (best && xfw_set_has(&result->at_best, site));
 }
 

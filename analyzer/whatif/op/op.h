@@ -162,7 +162,8 @@ struct xfw_op {
         };
         struct { /* XFW_QUERY that ends a polled wait, else 0: see polled.h */
             double polled_ns, since_ns;
-            uint64_t queries;
+            uint32_t queries;
+            bool polled_waits; /* the thread did little else */
         };
     };
     union {

@@ -33,13 +33,19 @@ static inline double xfw_polled_until(const struct xfw_op *op, double done_ns)
     return step > 0 ? from + ceil((done_ns - from) / step) * step : done_ns;
 }
 
+/* When the first query begins. now, call: as below. */
+static inline double xfw_first_query_begins(const struct xfw_op *op, double now, double call)
+{
+    bool woken = op->woken_by != XFW_NONE || op->woken_by_stream || op->woken_by_call;
+    return woken ? now : call;
+}
+
 /* When the query begins that finds the work done. now: of its thread; call: behind its own time;
  * back: op->wake_ns behind the end of the work, 0: it waits for none. Where nothing is known of
  * other queries, the thread made them in its own time, too. */
 static inline double xfw_query_begins(const struct xfw_op *op, double now, double call, double back)
 {
-    bool woken = op->woken_by != XFW_NONE || op->woken_by_stream || op->woken_by_call;
-    double first = woken ? now : call;
+    double first = xfw_first_query_begins(op, now, call);
     if (!(back > 0))
         return call;
     if (!(op->polled_ns > 0))

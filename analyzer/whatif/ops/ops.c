@@ -225,6 +225,7 @@ static void wait(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_wh
         op.polled_ns = (double)event->wait.polled_ns;
         op.since_ns = (double)event->wait.since_ns;
         op.queries = event->wait.queries;
+        op.polled_waits = xfa_polled_is_wait(&event->wait);
     }
     add_costs(ops, &op, false);
     xfw_ops_queue_wait(ops->queue, &op, event->end_ns);

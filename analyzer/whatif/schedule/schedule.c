@@ -32,7 +32,7 @@ struct xfw_schedule {
     size_t thread_count, thread_capacity;
     struct xfw_phase_time phases[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
-    double last_call, last_start, last_end;
+    double last_call, last_asked, last_start, last_end;
     struct xfw_host_calls host_calls;
     struct made {
         uint64_t number;    /* of the op, + 1 */
@@ -460,6 +460,7 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) {
+        schedule->last_asked = xfw_first_query_begins(op, thread->now, call);
         call = xfw_query_begins(op, thread->now, call, awaited(schedule, op));
     } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
         xfw_phase_time_take(&schedule->phases[op->range], op, call);
@@ -556,6 +557,11 @@ double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw
 double xfw_schedule_last_call(const struct xfw_schedule *schedule)
 {
     return schedule->last_call;
+}
+
+double xfw_schedule_last_asked(const struct xfw_schedule *schedule)
+{
+    return schedule->last_asked;
 }
 
 double xfw_schedule_last_start(const struct xfw_schedule *schedule)

@@ -117,7 +117,7 @@ static void statement(struct run *run, char what)
 }
 
 /* buffers: that the steps use by turns. */
-static struct analyzed played(const char *step, unsigned buffers)
+static struct analyzed answered(const char *step, unsigned buffers, const char *answer)
 {
     struct run run = {0};
     struct xfp_profile *profile = measured_profile(0);
@@ -149,7 +149,12 @@ static struct analyzed played(const char *step, unsigned buffers)
     call(&run, XFT_EVENT_SYNC, FIRST, XFT_SYNC_CONTEXT,
          later_of(run.busy_until[FIRST], run.busy_until[SECOND]) + WAKE_NS - run.play.now);
     play_end(&run.play, XFT_STATE_CLOSED);
-    return analyzed_played(&run.b, profile);
+    return analyzed_answered(&run.b, profile, answer);
+}
+
+static struct analyzed played(const char *step, unsigned buffers)
+{
+    return answered(step, buffers, NULL);
 }
 
 static const struct xfa_finding *found(const struct analyzed *a)
@@ -269,6 +274,11 @@ static void test_unneeded(void **state)
     assert_int_equal(f->remedy.kind, XFA_REMEDY_LEAVE_WAIT_OUT);
     assert_true(f->saving.likely < 1 && f->saving.low < 1);
     assert_true(f->saving.high > 0.9 * most && f->saving.high < 1.1 * most);
+    analyzed_free(&a);
+    a = answered("aDrD", 1, "unneeded-wait=yes");
+    f = unneeded(&a);
+    assert_true(f && !f->asked && f->order == 1);
+    assert_true(f->saving.likely > 0.9 * most && f->saving.likely < 1.1 * most);
     analyzed_free(&a);
 }
 

@@ -45,7 +45,7 @@ static void poll(struct play *play, const struct steps *steps, uint64_t done)
     play_event(play, query, QUERY_NS);
 }
 
-static struct analyzed played(const struct steps *steps)
+static struct analyzed answered(const struct steps *steps, const char *answer)
 {
     struct trace_builder b;
     struct play play;
@@ -62,7 +62,12 @@ static struct analyzed played(const struct steps *steps)
         poll(&play, steps, device->events[device->count - 1].end_ns);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    return analyzed_played(&b, profile);
+    return analyzed_answered(&b, profile, answer);
+}
+
+static struct analyzed played(const struct steps *steps)
+{
+    return answered(steps, NULL);
 }
 
 static const struct xfa_finding *polled(const struct analyzed *a)
@@ -108,6 +113,11 @@ static void test_asked(void **state)
         assert_non_null(f->question);
         assert_true(f->saving.likely < 1);
         assert_true(f->saving.high > 0.8 * (double)lost_ns);
+        analyzed_free(&a);
+        a = answered(&steps[i], "polled-wait=yes");
+        f = polled(&a);
+        assert_true(f && !f->asked && f->order == 1);
+        assert_true(f->saving.likely > 0.8 * (double)lost_ns);
         analyzed_free(&a);
     }
 }

@@ -115,3 +115,34 @@ void scenario_moved_nothing(struct trace_builder *b, const char *variant)
     kernel(&play, 501);
     play_end(&play, XFT_STATE_CLOSED);
 }
+
+/* ---- waits by queries ------------------------------------------------------------------------ */
+
+static void polled(struct play *play, uint32_t queries, uint64_t polled_ns, uint64_t worked_ns)
+{
+    const struct xft_event query = {.kind = XFT_EVENT_QUERY,
+                                    .aux = XFT_SYNC_STREAM,
+                                    .device = 0,
+                                    .stack = queries ? SITE_STEP : 0,
+                                    .count = queries,
+                                    .width = polled_ns,
+                                    .dst = queries ? xft_polled(60000, true, worked_ns) : 0};
+    play_async(play, SITE_STEP, XFT_DIR_D2H, XFT_MEM_PINNED, 100000, 42000);
+    play->now += polled_ns;
+    play_event(play, query, 500);
+}
+
+/* Three of 100 us, in which the thread slept, worked, and nobody knows; and one query alone. */
+void scenario_polled(struct trace_builder *b, const char *variant)
+{
+    struct play play;
+    (void)variant;
+    play_start(&play, b, 4731);
+    play_site(&play, SITE_STEP, "step", 401);
+    polled(&play, 10, 100000, 2000);
+    polled(&play, 11, 100000, 90000);
+    polled(&play, 12, 100000, 0);
+    play.lanes[LANE_MAIN].events[play.lanes[LANE_MAIN].count - 1].dst = xft_polled(60000, false, 0);
+    polled(&play, 0, 0, 0);
+    play_end(&play, XFT_STATE_CLOSED);
+}

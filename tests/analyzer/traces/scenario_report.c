@@ -561,6 +561,7 @@ bool scenario_report(struct trace_builder *b, const char *name, const char *vari
         {"absurd", scenario_absurd},
         {"ranges", scenario_ranges},
         {"moved-nothing", scenario_moved_nothing},
+        {"polled", scenario_polled},
         {"gate", scenario_gate},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -44,6 +44,7 @@ void scenario_compare(struct trace_builder *b, const char *variant);
 void scenario_absurd(struct trace_builder *b, const char *variant);
 void scenario_ranges(struct trace_builder *b, const char *variant);
 void scenario_moved_nothing(struct trace_builder *b, const char *variant);
+void scenario_polled(struct trace_builder *b, const char *variant);
 void scenario_exchange(struct trace_builder *b, const char *variant);
 void scenario_gate(struct trace_builder *b, const char *variant);
 
