@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/aside.h"
+#include "analyzer/pass/first_call.h"
 #include "analyzer/pass/join.h"
 #include "analyzer/pass/samples.h"
 #include "analyzer/pass/walked.h"
@@ -28,6 +29,7 @@ struct xfa_pass {
     bool stopped;
     struct walk { /* over a process */
         struct xfa_walked_span span;
+        struct xfa_first_call first;
         struct xfa_counts counts;  /* its part of all */
         uint64_t touched;          /* observers */
         size_t class, class_count; /* the first that was new, and how many were */
@@ -330,11 +332,13 @@ static void count_event(struct xfa_pass *pass, struct xfa_walked_span *span,
 static void take_events(struct xfa_pass *pass, struct xfa_process *process,
                         const struct xfa_merged *rows, size_t count)
 {
-    struct xfa_walked_span *span = &walk_of(pass, process)->span;
+    struct walk *walk = walk_of(pass, process);
     for (size_t i = 0; i < count; i++) {
         struct xfa_event *event = xfa_join_room(pass->join);
         xfa_event_read(event, process, &rows[i]);
-        count_event(pass, span, event);
+        if (!process->periods) /* else it is not the process's first call */
+            xfa_first_call_take(&walk->first, event);
+        count_event(pass, &walk->span, event);
         take_event(pass, event);
     }
 }

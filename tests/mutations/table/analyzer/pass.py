@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("context-is-the-copy's", "analyzer/pass/pass.c",
+      "            xfa_first_call_take(&walk->first, event);",
+      "            (void)walk->first;",
+      "a program's first copy seems to lose the time in which the context was made",
+      "analyzer-first_call_test"),
+    M("context-of-any-call", "analyzer/pass/first_call.c",
+      "    if (!first->called && is_work(event->kind)",
+      "    if (is_work(event->kind)",
+      "copies that wait for work lose that time though another call made the context",
+      "analyzer-first_call_test"),
     M("table-of-any-node", "analyzer/pass/profile_tables.c",
       "(node < 0 ? at->node <= MOST_NODES : at->node == node)",
       "at->node <= MOST_NODES",
