@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyzer/base/path.h"
+#include "analyzer/run/function_name.h"
 
 bool xfa_starts(const char *text, const char *start)
 {
@@ -139,7 +140,7 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (xfa_starts(frame->function, functions[i].start))
             return functions[i].layer;
-    return XFA_LAYER_PROGRAM;
+    return xfa_function_of_library(frame->function) ? XFA_LAYER_TEMPLATE : XFA_LAYER_PROGRAM;
 }
 
 /* ---- the runtime ------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ enum xfa_layer {
     XFA_LAYER_PROGRAM,
     XFA_LAYER_FRAMEWORK, /* the core of libtorch and the like */
     XFA_LAYER_THREAD,    /* the program's, made of a template that begins a thread */
+    XFA_LAYER_TEMPLATE,  /* the program's, made of a template of the C++ library, Thrust or CUB */
     XFA_LAYER_LIBRARY,   /* CUDA's: cuBLAS, cuDNN ...; of messages: MPI, NCCL */
     XFA_LAYER_CUDA,      /* driver and runtime, a static one too, CUDA's headers, the recorder */
     XFA_LAYER_START,     /* the C and C++ libraries' and their like: begin threads, call nothing */

@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/base/alloc.h"
-#include "analyzer/base/path.h"
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/demangle.h"
 #include "analyzer/base/path.h"
+#include "analyzer/run/function_name.h"
 #include "analyzer/run/layer.h"
 
 static bool interpreter(const struct xfa_frame *frame)
@@ -135,6 +133,7 @@ static const char *native_frame_of(const struct xfa_frame *frame)
         return "the system";
     case XFA_LAYER_PROGRAM:
     case XFA_LAYER_THREAD:
+    case XFA_LAYER_TEMPLATE:
         break;
     }
     return !package && interpreter(frame) ? "Python" : package;
@@ -362,20 +361,6 @@ static uint64_t identity(const struct xfa_site *site)
     return XXH3_64bits_withSeed(where, strlen(where), hash);
 }
 
-/* A function without its parameters. */
-static int name_bytes(const char *function)
-{
-    int depth = 0, i = 0;
-    for (; function[i]; i++) {
-        depth += (function[i] == '<') - (function[i] == '>');
-        bool opens = function[i] == '(' && i > 0 && depth == 0;
-        if (opens && !xfa_starts(function + i, "(anonymous namespace)") &&
-            !(i >= 8 && xfa_starts(function + i - 8, "operator")))
-            break;
-    }
-    return i;
-}
-
 /* Of a Python program the interpreter's frame says little; what it called says which operation of
  * the framework this was: "torch::autograd::THPVariable_to (from python3.11)". */
 static char *interpreter_text(const struct xfa_site *site)
@@ -385,7 +370,8 @@ static char *interpreter_text(const struct xfa_site *site)
     if (!called->function)
         return xfa_print("%s+0x%" PRIx64 " (from %s)", xfa_base_name(called->module),
                          called->offset, from);
-    return xfa_print("%.*s (from %s)", name_bytes(called->function), called->function, from);
+    const struct xfa_function_name name = xfa_function_name(called->function);
+    return xfa_print("%.*s (from %s)", name.bytes, name.start, from);
 }
 
 static char *chosen_text(const struct xfa_site *site)
@@ -394,10 +380,18 @@ static char *chosen_text(const struct xfa_site *site)
     bool own_line = frame->file && frame->line;
     if (interpreter(frame) && !python_frame(frame) && !own_line && site->chosen > 0)
         return interpreter_text(site);
-    if (!own_line && frame->function && xfa_layer(frame) != XFA_LAYER_PROGRAM)
-        return xfa_print("%.*s (%s)", name_bytes(frame->function), frame->function,
-                         *xfa_base_name(frame->module) ? xfa_base_name(frame->module) : "?");
-    return xfa_frame_text(frame);
+    if (!frame->function)
+        return xfa_frame_text(frame);
+    struct xfa_function_name name = xfa_function_name(frame->function);
+    enum xfa_layer layer = xfa_layer(frame);
+    bool bare = !own_line && layer != XFA_LAYER_PROGRAM && layer != XFA_LAYER_THREAD;
+    char *function =
+        bare ? xfa_print("%.*s", name.bytes, name.start) : xfa_function_short(frame->function);
+    struct xfa_frame brief = *frame;
+    brief.function = function;
+    char *text = xfa_frame_text(&brief);
+    free(function);
+    return text;
 }
 
 static char *site_text(const struct xfa_site *site)
@@ -420,7 +414,8 @@ static char *text_with_caller(const struct xfa_site *site)
     if (caller < 0)
         return NULL;
     const char *function = site->frames[caller].function;
-    return xfa_print("%s, called by %.*s", site->short_text, name_bytes(function), function);
+    const struct xfa_function_name name = xfa_function_name(function);
+    return xfa_print("%s, called by %.*s", site->short_text, name.bytes, name.start);
 }
 
 void xfa_site_name_caller(struct xfa_site *site)

@@ -143,7 +143,7 @@ class Markdown(unittest.TestCase):
         self.assertTrue(text.rstrip("\n").endswith("`xferscope analyze` has all of it.*"))
         self.assertLess(len(page.tables[-1]), 1200)
         self.assertNotIn("@", page.outside)
-        self.assertIn("<b>|`*_@site#0_00", page.tables[0][1][-3])
+        self.assertIn("<...>|`*_@site#0_00", page.tables[0][1][-3])
         self.assertNotIn("#", page.outside.replace("#\n", ""))
         text, page = self.page(run)
         self.assertNotIn("Cut here", text)

@@ -200,14 +200,11 @@ static void test_thread_starts_of_the_program(void **state)
     CHECK("work (train)", false, CUDA_COPY, {"work", APP},
           {"void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())", APP},
           {"execute_native_thread_routine", APP}, LIBC_THREAD);
-    CHECK(
-        "std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > >::_M_run "
-        "(train)",
-        false, CUDA_COPY,
-        {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > "
-         ">::_M_run()",
-         APP},
-        {"execute_native_thread_routine", APP}, LIBC_THREAD);
+    CHECK("main::{lambda()#1} (train)", false, CUDA_COPY,
+          {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > "
+           ">::_M_run()",
+           APP},
+          {"execute_native_thread_routine", APP}, LIBC_THREAD);
     CHECK("at::copy (libtorch_cuda.so)", false, CUDA_COPY, {"at::copy(int)", TORCH_CUDA},
           {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<int> > >::_M_run()", APP},
           STD_THREAD);
@@ -217,6 +214,25 @@ static void test_thread_starts_of_the_program(void **state)
     CHECK("loader::run (train)", false, CUDA_COPY, {"loader::run", APP},
           {"core::ops::function::FnOnce::call_once", APP},
           {"std::sys::pal::unix::thread::Thread::new::thread_start", APP}, LIBC_THREAD);
+}
+
+/* What the compiler made of templates of the C++ library, or of Thrust, is no call site, where a
+ * function of the program is on the stack; but rather one than CUDA's libraries are. */
+static void test_templates_of_libraries(void **state)
+{
+    (void)state;
+    CHECK("Frontier::advance() (train)", false, CUDA_COPY,
+          {"thrust::V1::device_ptr<int> thrust::V1::copy<int*>(int*)", APP},
+          {"Frontier::advance()", APP}, {"main", APP});
+    CHECK("main::{lambda()#1} (train)", false, CUDA_COPY,
+          {"std::vector<Worker>::~vector()", APP, "/usr/include/c++/12/bits/stl_vector.h", 733},
+          {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > "
+           ">::_M_run()",
+           APP},
+          {"execute_native_thread_routine", APP}, LIBC_THREAD);
+    CHECK("cub::DeviceReduce::Sum (train)", false, CUDA_COPY, {"cub::DeviceReduce::Sum(int)", APP},
+          {"start_thread", LIBC});
+    CHECK("fill() (train)", false, CUDA_COPY, {"fill()", APP}, {"std::invoke<int>(int)", APP});
 }
 
 /* ---- the name that the programmer wrote --------------------------------------------------- */
@@ -501,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_backward_in_the_calling_thread),
         cmocka_unit_test(test_thread_starts_are_no_sites),
         cmocka_unit_test(test_thread_starts_of_the_program),
+        cmocka_unit_test(test_templates_of_libraries),
         cmocka_unit_test(test_static_runtime),
         cmocka_unit_test(test_stripped_runtime),
         cmocka_unit_test(test_no_runtime_function),

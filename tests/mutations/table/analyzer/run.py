@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("site-in-a-library's-template", "analyzer/run/layer.c",
+      "    return xfa_function_of_library(frame->function) ? XFA_LAYER_TEMPLATE : XFA_LAYER_PROGRAM;",
+      "    return XFA_LAYER_PROGRAM;",
+      "copies that thrust::copy() makes are found in Thrust, and not in the program's function that called it",
+      "analyzer-site_test"),
+    M("return-type-is-the-name", "analyzer/run/function_name.c",
+      "            name.start = function + at + 1;",
+      "            name.start = function;",
+      "a program's function that returns one of Thrust's types is taken for Thrust's",
+      "analyzer-function_name_test"),
     M("mpis-calls-as-the-programs", "analyzer/run/site.c",
       " + 2 * (site->within != NULL)",
       "",
