@@ -1,8 +1,8 @@
 /*
  * Many calls of one kind, in bursts, for instructions.sh, which counts what happens in burst().
  *
- * usage: calls copy | wait | alloc | range | launch | launch-given | launch-only | send | isend |
- *              recv | send-large | start | neighbors | matched | reduce | reduce-launch | group |
+ * usage: calls copy | wait | query | alloc | range | launch | launch-given | launch-only | send |
+ * isend | recv | send-large | start | neighbors | matched | reduce | reduce-launch | group |
  *              group-launch | group-empty | clock
  *              BURSTS CALLS [times]
  *
@@ -10,14 +10,13 @@
  *   wait   cudaStreamSynchronize of a stream with nothing in it
  *   alloc  cudaMalloc and cudaFree: two calls
  *   range  nvtxRangePushA and nvtxRangePop: two calls
- *   launch       cudaLaunchKernel of a kernel without parameters, on a stream
- *   launch-given cudaLaunchKernel of one with four parameters, three of them pointers
- *   send         MPI_Send of 64 bytes of the device, by an MPI that does nothing
- *   recv         MPI_Recv of as many, with a status
- *   isend        MPI_Isend of them, and MPI_Wait: two calls
- *   send-large   MPI_Send_c of them
- *   start        MPI_Start of a persistent all-reduce, and MPI_Wait: two calls
- *   neighbors    MPI_Neighbor_alltoall with four neighbors
+ *   query  cudaStreamQuery of a stream whose kernel has not ended: it takes
+ * XFERSCOPE_SIMGPU_KERNEL_NS, which is to be longer than all calls launch       cudaLaunchKernel of
+ * a kernel without parameters, on a stream launch-given cudaLaunchKernel of one with four
+ * parameters, three of them pointers send         MPI_Send of 64 bytes of the device, by an MPI
+ * that does nothing recv         MPI_Recv of as many, with a status isend        MPI_Isend of them,
+ * and MPI_Wait: two calls send-large   MPI_Send_c of them start        MPI_Start of a persistent
+ * all-reduce, and MPI_Wait: two calls neighbors    MPI_Neighbor_alltoall with four neighbors
  *   matched      MPI_Mprobe, and MPI_Mrecv with a status: two calls
  *   reduce       ncclAllReduce of 64 bytes of the device, by an NCCL that does nothing
  *   reduce-launch  the same, by one that launches a kernel
@@ -63,6 +62,18 @@ static void copy(void)
 static void wait_for_stream(void)
 {
     check(cudaStreamSynchronize(gpu.stream));
+}
+
+xrt_error cudaStreamQuery(xcu_stream stream);
+
+static void query(void)
+{
+    xrt_error error = cudaStreamQuery(gpu.stream);
+    if (error == XCU_ERROR_NOT_READY)
+        return;
+    check(error);
+    fputs("calls: the kernel has ended; XFERSCOPE_SIMGPU_KERNEL_NS is too small\n", stderr);
+    exit(1);
 }
 
 static void alloc(void)
@@ -186,6 +197,14 @@ __attribute__((noinline)) static void burst(void (*one)(void), long calls)
     check(cudaStreamSynchronize(gpu.stream));
 }
 
+/* What queries ask about is launched before the burst, and done when it ends. */
+static void burst_of(const char *kind, void (*one)(void), long calls)
+{
+    if (strcmp(kind, "query") == 0)
+        launch();
+    burst(one, calls);
+}
+
 /* What two readings of the processor's clock take, which a recorded call cannot do without. */
 static void read_clock(void)
 {
@@ -199,6 +218,7 @@ int main(int argc, char **argv)
         void (*one)(void);
     } kinds[] = {{"copy", copy},
                  {"wait", wait_for_stream},
+                 {"query", query},
                  {"alloc", alloc},
                  {"range", range},
                  {"launch", launch},
@@ -234,11 +254,11 @@ int main(int argc, char **argv)
         if (timed)
             time_bursts(burst, kinds[k].one, bursts, calls);
         for (long i = 0; !timed && i < bursts; i++)
-            burst(kinds[k].one, calls);
+            burst_of(kinds[k].name, kinds[k].one, calls);
         return bursts > 0 && calls > 0 ? 0 : 2;
     }
     fprintf(stderr, "usage: calls "
-                    "copy|wait|alloc|range|launch|launch-given|launch-only|send|isend|recv|"
+                    "copy|wait|query|alloc|range|launch|launch-given|launch-only|send|isend|recv|"
                     "send-large|start|neighbors|matched|reduce|reduce-launch|group|group-launch|"
                     "group-empty|clock BURSTS CALLS [times]\n");
     return 2;

@@ -105,6 +105,7 @@ per_call() { # kind settings...
 
 # What is counted: kind, name, settings; "bare" starts a kind.
 recorded=(LD_PRELOAD="$library" XFERSCOPE_TIMING=host)
+busy=(XFERSCOPE_SIMGPU_KERNEL_NS=600000000000) # a kernel that outlasts the calls
 applied=(LD_PRELOAD="$library" XFERSCOPE_ENABLE=0 XFERSCOPE_APPLY=all)
 rows() {
     row copy "bare"
@@ -116,6 +117,9 @@ rows() {
     row wait "bare"
     row wait "applied" "${applied[@]}"
     row wait "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
+    row query "bare" "${busy[@]}"
+    row query "applied" "${busy[@]}" "${applied[@]}"
+    row query "recorded" "${busy[@]}" "${recorded[@]}"
     row alloc "bare"
     row alloc "applied" "${applied[@]}"
     row alloc "recorded, no stacks" "${recorded[@]}" XFERSCOPE_STACKS=0
