@@ -1,9 +1,10 @@
 """What a replay of a run needs in addition to its transfers: launches, events, waits of streams, memsets,
 functions of the host, questions, streams. Order and times are exact, by the simulated GPU's clock."""
+import collections
 import json
 import unittest
 
-from lab import Bench, PROGRAMS, SIMGPU, XFERSCOPE, environment, moved, needs, own_lines, record, report, run
+from lab import Bench, PROGRAMS, SIMGPU, XFERSCOPE, environment, moved, needs, own_lines, record, report, run, sanitizer_runtime
 
 KINDS = ("launch", "set", "record", "wait", "query", "host-function", "stream", "stream-end")
 CALL_NS, SUBMIT_NS, KERNEL_NS = 200, 2000, 10000  # of the simulated GPU (docs/simgpu.md)
@@ -119,6 +120,34 @@ class Work(Bench):
         self.assertEqual([w > 0 for w in worked[:5]], [False, True, True, False, False])
         for i in (1, 2):  # its processor time is what the queries take, and 1
             self.assertLessEqual(worked[i], lines[i][0] * 2 * CALL_NS + 1)
+
+    def polled(self, how):
+        """(thread, queries) of each wait, as the program counted them and as they were recorded."""
+        lines = [tuple(map(int, line.split())) for line in self.recorded("pollers", how)]
+        found = [(event["tid"], event["count"]) for event in self.dump("run.xft", "query")]
+        return lines, found
+
+    @needs("pollers")
+    def test_polled_waits_of_threads(self):
+        """Each thread's are its own, whatever others ask for meanwhile."""
+        lines, found = self.polled("threads")
+        self.assertEqual(len({thread for thread, _ in lines}), 4)
+        self.assertEqual(collections.Counter(found), collections.Counter(lines))
+        self.assertGreater(min(count for _, count in lines), 0)
+
+    @needs("pollers")
+    def test_polled_waits_in_a_handler(self):
+        """On top of another wait, which begins anew behind it."""
+        lines, found = self.polled("handler")
+        self.assertEqual(found, lines)
+        self.assertGreater(min(count for _, count in lines), 0)
+
+    @needs("pollers")
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer's allocator can stay locked after fork")
+    def test_polled_waits_around_forks(self):
+        """The child has none of its parent's, and the parent all of its own."""
+        lines, found = self.polled("fork")
+        self.assertEqual(found, lines)
 
     @needs("work_simstatic")
     def test_static_runtime(self):
