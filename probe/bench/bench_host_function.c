@@ -15,8 +15,8 @@
 
 enum { QUEUED = 8 };
 
-enum way { CALL, HOLD, HOLD_QUEUED, WAYS };
-static const char *const words[WAYS] = {"call", "hold", "hold-queued"};
+enum figure { CALL, HOLD, HOLD_QUEUED, FIGURES };
+static const char *const words[FIGURES] = {"call", "hold", "hold-queued"};
 
 struct function_go {
     struct xfp_device *device;
@@ -42,48 +42,69 @@ static xcu_result queue(struct xfp_session *s, void *state, xcu_stream stream)
     return result;
 }
 
-/* From when the gate opens; it takes a microsecond or two to find out. A gate that did not hold
- * makes no sample. */
-static int once_call(struct xfp_session *s, void *state, double *ns)
+/* From when the gate opens; it takes a microsecond or two to find out. 1: the gate did not hold. */
+static int measure_call(struct xfp_session *s, struct function_go *go, double *ns)
 {
-    struct function_go *go = state;
     struct xfp_device *d = go->device;
     uint64_t opened;
     xcu_result queued, done;
 
+    go->count = 1;
     if (xfp_gate_close(&s->sys, d))
         return -1;
     queued = queue(s, go, d->stream);
     opened = xfp_driver_now_ns(go->cu);
     xfp_gate_open(d);
     done = s->sys.cu->cuStreamSynchronize(d->stream);
-    *ns = xfp_gate_held(d) ? (double)(int64_t)(go->called_ns - opened) : 0;
-    return xfp_check(&s->sys, queued ? queued : done, "calling a function of the host");
+    *ns = (double)(int64_t)(go->called_ns - opened);
+    if (xfp_check(&s->sys, queued ? queued : done, "calling a function of the host"))
+        return -1;
+    return !xfp_gate_held(d);
 }
 
-static int once_hold(struct xfp_session *s, void *state, double *ns)
+static int measure_hold(struct xfp_session *s, struct function_go *go, unsigned count, double *ns)
+{
+    struct xfp_timed t = {.device = go->device, .first = queue, .state = go, .gated = true};
+    int bad;
+
+    go->count = count;
+    bad = xfp_once_timed(s, &t, ns);
+    *ns /= count;
+    return bad;
+}
+
+/* An xfp_go: a simulated stream may call its functions at once, so that 0 is a time, too. */
+static int measure_all(struct xfp_session *s, void *state, struct xfp_samples *samples)
 {
     struct function_go *go = state;
-    struct xfp_timed t = {.device = go->device, .first = queue, .state = go, .gated = true};
-    int bad = xfp_once_timed(s, &t, ns);
+    double ns[FIGURES] = {0};
+    int spoiled = measure_call(s, go, &ns[CALL]);
 
-    *ns /= go->count;
-    return bad;
+    if (spoiled < 0 || measure_hold(s, go, 1, &ns[HOLD]) ||
+        measure_hold(s, go, QUEUED, &ns[HOLD_QUEUED]))
+        return -1;
+    if (!spoiled)
+        xfp_samples_add(samples, ns, FIGURES);
+    return 0;
 }
 
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
-    struct function_go go = {.device = &s->sys.devices[bench->dst.device],
-                             .count = bench->variant == HOLD_QUEUED ? QUEUED : 1,
-                             .cu = s->sys.cu};
-    struct xfp_stats stats = {0};
+    struct function_go go = {.device = &s->sys.devices[bench->dst.device], .cu = s->sys.cu};
+    struct xfp_sampling what = {.go = measure_all, .state = &go, .budget_ns = xfp_share_ns(s, 1)};
+    static struct xfp_samples samples;
     int bad = xfp_device_open_kernels(&s->sys, go.device);
 
     xfp_progress(s, path->name, 0);
+    samples.n = 0;
     if (!bad)
-        bad = xfp_sample(s, bench->variant == CALL ? once_call : once_hold, &go, xfp_share_ns(s, 1),
-                         &stats, 1);
-    return xfp_add_scalar(s, &stats, "%s", path->name) || bad ? -1 : 0;
+        bad = xfp_take_samples(s, &what, &samples);
+    for (int f = 0; f < FIGURES && !bad; f++) {
+        struct xfp_stats stats = xfp_samples_stats(&samples, (size_t)f);
+
+        bad = xfp_add_added(s, &stats, "host-function/%s/gpu%d", words[f], bench->dst.device);
+    }
+    return bad;
 }
 
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
@@ -91,17 +112,16 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 {
     if (!xfp_kernels_built(&s->sys) || !s->sys.cu->cuLaunchHostFunc)
         return;
-    for (size_t d = 0; d < s->sys.device_count; d++)
-        for (int way = 0; way < WAYS; way++) {
-            struct xfp_bench bench = {.family = family,
-                                      .variant = way,
-                                      .src = {XFT_MEM_UNKNOWN, -1, -1},
-                                      .dst = {XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1}};
+    for (size_t d = 0; d < s->sys.device_count; d++) {
+        struct xfp_bench bench = {.family = family,
+                                  .src = {XFT_MEM_UNKNOWN, -1, -1},
+                                  .dst = {XFT_MEM_DEVICE, s->sys.devices[d].ordinal, -1}};
 
-            snprintf(bench.name, sizeof(bench.name), "host-function/%s/gpu%d", words[way],
-                     bench.dst.device);
-            xfp_bench_add(list, &bench);
-        }
+        snprintf(bench.name, sizeof(bench.name), "host-function/gpu%d", bench.dst.device);
+        snprintf(bench.result, sizeof(bench.result), "host-function/%s/gpu%d", words[CALL],
+                 bench.dst.device);
+        xfp_bench_add(list, &bench);
+    }
 }
 
 const struct xfp_family xfp_family_host_function = {
@@ -117,6 +137,7 @@ const struct xfp_family xfp_family_host_function = {
             {"host-function/hold-queued/gpuN", "the same for each of 8 functions, one behind the "
                                                "other (device)"},
         },
+    .bench_names = "host-function/gpuN",
     .part = XFP_PART_SCALARS,
     .needs = XFP_NEED_KERNELS,
     .method = XFP_COPY,
