@@ -35,6 +35,26 @@ static struct xfw_records_copy copy_cost(const struct xfp_profile *profile, cons
     };
 }
 
+static struct xfw_records_graph graph_cost(const struct xfp_profile *profile, const char *call,
+                                           int gpu, bool *known)
+{
+    char graph[32], node[32];
+    snprintf(graph, sizeof graph, "graph/%s", call);
+    snprintf(node, sizeof node, "graph/%s-node", call);
+    return (struct xfw_records_graph){.graph = scalar(profile, graph, gpu, known),
+                                      .node = scalar(profile, node, gpu, known)};
+}
+
+static void add_graphs(struct xfw_records_cost *cost, const struct xfp_profile *profile, int gpu)
+{
+    cost->captured = scalar(profile, "capture/launch", gpu, &cost->graphs_known);
+    cost->instantiate = graph_cost(profile, "instantiate", gpu, &cost->graphs_known);
+    cost->update = graph_cost(profile, "update", gpu, &cost->graphs_known);
+    cost->destroy = graph_cost(profile, "destroy", gpu, &cost->graphs_known);
+    cost->go = graph_cost(profile, "launch", gpu, &cost->graphs_known);
+    cost->graph_device = scalar(profile, "graph/device", gpu, &cost->graphs_known);
+}
+
 struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu)
 {
     struct xfw_records_cost cost = {0};
@@ -56,6 +76,8 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     bool behind_known = false; /* says nothing of the others */
     cost.after_wait = scalar(profile, "launch-after-wait", number, &behind_known);
     cost.after_launch = scalar(profile, "copy-after-launch/d2h", number, &behind_known);
+    cost.fault = scalar(profile, "fault/h2d", number, &behind_known);
+    add_graphs(&cost, profile, number);
     cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
     cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
     return cost;
@@ -122,6 +144,15 @@ static void set_records(struct xfw_op *op, const struct xfw_records_cost *cost, 
         op->records_of_ns = ns * (1 + cost->bare_launch / cost->launch);
 }
 
+static double about_graph_ns(const struct xfw_records_cost *cost, const struct xfw_op *op)
+{
+    const struct xfw_records_graph *call = op->memory == XFT_GRAPH_INSTANTIATED ? &cost->instantiate
+                                           : op->memory == XFT_GRAPH_UPDATED    ? &cost->update
+                                           : op->memory == XFT_GRAPH_DESTROYED  ? &cost->destroy
+                                                                                : NULL;
+    return call ? call->graph + (double)op->threads * call->node : 0;
+}
+
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind)
 {
@@ -138,6 +169,10 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
         op->records_device_ns = cost->copies[from_device].device;
     } else if (op->what == XFW_SET && copies) {
         set_records(op, cost, cost->set, 0);
+    } else if (op->kind == XFT_EVENT_LAUNCH && records & XFT_RECORDS_KERNELS) {
+        op->records_ns = cost->captured;
+    } else if (op->kind == XFT_EVENT_GRAPH_CALL) {
+        op->records_ns = about_graph_ns(cost, op);
     } else if (op->kind == XFT_EVENT_SYNC) {
         op->records_ns = cost->sync;
     } else if (op->what == XFW_RECORD) {
@@ -146,17 +181,36 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     *behind = next_behind(op, blocks, *behind);
 }
 
-void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts)
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
+                                 double busy_ns)
 {
-    if (parts)
-        op->records_ns = parts * cost_of(costs, op->gpu)->launch;
+    if (!parts)
+        return;
+    const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
+    if (!cost->graphs_known) {
+        op->records_ns = parts * cost->launch;
+        return;
+    }
+    op->records_ns = cost->go.graph + parts * cost->go.node;
+    double between = op->device_end_ns - op->device_start_ns - busy_ns;
+    op->records_pieces_ns = xfw_max(0, xfw_min(between, (parts - 1) * cost->graph_device));
+}
+
+/* Pages that faults brought one by one, and records of others. */
+static double demanded_ns(const struct xfw_records_cost *cost, const struct xfw_moved *demanded)
+{
+    bool alone = demanded->pages != XFW_PAGES_TOGETHER && cost->fault > 0;
+    uint32_t pages = alone && demanded->pages < demanded->records ? demanded->pages
+                     : alone                                      ? demanded->records
+                                                                  : 0;
+    return pages * cost->fault + (demanded->records - pages) * cost->demanded;
 }
 
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
 {
     struct xfw_moved *demanded = &op->demanded, *fetched = &op->fetched;
     if (demanded->records)
-        demanded->records_ns = demanded->records * cost_of(costs, demanded->gpu)->demanded;
+        demanded->records_ns = demanded_ns(cost_of(costs, demanded->gpu), demanded);
     if (fetched->records)
         fetched->records_ns = fetched->records * cost_of(costs, fetched->gpu)->fetched;
 }
@@ -223,8 +277,8 @@ void xfw_op_alone(struct xfw_op *op)
     op->gap_ns = moved_alone(&op->fetched, before_ns);
     span_alone(&op->fetched, before_ns - op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
-    op->duration_ns =
-        xfw_max(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
+    double kept = op->what == XFW_GRAPH ? 0 : least_of_copy;
+    op->duration_ns = xfw_max(kept * op->duration_ns, op->duration_ns - op->records_pieces_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         blocking_alone(op, least);
     else

@@ -32,6 +32,7 @@ struct xfw_ops {
     struct xfw_moves moves;
     struct xfw_readers readers;
     enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
+    double holds[XFW_GPUS]; /* of host functions (recorded.h); below 0: not known; 0: not asked */
 };
 
 struct xfw_ops *xfw_ops_new(const struct xfw_sink *sink)
@@ -156,6 +157,21 @@ static bool one_engine(struct xfw_ops *ops, int gpu)
     return *engines == ONE;
 }
 
+/* For how long a host function holds its stream up by itself; 0: not known. */
+static double hold_ns(struct xfw_ops *ops, int gpu)
+{
+    double *hold = &ops->holds[xfw_place_of_gpu(gpu)];
+    if (!(fabs(*hold) > 0)) {
+        char name[48];
+        snprintf(name, sizeof name, "host-function/hold/gpu%d",
+                 xfa_achievable_gpu(ops->achievable, gpu < 0 ? 0 : gpu));
+        const struct xfp_profile *profile = ops->achievable->profile;
+        const struct xfp_scalar *scalar = profile ? xfp_find_scalar(profile, name) : NULL;
+        *hold = scalar && scalar->cost.median > 0 ? scalar->cost.median : -1;
+    }
+    return fmax(0, *hold);
+}
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_what what)
@@ -187,6 +203,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.threads = event->launched.exec;
     } else if (what == XFW_HOST_FUNCTION) {
         op.stack = event->stack;
+        op.reach_ns = hold_ns(ops, op.gpu);
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
