@@ -40,11 +40,6 @@
     X(MOVE_D2H, "migration/d2h",                                                                   \
       "a thread of the host that touches managed memory of the device, for each record of a "      \
       "migration (4 MiB)")                                                                         \
-    X(FAULT_H2D, "fault/h2d",                                                                      \
-      "a kernel that touches managed memory of the host, for each page fault (one in each 2 MiB)") \
-    X(FAULT_D2H, "fault/d2h",                                                                      \
-      "a thread of the host that touches managed memory of the device, for each page fault (one "  \
-      "in each 2 MiB)")                                                                            \
     X(AFTER_WAIT, "launch-after-wait",                                                             \
       "the call that launches an empty kernel when nothing is in flight (host)")                   \
     X(AFTER_LAUNCH, "copy-after-launch/d2h",                                                       \

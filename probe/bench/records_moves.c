@@ -1,8 +1,4 @@
-/*
- * Blocks of managed memory that are read as a whole, by many threads of a kernel and by one of the
- * host: the driver serves their faults together, and the cost is that of a record of a migration.
- * And one cell in each block, one behind the other: each is a fault by itself.
- */
+/* Managed memory is read as a whole, by a kernel and by a thread of the host. */
 #include <string.h>
 
 #include "probe/bench/records_moves.h"
@@ -11,96 +7,54 @@
 #include "probe/device/managed.h"
 #include "probe/measure/budget.h"
 
-#define STRIDE ((size_t)2 << 20) /* the driver's block, beyond which it prefetches nothing */
-enum { CELLS = 8, WHOLE = 2 /* blocks that are read as a whole */ };
-
-enum { UP, DOWN, FAULT_UP, FAULT_DOWN, FIGURES };
-static const enum xfp_records_figure figures_of[FIGURES] = {
-    XFP_RECORDS_MOVE_H2D, XFP_RECORDS_MOVE_D2H, XFP_RECORDS_FAULT_H2D, XFP_RECORDS_FAULT_D2H};
+enum { UP, DOWN, FIGURES };
+static const enum xfp_records_figure figures_of[FIGURES] = {XFP_RECORDS_MOVE_H2D,
+                                                            XFP_RECORDS_MOVE_D2H};
+#define MOVED ((size_t)4 << 20) /* bytes */
 
 struct moves {
     struct xfp_session *s;
     struct xfp_device *device;
     xcu_deviceptr sink;
-    struct xfp_managed whole, cells;
+    struct xfp_managed managed;
     size_t pairs;
-    struct xfp_moves counted; /* of the whole blocks */
     double added[FIGURES][XFP_RECORDS_MOST_PAIRS];
 };
-
-static uint64_t *cell(const struct moves *m, size_t i)
-{
-    return (uint64_t *)((char *)(uintptr_t)m->cells.address + i * STRIDE);
-}
 
 static bool make(struct moves *m)
 {
     struct xfp_system *sys = &m->s->sys;
     const struct xfp_driver *cu = sys->cu;
-    const size_t bytes = (WHOLE + CELLS) * STRIDE;
 
     if (!xfp_managed_applies(sys, m->device->ordinal) ||
-        xfp_managed_room(sys, m->device, bytes, 1) < bytes ||
+        xfp_managed_room(sys, m->device, MOVED, 1) < MOVED ||
         xfp_device_open_kernels(sys, m->device) || xfp_cupti_switch_moves(sys, true) ||
-        xfp_cupti_switch_moves(sys, false) ||
-        cu->cuMemAllocManaged(&m->whole.address, WHOLE * STRIDE, 1) ||
-        cu->cuMemAllocManaged(&m->cells.address, CELLS * STRIDE, 1))
+        xfp_cupti_switch_moves(sys, false) || cu->cuMemAllocManaged(&m->managed.address, MOVED, 1))
         return false;
-    m->whole.device = m->cells.device = m->device;
-    m->whole.bytes = WHOLE * STRIDE;
-    m->cells.bytes = CELLS * STRIDE;
-    memset((void *)(uintptr_t)m->whole.address, 0, m->whole.bytes);
-    xfp_managed_touch(sys, &m->whole, m->whole.bytes);
-    for (size_t i = 0; i < CELLS; i++)
-        *cell(m, i) = (i + 1) % CELLS * STRIDE; /* the chase's next one */
+    m->managed.device = m->device;
+    m->managed.bytes = MOVED;
+    memset((void *)(uintptr_t)m->managed.address, 0, MOVED);
+    xfp_managed_touch(sys, &m->managed, MOVED);
     return true;
 }
 
-/* The host reads a word of each block. */
-static void touch_cells(const struct moves *m)
-{
-    void (*tell)(const void *, uint64_t, int) = m->s->sys.cu->simulated_touch;
-
-    for (size_t i = 0; i < CELLS; i++) {
-        if (tell)
-            tell(cell(m, i), sizeof(uint64_t), 0);
-        (void)*(const volatile uint64_t *)cell(m, i);
-    }
-}
-
-/* To the device by a kernel's access, and back by the host's: whole blocks, then the cells. */
+/* To the device by a kernel's access, and back by the host's. */
 static int move(struct moves *m, double ns[FIGURES])
 {
     struct xfp_system *sys = &m->s->sys;
     const struct xfp_driver *cu = sys->cu;
     xcu_stream stream = m->device->stream;
     uint64_t times[FIGURES + 1] = {xfp_driver_now_ns(cu)};
-    xcu_result result =
-        xfp_launch_read(sys, m->device, stream, m->whole.address, m->whole.bytes, m->sink);
+    xcu_result result = xfp_launch_read(sys, m->device, stream, m->managed.address, MOVED, m->sink);
 
     if (!result)
         result = cu->cuStreamSynchronize(stream);
-    times[UP + 1] = xfp_driver_now_ns(cu);
-    xfp_managed_touch(sys, &m->whole, m->whole.bytes);
-    times[DOWN + 1] = xfp_driver_now_ns(cu);
+    times[1] = xfp_driver_now_ns(cu);
+    xfp_managed_touch(sys, &m->managed, MOVED);
+    times[2] = xfp_driver_now_ns(cu);
+    for (int i = 0; i < FIGURES; i++)
+        ns[i] = (double)(times[i + 1] - times[i]);
     xfp_cupti_collect();
-    struct xfp_moves moved = xfp_cupti_moves();
-    m->counted.to_device += moved.to_device;
-    m->counted.to_host += moved.to_host;
-    uint64_t again = xfp_driver_now_ns(cu);
-    if (!result)
-        result = xfp_launch_chase(sys, m->device, stream, m->cells.address, CELLS, m->sink);
-    if (!result)
-        result = cu->cuStreamSynchronize(stream);
-    times[FAULT_UP + 1] = xfp_driver_now_ns(cu);
-    touch_cells(m);
-    times[FAULT_DOWN + 1] = xfp_driver_now_ns(cu);
-    ns[UP] = (double)(times[UP + 1] - times[UP]);
-    ns[DOWN] = (double)(times[DOWN + 1] - times[DOWN]);
-    ns[FAULT_UP] = (double)(times[FAULT_UP + 1] - again) / CELLS;
-    ns[FAULT_DOWN] = (double)(times[FAULT_DOWN + 1] - times[FAULT_UP + 1]) / CELLS;
-    xfp_cupti_collect();
-    xfp_cupti_moves(); /* those of the cells are one for each fault */
     return xfp_check(sys, result, "migrating");
 }
 
@@ -125,14 +79,16 @@ static int pair(struct moves *m, bool first_on)
 }
 
 /* Records may arrive late, so only the mean number of records per move is known. */
-static void share_among_records(struct moves *m)
+static bool share_among_records(struct moves *m)
 {
+    struct xfp_moves counted = xfp_cupti_moves();
     double goes = 2 * (double)m->pairs;
-    double records[] = {(double)m->counted.to_device / goes, (double)m->counted.to_host / goes};
+    double records[] = {(double)counted.to_device / goes, (double)counted.to_host / goes};
 
-    for (int i = UP; i <= DOWN; i++)
+    for (int i = 0; i < FIGURES; i++)
         for (size_t k = 0; k < m->pairs; k++)
             m->added[i][k] /= records[i];
+    return counted.to_device && counted.to_host;
 }
 
 static bool enough(const struct moves *m, uint64_t until_ns)
@@ -153,6 +109,7 @@ int xfp_records_moves(struct xfp_session *s, struct xfp_device *d, xcu_deviceptr
     m = (struct moves){.s = s, .device = d, .sink = sink};
     if (!make(&m))
         return 0;
+    xfp_cupti_moves();
     do {
         if (pair(&m, on))
             return -1;
@@ -160,9 +117,8 @@ int xfp_records_moves(struct xfp_session *s, struct xfp_device *d, xcu_deviceptr
     } while (!enough(&m, until));
     if (on && xfp_cupti_switch_moves(&s->sys, false))
         return -1;
-    if (!m.counted.to_device || !m.counted.to_host)
+    if (!share_among_records(&m))
         return 0;
-    share_among_records(&m);
     for (int i = 0; i < FIGURES; i++)
         figures[figures_of[i]] = xfp_stats_of(m.added[i], m.pairs);
     return 0;

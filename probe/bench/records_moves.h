@@ -10,7 +10,7 @@
 
 #define XFP_RECORDS_MOST_PAIRS 128
 
-/* Measures for budget_ns of wall time, and fills in the figures MOVE_* and FAULT_*. They stay
+/* Measures for budget_ns of wall time, and fills in the figures MOVE_*. They stay
  * unknown (n = 0) where managed memory does not migrate on access, or CUPTI does not count that.
  * CUPTI is prepared, its other records are off. sink: 16 bytes of the device. 0, or -1 with the
  * session's error. */

@@ -16,7 +16,7 @@ PROBE, SIMGPU, FAKE, FAKE_CUPTI, SCHEMA = sys.argv[1:6]
 HOST = ["launch", "copy/h2d", "copy/d2h", "memset", "migration/d2h", "launch-after-wait", "copy-after-launch/d2h",
         "graph/launch-node"]
 DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device",
-          "migration/h2d", "fault/h2d", "graph/device"]
+          "migration/h2d", "graph/device"]
 WAITING = ["launch-and-sync", "copy-blocking/h2d", "copy-blocking/d2h", "turn"]
 NEITHER = ["sync/stream", "event/record", "capture/graph", "capture/launch", "graph/instantiate", "graph/instantiate-node",
            "graph/update", "graph/update-node", "graph/launch", "graph/destroy", "graph/destroy-node"]
@@ -55,9 +55,7 @@ class Costs(unittest.TestCase):
     def test_each_call_has_its_own(self):
         for gpu in range(4):
             found = medians(self.profile, gpu)
-            self.assertEqual(sorted(found), sorted(HOST + DEVICE + WAITING + NEITHER + ONCE + ["fault/d2h"]))
-            # the simulated chase moves its first cell alone: 1 of 8 is a fault of the host
-            self.assertEqual(found["fault/d2h"], RECORD_NS / 8)
+            self.assertEqual(sorted(found), sorted(HOST + DEVICE + WAITING + NEITHER + ONCE))
             for name in HOST:
                 self.assertEqual(found[name], RECORD_NS, name)
             for name in DEVICE:
@@ -81,7 +79,7 @@ class Costs(unittest.TestCase):
         run = probe("--filter", "^records/", "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         found = medians(json.loads(run.stdout))
-        self.assertEqual(len(found), 34)
+        self.assertEqual(len(found), 31)
         self.assertEqual(set(found.values()), {0})
 
     def test_nothing_else_pays_for_them(self):

@@ -16,6 +16,7 @@ struct xfw_records_copy {
 /* To a call about a graph: for the graph, and for each of its nodes. */
 struct xfw_records_graph {
     double graph, node;
+    const struct xfp_table *alone; /* what the call takes without, by nodes; NULL: not known */
 };
 struct xfw_records_cost {
     bool known;
@@ -25,11 +26,10 @@ struct xfw_records_cost {
     double after_wait, after_launch; /* to a launch that is not behind a launch, to an asynchronous
                                         copy to the host behind a launch; 0: as to others */
     double turn;     /* on the device, between a kernel and a copy that waits for it */
-    double captured;                 /* to a launch that is captured */
+    double captured; /* to a launch that is captured */
     struct xfw_records_graph instantiate, update, destroy, go;
     bool graphs_known;   /* go and the next; else a graph's nodes are as launches */
     double graph_device; /* on the device, for each node of a launched graph */
-    double fault;        /* to a page fault of a kernel that is served by itself; 0: not known */
     bool moves_known;    /* the next two: of each record of managed memory that moved on demand */
     double demanded, fetched;
     struct xfw_records_copy copies[2]; /* to the device, from it */
