@@ -102,14 +102,6 @@ static inline size_t xfw_place_of_gpu(int gpu)
     return gpu < 0 ? 0 : gpu < XFW_GPUS ? (size_t)gpu : XFW_GPUS - 1;
 }
 
-/* Work that waits for another engine (attempts.h). */
-struct xfw_attempts {
-    float every_ns;  /* between two; 0: not known, or it did not begin so */
-    float began_ns;  /* from when it had arrived on the device to the one that began it */
-    float caught_ns; /* behind what it waits for, an attempt begins it so much later, or more */
-    float added_ns;  /* of that: by CUPTI, behind what it waits for */
-};
-
 struct xfw_op {
     uint64_t number;     /* in the process, by order of calls; an inserted op has its neighbour's */
     uint8_t what;        /* enum xfw_what */
@@ -166,12 +158,7 @@ struct xfw_op {
         struct {                   /* of a graph */
             double up_ns, down_ns; /* of duration_ns: its copies to the device, to the host; lead_ns
                                       is that of the first one to the device */
-            union {
-                struct { /* of these, what is page-locked memory of the host, and where */
-                    uint64_t up_bytes, down_bytes;
-                };
-                struct xfw_attempts attempts; /* of other work */
-            };
+            uint64_t up_bytes, down_bytes; /* of these, what is page-locked memory of the host */
         };
         struct { /* XFW_QUERY that ends a polled wait, else 0: see polled.h */
             double polled_ns, since_ns;

@@ -78,8 +78,6 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     bool behind_known = false; /* says nothing of the others */
     cost.after_wait = scalar(profile, "launch-after-wait", number, &behind_known);
     cost.after_launch = scalar(profile, "copy-after-launch/d2h", number, &behind_known);
-    double turn = scalar(profile, "turn", number, &behind_known);
-    cost.turn = xfw_max(0, turn - cost.after_wait - cost.after_launch);
     add_graphs(&cost, profile, number);
     cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
     cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
@@ -184,14 +182,12 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     if (op->what == XFW_KERNEL && records & XFT_RECORDS_KERNELS) {
         set_records(op, cost, launch_ns(cost, *behind), once(&costs->launched, cost->first_launch));
         op->records_device_ns = cost->launch_device;
-        op->attempts.added_ns = (float)cost->copies[0].device;
     } else if (op->what == XFW_COPY && copies) {
         /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
         bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
         set_records(op, cost, copy_ns(cost, from_device, blocks, *behind),
                     once(&costs->copied, cost->first_copy));
         op->records_device_ns = cost->copies[from_device].device;
-        op->attempts.added_ns = (float)cost->turn;
     } else if (op->what == XFW_SET && copies) {
         set_records(op, cost, cost->set, 0);
     } else if (op->kind == XFT_EVENT_LAUNCH && records & XFT_RECORDS_KERNELS) {
@@ -286,15 +282,13 @@ static void blocking_alone(struct xfw_op *op, double least)
         op->wake_ns = xfw_max(least * op->wake_ns, op->wake_ns - left);
 }
 
-/* Nearly all of it is done before the driver submits a kernel, and the work begins as much earlier;
- * of a copy's two fifths are done behind that. */
+/* Nearly all of it is done before the driver submits: the work begins as much earlier. */
 static void submitted_alone(struct xfw_op *op, double least)
 {
     const double most = 6; /* as measured: docs/results/foreign-h100-2026-11-28.md */
     double records_ns = records_of(op, op->own_ns, most);
-    double before_ns = op->what == XFW_COPY ? xfw_min(records_ns, op->records_ns) : records_ns;
     op->own_ns = xfw_max(least * op->own_ns, op->own_ns - records_ns);
-    op->latency_ns = xfw_max(least * op->latency_ns, op->latency_ns - before_ns);
+    op->latency_ns = xfw_max(least * op->latency_ns, op->latency_ns - records_ns);
 }
 
 void xfw_op_alone(struct xfw_op *op)
@@ -317,9 +311,6 @@ void xfw_op_alone(struct xfw_op *op)
     else
         submitted_alone(op, least_of(op, least));
     op->space_ns = xfw_max(0, op->space_ns - op->records_device_ns);
-    if (op->what == XFW_COPY || op->what == XFW_KERNEL)
-        op->attempts.caught_ns =
-            (float)xfw_max(0, (double)(op->attempts.caught_ns - op->attempts.added_ns));
     if (op->paced_ns > 0 && op->records_device_ns > 0 && op->space_ns < XFW_QUEUED_NS)
         op->space_ns =
             xfw_min(op->space_ns, xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns)));

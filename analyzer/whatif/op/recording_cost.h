@@ -25,8 +25,7 @@ struct xfw_records_cost {
     double first_copy, first_launch; /* once in a process, on top of these */
     double after_wait, after_launch; /* to a launch that is not behind a launch, to an asynchronous
                                         copy to the host behind a launch; 0: as to others */
-    double turn;     /* on the device, between a kernel and a copy that waits for it */
-    double captured; /* to a launch that is captured */
+    double captured;                 /* to a launch that is captured */
     struct xfw_records_graph instantiate, update, destroy, go;
     bool graphs_known;   /* go and the next; else a graph's nodes are as launches */
     double graph_device; /* on the device, for each node of a launched graph */

@@ -142,12 +142,6 @@ static bool one_engine(struct xfw_ops *ops, int gpu)
     return xfw_ops_profile_gpu(&ops->profile, gpu)->one_engine;
 }
 
-static void set_attempts(struct xfw_ops *ops, struct xfw_op *op)
-{
-    op->attempts.every_ns =
-        (float)xfw_ops_profile_gpu(&ops->profile, op->gpu)->attempts_ns[op->engine];
-}
-
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_what what)
@@ -172,8 +166,6 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.name = (uint32_t)event->launch.name;
         op.threads = event->launch.threads;
         xfw_moves_launch(&ops->moves, &op);
-        if (!captured)
-            set_attempts(ops, &op);
         if (!captured)
             xfw_readers_launch(&ops->readers, ops->profile.achievable, &op);
     } else if (what == XFW_GRAPH) {
@@ -495,8 +487,6 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     op.site = transfer->class->key.row.site;
     op.from = event->stack;
     set_engine(&op, transfer->class);
-    if (op.exclusive && !xfa_row_pageable(&transfer->class->key.row))
-        set_attempts(ops, &op);
     op.one_engine = one_engine(ops, op.gpu);
     if (device->start_ns) {
         op.device_start_ns = xfw_ops_queue_time(ops->queue, device->start_ns);

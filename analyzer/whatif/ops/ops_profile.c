@@ -24,9 +24,6 @@ bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
 static void ask(struct xfw_ops_gpu *of, const struct xfp_profile *profile, int gpu)
 {
     of->hold_ns = scalar(profile, "host-function/hold", gpu);
-    of->attempts_ns[XFW_TO_DEVICE] = scalar(profile, "attempts/h2d", gpu);
-    of->attempts_ns[XFW_TO_HOST] = scalar(profile, "attempts/d2h", gpu);
-    of->attempts_ns[XFW_COMPUTE] = scalar(profile, "attempts/kernel", gpu);
 }
 
 const struct xfw_ops_gpu *xfw_ops_profile_gpu(struct xfw_ops_profile *profile, int gpu)

@@ -14,8 +14,6 @@ struct xfw_ops_profile {
     struct xfw_ops_gpu {
         bool asked, one_engine;
         double hold_ns; /* for which a host function holds its stream up by itself (recorded.h) */
-        double attempts_ns[XFW_ENGINES]; /* between two attempts of work of that engine
-                                            (attempts.h) */
     } gpus[XFW_GPUS];
 };
 

@@ -28,7 +28,6 @@ struct engine {
     } pieces[PIECES]; /* a ring */
     unsigned next;
     struct usual latency, space, lead;
-    double least_space; /* of work that waited for another engine; 0: there was none */
 };
 
 #define READERS 64      /* kinds of kernels that read over the link, */
@@ -257,20 +256,6 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
         note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
 }
 
-/* Which attempt began it. One that arrived behind what it would have waited for had its first. */
-static void resolve_attempts(struct xfw_op *op, struct engine *engine, double space, bool queued)
-{
-    const double first_least = 1000;
-    struct xfw_attempts *attempts = &op->attempts;
-    if (queued && space > ROUNDING_NS / 4)
-        engine->least_space = engine->least_space > 0 ? xfw_min(engine->least_space, space) : space;
-    double least = engine->least_space > 0 ? engine->least_space : first_least;
-    attempts->caught_ns = (float)xfw_max(0, xfw_min(least, space));
-    attempts->began_ns = (float)xfw_max(0, op->device_start_ns - op->start_ns - op->latency_ns);
-    if (queued && space >= (double)(attempts->every_ns + attempts->caught_ns))
-        attempts->every_ns = 0;
-}
-
 /* Submitted and gone on: what made it start when it did? */
 static void resolve_submitted(struct xfw_op *op, struct engine *engine, double ready)
 {
@@ -286,8 +271,6 @@ static void resolve_submitted(struct xfw_op *op, struct engine *engine, double r
     bool queued = late || (ready > arrives - usual_latency / 2 && space <= much * usual_space);
     op->latency_ns = xfw_max(0, queued ? xfw_min(usual_latency, latency) : latency);
     op->space_ns = xfw_max(0, queued ? space : xfw_min(usual_space, space));
-    if (op->attempts.every_ns > 0)
-        resolve_attempts(op, engine, space, queued);
     if (late)
         learn(&engine->space, op->space_ns);
     else if (!queued)
@@ -456,9 +439,6 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         if (ahead && op->exclusive &&
             op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
             ready = xfw_max(ready, ahead->busy_until(ahead->self, op));
-        if (blocks || !xfw_streams_turns(&recorded->streams, op) ||
-            ready > xfw_streams_ready(&recorded->streams, op))
-            op->attempts.every_ns = 0;
         if (blocks)
             resolve_blocking(op, ready);
         else

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/op/attempts.h"
 #include "analyzer/whatif/schedule/busy.h"
 #include "analyzer/whatif/schedule/meetings.h"
 #include "analyzer/whatif/op/polled.h"
@@ -286,13 +285,10 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     double ready = op->overtook ? 0 : xfw_streams_ready(&schedule->streams, op);
     double lead = placed ? xfw_min(op->lead_ns, op->duration_ns) : 0;
     double before = lead > 0 && !op->overtook ? xfw_streams_before(&schedule->streams, op) : ready;
-    bool attempts = op->attempts.every_ns > 0 && !op->overtook &&
-                    xfw_streams_turns(&schedule->streams, op) && ready > call;
     double start = xfw_max(call + op->latency_ns, before + op->space_ns) + lead;
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         start = xfw_max(call, before) + op->latency_ns + lead;
-    start = attempts ? xfw_attempts_begin(op, call + op->latency_ns, ready) + lead
-                     : xfw_max(start, ready + op->space_ns);
+    start = xfw_max(start, ready + op->space_ns);
     struct xfw_interval work = {.start = start, .end = start + op->duration_ns};
     if (placed)
         work = place_moved(schedule, op, start, lead);

@@ -42,14 +42,6 @@ double xfw_streams_before(struct xfw_streams *streams, const struct xfw_op *op)
     return end;
 }
 
-bool xfw_streams_turns(struct xfw_streams *streams, const struct xfw_op *op)
-{
-    const struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);
-    int8_t engine = copy_engine(op);
-    bool turns = op->what == XFW_KERNEL || engine != XFW_NO_ENGINE;
-    return turns && stream->count > 0 && stream->engine != engine;
-}
-
 void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, double end)
 {
     struct xfw_stream_ends *stream = xfw_streams_of(streams, op->stream);

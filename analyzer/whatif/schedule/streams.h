@@ -97,10 +97,6 @@ static inline double xfw_streams_done(struct xfw_streams *streams, const struct 
  * (lead_ns). */
 double xfw_streams_before(struct xfw_streams *streams, const struct xfw_op *op);
 
-/* The op waits for work of another engine, the last of its stream: a copy for other work than one
- * of its engine, a kernel for a copy. */
-bool xfw_streams_turns(struct xfw_streams *streams, const struct xfw_op *op);
-
 /* The op's work is done at `end`. */
 void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, double end);
 /* The op's stream waits for the op's event. Who waits for the stream or its GPU then waits for the
