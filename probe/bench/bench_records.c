@@ -23,8 +23,6 @@
 enum { LOOK_MS = 100 };
 
 #define BY_PROCESS "launch/by-process"
-#define TURN_ALONE "turn/alone"
-#define TURN_RECORDED "turn/recorded"
 
 extern char **environ;
 
@@ -130,18 +128,13 @@ static bool tells(struct xfp_session *s, int gpu, bool with, struct xfp_records_
            !take_reply(s, &child, 0, reply) && reply->state == XFP_RECORDS_MEASURED;
 }
 
-/* What calls took in processes, a sample for each: a launch in those without records, a turn in
- * those without and with. */
-struct by_process {
-    struct xfp_stats launch, turns[2];
-};
-
-/* Where one of them gives no figures, or all take too long, their figures stay unknown. */
+/* Where one of them gives no figures, or all take too long, their figures stay unknown. alone: what
+ * a launch took in those without records. */
 static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_reply *reply,
-                          struct by_process *took)
+                          struct xfp_stats *alone)
 {
     uint64_t until = xfp_wall_ns() + PAIRS_S * 1000000000ull;
-    double added[XFP_RECORDS_COUNT][PAIRS], bare[PAIRS], turns[2][PAIRS];
+    double added[XFP_RECORDS_COUNT][PAIRS], bare[PAIRS];
     size_t pairs[XFP_RECORDS_COUNT] = {0};
 
     for (size_t i = 0; i < PAIRS; i++) {
@@ -154,8 +147,6 @@ static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_rep
                 return;
         }
         bare[i] = replies[0].figures[XFP_RECORDS_LAUNCH].median;
-        for (size_t with = 0; with < 2; with++)
-            turns[with][i] = replies[with].figures[XFP_RECORDS_TURN].median;
         for (int f = 0; f < XFP_RECORDS_COUNT; f++)
             if (replies[0].figures[f].n && replies[1].figures[f].n)
                 added[f][pairs[f]++] = replies[1].figures[f].median - replies[0].figures[f].median;
@@ -164,9 +155,7 @@ static void measure_pairs(struct xfp_session *s, int gpu, struct xfp_records_rep
         if (pairs[f] == PAIRS)
             reply->figures[f] = xfp_stats_of(added[f], PAIRS);
     if (pairs[XFP_RECORDS_LAUNCH] == PAIRS)
-        took->launch = xfp_stats_of(bare, PAIRS);
-    for (size_t with = 0; with < 2 && pairs[XFP_RECORDS_TURN] == PAIRS; with++)
-        took->turns[with] = xfp_stats_of(turns[with], PAIRS);
+        *alone = xfp_stats_of(bare, PAIRS);
 }
 
 /* A warning for readers of this machine's figures. */
@@ -201,7 +190,7 @@ static void enumerate(struct xfp_session *s, const struct xfp_family *family,
 static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_path *path)
 {
     struct xfp_records_reply reply = {0};
-    struct by_process took = {0};
+    struct xfp_stats alone = {0};
     uint64_t budget_ns = xfp_share_ns(s, 1);
     struct started child;
     int bad = 0;
@@ -217,15 +206,11 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     }
     if (reply.state != XFP_RECORDS_MEASURED)
         return xfp_fail(&s->sys, "%s", reply.why);
-    measure_pairs(s, bench->dst.device, &reply, &took);
+    measure_pairs(s, bench->dst.device, &reply, &alone);
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
         bad = xfp_add_added(s, &reply.figures[f], "records/%s/gpu%d", names[f], bench->dst.device);
-    warn_of_speeds(s, &took.launch);
-    if (!bad)
-        bad = xfp_add_added(s, &took.launch, BY_PROCESS "/gpu%d", bench->dst.device);
-    if (!bad)
-        bad = xfp_add_scalar(s, &took.turns[0], TURN_ALONE "/gpu%d", bench->dst.device);
-    return bad ? bad : xfp_add_scalar(s, &took.turns[1], TURN_RECORDED "/gpu%d", bench->dst.device);
+    warn_of_speeds(s, &alone);
+    return bad ? bad : xfp_add_added(s, &alone, BY_PROCESS "/gpu%d", bench->dst.device);
 }
 
 const struct xfp_family xfp_family_records = {
@@ -238,10 +223,6 @@ const struct xfp_family xfp_family_records = {
 #undef NAME
                 {BY_PROCESS "/gpuN", "the call that launches an empty kernel, without records, a "
                                      "sample for each of several processes (host)"},
-            {TURN_ALONE "/gpuN",
-             "launching an empty kernel, copying 64 pinned bytes to the host behind it, and "
-             "waiting for both, without records, a sample for each of several processes (host)"},
-            {TURN_RECORDED "/gpuN", "the same with records (host)"},
         },
     .bench_names = "records/gpuN",
     .part = XFP_PART_SCALARS,

@@ -44,11 +44,6 @@
       "the call that launches an empty kernel when nothing is in flight (host)")                   \
     X(AFTER_LAUNCH, "copy-after-launch/d2h",                                                       \
       "the call of an asynchronous copy of 64 pinned bytes to the host behind a launch (host)")    \
-    X(TURN, "turn",                                                                                \
-      "launching an empty kernel, copying 64 pinned bytes to the host behind it, and waiting for " \
-      "both (host)")                                                                               \
-    X(CAPTURE, "capture/graph",                                                                    \
-      "beginning and ending to capture a stream, once for a graph (host)")                         \
     X(CAPTURE_LAUNCH, "capture/launch",                                                            \
       "the call that launches an empty kernel into a stream that is captured (host)")              \
     X(GRAPH_INSTANTIATE, "graph/instantiate", "instantiating a graph, its nodes apart (host)")     \

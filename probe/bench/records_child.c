@@ -185,7 +185,7 @@ static int device_burst(struct child *c, int figure, double *ns)
 static int turns(struct child *c, double ns[XFP_RECORDS_COUNT])
 {
     const struct xfp_driver *cu = c->s.sys.cu;
-    uint64_t launches = 0, copies = 0, whole = 0;
+    uint64_t launches = 0, copies = 0;
     xcu_result result = warm_up(c, XFP_RECORDS_LAUNCH_AND_SYNC);
 
     for (int i = 0; i < CALLS && !result; i++) {
@@ -199,9 +199,7 @@ static int turns(struct child *c, double ns[XFP_RECORDS_COUNT])
         copies += xfp_driver_now_ns(cu) - between;
         if (!result)
             result = sync_stream(c);
-        whole += xfp_driver_now_ns(cu) - begin;
     }
-    ns[XFP_RECORDS_TURN] = (double)whole / CALLS;
     ns[XFP_RECORDS_AFTER_WAIT] = (double)launches / CALLS;
     ns[XFP_RECORDS_AFTER_LAUNCH] = (double)copies / CALLS;
     return xfp_check(&c->s.sys, result, "calling in turn");
@@ -372,11 +370,11 @@ static enum xfp_records_state one_of_a_pair(struct child *c, int gpu, bool with)
 
 static bool is_of_a_pair(const struct child *c, int figure)
 {
-    if (figure >= XFP_RECORDS_CAPTURE && figure <= XFP_RECORDS_GRAPH_DEVICE)
+    if (figure >= XFP_RECORDS_CAPTURE_LAUNCH && figure <= XFP_RECORDS_GRAPH_DEVICE)
         return xfp_records_graphs_apply(&c->s, &c->device) &&
                (figure != XFP_RECORDS_GRAPH_DEVICE || xfp_gate_usable(&c->device));
     if (figure == XFP_RECORDS_AFTER_WAIT || figure == XFP_RECORDS_AFTER_LAUNCH ||
-        figure == XFP_RECORDS_TURN || figure == XFP_RECORDS_FIRST_LAUNCH)
+        figure == XFP_RECORDS_FIRST_LAUNCH)
         return c->device.gate;
     return figure == XFP_RECORDS_FIRST_COPY || (applies(c, figure) && !figures[figure].on_device);
 }

@@ -9,9 +9,9 @@
 enum { FEW = 2, MANY = 34, AGAIN = 4, RELAXED = 2 };
 #define SINK_BYTES ((size_t)16)
 
-/* Of one graph, ns: to capture it, its launches apart; each launch; the calls. */
+/* Of one graph, ns: each launch that is captured; the calls. */
 struct took {
-    double capture, launch, instantiate, update, go, destroy;
+    double launch, instantiate, update, go, destroy;
 };
 
 struct graph {
@@ -43,7 +43,7 @@ static xcu_result capture(struct graph *g, unsigned which)
     const struct xfp_driver *cu = g->s->sys.cu;
     xcu_stream stream = g->device->stream;
     xcu_deviceptr sink = g->memory + which * SINK_BYTES;
-    double began = now(g), first, last;
+    double first;
     xcu_result result = cu->cuStreamBeginCapture(stream, RELAXED), ended;
 
     if (result)
@@ -51,10 +51,8 @@ static xcu_result capture(struct graph *g, unsigned which)
     first = now(g);
     for (size_t i = 0; i < g->nodes && !result; i++)
         result = xfp_launch_chase(&g->s->sys, g->device, stream, sink, 0, sink);
-    last = now(g);
+    g->took.launch = (now(g) - first) / (double)g->nodes;
     ended = cu->cuStreamEndCapture(stream, &g->graphs[which]);
-    g->took.capture = first - began + now(g) - last;
-    g->took.launch = (last - first) / (double)g->nodes;
     return result ? result : ended;
 }
 
@@ -180,7 +178,6 @@ int xfp_records_graphs(struct xfp_session *s, struct xfp_device *d, xcu_devicept
     many.nodes = MANY;
     if (measure(&few, NULL) || measure(&many, &ns[XFP_RECORDS_GRAPH_DEVICE]))
         return -1;
-    ns[XFP_RECORDS_CAPTURE] = many.took.capture;
     ns[XFP_RECORDS_CAPTURE_LAUNCH] = many.took.launch;
     divide(few.took.instantiate, many.took.instantiate, &ns[XFP_RECORDS_GRAPH_INSTANTIATE],
            &ns[XFP_RECORDS_GRAPH_INSTANTIATE_NODE]);

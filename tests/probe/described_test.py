@@ -78,7 +78,6 @@ FIGURES = {
     "touch": ("families_test.py", "touch/pages/host"),
     "touch-threads": ("families_test.py", "touch-threads/pages/host"),
     "sync": ("families_test.py", "sync/stream"),
-    "attempts": ("families_test.py", "attempts/d2h"),
     "host-function": ("families_test.py", "host-function/hold"),
     "graph": ("families_test.py", "graph/update"),
     "records": ("records_test.py", "copy-blocking/h2d"),
