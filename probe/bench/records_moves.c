@@ -69,8 +69,9 @@ static int pair(struct moves *m, bool first_on)
 
         if (half && xfp_cupti_switch_moves(&m->s->sys, on))
             return -1;
-        if (move(m, ns[on]) || move(m, ns[on]))
-            return -1;
+        int bad = move(m, ns[on]);
+        if (bad || (bad = move(m, ns[on])))
+            return bad;
     }
     for (int i = 0; i < FIGURES; i++)
         m->added[i][m->pairs] = ns[1][i] - ns[0][i];
