@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,7 +65,7 @@ static void set_moving(void)
 
 static void period_changed(void)
 {
-    if (atomic_load(&xfs_session) > XFS_SESSION_WAITING)
+    if (atomic_load(&xfs_session) > XFS_SESSION_LAUNCHED)
         set_moving();
     if (xfs_access_on()) /* what is copied outside of periods is not seen */
         xfs_access_unseen();
@@ -81,7 +82,8 @@ static void attach(void *unused)
 
 XFS_COLD void xfs_before_moving_data(void)
 {
-    if (atomic_load(&xfs_session) != XFS_SESSION_WAITING)
+    unsigned char state = atomic_load(&xfs_session);
+    if (state != XFS_SESSION_WAITING && state != XFS_SESSION_LAUNCHED)
         return;
     uint64_t from_ns = xfs_now_apart_ns();
     xfs_on_any_stack(attach, NULL);
@@ -95,6 +97,26 @@ XFS_COLD void xfs_before_moving(uint16_t call)
         early_call = call;
     if (xfs_rows[call].moves)
         xfs_before_moving_data();
+}
+
+/* ---- the first launch ---------------------------------------------------------------------- */
+
+static bool is_launch(uint16_t call)
+{
+    static const char launches[] = "cuLaunch";
+    return strncmp(xfs_rows[call].symbol, launches, sizeof launches - 1) == 0;
+}
+
+/* What is captured begins nothing. */
+bool xfs_session_takes_launch(uint16_t call, uintptr_t called_at)
+{
+    unsigned char waiting = XFS_SESSION_WAITING;
+    int saved = errno;
+    bool takes = is_launch(call) && !xfs_is_inner(called_at) && xfs_captures_now() == 0 &&
+                 (!atomic_load(&xfs_periods_limited) || xfs_periods_look()) &&
+                 atomic_compare_exchange_strong(&xfs_session, &waiting, XFS_SESSION_LAUNCHED);
+    errno = saved;
+    return takes;
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */

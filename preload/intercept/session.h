@@ -16,12 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set in this order: from WAITING to ON, or, where recording is limited, to OUTSIDE and IN_PERIOD
- * in turn; in a forked child back to NONE. */
+#include "preload/base/attributes.h"
+
+/* Set in this order: from WAITING or LAUNCHED to ON, or, where recording is limited, to OUTSIDE and
+ * IN_PERIOD in turn; in a forked child back to NONE. */
 enum xfs_session_state {
     XFS_SESSION_NONE,
-    XFS_SESSION_WAITING, /* for the first call that can move data */
-    XFS_SESSION_OUTSIDE, /* recording is limited, and this is no period (record/periods.h) */
+    XFS_SESSION_WAITING,  /* for the first call that can move data */
+    XFS_SESSION_LAUNCHED, /* for the same; a kernel was launched, and has its event */
+    XFS_SESSION_OUTSIDE,  /* recording is limited, and this is no period (record/periods.h) */
     XFS_SESSION_ON,
     XFS_SESSION_IN_PERIOD, /* as ON, and calls check whether the period is over */
 };
@@ -30,6 +33,14 @@ extern atomic_uchar xfs_session;
 static inline bool xfs_moving_begun(void)
 {
     return atomic_load_explicit(&xfs_session, memory_order_relaxed) >= XFS_SESSION_ON;
+}
+
+/* A launch, when xfs_moving_begun() is false: the process's first one is recorded all the same,
+ * since its work for a GPU begins there. `call`: any step; true once. */
+XFS_COLD bool xfs_session_takes_launch(uint16_t call, uintptr_t called_at);
+static inline bool xfs_session_awaits_launch(void)
+{
+    return atomic_load_explicit(&xfs_session, memory_order_relaxed) == XFS_SESSION_WAITING;
 }
 
 /* The driver and the trace's clock are those of the simulated GPU. */

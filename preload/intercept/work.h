@@ -3,11 +3,13 @@
  * events are short: two clock readings, no call stack, and the event is filled in place in the
  * slab.
  *
- *     begins    check: outermost call of this thread, recording is on, data may have moved; read
- * the clock real call verb      when it succeeded: read the clock, the device's correlation id;
- * write the event over      when it failed
+ *     begins    check: outermost call of this thread, recording is on, data may have moved or this
+ *               is the process's first launch; read the clock
+ *     the real call
+ *     verb      when it succeeded: read the clock, the device's correlation id; write the event
+ *     over      when it failed
  *
- * In programs that move nothing a step costs a load and a branch, and passing the arguments on.
+ * In programs that move nothing a step costs a load and two branches, and passing the arguments on.
  */
 #ifndef XFS_WORK_H
 #define XFS_WORK_H
@@ -29,7 +31,10 @@ struct xfs_step {
 
 static inline bool xfs_step_begins(struct xfs_step *s, uintptr_t called_at)
 {
-    if (!xfs_moving_begun() || xfs_is_inner(called_at) || !xfs_call_ready_now())
+    if (!xfs_moving_begun() &&
+        !(xfs_session_awaits_launch() && xfs_session_takes_launch(s->call, called_at)))
+        return false;
+    if (xfs_is_inner(called_at) || !xfs_call_ready_now())
         return false;
     xfs_timing_call_begin();
     s->start_ns = xfs_now_ns();

@@ -67,7 +67,7 @@ struct xfp_names {
     const char *what; /* tables and scalars: the cost that these figures are */
 };
 
-#define XFP_MOST_NAMES 24
+#define XFP_MOST_NAMES 40
 
 struct xfp_family {
     const char *name;    /* as the symbol, with dashes */

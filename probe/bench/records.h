@@ -44,6 +44,21 @@
       "the call that launches an empty kernel when nothing is in flight (host)")                   \
     X(AFTER_LAUNCH, "copy-after-launch/d2h",                                                       \
       "the call of an asynchronous copy of 64 pinned bytes to the host behind a launch (host)")    \
+    X(CAPTURE_LAUNCH, "capture/launch",                                                            \
+      "the call that launches an empty kernel into a stream that is captured (host)")              \
+    X(GRAPH_INSTANTIATE, "graph/instantiate", "instantiating a graph, its nodes apart (host)")     \
+    X(GRAPH_INSTANTIATE_NODE, "graph/instantiate-node",                                            \
+      "instantiating a graph, for each of its kernels (host)")                                     \
+    X(GRAPH_UPDATE, "graph/update", "updating an executable graph, its nodes apart (host)")        \
+    X(GRAPH_UPDATE_NODE, "graph/update-node",                                                      \
+      "updating an executable graph, for each of its kernels (host)")                              \
+    X(GRAPH_LAUNCH, "graph/launch", "the call that launches a graph, its nodes apart (host)")      \
+    X(GRAPH_LAUNCH_NODE, "graph/launch-node",                                                      \
+      "the call that launches a graph, for each of its kernels (host)")                            \
+    X(GRAPH_DESTROY, "graph/destroy", "destroying an executable graph, its nodes apart (host)")    \
+    X(GRAPH_DESTROY_NODE, "graph/destroy-node",                                                    \
+      "destroying an executable graph, for each of its kernels (host)")                            \
+    X(GRAPH_DEVICE, "graph/device", "a launched graph, for each of its empty kernels (device)")    \
     X(FIRST_COPY, "first/copy", "the call of the first copy of a process, once (host)")            \
     X(FIRST_LAUNCH, "first/launch",                                                                \
       "the call that launches the first kernel of a process, once (host)")

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "probe/bench/records.h"
+#include "probe/bench/records_graphs.h"
+#include "probe/bench/records_moves.h"
 #include "probe/device/cupti.h"
 #include "probe/device/launch.h"
-#include "probe/device/managed.h"
 #include "probe/measure/budget.h"
 #include "probe/measure/timed.h"
 
@@ -19,8 +20,7 @@ enum {
     CALLS = 32,   /* of a burst on the host's clock */
     QUEUED = 128, /* of a burst on the device's */
     BYTES = 64,
-    MOST_PAIRS = 128,
-    MOVED = 4 << 20, /* bytes of managed memory */
+    MOST_PAIRS = XFP_RECORDS_MOST_PAIRS,
 };
 
 struct child {
@@ -28,9 +28,8 @@ struct child {
     struct xfp_device device;
     xcu_deviceptr memory;
     unsigned char *pinned;
-    struct xfp_managed managed; /* bytes 0: none */
     bool attached;
-    size_t pairs, move_pairs;
+    size_t pairs;
     double added[XFP_RECORDS_COUNT][MOST_PAIRS];
     size_t record_bytes; /* seen so far */
 };
@@ -216,6 +215,8 @@ static int measure_all(struct child *c, bool on_device, double ns[XFP_RECORDS_CO
             bad = on_device ? device_burst(c, f, &ns[f]) : host_burst(c, f, &ns[f]);
     if (!bad && !on_device && c->device.gate)
         bad = turns(c, ns);
+    if (!bad && !on_device && xfp_records_graphs_apply(&c->s, &c->device))
+        bad = xfp_records_graphs(&c->s, &c->device, c->memory, ns);
     if (!bad)
         bad = xfp_check(&c->s.sys, c->s.sys.cu->cuCtxSynchronize(), "synchronising");
     if (c->attached)
@@ -270,106 +271,6 @@ static int measure(struct child *c, uint64_t budget_ns)
             c->pairs++;
     } while (!enough(c, until));
     return on ? xfp_cupti_switch(&c->s.sys, false) : 0;
-}
-
-/* ---- managed memory -------------------------------------------------------------------------- */
-
-/* Allocates the managed memory; where its pages do not migrate, or CUPTI does not count them, the
- * figures stay unknown. */
-static void make_managed(struct child *c)
-{
-    struct xfp_system *sys = &c->s.sys;
-
-    if (!xfp_managed_applies(sys, c->device.ordinal) ||
-        xfp_managed_room(sys, &c->device, MOVED, 1) < MOVED ||
-        xfp_device_open_kernels(sys, &c->device) || xfp_cupti_switch_moves(sys, true) ||
-        xfp_cupti_switch_moves(sys, false) ||
-        sys->cu->cuMemAllocManaged(&c->managed.address, MOVED, 1))
-        return;
-    c->managed.device = &c->device;
-    c->managed.bytes = MOVED;
-    memset((void *)(uintptr_t)c->managed.address, 0, MOVED);
-    xfp_managed_touch(sys, &c->managed, MOVED);
-}
-
-/* To the device by a kernel's access, and back by the host's. */
-static int move(struct child *c, double ns[2])
-{
-    const struct xfp_driver *cu = c->s.sys.cu;
-    uint64_t times[3] = {xfp_driver_now_ns(cu)};
-    xcu_result result = xfp_launch_read(&c->s.sys, &c->device, c->device.stream, c->managed.address,
-                                        MOVED, c->memory);
-
-    if (!result)
-        result = sync_stream(c);
-    times[1] = xfp_driver_now_ns(cu);
-    xfp_managed_touch(&c->s.sys, &c->managed, MOVED);
-    times[2] = xfp_driver_now_ns(cu);
-    for (int i = 0; i < 2; i++)
-        ns[i] = (double)(times[i + 1] - times[i]);
-    xfp_cupti_collect();
-    return xfp_check(&c->s.sys, result, "migrating");
-}
-
-/* Like measure_pair(); untimed moves before each half warm up. */
-static int move_pair(struct child *c, bool first_on)
-{
-    double ns[2][2];
-
-    for (int half = 0; half < 2; half++) {
-        bool on = first_on != (half == 1);
-
-        if (half && xfp_cupti_switch_moves(&c->s.sys, on))
-            return -1;
-        int bad = move(c, ns[on]);
-        if (bad || (bad = move(c, ns[on])))
-            return bad;
-    }
-    for (int i = 0; i < 2; i++)
-        c->added[XFP_RECORDS_MOVE_H2D + i][c->move_pairs] = ns[1][i] - ns[0][i];
-    c->move_pairs++;
-    return 0;
-}
-
-/* Records may arrive late, so only the mean number of records per move is known. */
-static void share_among_records(struct child *c)
-{
-    struct xfp_moves moves = xfp_cupti_moves();
-    double goes = 2 * (double)c->move_pairs;
-    double records[] = {(double)moves.to_device / goes, (double)moves.to_host / goes};
-
-    for (int i = 0; i < 2; i++)
-        for (size_t k = 0; k < c->move_pairs; k++)
-            c->added[XFP_RECORDS_MOVE_H2D + i][k] /= records[i];
-    if (!moves.to_device || !moves.to_host)
-        c->move_pairs = 0;
-}
-
-static bool moved_enough(const struct child *c, uint64_t until_ns)
-{
-    if (c->move_pairs < XFP_FEWEST_SAMPLES)
-        return false;
-    return c->move_pairs == MOST_PAIRS || c->s.sys.cu->simulated_now_ns ||
-           xfp_wall_ns() >= until_ns;
-}
-
-static int measure_moves(struct child *c, uint64_t budget_ns)
-{
-    uint64_t until = xfp_wall_ns() + budget_ns;
-    bool on = false;
-
-    if (!c->managed.bytes)
-        return 0;
-    xfp_cupti_moves();
-    do {
-        if (move_pair(c, on))
-            return -1;
-        on = !on;
-    } while (!moved_enough(c, until));
-    if (on && xfp_cupti_switch_moves(&c->s.sys, false))
-        return -1;
-    share_among_records(c);
-    return 0;
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -469,6 +370,9 @@ static enum xfp_records_state one_of_a_pair(struct child *c, int gpu, bool with)
 
 static bool is_of_a_pair(const struct child *c, int figure)
 {
+    if (figure >= XFP_RECORDS_CAPTURE_LAUNCH && figure <= XFP_RECORDS_GRAPH_DEVICE)
+        return xfp_records_graphs_apply(&c->s, &c->device) &&
+               (figure != XFP_RECORDS_GRAPH_DEVICE || xfp_gate_usable(&c->device));
     if (figure == XFP_RECORDS_AFTER_WAIT || figure == XFP_RECORDS_AFTER_LAUNCH ||
         figure == XFP_RECORDS_FIRST_LAUNCH)
         return c->device.gate;
@@ -488,10 +392,9 @@ static void fill_pair_reply(struct xfp_records_reply *reply, struct child *c)
 static void fill_reply(struct xfp_records_reply *reply, struct child *c)
 {
     snprintf(reply->why, sizeof(reply->why), "%s", c->s.sys.error);
-    for (int f = 0; f <= XFP_RECORDS_MOVE_D2H && reply->state == XFP_RECORDS_MEASURED; f++)
-        if ((applies(c, f) && figures[f].on_device) || !figures[f].call)
-            reply->figures[f] =
-                xfp_stats_of(c->added[f], figures[f].call ? c->pairs : c->move_pairs);
+    for (int f = 0; f < XFP_RECORDS_COUNT && reply->state == XFP_RECORDS_MEASURED; f++)
+        if (applies(c, f) && figures[f].on_device)
+            reply->figures[f] = xfp_stats_of(c->added[f], c->pairs);
 }
 
 /* Ends by _exit(), without exit handlers: what CUPTI does at the end of a process is not measured.
@@ -525,9 +428,7 @@ int xfp_records_child(int argc, char **argv)
     fill_reply(&reply, &child);
     if (write(out, &reply, sizeof(reply)) != sizeof(reply) || reply.state != XFP_RECORDS_MEASURED)
         _exit(0);
-    make_managed(&child);
-    if (measure_moves(&child, budget_ns))
+    if (xfp_records_moves(&child.s, &child.device, child.memory, budget_ns, reply.figures))
         _exit(0);
-    fill_reply(&reply, &child);
     _exit(write(out, &reply, sizeof(reply)) != sizeof(reply));
 }

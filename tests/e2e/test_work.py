@@ -174,6 +174,7 @@ class Work(Bench):
         ran = {kernel["correlation"]: kernel for kernel in kernels}
         self.assertEqual(len(ran), len(kernels))
         numbers = {}
+        self.assertEqual(launches.pop(0)["correlation"], 0)  # before anything could move
         for launch in launches:
             if "captured" in launch["flags"]:
                 self.assertNotIn(launch["correlation"], ran)
@@ -183,7 +184,7 @@ class Work(Bench):
             self.assertEqual(kernel["end_ns"] - kernel["start_ns"], KERNEL_NS)
             self.assertGreaterEqual(kernel["start_ns"], launch["start_ns"])
             self.assertEqual(numbers.setdefault(launch["stream"], kernel["aux"]), kernel["aux"])
-        self.assertEqual(ran, {})  # the launch before anything could move has no record either
+        self.assertEqual(ran, {})  # the launches before anything could move have no record
         self.assertEqual(len(set(numbers.values())), 3)
 
     @needs("work")
@@ -198,7 +199,7 @@ class Work(Bench):
         """Launches are the hooks' own."""
         self.recorded("work", options=["--no-kernels"])
         launches = self.dump("run.xft", "launch")
-        self.assertEqual(len(launches), 12)
+        self.assertEqual(len(launches), 13)
         self.assertEqual({e["correlation"] for e in launches}, {0})
 
     @needs("work")
@@ -210,7 +211,19 @@ class Work(Bench):
     @needs("work")
     def test_a_program_that_moves_nothing(self):
         self.recorded("work", "only", "5")
-        self.assertEqual([e["kind"] for e in self.dump("run.xft", *KINDS)], ["stream"])
+        self.assertEqual([e["kind"] for e in self.dump("run.xft", *KINDS)], ["stream", "launch"])
+
+    @needs("work")
+    def test_the_span_begins_with_the_first_launch(self):
+        """Also in a run that is recorded with next to nothing, and where data moves later."""
+        for options, settings in (([], {}), (["--timing", "host", "--no-kernels"], {"XFERSCOPE_STACKS": "0"})):
+            lines = self.recorded("work", options=["--force", *options], **settings)
+            first = next(step for step in self.printed(lines) if step.kind == "launch")
+            launch, *_ = self.dump("run.xft", "launch")
+            self.assertTrue(first.before <= launch["start_ns"] < launch["end_ns"] <= first.after)
+            last = max(e["end_ns"] for e in self.dump("run.xft", "sync", "query"))
+            span = report(self.folder / "run.xft")["whatif"]["span"]["recorded_s"]
+            self.assertAlmostEqual(span * 1e9, last - launch["start_ns"], delta=1)
 
     @needs("work")
     def test_the_report_is_that_of_the_transfers(self):

@@ -17,7 +17,8 @@ from made_machine import SUBMIT_NS, machine
 PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
-OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph)"
+FUNCTION_NS = 64000
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph|host-function)"
 
 
 def probe(given, *options):
@@ -27,7 +28,7 @@ def probe(given, *options):
             json.dump(given, file)
         environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=name,
                            XFERSCOPE_SIMGPU_CLOCK="virtual", XFERSCOPE_SIMGPU_CALL_NS=str(CALL_NS),
-                           XFERSCOPE_SIMGPU_SUBMIT_NS=str(SUBMIT_NS))
+                           XFERSCOPE_SIMGPU_SUBMIT_NS=str(SUBMIT_NS), XFERSCOPE_SIMGPU_FUNCTION_NS=str(FUNCTION_NS))
         return subprocess.run([PROBE, "--time-limit", "300", *options], env=environment,
                               capture_output=True, text=True, timeout=400)
 
@@ -155,6 +156,10 @@ class Families(unittest.TestCase):
             rows = self.rows(f"{what}/pageable/gpu1")
             self.assertTrue(all(ns >= CALL_NS for ns in rows.values()), rows)
         self.assertIn("alloc/pool/gpu0", self.tables)
+
+    def test_functions_of_the_host_hold_their_stream_up(self):
+        for name in ("call", "hold", "hold-queued"):
+            self.close(FUNCTION_NS, self.scalars[f"host-function/{name}/gpu1"]["median"], name)
 
     def test_memory_that_is_page_locked_by_hand(self):
         """What the simulation takes for a copy within the host, and for page-locking."""
@@ -288,7 +293,7 @@ class Machines(unittest.TestCase):
         few = families("--sizes", "64:256")
         self.assertIn("demand-threads", everything - few)
         self.assertEqual(few, {"mapped-read", "mapped-write", "both-ways", "fault", "sync", "event",
-                               "launch", "graph"})
+                               "launch", "graph", "host-function"})
         run = probe(machine(1, 1), "--sizes", "64:256", "--filter", OWN, "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 

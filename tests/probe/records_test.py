@@ -13,11 +13,13 @@ import unittest
 import jsonschema
 
 PROBE, SIMGPU, FAKE, FAKE_CUPTI, SCHEMA = sys.argv[1:6]
-HOST = ["launch", "copy/h2d", "copy/d2h", "memset", "migration/d2h", "launch-after-wait", "copy-after-launch/d2h"]
+HOST = ["launch", "copy/h2d", "copy/d2h", "memset", "migration/d2h", "launch-after-wait", "copy-after-launch/d2h",
+        "graph/launch-node"]
 DEVICE = ["launch-device", "copy-device/h2d", "copy-device/d2h", "memset-device",
-          "migration/h2d"]
+          "migration/h2d", "graph/device"]
 WAITING = ["launch-and-sync", "copy-blocking/h2d", "copy-blocking/d2h"]
-NEITHER = ["sync/stream", "event/record"]
+NEITHER = ["sync/stream", "event/record", "capture/launch", "graph/instantiate", "graph/instantiate-node",
+           "graph/update", "graph/update-node", "graph/launch", "graph/destroy", "graph/destroy-node"]
 ONCE = ["first/copy", "first/launch"]
 RECORD_NS, DEVICE_NS, FIRST_NS = 700, 150, 40000
 
@@ -77,7 +79,7 @@ class Costs(unittest.TestCase):
         run = probe("--filter", "^records/", "--format", "json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         found = medians(json.loads(run.stdout))
-        self.assertEqual(len(found), 19)
+        self.assertEqual(len(found), 29)
         self.assertEqual(set(found.values()), {0})
 
     def test_nothing_else_pays_for_them(self):

@@ -2,7 +2,8 @@
  * Work of every kind given to streams, on the simulated GPU: launches, events, waits of streams,
  * memsets, functions of the host, questions, captures. A line for each call that a replay of the
  * run needs: what it was, its stream, a detail, and the clock before and after it. Calls that are
- * none (failed, not done yet, before anything could move) begin with '#'.
+ * none (failed, not done yet, behind the first launch and before anything could move) begin with
+ * '#'.
  *
  * usage: work                 all of the above
  *        work launches N      one small copy, then N launches of one kernel in a plain loop
@@ -141,6 +142,7 @@ int main(int argc, char **argv)
     DONE(cudaStreamCreateWithPriority(&a, 0, 0), "stream a %d/%d", 0, 0);
     DONE(cudaStreamCreateWithPriority(&b, XCU_STREAM_NON_BLOCKING, -3), "stream b %d/%d", 1, -3);
     printf("is a %p\nis b %p\n", a, b);
+    DONE(launch_kernel(&first_kernel, 4, 32, a), "launch a first:%d", 256);
     DONE(launch_kernel(&first_kernel, 4, 32, a), "# launch a %s", "before anything could move");
     expect(0, cudaMallocHost(&host, BYTES), "cudaMallocHost");
     launches(NULL, "-");

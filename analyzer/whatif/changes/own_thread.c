@@ -54,7 +54,7 @@ static uint64_t function_of(const struct xfa_table *table, uint32_t which)
     return behind ? behind->function : 0;
 }
 
-/* The stream goes on once the driver has called the function (XFW_CALLED_AFTER_NS), and the thread
+/* The stream goes on once the driver has called the function (xfw_called_after()), and the thread
  * has the job; the thread begins then, or when it is done with those before (schedule.c). */
 static void hand_over(struct own_thread *state, struct xfw_op *op)
 {

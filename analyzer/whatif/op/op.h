@@ -169,6 +169,7 @@ struct xfw_op {
     union {
         double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
                             place; of a call that frees device memory: what it takes, waits apart;
+                            of a host function: how long one that does nothing holds its stream up;
                             0: not known */
         double
             held_ns; /* of latency_ns of a copy that its call waits for: until work of the default

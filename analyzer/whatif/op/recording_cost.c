@@ -35,6 +35,28 @@ static struct xfw_records_copy copy_cost(const struct xfp_profile *profile, cons
     };
 }
 
+static struct xfw_records_graph graph_cost(const struct xfp_profile *profile, const char *call,
+                                           int gpu, bool *known)
+{
+    char graph[32], node[32], alone[48];
+    snprintf(graph, sizeof graph, "graph/%s", call);
+    snprintf(node, sizeof node, "graph/%s-node", call);
+    snprintf(alone, sizeof alone, "graph/%s/gpu%d", call, gpu);
+    return (struct xfw_records_graph){.graph = scalar(profile, graph, gpu, known),
+                                      .node = scalar(profile, node, gpu, known),
+                                      .alone = xfp_find_table(profile, alone)};
+}
+
+static void add_graphs(struct xfw_records_cost *cost, const struct xfp_profile *profile, int gpu)
+{
+    cost->captured = scalar(profile, "capture/launch", gpu, &cost->graphs_known);
+    cost->instantiate = graph_cost(profile, "instantiate", gpu, &cost->graphs_known);
+    cost->update = graph_cost(profile, "update", gpu, &cost->graphs_known);
+    cost->destroy = graph_cost(profile, "destroy", gpu, &cost->graphs_known);
+    cost->go = graph_cost(profile, "launch", gpu, &cost->graphs_known);
+    cost->graph_device = scalar(profile, "graph/device", gpu, &cost->graphs_known);
+}
+
 struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achievable, int gpu)
 {
     struct xfw_records_cost cost = {0};
@@ -56,6 +78,7 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
     bool behind_known = false; /* says nothing of the others */
     cost.after_wait = scalar(profile, "launch-after-wait", number, &behind_known);
     cost.after_launch = scalar(profile, "copy-after-launch/d2h", number, &behind_known);
+    add_graphs(&cost, profile, number);
     cost.demanded = scalar(profile, "migration/h2d", number, &cost.moves_known);
     cost.fetched = scalar(profile, "migration/d2h", number, &cost.moves_known);
     return cost;
@@ -122,6 +145,35 @@ static void set_records(struct xfw_op *op, const struct xfw_records_cost *cost, 
         op->records_of_ns = ns * (1 + cost->bare_launch / cost->launch);
 }
 
+/* The tables of what takes a graph beyond its launch have that launch, too. */
+static double alone_ns(const struct xfw_records_cost *cost, const struct xfw_records_graph *call,
+                       uint64_t nodes)
+{
+    if (!call->alone)
+        return 0;
+    double ns = xfp_table_at(call->alone, nodes).ns;
+    bool launched = call != &cost->go && cost->go.alone;
+    return xfw_max(0, ns - (launched ? xfp_table_at(cost->go.alone, nodes).ns : 0));
+}
+
+static void set_records_of_graph(struct xfw_op *op, const struct xfw_records_cost *cost,
+                                 const struct xfw_records_graph *call, uint64_t nodes)
+{
+    double alone = alone_ns(cost, call, nodes);
+    op->records_ns = call->graph + (double)nodes * call->node;
+    op->records_of_ns = alone > 0 ? op->records_ns + alone : 0;
+}
+
+static void about_graph(struct xfw_op *op, const struct xfw_records_cost *cost)
+{
+    const struct xfw_records_graph *call = op->memory == XFT_GRAPH_INSTANTIATED ? &cost->instantiate
+                                           : op->memory == XFT_GRAPH_UPDATED    ? &cost->update
+                                           : op->memory == XFT_GRAPH_DESTROYED  ? &cost->destroy
+                                                                                : NULL;
+    if (call)
+        set_records_of_graph(op, cost, call, op->threads);
+}
+
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind)
 {
@@ -138,6 +190,10 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
         op->records_device_ns = cost->copies[from_device].device;
     } else if (op->what == XFW_SET && copies) {
         set_records(op, cost, cost->set, 0);
+    } else if (op->kind == XFT_EVENT_LAUNCH && records & XFT_RECORDS_KERNELS) {
+        op->records_ns = cost->captured;
+    } else if (op->kind == XFT_EVENT_GRAPH_CALL) {
+        about_graph(op, cost);
     } else if (op->kind == XFT_EVENT_SYNC) {
         op->records_ns = cost->sync;
     } else if (op->what == XFW_RECORD) {
@@ -146,10 +202,19 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     *behind = next_behind(op, blocks, *behind);
 }
 
-void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts)
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
+                                 double busy_ns)
 {
-    if (parts)
-        op->records_ns = parts * cost_of(costs, op->gpu)->launch;
+    if (!parts)
+        return;
+    const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
+    if (!cost->graphs_known) {
+        op->records_ns = parts * cost->launch;
+        return;
+    }
+    set_records_of_graph(op, cost, &cost->go, parts);
+    double between = op->device_end_ns - op->device_start_ns - busy_ns;
+    op->records_pieces_ns = xfw_max(0, xfw_min(between, (parts - 1) * cost->graph_device));
 }
 
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
@@ -179,14 +244,30 @@ static double moved_alone(struct xfw_moved *moved, double ns)
     return alone;
 }
 
+static bool is_about_graph(const struct xfw_op *op)
+{
+    return op->what == XFW_GRAPH || op->kind == XFT_EVENT_GRAPH_CALL;
+}
+
 /* Where calls are slower than the profile's (the process is, or they find cold caches), CUPTI's
- * part is as much slower; a call that loads a kernel, or stages a copy, has more to do. call_ns:
- * what the call took by itself. */
+ * part is as much slower; a call that loads a kernel, or stages a copy, has more to do. Calls about
+ * graphs take what their nodes need: CUPTI's part is less in proportion, and no more where the
+ * driver itself does more (a graph's first launch uploads it). call_ns: what the call took by
+ * itself. */
 static double records_of(const struct xfw_op *op, double call_ns, double most)
 {
-    const double least = 0.5; /* times the usual: a guess */
+    const double least = is_about_graph(op) ? 0 : 0.5; /* times the usual: a guess */
+    most = is_about_graph(op) ? 1 : most;
     double times = op->records_of_ns > 0 ? call_ns / op->records_of_ns : 1;
     return xfw_min(most, xfw_max(least, times)) * op->records_ns;
+}
+
+/* What stays of a call, whatever CUPTI is said to add: of one about a graph, half of what does not
+ * belong to CUPTI by the profile. */
+static double least_of(const struct xfw_op *op, double least)
+{
+    double alone = op->records_of_ns > 0 ? 1 - op->records_ns / op->records_of_ns : 1;
+    return is_about_graph(op) ? xfw_min(least, alone / 2) : least;
 }
 
 /* CUPTI works before the driver submits, and when the call returns. */
@@ -223,12 +304,12 @@ void xfw_op_alone(struct xfw_op *op)
     op->gap_ns = moved_alone(&op->fetched, before_ns);
     span_alone(&op->fetched, before_ns - op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
-    op->duration_ns =
-        xfw_max(least_of_copy * op->duration_ns, op->duration_ns - op->records_pieces_ns);
+    double kept = op->what == XFW_GRAPH ? 0 : least_of_copy;
+    op->duration_ns = xfw_max(kept * op->duration_ns, op->duration_ns - op->records_pieces_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         blocking_alone(op, least);
     else
-        submitted_alone(op, least);
+        submitted_alone(op, least_of(op, least));
     op->space_ns = xfw_max(0, op->space_ns - op->records_device_ns);
     if (op->paced_ns > 0 && op->records_device_ns > 0 && op->space_ns < XFW_QUEUED_NS)
         op->space_ns =

@@ -13,6 +13,11 @@
 struct xfw_records_copy {
     double call, blocking, device;
 };
+/* To a call about a graph: for the graph, and for each of its nodes. */
+struct xfw_records_graph {
+    double graph, node;
+    const struct xfp_table *alone; /* what the call takes without, by nodes; NULL: not known */
+};
 struct xfw_records_cost {
     bool known;
     double launch, launch_device, set, sync, record;
@@ -20,7 +25,11 @@ struct xfw_records_cost {
     double first_copy, first_launch; /* once in a process, on top of these */
     double after_wait, after_launch; /* to a launch that is not behind a launch, to an asynchronous
                                         copy to the host behind a launch; 0: as to others */
-    bool moves_known; /* the next two: of each record of managed memory that moved on demand */
+    double captured;                 /* to a launch that is captured */
+    struct xfw_records_graph instantiate, update, destroy, go;
+    bool graphs_known;   /* go and the next; else a graph's nodes are as launches */
+    double graph_device; /* on the device, for each node of a launched graph */
+    bool moves_known;    /* the next two: of each record of managed memory that moved on demand */
     double demanded, fetched;
     struct xfw_records_copy copies[2]; /* to the device, from it */
 };
@@ -48,9 +57,10 @@ enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind);
 
-/* The same for a graph that was launched: so many records came of it. */
-void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op,
-                                 uint32_t parts);
+/* The same for a graph that was launched: so many records came of it, and busy_ns are their times,
+ * added up, which stay. */
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
+                                 double busy_ns);
 
 /* The same for managed memory that moved on its demand, or was fetched before its call. */
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);

@@ -458,7 +458,7 @@ void xfw_jobs_again(struct xfw_jobs *jobs)
 static void split_took(struct xfw_jobs *jobs, const struct stream *stream,
                        const struct jobs_site *site, struct xfw_op *op)
 {
-    double ready = xfw_max(op->start_ns, stream->end) + XFW_CALLED_AFTER_NS;
+    double ready = xfw_max(op->start_ns, stream->end) + xfw_called_after(op);
     if (!isnan(op->device_end_ns)) {
         double start = xfw_max(op->device_start_ns, xfw_min(jobs->calls_idle, op->device_end_ns));
         op->duration_ns = xfw_max(0, op->duration_ns - (start - op->device_start_ns));
@@ -470,7 +470,7 @@ static void split_took(struct xfw_jobs *jobs, const struct stream *stream,
             return;
         op->engine = XFW_CALLS;
         op->exclusive = true;
-        op->latency_ns = op->space_ns = XFW_CALLED_AFTER_NS;
+        op->latency_ns = op->space_ns = xfw_called_after(op);
         op->device_start_ns = start;
         op->device_end_ns = start + took;
         op->duration_ns = took;

@@ -10,6 +10,7 @@
 #include "analyzer/whatif/ops/ops_managed.h"
 #include "analyzer/whatif/ops/ops_messages.h"
 #include "analyzer/whatif/ops/ops_overhead.h"
+#include "analyzer/whatif/ops/ops_profile.h"
 #include "analyzer/whatif/ops/ops_queue.h"
 #include "analyzer/whatif/op/recording_cost.h"
 
@@ -22,7 +23,7 @@ struct xfw_ops {
     struct xfw_thread *thread; /* of the op that was begun last */
     uint64_t transfers;        /* so far */
     uint32_t records;          /* enum xft_records: those that are recorded */
-    const struct xfa_achievable *achievable;
+    struct xfw_ops_profile profile;
     bool stopped, messages; /* these are ops, too */
     bool called;            /* the driver, so far */
     bool functions;         /* streams have called such of the host */
@@ -31,7 +32,6 @@ struct xfw_ops {
     struct xfw_held held;
     struct xfw_moves moves;
     struct xfw_readers readers;
-    enum engines { NOT_ASKED, SEVERAL, ONE } engines[XFW_GPUS]; /* copy engines of each GPU */
 };
 
 struct xfw_ops *xfw_ops_new(const struct xfw_sink *sink)
@@ -137,23 +137,9 @@ static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
         xfw_records_costs_add(&ops->costs, op, blocks, ops->records, &ops->thread->behind);
 }
 
-bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
-{
-    for (size_t i = 0; profile && i < profile->overlap_count; i++)
-        if (profile->overlap[i].device == gpu)
-            return profile->overlap[i].copy_engines == 1;
-    return profile && gpu >= 0 && (size_t)gpu < profile->machine.gpu_count &&
-           profile->machine.gpus[gpu].copy_engines == 1;
-}
-
 static bool one_engine(struct xfw_ops *ops, int gpu)
 {
-    enum engines *engines = &ops->engines[xfw_place_of_gpu(gpu)];
-    if (*engines == NOT_ASKED) {
-        int known = gpu >= 0 ? xfa_achievable_gpu(ops->achievable, gpu) : -1;
-        *engines = xfw_ops_one_engine(ops->achievable->profile, known) ? ONE : SEVERAL;
-    }
-    return *engines == ONE;
+    return xfw_ops_profile_gpu(&ops->profile, gpu)->one_engine;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -181,12 +167,13 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
         op.threads = event->launch.threads;
         xfw_moves_launch(&ops->moves, &op);
         if (!captured)
-            xfw_readers_launch(&ops->readers, ops->achievable, &op);
+            xfw_readers_launch(&ops->readers, ops->profile.achievable, &op);
     } else if (what == XFW_GRAPH) {
         op.stack = op.from = event->stack;
         op.threads = event->launched.exec;
     } else if (what == XFW_HOST_FUNCTION) {
         op.stack = event->stack;
+        op.reach_ns = xfw_ops_profile_gpu(&ops->profile, op.gpu)->hold_ns;
     }
     add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -203,7 +190,8 @@ static void prefetch(struct xfw_ops *ops, const struct xfa_event *event)
     op.one_engine = one_engine(ops, op.gpu);
     enum xft_direction direction = op.engine == XFW_TO_HOST ? XFT_DIR_D2H : XFT_DIR_H2D;
     op.reach_ns = /* of its record only the end is known (recorded.c) */
-        xfw_moving_of(ops->achievable, XFP_PREFETCH, direction, op.gpu, event->bytes).estimate.ns;
+        xfw_moving_of(ops->profile.achievable, XFP_PREFETCH, direction, op.gpu, event->bytes)
+            .estimate.ns;
     if (event->managed.count > 0) /* else a further range of the call before */
         add_costs(ops, &op, false);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
@@ -243,20 +231,6 @@ static void event_call(struct xfw_ops *ops, const struct xfa_event *event, enum 
     xfw_ops_queue_push(ops->queue, &op);
 }
 
-/* What it takes by itself to free device memory: to know what a function took that it waited for.
- * 0: not known. */
-static double free_ns(const struct xfw_ops *ops, const struct xfw_op *op)
-{
-    const struct xfp_profile *profile = ops->achievable->profile;
-    char name[40];
-    snprintf(name, sizeof name, "free/device/gpu%d",
-             profile ? xfa_achievable_gpu(ops->achievable, op->gpu < 0 ? 0 : op->gpu) : -1);
-    const struct xfp_table *table = profile ? xfp_find_table(profile, name) : NULL;
-    struct xfp_estimate estimate =
-        table ? xfp_table_at(table, op->bytes) : (struct xfp_estimate){0};
-    return estimate.basis == XFP_UNKNOWN ? 0 : estimate.ns;
-}
-
 /* One that failed changed nothing. */
 static void about_graph(struct xfw_op *op, const struct xfa_event *event)
 {
@@ -280,7 +254,7 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
         op.awaits = XFW_AWAITS_DEVICE;
     if (ops->functions && event->kind == XFT_EVENT_FREE && op.awaits == XFW_AWAITS_DEVICE &&
         op.memory == XFT_MEM_DEVICE)
-        op.reach_ns = free_ns(ops, &op);
+        op.reach_ns = xfw_ops_profile_free_ns(&ops->profile, &op);
     if (event->kind == XFT_EVENT_GRAPH_CALL)
         about_graph(&op, event);
     op.stack = event->stack;
@@ -533,7 +507,7 @@ static void observe_transfer(void *self, const struct xfa_event *event)
 static void begin_pass(void *self, const struct xfa_classes *classes)
 {
     struct xfw_ops *ops = self;
-    ops->achievable = ops->costs.achievable = classes->achievable;
+    ops->profile.achievable = ops->costs.achievable = classes->achievable;
 }
 
 static uint64_t begin_process(void *self, struct xfa_process *process)

@@ -379,7 +379,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         if ((waits || early) && !full && !last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);
-        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts);
+        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->busy_ns);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
@@ -444,6 +444,7 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     op->device_end_ns = first ? end : xfw_max(op->device_end_ns, end);
     pending->wants = false;
     pending->parts += op->what == XFW_GRAPH;
+    pending->busy_ns += end - start;
     if (record->kind == XFT_EVENT_KERNEL)
         begin_kernel(queue, op);
     if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {

@@ -398,7 +398,7 @@ static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
         return;
     op->engine = XFW_CALLS;
     op->exclusive = true;
-    op->latency_ns = op->space_ns = xfw_min(until - ready, XFW_CALLED_AFTER_NS);
+    op->latency_ns = op->space_ns = xfw_min(until - ready, xfw_called_after(op));
     op->device_start_ns = xfw_min(xfw_max(ready + op->space_ns, idle), until);
     op->device_end_ns = until;
     op->duration_ns = until - op->device_start_ns;

@@ -9,9 +9,13 @@
 
 struct xfw_recorded;
 #define XFW_CALLED_NS 20000.0 /* what host functions take no longer than is not looked for */
-/* Until the driver calls one that its stream has come to: a function that does hardly anything
- * takes 70 to 90 us of its stream on an H100, elsewhere less (a guess). */
+/* How long a function that does nothing holds its stream up, of which the driver calls it: the
+ * profile's host-function/hold (in the op's reach_ns), else a guess. */
 #define XFW_CALLED_AFTER_NS 50000.0
+static inline double xfw_called_after(const struct xfw_op *function)
+{
+    return function->reach_ns > 0 ? function->reach_ns : XFW_CALLED_AFTER_NS;
+}
 #define XFW_ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 
 /* Engines serve streams as they become ready: what was submitted later may have been done before.

@@ -63,12 +63,16 @@ static void wait_for(struct run *run, unsigned stream)
     wait->aux = XFT_SYNC_STREAM;
 }
 
-static struct analyzed played(uint64_t function_ns, unsigned streams, bool of_results)
+/* hold_ns: what the profile has for a function that does nothing; 0: nothing. */
+static struct analyzed played_held(uint64_t function_ns, unsigned streams, bool of_results,
+                                   double hold_ns)
 {
     struct run run = {.function_ns = function_ns, .of_results = of_results};
     struct xfp_profile *profile = measured_profile(0);
     const struct xft_event records = {.kind = XFT_EVENT_RECORDS,
                                       .aux = XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS};
+    if (hold_ns > 0)
+        measured_scalar(profile, "host-function/hold/gpu0", hold_ns);
     play_start(&run.play, &run.b, 1);
     play_site(&run.play, COPY, "fetch", 1);
     play_site(&run.play, FUNCTION, "analyse", 2);
@@ -83,6 +87,11 @@ static struct analyzed played(uint64_t function_ns, unsigned streams, bool of_re
         wait_for(&run, stream);
     play_end(&run.play, XFT_STATE_CLOSED);
     return analyzed_played(&run.b, profile);
+}
+
+static struct analyzed played(uint64_t function_ns, unsigned streams, bool of_results)
+{
+    return played_held(function_ns, streams, of_results, 0);
 }
 
 #define CALLED_AFTER_NS 50000 /* of that, it is taken to be called by then */
@@ -103,6 +112,19 @@ static void test_saved(void **state)
                     STEPS * (2 * COPY_NS + CALLED_AFTER_NS));
     assert_true(f->saving.low < 1);                       /* at worst nothing */
     assert_true(f->saving.high > 1.5 * f->saving.likely); /* at best nobody waits for the thread */
+    analyzed_free(&a);
+}
+
+/* The same with what the profile has for a function that does nothing: less is the driver's. */
+static void test_saved_by_the_profile(void **state)
+{
+    const double hold_ns = 20000;
+    struct analyzed a = played_held(FUNCTION_NS, 1, false, hold_ns);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_HOST_FUNCTION, "analyse");
+    (void)state;
+    assert_non_null(f);
+    assert_true(f->saving.likely >= (STEPS - 2) * (2 * COPY_NS + hold_ns) - FUNCTION_NS);
+    assert_true(f->saving.likely <= STEPS * (2 * COPY_NS + hold_ns));
     analyzed_free(&a);
 }
 
@@ -135,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_saved_by_the_profile),
         cmocka_unit_test(test_one_after_the_other),
         cmocka_unit_test(test_left),
     };

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("spans-begin-late", "preload/intercept/work.h",
+      "xfs_session_awaits_launch() && xfs_session_takes_launch(s->call, called_at)",
+      "false",
+      "the span of a program that computes before it moves data begins with its first copy",
+      "e2e.work"),
     M("graph-copies-twice", "preload/intercept/graph.c",
       """XFT_GRAPH;
         publish(&event);""",

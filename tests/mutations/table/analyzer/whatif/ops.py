@@ -18,7 +18,7 @@ ROWS = [
       "the time of host functions of several streams counts twice",
       "analyzer-findings_host_function_test"),
     M("ways-to-functions-are-work", "analyzer/whatif/ops/recorded.c",
-      "xfw_min(until - ready, XFW_CALLED_AFTER_NS);",
+      "xfw_min(until - ready, xfw_called_after(op));",
       "0;",
       "the driver's way to a host function counts as what that works, one after the other",
       "analyzer-findings_host_function_test"),
