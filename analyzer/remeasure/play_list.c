@@ -149,7 +149,7 @@ static bool is_over(struct xfa_play_script *script, const struct xfw_op *op)
 static void note_work(struct xfa_play_script *script, const struct xfa_play_thread *thread,
                       const struct xfw_op *op, const struct xfw_schedule *schedule)
 {
-    double end = xfw_schedule_last_end(schedule);
+    double end = xfw_schedule_last(schedule)->end;
     if (isnan(end) || thread->count == 0)
         return;
     script->busy_ns = fmax(script->busy_ns, end);

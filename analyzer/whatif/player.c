@@ -119,10 +119,10 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
     if (recorded && player->certainty == XFW_HIGH)
         xfw_cached_op(&player->cached, &player->changes[0]->analysis->classes, recorded, op);
     schedule(player, op, recorded);
-    double end = xfw_schedule_last_end(player->schedule);
+    double end = xfw_schedule_last(player->schedule)->end;
     for (unsigned i = before; i < player->behind_count; i++) {
         schedule(player, &player->behind[i], NULL);
-        end = xfw_max(end, xfw_schedule_last_end(player->schedule));
+        end = xfw_max(end, xfw_schedule_last(player->schedule)->end);
     }
     player->behind_count = before;
     player->work_end = end;

@@ -211,7 +211,7 @@ void xfw_turns_alone(struct xfw_turns *turns, const struct xfw_op *ops, struct x
     size_t late = 0;
     for (size_t i = 0; i < turns->count; i++) {
         xfw_player_op(player, &ops[i]);
-        double call = xfw_schedule_last_call(schedule);
+        double call = xfw_schedule_last(schedule)->call;
         turns->later_ns[i] = ops[i].start_ns - call;
         late += call < last;
         last = xfw_max(last, call);

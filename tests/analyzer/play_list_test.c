@@ -185,7 +185,7 @@ static void move_op(const struct xfw_change *change, void *state, struct xfw_pla
 {
     double *end = state;
     if (op->number == 2)
-        *end = xfw_schedule_last_end(xfw_player_schedule(player));
+        *end = xfw_schedule_last(xfw_player_schedule(player))->end;
     if (op->number != 3)
         return;
     op->stream = xfw_player_side_stream(player, op->stream, 1);

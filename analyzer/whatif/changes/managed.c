@@ -206,7 +206,7 @@ static void behind_kernel(double until, struct xfw_player *player, const struct 
     xfw_player_play(player, &call);
     prefetch->own_ns = 0;
     xfw_player_play_earlier(player, prefetch, until);
-    xfw_wait_until(player, op, xfw_schedule_last_end(xfw_player_schedule(player)));
+    xfw_wait_until(player, op, xfw_schedule_last(xfw_player_schedule(player))->end);
 }
 
 /* Behind the last kernel that used it, and waited for: at worst only when the host comes to it. */

@@ -32,7 +32,7 @@ struct xfw_schedule {
     size_t thread_count, thread_capacity;
     struct xfw_phase_time phases[XFW_RANGES];
     uint32_t last_thread; /* whose call ended last, as recorded */
-    double last_call, last_asked, last_start, last_end;
+    struct xfw_last_op last;
     struct xfw_host_calls host_calls;
     struct made {
         uint64_t number;    /* of the op, + 1 */
@@ -50,7 +50,7 @@ struct xfw_schedule *xfw_schedule_new(void)
 {
     struct xfw_schedule *schedule = xfa_alloc(sizeof *schedule);
     schedule->last_thread = XFW_NONE;
-    schedule->last_start = schedule->last_end = NAN;
+    schedule->last.start = schedule->last.end = NAN;
     return schedule;
 }
 
@@ -298,17 +298,17 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
         serve_faults(schedule, op, &work);
     else if (op->link_ns > 0 && op->what == XFW_KERNEL)
         read_over_link(schedule, op, &work);
-    schedule->last_start = work.start;
-    schedule->last_end = work.end;
+    schedule->last.start = work.start;
+    schedule->last.end = work.end;
     if (op->meets && schedule->board)
-        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &schedule->last_end);
+        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &schedule->last.end);
     xfw_streams_note(&schedule->streams, op, work.end);
 }
 
 /* No call: the thread stays where it is. */
 static void meet(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
-    schedule->last_start = schedule->last_end = NAN;
+    schedule->last.start = schedule->last.end = NAN;
     if (schedule->board)
         xfw_meetings_take(&schedule->meetings, &schedule->streams, schedule->board,
                           schedule->begun_ns, op, xfw_schedule_thread_now(schedule, op->thread));
@@ -321,9 +321,9 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     switch ((enum xfw_awaits)op->awaits) {
     case XFW_AWAITS_ITSELF:
-        return schedule->last_end + op->wake_ns;
+        return schedule->last.end + op->wake_ns;
     case XFW_AWAITS_ITS_START:
-        return schedule->last_start + op->wake_ns;
+        return schedule->last.start + op->wake_ns;
     case XFW_AWAITS_STREAM:
         return op->stream == XFW_NONE ? 0 : xfw_streams_done(&schedule->streams, op) + op->wake_ns;
     case XFW_AWAITS_EVENT:
@@ -451,23 +451,23 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     double call = begins(schedule, thread, op);
     if (op->joins)
         thread->joined = op->woken_by;
-    schedule->last_start = schedule->last_end = NAN;
+    schedule->last.start = schedule->last.end = NAN;
     if (xfw_op_is_work(op) && op->stream != XFW_NONE) {
         call = xfw_streams_room(&schedule->streams, op->stream, call);
         work(schedule, op, call);
         if (op->what == XFW_HOST_FUNCTION)
-            xfw_host_calls_note(&schedule->host_calls, op, schedule->last_start);
+            xfw_host_calls_note(&schedule->host_calls, op, schedule->last.start);
     } else if (op->what == XFW_RECORD || op->what == XFW_WAIT) {
         streams_and_events(schedule, op, call);
     } else if (op->what == XFW_QUERY) {
-        schedule->last_asked = xfw_first_query_begins(op, thread->now, call);
+        schedule->last.asked = xfw_first_query_begins(op, thread->now, call);
         call = xfw_query_begins(op, thread->now, call, awaited(schedule, op));
     } else if (op->what == XFW_RANGE && op->range < XFW_RANGES) {
         xfw_phase_time_take(&schedule->phases[op->range], op, call);
     } else if (op->what == XFW_MESSAGE && op->begins && schedule->board) {
         xfw_board_begin(schedule->board, op, schedule->begun_ns + call);
     }
-    schedule->last_call = call;
+    schedule->last.call = call;
     double back = op->what == XFW_QUERY ? 0 : awaited(schedule, op);
     thread->now = xfw_max(call + op->own_ns, back);
     if (op->what == XFW_MESSAGE)
@@ -491,8 +491,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
 void xfw_schedule_earlier(struct xfw_schedule *schedule, const struct xfw_op *op, double ready)
 {
     struct xfw_interval work = place_moved(schedule, op, ready, 0);
-    schedule->last_start = work.start;
-    schedule->last_end = work.end;
+    schedule->last.start = work.start;
+    schedule->last.end = work.end;
     xfw_schedule_stream_after(schedule, op->stream, work.end);
 }
 
@@ -554,24 +554,9 @@ double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw
     return begins(schedule, &thread, op);
 }
 
-double xfw_schedule_last_call(const struct xfw_schedule *schedule)
+const struct xfw_last_op *xfw_schedule_last(const struct xfw_schedule *schedule)
 {
-    return schedule->last_call;
-}
-
-double xfw_schedule_last_asked(const struct xfw_schedule *schedule)
-{
-    return schedule->last_asked;
-}
-
-double xfw_schedule_last_start(const struct xfw_schedule *schedule)
-{
-    return schedule->last_start;
-}
-
-double xfw_schedule_last_end(const struct xfw_schedule *schedule)
-{
-    return schedule->last_end;
+    return &schedule->last;
 }
 
 double xfw_schedule_now(const struct xfw_schedule *schedule)

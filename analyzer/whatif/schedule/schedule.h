@@ -78,13 +78,13 @@ bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread
 double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread);
 /* When the call of the op would begin if it was the next one. */
 double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op);
-/* When the call of the op scheduled last began; of queries of one wait the last one. */
-double xfw_schedule_last_call(const struct xfw_schedule *schedule);
-/* And of these the first one. */
-double xfw_schedule_last_asked(const struct xfw_schedule *schedule);
-/* When the device work of the op scheduled last began and ended; NAN: it had none. */
-double xfw_schedule_last_start(const struct xfw_schedule *schedule);
-double xfw_schedule_last_end(const struct xfw_schedule *schedule);
+/* The op scheduled last. */
+struct xfw_last_op {
+    double call;       /* when its call began; of queries of one wait the last one */
+    double asked;      /* XFW_QUERY: when the first one of its wait did */
+    double start, end; /* of its work on the device; NAN: it had none */
+};
+const struct xfw_last_op *xfw_schedule_last(const struct xfw_schedule *schedule);
 
 /* How far the thread has come that is ahead of all others. */
 double xfw_schedule_now(const struct xfw_schedule *schedule);

@@ -357,7 +357,7 @@ static void hear_op(void *self, const struct xfw_op *op, const struct xfw_op *re
     assert_true(op->what != XFW_MEETING);
     if (op->what != XFW_KERNEL)
         return;
-    double took = xfw_schedule_last_end(schedule) - xfw_schedule_last_start(schedule);
+    double took = xfw_schedule_last(schedule)->end - xfw_schedule_last(schedule)->start;
     double took_before = recorded->device_end_ns - recorded->device_start_ns;
     heard->kernels++;
     heard->shorter += near(took_before - took, 52000.0);

@@ -383,7 +383,7 @@ static void hear_op(void *self, const struct xfw_op *op, const struct xfw_op *re
     (void)recorded;
     heard->ops++;
     if (op->what == XFW_COPY)
-        heard->inner_ns = xfw_schedule_last_call(schedule);
+        heard->inner_ns = xfw_schedule_last(schedule)->call;
 }
 
 static void hear_after(void *self, uint32_t stream, double ns)

@@ -30,7 +30,7 @@ static void note_op(void *self, const struct xfw_op *op, const struct xfw_op *re
     (void)recorded;
     run->order[run->played++] = (char)('a' + op->number);
     if (op->number == 4)
-        run->last_call = xfw_schedule_last_call(schedule);
+        run->last_call = xfw_schedule_last(schedule)->call;
 }
 
 /* The change: one thread is faster, and does nothing of its own. */

@@ -88,7 +88,7 @@ ROWS = [
       "what a remedy takes from a message is saved by the rank that sends it alone",
       "analyzer-whatif_together_test"),
     M("kernels-end-too-early", "analyzer/whatif/schedule/schedule.c",
-      "        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &schedule->last_end);",
+      "        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &schedule->last.end);",
       "        work.end = xfw_meetings_begin(&schedule->meetings, op, work.start, &work.end);",
       "the timeline of a run that was not played shows kernels of NCCL that took no time",
       "analyzer-whatif_kernels_test"),
