@@ -106,8 +106,11 @@ class Stage:
 
     def declare_fetched(self, slots, way):
         """Memory for results, and from which of it on the stage page-locks it."""
-        if "fetched" in self.wastes:
-            kind = "w" if "fresh" in self.wastes else "g"
+        fresh, self.taken = "fresh" in self.s["wastes"], ""
+        if fresh:  # the fixed program has none before: it takes pages once, by hand as it page-locks them
+            self.taken = "Oo" if "fetched" not in self.wastes else "" if "fresh" in self.wastes else "nu"
+        if fresh or "fetched" in self.wastes:
+            kind = "v" if self.taken == "Oo" else "w" if fresh else "g"
             return [self.w.declare("B", kind, self.size) for _ in range(slots)], slots
         had = 0 if "fetched" in self.s["wastes"] else self.had if self.s["down"] else slots
         more = "h" if way == "AF" else "g"
@@ -253,6 +256,8 @@ class Stage:
             self.w.do("O", 14, host, self.threads)
         for host in self.locked:
             self.w.do(self.way[0], 14, host)
+        for host in self.fetched if self.taken else ():
+            self.w.do(self.taken[0], 14, host, 1)
         for slot in range(len(self.streams)) if self.is_graph and not self.s.get("anew") else ():
             if slot < self.had:
                 self.w.prepare(self.capture, slot)
@@ -266,6 +271,8 @@ class Stage:
             self.w.do("W", 8, stream)
         for host in self.locked:
             self.w.do(self.way[1], 15, host)
+        for host in self.fetched if self.taken else ():
+            self.w.do(self.taken[1], 15, host, 1)
         for host in self.hosts[:self.had] if self.s.get("arena") else []:
             self.w.do("o", 15, host, self.threads)
 
