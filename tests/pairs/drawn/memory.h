@@ -50,7 +50,7 @@ INLINE void page_unlock(struct buffer *b)
 
 /* Page-locked memory each time: the driver's, or mapped, touched by threads and page-locked. */
 
-static void touch(char *pages, size_t bytes, unsigned threads)
+static void touch(char *pages, size_t bytes, unsigned threads, bool huge)
 {
     typedef void host_copy_function(const char *, size_t, unsigned);
     static host_copy_function *simulated =
@@ -58,7 +58,7 @@ static void touch(char *pages, size_t bytes, unsigned threads)
     std::vector<std::thread> team;
     char name[32];
 
-    snprintf(name, sizeof name, "lock/threads%u/gpu0", threads);
+    snprintf(name, sizeof name, huge ? "lock/threads%u/gpu0" : "touch/pages/host", threads);
     if (simulated) {
         simulated(name, bytes, threads);
         return;
@@ -72,7 +72,7 @@ static void touch(char *pages, size_t bytes, unsigned threads)
         t.join();
 }
 
-INLINE void take(struct buffer *b, unsigned threads)
+INLINE void take(struct buffer *b, unsigned threads, bool huge)
 {
     void *pages;
 
@@ -86,8 +86,8 @@ INLINE void take(struct buffer *b, unsigned threads)
         perror("mmap");
         exit(1);
     }
-    madvise(pages, b->bytes, MADV_HUGEPAGE);
-    touch((char *)pages, b->bytes, threads);
+    madvise(pages, b->bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    touch((char *)pages, b->bytes, threads, huge);
     PAIR_CHECK(cudaHostRegister(pages, b->bytes, 0));
     b->host = b->device = (char *)pages;
 }

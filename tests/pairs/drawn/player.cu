@@ -208,6 +208,7 @@ static void warm(void)
     k_map<<<1, PAIR_THREADS>>>(device, n, device, n, 0);
     k_join<<<1, PAIR_THREADS>>>(device, n, device, n, device, n, 0);
     k_next<<<1, PAIR_THREADS>>>(device, device, device, n, 0);
+    k_step<<<1, PAIR_THREADS>>>(device, device, n, 0);
     PAIR_CHECK(cudaMemcpy(device, pageable, n, cudaMemcpyHostToDevice));
     PAIR_CHECK(cudaMemcpy(pageable, device, n, cudaMemcpyDeviceToHost));
     PAIR_CHECK(cudaMemcpyAsync(device, pinned, n, cudaMemcpyHostToDevice, 0));

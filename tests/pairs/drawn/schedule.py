@@ -257,7 +257,7 @@ class Stage:
         for host in self.locked:
             self.w.do(self.way[0], 14, host)
         for host in self.fetched if self.taken else ():
-            self.w.do(self.taken[0], 14, host, 1)
+            self.w.do(self.taken[0], 14, host, *([1, 1] if self.taken == "Oo" else []))
         for slot in range(len(self.streams)) if self.is_graph and not self.s.get("anew") else ():
             if slot < self.had:
                 self.w.prepare(self.capture, slot)
@@ -378,7 +378,8 @@ class Solver:
             self.w.do("Q", 3, self.states[0], self.s["bytes"], self.s["kernel_ns"], self.stream)
             self.w.do("K", 4, self.stream, 0, self.states[1] + 1, 0, self.found + 1, self.s["bytes"])
             return
-        self.w.do("+", 3, self.stream, self.s["kernel_ns"], *(state + 1 for state in (self.states[0], self.states[-2], self.states[-1])))
+        before = self.states[0] + 1 if len(self.states) == 3 else 0
+        self.w.do("+", 3, self.stream, self.s["kernel_ns"], self.states[-2], self.states[-1], before)
         if self.swaps:
             self.states = [*self.states[1:], self.states[0]]
             return

@@ -65,6 +65,17 @@ __global__ void k_next(const char *cur, const char *prev, char *next, size_t n,
     pass(NULL, 0, NULL, 0, ns);
 }
 
+/* The same of one. (A kernel that is given a pointer twice has it once in a record.) */
+__global__ void k_step(const char *cur, char *next, size_t n, unsigned long long ns)
+{
+    size_t first = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+
+    for (size_t i = first; i < n; i += stride)
+        next[i] = (char)(2 * cur[i] + 1);
+    pass(NULL, 0, NULL, 0, ns);
+}
+
 /* Whether it changes what it is given, m bytes of it, its name does not say. */
 extern "C" __global__ void k_keep(char *data, size_t n, size_t m, unsigned long long ns)
 {
@@ -113,16 +124,26 @@ PAIR_TWIN(_Z6k_joinPKcmS0_mPcmy, 8, 8, 8, 8, 8, 8, 8)
          argument<size_t>(args, 5), argument<size_t>(args, 6));
 }
 
+static void make_next(const unsigned long long *cur, const unsigned long long *prev,
+                      unsigned long long *next, size_t n, unsigned long long ns)
+{
+    for (size_t i = 0; i < n / sizeof *next; i++)
+        next[i] = (cur[i] ^ (prev[i] >> 7)) * MIXED + 1;
+    twin(NULL, 0, NULL, 0, ns);
+}
+
 PAIR_TWIN(_Z6k_nextPKcS0_Pcmy, 8, 8, 8, 8, 8)
 {
     typedef unsigned long long word;
-    const word *cur = argument<word *>(args, 0), *prev = argument<word *>(args, 1);
-    word *next = argument<word *>(args, 2);
-    size_t n = argument<size_t>(args, 3);
+    make_next(argument<word *>(args, 0), argument<word *>(args, 1), argument<word *>(args, 2),
+              argument<size_t>(args, 3), argument<size_t>(args, 4));
+}
 
-    for (size_t i = 0; i < n / sizeof *next; i++)
-        next[i] = (cur[i] ^ (prev[i] >> 7)) * MIXED + 1;
-    twin(NULL, 0, NULL, 0, argument<size_t>(args, 4));
+PAIR_TWIN(_Z6k_stepPKcPcmy, 8, 8, 8, 8)
+{
+    typedef unsigned long long word;
+    make_next(argument<word *>(args, 0), argument<word *>(args, 0), argument<word *>(args, 1),
+              argument<size_t>(args, 2), argument<size_t>(args, 3));
 }
 
 PAIR_TWIN(k_keep, 8, 8, 8, 8)
@@ -153,6 +174,21 @@ INLINE void launch(const struct statement *s)
         k_read<<<blocks, threads, 0, stream>>>(from.device, n, N(1));
     else
         k_write<<<blocks, threads, 0, stream>>>(to.device, to.bytes, N(1));
+    PAIR_CHECK(cudaGetLastError());
+}
+
+/* stream, ns, current and next state, the one before + 1 (0: none) */
+INLINE void launch_step(const struct statement *s)
+{
+    const struct buffer *cur = &now->buffers[N(2)], *next = &now->buffers[N(3)];
+    cudaStream_t stream = now->streams[N(0)];
+    const unsigned blocks = 256, threads = PAIR_THREADS;
+
+    if (N(4))
+        k_next<<<blocks, threads, 0, stream>>>(cur->device, now->buffers[N(4) - 1].device,
+                                               next->device, next->bytes, N(1));
+    else
+        k_step<<<blocks, threads, 0, stream>>>(cur->device, next->device, next->bytes, N(1));
     PAIR_CHECK(cudaGetLastError());
 }
 
@@ -229,11 +265,8 @@ INLINE void perform(const struct statement *s)
                                                              now->buffers[N(0)].bytes, N(1), N(2));
         PAIR_CHECK(cudaGetLastError());
         break;
-    case '+': /* stream, ns, current, previous and next state + 1 */
-        k_next<<<256, PAIR_THREADS, 0, now->streams[N(0)]>>>(
-            now->buffers[N(2) - 1].device, now->buffers[N(3) - 1].device,
-            now->buffers[N(4) - 1].device, now->buffers[N(4) - 1].bytes, N(1));
-        PAIR_CHECK(cudaGetLastError());
+    case '+':
+        launch_step(s);
         break;
     case 'M':
         PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes,
@@ -276,8 +309,8 @@ INLINE void perform(const struct statement *s)
     case 'U':
         page_unlock(&now->buffers[N(0)]);
         break;
-    case 'O': /* buffer, threads that touch it; 0: the driver allocates it */
-        take(&now->buffers[N(0)], (unsigned)N(1));
+    case 'O': /* buffer, threads that touch it (0: the driver allocates it), of ordinary pages */
+        take(&now->buffers[N(0)], (unsigned)N(1), !N(2));
         break;
     case 'o':
         give(&now->buffers[N(0)], (unsigned)N(1));
