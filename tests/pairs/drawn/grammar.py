@@ -206,17 +206,18 @@ def draw_again(program):
 
 
 def draw_poll(program):
-    """In one of ten programs a stage polls: it asks whether a stream or an event is done, and sleeps in between (the waste), asks
-    again at once, or has work of its own to do in between."""
+    """In one of ten programs a stage with long kernels polls: it asks whether a stream or an event is done, and sleeps in between (the
+    waste), asks again at once, or has work of its own to do in between."""
     rng = random.Random(f"poll {program['seed']}")
     fit = free_stages(program, "device-wait", "blocking")
     if not fit or rng.random() >= 0.1:
         return
     stage, how = rng.choice(fit), rng.choice(["sleeps", "sleeps", "sleeps", "asks", "works"])
-    step = stage["kernel_ns"] + COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
-    stage["poll_ns"] = {"sleeps": rng.randint(20, 200) * 1000, "asks": 0, "works": rng.randint(5, 20) * 1000}[how]
+    interval = rng.randint(20, 150) * 1000
+    stage.update({"kernel_ns": int(interval * rng.uniform(0.4, 3)), "streams": rng.choice([1, 1, 2]), "varies": False})
+    stage["poll_ns"] = {"sleeps": interval, "asks": 0, "works": rng.randint(5, 20) * 1000}[how]
     if how == "works":
-        stage["side_ns"] = int(step * rng.uniform(0.5, 2))
+        stage["side_ns"] = int(stage["kernel_ns"] * rng.uniform(0.5, 2))
     if how == "sleeps":
         stage["wastes"].append("poll")
 

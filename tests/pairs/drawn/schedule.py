@@ -428,7 +428,7 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
-    if any(stage["kind"] == "t" and {"beyond", "function"} & set(stage["wastes"]) for stage in program["stages"]):
+    if any(stage["kind"] == "t" and {"beyond", "function", "late", "poll"} & set(stage["wastes"]) for stage in program["stages"]):
         bases.append(changed(program, lambda stage: {"kind": "n"} if stage["kind"] == "t" else {}))  # streams of their own
     if any(can_be_soon(stage) and stage.get("pays") and "late" not in stage["wastes"] for stage in program["stages"]):
         bases.append(changed(program, lambda stage: {"soon": True}))
