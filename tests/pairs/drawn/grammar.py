@@ -37,7 +37,7 @@ WASTES = {
     "fresh": {"fresh-memory", "pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute"},
     "swap": {"copy-instead-of-swap"},  # only of solvers, which have no other
     "again": {"graph-instantiated-again"},  # only of stages that capture a graph in each step
-    "poll": {"polled-wait", "serial-transfer-and-compute"},  # the host sleeps between queries; with more steps in flight it need not
+    "poll": {"polled-wait"},  # the host sleeps between queries
     # The host waits for the kernel, though it is the upload that reads what it fills again. (More streams mend that, too.)
     "late": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
@@ -206,15 +206,16 @@ def draw_again(program):
 
 
 def draw_poll(program):
-    """In one of ten programs a stage with long kernels polls: it asks whether a stream or an event is done, and sleeps in between (the
+    """In one of ten programs a stage with long kernels and small copies polls: it asks whether a stream or an event is done, and sleeps in between (the
     waste), asks again at once, or has work of its own to do in between."""
     rng = random.Random(f"poll {program['seed']}")
-    fit = free_stages(program, "device-wait", "blocking")
+    fit = free_stages(program, "device-wait", "blocking", "serial")
     if not fit or rng.random() >= 0.1:
         return
     stage, how = rng.choice(fit), rng.choice(["sleeps", "sleeps", "sleeps", "asks", "works"])
-    interval = rng.randint(20, 150) * 1000
-    stage.update({"kernel_ns": int(interval * rng.uniform(0.4, 3)), "streams": rng.choice([1, 1, 2]), "varies": False})
+    interval = rng.randint(50, 150) * 1000
+    stage.update({"kernel_ns": int(interval * rng.uniform(0.6, 3)), "streams": rng.choice([1, 1, 2]), "varies": False,
+                  "bytes": rng.choice([64, 100]) << 10})
     stage["poll_ns"] = {"sleeps": interval, "asks": 0, "works": rng.randint(5, 20) * 1000}[how]
     if how == "works":
         stage["side_ns"] = int(stage["kernel_ns"] * rng.uniform(0.5, 2))
