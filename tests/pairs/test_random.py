@@ -350,7 +350,7 @@ class Programs(unittest.TestCase):
     def test_solvers(self):
         """Copies of two and of three states are found; states that take turns, and one that is saved to be compared, are left alone. The
         last state is the same with the copies and without."""
-        solver = {"solver": True, "streams": 1, "steps": 48, "bytes": 4 << 20, "states": 3, "saves": False, "kernel_ns": 12000, "every": 8,
+        solver = {"solver": True, "streams": 1, "steps": 48, "bytes": 4 << 20, "states": 3, "saves": False, "kernel_ns": 30000, "every": 16,
                   "check_bytes": 4096, "pays": True}
         for states in (2, 3):
             with self.subTest(states=states):
@@ -368,6 +368,9 @@ class Programs(unittest.TestCase):
             with self.subTest(**more):
                 self.assert_right(program(**{**solver, **more}))
                 self.assertEqual((self.judged["wastes"], self.judged["quiet"]), ([], True))
+        looks = program(**{**solver, "every": 1, "saves": True, "states": 2, "kernel_ns": 12000, "host_ns": 0})
+        self.assert_right(looks)  # it could look at the state before meanwhile
+        self.assertEqual(self.judged["wastes"], ["few"])
 
     def test_new_memory(self):
         """Page faults of memory that is new each time, and the copy's pageable memory, are one after the other what to mend; memory

@@ -360,23 +360,31 @@ class ManagedStage:
 
 class Solver:
     """A state that a kernel makes the next one of, again and again. The waste "swap" copies the newer states to where the kernel reads
-    them; without it the buffers take turns. One that "saves" copies the state, works on it in place, and compares: that is needed."""
+    them; without it the buffers take turns. One that "saves" copies the state, works on it in place, and compares: that is needed. What
+    the host looks at it waits for at once, or later by so many steps ("lag"), in memory of its own each, fetched in a stream of its own."""
 
     def __init__(self, writer, stage, wastes):
         self.w, self.s, self.swaps = writer, stage, "swap" not in wastes
-        declare = writer.declare
-        self.stream, self.event = declare("S", stage["kind"]), declare("E")
+        declare, looks, size = writer.declare, range(stage.get("lag", 0) + 1), stage["check_bytes"]
+        self.stream, self.events = declare("S", stage["kind"]), [declare("E") for _ in looks]
+        self.fetching = declare("S", "n") if stage.get("lag") else self.stream
+        self.made = declare("E") if stage.get("lag") else None
         self.states = [declare("B", "d", stage["bytes"]) for _ in range(stage["states"])]
-        self.found, self.result = declare("B", "d", stage["check_bytes"]), declare("B", "p", stage["check_bytes"])
+        self.way = way_of(stage, size)
+        more = "p" if not stage.get("pays") else "h" if self.way == "AF" else "g"
+        self.found = [declare("B", "d", size) for _ in looks]
+        self.results = [declare("B", more if look else "p", size) for look in looks]
+        self.locked, self.checks = self.results[1:] if more != "p" else [], 0
 
     def copy(self, place, to, source):
         self.w.do("C", place, self.states[to], 0, self.states[source], 0, self.s["bytes"], self.stream, WITHIN, 0)
 
     def step(self):
         if self.s["saves"]:
+            found = self.found[self.checks % len(self.found)]
             self.copy(1, 1, 0)
             self.w.do("Q", 3, self.states[0], self.s["bytes"], self.s["kernel_ns"], self.stream)
-            self.w.do("K", 4, self.stream, 0, self.states[1] + 1, 0, self.found + 1, self.s["bytes"])
+            self.w.do("K", 4, self.stream, 0, self.states[1] + 1, 0, found + 1, self.s["bytes"])
             return
         before = self.states[0] + 1 if len(self.states) == 3 else 0
         self.w.do("+", 3, self.stream, self.s["kernel_ns"], self.states[-2], self.states[-1], before)
@@ -387,21 +395,37 @@ class Solver:
             self.copy(state, state - 1, state)
 
     def check(self):
-        """The host looks at a part of the newest state, and waits for it."""
-        source = self.found if self.s["saves"] else self.states[-2]
-        self.w.do("C", 5, self.result, 0, source, 0, self.s["check_bytes"], self.stream, DOWN, 0)
-        if self.s["wait"] == "event":
-            self.w.do("V", 12, self.event, self.stream)
-            self.w.do("Y", 8, self.event)
+        """The host has a part of the newest state fetched, and waits for that, or for an earlier one."""
+        at, size = self.checks % len(self.results), self.s["check_bytes"]
+        source = self.found[at] if self.s["saves"] else self.states[-2]
+        if self.s.get("lag"):
+            self.w.do("V", 12, self.made, self.stream)
+            self.w.do("X", 12, self.made, self.fetching)
+        self.w.do("C", 5, self.results[at], 0, source, 0, size, self.fetching, DOWN, 0)
+        if self.s["wait"] == "event" or self.s.get("lag"):
+            self.w.do("V", 12, self.events[at], self.fetching)
+        self.checks += 1
+        if self.checks >= len(self.results):
+            self.look(self.checks % len(self.results))
+
+    def look(self, at):
+        if self.s["wait"] == "event" or self.s.get("lag"):
+            self.w.do("Y", 8, self.events[at])
         else:
             self.w.do("W", 8, self.stream)
-        self.w.do("R", 9, self.s["read_ns"], self.result + 1)
+        self.w.do("R", 9, self.s["read_ns"], self.results[at] + 1)
 
     def play(self):
+        for result in self.locked:
+            self.w.do(self.way[0], 14, result)
         for number in range(1, self.s["steps"] + 1):
             self.step()
             if number % self.s["every"] == 0 or number == self.s["steps"]:
                 self.check()
+        for number in range(max(0, self.checks - len(self.results) + 1), self.checks):
+            self.look(number % len(self.results))
+        for result in self.locked:
+            self.w.do(self.way[1], 15, result)
 
 
 def changed(program, change):
@@ -413,7 +437,9 @@ def with_streams(stage, number):
     """So many, or as many as it had. Advice on managed memory does not make it more buffers, nor that on a lock. Whether long
     kernels (of stages that poll) run side by side in several streams no record shows: the simulated GPU lets them, and they fill a real one."""
     had = 1 if {"serial", "legacy"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
-    kept = stage.get("managed") or stage.get("solver") or "poll_ns" in stage or "lock" in stage["wastes"]
+    if stage.get("solver"):
+        return {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
+    kept = stage.get("managed") or "poll_ns" in stage or "lock" in stage["wastes"]
     return {} if kept else {"streams": max(number, had), "had": had}
 
 
