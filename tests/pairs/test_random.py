@@ -368,7 +368,7 @@ class Programs(unittest.TestCase):
             with self.subTest(**more):
                 self.assert_right(program(**{**solver, **more}))
                 self.assertEqual((self.judged["wastes"], self.judged["quiet"]), ([], True))
-        looks = program(**{**solver, "every": 1, "saves": True, "states": 2, "kernel_ns": 12000, "host_ns": 0})
+        looks = program(**{**solver, "every": 1, "saves": True, "states": 2, "kernel_ns": 12000, "check_bytes": 65536})
         self.assert_right(looks)  # it could look at the state before meanwhile
         self.assertEqual(self.judged["wastes"], ["few"])
 

@@ -6,6 +6,8 @@ of the forms that fixed_forms() names.
 from grammar import (ACCESSED_BY, DOWN, IN_GRAPHS, MOST_ALLOCATED, PREFERRED, QUESTIONS, READ_MOSTLY, ROWS, SIMPLEST, UP, WASTES,
                      WITHIN, draw, wastes_of)
 
+DECIDES = 4096  # bytes: a host that looks at so few is taken to decide by them how to go on
+
 __all__ = ["QUESTIONS", "WASTES", "changed", "draw", "fixed_forms", "lower", "smaller", "takes_memory", "wastes_of", "with_streams"]
 
 
@@ -438,7 +440,8 @@ def with_streams(stage, number):
     kernels (of stages that poll) run side by side in several streams no record shows: the simulated GPU lets them, and they fill a real one."""
     had = 1 if {"serial", "legacy"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
     if stage.get("solver"):
-        return {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
+        waits = stage["check_bytes"] <= DECIDES
+        return {} if waits else {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
     kept = stage.get("managed") or "poll_ns" in stage or "lock" in stage["wastes"]
     return {} if kept else {"streams": max(number, had), "had": had}
 
