@@ -464,7 +464,8 @@ static struct explained explain_best(struct xfw_jobs *jobs, const struct pair *p
     while (pair->device && earlier.lag < MOST_LAG) {
         take_earlier(&earlier);
         struct explained by = explain(jobs, &earlier);
-        if (by.believed && (!best.believed || by.left < best.left))
+        double less = guess.alike * by.job_ns; /* later ones of equal jobs explain as much */
+        if (by.believed && (!best.believed || by.left + less < best.left))
             best = by;
     }
     return best;
