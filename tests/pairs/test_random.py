@@ -285,6 +285,11 @@ class Programs(unittest.TestCase):
             with self.subTest(**stage):
                 self.assert_right(program(**{**calls, **stage}))
 
+    def test_jobs_behind_waits_for_the_device(self):
+        """Such a wait is behind all functions; the job that is needed is the slot's own, of the step before the last (seed 1795947534)."""
+        self.assert_right(program(steps=46, bytes=1048576, streams=2, kind="b", kernel_ns=8103, graph=True, tail_ns=10230, wide=True,
+                                  function_ns=124000, ahead=True, wastes=["allocation", "beyond"], pays=True))
+
     def test_blocking_rows(self):
         """Copies in rows that make the host wait need not (seed 1234500203)."""
         self.assert_right(program(steps=21, bytes=1 << 20, streams=2, kind="b", wait="stream", bound="host", kernel_ns=8700, host_ns=84800,
