@@ -43,11 +43,22 @@ struct fresh {
     size_t row_count, row_capacity;
     struct row_last {
         uint64_t address; /* of the host's memory of its last copy; 0: none in this process */
+        uint64_t copies;
     } * lasts;
     size_t last_count, last_capacity;
-    struct xfw_marks marks[WHERES], huge, again, proven;
+    struct xfa_table places; /* struct place, of the process */
+    struct xfw_marks marks[WHERES], huge, again, proven, first;
     struct xfw_kept_copies kept;
 };
+
+/* Memory of the host that copies of a row use. */
+struct place {
+    uint64_t row, address;
+    uint64_t first, uses; /* the number of its first copy */
+    bool once;            /* it was one of several of the row, or its page faults are not known */
+};
+#define PLACE_KEY (2 * sizeof(uint64_t))
+#define MOST_PLACES 4096u /* of a process; others are not counted */
 
 static struct row_sums *row_of(struct fresh *fresh, uint32_t row)
 {
@@ -95,7 +106,24 @@ static bool is_again(struct fresh *fresh, const struct xfa_event *event)
                              sizeof *fresh->lasts);
     bool again = fresh->lasts[row].address == address;
     fresh->lasts[row].address = address;
+    fresh->lasts[row].copies++;
     return again;
+}
+
+/* Where several buffers are used by turns each is touched once, if it is kept. */
+static void note_place(struct fresh *fresh, const struct xfa_event *event, uint64_t number)
+{
+    uint64_t address = event->direction == XFT_DIR_H2D ? event->transfer.src : event->transfer.dst;
+    const struct place key = {event->transfer.class->row, address, number, 0, false};
+    struct place *place = xfa_table_get(&fresh->places, &key);
+    if (!place && fresh->places.count < MOST_PLACES) {
+        place = xfa_table_put(&fresh->places, &key);
+        place->first = number;
+        place->once = fresh->lasts[key.row].copies > 1 ||
+                      (event->transfer.faults_within == 0 && event->transfer.faults_before == 0);
+    }
+    if (place)
+        place->uses++;
 }
 
 /* Its memory had been touched: hardly any fault, or none, where it was before. */
@@ -114,6 +142,7 @@ static void take_transfer(void *self, const struct xfa_event *event)
     if (!is_large(event))
         return;
     bool again = is_again(fresh, event);
+    note_place(fresh, event, number);
     count_kept(fresh, event, again);
     if (within == 0 && before == 0)
         return;
@@ -144,7 +173,21 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     fresh->transfers = 0;
     if (fresh->last_count > 0)
         memset(fresh->lasts, 0, fresh->last_count * sizeof *fresh->lasts);
+    xfa_table_free(&fresh->places);
+    xfa_table_init(&fresh->places, PLACE_KEY, sizeof(struct place));
     return XFA_KIND(XFT_EVENT_TRANSFER);
+}
+
+static void end_process(void *self, struct xfa_process *process)
+{
+    struct fresh *fresh = self;
+    (void)process;
+    for (size_t i = 0; i < fresh->places.count; i++) {
+        const struct place *place = xfa_table_at(&fresh->places, i);
+        if (place->uses > 1 && place->once)
+            xfw_mark(&fresh->first, fresh->process, place->first);
+    }
+    xfa_table_free(&fresh->places);
 }
 
 static struct xfa_observer observe(void *self)
@@ -156,6 +199,7 @@ static struct xfa_observer observe(void *self)
         .self = self,
         .process = begin_process,
         .transfer = take_transfer,
+        .end = end_process,
     };
 }
 
@@ -167,6 +211,8 @@ static void release(void *self)
     xfw_marks_free(&fresh->huge);
     xfw_marks_free(&fresh->again);
     xfw_marks_free(&fresh->proven);
+    xfw_marks_free(&fresh->first);
+    xfa_table_free(&fresh->places);
     free(fresh->lasts);
     free(fresh->rows);
 }
@@ -183,6 +229,7 @@ static void give(const void *self, struct xfa_parcel *parcel)
     xfw_marks_give(&fresh->huge, parcel);
     xfw_marks_give(&fresh->again, parcel);
     xfw_marks_give(&fresh->proven, parcel);
+    xfw_marks_give(&fresh->first, parcel);
     xfa_parcel_put(parcel, &fresh->kept, sizeof fresh->kept);
 }
 
@@ -210,6 +257,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
     xfw_marks_take(&fresh->huge, from, analysis->run->process_count);
     xfw_marks_take(&fresh->again, from, analysis->run->process_count);
     xfw_marks_take(&fresh->proven, from, analysis->run->process_count);
+    xfw_marks_take(&fresh->first, from, analysis->run->process_count);
     struct xfw_kept_copies kept;
     xfa_unpack_bytes(from, &kept, sizeof kept);
     if (!from->bad)
@@ -289,6 +337,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
         .huge = &fresh->huge,
         .again = &fresh->again,
         .proven = &fresh->proven,
+        .first = &fresh->first,
         .kept = &fresh->kept,
         .classes = xfa_finding_classes(analysis, finding),
     };

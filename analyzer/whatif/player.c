@@ -184,7 +184,8 @@ double xfw_player_weight(const struct xfw_player *player, uint32_t class)
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player)
 {
     bool worst = player->certainty == XFW_LOW && player->count > 0;
-    return worst && player->changes[player->at]->assured ? XFW_LIKELY : player->certainty;
+    const struct xfw_change *change = player->changes[player->at];
+    return worst && change->assured && !change->doubted ? XFW_LIKELY : player->certainty;
 }
 
 struct xfa_process *xfw_player_process(const struct xfw_player *player)

@@ -48,6 +48,14 @@ void xfs_faults_look(void)
     look_for_page(&xfs_faults);
 }
 
+/* Before how many copies to come it is counted, behind one before which it was not. */
+static void reach_further(struct xfs_faults *of)
+{
+    uint8_t had = of->reach;
+    of->in_vain = of->in_vain || had >= XFS_FAULTS_MOST_LOOKS;
+    of->reach = of->in_vain ? XFS_FAULTS_LOOKS : (uint8_t)(2 * had);
+}
+
 void xfs_faults_count(struct xft_event *copy)
 {
     struct xfs_faults *of = &xfs_faults;
@@ -58,8 +66,14 @@ void xfs_faults_count(struct xft_event *copy)
         if (of->gone && host <= of->page && of->page - host < copy->bytes)
             copy->flags |= XFT_NEW_MEMORY;
     }
+    if (of->reach == 0)
+        of->reach = XFS_FAULTS_LOOKS;
+    else if (!of->known)
+        reach_further(of);
     *of = (struct xfs_faults){.behind = now,
-                              .looks = XFS_FAULTS_LOOKS + 1,
+                              .looks = of->reach + 1,
+                              .reach = of->reach,
+                              .in_vain = of->in_vain,
                               .launches = XFS_FAULTS_LAUNCHES,
                               .page = (host + copy->bytes / 2) & ~(uint64_t)(PAGE - 1)};
 }

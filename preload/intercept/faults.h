@@ -3,9 +3,11 @@
  * Memory that nobody has touched before takes them; a buffer that is used again takes none.
  *
  * A count is a call of the kernel's (getrusage(), 0.2 to 0.5 us). It is made behind each such copy,
- * of XFS_FAULTS_LEAST bytes and more, and before the thread's next copies, at most XFS_FAULTS_LOOKS
- * of them, as what a call is going to copy is not known before. In threads without such copies none
- * is made. Keeps errno.
+ * of XFS_FAULTS_LEAST bytes and more, and before the thread's next copies, XFS_FAULTS_LOOKS of
+ * them, as what a call is going to copy is not known before. Where more copies lie between two such
+ * copies it is made before twice as many the next time, up to XFS_FAULTS_MOST_LOOKS; where these do
+ * not do either, before the few again, from then on. In threads without such copies none is made.
+ * Keeps errno.
  *
  * At its next XFS_FAULTS_LAUNCHES launches, and with those counts, the thread asks whether the
  * memory of its last such copy is still mapped (mincore() of one page, 0.1 to 0.3 us). If not, what
@@ -22,11 +24,14 @@
 
 #define XFS_FAULTS_LEAST ((uint64_t)1 << 20)
 #define XFS_FAULTS_LOOKS 4
+#define XFS_FAULTS_MOST_LOOKS 16
 #define XFS_FAULTS_LAUNCHES 2
 
 struct xfs_faults {
     uint64_t before, behind; /* counts of the thread: before the call, and behind the last one */
     uint8_t looks;           /* copies to come before which it is counted, and one; 0: none */
+    uint8_t reach;           /* how many these are behind a large copy; 0: as many as at first */
+    bool in_vain;            /* there were too many others even for XFS_FAULTS_MOST_LOOKS */
     uint8_t launches;        /* to come at which it is asked whether `page` is mapped */
     bool known;              /* before: of this call */
     bool gone;               /* page was not mapped at one time since */

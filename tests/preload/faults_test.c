@@ -103,8 +103,39 @@ static void test_too_many(void **state)
     for (unsigned i = 0; i < XFS_FAULTS_LOOKS; i++)
         copied(NULL, 4096, XFT_MEM_PAGEABLE);
     assert_int_equal(fetched(memory), 0);
-    assert_int_equal(xfs_faults.looks, XFS_FAULTS_LOOKS + 1);
+    assert_int_equal(xfs_faults.looks, 2 * XFS_FAULTS_LOOKS + 1);
     munmap(memory, bytes);
+}
+
+/* What a large copy behind `others` copies, twice, says of its own page faults. */
+static void fetch_behind(unsigned others, uint64_t of[2])
+{
+    for (unsigned turn = 0; turn < 2; turn++) {
+        unsigned char *memory = new_memory();
+        for (unsigned i = 0; i < others; i++)
+            copied(NULL, 4096, XFT_MEM_PAGEABLE);
+        of[turn] = xft_faults_within(fetched(memory));
+        munmap(memory, bytes);
+    }
+}
+
+/* A few more than it looks at are looked at the next time; of many more it is given up. */
+static void test_reaches_further(void **state)
+{
+    uint64_t of[2];
+    (void)state;
+    start();
+    fetched(NULL);
+    fetch_behind(XFS_FAULTS_LOOKS + 2, of);
+    assert_int_equal(of[0], 0);
+    assert_in_range(of[1], PAGES, PAGES + PAGES / 4);
+    assert_int_equal(xfs_faults.looks, 2 * XFS_FAULTS_LOOKS + 1); /* and no more than needed */
+    start();
+    fetched(NULL);
+    for (unsigned i = 0; i < 3; i++)
+        fetch_behind(XFS_FAULTS_MOST_LOOKS, of);
+    assert_int_equal(of[1], 0);
+    assert_int_equal(xfs_faults.looks, XFS_FAULTS_LOOKS + 1);
 }
 
 /* Whether a copy to this memory is said to be of new memory. */
@@ -180,9 +211,9 @@ static void test_sandbox(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),   cmocka_unit_test(test_others),
-        cmocka_unit_test(test_too_many), cmocka_unit_test(test_new_memory),
-        cmocka_unit_test(test_sandbox),
+        cmocka_unit_test(test_counts),     cmocka_unit_test(test_others),
+        cmocka_unit_test(test_too_many),   cmocka_unit_test(test_reaches_further),
+        cmocka_unit_test(test_new_memory), cmocka_unit_test(test_sandbox),
     };
     return cmocka_run_group_tests_name("recorder: page faults", tests, NULL, NULL);
 }

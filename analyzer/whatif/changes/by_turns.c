@@ -1,14 +1,16 @@
 #include "analyzer/whatif/changes/changes.h"
 
 /* What is left of the thread's time before a call that it made behind another thread's turn: at
- * best it came for it right when that was over, as likely in the middle of that. */
+ * best it waited for all of that, as likely from the middle of that on, at worst it came when that
+ * was over. */
 static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
                      const struct xfw_op *op)
 {
-    bool best = xfw_player_certainty(player) == XFW_HIGH;
-    if (!(op->behind_ns > 0) || !xfw_op_is_call(op) || (!best && !change->assured))
+    static const double came[] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (!(op->behind_ns > 0) || !xfw_op_is_call(op) || (certainty != XFW_HIGH && !change->assured))
         return op->gap_ns;
-    double own = (double)op->behind_ns + (best ? 0 : (double)op->turn_ns / 2);
+    double own = (double)op->behind_ns + came[certainty] * (double)op->turn_ns;
     return xfw_min(op->gap_ns, own);
 }
 
@@ -40,6 +42,7 @@ struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis)
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->least_part = XFW_TURNS_LEAST;
     change->of_span = true;
+    change->doubted = true;
     change->from = XFW_HIGH;
     return change;
 }

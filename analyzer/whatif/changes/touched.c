@@ -136,6 +136,18 @@ static double within_ns(const struct of_copy *of)
                                          : xfw_min(longer, faults.ns[XFW_LIKELY]);
 }
 
+/* The same of a buffer that is touched once: by the program, if that takes less. Where its page
+ * faults are not known the call took longer for another reason, at worst. */
+static double first_ns(const struct of_copy *of, bool faults)
+{
+    if (!faults && of->certainty == XFW_LOW)
+        return 0;
+    const struct xfw_new_cost touched =
+        xfw_new_touched(&of->change->analysis->achievable, of->huge, 1, of->op->bytes);
+    double once = touched.ns[xfw_opposite(of->certainty)];
+    return touched.known ? xfw_max(0, within_ns(of) - once) : 0;
+}
+
 /* Of the thread's own time, where it touched this memory before the copy. */
 static double before_ns(const struct of_copy *of, unsigned threads, enum xfw_certainty certainty)
 {
@@ -253,7 +265,9 @@ static void touch(const struct xfw_change *self, void *state, struct xfw_player 
         .pages = (double)op->bytes / XFW_PAGE * (huge ? OF_HUGE : 1),
         .certainty = xfw_player_certainty(player),
     };
-    if (within)
+    if (xfw_marked(what->first, process, op->transfer))
+        shorten(op, first_ns(&of, within));
+    else if (within)
         shorten(op, within_ns(&of));
     if (within || before)
         own_goes(&of, state, own, op, before);

@@ -33,6 +33,8 @@ struct xfw_touched {
     const struct xfw_marks *huge;            /* whose pages are huge */
     const struct xfw_marks *again;  /* whose memory was there before, and was given back since */
     const struct xfw_marks *proven; /* of `before`: the page faults were of this memory */
+    const struct xfw_marks
+        *first; /* the first use of memory that is used again: it is touched then */
     const struct xfw_kept_copies *kept;
     struct xfw_set classes; /* of the marked ones only these; the change's */
 };

@@ -22,6 +22,8 @@ static const struct {
 #define SAMPLES 256 /* of each, the first */
 #define PLAIN 256   /* call stacks, by hash: own time before their calls */
 #define THREADS 64  /* whose last calls are remembered */
+#define MOST_LAG 3  /* functions that were called since the one whose job is waited for */
+#define RECENT 8    /* functions that are remembered, a power of two */
 
 /* A function that a stream called. */
 struct function {
@@ -43,7 +45,8 @@ struct thread {
     uint32_t thread;    /* key */
     uint32_t stack;     /* its last call was a wait, from here, */
     double end;         /* until then, */
-    struct function of; /* behind this function */
+    struct function of; /* behind this function; */
+    bool device;        /* it was for all of the device */
 };
 
 struct jobs_site {
@@ -59,7 +62,8 @@ struct jobs_site {
 
 struct pair {
     uint32_t stack, site; /* of the waits, and the functions' place */
-    bool believed;
+    bool believed, device;
+    unsigned lag;    /* of waits for the device: so many functions were called since */
     double later_ns; /* so long behind the job they go on */
     unsigned count;
     struct sample {
@@ -70,8 +74,10 @@ struct pair {
 
 struct xfw_jobs {
     struct xfa_table streams, events, threads;
-    struct function last;    /* of any stream */
-    struct jobs_site *sites; /* NULL: no stream has called a function so far */
+    struct function last;           /* of any stream */
+    struct function recent[RECENT]; /* a ring */
+    unsigned called;                /* so many */
+    struct jobs_site *sites;        /* NULL: no stream has called a function so far */
     unsigned site_count;
     struct pair *pairs;
     unsigned pair_count;
@@ -103,6 +109,7 @@ static void begin_course(struct xfw_jobs *jobs)
     xfa_table_init(&jobs->events, sizeof(uint32_t), sizeof(struct behind));
     xfa_table_init(&jobs->threads, sizeof(uint32_t), sizeof(struct thread));
     jobs->last = (struct function){0};
+    jobs->called = 0;
     jobs->idle = jobs->calls_idle = 0;
 }
 
@@ -190,6 +197,7 @@ static void note_thread(struct xfw_jobs *jobs, struct thread *thread, const stru
     thread->of = waits ? waited_for(jobs, op) : (struct function){0};
     thread->stack = stack_of(op);
     thread->end = op->end_ns;
+    thread->device = op->awaits == XFW_AWAITS_DEVICE;
 }
 
 /* ---- as recorded ----------------------------------------------------------------------------- */
@@ -228,6 +236,7 @@ static void add_sample(struct xfw_jobs *jobs, const struct thread *thread, const
         pair = &jobs->pairs[jobs->pair_count++];
         pair->stack = thread->stack;
         pair->site = thread->of.site;
+        pair->device = thread->device;
     }
     if (pair && pair->count < SAMPLES && thread->of.k < SAMPLES)
         pair->samples[pair->count++] =
@@ -408,31 +417,76 @@ static bool works_itself(struct jobs_site *site, double job_ns)
     return 2 * site->took_count > site->count && 2 * median(site->took, site->took_count) > job_ns;
 }
 
+/* What jobs explain of a pair's own time. */
+struct explained {
+    bool believed;
+    unsigned lag, times;
+    double job_ns, later_ns, left;
+};
+
+static struct explained explain(struct xfw_jobs *jobs, const struct pair *pair)
+{
+    struct explained by = {.lag = pair->lag};
+    by.job_ns = job_of(jobs, pair, &by.times);
+    if (by.times < guess.least_times || works_itself(&jobs->sites[pair->site], by.job_ns))
+        return by;
+    by.left = left_by_jobs(jobs, pair, by.job_ns, &by.later_ns);
+    double more_ns = drift(jobs, pair, by.job_ns), later_ns;
+    double left_then = left_by_jobs(jobs, pair, by.job_ns + more_ns, &later_ns);
+    if (left_then < by.left) {
+        by.job_ns += more_ns;
+        by.later_ns = later_ns;
+        by.left = left_then;
+    }
+    by.believed =
+        by.left <= left_by_work(jobs, pair) && by.left < guess.alike * by.job_ns * pair->count;
+    return by;
+}
+
+/* Behind a wait for the device, which is for all functions, the job of an earlier one may be what
+ * the thread needs: of a step before, in another stream. */
+static void take_earlier(struct pair *pair)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < pair->count; i++) {
+        struct sample sample = pair->samples[i];
+        if (sample.k-- > 0)
+            pair->samples[left++] = sample;
+    }
+    pair->count = left;
+    pair->lag++;
+}
+
+static struct explained explain_best(struct xfw_jobs *jobs, const struct pair *pair)
+{
+    struct explained best = explain(jobs, pair);
+    struct pair earlier = *pair;
+    while (pair->device && earlier.lag < MOST_LAG) {
+        take_earlier(&earlier);
+        struct explained by = explain(jobs, &earlier);
+        double less = guess.alike * by.job_ns; /* later ones of equal jobs explain as much */
+        if (by.believed && (!best.believed || by.left + less < best.left))
+            best = by;
+    }
+    return best;
+}
+
 bool xfw_jobs_decide(struct xfw_jobs *jobs)
 {
     bool any = false;
     for (unsigned i = 0; i < jobs->pair_count; i++) {
         struct pair *pair = &jobs->pairs[i];
         struct jobs_site *site = &jobs->sites[pair->site];
-        unsigned times = 0;
         leave_out_unknown(jobs, pair);
-        double job_ns = job_of(jobs, pair, &times);
-        if (times < guess.least_times || works_itself(site, job_ns))
+        const struct explained by = explain_best(jobs, pair);
+        if (!by.believed)
             continue;
-        double left = left_by_jobs(jobs, pair, job_ns, &pair->later_ns);
-        double more_ns = drift(jobs, pair, job_ns), later_ns;
-        double left_then = left_by_jobs(jobs, pair, job_ns + more_ns, &later_ns);
-        if (left_then < left) {
-            job_ns += more_ns;
-            pair->later_ns = later_ns;
-            left = left_then;
-        }
-        pair->believed =
-            left <= left_by_work(jobs, pair) && left < guess.alike * job_ns * pair->count;
-        any = any || pair->believed;
-        if (pair->believed && times > site->believed) {
-            site->believed = times;
-            site->job_ns = job_ns;
+        any = pair->believed = true;
+        pair->later_ns = by.later_ns;
+        pair->lag = by.lag;
+        if (by.times > site->believed) {
+            site->believed = by.times;
+            site->job_ns = by.job_ns;
         }
     }
     for (unsigned i = 0; i < jobs->site_count; i++) {
@@ -491,7 +545,18 @@ static void split_function(struct xfw_jobs *jobs, struct xfw_op *op)
     if (job_ns > 0)
         stream->last.done = jobs->idle = xfw_max(jobs->idle, called) + job_ns;
     op->job_ns = job_ns;
-    jobs->last = stream->last;
+    jobs->last = jobs->recent[jobs->called++ % RECENT] = stream->last;
+}
+
+/* The function of the last one's site that was called so many before it. */
+static struct function earlier(const struct xfw_jobs *jobs, struct function last, unsigned lag)
+{
+    for (unsigned back = 1; back <= jobs->called && back <= RECENT; back++) {
+        struct function function = jobs->recent[(jobs->called - back) % RECENT];
+        if (function.site == last.site && lag-- == 0)
+            return function;
+    }
+    return (struct function){0};
 }
 
 static void split_wait(const struct thread *thread, const struct pair *pair, struct xfw_op *op)
@@ -513,6 +578,9 @@ void xfw_jobs_split(struct xfw_jobs *jobs, struct xfw_op *op)
     if (pair && pair->believed && thread->of.done > 0)
         split_wait(thread, pair, op);
     note_thread(jobs, thread, op);
+    pair = thread->of.number ? pair_of(jobs, thread->stack, thread->of.site) : NULL;
+    if (pair && pair->lag > 0)
+        thread->of = earlier(jobs, thread->of, pair->lag);
     if (op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE)
         split_function(jobs, op);
     note_stream(jobs, op);

@@ -25,6 +25,8 @@ struct step {
     unsigned every; /* of so many copies one has them */
     bool call;      /* another call comes between the own time and the copy */
     bool elsewhere; /* each copy has memory at another address */
+    unsigned turns; /* so many buffers are used by turns; 0: one */
+    bool unknown;   /* the page faults of the first copy are not known */
     bool proven;    /* the recorder saw that it is new */
     unsigned kept;  /* so many copies of another buffer, which is kept, before all others */
     double kept_ns; /* which take so long, each */
@@ -57,9 +59,11 @@ static struct analyzed played_by(struct step step, enum xft_direction direction,
         struct xft_event *event = play_copy(&play, FETCH, direction, XFT_MEM_PAGEABLE, bytes,
                                             (uint64_t)(copy_ns + (has ? step.more_ns : 0)));
         event->width = bytes;
+        has = has && !(step.unknown && i == 0);
         event->aux = has ? xft_faults(step.within, step.before) : 0;
         event->flags |= step.proven && i > 0 ? XFT_NEW_MEMORY : 0;
-        address(event, MEMORY + (step.elsewhere ? i * 2 * bytes : 0));
+        uint64_t buffer = step.elsewhere ? i : step.turns ? i % step.turns : 0;
+        address(event, MEMORY + buffer * 2 * bytes);
     }
     play_end(&play, XFT_STATE_CLOSED);
     return answer ? analyzed_answered(&b, profile, answer) : analyzed_played(&b, profile);
@@ -366,6 +370,53 @@ static void test_left(void **state)
     }
 }
 
+/* What the copies of a run save where the program touches a page in so long. */
+static struct bounds by_turns(unsigned turns, bool unknown, double touched)
+{
+    const struct faults faults = {.copied = 1000, .touched = touched, .released = 0};
+    const struct step step = {
+        .within = pages, .more_ns = (double)pages * fault_ns, .turns = turns, .unknown = unknown};
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL, profile_with(faults));
+    const struct xfa_finding *f = found(&a);
+    assert_non_null(f);
+    struct bounds bounds = bounds_of(&a, f);
+    analyzed_free(&a);
+    return bounds;
+}
+
+/* Of four buffers, each is touched once by the program, the first one before all copies; so is one
+ * whose page faults are not known, which at worst took longer for another reason. */
+static void test_buffers_by_turns(void **state)
+{
+    const double each = (double)pages * fault_ns, touched = (double)pages * 400;
+    (void)state;
+    assert_near(by_turns(1, false, 400).likely, STEPS * each);
+    assert_near(by_turns(4, false, 400).likely, STEPS * each - 3 * touched);
+    assert_near(by_turns(4, false, 2000).likely, (STEPS - 3) * each);
+    assert_near(by_turns(1, true, 400).likely, STEPS * each - touched);
+    assert_near(by_turns(1, true, 400).low, by_turns(1, false, 400).low * (STEPS - 1) / STEPS);
+}
+
+/* Kept memory can be page-locked, too, where page faults take most of the copies: both changes are
+ * in the set, and each saves what it does. */
+static void test_kept_and_page_locked(void **state)
+{
+    const double more = 5 * copy_ns;
+    const struct faults faults = {.copied = more / (double)pages, .touched = 1};
+    const struct step step = {.within = pages, .more_ns = more};
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL, profile_with(faults));
+    const struct xfa_finding *f = found(&a),
+                             *pin = analyzed_finding(&a, XFA_FINDING_PAGEABLE, NULL);
+    (void)state;
+    assert_non_null(f);
+    assert_non_null(pin);
+    assert_int_equal(f->order, 1);
+    assert_int_equal(pin->order, 2);
+    assert_near(f->added_ns, STEPS * more);
+    assert_true(pin->added_ns > 0.5 * STEPS * copy_ns && pin->added_ns < STEPS * copy_ns);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +433,8 @@ int main(void)
         cmocka_unit_test(test_huge_measured),
         cmocka_unit_test(test_little_longer),
         cmocka_unit_test(test_processes_differ),
+        cmocka_unit_test(test_buffers_by_turns),
+        cmocka_unit_test(test_kept_and_page_locked),
     };
     return cmocka_run_group_tests_name("findings: fresh memory", tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ enum does { WAITS_FOR_JOB, WORKS, GOES_ON };
 static struct xfw_op ops[STEPS * STEP_OPS + 1];
 static size_t count;
 static double now, stream_end[STREAMS], job_end[STEPS], idle;
+static bool for_device; /* what the thread waits for: all there is */
 
 static struct xfw_op *add(struct xfw_op op, uint32_t stream, uint32_t stack, double gap)
 {
@@ -66,10 +67,12 @@ static void submit(unsigned step, double gap)
 static double wait_for(unsigned step, enum does does)
 {
     struct xfw_op wait = hand_op(XFW_CALL, XFT_EVENT_SYNC, 0);
-    wait.awaits = XFW_AWAITS_EVENT;
+    wait.awaits = for_device ? XFW_AWAITS_DEVICE : XFW_AWAITS_EVENT;
     wait.event = step % STREAMS;
     struct xfw_op *waited = add(wait, XFW_NONE, WAITS, 0);
-    now = waited->end_ns = xfw_max(now, stream_end[step % STREAMS]);
+    for (unsigned i = 0; i < STREAMS; i++)
+        if (for_device || i == step % STREAMS)
+            now = waited->end_ns = xfw_max(now, stream_end[i]);
     return does == WORKS ? JOB : does == WAITS_FOR_JOB ? xfw_max(0, job_end[step] - now) : 0;
 }
 
@@ -91,28 +94,47 @@ static struct xfw_jobs *noted(enum does does, bool *any)
     return jobs;
 }
 
-static void test_waits_for_jobs(void **state)
+/* Each wait is for the job of its own stream, which was called STREAMS steps before. */
+static void waits_for_jobs(void)
 {
     bool any;
     struct xfw_jobs *jobs = noted(WAITS_FOR_JOB, &any);
-    unsigned waits = 0;
-    (void)state;
+    uint64_t functions[STEPS];
+    unsigned waits = 0, steps = 0;
     assert_true(any);
     xfw_jobs_again(jobs);
     for (size_t i = 0; i < count; i++) {
         struct xfw_op before = ops[i];
         xfw_jobs_split(jobs, &ops[i]);
-        if (ops[i].what == XFW_HOST_FUNCTION)
+        if (ops[i].what == XFW_HOST_FUNCTION) {
             assert_true(fabs(ops[i].job_ns - JOB) < 5 * US);
+            functions[steps++] = ops[i].number + 1;
+        }
         if (!ops[i].for_job)
             continue;
+        assert_int_equal(ops[i].woken_by_stream, functions[steps - STREAMS]);
         waits++;
         assert_int_equal(ops[i].what, XFW_KERNEL);
         assert_true(before.gap_ns >= ops[i].gap_ns);
         assert_true(ops[i].gap_ns < 40 * US);
     }
-    assert_int_equal(waits, STEPS - STREAMS);
+    assert_true(waits + 1 >= STEPS - STREAMS && waits <= STEPS - STREAMS);
     xfw_jobs_free(jobs);
+}
+
+static void test_waits_for_jobs(void **state)
+{
+    (void)state;
+    waits_for_jobs();
+}
+
+/* All functions are behind a wait for the device: the job may be that of an earlier one. */
+static void test_waits_for_the_device(void **state)
+{
+    (void)state;
+    for_device = true;
+    waits_for_jobs();
+    for_device = false;
 }
 
 /* Once kernels take no time the jobs take what they took: they decide how long it all takes. */
@@ -183,9 +205,8 @@ static void test_usual_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits_for_jobs),
-        cmocka_unit_test(test_jobs_stay),
-        cmocka_unit_test(test_own_work),
+        cmocka_unit_test(test_waits_for_jobs), cmocka_unit_test(test_waits_for_the_device),
+        cmocka_unit_test(test_jobs_stay),      cmocka_unit_test(test_own_work),
         cmocka_unit_test(test_usual_time),
     };
     return cmocka_run_group_tests_name("what-if: jobs that functions hand on", tests, NULL, NULL);

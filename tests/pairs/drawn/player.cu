@@ -137,6 +137,7 @@ static void read_line(char *line, size_t &thread, bool &before)
             s.number[i] = strtoull(at, &at, 10);
         if (s.what == 'g')
             now->graphs.resize(std::max(now->graphs.size(), (size_t)s.number[1] + 1));
+        now->polls = now->polls || s.what == 'q';
         if (s.what == 'J')
             now->jobs.resize(std::max(now->jobs.size(), (size_t)s.number[0] + 1));
         (before ? now->before : now->programs[thread]).push_back(s);
@@ -183,7 +184,8 @@ static void unload_buffer(const struct buffer *b)
 static void unload(struct form *form)
 {
     for (cudaGraphExec_t graph : form->graphs)
-        PAIR_CHECK(cudaGraphExecDestroy(graph));
+        if (graph)
+            PAIR_CHECK(cudaGraphExecDestroy(graph));
     for (cudaEvent_t event : form->events)
         PAIR_CHECK(cudaEventDestroy(event));
     for (cudaStream_t stream : form->streams)
@@ -205,16 +207,20 @@ static void warm(void)
     k_write<<<1, PAIR_THREADS>>>(device, n, 0);
     k_map<<<1, PAIR_THREADS>>>(device, n, device, n, 0);
     k_join<<<1, PAIR_THREADS>>>(device, n, device, n, device, n, 0);
+    k_next<<<1, PAIR_THREADS>>>(device, device, device, n, 0);
+    k_step<<<1, PAIR_THREADS>>>(device, device, n, 0);
     PAIR_CHECK(cudaMemcpy(device, pageable, n, cudaMemcpyHostToDevice));
     PAIR_CHECK(cudaMemcpy(pageable, device, n, cudaMemcpyDeviceToHost));
     PAIR_CHECK(cudaMemcpyAsync(device, pinned, n, cudaMemcpyHostToDevice, 0));
     PAIR_CHECK(cudaMemcpyAsync(pinned, device, n, cudaMemcpyDeviceToHost, 0));
+    PAIR_CHECK(cudaMemcpyAsync(device, device + n / 2, n / 2, cudaMemcpyDeviceToDevice, 0));
     PAIR_CHECK(cudaDeviceSynchronize());
     PAIR_CHECK(cudaFreeHost(pinned));
     PAIR_CHECK(cudaFree(device));
 }
 
-/* On the simulated GPU threads have clocks of their own. */
+/* On the simulated GPU threads have clocks of their own; so has one that polls, for what it uses of
+ * the processor to be known. */
 static void *play_thread(void *number)
 {
     typedef int begin_function(unsigned, unsigned);
@@ -223,7 +229,7 @@ static void *play_thread(void *number)
     static void (*end)(void) = (void (*)(void))pair_simulated("xferscope_simgpu_thread_end");
     size_t thread = (size_t)number;
 
-    if (begin && now->programs.size() > 1 &&
+    if (begin && (now->programs.size() > 1 || now->polls) &&
         !begin((unsigned)thread, (unsigned)now->programs.size())) {
         fprintf(stderr, "no clock for thread %zu\n", thread);
         exit(1);
@@ -275,8 +281,7 @@ static void print_contents(struct form *form)
 
     PAIR_CHECK(cudaDeviceSynchronize());
     for (const struct buffer &b : form->buffers) {
-        bool freed =
-            b.host == NULL || b.kind == 'l' || b.kind == 'v' || (b.kind == 'h' && !b.locked);
+        bool freed = b.host == NULL || strchr("lvw", b.kind) || (b.kind == 'h' && !b.locked);
         const char *data = b.host;
         if (freed)
             continue;

@@ -1,215 +1,19 @@
-"""Draws programs for player.cu: what a seed stands for, with its wastes and without.
+"""The programs of grammar.py written down for player.cu, with their wastes and without: their schedules.
 
-A program is a list of stages, one behind the other, or each in a thread of its own; a stage is a dictionary of plain values, so that a
-program can be kept as JSON, and shrunk value by value. Its clean form has nothing to gain: copies are
-page-locked, asynchronous, and hidden behind what is longer ("bound"). A waste is the inverse of a remedy.
+A schedule is text: declarations, then one statement to a line (player.cu says which). The fixed program is the fastest
+of the forms that fixed_forms() names.
 """
-import random
+from grammar import (ACCESSED_BY, DOWN, IN_GRAPHS, MOST_ALLOCATED, PREFERRED, QUESTIONS, READ_MOSTLY, ROWS, SIMPLEST, UP, WASTES,
+                     WITHIN, draw, wastes_of)
 
-UP, DOWN = 1, 2  # cudaMemcpyKind
-MOST_ALLOCATED = 167 << 10  # bytes: beyond, registering takes less time (sim-h200-locking)
-COPY_NS_PER_BYTE, COPY_NS = 1 / 55.4, 3500  # about: only chooses times, no figure rests on it
+DECIDES = 4096  # bytes: a host that looks at so few is taken to decide by them how to go on
 
-# A waste: findings of which any one is right.
-WASTES = {
-    "pageable": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute"},
-    "small": {"small-transfers"},
-    "blocking": {"synchronous-transfer", "serial-transfer-and-compute"},
-    "serial": {"serial-transfer-and-compute"},
-    "repeated": {"repeated-transfer"},
-    "unused": {"unused-transfer"},
-    "allocation": {"repeated-allocation"},
-    "device-wait": {"early-wait", "serial-transfer-and-compute", "overbroad-wait", "wait-beyond-result"},
-    "mapped": {"mapped-memory"},
-    "default": {"default-stream-serialization"},
-    # Not drawn one by one: all threads copy pageable memory in the legacy default stream, and wait.
-    "legacy": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute",
-               "default-stream-serialization"},
-    "locking": {"slow-page-locking"},  # not drawn with others: the driver allocates larger buffers, in the region
-    "demand": {"managed-demand-migration"},  # only of stages with managed memory, which have no other
-    # The host waits for the stream or the device, behind work that is none of its business. (More streams mend that, too.)
-    "beyond": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
-    "function": {"host-function-in-stream", "serial-transfer-and-compute"},  # it works in the stream that calls it; so do they there
-    # Not drawn one by one: all threads hold one lock over a step's copies, kernel and wait. A question: no record shows a lock.
-    "lock": {"threads-by-turns"},
-    "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
-}
-EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
-                                         ("small", "blocking"), ("small", "pageable"), ("serial", "blocking"),
-                                         ("serial", "device-wait"), ("blocking", "device-wait"))}
-SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
-            "varies": False, "thread": 0, "rows": False}
-ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
-NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function", "lock"}
-QUESTIONS = {"lock"}  # wastes whose findings are questions: what they save is judged by the answer yes
-MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
-# What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
-UNSEEN = {"repeated", "unused"}
-IN_GRAPHS = {"allocation", "device-wait", "serial", "default", "beyond", "function"}  # what leaves the captured work alone
-
-
-def draw_stage(rng):
-    stage = {"steps": rng.randint(16, 48), "bytes": rng.choice([64, 100, 256, 500, 1024]) << 10,
-             "down": rng.random() < 0.5, "streams": rng.randint(2, 4), "kind": rng.choice("bn"),
-             "wait": rng.choice(["stream", "event"]), "parts": rng.choice([8, 16, 32, 64]),
-             "bound": rng.choice(["copy", "host"]), "read_ns": rng.choice([0, 2000]), "wastes": []}
-    copy = COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
-    if stage["bound"] == "copy":
-        stage["kernel_ns"], stage["host_ns"] = int(copy * rng.uniform(0.2, 0.5)), 0
-        stage["down"], stage["read_ns"] = False, 0
-    else:
-        stage["kernel_ns"] = int(copy * rng.uniform(0.3, 1.0))
-        stage["host_ns"] = int((copy * 2 + stage["kernel_ns"]) * rng.uniform(1.1, 2))
-        if rng.random() < 0.15:
-            stage["kind"], stage["wait"] = "t", "event"  # the thread's default stream, one for all: the host is slower
-    stage["graph"] = rng.random() < 0.2  # a step's copies and kernel are captured once, and launched
-    stage["varies"] = not stage["graph"] and rng.random() < 0.25  # each step has another size
-    stage["thread"] = 0
-    stage["rows"] = rng.random() < 0.1  # uploads are rows that lie apart on the host
-    return stage
-
-
-def make_managed(rng, stage):
-    """Its buffers are managed: prefetched ahead by the clean program, found by faults with the waste "demand"."""
-    stage.update({"managed": True, "bytes": rng.choice([1, 2, 4]) << 20, "steps": rng.randint(6, 20), "graph": False,
-                  "varies": False, "rows": False, "streams": rng.randint(1, 3), "kind": rng.choice("bn"),
-                  "kernel_ns": int(MANAGED_NS * rng.uniform(0.1, 1)), "host_ns": int(MANAGED_NS * rng.uniform(0, 2)),
-                  "read_ns": rng.choice([0, 2000])})
-
-
-READ_MOSTLY, PREFERRED, ACCESSED_BY = 1, 3, 5  # cudaMemoryAdvise
-
-
-def draw_advice(program):
-    """In a third of the stages with managed memory that is not found by faults it is advised: what kernels read stays with
-    the host ("stays"), or they read a table that the host reads, too ("table")."""
-    rng = random.Random(f"advice {program['seed']}")
-    for stage in program["stages"]:
-        if stage.get("managed") and not stage["wastes"] and rng.random() < 0.33:
-            stage["advice"] = rng.choice(["stays", "table"])
-
-
-def draw_threads(rng):
-    """Two to four threads, each with a stage; in one program of three they share the default stream."""
-    stages = [{**draw_stage(rng), "thread": thread} for thread in range(rng.randint(2, 4))]
-    if rng.random() < 0.33:
-        for stage in stages:
-            stage.update({"wastes": ["legacy"], "graph": False, "kind": rng.choice("bn")})
-    return stages
-
-
-def draw_lock(program):
-    """In a third of the programs of threads that are no "legacy" ones, and have no managed memory, the threads hold one lock over a step's copies, kernel
-    and wait; what the host fills, and reads, is each one's own."""
-    rng = random.Random(f"lock {program['seed']}")
-    stages = program["stages"]
-    if not stages[-1]["thread"] or any(stage.get("managed") or "legacy" in stage["wastes"] for stage in stages) or rng.random() >= 0.33:
-        return
-    for stage in stages:
-        kernel = rng.randint(20, 150) * 1000
-        turn = (2 if stages[0]["down"] else 1) * (COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE) + kernel
-        stage.update({key: stages[0][key] for key in ("down", "wait", "rows")})  # they run one function
-        stage.update({"wastes": ["lock"], "graph": False, "streams": 1, "kernel_ns": kernel, "host_ns": int(turn * rng.uniform(0.1, 0.6))})
-
-
-def draw_rows(program):
-    """How long rows are, of stages whose uploads are made in rows."""
-    rng = random.Random(f"rows {program['seed']}")
-    for stage in program["stages"]:
-        if stage["rows"]:
-            stage["row"] = rng.choice(ROWS)
-
-
-def draw_locking(program):
-    """In one of ten programs of one thread a stage takes its buffers within the region: of memory that the driver allocates
-    (the waste), or that the program maps, touches and page-locks. Of its buffers it uses the begin."""
-    rng = random.Random(f"locking {program['seed']}")
-    fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage["graph"]
-           and not stage["rows"] and not {"pageable", "mapped", "legacy"} & set(stage["wastes"])]
-    if not fit or any(stage["thread"] for stage in program["stages"]) or rng.random() >= 0.1:
-        return
-    stage = rng.choice(fit)
-    stage["arena"] = rng.choice([2, 4, 8]) << 20
-    if rng.random() < 0.75:
-        stage["wastes"].append("locking")
-
-
-def draw_tail(program):
-    """In one of eight programs the results of a stage go on to a kernel of the device's own, which the host has nothing to do
-    with: it waits for an event before that or, the waste, for the stream, or for all of the device ("wide"). The stage's
-    kernels take no longer together than the host, or the link: whether those of several streams run side by side no record shows."""
-    rng = random.Random(f"tail {program['seed']}")
-    fit = [stage for stage in program["stages"] if not stage.get("managed") and not stage.get("arena")
-           and not {"legacy", "lock", "blocking", "device-wait"} & set(stage["wastes"])]
-    if not fit or rng.random() >= 0.125:
-        return
-    stage = rng.choice(fit)
-    step = stage["host_ns"] or COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
-    stage["tail_ns"] = int((step - stage["kernel_ns"]) * rng.uniform(0.4, 0.95))
-    stage["streams"] = min(stage["streams"], rng.choice([1, 2, 2, 3]))
-    stage["wait"] = "event"
-    if rng.random() < 0.75:
-        stage["wastes"].append("beyond")
-        stage["wide"] = rng.random() < 0.3 and len(program["stages"]) == 1
-
-
-def draw_function(program):
-    """In one of eight programs streams call functions of the host, before the kernel ("ahead") or behind its results, which they
-    read. They have work of their own: the waste, or hand it to a thread."""
-    rng = random.Random(f"function {program['seed']}")
-    fit = [stage for stage in program["stages"] if not stage.get("managed") and not {"legacy", "lock", "blocking"} & set(stage["wastes"])]
-    if not fit or rng.random() >= 0.125:
-        return
-    stage = rng.choice(fit)
-    stage["function_ns"], stage["ahead"] = rng.randint(20, 300) * 1000, rng.random() < 0.7
-    if rng.random() < 0.75:
-        stage["wastes"].append("function")
-
-
-def draw(seed, locking=True):
-    """The program of a seed. One in four is clean. locking: programs may take page-locked memory in the region (in
-    rounds they would take it again and again, which is another waste)."""
-    rng = random.Random(seed)
-    threads = rng.random() < 0.2
-    stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
-    shared = "legacy" in stages[0]["wastes"]
-    other = random.Random(f"managed {seed}") if threads else rng
-    if not shared and other.random() < 0.2:
-        make_managed(other, other.choice(stages))
-    for _ in range(0 if shared else rng.choice([0, 1, 1, 1, 2, 2, 3, 4])):
-        stage, one = rng.choice(stages), rng.choice(sorted(set(WASTES) - NOT_DRAWN))
-        wastes = stage["wastes"]
-        if stage.get("managed"):
-            one = "demand"
-        if one == "default" and stage["kind"] == "n":
-            continue  # the rules of the default stream hold for blocking streams
-        if threads and one == "device-wait":
-            continue  # it would wait for the other threads, too: they are not known to be apart
-        if one in UNSEEN and threads and any(other["graph"] for other in stages):
-            continue  # graphs are launched meanwhile
-        if one in ("repeated", "mapped") and stage["varies"]:
-            continue  # the table is sent with a step's size; what kernels read of mapped memory no record shows
-        if one not in wastes and not any(frozenset((one, other)) in EXCLUDES for other in wastes):
-            wastes.append(one)
-    program = {"seed": seed, "helper": rng.choice([0, 0, 0, 0, 0, 0, 1, 2]), "stages": stages}
-    draw_advice(program)
-    draw_lock(program)
-    draw_rows(program)
-    draw_tail(program)
-    draw_function(program)
-    if locking:
-        program["stages"] = [{**stage, "pays": True} for stage in stages]
-        draw_locking(program)
-    return program
+__all__ = ["QUESTIONS", "WASTES", "changed", "draw", "fixed_forms", "lower", "smaller", "takes_memory", "wastes_of", "with_streams"]
 
 
 def takes_memory(program):
     """Page-locked memory, in the measured region: its wasteful form, or a fixed one."""
     return any(stage.get("arena") or stage.get("pays") for stage in program["stages"])
-
-
-def wastes_of(program):
-    return [waste for stage in program["stages"] for waste in stage["wastes"]]
 
 
 class Writer:
@@ -241,6 +45,12 @@ class Writer:
         self.lines = lines
 
 
+def can_be_soon(stage):
+    """What it fills is read by a copy alone, behind which an event can be: nothing else is waited for."""
+    other = {"managed", "solver", "arena", "function_ns", "tail_ns", "poll_ns"} & set(stage)
+    return not (stage["down"] or stage["graph"] or other or {"mapped", "legacy", "lock", "device-wait"} & set(stage["wastes"]))
+
+
 def way_of(stage, size):
     """How it takes page-locked memory: allocated by the driver, or its own registered."""
     allocates = size <= MOST_ALLOCATED if stage.get("pays") else stage.get("allocates")
@@ -252,7 +62,8 @@ class Stage:
     before the host fills its buffer again."""
 
     def __init__(self, writer, stage, wastes):
-        self.w, self.s, self.wastes = writer, stage, wastes
+        page_locked = {"fresh"} if "fetched" not in wastes else set()  # and kept
+        self.w, self.s, self.wastes = writer, stage, [waste for waste in wastes if waste not in page_locked]
         self.legacy = "legacy" in wastes
         pageable = {"pageable", "legacy"} & set(stage["wastes"])
         way = way_of(stage, stage["bytes"])
@@ -279,9 +90,8 @@ class Stage:
                       declare("B", more, apart * size) for slot in range(slots)]
         self.devices = [declare("B", "d", size) for _ in range(slots)]
         self.results = [declare("B", "d", size) for _ in range(slots)]
-        more = "p" if not stage["down"] else "h" if way == "AF" else "g"
-        self.fetched = [declare("B", "p" if slot < had else more, size) for slot in range(slots)]
-        self.locked = self.hosts[0 if self.locks else had:] + (self.fetched[had:] if stage["down"] else [])
+        self.fetched, unlocked = self.declare_fetched(slots, way)
+        self.locked = self.hosts[0 if self.locks else had:] + self.fetched[unlocked:]
         self.way = way
         self.table, self.d_table = declare("B", "p", size), declare("B", "d", size)
         self.zeros, self.d_zeros = declare("B", "p", size), declare("B", "d", size)
@@ -289,10 +99,24 @@ class Stage:
         self.graphs = []
         self.after = [declare("B", "d", size) for _ in range(slots)] if "tail_ns" in stage else []
         self.jobs = [writer.new("J") for _ in range(slots)] if "function_ns" in stage else []
+        # What is filled again is waited for behind the upload, not behind the kernel.
+        self.soon = can_be_soon(stage) and stage.get("soon", "late" in stage["wastes"] and "late" not in wastes)
         self.flags, self.default = [], -1
         if "default" in stage["wastes"]:  # each step clears flags of its own
             self.flags = [declare("B", "d", 4096) for _ in range(slots)]
             self.default = declare("S", "l")
+
+    def declare_fetched(self, slots, way):
+        """Memory for results, and from which of it on the stage page-locks it."""
+        fresh, self.taken = "fresh" in self.s["wastes"], ""
+        if fresh:  # the fixed program has none before: it takes pages once, by hand as it page-locks them
+            self.taken = "Oo" if "fetched" not in self.wastes else "" if "fresh" in self.wastes else "nu"
+        if fresh or "fetched" in self.wastes:
+            kind = "v" if self.taken == "Oo" else "w" if fresh else "g"
+            return [self.w.declare("B", kind, self.size) for _ in range(slots)], slots
+        had = 0 if "fetched" in self.s["wastes"] else self.had if self.s["down"] else slots
+        more = "h" if way == "AF" else "g"
+        return [self.w.declare("B", "p" if slot < had else more, self.size) for slot in range(slots)], had
 
     def copy(self, place, to, source, size, slot, kind, at=0):
         blocking = int("blocking" in self.wastes or self.legacy)
@@ -345,22 +169,33 @@ class Stage:
     def wait(self, slot):
         if "beyond" in self.wastes:
             self.w.do("D", 8) if self.s.get("wide") else self.w.do("W", 8, self.streams[slot])
-        elif self.s["wait"] == "event":
+        elif "poll_ns" in self.s and ("poll" in self.wastes or "poll" not in self.s["wastes"]):
+            self.poll(slot)
+        elif self.s["wait"] == "event" or self.soon:
             self.w.do("Y", 8, self.events[slot])
         else:
             self.w.do("W", 8, self.streams[slot])
         if self.jobs and "function" not in self.wastes:
             self.w.do("Z", 8, self.jobs[slot])
 
+    def poll(self, slot):
+        """The host asks, and sleeps in between; or it has work to do in between ("side_ns"), of which it does the rest then."""
+        event = self.s["wait"] == "event"
+        self.w.do("q", 8, int(event), (self.events if event else self.streams)[slot], self.s["poll_ns"], self.s.get("side_ns", 0))
+
     def read(self, slot):
         if self.s["down"]:
             self.w.do("R", 9, self.s["read_ns"], self.fetched[slot] + 1)
+        if "fresh" in self.wastes:
+            self.w.do("u", 14, self.fetched[slot])
 
     def consume(self, slot):
         self.wait(slot)
         self.read(slot)
 
     def compute(self, slot):
+        if "fresh" in self.wastes:
+            self.w.do("n", 14, self.fetched[slot])
         self.kernel(slot)
         if self.s["down"]:
             if "blocking" in self.wastes:  # no stream orders such a copy behind the kernel of a non-blocking one
@@ -368,12 +203,20 @@ class Stage:
             self.copy(1, self.fetched[slot], self.results[slot], self.size, slot, DOWN)
 
     def capture(self, slot):
+        if len(self.graphs) <= slot:
+            self.graphs.append(self.w.new("G"))
         self.w.do("G", 0, self.streams[slot])
         self.upload(slot)
         self.compute(slot)
-        self.w.do("g", 0, self.streams[slot], self.w.counts["G"])
-        self.graphs.append(self.w.counts["G"])
-        self.w.counts["G"] += 1
+        self.w.do("g", 0, self.streams[slot], self.graphs[slot])
+
+    def launch(self, slot):
+        """A graph that is captured in each step updates what was instantiated, or the waste: is instantiated."""
+        if self.s.get("anew"):
+            self.capture(slot)
+        self.w.do("L", 3, self.graphs[slot], self.streams[slot])
+        if "again" in self.wastes:
+            self.w.do("d", 5, self.graphs[slot])
 
     def step(self, number):
         slot = number % len(self.streams)
@@ -391,12 +234,14 @@ class Stage:
         self.additions(slot, number == 0)
         self.clear(slot)
         self.call(slot, True)
+        if self.soon:
+            self.w.do("V", 12, self.events[slot], self.streams[slot])
         if self.is_graph:
-            self.w.do("L", 3, self.graphs[slot], self.streams[slot])
+            self.launch(slot)
         else:
             self.compute(slot)
         self.call(slot, False)
-        if self.s["wait"] == "event" and "beyond" not in self.wastes:
+        if self.s["wait"] == "event" and "beyond" not in self.wastes and not self.soon:
             self.w.do("V", 12, self.events[slot], self.streams[slot])
         self.go_on(slot)
         if "device-wait" in self.wastes:
@@ -413,7 +258,9 @@ class Stage:
             self.w.do("O", 14, host, self.threads)
         for host in self.locked:
             self.w.do(self.way[0], 14, host)
-        for slot in range(len(self.streams)) if self.is_graph else ():
+        for host in self.fetched if self.taken else ():
+            self.w.do(self.taken[0], 14, host, *([1, 1] if self.taken == "Oo" else []))
+        for slot in range(len(self.streams)) if self.is_graph and not self.s.get("anew") else ():
             if slot < self.had:
                 self.w.prepare(self.capture, slot)
             else:  # its memory is there now
@@ -422,8 +269,12 @@ class Stage:
             self.step(number)
         for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]) if "lock" not in self.wastes else ():
             self.consume(number % len(self.streams))
+        for stream in self.streams if self.soon else ():
+            self.w.do("W", 8, stream)
         for host in self.locked:
             self.w.do(self.way[1], 15, host)
+        for host in self.fetched if self.taken else ():
+            self.w.do(self.taken[1], 15, host, 1)
         for host in self.hosts[:self.had] if self.s.get("arena") else []:
             self.w.do("o", 15, host, self.threads)
 
@@ -509,15 +360,90 @@ class ManagedStage:
             self.consume(number % slots)
 
 
+class Solver:
+    """A state that a kernel makes the next one of, again and again. The waste "swap" copies the newer states to where the kernel reads
+    them; without it the buffers take turns. One that "saves" copies the state, works on it in place, and compares: that is needed. What
+    the host looks at it waits for at once, or later by so many steps ("lag"), in memory of its own each, fetched in a stream of its own."""
+
+    def __init__(self, writer, stage, wastes):
+        self.w, self.s, self.swaps = writer, stage, "swap" not in wastes
+        declare, looks, size = writer.declare, range(stage.get("lag", 0) + 1), stage["check_bytes"]
+        self.stream, self.events = declare("S", stage["kind"]), [declare("E") for _ in looks]
+        self.fetching = declare("S", "n") if stage.get("lag") else self.stream
+        self.made = declare("E") if stage.get("lag") else None
+        self.states = [declare("B", "d", stage["bytes"]) for _ in range(stage["states"])]
+        self.way = way_of(stage, size)
+        more = "p" if not stage.get("pays") else "h" if self.way == "AF" else "g"
+        self.found = [declare("B", "d", size) for _ in looks]
+        self.results = [declare("B", more if look else "p", size) for look in looks]
+        self.locked, self.checks = self.results[1:] if more != "p" else [], 0
+
+    def copy(self, place, to, source):
+        self.w.do("C", place, self.states[to], 0, self.states[source], 0, self.s["bytes"], self.stream, WITHIN, 0)
+
+    def step(self):
+        if self.s["saves"]:
+            found = self.found[self.checks % len(self.found)]
+            self.copy(1, 1, 0)
+            self.w.do("Q", 3, self.states[0], self.s["bytes"], self.s["kernel_ns"], self.stream)
+            self.w.do("K", 4, self.stream, 0, self.states[1] + 1, 0, found + 1, self.s["bytes"])
+            return
+        before = self.states[0] + 1 if len(self.states) == 3 else 0
+        self.w.do("+", 3, self.stream, self.s["kernel_ns"], self.states[-2], self.states[-1], before)
+        if self.swaps:
+            self.states = [*self.states[1:], self.states[0]]
+            return
+        for state in range(1, len(self.states)):
+            self.copy(state, state - 1, state)
+
+    def check(self):
+        """The host has a part of the newest state fetched, and waits for that, or for an earlier one."""
+        at, size = self.checks % len(self.results), self.s["check_bytes"]
+        source = self.found[at] if self.s["saves"] else self.states[-2]
+        if self.s.get("lag"):
+            self.w.do("V", 12, self.made, self.stream)
+            self.w.do("X", 12, self.made, self.fetching)
+        self.w.do("C", 5, self.results[at], 0, source, 0, size, self.fetching, DOWN, 0)
+        if self.s["wait"] == "event" or self.s.get("lag"):
+            self.w.do("V", 12, self.events[at], self.fetching)
+        self.checks += 1
+        if self.checks >= len(self.results):
+            self.look(self.checks % len(self.results))
+
+    def look(self, at):
+        if self.s["wait"] == "event" or self.s.get("lag"):
+            self.w.do("Y", 8, self.events[at])
+        else:
+            self.w.do("W", 8, self.stream)
+        self.w.do("R", 9, self.s["read_ns"], self.results[at] + 1)
+
+    def play(self):
+        for result in self.locked:
+            self.w.do(self.way[0], 14, result)
+        for number in range(1, self.s["steps"] + 1):
+            self.step()
+            if number % self.s["every"] == 0 or number == self.s["steps"]:
+                self.check()
+        for number in range(max(0, self.checks - len(self.results) + 1), self.checks):
+            self.look(number % len(self.results))
+        for result in self.locked:
+            self.w.do(self.way[1], 15, result)
+
+
 def changed(program, change):
     """The program with change(stage), a dictionary, made in each stage."""
     return {**program, "stages": [{**stage, **change(stage)} for stage in program["stages"]]}
 
 
 def with_streams(stage, number):
-    """So many, or as many as it had. Advice on managed memory does not make it more buffers, nor that on a lock."""
+    """So many, or as many as it had. Advice on managed memory does not make it more buffers, nor that on a lock. Whether long
+    kernels (of stages that poll) run side by side in several streams no record shows: the simulated GPU lets them, and they fill a real one."""
     had = 1 if {"serial", "legacy"} & set(stage["wastes"]) else stage.get("had", stage["streams"])
-    return {} if stage.get("managed") or "lock" in stage["wastes"] else {"streams": max(number, had), "had": had}
+    if stage.get("solver"):
+        waits = stage["check_bytes"] <= DECIDES
+        return {} if waits else {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
+    kept = stage.get("managed") or "poll_ns" in stage or "lock" in stage["wastes"]
+    return {} if kept else {"streams": max(number, had), "had": had}
 
 
 def fixed_forms(program, streams=(2, 3, 4, 8)):
@@ -525,15 +451,17 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     it saves (a buffer that is read over the link while the GPU would be idle); none, or mapped memory alone, with so many
     streams, or those that there were, since their number is part of a remedy: two are too few where a step's latency is
     longer than a copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
-    kernel, or when the host needs it. The fastest is the fixed program."""
+    kernel, or when the host needs it. What is filled again may be waited for behind its upload. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     bases = [program]
     if {"pageable", "legacy"} & set(wastes) and not program["stages"][0].get("pays"):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
-    if any(stage["kind"] == "t" and {"beyond", "function"} & set(stage["wastes"]) for stage in program["stages"]):
+    if any(stage["kind"] == "t" and {"beyond", "function", "late", "poll"} & set(stage["wastes"]) for stage in program["stages"]):
         bases.append(changed(program, lambda stage: {"kind": "n"} if stage["kind"] == "t" else {}))  # streams of their own
+    if any(can_be_soon(stage) and stage.get("pays") and "late" not in stage["wastes"] for stage in program["stages"]):
+        bases.append(changed(program, lambda stage: {"soon": True}))
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
@@ -551,7 +479,8 @@ def lower(program, wastes, again=False):
             thread = stage["thread"]
             writer.lines.append(f"T {thread}")
         left = [waste for waste in stage["wastes"] if waste in wastes]
-        (ManagedStage(writer, stage, left, again) if stage.get("managed") else Stage(writer, stage, left)).play()
+        kind = ManagedStage if stage.get("managed") else Solver if stage.get("solver") else Stage
+        kind(writer, stage, left, *([again] if kind is ManagedStage else [])).play()
         if "lock" not in stage["wastes"]:  # those threads run one function
             writer.site += 16
     prepared = ["I", *writer.prepared, "T 0"] if writer.prepared else []

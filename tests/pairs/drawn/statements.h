@@ -1,61 +1,14 @@
 /*
- * What a drawn program's statements do (schedule.py writes them, player.cu plays them): buffers,
- * kernels with their host twins, and perform(), which makes the calls of one statement in the
- * function that calls it. One .cu file includes this, once.
+ * What a drawn program's statements do (schedule.py writes them, player.cu plays them): kernels
+ * with their host twins, copies, graphs, and perform(), which makes the calls of one statement in
+ * the function that calls it. One .cu file includes this, once.
  */
 #ifndef XFERSCOPE_DRAWN_STATEMENTS_H
 #define XFERSCOPE_DRAWN_STATEMENTS_H
 
-#include "../pair.h"
-
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <atomic>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
-#include <vector>
-
-struct buffer {
-    char kind; /* d device, p pinned, g pageable, m mapped, u managed, allocated later:
-                  l device, h pinned, v pinned by the driver, or by hand */
-    size_t bytes;
-    char *host, *device; /* the same but of mapped memory */
-    bool locked;         /* by a statement */
-    unsigned long long fills;
-};
-
-struct statement {
-    char what;
-    int site;
-    unsigned long long number[8];
-};
-
-/* What a function of the host that a stream calls has to do, or a thread of the program's own. */
-struct job {
-    unsigned long long ns;
-    size_t read;               /* buffer + 1; 0: none */
-    bool done;                 /* by the thread */
-    unsigned long long end_ns; /* the same on the simulated GPU */
-};
-
-struct form { /* of a program: what one schedule declares */
-    std::vector<struct buffer> buffers;
-    std::vector<cudaStream_t> streams;
-    std::vector<cudaEvent_t> events;
-    std::vector<cudaGraphExec_t> graphs;
-    std::deque<struct job> jobs;                         /* they stay where they are */
-    std::vector<struct statement> before;                /* once, by main */
-    std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
-};
-
-enum { PAGE = 4096 };
-static struct form *now; /* the one that is loaded or played */
-static bool in_rounds;   /* it is played more than once */
-static bool sums;        /* what is read is added up as a whole */
-static std::atomic<unsigned long long> copies, sum;
+#include "form.h"
+#include "memory.h"
+#include "waits.h"
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -100,49 +53,33 @@ __global__ void k_join(const char *from, size_t n, const char *table, size_t k, 
     pass(from, n, to, m, ns);
 }
 
+/* Makes all of the next state of the two before, and reads nothing of what was there. */
+__global__ void k_next(const char *cur, const char *prev, char *next, size_t n,
+                       unsigned long long ns)
+{
+    size_t first = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+
+    for (size_t i = first; i < n; i += stride)
+        next[i] = (char)(cur[i] + prev[i] + 1);
+    pass(NULL, 0, NULL, 0, ns);
+}
+
+/* The same of one. (A kernel that is given a pointer twice has it once in a record.) */
+__global__ void k_step(const char *cur, char *next, size_t n, unsigned long long ns)
+{
+    size_t first = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+
+    for (size_t i = first; i < n; i += stride)
+        next[i] = (char)(2 * cur[i] + 1);
+    pass(NULL, 0, NULL, 0, ns);
+}
+
 /* Whether it changes what it is given, m bytes of it, its name does not say. */
 extern "C" __global__ void k_keep(char *data, size_t n, size_t m, unsigned long long ns)
 {
     pass(data, n, data, m, ns);
-}
-
-/* ---- contents -------------------------------------------------------------------------------- */
-
-#define MIXED 0x9e3779b97f4a7c15ull
-
-/* Of all bytes, or of a word of each page. */
-static unsigned long long sum_of(const char *data, size_t n, bool all)
-{
-    const unsigned long long *words = (const unsigned long long *)data;
-    const size_t count = n / sizeof *words, step = all ? 1 : PAGE / sizeof *words;
-    unsigned long long of = n;
-
-    for (size_t i = 0; i < count; i += step)
-        of = (of ^ words[i]) * MIXED + (of >> 29);
-    return of;
-}
-
-static bool is_in(const char *data, const struct buffer *b)
-{
-    return (data >= b->host && data < b->host + b->bytes) ||
-           (data >= b->device && data < b->device + b->bytes);
-}
-
-/* What a kernel leaves differs from launch to launch, as what a fill leaves does; it depends on
- * what the kernel was given, and not on what other threads do meanwhile. */
-static void scramble(char *data, size_t n, unsigned long long of)
-{
-    unsigned long long *words = (unsigned long long *)data;
-    size_t at = 0, count = now ? now->buffers.size() : 0;
-
-    while (at < count && !is_in(data, &now->buffers[at]))
-        at++;
-    of += (at + 1) << 40;
-    if (at < count)
-        of += ++now->buffers[at].fills;
-    for (size_t i = 0; i < n / sizeof *words; i++)
-        words[i] = (i + of) * MIXED;
-    pair_touch(data, n, true);
 }
 
 static void twin(const char *from, size_t n, char *to, size_t m, unsigned long long ns)
@@ -187,6 +124,28 @@ PAIR_TWIN(_Z6k_joinPKcmS0_mPcmy, 8, 8, 8, 8, 8, 8, 8)
          argument<size_t>(args, 5), argument<size_t>(args, 6));
 }
 
+static void make_next(const unsigned long long *cur, const unsigned long long *prev,
+                      unsigned long long *next, size_t n, unsigned long long ns)
+{
+    for (size_t i = 0; i < n / sizeof *next; i++)
+        next[i] = (cur[i] ^ (prev[i] >> 7)) * MIXED + 1;
+    twin(NULL, 0, NULL, 0, ns);
+}
+
+PAIR_TWIN(_Z6k_nextPKcS0_Pcmy, 8, 8, 8, 8, 8)
+{
+    typedef unsigned long long word;
+    make_next(argument<word *>(args, 0), argument<word *>(args, 1), argument<word *>(args, 2),
+              argument<size_t>(args, 3), argument<size_t>(args, 4));
+}
+
+PAIR_TWIN(_Z6k_stepPKcPcmy, 8, 8, 8, 8)
+{
+    typedef unsigned long long word;
+    make_next(argument<word *>(args, 0), argument<word *>(args, 0), argument<word *>(args, 1),
+              argument<size_t>(args, 2), argument<size_t>(args, 3));
+}
+
 PAIR_TWIN(k_keep, 8, 8, 8, 8)
 {
     twin(argument<char *>(args, 0), argument<size_t>(args, 1), argument<char *>(args, 0),
@@ -194,9 +153,6 @@ PAIR_TWIN(k_keep, 8, 8, 8, 8)
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
-
-#define INLINE static inline __attribute__((always_inline))
-#define N(i) s->number[i]
 
 /* Buffers of kernels: index + 1, 0 for none. */
 INLINE void launch(const struct statement *s)
@@ -218,6 +174,21 @@ INLINE void launch(const struct statement *s)
         k_read<<<blocks, threads, 0, stream>>>(from.device, n, N(1));
     else
         k_write<<<blocks, threads, 0, stream>>>(to.device, to.bytes, N(1));
+    PAIR_CHECK(cudaGetLastError());
+}
+
+/* stream, ns, current and next state, the one before + 1 (0: none) */
+INLINE void launch_step(const struct statement *s)
+{
+    const struct buffer *cur = &now->buffers[N(2)], *next = &now->buffers[N(3)];
+    cudaStream_t stream = now->streams[N(0)];
+    const unsigned blocks = 256, threads = PAIR_THREADS;
+
+    if (N(4))
+        k_next<<<blocks, threads, 0, stream>>>(cur->device, now->buffers[N(4) - 1].device,
+                                               next->device, next->bytes, N(1));
+    else
+        k_step<<<blocks, threads, 0, stream>>>(cur->device, next->device, next->bytes, N(1));
     PAIR_CHECK(cudaGetLastError());
 }
 
@@ -250,259 +221,25 @@ INLINE void copy_rows(const struct statement *s)
                                      now->streams[N(5)]));
 }
 
-/* Of what it reads the host looks at a byte; of managed memory at a word of each page, which it has
- * to come back for, as the simulated GPU believes of all that is read. */
-static unsigned long long looked_at(const struct buffer *b)
-{
-    if (sums || b->kind == 'u')
-        return sum_of(b->host, b->bytes, sums);
-    return (unsigned char)b->host[0];
-}
-
-/* ns, buffer + 1, how much of it; 0: all. */
-INLINE void host_work(const struct statement *s, bool write)
-{
-    if (N(1) && write)
-        scramble(now->buffers[N(1) - 1].host, N(2) ? N(2) : now->buffers[N(1) - 1].bytes, 0);
-    else if (N(1)) {
-        pair_touch(now->buffers[N(1) - 1].host, now->buffers[N(1) - 1].bytes, false);
-        sum += looked_at(&now->buffers[N(1) - 1]);
-    }
-    if (N(0))
-        pair_host_work(N(0));
-}
-
-/* ---- functions of the host ---- */
-
-static void do_job(const struct job *job)
-{
-    const struct statement work = {'R', 0, {job->ns, job->read}};
-
-    host_work(&work, false);
-}
-
-static void work_in_stream(void *job)
-{
-    do_job((const struct job *)job);
-}
-
-/* The thread of the program's own, which does one job after the other until the process ends. The
- * simulated clock does not know it: there it is a time from which on it is idle. */
-struct worker {
-    std::mutex lock;
-    std::condition_variable changed;
-    std::deque<struct job *> jobs;
-    bool begun;
-    unsigned long long idle_ns;
-};
-static struct worker &worker = *new struct worker(); /* never freed: the thread waits there */
-
-static void work_in_thread(void)
-{
-    std::unique_lock<std::mutex> held(worker.lock);
-
-    for (;;) {
-        worker.changed.wait(held, [] { return !worker.jobs.empty(); });
-        struct job *job = worker.jobs.front();
-        worker.jobs.pop_front();
-        held.unlock();
-        do_job(job);
-        held.lock();
-        job->done = true;
-        worker.changed.notify_all();
-    }
-}
-
-static void hand_over(void *data)
-{
-    struct job *job = (struct job *)data, rest = {0, job->read, false, 0};
-
-    if (pair_simulated("xferscope_simgpu_now_ns")) {
-        do_job(&rest); /* it is done when it may be */
-        worker.idle_ns = std::max(worker.idle_ns, pair_now_ns()) + job->ns;
-        job->end_ns = worker.idle_ns;
-        return;
-    }
-    std::lock_guard<std::mutex> held(worker.lock);
-    if (!worker.begun)
-        std::thread(work_in_thread).detach();
-    worker.begun = true;
-    worker.jobs.push_back(job);
-    worker.changed.notify_all();
-}
-
-/* job, ns, buffer + 1, stream, a thread of the program's own does it */
-INLINE void call_in_stream(const struct statement *s)
-{
-    struct job *job = &now->jobs[N(0)];
-
-    *job = {N(1), N(2), false, 0};
-    PAIR_CHECK(cudaLaunchHostFunc(now->streams[N(3)], N(4) ? hand_over : work_in_stream, job));
-}
-
-/* A job of that thread. */
-INLINE void wait_for_job(const struct statement *s)
-{
-    const struct job *job = &now->jobs[N(0)];
-    unsigned long long at = pair_now_ns();
-
-    if (pair_simulated("xferscope_simgpu_now_ns")) {
-        if (job->end_ns > at)
-            pair_host_work(job->end_ns - at);
-        return;
-    }
-    std::unique_lock<std::mutex> held(worker.lock);
-    worker.changed.wait(held, [job] { return job->done; });
-}
-
-/* The lock of all threads. On the simulated GPU those with clocks of their own wait for it by
- * these, and a thread that has waited is woken up. */
-enum { WAKE_NS = 5000 }; /* what that takes: a guess */
-static std::mutex &threads_lock = *new std::mutex();
-
-INLINE void lock(bool take)
-{
-    typedef void lock_function(const void *);
-    static lock_function *taken = (lock_function *)pair_simulated("xferscope_simgpu_lock"),
-                         *given = (lock_function *)pair_simulated("xferscope_simgpu_unlock");
-
-    if (take && taken) {
-        unsigned long long came = pair_now_ns();
-        taken(&threads_lock);
-        if (pair_now_ns() > came)
-            pair_host_work(WAKE_NS);
-    }
-    if (take) {
-        threads_lock.lock();
-        return;
-    }
-    threads_lock.unlock();
-    if (given)
-        given(&threads_lock);
-}
-
+/* stream, graph: what is there is updated. */
 INLINE void capture_end(const struct statement *s)
 {
+    cudaGraphExec_t *exec = &now->graphs[N(1)];
+    cudaGraphExecUpdateResultInfo info;
     cudaGraph_t graph;
 
     PAIR_CHECK(cudaStreamEndCapture(now->streams[N(0)], &graph));
-    PAIR_CHECK(cudaGraphInstantiate(&now->graphs[N(1)], graph, 0));
-}
-
-INLINE void allocate(struct buffer *b)
-{
-    if (b->locked)
-        return;
-    b->locked = b->kind == 'h';
-    if (b->locked)
-        PAIR_CHECK(cudaMallocHost((void **)&b->device, b->bytes));
+    if (*exec)
+        PAIR_CHECK(cudaGraphExecUpdate(*exec, graph, &info));
     else
-        PAIR_CHECK(cudaMalloc((void **)&b->device, b->bytes));
-    b->host = b->device;
+        PAIR_CHECK(cudaGraphInstantiate(exec, graph, 0));
+    PAIR_CHECK(cudaGraphDestroy(graph));
 }
 
-INLINE void release(struct buffer *b)
+INLINE void destroy_graph(const struct statement *s)
 {
-    if (!b->locked)
-        PAIR_CHECK(cudaFree(b->host));
-    else if (!in_rounds) {
-        PAIR_CHECK(cudaFreeHost(b->host));
-        b->locked = false;
-    }
-}
-
-INLINE void page_lock(struct buffer *b)
-{
-    if (!b->locked)
-        PAIR_CHECK(cudaHostRegister(b->host, b->bytes, 0));
-    b->locked = true;
-}
-
-INLINE void page_unlock(struct buffer *b)
-{
-    if (in_rounds)
-        return;
-    PAIR_CHECK(cudaHostUnregister(b->host));
-    b->locked = false;
-}
-
-/* Page-locked memory each time: the driver's, or mapped, touched by threads and page-locked. */
-
-static void touch(char *pages, size_t bytes, unsigned threads)
-{
-    typedef void host_copy_function(const char *, size_t, unsigned);
-    static host_copy_function *simulated =
-        (host_copy_function *)pair_simulated("xferscope_simgpu_host_copy");
-    std::vector<std::thread> team;
-    char name[32];
-
-    snprintf(name, sizeof name, "lock/threads%u/gpu0", threads);
-    if (simulated) {
-        simulated(name, bytes, threads);
-        return;
-    }
-    for (unsigned t = 0; t < threads; t++)
-        team.emplace_back([=] {
-            for (size_t at = bytes * t / threads; at < bytes * (t + 1) / threads; at += PAGE)
-                *(volatile char *)(pages + at) = 0;
-        });
-    for (std::thread &t : team)
-        t.join();
-}
-
-INLINE void take(struct buffer *b, unsigned threads)
-{
-    void *pages;
-
-    if (threads == 0) {
-        PAIR_CHECK(cudaMallocHost((void **)&b->device, b->bytes));
-        b->host = b->device;
-        return;
-    }
-    pages = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) {
-        perror("mmap");
-        exit(1);
-    }
-    madvise(pages, b->bytes, MADV_HUGEPAGE);
-    touch((char *)pages, b->bytes, threads);
-    PAIR_CHECK(cudaHostRegister(pages, b->bytes, 0));
-    b->host = b->device = (char *)pages;
-}
-
-INLINE void give(struct buffer *b, unsigned threads)
-{
-    if (threads == 0) {
-        PAIR_CHECK(cudaFreeHost(b->host));
-        return;
-    }
-    PAIR_CHECK(cudaHostUnregister(b->host));
-    munmap(b->host, b->bytes);
-}
-
-INLINE void prefetch(const struct statement *s)
-{
-    struct buffer *b = &now->buffers[N(0)];
-#if CUDART_VERSION >= 13000
-    struct cudaMemLocation place = {N(1) ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost, 0};
-    PAIR_CHECK(cudaMemPrefetchAsync(b->host, b->bytes, place, 0, now->streams[N(2)]));
-#else
-    PAIR_CHECK(
-        cudaMemPrefetchAsync(b->host, b->bytes, N(1) ? 0 : cudaCpuDeviceId, now->streams[N(2)]));
-#endif
-}
-
-/* buffer, advice, of the device or the host */
-INLINE void advise(const struct statement *s)
-{
-    struct buffer *b = &now->buffers[N(0)];
-    cudaMemoryAdvise advice = (cudaMemoryAdvise)N(1);
-#if CUDART_VERSION >= 13000
-    struct cudaMemLocation place = {N(2) ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost, 0};
-    PAIR_CHECK(cudaMemAdvise(b->host, b->bytes, advice, place));
-#else
-    PAIR_CHECK(cudaMemAdvise(b->host, b->bytes, advice, N(2) ? 0 : cudaCpuDeviceId));
-#endif
+    PAIR_CHECK(cudaGraphExecDestroy(now->graphs[N(0)]));
+    now->graphs[N(0)] = NULL;
 }
 
 INLINE void perform(const struct statement *s)
@@ -527,6 +264,9 @@ INLINE void perform(const struct statement *s)
         k_keep<<<256, PAIR_THREADS, 0, now->streams[N(3)]>>>(now->buffers[N(0)].device,
                                                              now->buffers[N(0)].bytes, N(1), N(2));
         PAIR_CHECK(cudaGetLastError());
+        break;
+    case '+':
+        launch_step(s);
         break;
     case 'M':
         PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes,
@@ -569,11 +309,23 @@ INLINE void perform(const struct statement *s)
     case 'U':
         page_unlock(&now->buffers[N(0)]);
         break;
-    case 'O': /* buffer, threads that touch it; 0: the driver allocates it */
-        take(&now->buffers[N(0)], (unsigned)N(1));
+    case 'O': /* buffer, threads that touch it (0: the driver allocates it), of ordinary pages */
+        take(&now->buffers[N(0)], (unsigned)N(1), !N(2));
         break;
     case 'o':
         give(&now->buffers[N(0)], (unsigned)N(1));
+        break;
+    case 'n':
+        map_anew(&now->buffers[N(0)]);
+        break;
+    case 'u':
+        unmap(&now->buffers[N(0)]);
+        break;
+    case 'q':
+        poll(s);
+        break;
+    case 'd':
+        destroy_graph(s);
         break;
     case 'P':
         prefetch(s);

@@ -72,6 +72,11 @@ LOCKING = {"alloc/pinned": (1670, 346900), "free/pinned": (1450, 82400), "alloc/
            "register/pageable": (39590, 27300), "unregister/pageable": (25960, 13800)}
 
 
+# New pageable memory, ns for each page of 4 KiB, as docs/results/page-faults-h200-2026-11-29.md has it; a copy takes that longer.
+PAGES = {"touch/pages/host": 2000, "release/pages/host": 160}
+PAGES_OF_COPIES = {"h2d": 690, "d2h": 2800}
+
+
 def pageable(table, speed, latency):
     rows = []
     for size in SIZES:
@@ -131,6 +136,14 @@ def locking_tables(gpu):
             for name, (call, mib) in LOCKING.items()]
 
 
+def page_tables(gpu):
+    """What a copy takes on top of the same copy once more; of the latter the paths have all."""
+    costs = {**PAGES, **{f"{kind}-copy/pages/{way}/gpu{gpu}": ns if kind == "new" else 0.004
+                         for way, ns in PAGES_OF_COPIES.items() for kind in ("new", "kept")}}
+    return [{"name": name, "by": "bytes", "unit": "ns", "rows": [{"at": size, "median": max(1, round(size / 4096 * ns))} for size in TABLE_SIZES]}
+            for name, ns in costs.items()]
+
+
 def write(name, cpu, cpus, nodes, gpus, paths, tables=()):
     profile = {"schema": "xferscope-profile", "version": 1, "created": "2026-01-01T00:00:00Z",
                "producer": "tools/simgpu/machines/make.py",
@@ -154,8 +167,8 @@ def write(name, cpu, cpus, nodes, gpus, paths, tables=()):
 
 ONE = host_paths(0, 0, "", 1, 0) + device_paths(0)
 write("sim-h200", "Simulated CPU", 16, 1, [gpu(0, 0)], ONE)
-# The same where page-locking takes its time.
-write("sim-h200-locking", "Simulated CPU", 16, 1, [gpu(0, 0)], ONE, locking_tables(0))
+# The same where page-locking takes its time, and new memory.
+write("sim-h200-locking", "Simulated CPU", 16, 1, [gpu(0, 0)], ONE, locking_tables(0) + page_tables(0))
 
 four = []
 for g in range(4):
