@@ -317,6 +317,7 @@ static void take(const struct once *once, struct state *state, const struct xfw_
         .process = xfw_player_process(player)->number,
         .site = op->site,
         .gpu = op->gpu,
+        .pooled = op->pooled,
         .memory = op->memory,
     };
     const struct xfw_once_calls *calls = calls_of(once, &key);
