@@ -4,12 +4,14 @@
  * - repeated-allocation: device, managed or page-locked memory that is allocated and freed again
  * and again by the same site, in the same size, or in sizes that blocks of the largest would serve.
  * Allocating changes page tables (page-locked memory has to be found, cleared and locked as well),
- * and freeing waits until the device is idle.
+ * and freeing waits until the device is idle. Of memory pools (cudaMallocAsync()) it is a finding
+ * of its own: a wait gives back what is free, unless the pool's release threshold is raised.
  * - repeated-registration: the same host memory, by its address and size, that is page-locked and
  *   unlocked again and again. A buffer that is registered once is none: there is nothing to keep.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/taken.h"
+#include "analyzer/whatif/changes/pool_kept.h"
 
 #define LEAST_TRIED 8 /* calls that could go: fewer hold up hardly anything */
 

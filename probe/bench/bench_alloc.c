@@ -245,8 +245,7 @@ static int begin_keeping(struct xfp_session *s, const struct go *go, struct keep
                             : XCU_SUCCESS;
 
     if (!result && keeping->pool)
-        result =
-            cu->cuMemPoolGetAttribute(keeping->pool, RELEASE_THRESHOLD, &keeping->threshold);
+        result = cu->cuMemPoolGetAttribute(keeping->pool, RELEASE_THRESHOLD, &keeping->threshold);
     if (!result && keeping->pool)
         result = cu->cuMemPoolSetAttribute(keeping->pool, RELEASE_THRESHOLD, &all);
     return xfp_check(&s->sys, result, "keeping a pool's memory");

@@ -156,7 +156,7 @@ class Families(unittest.TestCase):
             self.assertTrue(all(ns >= CALL_NS for ns in rows.values()), rows)
         self.assertIn("alloc/pool/gpu0", self.tables)
         for what in ("alloc", "free"):  # the call alone: what waits for the stream is not in it
-            self.assertEqual(set(self.rows(f"{what}/kept/gpu0").values()), {SUBMIT_NS}, what)
+            self.assertEqual(set(self.rows(f"{what}/kept/gpu0").values()), {CALL_NS}, what)
 
     def test_memory_that_is_page_locked_by_hand(self):
         """What the simulation takes for a copy within the host, and for page-locking."""

@@ -4,7 +4,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
-#include "analyzer/whatif/changes/handed.h"
+#include "analyzer/whatif/changes/passed_on.h"
 #include "analyzer/whatif/changes/waits.h"
 
 #define MOST_COPIES 64 /* stretches of host memory of which the last copy is known */
@@ -107,14 +107,14 @@ struct once {
 struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
-        uint64_t there, gives; /* given back, and kept */
-        uint64_t room, made;   /* of any size, at worst: bytes of a block, such blocks made */
-        struct xfw_handed *handed; /* of memory of the host; NULL: no call yet */
-    } * kept;                  /* by place in the run's calls */
-    struct xfa_table takers;   /* struct taker */
-    struct xfa_table blocks;   /* struct xfw_handed_block */
-    uint32_t copying;          /* the last op was a copy that may be in flight: its place, + 1 */
-    struct copied {            /* host memory, and the last copy that used it */
+        uint64_t there, gives;     /* given back, and kept */
+        uint64_t room, made;       /* of any size, at worst: bytes of a block, such blocks made */
+        struct xfw_passed *passed; /* of memory of the host; NULL: no call yet */
+    } * kept;                      /* by place in the run's calls */
+    struct xfa_table takers;       /* struct taker */
+    struct xfa_table blocks;       /* struct xfw_passed_block */
+    uint32_t copying; /* the last op was a copy that may be in flight: its place, + 1 */
+    struct copied {   /* host memory, and the last copy that used it */
         uint64_t first, end;
         uint32_t stream;
         uint32_t event[2]; /* the program's behind it, + 1: the first, the last; 0: none */
@@ -140,7 +140,7 @@ static void begin(const struct xfw_change *change, void *self, struct xfw_player
     xfw_once_book_init(&state->book);
     state->kept = xfa_alloc((once->calls->count + 1) * sizeof *state->kept);
     xfa_table_init(&state->takers, sizeof(uint32_t), sizeof(struct taker));
-    xfa_table_init(&state->blocks, sizeof(uint64_t), sizeof(struct xfw_handed_block));
+    xfa_table_init(&state->blocks, sizeof(uint64_t), sizeof(struct xfw_passed_block));
 }
 
 static void end(const struct xfw_change *change, void *self)
@@ -149,7 +149,7 @@ static void end(const struct xfw_change *change, void *self)
     struct state *state = self;
     xfw_once_book_free(&state->book);
     for (size_t i = 0; i < once->calls->count; i++)
-        free(state->kept[i].handed);
+        free(state->kept[i].passed);
     free(state->kept);
     xfa_table_free(&state->takers);
     xfa_table_free(&state->blocks);
@@ -325,24 +325,25 @@ static const struct xfw_once_calls *calls_of(const struct once *once, struct xfw
     return chosen ? calls : NULL;
 }
 
-/* ---- memory that is passed on (handed.h) ----------------------------------------------------- */
+/* ---- memory that is passed on (passed_on.h) -----------------------------------------------------
+ */
 
-static bool is_handed(const struct once *once, const struct xfw_player *player,
-                      const struct xfw_op *op)
+static bool is_passed_on(const struct once *once, const struct xfw_player *player,
+                         const struct xfw_op *op)
 {
     return !once->waits && xfw_player_certainty(player) != XFW_LOW &&
            op->kind != XFT_EVENT_REGISTER && op->kind != XFT_EVENT_UNREGISTER &&
            xfa_is_page_locked(op->memory);
 }
 
-static void hand_take(struct state *state, struct kept *kept, const struct xfw_player *player,
+static void pass_take(struct state *state, struct kept *kept, const struct xfw_player *player,
                       struct xfw_op *op, uint64_t most)
 {
     const uint32_t place = (uint32_t)(kept - state->kept) + 1;
     struct taker *taker = xfa_table_put(&state->takers, &op->thread);
     double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
-    kept->handed = kept->handed ? kept->handed : xfa_alloc(sizeof *kept->handed);
-    xfw_handed_take(kept->handed, op, most, taker->calls == place, now);
+    kept->passed = kept->passed ? kept->passed : xfa_alloc(sizeof *kept->passed);
+    xfw_passed_take(kept->passed, op, most, taker->calls == place, now);
     taker->calls = place;
 }
 
@@ -350,21 +351,21 @@ static void hand_take(struct state *state, struct kept *kept, const struct xfw_p
 static void fill_block(struct state *state, const struct kept *kept,
                        const struct xfw_player *player, const struct xfw_op *op)
 {
-    if (!kept->handed || kept->handed->fills == 0)
+    if (!kept->passed || kept->passed->fills == 0)
         return;
-    struct xfw_handed_block *block = put(&state->blocks, &op->dst, XFW_ONCE_ADDRESSES);
+    struct xfw_passed_block *block = put(&state->blocks, &op->dst, XFW_ONCE_ADDRESSES);
     if (!block)
         return;
     block->thread = op->thread + 1;
-    block->filled_ns = xfw_schedule_begins(xfw_player_schedule(player), op) + op->own_ns +
-                       kept->handed->fills_ns;
+    block->filled_ns =
+        xfw_schedule_begins(xfw_player_schedule(player), op) + op->own_ns + kept->passed->fills_ns;
 }
 
 /* Another thread uses it for the first time. */
 static void wait_until_filled(struct state *state, const struct xfw_player *player,
                               struct xfw_op *op, uint64_t address)
 {
-    struct xfw_handed_block *block =
+    struct xfw_passed_block *block =
         address && state->blocks.count ? xfa_table_get(&state->blocks, &address) : NULL;
     if (!block || !block->thread || block->thread == op->thread + 1)
         return;
@@ -376,8 +377,7 @@ static void wait_until_filled(struct state *state, const struct xfw_player *play
 /* What is not a take ends what its thread filled. */
 static void note_call(struct state *state, const struct xfw_op *op)
 {
-    struct taker *taker =
-        state->takers.count ? xfa_table_get(&state->takers, &op->thread) : NULL;
+    struct taker *taker = state->takers.count ? xfa_table_get(&state->takers, &op->thread) : NULL;
     if (taker && op->kind != XFT_EVENT_ALLOC)
         taker->calls = 0;
 }
@@ -401,14 +401,14 @@ static void take(const struct once *once, struct state *state, const struct xfw_
         return;
     struct kept *kept = &state->kept[number_of(once->calls, calls)];
     xfw_once_take(&state->book, &key, op->dst, op->bytes, 0);
-    const bool handed = is_handed(once, player, op);
-    if (handed)
-        hand_take(state, kept, player, op, calls->most);
+    const bool passed = is_passed_on(once, player, op);
+    if (passed)
+        pass_take(state, kept, player, op, calls->most);
     if (has_room(calls, kept, op->bytes, xfw_player_certainty(player)) && kept->there) {
         kept->there--;
         go(once, state, player, op, false);
     }
-    if (handed)
+    if (passed)
         fill_block(state, kept, player, op);
 }
 
@@ -424,8 +424,8 @@ static void give(const struct once *once, struct state *state, const struct xfw_
         kept->there++;
         go(once, state, player, op, true);
     }
-    if (kept->handed)
-        xfw_handed_give(kept->handed, op,
+    if (kept->passed)
+        xfw_passed_give(kept->passed, op,
                         xfw_schedule_begins(xfw_player_schedule(player), op) + op->own_ns);
 }
 

@@ -21,7 +21,7 @@
  * managed.c          | managed memory is prefetched; or stays with the host (managed.h)
  * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
- * pool_kept.c        | a memory pool keeps what was freed
+ * pool_kept.c        | a memory pool keeps what was freed (pool_kept.h)
  * graphs_kept.c      | graphs are instantiated once, and updated
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
@@ -592,16 +592,5 @@ struct xfw_change *xfw_change_calls_once(const struct xfa_analysis *analysis,
  * likely, 1 us at worst: a guess. */
 struct xfw_change *xfw_change_pool(const struct xfa_analysis *analysis,
                                    const struct xfa_table *calls, struct xfw_set *chosen);
-
-/* ---- pool_kept.c ----------------------------------------------------------------------------- */
-
-/*
- * Memory pools keep what was freed (cudaMemPoolAttrReleaseThreshold), instead of giving it back at
- * the next wait: a call that allocates takes what the profile has for memory that was kept
- * (alloc/kept), where as many bytes had been freed (at worst twice as many, since what was kept may
- * lie in pieces); a wait behind frees takes as long behind the work as those with none before them.
- * At worst a quarter less is saved. It concerns all pools of the run.
- */
-struct xfw_change *xfw_change_keep_pool(const struct xfa_analysis *analysis);
 
 #endif

@@ -1,24 +1,23 @@
 /*
  * A memory pool keeps what was freed, in place of giving it back at each wait: its release
- * threshold is high. changes.h says what that does.
+ * threshold is high. pool_kept.h says what that does.
  */
-#include "analyzer/whatif/changes/changes.h"
-#include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/pool_kept.h"
 
 #include <math.h>
 
-#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/costs.h"
 
 #define SYNC_NS 2000.0 /* behind the work waited for, with nothing to give back (a guess) */
 #define VARIES 0.25    /* of what is saved */
 #define ROOM_AT_WORST 2
 
 struct pools {
-    struct pool {              /* of a GPU: all of its pools are one */
-        uint64_t kept;         /* bytes that were freed and not taken again */
-        bool freed;            /* since the last wait: that gives it back, as recorded */
-    } of_gpus[XFW_GPUS];       /* by xfw_place_of_gpu() */
-    double wake_ns;            /* of waits with nothing to give back; 0: none so far */
+    struct pool {        /* of a GPU: all of its pools are one */
+        uint64_t kept;   /* bytes that were freed and not taken again */
+        bool freed;      /* since the last wait: that gives it back, as recorded */
+    } of_gpus[XFW_GPUS]; /* by xfw_place_of_gpu() */
+    double wake_ns;      /* of waits with nothing to give back; 0: none so far */
 };
 
 static struct pool *pool_of(struct pools *pools, const struct xfw_op *op)
@@ -34,12 +33,11 @@ static double goes(double ns, double left, enum xfw_certainty certainty)
 }
 
 /* What it takes to have memory that the pool has kept. On H200s such calls took 0.7 to 2.8 us, the
- * median of programs (docs/results/written-apart-h200-2026-11-29.md); at worst twice as much. */
+ * median of programs (docs/results/allocation-h200-2026-11-29.md); at worst twice as much. */
 static double again_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                        enum xfw_certainty certainty)
 {
-    static const double guess_ns[] = {
-        [XFW_LOW] = 5000, [XFW_LIKELY] = 2000, [XFW_HIGH] = 500};
+    static const double guess_ns[] = {[XFW_LOW] = 5000, [XFW_LIKELY] = 2000, [XFW_HIGH] = 500};
     double ns = xfw_table_cost(achievable, "alloc/kept", -1, op->gpu, op->bytes, certainty);
     return ns > 0 ? ns : guess_ns[certainty];
 }
@@ -68,8 +66,8 @@ static void wait(const struct xfw_change *change, struct pools *pools, struct po
         return;
     }
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    double call_ns = xfw_scalar_cost(&change->analysis->achievable, "sync/stream", op->gpu,
-                                     XFW_SYNC_STREAM_NS);
+    double call_ns =
+        xfw_scalar_cost(&change->analysis->achievable, "sync/stream", op->gpu, XFW_SYNC_STREAM_NS);
     double wake_ns = pools->wake_ns > 0 ? pools->wake_ns : SYNC_NS;
     op->wake_ns -= goes(op->wake_ns, wake_ns, certainty);
     op->own_ns -= goes(op->own_ns, fmax(call_ns, wake_ns), certainty);

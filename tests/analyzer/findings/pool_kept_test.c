@@ -19,8 +19,8 @@ enum {
     SITE = 10,
     GIVE,
     ROUNDS = 50,
-    NEW_NS = 50000,   /* to take what the pool does not have */
-    KEPT_NS = 2000,   /* what it has: the likely guess */
+    NEW_NS = 50000, /* to take what the pool does not have */
+    KEPT_NS = 2000, /* what it has: the likely guess */
     GIVE_NS = 1000,
     COPY_NS = 40000,
     BACK_NS = 150000, /* to give it back, behind the work waited for */
@@ -53,13 +53,12 @@ static struct analyzed played(bool kept, bool grows)
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t bytes = grows ? (uint64_t)1024 << i : MIB;
         memory(&play, XFT_EVENT_ALLOC, bytes, kept ? KEPT_NS : NEW_NS);
-        struct xft_event *copy =
-            play_stream_copy(&play, STACK_UPLOAD, XFT_DIR_D2H, MIB, 0);
+        struct xft_event *copy = play_stream_copy(&play, STACK_UPLOAD, XFT_DIR_D2H, MIB, 0);
         uint64_t busy = 0;
         play_device_copy_behind(&play, copy, COPY_NS, &busy);
         memory(&play, XFT_EVENT_FREE, bytes, GIVE_NS);
-        struct xft_event *wait = play_in_stream(&play, XFT_EVENT_SYNC, 0,
-                                                play_wait_ns(&play, busy, kept ? WAKE_NS : BACK_NS));
+        struct xft_event *wait = play_in_stream(
+            &play, XFT_EVENT_SYNC, 0, play_wait_ns(&play, busy, kept ? WAKE_NS : BACK_NS));
         wait->aux = XFT_SYNC_STREAM;
     }
     play_end(&play, XFT_STATE_CLOSED);
@@ -68,8 +67,8 @@ static struct analyzed played(bool kept, bool grows)
 
 static void test_keeps(void **state)
 {
-    const double less = (ROUNDS - 1) * (double)(NEW_NS - KEPT_NS) +
-                        ROUNDS * (double)(BACK_NS - WAKE_NS);
+    const double less =
+        (ROUNDS - 1) * (double)(NEW_NS - KEPT_NS) + ROUNDS * (double)(BACK_NS - WAKE_NS);
     struct analyzed a = played(false, false);
     const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_ALLOCATION, "scratch");
     (void)state;

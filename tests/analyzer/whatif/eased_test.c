@@ -325,8 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held_up_no_more),    cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_as_it_was),          cmocka_unit_test(test_out_of_default_stream),
-        cmocka_unit_test(test_work_begins_sooner),
-        cmocka_unit_test(test_blocking_copies),
+        cmocka_unit_test(test_work_begins_sooner), cmocka_unit_test(test_blocking_copies),
         cmocka_unit_test(test_never_longer),       cmocka_unit_test(test_calls_alone),
         cmocka_unit_test(test_one_thread),         cmocka_unit_test(test_after_many_threads),
         cmocka_unit_test(test_too_many_at_a_time),

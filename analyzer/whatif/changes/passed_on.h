@@ -9,18 +9,18 @@
  * times between takes is what filling takes. So in the run played it goes on when it has filled the
  * one before and a block is free, and who uses the block first waits until it is filled.
  */
-#ifndef XFW_HANDED_H
-#define XFW_HANDED_H
+#ifndef XFW_PASSED_ON_H
+#define XFW_PASSED_ON_H
 
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/op/op.h"
 
-#define XFW_HANDED_MOST 256 /* blocks at one time: of more nothing is said */
+#define XFW_PASSED_MOST 256 /* blocks at one time: of more nothing is said */
 
 /* Calls that are alike (struct xfw_once_calls), zeroed at first. */
-struct xfw_handed {
+struct xfw_passed {
     uint64_t takes, gives, held;
-    double given_ns[XFW_HANDED_MOST]; /* as played: the last of them, a ring */
+    double given_ns[XFW_PASSED_MOST]; /* as played: the last of them, a ring */
     double gave_ns;                   /* as recorded: the end of the last one */
     uint32_t giver;                   /* its thread */
     double fills_ns;                  /* the mean of so many */
@@ -28,7 +28,7 @@ struct xfw_handed {
 };
 
 /* A block that was taken, by address, until another thread uses it. */
-struct xfw_handed_block {
+struct xfw_passed_block {
     uint64_t address; /* key */
     uint32_t thread;  /* that fills it, + 1; 0: nobody has to wait for it */
     double filled_ns; /* as played */
@@ -37,9 +37,9 @@ struct xfw_handed_block {
 /* One more is taken, of at most `most` at one time; `alone`: the thread's call before was a take of
  * these, too, and has ended at now_ns, as played. Of one that waited for a block as recorded the
  * thread's own time becomes what filling takes, or what is left until a block is free. */
-void xfw_handed_take(struct xfw_handed *handed, struct xfw_op *op, uint64_t most, bool alone,
+void xfw_passed_take(struct xfw_passed *passed, struct xfw_op *op, uint64_t most, bool alone,
                      double now_ns);
 /* One is given back, at given_ns as played. */
-void xfw_handed_give(struct xfw_handed *handed, const struct xfw_op *op, double given_ns);
+void xfw_passed_give(struct xfw_passed *passed, const struct xfw_op *op, double given_ns);
 
 #endif
