@@ -26,7 +26,8 @@ static void event(void *self, const struct xfa_event *event)
         .bytes = event->bytes,
         .process = event->process->number,
         .site = event->stack,
-        .gpu = event->gpu < 0 ? -1 : event->gpu,
+        .gpu = (int16_t)(event->gpu < 0 ? -1 : event->gpu),
+        .pooled = (event->flags & XFT_ASYNC) != 0,
         .memory = event->dst_mem,
     };
     struct xfw_once_calls *calls = xfw_once_take(&taken->book, &key, address, event->bytes, ns);

@@ -4,12 +4,14 @@
  * - repeated-allocation: device, managed or page-locked memory that is allocated and freed again
  * and again by the same site, in the same size, or in sizes that blocks of the largest would serve.
  * Allocating changes page tables (page-locked memory has to be found, cleared and locked as well),
- * and freeing waits until the device is idle.
+ * and freeing waits until the device is idle. Of memory pools (cudaMallocAsync()) it is a finding
+ * of its own: a wait gives back what is free, unless the pool's release threshold is raised.
  * - repeated-registration: the same host memory, by its address and size, that is page-locked and
  *   unlocked again and again. A buffer that is registered once is none: there is nothing to keep.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/taken.h"
+#include "analyzer/whatif/changes/pool_kept.h"
 
 #define LEAST_TRIED 8 /* calls that could go: fewer hold up hardly anything */
 
@@ -21,8 +23,15 @@ static double needless_ns(const struct xfw_once_calls *calls)
     return calls->needless_ns + gives * calls->gives_ns;
 }
 
-/* Findings of the host's memory, or of the GPU's: of sites with calls that could go, which take
- * more than least_ns. */
+/* The host's memory, a memory pool's, or the GPU's: each is a finding of its own. */
+static bool is_of_side(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
+{
+    bool pool = finding->remedy.kind == XFA_REMEDY_KEEP_POOL;
+    return xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host &&
+           (calls->key.pooled != 0) == pool;
+}
+
+/* Findings of one of these: of sites with calls that could go, which take more than least_ns. */
 static void find_in(const struct xfa_analysis *analysis, const struct xfa_taken *taken,
                     struct xfa_findings *findings, const struct xfa_finding *like, double least_ns)
 {
@@ -30,7 +39,7 @@ static void find_in(const struct xfa_analysis *analysis, const struct xfa_taken 
     xfa_taken_sites_init(&sites);
     for (size_t i = 0; i < taken->calls.count; i++) {
         const struct xfw_once_calls *calls = xfa_table_at(&taken->calls, i);
-        if (xfa_taken_on_host(calls->key.memory) == like->remedy.to_host)
+        if (is_of_side(calls, like))
             xfa_taken_add_to_site(&sites, analysis, calls, needless_ns(calls));
     }
     xfa_taken_add_sites(&sites, findings, like, least_ns);
@@ -48,17 +57,14 @@ static void find(const struct xfa_analysis *analysis, const void *taken,
     find_in(analysis, taken, findings, &like, least_ns);
 }
 
-static bool is_found(const struct xfa_findings *findings, enum xfa_finding_id id)
+static bool is_found(const struct xfa_findings *findings, const struct xfa_finding *like)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].id == id && !findings->items[i].remedy.to_host)
+        if (findings->items[i].id == like->id &&
+            findings->items[i].remedy.kind == like->remedy.kind &&
+            !findings->items[i].remedy.to_host)
             return true;
     return false;
-}
-
-static bool is_of_side(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
-{
-    return xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host;
 }
 
 /* The pool of apply keeps blocks by size. */
@@ -72,6 +78,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     const struct xfa_taken *taken = sums;
+    if (finding->remedy.kind == XFA_REMEDY_KEEP_POOL)
+        return xfw_change_keep_pool(analysis);
     struct xfw_set chosen = xfa_taken_places(taken, finding, is_of_side);
     return xfw_change_calls_once(analysis, &taken->calls, &chosen);
 }
@@ -80,7 +88,7 @@ static struct xfw_change *by_apply(const struct xfa_analysis *analysis, const vo
                                    const struct xfa_finding *finding)
 {
     const struct xfa_taken *taken = sums;
-    if (finding->remedy.to_host)
+    if (finding->remedy.to_host || finding->remedy.kind != XFA_REMEDY_ALLOCATE_ONCE)
         return NULL;
     struct xfw_set chosen = xfa_taken_places(taken, finding, is_of_one_size);
     return xfw_change_pool(analysis, &taken->calls, &chosen);
@@ -100,26 +108,40 @@ static const struct xfa_finding allocations = {
                "and allocated again need not come cleared",
 };
 
+static const struct xfa_finding pools = {
+    .id = XFA_FINDING_ALLOCATION,
+    .remedy = {.kind = XFA_REMEDY_KEEP_POOL, .node = -1},
+    .reckoning = XFA_RECKONED_KEPT,
+    .assumed = "nobody else needs the memory that the pool keeps",
+};
+
 static void find_allocations(const struct xfa_analysis *analysis, const void *sums,
                              struct xfa_findings *findings)
 {
     find(analysis, sums, findings, allocations);
+    find_in(analysis, sums, findings, &pools, xfa_findings_least_ns(analysis));
 }
 
-/* Where the calls themselves hardly take time, their waits for the device may keep other work from
- * overlapping. */
-static void try_allocations(const struct xfa_analysis *analysis, const void *sums,
-                            struct xfa_findings *findings)
+static void try_side(const struct xfa_analysis *analysis, const struct xfa_taken *taken,
+                     struct xfa_findings *findings, struct xfa_finding like)
 {
-    const struct xfa_taken *taken = sums;
-    struct xfa_finding like = allocations;
     uint64_t needless = 0;
     like.remedy.node = -1;
     like.reckoning = XFA_RECKONED_KEPT;
     for (size_t i = 0; i < taken->calls.count; i++)
-        needless += xfw_once_needless_gives(xfa_table_at(&taken->calls, i));
-    if (needless >= LEAST_TRIED && !is_found(findings, XFA_FINDING_ALLOCATION))
-        find_in(analysis, sums, findings, &like, 0);
+        if (is_of_side(xfa_table_at(&taken->calls, i), &like))
+            needless += xfw_once_needless_gives(xfa_table_at(&taken->calls, i));
+    if (needless >= LEAST_TRIED && !is_found(findings, &like))
+        find_in(analysis, taken, findings, &like, 0);
+}
+
+/* Where the calls themselves hardly take time, their waits for the device may keep other work from
+ * overlapping; and waits that give a pool's memory back may. */
+static void try_allocations(const struct xfa_analysis *analysis, const void *sums,
+                            struct xfa_findings *findings)
+{
+    try_side(analysis, sums, findings, allocations);
+    try_side(analysis, sums, findings, pools);
 }
 
 const struct xfa_finding_kind xfa_kind_allocation = {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LEAST = 4096 };
+enum { LEAST = 4096, RELEASE_THRESHOLD = 4 }; /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
 #define MOST ((uint64_t)64 << 20)
 
 struct allocation {
@@ -63,6 +63,21 @@ static xcu_result give_pool(struct xfp_session *s, const struct allocation *a, u
     xcu_result result = s->sys.cu->cuMemFreeAsync((xcu_deviceptr)held, a->device->stream);
 
     return result ? result : s->sys.cu->cuStreamSynchronize(a->device->stream);
+}
+
+/* From a pool that has it: the calls alone, as a program makes them. */
+static xcu_result take_kept(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
+{
+    xcu_deviceptr address = 0;
+    xcu_result result = s->sys.cu->cuMemAllocAsync(&address, a->bytes, a->device->stream);
+
+    *held = (uintptr_t)address;
+    return result;
+}
+
+static xcu_result give_kept(struct xfp_session *s, const struct allocation *a, uintptr_t held)
+{
+    return s->sys.cu->cuMemFreeAsync((xcu_deviceptr)held, a->device->stream);
 }
 
 static xcu_result take_managed(struct xfp_session *s, const struct allocation *a, uintptr_t *held)
@@ -119,6 +134,7 @@ static xcu_result give_registered(struct xfp_session *s, const struct allocation
 static const struct kind kinds[] = {
     {"device", false, false, "alloc", "free", take_device, give_device},
     {"pool", false, false, "alloc", "free", take_pool, give_pool},
+    {"kept", false, false, "alloc", "free", take_kept, give_kept},
     {"managed", false, false, "alloc", "free", take_managed, give_device},
     {"pinned", true, true, "alloc", "free", take_pinned, give_host},
     {"mapped", true, false, "alloc", "free", take_mapped, give_host},
@@ -129,8 +145,11 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static bool applies(const struct xfp_session *s, const struct kind *kind)
 {
-    if (kind->take == take_pool)
-        return s->sys.cu->cuMemAllocAsync && s->sys.cu->cuMemFreeAsync;
+    if (kind->take == take_pool || kind->take == take_kept)
+        return s->sys.cu->cuMemAllocAsync && s->sys.cu->cuMemFreeAsync &&
+               (kind->take == take_pool ||
+                (s->sys.cu->cuDeviceGetMemPool && s->sys.cu->cuMemPoolGetAttribute &&
+                 s->sys.cu->cuMemPoolSetAttribute && s->sys.cu->cuMemPoolTrimTo));
     return kind->take != take_managed || s->sys.cu->cuMemAllocManaged;
 }
 
@@ -211,6 +230,36 @@ static int measure_size(struct xfp_session *s, struct go *go, uint64_t budget_ns
     return bad;
 }
 
+/* The device's pool keeps what is freed, as long as that is measured. */
+struct keeping {
+    xcu_pool pool;
+    uint64_t threshold; /* what it was */
+};
+
+static int begin_keeping(struct xfp_session *s, const struct go *go, struct keeping *keeping)
+{
+    const struct xfp_driver *cu = s->sys.cu;
+    uint64_t all = UINT64_MAX;
+    xcu_result result = go->kind->take == take_kept
+                            ? cu->cuDeviceGetMemPool(&keeping->pool, go->a.device->handle)
+                            : XCU_SUCCESS;
+
+    if (!result && keeping->pool)
+        result = cu->cuMemPoolGetAttribute(keeping->pool, RELEASE_THRESHOLD, &keeping->threshold);
+    if (!result && keeping->pool)
+        result = cu->cuMemPoolSetAttribute(keeping->pool, RELEASE_THRESHOLD, &all);
+    return xfp_check(&s->sys, result, "keeping a pool's memory");
+}
+
+static void end_keeping(struct xfp_session *s, const struct go *go, struct keeping *keeping)
+{
+    if (!keeping->pool)
+        return;
+    s->sys.cu->cuMemPoolSetAttribute(keeping->pool, RELEASE_THRESHOLD, &keeping->threshold);
+    s->sys.cu->cuStreamSynchronize(go->a.device->stream);
+    s->sys.cu->cuMemPoolTrimTo(keeping->pool, 0);
+}
+
 /* Which sizes; *usual: of how many the budget is, the others are left out where time is short. */
 static size_t list_sizes(struct xfp_session *s, const struct kind *kind, uint64_t *sizes,
                          size_t *usual)
@@ -230,8 +279,11 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     uint64_t sizes[XFP_COARSE_ROOM];
     size_t usual, count = list_sizes(s, go.kind, sizes, &usual);
     double each_ns = 0; /* of the size before, by the byte */
+    struct keeping keeping = {0};
     int bad = xfp_device_open(&s->sys, go.a.device);
 
+    if (!bad)
+        bad = begin_keeping(s, &go, &keeping);
     xfp_bind(&s->sys, bench->src.numa);
     for (size_t i = 0; i < count && !bad && !xfp_interrupted(); i++) {
         struct xfp_stats stats[2];
@@ -250,6 +302,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
         xfp_add_row(&back, sizes[i], &stats[1]);
     }
     xfp_unbind(&s->sys);
+    end_keeping(s, &go, &keeping);
     /* the table with the benchmark's name comes last: --resume looks for it */
     if (xfp_add_table(s, &back, bench->family->by, 0, "%s/%s/%sgpu%d", go.kind->back, go.kind->word,
                       xfp_node_text(s, bench->src.numa, node), bench->dst.device) ||
@@ -265,6 +318,8 @@ const struct xfp_family xfp_family_alloc = {
     .names =
         {
             {"{alloc,free}/{device,pool,managed}/gpuN", "allocating, freeing memory of the device"},
+            {"{alloc,free}/kept/gpuN",
+             "the calls that allocate and free memory that the device's pool has kept"},
             {"{alloc,free}/{pinned,mapped,write-combined}/[nodeN-]gpuN",
              "allocating, freeing page-locked memory of the host"},
             {"{register,unregister}/pageable/[nodeN-]gpuN",

@@ -156,6 +156,8 @@ class Families(unittest.TestCase):
             rows = self.rows(f"{what}/pageable/gpu1")
             self.assertTrue(all(ns >= CALL_NS for ns in rows.values()), rows)
         self.assertIn("alloc/pool/gpu0", self.tables)
+        for what in ("alloc", "free"):  # the call alone: what waits for the stream is not in it
+            self.assertEqual(set(self.rows(f"{what}/kept/gpu0").values()), {CALL_NS}, what)
 
     def test_functions_of_the_host_hold_their_stream_up(self):
         for name in ("call", "hold", "hold-queued"):

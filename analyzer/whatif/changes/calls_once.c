@@ -4,6 +4,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/passed_on.h"
 #include "analyzer/whatif/changes/waits.h"
 
 #define MOST_COPIES 64 /* stretches of host memory of which the last copy is known */
@@ -106,11 +107,14 @@ struct once {
 struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
-        uint64_t there, gives; /* given back, and kept */
-        uint64_t room, made;   /* of any size, at worst: bytes of a block, such blocks made */
-    } * kept;                  /* by place in the run's calls */
-    uint32_t copying;          /* the last op was a copy that may be in flight: its place, + 1 */
-    struct copied {            /* host memory, and the last copy that used it */
+        uint64_t there, gives;     /* given back, and kept */
+        uint64_t room, made;       /* of any size, at worst: bytes of a block, such blocks made */
+        struct xfw_passed *passed; /* of memory of the host; NULL: no call yet */
+    } * kept;                      /* by place in the run's calls */
+    struct xfa_table takers;       /* struct taker */
+    struct xfa_table blocks;       /* struct xfw_passed_block */
+    uint32_t copying; /* the last op was a copy that may be in flight: its place, + 1 */
+    struct copied {   /* host memory, and the last copy that used it */
         uint64_t first, end;
         uint32_t stream;
         uint32_t event[2]; /* the program's behind it, + 1: the first, the last; 0: none */
@@ -123,19 +127,32 @@ struct state {
     uint32_t thread;
 };
 
+/* A thread that has taken memory. */
+struct taker {
+    uint32_t thread; /* key */
+    uint32_t calls;  /* its last op was a take of these, their place + 1; 0: it was another one */
+};
+
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
 {
     const struct once *once = (const struct once *)change;
     struct state *state = self;
     xfw_once_book_init(&state->book);
     state->kept = xfa_alloc((once->calls->count + 1) * sizeof *state->kept);
+    xfa_table_init(&state->takers, sizeof(uint32_t), sizeof(struct taker));
+    xfa_table_init(&state->blocks, sizeof(uint64_t), sizeof(struct xfw_passed_block));
 }
 
 static void end(const struct xfw_change *change, void *self)
 {
+    const struct once *once = (const struct once *)change;
     struct state *state = self;
     xfw_once_book_free(&state->book);
+    for (size_t i = 0; i < once->calls->count; i++)
+        free(state->kept[i].passed);
     free(state->kept);
+    xfa_table_free(&state->takers);
+    xfa_table_free(&state->blocks);
 }
 
 /* A copy that the host does not wait for, of memory that the host may use again. */
@@ -308,6 +325,65 @@ static const struct xfw_once_calls *calls_of(const struct once *once, struct xfw
     return chosen ? calls : NULL;
 }
 
+/* ---- memory that is passed on (passed_on.h) -----------------------------------------------------
+ */
+
+static bool is_passed_on(const struct once *once, const struct xfw_player *player,
+                         const struct xfw_op *op)
+{
+    return !once->waits && xfw_player_certainty(player) != XFW_LOW &&
+           op->kind != XFT_EVENT_REGISTER && op->kind != XFT_EVENT_UNREGISTER &&
+           xfa_is_page_locked(op->memory);
+}
+
+static void pass_take(struct state *state, struct kept *kept, const struct xfw_player *player,
+                      struct xfw_op *op, uint64_t most)
+{
+    const uint32_t place = (uint32_t)(kept - state->kept) + 1;
+    struct taker *taker = xfa_table_put(&state->takers, &op->thread);
+    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
+    kept->passed = kept->passed ? kept->passed : xfa_alloc(sizeof *kept->passed);
+    xfw_passed_take(kept->passed, op, most, taker->calls == place, now);
+    taker->calls = place;
+}
+
+/* The block is filled some time behind the call, which is known now. */
+static void fill_block(struct state *state, const struct kept *kept,
+                       const struct xfw_player *player, const struct xfw_op *op)
+{
+    if (!kept->passed || kept->passed->fills == 0)
+        return;
+    struct xfw_passed_block *block = put(&state->blocks, &op->dst, XFW_ONCE_ADDRESSES);
+    if (!block)
+        return;
+    block->thread = op->thread + 1;
+    block->filled_ns =
+        xfw_schedule_begins(xfw_player_schedule(player), op) + op->own_ns + kept->passed->fills_ns;
+}
+
+/* Another thread uses it for the first time. */
+static void wait_until_filled(struct state *state, const struct xfw_player *player,
+                              struct xfw_op *op, uint64_t address)
+{
+    struct xfw_passed_block *block =
+        address && state->blocks.count ? xfa_table_get(&state->blocks, &address) : NULL;
+    if (!block || !block->thread || block->thread == op->thread + 1)
+        return;
+    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
+    op->gap_ns = fmax(op->gap_ns, block->filled_ns - now);
+    block->thread = 0;
+}
+
+/* What is not a take ends what its thread filled. */
+static void note_call(struct state *state, const struct xfw_op *op)
+{
+    struct taker *taker = state->takers.count ? xfa_table_get(&state->takers, &op->thread) : NULL;
+    if (taker && op->kind != XFT_EVENT_ALLOC)
+        taker->calls = 0;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
 static void take(const struct once *once, struct state *state, const struct xfw_player *player,
                  struct xfw_op *op)
 {
@@ -317,6 +393,7 @@ static void take(const struct once *once, struct state *state, const struct xfw_
         .process = xfw_player_process(player)->number,
         .site = op->site,
         .gpu = op->gpu,
+        .pooled = op->pooled,
         .memory = op->memory,
     };
     const struct xfw_once_calls *calls = calls_of(once, &key);
@@ -324,10 +401,15 @@ static void take(const struct once *once, struct state *state, const struct xfw_
         return;
     struct kept *kept = &state->kept[number_of(once->calls, calls)];
     xfw_once_take(&state->book, &key, op->dst, op->bytes, 0);
+    const bool passed = is_passed_on(once, player, op);
+    if (passed)
+        pass_take(state, kept, player, op, calls->most);
     if (has_room(calls, kept, op->bytes, xfw_player_certainty(player)) && kept->there) {
         kept->there--;
         go(once, state, player, op, false);
     }
+    if (passed)
+        fill_block(state, kept, player, op);
 }
 
 static void give(const struct once *once, struct state *state, const struct xfw_player *player,
@@ -342,6 +424,9 @@ static void give(const struct once *once, struct state *state, const struct xfw_
         kept->there++;
         go(once, state, player, op, true);
     }
+    if (kept->passed)
+        xfw_passed_give(kept->passed, op,
+                        xfw_schedule_begins(xfw_player_schedule(player), op) + op->own_ns);
 }
 
 /* A copy of all of a block into a larger one of the same calls: the block has grown. */
@@ -367,6 +452,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     wait_where_needed(change, state, player, op);
     note_waits(state, op);
     note_copy(change, state, op);
+    note_call(state, op);
+    wait_until_filled(state, player, op, op->src);
     if (op->what != XFW_CALL || op->dst == 0)
         return;
     if (op->kind == XFT_EVENT_ALLOC || op->kind == XFT_EVENT_REGISTER)

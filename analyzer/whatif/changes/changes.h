@@ -21,6 +21,7 @@
  * managed.c          | managed memory is prefetched; or stays with the host (managed.h)
  * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
+ * pool_kept.c        | a memory pool keeps what was freed (pool_kept.h)
  * graphs_kept.c      | graphs are instantiated once, and updated
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
@@ -544,7 +545,8 @@ struct xfw_once_key {
     uint64_t address; /* of registrations, which are of existing memory; else 0 */
     uint64_t bytes;   /* XFW_ONCE_ANY_SIZE: of each size */
     uint32_t process, site;
-    int32_t gpu;
+    int16_t gpu;
+    uint16_t pooled; /* 1: of a memory pool, in a stream's order */
     uint32_t memory; /* enum xft_memory */
 };
 struct xfw_once_calls {

@@ -201,7 +201,7 @@ static double probed_ns(const struct xfa_achievable *achievable, const struct xf
     char name[64];
     if (op->memory >= XFT_MEMORY_COUNT || !kinds[op->memory] || achievable->match == XFA_MATCH_NO)
         return INFINITY;
-    snprintf(name, sizeof name, "%s/%s", calls[op->kind], kinds[op->memory]);
+    snprintf(name, sizeof name, "%s/%s", calls[op->kind], op->pooled ? "pool" : kinds[op->memory]);
     double ns = xfw_table_cost(achievable, name, -1, op->gpu, op->bytes, XFW_LIKELY);
     return ns > 0 ? ns : INFINITY;
 }

@@ -122,7 +122,7 @@ static void launch(struct state *state, struct xfw_op *op)
 {
     struct made *made = xfa_table_get(&state->made, &op->threads);
     if (made) {
-        op->own_ns *= made->left;
+        xfw_op_launch_sooner(op, op->own_ns * (1 - made->left));
         made->left = 1;
     }
 }

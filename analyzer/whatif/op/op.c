@@ -40,6 +40,16 @@ double xfw_op_took(const struct xfw_op *op)
     return op->awaits == XFW_AWAITS_ITS_START ? op->latency_ns + op->wake_ns : op->own_ns;
 }
 
+void xfw_op_launch_sooner(struct xfw_op *op, double less_ns)
+{
+    double copies_ns = op->up_ns + op->down_ns;
+    double waited = xfw_min(op->reach_ns, xfw_max(0, op->duration_ns - copies_ns));
+    double less = xfw_min(waited, less_ns);
+    op->own_ns -= less_ns;
+    op->duration_ns -= less;
+    op->reach_ns -= less;
+}
+
 void xfw_op_drop(struct xfw_op *op)
 {
     op->what = XFW_CALL;

@@ -170,6 +170,8 @@ struct xfw_op {
         double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
                             place; of a call that frees device memory: what it takes, waits apart;
                             of a host function: how long one that does nothing holds its stream up;
+                            of a graph: how long nothing of it ran between its beginning and the
+                            end of its call, which was still submitting it;
                             0: not known */
         double
             held_ns; /* of latency_ns of a copy that its call waits for: until work of the default
@@ -343,6 +345,9 @@ struct xfw_op xfw_op_like(const struct xfw_op *op);
 
 /* The thread's own time before `from`, and what woke the thread, come before `into` instead. */
 void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from);
+
+/* The call that launches a graph takes so much less: nothing of the graph waits for that. */
+void xfw_op_launch_sooner(struct xfw_op *op, double less_ns);
 
 /* The call goes, with its device work and what it waited for; the gap before it stays. */
 void xfw_op_drop(struct xfw_op *op);

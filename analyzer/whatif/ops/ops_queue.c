@@ -367,6 +367,16 @@ static bool awaits_waiter(struct xfw_ops_queue *queue, const struct xfw_op *op)
     return open;
 }
 
+/* Of a graph whose first parts ran while its call was still submitting the others. */
+static void find_submitted(struct xfw_pending *pending)
+{
+    struct xfw_op *op = &pending->op;
+    if (op->what != XFW_GRAPH || pending->parts < 2)
+        return;
+    double in_call = xfw_min(op->end_ns, op->device_end_ns) - op->device_start_ns;
+    op->reach_ns = xfw_max(0, in_call - pending->ran_in_call_ns);
+}
+
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
 {
     const struct xfw_ahead ahead = {busy_until, waiter, queue};
@@ -380,6 +390,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);
         xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->busy_ns);
+        find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
@@ -445,6 +456,7 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     pending->wants = false;
     pending->parts += op->what == XFW_GRAPH;
     pending->busy_ns += end - start;
+    pending->ran_in_call_ns += xfw_max(0, xfw_min(end, op->end_ns) - start);
     if (record->kind == XFT_EVENT_KERNEL)
         begin_kernel(queue, op);
     if (record->kind == XFT_EVENT_KERNEL && op->what == XFW_KERNEL) {

@@ -13,6 +13,8 @@
 
 struct xfw_eased {
     const double *alone_ns;
+    double reaches_ns;   /* until a copy that its call waits for begins, with nobody in the driver:
+                            the mean of late; 0: not known */
     uint64_t eased;      /* a bit for each place of a thread: its last call is */
     struct taken {       /* in which a call has the driver, as played */
         double from, to; /* ns */
@@ -73,6 +75,31 @@ static void take(struct xfw_eased *eased, double from, double ns)
     eased->taken[at] = (struct taken){from, to, xfw_max(before, to)};
 }
 
+/* Its work is submitted when the driver has let it in: that begins as much sooner. */
+static void shorten(struct xfw_op *op, double less_ns)
+{
+    op->own_ns -= less_ns;
+    if (xfw_op_is_work(op))
+        op->latency_ns = xfw_max(0, op->latency_ns - less_ns);
+}
+
+/* A copy that its call waits for begins behind calls of others, too. */
+static void ease_copy(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
+                      uint64_t freed, double begins_ns, enum xfw_certainty certainty)
+{
+    if (was->under_way == 0) {
+        double less = was->latency_ns - eased->reaches_ns;
+        eased->reaches_ns += eased->reaches_ns > 0 ? less / 8 : less;
+        return;
+    }
+    double reaches = eased->reaches_ns, wait = 0;
+    if (!freed || !(reaches > 0) || certainty == XFW_LOW || !xfw_op_waits_for_copy(op))
+        return;
+    if (certainty != XFW_HIGH)
+        wait = let_in(eased, begins_ns, reaches) - begins_ns;
+    op->latency_ns = xfw_min(op->latency_ns, reaches + wait);
+}
+
 void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_op *op,
                   double begins_ns, enum xfw_certainty certainty)
 {
@@ -84,8 +111,10 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
     if (gives && freed && isfinite(alone) && certainty != XFW_LOW) {
         if (certainty != XFW_HIGH)
             wait = let_in(eased, begins_ns, alone) - begins_ns;
-        op->own_ns = xfw_min(op->own_ns, alone + wait);
+        shorten(op, xfw_max(0, op->own_ns - (alone + wait)));
     }
+    if (xfw_op_waits_for_copy(was))
+        ease_copy(eased, was, op, freed, begins_ns, certainty);
     double holds = xfw_op_called_ns(op);
     const uint64_t own = (uint64_t)1 << (was->caller - 1);
     bool is_eased = held > 0 && holds < EASED_PART * held;

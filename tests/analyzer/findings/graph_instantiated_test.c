@@ -95,6 +95,27 @@ static struct analyzed played(enum how how, bool probed)
     return analyzed_played(&b, profile);
 }
 
+/* The device runs one part as soon as the call has begun, the other one when it has returned; the
+ * result: until when. */
+static uint64_t parts_of_graph(struct play *play, uint64_t begun)
+{
+    static uint32_t correlation = 5000;
+    struct play_lane *lane = &play->lanes[play->lane];
+    lane->events[lane->count - 1].correlation = ++correlation;
+    const uint64_t starts[] = {begun + 2000, begun + FIRST_NS}, runs[] = {1000, 50000};
+    uint64_t now = play->now;
+    unsigned was = play->lane;
+    play->lane = LANE_DEVICE;
+    for (unsigned i = 0; i < 2; i++) {
+        struct xft_event part = {.kind = XFT_EVENT_KERNEL, .correlation = correlation};
+        play->now = starts[i];
+        play_event(play, part, runs[i]);
+    }
+    play->lane = was;
+    play->now = now;
+    return starts[1] + runs[1];
+}
+
 /* Of all steps but the first; the last destruction stays. */
 static double saved_ns(double left)
 {
@@ -138,6 +159,40 @@ static void test_without_figures(void **state)
     analyzed_free(&a);
 }
 
+/* Its first part runs while the call submits the others, which then come sooner, too. */
+static void test_submitted_meanwhile(void **state)
+{
+    static struct play play;
+    struct trace_builder b = {0};
+    struct xfp_profile *profile = measured_profile(0);
+    (void)state;
+    table(profile, "graph/instantiate/gpu0", 100000);
+    table(profile, "graph/update/gpu0", 100000 * PART);
+    table(profile, "graph/launch/gpu0", 100000 * AGAIN);
+    play = (struct play){0};
+    play_start(&play, &b, 1);
+    play_site(&play, SITE, "frame", 1);
+    play_site(&play, END, "frame", 2);
+    play_site(&play, WAIT, "finish", 3);
+    for (unsigned i = 0; i < STEPS; i++) {
+        about_graph(&play, XFT_GRAPH_INSTANTIATED, 0x9000, FORM, MADE_NS);
+        uint64_t begun = play.now;
+        launch(&play, 0x9000, FIRST_NS);
+        uint64_t ends = parts_of_graph(&play, begun);
+        struct xft_event *wait =
+            play_in_stream(&play, XFT_EVENT_SYNC, 0, play_wait_ns(&play, ends, 2000));
+        wait->aux = XFT_SYNC_STREAM;
+        wait->stack = WAIT;
+        about_graph(&play, XFT_GRAPH_DESTROYED, 0x9000, 0, END_NS);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_played(&b, profile);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_GRAPH_AGAIN, "frame");
+    assert_non_null(f);
+    assert_float_equal(f->saving.likely, saved_ns(PART), 3000 * STEPS / 10);
+    analyzed_free(&a);
+}
+
 static void test_left(void **state)
 {
     static const enum how hows[] = {OTHER_FORMS, ALL_KEPT, UPDATED, UNKNOWN_FORMS};
@@ -154,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_updates),
         cmocka_unit_test(test_without_figures),
+        cmocka_unit_test(test_submitted_meanwhile),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: graphs instantiated again", tests, NULL, NULL);

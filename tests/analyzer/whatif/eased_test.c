@@ -187,6 +187,60 @@ static void test_never_longer(void **state)
     free(alone_ns);
 }
 
+/* What a call submits begins as much sooner as the driver lets it in. */
+static void test_work_begins_sooner(void **state)
+{
+    double *alone_ns = alone();
+    struct xfw_eased *eased = new_eased(alone_ns);
+    const struct xfw_op copy = blocking_copy(1, 0);
+    struct xfw_op left = as_locked(copy);
+    (void)state;
+    meet_op(eased, &copy, &left, 0, XFW_LIKELY);
+    struct xfw_op launch = op_of(2, COPY_NS / 2.0, HELD_NS, XFW_KERNEL);
+    launch.latency_ns = HELD_NS + 500;
+    struct xfw_op played = launch;
+    meet_op(eased, &launch, &played, COPY_NS / 2.0, XFW_LIKELY);
+    assert_true(played.own_ns == ALONE_NS);
+    assert_true(played.latency_ns == ALONE_NS + 500);
+    xfw_eased_free(eased);
+    free(alone_ns);
+}
+
+/* A copy that is waited for, behind another thread's: it begins as soon as those with nobody in the
+ * driver do. The first of these says how soon that is; without one nothing is known. */
+static double latency_behind(bool known, enum xfw_certainty certainty, const double *alone_ns)
+{
+    struct xfw_eased *eased = new_eased(alone_ns);
+    const double later = 1e6;
+    struct xfw_op quick = blocking_copy(2, 0);
+    quick.latency_ns = 2000;
+    struct xfw_op played = quick;
+    if (known)
+        meet_op(eased, &quick, &played, 0, certainty);
+    struct xfw_op first = op_of(1, later, COPY_NS, XFW_CALL), gone;
+    first.kind = XFT_EVENT_ALLOC;
+    gone = first;
+    gone.own_ns = 0;
+    meet_op(eased, &first, &gone, later, certainty);
+    struct xfw_op held = blocking_copy(2, later + 1000);
+    held.latency_ns = COPY_NS;
+    played = held;
+    meet_op(eased, &held, &played, later + 1000, certainty);
+    xfw_eased_free(eased);
+    return played.latency_ns;
+}
+
+static void test_blocking_copies(void **state)
+{
+    double *alone_ns = alone();
+    (void)state;
+    assert_true(latency_behind(true, XFW_LIKELY, alone_ns) == 2000);
+    assert_true(latency_behind(true, XFW_HIGH, alone_ns) == 2000);
+    assert_true(latency_behind(true, XFW_LOW, alone_ns) == COPY_NS);
+    assert_true(latency_behind(false, XFW_LIKELY, alone_ns) == COPY_NS);
+    free(alone_ns);
+}
+
 /* A program may have begun any number of threads before: those that are in the driver count. */
 static void test_after_many_threads(void **state)
 {
@@ -271,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held_up_no_more),    cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_as_it_was),          cmocka_unit_test(test_out_of_default_stream),
+        cmocka_unit_test(test_work_begins_sooner), cmocka_unit_test(test_blocking_copies),
         cmocka_unit_test(test_never_longer),       cmocka_unit_test(test_calls_alone),
         cmocka_unit_test(test_one_thread),         cmocka_unit_test(test_after_many_threads),
         cmocka_unit_test(test_too_many_at_a_time),

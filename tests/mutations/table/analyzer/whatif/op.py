@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("graphs-that-wait-for-their-launch", "analyzer/whatif/op/op.c",
+      "    op->duration_ns -= less;",
+      "    op->duration_ns -= 0;",
+      "a graph that waited for its launch takes as long on the device when that gets shorter",
+      "analyzer-findings_graph_instantiated_test"),
     M("polls-find-out-at-once", "analyzer/whatif/op/polled.h",
       "from + ceil((done_ns - from) / step) * step",
       "from + (done_ns - from)",
