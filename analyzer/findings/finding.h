@@ -132,6 +132,7 @@ struct xfa_finding {
     struct xfw_saving saving;    /* of it alone; NAN: not known */
     struct xfw_saving answered;  /* of a question: the best set where it is answered with yes; NAN:
                                     not  asked for, or known */
+    struct xfw_up_to up_to;      /* of a question: then, or by it alone, at most; NAN: the same */
     struct xfw_change *by_apply; /* owned; NULL: not known, or no plan is asked for */
     struct xfw_saving applied;   /* of it alone, by apply; NAN: not known */
     const double
@@ -179,8 +180,8 @@ struct xfa_findings {
 /* Weighed: likely it saves nothing; at best more than the replay's error explains. */
 bool xfa_finding_at_best_only(const struct xfw_whatif *whatif, const struct xfa_finding *finding);
 
-/* Of a question: what may be saved at most where it is answered with yes, with all that goes with
- * that. */
+/* Of a question: what of the run may be saved at most where it is answered with yes, with all that
+ * goes with that. */
 double xfa_finding_up_to(const struct xfa_finding *finding);
 
 /* What decides, with its site, for the caller to free; NULL: nothing. */

@@ -101,7 +101,8 @@ static enum xfw_excluded exclude(const void *self, size_t a, size_t b)
 
 double xfa_finding_up_to(const struct xfa_finding *finding)
 {
-    return fmax(finding->answered.high, finding->saving.high);
+    const double up_to = finding->up_to.run_ns;
+    return isnan(up_to) ? finding->saving.high : up_to;
 }
 
 char *xfa_finding_question(const struct xfa_finding *finding)
@@ -223,6 +224,7 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
         finding->saving = xfw_saving_checked(&whatif->alone[i], whatif->alone_ns);
         finding->in_ranges = whatif->in_ranges + i * whatif->range_count;
         finding->answered = xfw_saving_checked(&whatif->answered[i], whatif->alone_ns);
+        finding->up_to = whatif->up_to[i];
         finding->applied = xfw_saving_checked(&whatif->carried[i], whatif->alone_ns);
         finding->added_ns = whatif->added[i].likely;
         finding->last_ns = whatif->last[i].likely;

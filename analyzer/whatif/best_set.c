@@ -14,6 +14,8 @@
 #define MOST_TRIALS 4  /* of changes that may only pay together: they exclude each other */
 #define SAME_GAIN 0.02 /* of a gain: what adds less by as much is as good */
 
+#define FAMILY_GAIN 0.02 /* of the run: what another one of a family may save more (a guess) */
+
 /* Of the run, by itself: of what may pay with others. Where threads share an engine, what makes one
  * of them faster may hold up another (a guess). */
 #define MOST_COST 0.25
@@ -448,8 +450,7 @@ static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *cons
            xfw_stands_for_family(whatif, changes, i);
 }
 
-/* The set without those that `one` excludes. Returns how many are left. */
-static unsigned make_place(struct xfw_whatif *whatif, const struct xfw_change *one)
+unsigned xfw_set_make_place(struct xfw_whatif *whatif, const struct xfw_change *one)
 {
     unsigned left = 0, most = 0;
     for (size_t k = 0; k < whatif->count; k++) {
@@ -463,9 +464,8 @@ static unsigned make_place(struct xfw_whatif *whatif, const struct xfw_change *o
     return left;
 }
 
-/* Time of the run with what is tried; the whole set's. */
-static double time_of(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                      struct xfw_change *const *changes, const unsigned *order)
+double xfw_set_ns(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                  struct xfw_change *const *changes, const unsigned *order)
 {
     struct xfw_way way = {.certainty = XFW_LIKELY};
     xfw_way_of(&way, changes, order, whatif->count, SIZE_MAX, SIZE_MAX);
@@ -480,19 +480,21 @@ static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
-    unsigned left = make_place(whatif, changes[one]);
+    unsigned left = xfw_set_make_place(whatif, changes[one]);
     double saved_ns = whatif->alone_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
     double most = *so_far - fmax((XFW_HARDLY_MORE - 1) * saved_ns, least_ns);
     struct trial trial = all_together(whatif, changes, left, one);
-    bool decided = decide_families(replays, whatif, changes, &trial, *so_far);
-    double all_ns = decided ? time_of(replays, whatif, changes, trial.order) : INFINITY;
+    double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
+    bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&
+                   decide_families(replays, whatif, changes, &trial, *so_far);
+    double all_ns = decided ? xfw_set_ns(replays, whatif, changes, trial.order) : INFINITY;
     bool pays = all_ns <= most && thin_out(replays, whatif, changes, &trial, &all_ns) &&
                 all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
                 decide_families(replays, whatif, changes, &trial, *so_far) &&
                 play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
     if (pays) {
         *members = trial.members;
-        *so_far = time_of(replays, whatif, changes, trial.order);
+        *so_far = xfw_set_ns(replays, whatif, changes, trial.order);
         for (size_t i = 0; i < whatif->count; i++)
             if (!whatif->order[i])
                 whatif->added[i] = (struct xfw_saving){NAN, NAN, NAN};
@@ -554,7 +556,7 @@ static void leave_out_first(struct xfw_replays *replays, struct xfw_whatif *what
         double before = whatif->alone_ns;
         for (size_t i = 0; i < count; i++)
             before -= whatif->order[i] ? whatif->added[i].likely : 0;
-        double after = time_of(replays, whatif, changes, trial.order);
+        double after = xfw_set_ns(replays, whatif, changes, trial.order);
         if (after < before + LEAST_GAIN / 4 * whatif->alone_ns)
             play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
     }
@@ -563,13 +565,20 @@ static void leave_out_first(struct xfw_replays *replays, struct xfw_whatif *what
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+unsigned xfw_set_by_steps(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                          struct xfw_change *const *changes, unsigned members, double *so_far)
+{
+    while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, so_far))
+        members++;
+    return members;
+}
+
 unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
                       struct xfw_change *const *changes)
 {
     double so_far = whatif->alone_ns;
-    unsigned members = 0;
-    while (members < XFW_MOST_MEMBERS && choose(replays, whatif, changes, members + 1, &so_far))
-        members++;
+    unsigned members = xfw_set_by_steps(replays, whatif, changes, 0, &so_far);
+    memcpy(whatif->steps, whatif->order, whatif->count * sizeof *whatif->steps);
     exchange(replays, whatif, changes, &members, &so_far);
     unsigned before = members;
     while (members > 0 && members < XFW_MOST_MEMBERS &&

@@ -15,13 +15,28 @@ static int turn_of(const struct xfw_change *change)
     return change->first ? FIRST : change->last ? LAST : BETWEEN;
 }
 
+static bool changes_something(const struct xfw_change *change, enum xfw_certainty certainty)
+{
+    return certainty >= change->from || change->assured;
+}
+
 /* Do the changes leave the run as it is, taken so? */
 static bool changes_nothing(const struct xfw_way *way)
 {
     for (size_t i = 0; i < way->count; i++)
-        if (way->certainty >= way->changes[i]->from || way->changes[i]->assured)
+        if (changes_something(way->changes[i], way->certainty))
             return false;
     return true;
+}
+
+/* It changes nothing, taken so, and no other one asks whether it has taken a transfer. */
+static bool is_needless(const struct xfw_change *change, enum xfw_certainty certainty,
+                        struct xfw_change *const *members, size_t count)
+{
+    bool needless = !changes_something(change, certainty);
+    for (size_t i = 0; i < count && needless; i++)
+        needless = !(members[i]->excludes >> change->number & 1);
+    return needless;
 }
 
 void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
@@ -41,7 +56,8 @@ void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const un
     way->changes = xfa_alloc((members + 1) * sizeof *way->changes);
     for (int turn = 0; turn < TURNS; turn++)
         for (size_t i = 0; i < members; i++)
-            if (turn_of(in_order[i]) == turn && (resized || !in_order[i]->idle))
+            if (turn_of(in_order[i]) == turn && (resized || !in_order[i]->idle) &&
+                !is_needless(in_order[i], way->certainty, in_order, members))
                 way->changes[way->count++] = in_order[i];
     way->unchanged = members > 0 && changes_nothing(way);
     way->count = way->unchanged ? 0 : way->count;

@@ -10,7 +10,8 @@
 
 /* The way's changes: those of a set in their order (NULL: none), without one of them, and one more
  * (SIZE_MAX: none). Those that are to be first (change.h) come first, those that are to be last
- * behind the others, idle ones not at all. */
+ * behind the others, idle ones, and such as change nothing at the way's certainty, not at all: so
+ * ways that come to the same are played once. */
 void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const unsigned *order,
                 size_t count, size_t more, size_t without);
 

@@ -8,6 +8,7 @@
 #include "analyzer/base/check.h"
 #include "analyzer/whatif/schedule/cached.h"
 #include "analyzer/whatif/schedule/eased.h"
+#include "analyzer/whatif/schedule/left.h"
 #include "analyzer/whatif/op/sample.h"
 
 #define MOST_BEHIND 8
@@ -44,6 +45,7 @@ struct xfw_player {
     const struct xfw_sample *sample; /* known at the end; NULL: no op was left out */
     struct xfw_eased *eased;         /* NULL: its threads are not followed in the driver */
     struct xfw_cached cached;        /* where it is played at best */
+    struct xfw_left *left;           /* NULL: nobody asks */
 };
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
@@ -74,6 +76,7 @@ void xfw_player_free(struct xfw_player *player)
     free(player->states);
     xfw_eased_free(player->eased);
     xfw_cached_free(&player->cached);
+    xfw_left_free(player->left);
     xfa_table_free(&player->sides);
     xfw_schedule_free(player->schedule);
     free(player);
@@ -94,12 +97,24 @@ void xfw_player_count(struct xfw_player *player, struct xfa_table *counts)
     player->counts = counts;
 }
 
+void xfw_player_ask_left(struct xfw_player *player)
+{
+    player->left = xfw_left_new();
+}
+
+double xfw_player_left(const struct xfw_player *player, double as_recorded, double changed)
+{
+    return player->left ? xfw_left_most(player->left, as_recorded, changed) : 0;
+}
+
 static void schedule(struct xfw_player *player, const struct xfw_op *op,
                      const struct xfw_op *recorded)
 {
     XFA_EXPECT(op->engine == XFW_NO_ENGINE || !(op->duration_ns < 0),
                "a changed run has work that takes less than no time");
     xfw_schedule_op(player->schedule, op);
+    if (player->left)
+        xfw_left_op(player->left, op, recorded, player->schedule);
     if (player->tap && op->what != XFW_MEETING)
         player->tap->op(player->tap->self, op, recorded, player->schedule);
 }

@@ -53,6 +53,10 @@ struct xfw_taken {
 };
 /* counts: of struct xfw_taken, added to from now on; outlives the player. */
 void xfw_player_count(struct xfw_player *player, struct xfa_table *counts);
+/* What is left of the work from now on is noted (schedule/left.h), and the most of it, of what is
+ * as recorded and of what changes have altered these parts; 0: nobody asked. */
+void xfw_player_ask_left(struct xfw_player *player);
+double xfw_player_left(const struct xfw_player *player, double as_recorded, double changed);
 /* The tap, which outlives the player, receives what is scheduled from now on. */
 void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap);
 

@@ -99,7 +99,8 @@ static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, 
 static bool alike(const struct xfw_way *a, const struct xfw_way *b)
 {
     return a->count == b->count && a->recording == b->recording && !a->tap && !b->tap &&
-           !a->counts && !b->counts && a->assumed == b->assumed &&
+           !a->counts && !b->counts && (a->asks_left || !b->asks_left) &&
+           a->assumed == b->assumed &&
            (a->count == 0 || (a->certainty == b->certainty &&
                               memcmp(a->changes, b->changes, a->count * sizeof *a->changes) == 0));
 }
@@ -126,6 +127,8 @@ static void take_over(struct xfw_way *way, const struct xfw_way *known)
 {
     way->run_ns = known->run_ns;
     way->span_ns = known->span_ns;
+    way->left_ns = known->left_ns;
+    way->least_ns = known->least_ns;
     way->error_ns = way->unchanged ? 0 : known->error_ns;
     memcpy(way->ranges, known->ranges, sizeof way->ranges);
 }
@@ -168,7 +171,7 @@ static void forget_times(struct xfw_replays *replays, struct xfw_variant *varian
         whatif->ranges[i].times.recorded_ns = 0;
     for (size_t i = 0; i < count; i++) {
         struct xfw_way *way = variants[i].way;
-        way->run_ns = way->span_ns = way->error_ns = 0;
+        way->run_ns = way->span_ns = way->error_ns = way->left_ns = way->least_ns = 0;
         memset(way->ranges, 0, sizeof way->ranges);
     }
 }

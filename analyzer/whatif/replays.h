@@ -16,6 +16,7 @@ struct xfw_way {
     size_t count;
     enum xfw_certainty certainty;
     bool recording;            /* what recording cost stays in */
+    bool asks_left;            /* for left_ns, least_ns */
     bool unchanged;            /* they change nothing, taken so: it is the run alone */
     const struct xfw_tap *tap; /* NULL: none */
     const struct xfw_change
@@ -25,6 +26,9 @@ struct xfw_way {
     double run_ns;             /* the latest end of the processes */
     double span_ns;            /* of these, added up */
     double ranges[XFW_RANGES]; /* of the run's phases */
+    double left_ns;  /* asks_left: no less than that of span_ns (schedule/left.h), of processes with
+                        messages between them the most of one */
+    double least_ns; /* asks_left: no less than that of run_ns */
     double error_ns; /* of what it saves, since not all ops were played (sample.h); unchanged: of
                         run_ns */
 };

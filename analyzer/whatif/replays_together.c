@@ -206,8 +206,11 @@ static bool has_taps(const struct xfw_variant *variants, size_t count)
 /* From the first process's first work to the last one's last, where parts add up each one's. */
 static void take_spans(struct xfw_walk *walk)
 {
-    for (size_t i = 0; i < walk->count; i++)
-        walk->variants[i].way->span_ns = walk->variants[i].span.to - walk->variants[i].span.from;
+    for (size_t i = 0; i < walk->count; i++) {
+        struct xfw_variant *v = &walk->variants[i];
+        v->way->span_ns = v->span.to - v->span.from;
+        v->way->left_ns = fmin(v->left_ns, v->way->span_ns);
+    }
     if (walk->variants[0].way->recording)
         walk->replays->whatif->span.recorded_ns = walk->recorded.to - walk->recorded.from;
 }

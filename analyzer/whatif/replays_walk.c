@@ -170,6 +170,8 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
         v->player = xfw_player_new(process, v->way->changes, v->way->count, v->way->certainty);
         xfw_player_tap(v->player, tap);
         xfw_player_count(v->player, counts_of(walk, v));
+        if (v->way->asks_left)
+            xfw_player_ask_left(v->player);
         begin_measuring(walk, v);
         if (tap)
             tap->process(tap->self, process);
@@ -367,6 +369,17 @@ static double span_of(const struct xfw_walk *walk, const struct xfw_variant *v)
     return last - (compared ? fmin(first, walk->at->first_work_ns) : first);
 }
 
+/* What is left at least of the way's span, and of what it takes where it was not played. */
+static double left_of(const struct xfw_walk *walk, struct xfw_variant *v, double span_ns,
+                      double rest_ns)
+{
+    const struct xfw_whatif *whatif = walk->replays->whatif;
+    double sure = 1 - fmin(1, whatif->error + whatif->speed_error);
+    double left = xfw_player_left(v->player, sure, fmax(0, sure - XFW_MODEL_ERROR));
+    v->left_ns = fmax(v->left_ns, left);
+    return span_ns > 0 ? fmin(left, span_ns) * (1 + fmax(0, rest_ns) / span_ns) : 0;
+}
+
 /* A player's own times: of the process, or where its ranks are played together of what it has moved
  * to. */
 static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, double end_ns)
@@ -381,7 +394,9 @@ static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, 
         total = v->last_ns - begun + walk->rest_ns;
     if (walk->together)
         xfw_replays_span(v, schedule, begun);
-    xfw_tally_way(walk->tally, begun + total + rest, span_of(walk, v) + rest, error);
+    double span = span_of(walk, v);
+    xfw_tally_way(walk->tally, begun + total + rest, span + rest, error,
+                  v->way->asks_left ? left_of(walk, v, span, rest) : 0);
     if (tap)
         tap->end(tap->self, walk->process, schedule, total);
     xfw_player_free(v->player);

@@ -50,6 +50,7 @@ struct xfw_variant {
     /* Where ranks are played together: */
     struct xfw_player **players; /* by process */
     struct xfw_board board;
+    double left_ns; /* of the process that has the most (replays.h) */
     double last_ns; /* when the last of their last calls was over */
     struct xfw_extent {
         double from, to; /* of all processes; both 0: nothing yet */

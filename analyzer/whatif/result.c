@@ -110,8 +110,10 @@ void xfw_whatif_free(struct xfw_whatif *whatif)
     free(whatif->added);
     free(whatif->last);
     free(whatif->answered);
+    free(whatif->up_to);
     free(whatif->needless);
     free(whatif->order);
+    free(whatif->steps);
     xfa_table_free(&whatif->taken);
     free(whatif);
 }

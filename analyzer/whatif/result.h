@@ -80,10 +80,12 @@ struct xfw_played {
 struct xfw_whatif {
     bool known; /* false: nothing below is; why has the reason in one line */
     char *why;
-    bool marked;          /* the error is beyond XFW_MARK_ERROR */
-    double recorded_ns;   /* the run as it was recorded */
-    double replayed_ns;   /* replayed as it was recorded */
-    double error;         /* relative, of the second to the first */
+    bool marked;            /* the error is beyond XFW_MARK_ERROR */
+    double recorded_ns;     /* the run as it was recorded */
+    double replayed_ns;     /* replayed as it was recorded */
+    double error;           /* relative, of the second to the first */
+    double outside_goes_ns; /* of what comes before and behind the span: all that the changes, each
+                               by itself, take of it as likely */
     double alone_ns;      /* replayed without what recording cost: all savings are relative to it */
     bool recording_known; /* the profile has what CUPTI's records cost */
     double speed_error; /* relative: how far processes of the machine differ in speed; 0: hardly, or
@@ -104,11 +106,18 @@ struct xfw_whatif {
     struct xfw_saving *last;    /* in the set: what would be lost without it; likely only */
     struct xfw_saving *answered; /* by change that is a question: the best set of those where it is
                                     answered with yes, as if that were known; NAN: not asked for */
+    struct xfw_up_to {
+        double run_ns, span_ns;
+    } * up_to; /* by the same: what of the run, and of its span, is saved at most, by that set or by
+                  the change alone; NAN: not asked for */
     bool *needless;  /* by the same: alone it would pay then, but that set is without it */
+    unsigned *steps; /* the set as it was first found, one after the other: as order */
     unsigned *order; /* in the set: from 1 on; 0 = not in it */
     struct xfw_search {
-        unsigned together; /* members of the set, the last ones, that only pay together */
-        bool left_out;     /* the set has XFW_MOST_MEMBERS: others were not asked for */
+        unsigned together;  /* members of the set, the last ones, that only pay together */
+        unsigned not_asked; /* questions of which it is not known what the best set saves with the
+                               answer: too many ways would have been played (questions.h) */
+        bool left_out;      /* the set has XFW_MOST_MEMBERS: others were not asked for */
     } search;
     struct xfa_table taken;    /* by members of the set: xfw_whatif_taken() */
     struct xfw_saving set;     /* all that are in it */
@@ -139,12 +148,17 @@ double xfw_can_go_ns(const struct xfw_whatif *whatif, double least_ns);
  * the set's saving; NAN where there is none. */
 struct xfw_saving xfw_times_saving(const struct xfw_times *times, const struct xfw_saving *set);
 
-/* By how much low and high of a saving are widened. */
-static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
+/* By how much low and high of a saving of that time are widened; of the run. */
+static inline double xfw_unsure_of_ns(const struct xfw_whatif *whatif, double likely_ns,
+                                      double whole_ns)
 {
     double size = likely_ns < 0 ? -likely_ns : likely_ns;
     double part = whatif->error + XFW_MODEL_ERROR + whatif->speed_error;
-    return part * size + XFW_RUN_ERROR * whatif->alone_ns;
+    return part * size + XFW_RUN_ERROR * whole_ns;
+}
+static inline double xfw_unsure_ns(const struct xfw_whatif *whatif, double likely_ns)
+{
+    return xfw_unsure_of_ns(whatif, likely_ns, whatif->alone_ns);
 }
 
 /* May it cost more than it likely saves, where that is little beside what is not known of it? Such

@@ -67,11 +67,13 @@ void xfw_tally_phases_over(struct xfw_tally *tally)
     xfa_parcel_number(&tally->parts, NO_MORE);
 }
 
-void xfw_tally_way(struct xfw_tally *tally, double end_ns, double span_ns, double error_ns)
+void xfw_tally_way(struct xfw_tally *tally, double end_ns, double span_ns, double error_ns,
+                   double left_ns)
 {
     xfa_parcel_real(&tally->parts, end_ns);
     xfa_parcel_real(&tally->parts, span_ns);
     xfa_parcel_real(&tally->parts, error_ns);
+    xfa_parcel_real(&tally->parts, left_ns);
 }
 
 struct xfa_table *xfw_tally_counts(struct xfw_tally *tally, size_t way)
@@ -229,9 +231,13 @@ static void add_part(struct sum *sum, struct xfa_unpacking *from)
     add_phases(sum, from);
     for (size_t i = 0; i < sum->tally->count; i++) {
         struct xfw_way *way = sum->tally->ways[i];
-        way->run_ns = xfw_max(way->run_ns, xfa_unpack_real(from));
-        way->span_ns += xfa_unpack_real(from);
+        double way_end_ns = xfa_unpack_real(from), way_span_ns = xfa_unpack_real(from);
+        way->run_ns = xfw_max(way->run_ns, way_end_ns);
+        way->span_ns += way_span_ns;
         way->error_ns = xfw_max(way->error_ns, xfa_unpack_real(from));
+        double left_ns = xfa_unpack_real(from);
+        way->left_ns += left_ns;
+        way->least_ns = xfw_max(way->least_ns, way_end_ns - way_span_ns + left_ns);
     }
     sum->whatif->recorded_ns = xfw_max(sum->whatif->recorded_ns, end_ns);
     if (sum->recording && !isnan(span_ns))

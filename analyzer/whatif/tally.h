@@ -31,7 +31,8 @@ void xfw_tally_phase(struct xfw_tally *tally, const char *name, double recorded_
 void xfw_tally_phase_in_way(struct xfw_tally *tally, double ns);
 /* All phases are there; then each way, in their order: */
 void xfw_tally_phases_over(struct xfw_tally *tally);
-void xfw_tally_way(struct xfw_tally *tally, double end_ns, double span_ns, double error_ns);
+void xfw_tally_way(struct xfw_tally *tally, double end_ns, double span_ns, double error_ns,
+                   double left_ns);
 
 /* What the players of a way count into (player.h); NULL: nobody asks. */
 struct xfa_table *xfw_tally_counts(struct xfw_tally *tally, size_t way);

@@ -62,6 +62,8 @@ static void put_way(struct xfa_parcel *parcel, const struct xfw_way *way)
     xfa_parcel_real(parcel, way->run_ns);
     xfa_parcel_real(parcel, way->span_ns);
     xfa_parcel_real(parcel, way->error_ns);
+    xfa_parcel_real(parcel, way->left_ns);
+    xfa_parcel_real(parcel, way->least_ns);
     xfa_parcel_put(parcel, way->ranges, sizeof way->ranges);
     for (size_t i = 0; i < way->count; i++)
         if (way->changes[i]->staged_ns)
@@ -95,6 +97,8 @@ static void take_way(struct xfa_unpacking *from, struct xfw_way *way, bool its)
     given.run_ns = xfa_unpack_real(from);
     given.span_ns = xfa_unpack_real(from);
     given.error_ns = xfa_unpack_real(from);
+    given.left_ns = xfa_unpack_real(from);
+    given.least_ns = xfa_unpack_real(from);
     for (size_t i = 0; i < XFW_RANGES; i++)
         given.ranges[i] = xfa_unpack_real(from);
     for (size_t i = 0; i < way->count; i++)

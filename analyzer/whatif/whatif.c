@@ -9,34 +9,13 @@
 #include "analyzer/whatif/best_set.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/op/recording_cost.h"
+#include "analyzer/whatif/questions.h"
 #include "analyzer/whatif/replays.h"
+#include "analyzer/whatif/ways_savings.h"
 
 _Static_assert(XFW_MOST_CHANGES <= 64, "struct xfw_change has a bit for each");
 
 /* ---- savings --------------------------------------------------------------------------------- */
-
-static struct xfw_saving *unknown(size_t count)
-{
-    struct xfw_saving *savings = xfa_alloc((count + 1) * sizeof *savings);
-    for (size_t i = 0; i <= count; i++)
-        savings[i] = (struct xfw_saving){NAN, NAN, NAN};
-    return savings;
-}
-
-/* The three ways of one change, put in order and widened. */
-static struct xfw_saving saving_of(const struct xfw_whatif *whatif,
-                                   const struct xfw_way ways[XFW_CERTAINTIES])
-{
-    double base = whatif->alone_ns;
-    double low = base - ways[XFW_LOW].run_ns, likely = base - ways[XFW_LIKELY].run_ns;
-    double high = base - ways[XFW_HIGH].run_ns;
-    double least = fmin(low, fmin(likely, high)), most = fmax(low, fmax(likely, high));
-    double off =
-        fmax(ways[XFW_LOW].error_ns, fmax(ways[XFW_LIKELY].error_ns, ways[XFW_HIGH].error_ns));
-    double wider = xfw_unsure_ns(whatif, likely) + off;
-    return xfw_saving_within((struct xfw_saving){least - wider, likely, most + wider},
-                             xfw_can_go_ns(whatif, base - most));
-}
 
 /* The run unchanged, and without what recording cost. */
 static void take_times(struct xfw_whatif *whatif, const struct xfw_way *recorded,
@@ -53,6 +32,13 @@ static void take_times(struct xfw_whatif *whatif, const struct xfw_way *recorded
         whatif->ranges[r].times.replayed_ns = recorded->ranges[r];
         whatif->ranges[r].times.alone_ns = alone->ranges[r];
     }
+}
+
+static void take_outside(struct xfw_whatif *whatif, const struct xfw_way *ways)
+{
+    const double outside = whatif->alone_ns - whatif->span.alone_ns;
+    for (size_t i = 0; i < whatif->count; i++)
+        whatif->outside_goes_ns += fmax(0, outside - (ways[i].run_ns - ways[i].span_ns));
 }
 
 static void take_in_ranges(struct xfw_whatif *whatif, const struct xfw_way *ways)
@@ -81,8 +67,10 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
         take_times(whatif, &ways[0], &ways[1]);
     for (size_t i = 0; i < count && done; i++)
         whatif->alone[i].likely = whatif->alone_ns - ways[2 + i].run_ns;
-    if (done)
+    if (done) {
         take_in_ranges(whatif, ways + 2);
+        take_outside(whatif, ways + 2);
+    }
     for (size_t i = 0; i < all && done; i++) /* what costs time is advised to nobody */
         if (ways[i].run_ns - ways[i].error_ns <= whatif->alone_ns)
             whatif->sample_error_ns = fmax(whatif->sample_error_ns, ways[i].error_ns);
@@ -115,13 +103,17 @@ static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
         for (int c = 0; c < XFW_CERTAINTIES; c++) {
             struct xfw_way *way = &ways[XFW_CERTAINTIES * asked + (size_t)c];
             way->certainty = (enum xfw_certainty)c;
+            way->asks_left = changes[i]->question && c == XFW_HIGH;
             xfw_way_of(way, changes, NULL, count, i, SIZE_MAX);
         }
         of[asked++] = i;
     }
     bool done = xfw_replays_play(replays, ways, XFW_CERTAINTIES * asked);
-    for (size_t i = 0; i < asked && done; i++)
-        whatif->alone[of[i]] = saving_of(whatif, &ways[XFW_CERTAINTIES * i]);
+    for (size_t i = 0; i < asked && done; i++) {
+        whatif->alone[of[i]] = xfw_ways_saving(whatif, &ways[XFW_CERTAINTIES * i]);
+        if (changes[of[i]]->question)
+            xfw_ways_up_to(whatif, of[i], &ways[XFW_CERTAINTIES * i]);
+    }
     xfw_ways_free(ways, XFW_CERTAINTIES * asked);
     free(of);
     return done;
@@ -155,7 +147,7 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
         xfw_way_of(without, changes, whatif->order, count, SIZE_MAX, i);
     }
     if (members && xfw_replays_play(replays, ways, all)) {
-        const struct xfw_saving set = saving_of(whatif, ways);
+        const struct xfw_saving set = xfw_ways_saving(whatif, ways);
         whatif->set = xfw_saving_checked(&set, whatif->alone_ns);
         whatif->span.set_ns = ways[XFW_LIKELY].span_ns;
         for (size_t r = 0; r < whatif->range_count; r++)
@@ -169,66 +161,6 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
         }
     }
     xfw_ways_free(ways, all);
-}
-
-/* ---- questions ------------------------------------------------------------------------------- */
-
-#define MOST_QUESTIONS 8 /* whose answers are played */
-
-/* May it be worth a question? It likely saves nothing, but much at best. */
-static bool may_decide(const struct xfw_whatif *whatif, struct xfw_change *const *changes, size_t i)
-{
-    double least = xfw_change_least_ns(whatif, changes[i]);
-    return changes[i]->question && !changes[i]->assured && !whatif->order[i] &&
-           whatif->alone[i].likely < least && whatif->alone[i].high >= least;
-}
-
-/* What the best set saves where that is answered with yes. */
-static struct xfw_saving answer(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                                struct xfw_change *const *changes, size_t i)
-{
-    const size_t count = whatif->count;
-    struct xfw_whatif yes = *whatif; /* with figures of its own */
-    struct xfw_way ways[XFW_CERTAINTIES] = {{.certainty = XFW_LIKELY}};
-    struct xfw_saving saving = {NAN, NAN, NAN};
-    yes.alone = xfa_alloc((count + 1) * sizeof *yes.alone);
-    memcpy(yes.alone, whatif->alone, count * sizeof *yes.alone);
-    yes.added = unknown(count);
-    yes.order = xfa_alloc((count + 1) * sizeof *yes.order);
-    xfw_replays_assume(replays, changes[i]);
-    xfw_way_of(&ways[0], changes, NULL, count, i, SIZE_MAX);
-    if (xfw_replays_play(replays, ways, 1)) {
-        yes.alone[i].likely = whatif->alone_ns - ways[0].run_ns;
-        xfw_way_free(&ways[0]);
-        xfw_best_set(replays, &yes, changes);
-        whatif->needless[i] =
-            !yes.order[i] && yes.alone[i].likely >= xfw_change_least_ns(whatif, changes[i]);
-        for (size_t c = 0; c < XFW_CERTAINTIES; c++) {
-            ways[c] = (struct xfw_way){.certainty = (enum xfw_certainty)c};
-            xfw_way_of(&ways[c], changes, yes.order, count, SIZE_MAX, SIZE_MAX);
-        }
-        if (xfw_replays_play(replays, ways, XFW_CERTAINTIES))
-            saving = saving_of(whatif, ways);
-    }
-    for (size_t c = 0; c < XFW_CERTAINTIES; c++)
-        xfw_way_free(&ways[c]);
-    xfw_replays_assume(replays, NULL);
-    free(yes.alone);
-    free(yes.added);
-    free(yes.order);
-    return saving;
-}
-
-static void play_answers(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                         struct xfw_change *const *changes)
-{
-    unsigned played = 0;
-    for (size_t i = 0; i < whatif->count && played < MOST_QUESTIONS; i++) {
-        if (!may_decide(whatif, changes, i))
-            continue;
-        whatif->answered[i] = answer(replays, whatif, changes, i);
-        played++;
-    }
 }
 
 /* Three ways with all of these changes: at worst, likely, at best. */
@@ -273,7 +205,7 @@ static void play_applied(struct xfw_replays *replays, struct xfw_whatif *whatif,
     }
     if (groups && xfw_replays_play(replays, ways, groups * XFW_CERTAINTIES))
         for (size_t g = 0; g < groups; g++) {
-            const struct xfw_saving saving = saving_of(whatif, &ways[g * XFW_CERTAINTIES]);
+            const struct xfw_saving saving = xfw_ways_saving(whatif, &ways[g * XFW_CERTAINTIES]);
             *savings[g] = xfw_saving_checked(&saving, whatif->alone_ns);
         }
     xfw_ways_free(ways, groups * XFW_CERTAINTIES);
@@ -366,7 +298,7 @@ static void weigh(struct xfw_replays *replays, struct xfw_whatif *whatif,
     unsigned members = xfw_best_set(replays, whatif, changes);
     play_set(replays, whatif, changes, members);
     without_doubtful(whatif, members);
-    play_answers(replays, whatif, changes);
+    xfw_questions_answer(replays, whatif, changes);
     play_applied(replays, whatif, proposals);
     whatif->known = play_alone(replays, whatif, changes);
 }
@@ -378,13 +310,17 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     struct xfw_whatif *whatif = xfa_alloc(sizeof *whatif);
     whatif->speed_error = xfw_speed_error(analysis->achievable.profile);
     whatif->count = count < XFW_MOST_CHANGES ? count : XFW_MOST_CHANGES;
-    whatif->alone = unknown(count);
-    whatif->carried = unknown(count);
-    whatif->added = unknown(count);
-    whatif->last = unknown(count);
-    whatif->answered = unknown(count);
+    whatif->alone = xfw_savings_unknown(count);
+    whatif->carried = xfw_savings_unknown(count);
+    whatif->added = xfw_savings_unknown(count);
+    whatif->last = xfw_savings_unknown(count);
+    whatif->answered = xfw_savings_unknown(count);
+    whatif->up_to = xfa_alloc((count + 1) * sizeof *whatif->up_to);
+    for (size_t i = 0; i <= count; i++)
+        whatif->up_to[i] = (struct xfw_up_to){NAN, NAN};
     whatif->needless = xfa_alloc((count + 1) * sizeof *whatif->needless);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
+    whatif->steps = xfa_alloc((count + 1) * sizeof *whatif->steps);
     whatif->set = whatif->applied = whatif->planned = (struct xfw_saving){NAN, NAN, NAN};
     whatif->most_played = proposals->most_played ? proposals->most_played : XFW_MOST_PLAYED;
     whatif->recording_known = knows_recording(analysis);

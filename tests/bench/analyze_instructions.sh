@@ -70,6 +70,8 @@ rows() {
     row "report, memory anew" "6000 anew" analyze -f json
     row "report, long steps" "6000 steps" analyze -f json
     row "report, many streams" "6000 streams" analyze -f json
+    row "report, graphs" "6000 graphs" analyze -f json
+    row "report, questions" "6000 contents contents=6000 buffers=1000" analyze -f json
 }
 
 check() {

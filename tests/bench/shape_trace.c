@@ -16,11 +16,12 @@
 #include "tests/bench/made_run.h"
 
 enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, ALLOCATE, FREE, REGISTER, UNREGISTER, SET };
-enum { RECORD = SET + 1, WAIT, GRAPH, PREFETCH, MANAGED, CALLS };
+enum { RECORD = SET + 1, WAIT, GRAPH, INSTANTIATE, PREFETCH, MANAGED, CALLS };
 enum { MOST_THREADS = 256, MOST_STREAMS = 4096, STACK_WAIT = 1, STACK_MEMORY, STACK_FIRST };
 #define HOST 0x7f0000000000u
 #define DEVICE 0x7e0000000000u
 #define EVENT 0x55a000000000u
+#define GRAPH_EXEC 0x66000u
 
 struct shape {
     const char *name;
@@ -60,7 +61,7 @@ static const struct shape shapes[] = {
     {"sets", .sets = 4},
     {"ranges", .ranges = 200},
     {"contents", .contents = 4, .buffers = 1000},
-    {"graphs", .graphs = 1, .ups = 20, .downs = 20},
+    {"graphs", .graphs = 1, .launches = 4},
     {"managed", .managed = 4, .buffers = 1000},
     {"access", .access = 1, .contents = 1000},
 };
@@ -77,7 +78,7 @@ struct run {
     struct lane lanes[MOST_THREADS + 1]; /* the last one is the device's */
     uint64_t now[MOST_THREADS], stream_end[MOST_STREAMS], stream_of[MOST_THREADS];
     uint64_t left, steps;
-    uint32_t correlation;
+    uint32_t correlation, of_graph; /* of_graph: of the launch whose nodes are made; 0: none */
 };
 
 static struct xft_event *add(struct lane *lane)
@@ -108,6 +109,7 @@ static void put_names(struct trace_builder *b, const struct shape *shape)
                                              [RECORD] = "cudaEventRecord",
                                              [WAIT] = "cudaStreamWaitEvent",
                                              [GRAPH] = "cudaGraphLaunch",
+                                             [INSTANTIATE] = "cuGraphInstantiateWithFlags",
                                              [PREFETCH] = "cudaMemPrefetchAsync",
                                              [MANAGED] = "cudaMallocManaged"};
     put_run(b);
@@ -115,7 +117,8 @@ static void put_names(struct trace_builder *b, const struct shape *shape)
     build_meta(b, "managed", shape->managed ? "on" : "off");
     build_meta(b, "content", shape->contents ? "on" : "off");
     for (unsigned i = 1; i < CALLS; i++)
-        build_call(b, i, i == LAUNCH ? XFT_LEVEL_DRIVER : XFT_LEVEL_RUNTIME, calls[i]);
+        build_call(b, i, i == LAUNCH || i == INSTANTIATE ? XFT_LEVEL_DRIVER : XFT_LEVEL_RUNTIME,
+                   calls[i]);
     build_module(b, 0x400000, 0x40000000, "/opt/sample/train");
     build_text(b, 1, "step_kernel");
     for (unsigned i = 0; i < shape->ranges; i++) {
@@ -233,14 +236,17 @@ static void copy(struct run *run, unsigned thread, unsigned buffer, bool up)
     const struct shape *shape = &run->shape;
     unsigned site = (unsigned)(random_number() % shape->sites);
     bool pageable = site % 16 < shape->pageable && !shape->graphs;
-    struct xft_event *e = call(run, thread, pageable ? MEMCPY : MEMCPY_ASYNC, XFT_EVENT_TRANSFER,
-                               pageable ? 2000 : 1200);
+    uint64_t ns = run->of_graph ? 0 : pageable ? 2000 : 1200;
+    struct xft_event *e =
+        call(run, thread, pageable ? MEMCPY : MEMCPY_ASYNC, XFT_EVENT_TRANSFER, ns);
+    if (run->of_graph)
+        run->now[thread] = e->start_ns;
     unsigned host = pageable ? XFT_MEM_PAGEABLE : XFT_MEM_PINNED;
     uint64_t bytes = (uint64_t)shape->bytes / 16 << site % 5;
     e->bytes = e->width = bytes;
     e->count = 1;
     e->stack = STACK_FIRST + site;
-    e->correlation = ++run->correlation;
+    e->correlation = run->of_graph ? run->of_graph : ++run->correlation;
     e->direction = up ? XFT_DIR_H2D : XFT_DIR_D2H;
     e->src_mem = (uint8_t)(up ? host : XFT_MEM_DEVICE);
     e->dst_mem = (uint8_t)(up ? XFT_MEM_DEVICE : host);
@@ -345,20 +351,49 @@ static void begin_range(struct run *run, unsigned thread, bool begin)
     e->start_ns = e->end_ns = run->now[thread]++;
 }
 
-static void begin_graph(struct run *run, unsigned thread)
+/* Before the first launch. */
+static void instantiate(struct run *run, unsigned thread)
 {
-    struct xft_event *e = call(run, thread, GRAPH, XFT_EVENT_GRAPH_LAUNCH, 3000);
-    e->src = 0x66000;
-    e->count = run->shape.ups + run->shape.downs;
-    e->correlation = ++run->correlation;
+    const struct shape *shape = &run->shape;
+    struct xft_event *e = call(run, thread, INSTANTIATE, XFT_EVENT_GRAPH_CALL, 100000);
+    e->aux = XFT_GRAPH_INSTANTIATED;
+    e->src = GRAPH_EXEC;
+    e->dst = GRAPH_EXEC + 0x1000;
+    e->count = shape->ups + shape->launches + shape->downs;
     e->stack = STACK_FIRST;
 }
 
-/* The last event is a copy node of the graph that was launched at `from`, which has its times. */
+/* As the recorder writes it: a launch, then its copies, with its times and its correlation, which
+ * the records of the device have, too (preload/intercept/graph.c). Returns its place. */
+static size_t begin_graph(struct run *run, unsigned thread)
+{
+    if (run->steps == 0)
+        instantiate(run, thread);
+    size_t at = run->lanes[thread].count;
+    struct xft_event *e = call(run, thread, GRAPH, XFT_EVENT_GRAPH_LAUNCH, 3000);
+    e->src = GRAPH_EXEC;
+    e->count = run->shape.ups + run->shape.downs;
+    e->correlation = run->of_graph = ++run->correlation;
+    e->stack = STACK_FIRST;
+    e->flags |= XFT_ASYNC;
+    return at;
+}
+
+/* Only the device has a record of it. */
+static void kernel_of_graph(struct run *run, unsigned thread, size_t graph)
+{
+    struct xft_event of = run->lanes[thread].events[graph];
+    of.src = 1;
+    of.dst = 262144;
+    on_device(run, thread, &of, XFT_EVENT_KERNEL, 4000 + random_number() % 500);
+}
+
+/* The copies behind `from` are nodes of the graph that was launched there. */
 static void be_of_graph(struct run *run, unsigned thread, size_t from)
 {
     struct lane *lane = &run->lanes[thread];
     const struct xft_event *of = &lane->events[from];
+    run->of_graph = 0;
     for (size_t i = from + 1; i < lane->count; i++) {
         struct xft_event *e = &lane->events[i];
         if (e->kind != XFT_EVENT_TRANSFER || e->flags & XFT_GRAPH)
@@ -368,6 +403,7 @@ static void be_of_graph(struct run *run, unsigned thread, size_t from)
         e->end_ns = of->end_ns;
         e->call = of->call;
         e->stack = of->stack;
+        e->stream = of->stream;
     }
     run->now[thread] = of->end_ns + 500;
 }
@@ -388,13 +424,13 @@ static void memory_of_step(struct run *run, unsigned thread, unsigned buffer, bo
 static void copies(struct run *run, unsigned thread, unsigned buffer)
 {
     const struct shape *shape = &run->shape;
-    size_t graph = run->lanes[thread].count;
-    if (shape->graphs)
-        begin_graph(run, thread);
+    size_t graph = shape->graphs ? begin_graph(run, thread) : 0;
     for (unsigned i = 0; i < shape->ups && run->left; i++)
         copy(run, thread, (buffer + i) % shape->buffers, true);
     for (unsigned i = 0; i < shape->launches && !shape->graphs; i++)
         launch(run, thread, (buffer + i) % shape->buffers);
+    for (unsigned i = 0; i < shape->launches && shape->graphs; i++)
+        kernel_of_graph(run, thread, graph);
     for (unsigned i = 0; i < shape->downs && run->left; i++)
         copy(run, thread, (buffer + i) % shape->buffers, false);
     if (shape->graphs)

@@ -69,7 +69,7 @@ def predicted(report):
 def questions(report):
     """Of each question: the kind, and what the answer saves of the span at most."""
     span = report["whatif"]["span"]["alone_s"]
-    return [{"kind": finding["kind"], "part": min(1, (finding["question"]["up_to_s"] or 0) / span)}
+    return [{"kind": finding["kind"], "part": min(1, (finding["question"]["up_to_span_s"] or 0) / span)}
             for finding in report["findings"] if finding["question"]]
 
 

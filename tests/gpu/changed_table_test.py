@@ -17,7 +17,7 @@ def report(alone, with_set=None, saving=(0, 0, 0), findings=(), **more):
 
 
 def finding(kind, high=0.001, question=None, idle=False, in_set=True):
-    question = question and {"text": question, "up_to_s": high}
+    question = question and {"text": question, "up_to_s": 2 * high, "up_to_span_s": high}
     return {"kind": kind, "question": question, "saving_s": {"high": high, "idle": idle}, "sites": [{"in_set": in_set}]}
 
 

@@ -140,6 +140,8 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     }
     json_object_set_new(json, "set_only_together", json_integer(whatif->search.together));
     json_object_set_new(json, "set_not_all_tried", json_boolean(whatif->search.left_out));
+    if (whatif->search.not_asked > 0)
+        json_object_set_new(json, "questions_not_tried", json_integer(whatif->search.not_asked));
     json_object_set_new(json, "played", played_json(whatif->played));
     json_object_set_new(json, "span", span_json(&whatif->span));
     json_object_set_new(json, "phases", ranges_json(whatif));
@@ -173,6 +175,7 @@ static json_t *question_json(const struct xfa_findings *findings,
         return json_null();
     json_t *json = json_object();
     json_object_set_new(json, "up_to_s", xfa_json_seconds(described->up_to_ns));
+    json_object_set_new(json, "up_to_span_s", xfa_json_seconds(described->finding->up_to.span_ns));
     json_object_set_new(json, "if", xfa_json_text(described->condition));
     json_object_set_new(json, "text", xfa_json_text(described->question));
     json_object_set_new(json, "key", xfa_json_text(described->key));

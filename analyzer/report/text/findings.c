@@ -68,6 +68,16 @@ static void write_search(const struct xfa_findings *findings, int width, FILE *o
                         XFW_MOST_MEMBERS);
 }
 
+/* Questions whose answers were not replayed with all that goes with them. */
+static void write_not_asked(const struct xfw_search *search, int width, FILE *out)
+{
+    if (search->not_asked)
+        xfa_write_words(out, width, "  ",
+                        "of %u question%s only the change alone was replayed with the answer yes: "
+                        "its bound is without what else the answer makes possible",
+                        search->not_asked, search->not_asked == 1 ? "" : "s");
+}
+
 static void write_set(const struct xfa_findings *findings, int width, FILE *out)
 {
     char *order = order_text(findings);
@@ -79,6 +89,7 @@ static void write_set(const struct xfa_findings *findings, int width, FILE *out)
         write_parts(findings->whatif, width, out);
     }
     free(order);
+    write_not_asked(&findings->whatif->search, width, out);
 }
 
 static void write_text(char *text, int width, FILE *out)

@@ -175,6 +175,23 @@ static void test_idle(void **state)
     xfw_whatif_free(w.whatif);
 }
 
+/* One that changes nothing but at best is played there alone: with others, as is likely, the run is
+ * the one without it. */
+static void test_changes_nothing(void **state)
+{
+    (void)state;
+    struct weighed one = {.shorter = {{.ns = 1000}}};
+    weigh(&one, 1);
+    struct weighed w = {.shorter = {{.ns = 1000}, {.ns = 500, .change.from = XFW_HIGH}}};
+    weigh(&w, 2);
+    assert_int_equal(w.whatif->replays, one.whatif->replays + 1);
+    xfw_whatif_free(one.whatif);
+    assert_int_equal(w.shorter[1].plays[XFW_LIKELY], 0);
+    assert_int_equal(w.shorter[1].plays[XFW_HIGH], 1);
+    assert_true(w.whatif->alone[1].likely == 0 && w.whatif->alone[1].high > 1000 * GAPS);
+    xfw_whatif_free(w.whatif);
+}
+
 /* Where another one makes copies larger, it may have some to work on. */
 static void test_idle_no_more(void **state)
 {
@@ -220,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_read_no_more),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_idle_no_more),
+        cmocka_unit_test(test_changes_nothing),
         cmocka_unit_test(test_trials_of_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -297,6 +297,25 @@ static void test_only_together(void **state)
     }
 }
 
+/* What pays only together is not looked for once more where a question is answered. */
+static void test_answer_with_what_was_found(void **state)
+{
+    (void)state;
+    struct shorter all[] = {half(false, 0), shorter(false, true, 60000), half(true, 20000)};
+    all[1].change.from = XFW_HIGH;
+    all[1].change.question = true;
+    struct set set = set_of(all, 3);
+    const struct xfw_whatif *whatif = set.whatif;
+    const double answered = whatif->answered[1].likely;
+    assert_true(whatif->order[0] && whatif->order[2] && !whatif->order[1]);
+    assert_true(saves(whatif->set.likely, 20000, 1));
+    assert_true(saves(answered - whatif->set.likely, 60000, 1));
+    assert_true(whatif->up_to[1].run_ns >= answered && whatif->up_to[1].span_ns >= answered);
+    assert_false(whatif->needless[1]);
+    assert_int_equal(whatif->search.not_asked, 0);
+    finish(&set);
+}
+
 /* Who comes with them and is not missed does not join. */
 static void test_no_passengers(void **state)
 {
@@ -511,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_the_rest),
         cmocka_unit_test(test_best_of_family),
         cmocka_unit_test(test_only_together),
+        cmocka_unit_test(test_answer_with_what_was_found),
         cmocka_unit_test(test_no_passengers),
         cmocka_unit_test(test_simpler_of_equals),
         cmocka_unit_test(test_no_rest),

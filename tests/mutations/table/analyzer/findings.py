@@ -33,7 +33,7 @@ ROWS = [
       "managed memory that the host touches a few times is asked about",
       "analyzer-findings_managed_test"),
     M("answers-of-one-change", "analyzer/findings/weigh.c",
-      "return fmax(finding->answered.high, finding->saving.high);",
+      "return isnan(up_to) ? finding->saving.high : up_to;",
       "return finding->saving.high;",
       "a question's bound is of the change alone",
       "analyzer-findings_host_turns_test"),

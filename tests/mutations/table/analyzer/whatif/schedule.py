@@ -2,6 +2,21 @@
 from row import M
 
 ROWS = [
+    M("host-stays-where-it-goes", "analyzer/whatif/schedule/left.c",
+      "    bool shorter = recorded && op->gap_ns < recorded->gap_ns;",
+      "    bool shorter = false;",
+      "a question about the host's work is bounded by that work",
+      "analyzer-whatif_left_test"),
+    M("faults-have-to-be", "analyzer/whatif/schedule/left.c",
+      "op->duration_ns - op->demanded.stalled_ns -",
+      "op->duration_ns -",
+      "pages that need not move bound what a question may save",
+      "analyzer-whatif_left_test"),
+    M("queued-copies-count-twice", "analyzer/whatif/schedule/left.c",
+      "    double ns = op->duration_ns - op->demanded.stalled_ns - xfw_min(op->lead_ns, op->duration_ns);",
+      "    double ns = op->duration_ns - op->demanded.stalled_ns;",
+      "more work is said to be left than there is",
+      "analyzer-whatif_left_test"),
     M("turns-in-one-stream", "analyzer/whatif/schedule/handovers.c",
       "own->legacy || last->legacy || own->stream == last->stream;",
       "false;",
