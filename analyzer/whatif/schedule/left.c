@@ -88,7 +88,7 @@ static double gap_within(const struct xfw_op *op, const struct xfw_schedule *sch
     double first, last;
     if (is_woken(op) || op->what == XFW_QUERY || !xfw_schedule_worked(schedule, &first, &last))
         return 0;
-    return xfw_min(op->gap_ns, xfw_schedule_last_call(schedule) - first);
+    return xfw_min(op->gap_ns, xfw_schedule_last(schedule)->call - first);
 }
 
 static void note_host(struct xfw_left *left, const struct xfw_op *op, const struct xfw_op *recorded,
