@@ -348,25 +348,32 @@ static void end_ranges(struct xfw_walk *walk, const uint64_t ranges[XFW_RANGES])
     xfw_tally_phases_over(walk->tally);
 }
 
-/* Where the process begins to work, unchanged; ranks that are played together have no such place,
- * as each plays but some ways. */
-static void note_first_work(struct xfw_walk *walk)
+/* Where the process begins and ends to work, unchanged; ranks that are played together have no such
+ * places, as each plays but some ways. */
+static void note_work(struct xfw_walk *walk)
 {
-    double last;
-    for (size_t i = 0; i < walk->count && !walk->together; i++)
-        if (xfw_way_is_alone(walk->variants[i].way))
-            walk->at->worked = xfw_schedule_worked(xfw_player_schedule(walk->variants[i].player),
-                                                   &walk->at->first_work_ns, &last);
+    for (size_t i = 0; i < walk->count && !walk->together; i++) {
+        const struct xfw_schedule *schedule = xfw_player_schedule(walk->variants[i].player);
+        double last;
+        if (!xfw_way_is_alone(walk->variants[i].way))
+            continue;
+        walk->at->worked = xfw_schedule_worked(schedule, &walk->at->first_work_ns, &last);
+        walk->at->beyond_ns = fmax(0, xfw_schedule_work_end(schedule) - last);
+    }
 }
 
-/* A change that puts off the first work has not shortened what comes behind. */
+/* A change that puts off the first work has not shortened what comes behind; nor has one after
+ * which nobody waits for the last work any more. */
 static double span_of(const struct xfw_walk *walk, const struct xfw_variant *v)
 {
+    const struct xfw_schedule *schedule = xfw_player_schedule(v->player);
     double first, last;
-    if (!xfw_schedule_worked(xfw_player_schedule(v->player), &first, &last))
+    if (!xfw_schedule_worked(schedule, &first, &last))
         return 0;
-    bool compared = walk->at->worked && !walk->together && !v->way->recording;
-    return last - (compared ? fmin(first, walk->at->first_work_ns) : first);
+    if (!walk->at->worked || walk->together || v->way->recording)
+        return last - first;
+    last = fmax(last, xfw_schedule_work_end(schedule) - walk->at->beyond_ns);
+    return last - fmin(first, walk->at->first_work_ns);
 }
 
 /* What is left at least of the way's span, and of what it takes where it was not played. */
@@ -416,7 +423,7 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     xfw_tally_part(walk->tally, process->number, begun + end_ns,
                    of->worked ? of->last_work - of->first_work : NAN);
     end_ranges(walk, ranges);
-    note_first_work(walk);
+    note_work(walk);
     for (size_t i = 0; i < walk->count; i++)
         end_way(walk, &walk->variants[i], begun, end_ns);
     if (!walk->alone_is_way)

@@ -18,6 +18,7 @@ struct xfw_replayed_process {
     bool alone_known;
     bool worked; /* and where it gives a device its first work: */
     double first_work_ns;
+    double beyond_ns; /* and how long that goes on when nobody waits any more */
 };
 
 struct xfw_replays {

@@ -348,11 +348,6 @@ void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op, 
         phase->sum += now - phase->begun;
 }
 
-double xfw_phase_time_ns(const struct xfw_phase_time *phase, double now)
-{
-    return phase->sum + (phase->open > 0 ? fmax(0, now - phase->begun) : 0);
-}
-
 static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
     if (op->event == XFW_NONE || op->stream == XFW_NONE)
@@ -569,11 +564,11 @@ double xfw_schedule_now(const struct xfw_schedule *schedule)
 
 double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns)
 {
-    double total = xfw_schedule_now(schedule);
     if (schedule->last_thread == XFW_NONE)
         return end_ns;
     const struct thread *last = &schedule->threads[schedule->last_thread];
-    return xfw_max(total, last->now + xfw_max(0, end_ns - last->recorded));
+    double ends = last->now + xfw_max(0, end_ns - last->recorded);
+    return xfw_max(xfw_schedule_now(schedule), ends);
 }
 
 bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns)
@@ -583,9 +578,13 @@ bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, 
     return schedule->worked;
 }
 
+double xfw_schedule_work_end(const struct xfw_schedule *schedule)
+{
+    return xfw_streams_all(&schedule->streams);
+}
+
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range)
 {
-    if (range >= XFW_RANGES)
-        return 0;
-    return xfw_phase_time_ns(&schedule->phases[range], xfw_schedule_now(schedule));
+    double now = xfw_schedule_now(schedule);
+    return range < XFW_RANGES ? xfw_phase_time_ns(&schedule->phases[range], now) : 0;
 }

@@ -32,7 +32,12 @@ struct xfw_phase_time { /* zero to begin with */
     double begun, sum;
 };
 void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op, double now);
-double xfw_phase_time_ns(const struct xfw_phase_time *phase, double now); /* up to now */
+
+/* Up to now. */
+static inline double xfw_phase_time_ns(const struct xfw_phase_time *phase, double now)
+{
+    return phase->sum + (phase->open > 0 ? xfw_max(0, now - phase->begun) : 0);
+}
 
 struct xfw_schedule;
 struct xfw_schedule *xfw_schedule_new(void);
@@ -93,6 +98,8 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
 /* The span: from the first submission of device work to the return of the last call that submitted
  * work or waited, without what a process does before and after. False: no work. */
 bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns);
+/* When all device work so far is done, waited for or not. */
+double xfw_schedule_work_end(const struct xfw_schedule *schedule);
 /* Time in a range, summed over its outermost instances; an open one lasts until the last call so
  * far. */
 double xfw_schedule_range(const struct xfw_schedule *schedule, uint32_t range);

@@ -24,6 +24,14 @@ static void note_of_gpu(struct xfw_streams *streams, const struct xfw_op *op, do
     gpu->all = xfw_max(gpu->all, end);
 }
 
+double xfw_streams_all(const struct xfw_streams *streams)
+{
+    double end = 0;
+    for (size_t i = 0; i < XFW_GPUS; i++)
+        end = xfw_max(end, streams->gpus[i].all);
+    return end;
+}
+
 static int8_t copy_engine(const struct xfw_op *op)
 {
     return (int8_t)(op->exclusive && op->what == XFW_COPY ? xfw_op_engine(op) : XFW_NO_ENGINE);

@@ -70,6 +70,9 @@ static inline double xfw_streams_gpu(const struct xfw_streams *streams, int gpu)
     return streams->gpus[xfw_place_of_gpu(gpu)].all;
 }
 
+/* Of all GPUs. */
+double xfw_streams_all(const struct xfw_streams *streams);
+
 /* ---- what is asked and noted ----------------------------------------------------------------- */
 
 /* When the work before the op in its stream is done, by the legacy stream's rules, too. */
