@@ -16,17 +16,85 @@
 #include "analyzer/findings/finding.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
-#define LEAST_TIMES 8      /* else they are results */
+#define LEAST_TIMES 8      /* else they are results, */
+#define LEAST_TURNS 3      /* unless the GPU was given work behind so many of them (a guess) */
 #define LEAST_BYTES 65536u /* of a copy, on average */
+#define MOST_PENDING 16    /* rows that were copied since the process's last kernel */
 
-static bool is_again(const struct xfa_row *row, const struct xfa_figures *figures)
+/* How often the GPU was given work behind copies of a row, by row number. */
+struct turns {
+    uint64_t *times;
+    size_t count, capacity;
+    uint32_t pending[MOST_PENDING];
+    unsigned pending_count;
+};
+
+static void take_transfer(void *self, const struct xfa_event *event)
 {
+    struct turns *turns = self;
+    uint8_t direction = event->transfer.class->key.row.direction;
+    uint32_t row = event->transfer.class->row;
+    if (direction != XFT_DIR_D2H && direction != XFT_DIR_H2D)
+        return;
+    for (unsigned i = 0; i < turns->pending_count; i++)
+        if (turns->pending[i] == row)
+            return;
+    if (turns->pending_count < MOST_PENDING)
+        turns->pending[turns->pending_count++] = row;
+}
+
+static void take_launch(void *self, const struct xfa_event *event)
+{
+    struct turns *turns = self;
+    if (event->flags & (XFT_FAILED | XFT_CAPTURED))
+        return;
+    for (unsigned i = 0; i < turns->pending_count; i++) {
+        uint32_t row = turns->pending[i];
+        turns->times =
+            xfa_grown(turns->times, &turns->capacity, &turns->count, row, sizeof *turns->times);
+        turns->times[row]++;
+    }
+    turns->pending_count = 0;
+}
+
+#define KINDS (XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH))
+
+static uint64_t begin_process(void *self, struct xfa_process *process)
+{
+    (void)process;
+    ((struct turns *)self)->pending_count = 0;
+    return KINDS;
+}
+
+static struct xfa_observer observe(void *self)
+{
+    return (struct xfa_observer){
+        .name = "turns",
+        .kinds = KINDS,
+        .self = self,
+        .process = begin_process,
+        .event = take_launch,
+        .transfer = take_transfer,
+    };
+}
+
+static void release(void *self)
+{
+    free(((struct turns *)self)->times);
+}
+
+static bool is_again(const struct turns *turns, const struct xfa_row *row,
+                     const struct xfa_figures *figures)
+{
+    bool by_turns = row->number < turns->count && turns->times[row->number] >= LEAST_TURNS;
     return (row->key.direction == XFT_DIR_D2H || row->key.direction == XFT_DIR_H2D) &&
-           figures->transfers >= LEAST_TIMES && figures->bytes / LEAST_BYTES >= figures->transfers;
+           (by_turns || figures->transfers >= LEAST_TIMES) &&
+           figures->bytes / LEAST_BYTES >= figures->transfers;
 }
 
 /* It went to the host again and again, as that touched it, and back to kernels. */
@@ -65,21 +133,23 @@ static void try_managed(const struct xfa_analysis *analysis, struct xfa_findings
 static void try(const struct xfa_analysis *analysis, const void *sums,
                 struct xfa_findings *findings)
 {
-    (void)sums;
     try_managed(analysis, findings);
     for (size_t i = 0; i < analysis->row_count; i++) {
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
         bool fetched = row->key.direction == XFT_DIR_D2H;
-        if (!is_again(row, figures))
+        if (!is_again(sums, row, figures))
             continue;
         const struct xfa_finding like = {
             .id = XFA_FINDING_HOST_TURNS,
             .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
             .assumed = "the GPU needs no time for it that counts",
-            .question = fetched ? "the GPU can do the host's work on what {site} brings"
-                                : "the host only converts what {site} sends, or makes it of little "
-                                  "(random numbers, indices, a formula), and the GPU can do that",
+            .question =
+                fetched
+                    ? "the GPU, or another thread meanwhile, can do the host's work on what {site} "
+                      "brings"
+                    : "the host only converts what {site} sends, or makes it of little "
+                      "(random numbers, indices, a formula), and the GPU can do that",
         };
         const struct xfa_finding_site site =
             xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);
@@ -98,4 +168,10 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                    : xfw_change_host_converts(analysis, &classes);
 }
 
-const struct xfa_finding_kind xfa_kind_host_turns = {.try = try, .change = change};
+const struct xfa_finding_kind xfa_kind_host_turns = {
+    .try = try,
+    .change = change,
+    .self_bytes = sizeof(struct turns),
+    .observe = observe,
+    .free = release,
+};

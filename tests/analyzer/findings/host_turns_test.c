@@ -23,9 +23,10 @@ struct steps {
     uint64_t sent;      /* bytes, behind the work on each; 0: none */
     unsigned more;      /* copies like the first, right behind it */
     uint64_t own_ns;    /* the host's work; 0: OWN_NS */
+    unsigned launches;  /* so many times a kernel behind that */
 };
 
-static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL, 0, 0, 0};
+static const struct steps results = {XFT_DIR_D2H, 4 * MIB, STEPS, NULL, 0, 0, 0, 0};
 
 /* A copy, a wait for it, and the host's work. */
 static struct analyzed played(const struct steps *steps)
@@ -43,6 +44,8 @@ static struct analyzed played(const struct steps *steps)
         play.now += steps->own_ns ? steps->own_ns : OWN_NS;
         if (steps->sent)
             play_awaited(&play, SEND, WAIT, XFT_DIR_H2D, steps->sent, COPY_NS, WAKE_NS);
+        if (i < steps->launches)
+            play_event(&play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, WAKE_NS);
     }
     play_end(&play, XFT_STATE_CLOSED);
     return analyzed_answered(&b, profile, steps->assume);
@@ -131,10 +134,10 @@ static void test_results(void **state)
 static void test_left(void **state)
 {
     const struct steps others[] = {
-        {XFT_DIR_D2H, 4 * MIB, 7, NULL, 0, 0, 0},
-        {XFT_DIR_D2H, MIB / 32, STEPS, NULL, 0, 0, 0},
-        {XFT_DIR_H2D, 4 * MIB, 7, NULL, 0, 0, 0},
-        {XFT_DIR_H2D, MIB / 32, STEPS, NULL, 0, 0, 0},
+        {XFT_DIR_D2H, 4 * MIB, 7, NULL, 0, 0, 0, 0},
+        {XFT_DIR_D2H, MIB / 32, STEPS, NULL, 0, 0, 0, 0},
+        {XFT_DIR_H2D, 4 * MIB, 7, NULL, 0, 0, 0, 0},
+        {XFT_DIR_H2D, MIB / 32, STEPS, NULL, 0, 0, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -144,11 +147,26 @@ static void test_left(void **state)
     }
 }
 
+/* Few copies are asked about where the GPU went on behind each, and not where it did so twice. */
+static void test_few(void **state)
+{
+    struct steps few = {.direction = XFT_DIR_D2H, .bytes = 4 * MIB, .times = 4, .launches = 3};
+    (void)state;
+    struct analyzed a = played(&few);
+    const struct xfa_finding *f = found(&a);
+    assert_true(f && f->asked && f->transfers == few.times);
+    analyzed_free(&a);
+    few.launches = 2;
+    a = played(&few);
+    assert_null(found(&a));
+    analyzed_free(&a);
+}
+
 /* What the host works before a copy to the device may be that it converts: of a quarter of the
  * bytes the GPU could make it. The first copy has none before it. */
 static void test_converts(void **state)
 {
-    const struct steps sends = {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0, 0, 0};
+    const struct steps sends = {XFT_DIR_H2D, 4 * MIB, STEPS, NULL, 0, 0, 0, 0};
     struct analyzed a = played(&sends);
     const struct xfa_finding *f = found(&a);
     double all = (STEPS - 1) * (OWN_NS + 0.75 * COPY_NS);
@@ -164,7 +182,7 @@ static void test_converts(void **state)
 /* Longer work may make it of nothing: then no copy is needed. */
 static void test_makes(void **state)
 {
-    struct steps sends = {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0, 0, 0}; /* 500 us for 256 KiB */
+    struct steps sends = {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0, 0, 0, 0}; /* 500 us for 256 KiB */
     struct analyzed a = played(&sends);
     const struct xfa_finding *f = found(&a);
     double all = (STEPS - 1) * (double)(OWN_NS + COPY_NS);
@@ -184,7 +202,7 @@ static void test_makes(void **state)
 /* A second copy sends what was made with the first one's. */
 static void test_made_together(void **state)
 {
-    struct steps sends = {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0, 0, 0};
+    struct steps sends = {XFT_DIR_H2D, MIB / 4, STEPS, NULL, 0, 0, 0, 0};
     double all = (STEPS - 1) * (double)(OWN_NS + 2 * COPY_NS);
     (void)state;
     sends.more = 1;
@@ -200,8 +218,8 @@ static void test_made_together(void **state)
 static void test_converts_not(void **state)
 {
     const struct steps others[] = {
-        {XFT_DIR_H2D, 16 * MIB, STEPS, NULL, 0, 0, 0},       /* 500 us for 16 MiB */
-        {XFT_DIR_H2D, MIB / 16, STEPS, NULL, 0, 0, 4000000}, /* 4 ms for 64 KiB */
+        {XFT_DIR_H2D, 16 * MIB, STEPS, NULL, 0, 0, 0, 0},       /* 500 us for 16 MiB */
+        {XFT_DIR_H2D, MIB / 16, STEPS, NULL, 0, 0, 4000000, 0}, /* 4 ms for 64 KiB */
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -270,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_left),          cmocka_unit_test(test_converts),
         cmocka_unit_test(test_converts_not),  cmocka_unit_test(test_makes),
         cmocka_unit_test(test_made_together), cmocka_unit_test(test_held),
+        cmocka_unit_test(test_few),
     };
     return cmocka_run_group_tests_name("findings: turns of host and device", tests, NULL, NULL);
 }
