@@ -185,11 +185,12 @@ struct xfa_finding_site xfa_finding_site_of_row(const struct xfa_row *row,
 }
 
 /* What MPI or NCCL calls for its own ends the program cannot change: no kind is looked for there.
- */
+ * Nor is any in what another library does to make something, but that it is made again. */
 static enum xfa_answer answer_at(const struct xfa_findings *findings, enum xfa_finding_id id,
                                  const struct xfa_site *site)
 {
-    return site->within ? XFA_ANSWER_NO : xfa_answer_of(findings->answers, id, site);
+    bool left = site->within && !(site->makes && id == XFA_FINDING_LIBRARY_SETUP);
+    return left ? XFA_ANSWER_NO : xfa_answer_of(findings->answers, id, site);
 }
 
 void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,

@@ -77,6 +77,14 @@ const char *xfa_message_library(const struct xfa_frame *frame)
     return at >= 0 && xfa_layer(frame) == XFA_LAYER_LIBRARY ? message_libraries[at].owner : NULL;
 }
 
+bool xfa_makes_for_library(const struct xfa_frame *frame)
+{
+    const char *f = frame->function;
+    return f && xfa_starts(f, "cu") && xfa_layer(frame) == XFA_LAYER_LIBRARY &&
+           message_library(xfa_base_name(frame->module)) < 0 &&
+           (strstr(f, "Create") || strstr(f, "Plan") || strstr(f, "Destroy"));
+}
+
 /* Functions by the start of their name: linked statically, or made of templates (in which the
  * program's own code may lie, inlined). Names that a program might use as well, such as
  * start_thread, are none of these. */

@@ -23,6 +23,10 @@ enum xfa_layer xfa_layer(const struct xfa_frame *frame);
  * it is not. MPI's bindings for other languages call MPI alone, and are none. Static. */
 const char *xfa_message_library(const struct xfa_frame *frame);
 
+/* A library of CUDA's own (cuFFT, cuBLAS ...) has the frame, which is a function that makes or
+ * destroys what is to be used many times, by its name: a plan, a handle. */
+bool xfa_makes_for_library(const struct xfa_frame *frame);
+
 /*
  * How many of the innermost frames are the CUDA driver's and runtime's; *function is the outermost
  * function of the runtime among them, as the source has it (without the suffix of per-thread

@@ -278,14 +278,35 @@ static bool autograd_thread(const struct xfa_site *site)
     return engine;
 }
 
-/* The innermost frame beyond CUDA's: what a function of the program does that MPI calls (an
- * operation, an error handler) is the program's. */
-static const char *within_of(const struct xfa_site *site, size_t runtime)
+/* The function of a library that the program called, from that frame outwards: NULL where it does
+ * not make or destroy something. */
+static const char *maker_of(const struct xfa_site *site, size_t innermost)
 {
-    for (size_t i = runtime; i < site->frame_count; i++)
-        if (python_frame(&site->frames[i]) || xfa_layer(&site->frames[i]) != XFA_LAYER_CUDA)
-            return python_frame(&site->frames[i]) ? NULL : xfa_message_library(&site->frames[i]);
-    return NULL;
+    const char *maker = NULL;
+    for (size_t i = innermost; i < site->frame_count; i++) {
+        const struct xfa_frame *frame = &site->frames[i];
+        if (python_frame(frame) || xfa_layer(frame) != XFA_LAYER_LIBRARY)
+            break;
+        maker = xfa_makes_for_library(frame) ? frame->function : NULL;
+    }
+    return maker;
+}
+
+/* By the innermost frame beyond CUDA's: what a function of the program does that MPI calls (an
+ * operation, an error handler) is the program's. */
+static void find_within(struct xfa_site *site, size_t runtime)
+{
+    size_t i = runtime;
+    while (i < site->frame_count && !python_frame(&site->frames[i]) &&
+           xfa_layer(&site->frames[i]) == XFA_LAYER_CUDA)
+        i++;
+    if (i == site->frame_count || python_frame(&site->frames[i]))
+        return;
+    site->within = xfa_message_library(&site->frames[i]);
+    if (site->within)
+        return;
+    site->within = maker_of(site, i);
+    site->makes = site->within != NULL;
 }
 
 char *xfa_frame_text(const struct xfa_frame *frame)
@@ -342,6 +363,8 @@ static uint64_t identity_of_line(const struct xfa_site *site)
         return 0;
     const struct xfa_frame *chosen = &site->frames[site->chosen];
     uint64_t hash = frame_hash(chosen, 1 + site->autograd + 2 * (site->within != NULL));
+    if (site->makes)
+        hash = XXH3_64bits_withSeed(site->within, strlen(site->within), hash);
     bool whole = interpreter(chosen) && !python_frame(chosen);
     for (size_t i = 0; whole && i < site->frame_count; i++)
         hash = frame_hash(&site->frames[i], hash);
@@ -399,7 +422,8 @@ static char *site_text(const struct xfa_site *site)
     if (site->chosen < 0)
         return xfa_text("(no call stack)");
     char *text = chosen_text(site);
-    if (!site->autograd && (!site->within || xfa_message_library(&site->frames[site->chosen])))
+    if (!site->autograd &&
+        (!site->within || xfa_layer(&site->frames[site->chosen]) == XFA_LAYER_LIBRARY))
         return text;
     char *longer = site->autograd ? xfa_print("%s, autograd thread", text)
                                   : xfa_print("%s, within %s", text, site->within);
@@ -505,7 +529,7 @@ static struct xfa_site *site_of(struct xfa_shelf *shelf, const struct xfa_trace 
         shelf_text(shelf, function, function ? strlen(function) : 0, TEXT_PLAIN);
     site->chosen = choose(site, runtime);
     site->autograd = autograd_thread(site);
-    site->within = within_of(site, runtime);
+    find_within(site, runtime);
     site->line = identity_of_line(site);
     site->identity = identity(site);
     return site;

@@ -60,7 +60,10 @@ struct xfa_site {
     size_t frame_count;
     int chosen;         /* index into frames; -1: no call stack was recorded */
     bool autograd;      /* PyTorch's own thread for backward passes made the call */
-    const char *within; /* "MPI", "NCCL": made the call for its own ends; NULL: neither. Static */
+    const char *within; /* "MPI", "NCCL": made the call for its own ends; a function of a library of
+                           CUDA's that makes or destroys a plan or handle; NULL: none of them.
+                           Static, or the shelf's */
+    bool makes;         /* within is the latter */
     const char *runtime_function; /* of the CUDA runtime, on the way to the driver: layer.h */
     enum xfa_dialect dialect;
     /* The line of the chosen frame with up to two before and after it, as the shelf keeps them,

@@ -51,6 +51,7 @@ const SENTENCES = {
   'degraded-link': (f) => `${copies(f)}${to(f)} ${verb(f, 'runs', 'run')} over a link that is slower than GPU and slot can`,
   'repeated-graph-upload': (f) => `${copies(f)}${to(f)} ${verb(f, 'is', 'are')} made by graphs of memory that had no time to change`,
   'graph-instantiated-again': () => 'Graphs of one form are instantiated and destroyed again and again',
+  'repeated-library-setup': () => 'Plans or handles of a library are made and destroyed again and again',
   'slow-page-locking': () => 'The driver allocates page-locked memory more slowly than the program can',
   'driver-contention': () => 'Calls of several threads wait for each other in the driver',
   'write-combined-readback': (f) => `${copies(f)} ${verb(f, 'brings', 'bring')} results to write-combined memory, which the host reads without its caches`,

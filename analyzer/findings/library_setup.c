@@ -1,0 +1,286 @@
+/*
+ * repeated-library-setup: a library of CUDA's (cuFFT, cuBLAS ...) makes the same plan or handle for
+ * a call site again and again, and destroys it in between. Its calls of CUDA meanwhile (memory,
+ * copies of tables, waits) have call stacks that lead through the function that makes it
+ * (run/layer.h): one after the other, they are one setup. Lost: the host's time from the first to
+ * the last of them, of all setups but a call site's first ones.
+ *
+ * It is the same as one before if it makes the same calls for as many bytes; that one was destroyed
+ * if memory that it took was freed since. Destroying what is made again goes as well. A library
+ * that takes no memory for what it makes is not seen to destroy it: nothing is found then.
+ */
+#include "analyzer/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/whatif/changes/made_once.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define LEAST_TIMES 4       /* that one is made again */
+#define MOST_SETUPS 262144u /* of the run; later ones stay */
+#define MOST_TAKEN 8        /* memory that one takes, as far as it is remembered */
+#define MOST_KNOWN 65536u   /* of a process: plans and handles, and memory of theirs */
+
+struct known { /* setups that are alike */
+    struct known_key {
+        uint64_t calls; /* a hash */
+        uint64_t site;
+    } key;
+    uint64_t times;
+    bool freed; /* memory that the last one took */
+};
+
+struct taken {
+    uint64_t address; /* key */
+    struct known_key by;
+};
+
+struct lane {    /* a thread's setup at hand */
+    uint32_t id; /* key */
+    bool there;
+    uint32_t site;
+    uint16_t call; /* the function of its first call */
+    bool frees;    /* memory of one that was made before */
+    uint64_t hash, calls, bytes;
+    uint64_t last_ns, end_ns; /* of its last call */
+    struct xfw_setup setup;
+    uint64_t taken[MOST_TAKEN];
+    unsigned taken_count;
+};
+
+struct again {     /* by site */
+    uint32_t site; /* key */
+    uint32_t function;
+    uint64_t made, calls, bytes;
+    double ns;
+};
+
+struct setups {
+    struct xfa_table again;
+    struct xfa_table lanes, known, taken; /* of the process at hand */
+    struct xfa_process *process;
+    struct xfw_setup *items;
+    uint32_t *sites; /* of each item */
+    size_t count, capacity, site_capacity;
+};
+
+/* ---- setups ---------------------------------------------------------------------------------- */
+
+static void add(struct setups *setups, const struct lane *lane, bool made)
+{
+    if (setups->count >= MOST_SETUPS)
+        return;
+    struct again *again = xfa_table_put(&setups->again, &lane->site);
+    again->function = xfa_process_function(setups->process, lane->call)->number;
+    again->made += made;
+    again->calls += lane->calls;
+    again->bytes = xfa_add(again->bytes, lane->bytes);
+    again->ns += (double)(lane->end_ns - setups->process->start_mono_ns) - lane->setup.from_ns;
+    setups->items =
+        xfa_room(setups->items, &setups->capacity, setups->count + 1, sizeof *setups->items);
+    setups->sites =
+        xfa_room(setups->sites, &setups->site_capacity, setups->count + 1, sizeof *setups->sites);
+    setups->sites[setups->count] = lane->site;
+    setups->items[setups->count++] = lane->setup;
+}
+
+static void end_setup(struct setups *setups, struct lane *lane)
+{
+    const struct known_key key = {lane->hash, lane->site};
+    bool there = lane->there;
+    lane->there = false;
+    if (!there || (setups->known.count >= MOST_KNOWN && !xfa_table_get(&setups->known, &key)))
+        return;
+    struct known *known = xfa_table_put(&setups->known, &key);
+    bool made = lane->taken_count > 0;
+    if (known->times++ > 0 && (made ? known->freed : lane->frees))
+        add(setups, lane, made);
+    known->freed = false;
+    for (unsigned i = 0; i < lane->taken_count && setups->taken.count < MOST_KNOWN; i++)
+        ((struct taken *)xfa_table_put(&setups->taken, &lane->taken[i]))->by = key;
+}
+
+static void begin_setup(struct setups *setups, struct lane *lane, const struct xfa_event *event,
+                        uint32_t site)
+{
+    const struct lane first = {
+        .id = lane->id,
+        .there = true,
+        .site = site,
+        .call = event->call,
+        .setup = {.process = setups->process->number,
+                  .tid = event->tid,
+                  .from_ns = (double)(int64_t)(event->start_ns - setups->process->start_mono_ns)},
+    };
+    *lane = first;
+}
+
+static void note_memory(struct setups *setups, struct lane *lane, const struct xfa_event *event)
+{
+    uint64_t address = event->memory.address;
+    if (address == 0 || (event->kind != XFT_EVENT_ALLOC && event->kind != XFT_EVENT_FREE))
+        return;
+    if (event->kind == XFT_EVENT_FREE) {
+        struct taken *taken = xfa_table_get(&setups->taken, &address);
+        struct known *known = taken ? xfa_table_get(&setups->known, &taken->by) : NULL;
+        if (known)
+            known->freed = true;
+        if (taken)
+            taken->by = (struct known_key){0, UINT64_MAX}; /* of none */
+        if (lane)
+            lane->frees = lane->frees || known;
+    } else if (lane && lane->taken_count < MOST_TAKEN) {
+        lane->taken[lane->taken_count++] = address;
+    }
+}
+
+/* One more call of the library's for the setup at hand. */
+static void go_on(struct lane *lane, const struct xfa_event *event)
+{
+    const struct {
+        uint64_t kind, bytes;
+    } call = {event->kind, event->bytes};
+    double begins = lane->setup.from_ns;
+    if (lane->calls > 0) {
+        double own = event->start_ns > lane->end_ns ? (double)(event->start_ns - lane->end_ns) : 0;
+        lane->setup.most_ns = fmax(lane->setup.most_ns, own);
+        begins = lane->setup.to_ns + (double)(int64_t)(event->start_ns - lane->last_ns);
+    }
+    lane->setup.to_ns = begins;
+    lane->last_ns = event->start_ns;
+    lane->end_ns = event->end_ns > event->start_ns ? event->end_ns : event->start_ns;
+    lane->hash = XXH3_64bits_withSeed(&call, sizeof call, lane->hash);
+    lane->bytes = xfa_add(lane->bytes, event->bytes);
+    lane->calls++;
+}
+
+static void event(void *self, const struct xfa_event *event)
+{
+    struct setups *setups = self;
+    const struct xfa_site *site = event->stack ? xfa_site_of(event) : NULL;
+    bool makes = site && site->makes;
+    struct lane *lane = makes ? xfa_table_put(&setups->lanes, &event->lane)
+                              : xfa_table_get(&setups->lanes, &event->lane);
+    if (lane && lane->there &&
+        !(makes && lane->site == site->number && lane->setup.tid == event->tid))
+        end_setup(setups, lane);
+    if (makes && !lane->there)
+        begin_setup(setups, lane, event, site->number);
+    note_memory(setups, makes ? lane : NULL, event);
+    if (makes)
+        go_on(lane, event);
+}
+
+#define KINDS                                                                                      \
+    (XFA_KINDS_OF_CALLS & ~(XFA_KIND(XFT_EVENT_RANGE_BEGIN) | XFA_KIND(XFT_EVENT_RANGE_END)))
+
+static uint64_t begin_process(void *self, struct xfa_process *process)
+{
+    struct setups *setups = self;
+    setups->process = process;
+    if (setups->again.item_bytes == 0)
+        xfa_table_init(&setups->again, sizeof(uint32_t), sizeof(struct again));
+    xfa_table_init(&setups->lanes, sizeof(uint32_t), sizeof(struct lane));
+    xfa_table_init(&setups->known, sizeof(struct known_key), sizeof(struct known));
+    xfa_table_init(&setups->taken, sizeof(uint64_t), sizeof(struct taken));
+    return KINDS;
+}
+
+static void forget_process(struct setups *setups)
+{
+    xfa_table_free(&setups->lanes);
+    xfa_table_free(&setups->known);
+    xfa_table_free(&setups->taken);
+}
+
+static void end_process(void *self, struct xfa_process *process)
+{
+    struct setups *setups = self;
+    (void)process;
+    for (size_t i = 0; i < setups->lanes.count; i++)
+        end_setup(setups, xfa_table_at(&setups->lanes, i));
+    forget_process(setups);
+}
+
+static struct xfa_observer observe(void *self)
+{
+    return (struct xfa_observer){
+        .name = "libraries' setups",
+        .kinds = KINDS,
+        .self = self,
+        .process = begin_process,
+        .event = event,
+        .transfer = event,
+        .end = end_process,
+    };
+}
+
+static void release(void *self)
+{
+    struct setups *setups = self;
+    forget_process(setups);
+    xfa_table_free(&setups->again);
+    free(setups->items);
+    free(setups->sites);
+}
+
+/* ---- the finding ----------------------------------------------------------------------------- */
+
+static void find(const struct xfa_analysis *analysis, const void *sums,
+                 struct xfa_findings *findings)
+{
+    const struct setups *setups = sums;
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_LIBRARY_SETUP,
+        .remedy = {.kind = XFA_REMEDY_MAKE_ONCE, .node = -1},
+        .assumed =
+            "what the library makes anew is the same as before, and there is room to keep it",
+    };
+    uint64_t made = 0;
+    double all_ns = 0;
+    for (size_t i = 0; i < setups->again.count; i++) {
+        const struct again *again = xfa_table_at(&setups->again, i);
+        made = again->made > made ? again->made : made;
+        all_ns += again->ns;
+    }
+    if (made < LEAST_TIMES || all_ns <= xfa_findings_least_ns(analysis))
+        return;
+    for (size_t i = 0; i < setups->again.count; i++) {
+        const struct again *again = xfa_table_at(&setups->again, i);
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, again->site),
+            .function = xfa_run_function(analysis->run, again->function),
+            .transfers = again->calls,
+            .bytes = again->bytes,
+            .lost_ns = again->ns,
+            .reckoning = XFA_RECKONED_SET_UP,
+        };
+        xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
+static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
+                                 const struct xfa_finding *finding)
+{
+    const struct setups *setups = sums;
+    struct xfw_set sites = xfa_finding_sites(finding);
+    struct xfw_setup *items = xfa_alloc((setups->count + 1) * sizeof *items);
+    size_t count = 0;
+    for (size_t i = 0; i < setups->count; i++)
+        if (xfw_set_has(&sites, setups->sites[i]))
+            items[count++] = setups->items[i];
+    xfw_set_free(&sites);
+    return xfw_change_made_once(analysis, items, count);
+}
+
+const struct xfa_finding_kind xfa_kind_library_setup = {
+    .find = find,
+    .change = change,
+    .self_bytes = sizeof(struct setups),
+    .observe = observe,
+    .free = release,
+};
