@@ -420,6 +420,25 @@ static void test_within_libraries_of_messages(void **state)
           {"start_thread", LIBC});
 }
 
+/* A library's function that makes or destroys something is named, where the program called it;
+ * others are not. */
+static void test_within_what_a_library_makes(void **state)
+{
+    (void)state;
+    CHECK("send_all (app.c:30), within cufftPlan1d", false, CUDA_COPY,
+          {NULL, "/usr/lib/libcufft.so.12"}, {"cufftMakePlanMany", "/usr/lib/libcufft.so.12"},
+          {"cufftPlan1d", "/usr/lib/libcufft.so.12"}, SENDS);
+    CHECK("send_all (app.c:30), within cublasCreate_v2", false, CUDA_COPY,
+          {"cublasCreate_v2", "/usr/lib/libcublas.so.13"}, SENDS);
+    CHECK("send_all (app.c:30)", false, CUDA_COPY,
+          {"cufftXtMakePlanMany", "/usr/lib/libcufft.so.12"},
+          {"cufftExecC2C", "/usr/lib/libcufft.so.12"}, SENDS);
+    CHECK("send_all (app.c:30)", false, CUDA_COPY, SENDS,
+          {"cufftCreate", "/usr/lib/libcufft.so.12"});
+    CHECK("ncclProxyCreate (libnccl.so.2)", false, CUDA_COPY,
+          {"ncclProxyCreate", "/usr/lib/libnccl.so.2"}, {"start_thread", LIBC});
+}
+
 /* What is to be done of a copy is said where the program made it. Those of MPI's are rows of their
  * own, also of the same line. */
 static void test_nothing_to_do_within(void **state)
@@ -525,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_dialects_among_each_other),
         cmocka_unit_test(test_whose_a_frame_is),
         cmocka_unit_test(test_within_libraries_of_messages),
+        cmocka_unit_test(test_within_what_a_library_makes),
         cmocka_unit_test(test_nothing_to_do_within),
         cmocka_unit_test(test_callers_of_a_helper),
     };
