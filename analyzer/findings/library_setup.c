@@ -10,15 +10,13 @@
  * that takes no memory for what it makes is not seen to destroy it: nothing is found then.
  */
 #include "analyzer/findings/finding.h"
+#include "analyzer/run/layer.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/made_once.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #define LEAST_TIMES 4       /* that one is made again */
 #define MOST_SETUPS 262144u /* of the run; later ones stay */
@@ -59,9 +57,14 @@ struct again {     /* by site */
     double ns;
 };
 
+struct stack {
+    uint32_t id; /* key */
+    bool makes;
+};
+
 struct setups {
     struct xfa_table again;
-    struct xfa_table lanes, known, taken; /* of the process at hand */
+    struct xfa_table lanes, known, taken, stacks; /* of the process at hand */
     struct xfa_process *process;
     struct xfw_setup *items;
     uint32_t *sites; /* of each item */
@@ -138,12 +141,15 @@ static void note_memory(struct setups *setups, struct lane *lane, const struct x
     }
 }
 
+static uint64_t mixed(uint64_t hash, uint64_t more)
+{
+    hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
 /* One more call of the library's for the setup at hand. */
 static void go_on(struct lane *lane, const struct xfa_event *event)
 {
-    const struct {
-        uint64_t kind, bytes;
-    } call = {event->kind, event->bytes};
     double begins = lane->setup.from_ns;
     if (lane->calls > 0) {
         double own = event->start_ns > lane->end_ns ? (double)(event->start_ns - lane->end_ns) : 0;
@@ -153,26 +159,43 @@ static void go_on(struct lane *lane, const struct xfa_event *event)
     lane->setup.to_ns = begins;
     lane->last_ns = event->start_ns;
     lane->end_ns = event->end_ns > event->start_ns ? event->end_ns : event->start_ns;
-    lane->hash = XXH3_64bits_withSeed(&call, sizeof call, lane->hash);
+    lane->hash = mixed(mixed(lane->hash, event->kind), event->bytes);
     lane->bytes = xfa_add(lane->bytes, event->bytes);
     lane->calls++;
+}
+
+/* NULL: no library makes or destroys anything there. Sites of other stacks are not looked for: they
+ * are others' to find. */
+static const struct xfa_site *maker_of(struct setups *setups, const struct xfa_event *event)
+{
+    if (!event->stack || !event->process->trace)
+        return NULL;
+    size_t before = setups->stacks.count;
+    struct stack *stack = xfa_table_put(&setups->stacks, &event->stack);
+    if (setups->stacks.count > before)
+        stack->makes = xfa_stack_makes(event->process->trace, event->stack);
+    const struct xfa_site *site = stack->makes ? xfa_site_of(event) : NULL;
+    return site && site->makes ? site : NULL;
 }
 
 static void event(void *self, const struct xfa_event *event)
 {
     struct setups *setups = self;
-    const struct xfa_site *site = event->stack ? xfa_site_of(event) : NULL;
-    bool makes = site && site->makes;
-    struct lane *lane = makes ? xfa_table_put(&setups->lanes, &event->lane)
-                              : xfa_table_get(&setups->lanes, &event->lane);
-    if (lane && lane->there &&
-        !(makes && lane->site == site->number && lane->setup.tid == event->tid))
+    const struct xfa_site *site = maker_of(setups, event);
+    struct lane *lane = xfa_table_get(&setups->lanes, &event->lane);
+    if (!site) {
+        if (lane)
+            end_setup(setups, lane);
+        note_memory(setups, NULL, event);
+        return;
+    }
+    lane = xfa_table_put(&setups->lanes, &event->lane);
+    if (lane->site != site->number || lane->setup.tid != event->tid)
         end_setup(setups, lane);
-    if (makes && !lane->there)
+    if (!lane->there)
         begin_setup(setups, lane, event, site->number);
-    note_memory(setups, makes ? lane : NULL, event);
-    if (makes)
-        go_on(lane, event);
+    note_memory(setups, lane, event);
+    go_on(lane, event);
 }
 
 #define KINDS                                                                                      \
@@ -187,6 +210,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&setups->lanes, sizeof(uint32_t), sizeof(struct lane));
     xfa_table_init(&setups->known, sizeof(struct known_key), sizeof(struct known));
     xfa_table_init(&setups->taken, sizeof(uint64_t), sizeof(struct taken));
+    xfa_table_init(&setups->stacks, sizeof(uint32_t), sizeof(struct stack));
     return KINDS;
 }
 
@@ -195,6 +219,7 @@ static void forget_process(struct setups *setups)
     xfa_table_free(&setups->lanes);
     xfa_table_free(&setups->known);
     xfa_table_free(&setups->taken);
+    xfa_table_free(&setups->stacks);
 }
 
 static void end_process(void *self, struct xfa_process *process)

@@ -145,10 +145,12 @@ bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)
     return a->kind == b->kind && sentence_of(a) == sentence_of(b);
 }
 
-static bool share_group(const uint64_t *groups, size_t count, enum xfa_remedy_kind a,
+typedef unsigned __int128 remedy_group; /* a bit for each remedy */
+_Static_assert(XFA_REMEDY_KINDS <= 8 * sizeof(remedy_group), "a group has a bit for each");
+
+static bool share_group(const remedy_group *groups, size_t count, enum xfa_remedy_kind a,
                         enum xfa_remedy_kind b)
 {
-    _Static_assert(XFA_REMEDY_KINDS <= 64, "a group has a bit for each");
     for (size_t i = 0; i < count; i++)
         if (groups[i] >> a & groups[i] >> b & 1)
             return true;
@@ -157,8 +159,8 @@ static bool share_group(const uint64_t *groups, size_t count, enum xfa_remedy_ki
 
 bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
-    static const uint64_t groups[] = {
-#define XFA_ONE(kind) (UINT64_C(1) << XFA_REMEDY_##kind)
+    static const remedy_group groups[] = {
+#define XFA_ONE(kind) ((remedy_group)1 << XFA_REMEDY_##kind)
 #define XFA_EXCLUSIVE(group) group,
 #include "analyzer/findings/remedies.def"
 #undef XFA_ONE
@@ -168,8 +170,8 @@ bool xfa_remedies_exclude(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 
 bool xfa_remedies_instead(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
-    static const uint64_t groups[] = {
-#define XFA_ONE(kind) (UINT64_C(1) << XFA_REMEDY_##kind)
+    static const remedy_group groups[] = {
+#define XFA_ONE(kind) ((remedy_group)1 << XFA_REMEDY_##kind)
 #define XFA_INSTEAD(group) group,
 #include "analyzer/findings/remedies.def"
 #undef XFA_ONE

@@ -1,8 +1,10 @@
 #include "analyzer/run/layer.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
 #include "analyzer/run/function_name.h"
 
@@ -83,6 +85,31 @@ bool xfa_makes_for_library(const struct xfa_frame *frame)
     return f && xfa_starts(f, "cu") && xfa_layer(frame) == XFA_LAYER_LIBRARY &&
            message_library(xfa_base_name(frame->module)) < 0 &&
            (strstr(f, "Create") || strstr(f, "Plan") || strstr(f, "Destroy"));
+}
+
+static bool symbol_makes(const struct xfa_symbol *symbol)
+{
+    char *function = xfa_kept(symbol->function, symbol->function_bytes);
+    char *module = xfa_kept(symbol->module, symbol->module_bytes);
+    const struct xfa_frame frame = {.function = function, .module = module};
+    bool makes = xfa_makes_for_library(&frame);
+    free(function);
+    free(module);
+    return makes;
+}
+
+bool xfa_stack_makes(const struct xfa_trace *trace, uint32_t id)
+{
+    const struct xfa_stack *stack = xfa_trace_stack(trace, id);
+    for (uint32_t i = 0; stack && i < stack->depth; i++) {
+        size_t count;
+        const struct xfa_symbol *symbols =
+            xfa_trace_symbols(trace, xfa_stack_address(stack, i), &count);
+        for (size_t k = 0; k < count; k++)
+            if (symbol_makes(&symbols[k]))
+                return true;
+    }
+    return false;
 }
 
 /* Functions by the start of their name: linked statically, or made of templates (in which the

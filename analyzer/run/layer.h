@@ -26,6 +26,8 @@ const char *xfa_message_library(const struct xfa_frame *frame);
 /* A library of CUDA's own (cuFFT, cuBLAS ...) has the frame, which is a function that makes or
  * destroys what is to be used many times, by its name: a plan, a handle. */
 bool xfa_makes_for_library(const struct xfa_frame *frame);
+/* Has the stack such a frame? Nothing is kept of it. */
+bool xfa_stack_makes(const struct xfa_trace *trace, uint32_t stack);
 
 /*
  * How many of the innermost frames are the CUDA driver's and runtime's; *function is the outermost

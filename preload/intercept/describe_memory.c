@@ -9,6 +9,7 @@
 #include "preload/intercept/classify.h"
 #include "preload/intercept/describe.h"
 #include "preload/intercept/peers.h"
+#include "preload/intercept/session.h"
 
 void xfs_async(struct xfs_frame *f, xcu_stream stream)
 {
@@ -42,6 +43,8 @@ static void describe(struct xfs_frame *f, enum xft_event_kind kind, uint64_t add
     f->event.dst_mem = memory;
     f->event.dst_place = XFT_PLACE_UNKNOWN;
     f->event.src_place = XFT_PLACE_UNKNOWN;
+    if (!xfs_moving_begun() && (kind == XFT_EVENT_ALLOC || kind == XFT_EVENT_FREE))
+        xfs_before_moving_memory(kind == XFT_EVENT_FREE);
 }
 
 void xfs_alloc(struct xfs_frame *f, uint64_t address, uint64_t bytes, enum xft_memory memory)

@@ -44,7 +44,11 @@ static atomic_int started_by; /* the process: a forked child starts a session of
 
 /* ---- the first call that moves data -------------------------------------------------------- */
 
+#define MOST_AGAIN 8 /* times that memory is allocated behind a free: more is a loop (a guess) */
+
 static XFS_TLS uint16_t early_call; /* the outermost */
+static atomic_bool freed;           /* since memory was allocated the last time */
+static atomic_uint again;
 
 static unsigned char moving_state(void)
 {
@@ -95,8 +99,16 @@ XFS_COLD void xfs_before_moving(uint16_t call)
     unsigned char state = atomic_load(&xfs_session);
     if (state == XFS_SESSION_NONE && xfs_depth == 0)
         early_call = call;
-    if (xfs_rows[call].moves)
+    if (xfs_rows[call].moves || atomic_load_explicit(&again, memory_order_relaxed) >= MOST_AGAIN)
         xfs_before_moving_data();
+}
+
+XFS_COLD void xfs_before_moving_memory(bool frees)
+{
+    if (frees)
+        atomic_store_explicit(&freed, true, memory_order_relaxed);
+    else if (atomic_exchange_explicit(&freed, false, memory_order_relaxed))
+        atomic_fetch_add_explicit(&again, 1, memory_order_relaxed);
 }
 
 /* ---- the first launch ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * It begins inside the first cuInit that succeeds, before that returns. Other threads' cuInit waits
  * meanwhile, for a bounded time, since CUPTI crashes where a context is made then. Where cuInit was
  * not seen, it begins at the first call that is. Device records are switched on later: before the
- * first call that can move data.
+ * first call that can move data, or once memory was freed and allocated again several times.
  *
  * All functions keep errno.
  */
@@ -51,6 +51,9 @@ extern bool xfs_session_simulated;
 void xfs_before_moving(uint16_t call);
 /* The same before what moves data without being a row of CUDA's calls. */
 void xfs_before_moving_data(void);
+/* Until then, of each call that allocates memory or frees it: a program that does both again and
+ * again is recorded as one that moves data, from its next call on. */
+void xfs_before_moving_memory(bool frees);
 
 /*
  * Around the real cuInit.

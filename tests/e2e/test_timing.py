@@ -362,6 +362,18 @@ class Device(Timing):
         (process,) = report(self.folder / "run.xft")["run"]["processes"]
         self.assertEqual((process["timing"], process["timing_why"]), ("none", "nothing was transferred"))
 
+    @needs("kernel_only_shared")
+    def test_memory_again_and_again(self):
+        """One that frees and allocates memory again and again wastes by that: its work is recorded after some times."""
+        _, events = self.recorded("kernel_only_shared", "empty", "40", "memory")
+        launches = [event for event in events if event["kind"] == "launch"]
+        kernels = [event for event in events if event["kind"] == "kernel"]
+        self.assertEqual(len(launches), 1 + 31 + 1000 + 40)  # the first one, and all behind the eighth time
+        self.assertEqual(len(kernels), len(launches) - 1)
+        self.assertEqual(report(self.folder / "run.xft")["findings"][0]["kind"], "repeated-allocation")
+        _, events = self.recorded("kernel_only_shared", "empty", "8", "memory", options=["--force"])
+        self.assertEqual([event["kind"] for event in events if event["kind"] in ("kernel", "launch")], ["launch"])
+
     @needs("waits", "waits_simstatic")
     def test_first_copy_is_timed(self):
         """Device timing comes just before the first copy, in time for it."""

@@ -13,6 +13,7 @@
 #include "preload/intercept/describe.h"
 #include "preload/intercept/peers.h"
 #include "preload/intercept/ranges.h"
+#include "preload/intercept/session.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/timing/timing.h"
 
@@ -81,6 +82,15 @@ void xfs_timing_managed(void)
 {
 }
 
+atomic_uchar xfs_session;
+static unsigned allocated, freed; /* before anything moves */
+
+void xfs_before_moving_memory(bool frees)
+{
+    allocated += !frees;
+    freed += frees;
+}
+
 /* ---- memory ------------------------------------------------------------------------------- */
 
 static unsigned kind_at(uint64_t address)
@@ -128,6 +138,26 @@ static void test_free_that_fails(void **state)
     assert_int_equal(frame.event.bytes, 4096);
     assert_int_equal(frame.event.device, 1);
     assert_int_equal(kind_at(ADDRESS), XFT_MEM_UNKNOWN);
+}
+
+/* As long as nothing moves it is counted what is allocated and freed, and a free that failed is
+ * none. */
+static void test_counted_before_anything_moves(void **state)
+{
+    (void)state;
+    for (unsigned char on = XFS_SESSION_WAITING; on <= XFS_SESSION_ON; on++) {
+        struct xfs_frame frame = {0};
+        atomic_store(&xfs_session, on);
+        allocated = freed = 0;
+        xfs_alloc(&frame, ADDRESS, 4096, XFT_MEM_DEVICE);
+        xfs_free_begin(&frame, ADDRESS);
+        xfs_free_end(&frame, 1);
+        assert_int_equal(freed, 0);
+        xfs_free_begin(&frame, ADDRESS);
+        xfs_free_end(&frame, 0);
+        assert_int_equal(allocated, on < XFS_SESSION_ON);
+        assert_int_equal(freed, on < XFS_SESSION_ON);
+    }
 }
 
 /* Older calls name the host by -1, newer ones by a location. */
@@ -250,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds_of_host_memory),
         cmocka_unit_test(test_free_that_fails),
+        cmocka_unit_test(test_counted_before_anything_moves),
         cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_prefetch_batches),
         cmocka_unit_test(test_peers),

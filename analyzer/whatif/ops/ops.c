@@ -106,7 +106,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.thread = thread->number;
     op.tid = event->tid;
     op.last = event->last;
-    op.start_ns = xfw_ops_queue_time(ops->queue, event->start_ns);
+    op.start_ns = xfw_max(0, xfw_ops_queue_time(ops->queue, event->start_ns));
     op.end_ns = xfw_ops_queue_time(ops->queue, event->end_ns);
     op.bytes = event->bytes;
     set_addresses(&op, event);

@@ -340,14 +340,6 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
     return 0;
 }
 
-void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op, double now)
-{
-    if (op->begins && phase->open++ == 0)
-        phase->begun = now;
-    else if (!op->begins && phase->open > 0 && --phase->open == 0)
-        phase->sum += now - phase->begun;
-}
-
 static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
 {
     if (op->event == XFW_NONE || op->stream == XFW_NONE)

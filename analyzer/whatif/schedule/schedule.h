@@ -31,7 +31,14 @@ struct xfw_phase_time { /* zero to begin with */
     unsigned open;
     double begun, sum;
 };
-void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op, double now);
+static inline void xfw_phase_time_take(struct xfw_phase_time *phase, const struct xfw_op *op,
+                                       double now)
+{
+    if (op->begins && phase->open++ == 0)
+        phase->begun = now;
+    else if (!op->begins && phase->open > 0 && --phase->open == 0)
+        phase->sum += now - phase->begun;
+}
 
 /* Up to now. */
 static inline double xfw_phase_time_ns(const struct xfw_phase_time *phase, double now)

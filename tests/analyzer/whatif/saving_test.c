@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 
 #include "analyzer/report/savings.h"
 #include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/measured.h"
+#include "tests/analyzer/traces/play.h"
 #include "tests/analyzer/traces/scenario.h"
 
 #define MS 1e6
@@ -154,6 +157,119 @@ static void test_of_a_run(void **state)
     assert_true(most.low < 0.8 * most.likely);
 }
 
+/* ---- the span -------------------------------------------------------------------------------- */
+
+enum { KERNELS = 3, KERNEL_NS = 50000, WAKE_NS = 1000 };
+
+static void drop_waits(const struct xfw_change *change, void *state, struct xfw_player *player,
+                       struct xfw_op *op)
+{
+    (void)change;
+    (void)state;
+    (void)player;
+    if (op->kind == XFT_EVENT_SYNC)
+        xfw_op_drop(op);
+}
+
+static const struct xfw_change_type no_waits = {.name = "no waits", .op = drop_waits};
+
+static void kernel(struct play *play, unsigned number, bool waited)
+{
+    const struct xft_event launch = {.kind = XFT_EVENT_LAUNCH, .correlation = number};
+    const struct xft_event ran = {.kind = XFT_EVENT_KERNEL, .correlation = number};
+    const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
+    uint64_t from = play_event(play, launch, CALL_NS)->end_ns, later = play->now;
+    play->now = from;
+    play->lane = LANE_DEVICE;
+    uint64_t end = play_event(play, ran, KERNEL_NS)->end_ns;
+    play->lane = LANE_MAIN;
+    play->now = later;
+    if (waited)
+        play_event(play, wait, end + WAKE_NS - later);
+}
+
+/* Kernels that are waited for one by one, then perhaps one that nobody waits for: what the span
+ * loses without the waits. */
+static double span_without_waits(bool beyond, double *span_ns)
+{
+    struct trace_builder b;
+    struct play play;
+    const struct xft_event records = {.kind = XFT_EVENT_RECORDS, .aux = XFT_RECORDS_KERNELS};
+    play_start(&play, &b, 1);
+    play_event(&play, records, 0);
+    for (unsigned i = 0; i < KERNELS; i++)
+        kernel(&play, 100 + i, true);
+    if (beyond)
+        kernel(&play, 100 + KERNELS, false);
+    play.now += 10 * KERNEL_NS; /* the program's own */
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    struct xfw_change change = {.type = &no_waits, .analysis = a.analysis};
+    struct xfw_change *changes[] = {&change};
+    struct xfw_whatif *whatif = xfw_whatif_of(a.analysis, changes, 1, NULL, NULL, NULL);
+    assert_true(whatif->known);
+    *span_ns = whatif->span.alone_ns;
+    double left = whatif->span.set_ns;
+    xfw_whatif_free(whatif);
+    analyzed_free(&a);
+    build_free(&b);
+    return left;
+}
+
+/* Without a wait behind it the last work still takes its time: as much of it counts as did. */
+static void test_ends_with_the_work(void **state)
+{
+    (void)state;
+    double span, work = KERNELS * (double)KERNEL_NS;
+    double left = span_without_waits(false, &span);
+    assert_true(span > work + KERNELS * (CALL_NS + WAKE_NS) - 1);
+    assert_true(left >= work && left < span);
+    left = span_without_waits(true, &span);
+    assert_true(span < work + (KERNELS + 1) * (CALL_NS + WAKE_NS + 500.0));
+    assert_true(left >= work && left < span);
+}
+
+#define CONTEXT_NS (100 * (uint64_t)MS)
+
+/* The process's first call makes the context, and copies then; further copies follow. */
+static void play_first(struct play *play, unsigned records, bool before)
+{
+    const struct xft_event known = {.kind = XFT_EVENT_RECORDS, .aux = records};
+    struct xft_event *first =
+        play_copy(play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, 4096, CONTEXT_NS);
+    if (before)
+        first->start_ns -= CONTEXT_NS / 2;
+    first->correlation = ++play->correlation;
+    if (records) {
+        struct xft_event *copy = play_device_part(play, first, first->bytes, CALL_NS / 2);
+        copy->start_ns = first->end_ns - CALL_NS;
+        copy->end_ns = first->end_ns - CALL_NS / 2;
+    }
+    play_event(play, known, 0);
+    for (unsigned i = 0; i < KERNELS; i++)
+        play_copy(play, STACK_UPLOAD, XFT_DIR_H2D, XFT_MEM_PINNED, 4096, CALL_NS);
+}
+
+/* That is no part of its work, by the device's record or the profile; the copy is. A call that
+ * began before the recording takes as long as was recorded. */
+static void test_context_is_no_work(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct trace_builder b;
+        struct play play;
+        play_start(&play, &b, 1);
+        play_first(&play, i % 2 ? XFT_RECORDS_COPIES : 0, i / 2);
+        play_end(&play, XFT_STATE_CLOSED);
+        struct analyzed a = analyzed_played(&b, scenario_profile());
+        const struct xfw_whatif *whatif = a.findings->whatif;
+        assert_true(whatif->known && whatif->error < 0.001);
+        assert_true(whatif->span.alone_ns > KERNELS * CALL_NS);
+        assert_true(whatif->span.alone_ns < CONTEXT_NS / 10.0);
+        analyzed_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +277,8 @@ int main(void)
         cmocka_unit_test(test_checked),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_of_a_run),
+        cmocka_unit_test(test_ends_with_the_work),
+        cmocka_unit_test(test_context_is_no_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
