@@ -124,7 +124,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis,
         .also = same == XFA_SAME_RETURNED && to_device ? contents->fetched : NULL,
         .copied = &contents->copied,
         .set = same == XFA_SAME_CONSTANT,
-        .made = to_device && (same == XFA_SAME_REPEATED || same == XFA_SAME_DUPLICATE),
+        .made = to_device && same != XFA_SAME_RETURNED,
         .at_best = by_chance(same, finding->transfers, all),
     };
     return xfw_change_leave_out(analysis, &what);

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("zeros-made-all-the-same", "analyzer/findings/moved_before.c",
+      "        .made = to_device && same != XFA_SAME_RETURNED,",
+      "        .made = to_device && (same == XFA_SAME_REPEATED || same == XFA_SAME_DUPLICATE),",
+      "memory that the device sets is filled by the host all the same",
+      "analyzer-findings_made_test"),
     M("uploads-as-results", "analyzer/findings/write_combined.c",
       "    if (event->transfer.class->key.row.direction == XFT_DIR_D2H)",
       "    if (event->transfer.class->key.row.direction == XFT_DIR_H2D)",
