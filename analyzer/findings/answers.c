@@ -26,6 +26,16 @@ static size_t question_length(const char *text, bool *yes)
     return 0;
 }
 
+/* "/H2D" or "/D2H" at the end of so many bytes: 4; else 0, and both are meant. */
+static size_t direction_length(const char *text, size_t length, bool *to_host, bool *to_device)
+{
+    const char *end = length >= 4 ? text + length - 4 : "";
+    bool up = strncmp(end, "/H2D", 4) == 0, down = strncmp(end, "/D2H", 4) == 0;
+    *to_host = !up;
+    *to_device = !down;
+    return up || down ? 4 : 0;
+}
+
 static unsigned kind_of(const char *word, size_t length)
 {
     unsigned id = 0;
@@ -51,8 +61,9 @@ static void near_kind(char hint[NEAREST_CHARS], const char *word, size_t length)
 static int take_answer(struct xfa_answers *answers, const char *text, char *error,
                        size_t error_bytes)
 {
-    bool yes;
+    bool yes, to_host, to_device;
     size_t length = question_length(text, &yes);
+    length -= direction_length(text, length, &to_host, &to_device);
     const char *at = memchr(text, '@', length);
     unsigned id = kind_of(text, at ? (size_t)(at - text) : length);
     if (length == 0 || id == XFA_FINDINGS || (at && at + 1 == text + length)) {
@@ -71,6 +82,8 @@ static int take_answer(struct xfa_answers *answers, const char *text, char *erro
         .id = id,
         .site = at ? xfa_kept(at + 1, (size_t)(text + length - at - 1)) : NULL,
         .yes = yes,
+        .to_host = to_host,
+        .to_device = to_device,
         .text = xfa_text(text),
     };
     return 0;
@@ -127,11 +140,13 @@ void xfa_answers_free(struct xfa_answers *answers)
     *answers = (struct xfa_answers){0};
 }
 
-enum xfa_answer xfa_answer_of(struct xfa_answers *answers, unsigned id, const struct xfa_site *site)
+enum xfa_answer xfa_answer_of(struct xfa_answers *answers, unsigned id, const struct xfa_site *site,
+                              bool to_host)
 {
     for (size_t i = answers ? answers->count : 0; i > 0; i--) {
         struct xfa_answer_given *given = &answers->items[i - 1];
-        if (given->id != id || (given->site && !xfa_site_matches(given->site, site)))
+        if (given->id != id || !(to_host ? given->to_host : given->to_device) ||
+            (given->site && !xfa_site_matches(given->site, site)))
             continue;
         given->met = true;
         return given->yes ? XFA_ANSWER_YES : XFA_ANSWER_NO;

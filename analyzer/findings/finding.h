@@ -187,7 +187,8 @@ double xfa_finding_up_to(const struct xfa_finding *finding);
 /* What decides, with its site, for the caller to free; NULL: nothing. */
 char *xfa_finding_question(const struct xfa_finding *finding);
 
-/* KIND, or KIND@SITE where findings of the kind are several: what to answer. The caller frees it.
+/* KIND, or KIND@SITE where findings of the kind are several, with a direction where two of these
+ * have one site: what to answer. The caller frees it.
  */
 char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding);
 

@@ -187,10 +187,10 @@ struct xfa_finding_site xfa_finding_site_of_row(const struct xfa_row *row,
 /* What MPI or NCCL calls for its own ends the program cannot change: no kind is looked for there.
  * Nor is any in what another library does to make something, but that it is made again. */
 static enum xfa_answer answer_at(const struct xfa_findings *findings, enum xfa_finding_id id,
-                                 const struct xfa_site *site)
+                                 const struct xfa_site *site, bool to_host)
 {
     bool left = site->within && !(site->makes && id == XFA_FINDING_LIBRARY_SETUP);
-    return left ? XFA_ANSWER_NO : xfa_answer_of(findings->answers, id, site);
+    return left ? XFA_ANSWER_NO : xfa_answer_of(findings->answers, id, site, to_host);
 }
 
 void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,
@@ -198,7 +198,7 @@ void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_findi
 {
     struct xfa_remedy remedy = like->remedy;
     struct xfa_finding *finding = NULL;
-    enum xfa_answer answer = answer_at(findings, like->id, site->site);
+    enum xfa_answer answer = answer_at(findings, like->id, site->site, remedy.to_host);
     if (answer == XFA_ANSWER_NO)
         return;
     remedy.dialect = site->site->dialect;
@@ -313,7 +313,7 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
 static void add_gain(struct xfa_findings *findings, enum xfa_finding_id id,
                      const struct xfa_row *row, const struct xfa_gain *gain)
 {
-    enum xfa_answer answer = answer_at(findings, id, row->site);
+    enum xfa_answer answer = answer_at(findings, id, row->site, gain->remedy.to_host);
     if (answer != XFA_ANSWER_NO)
         add_site(finding_for(findings, id, gain, answer), row, gain);
 }
@@ -324,7 +324,8 @@ static enum xfa_answer answer_of(const struct xfa_findings *findings,
 {
     enum xfa_answer answer = XFA_ANSWER_NONE;
     for (size_t i = 0; i < finding->site_count; i++) {
-        enum xfa_answer own = answer_at(findings, finding->id, finding->sites[i].site);
+        enum xfa_answer own =
+            answer_at(findings, finding->id, finding->sites[i].site, finding->remedy.to_host);
         if (i > 0 && own != answer)
             return XFA_ANSWER_NONE;
         answer = own;

@@ -115,19 +115,47 @@ char *xfa_finding_question(const struct xfa_finding *finding)
                      finding->sites[0].site->text, at + strlen(mark));
 }
 
+static char *key_of_site(const struct xfa_finding *finding)
+{
+    const struct xfa_site *site = finding->sites[0].site;
+    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
+    const char *word = xfa_finding_word(finding->id);
+    return frame && frame->file
+               ? xfa_print("%s@%s:%u", word, xfa_base_name(frame->file), frame->line)
+               : xfa_print("%s@%s", word, site->text);
+}
+
+/* Another one of the kind in the other direction, whose site only reads the same: two calls of one
+ * function whose lines are not known. Of one site both have one answer. */
+static bool has_opposite(const struct xfa_findings *findings, const struct xfa_finding *finding,
+                         const char *key)
+{
+    bool has = false;
+    for (size_t i = 0; i < findings->count && !has; i++) {
+        const struct xfa_finding *other = &findings->items[i];
+        if (other->id != finding->id || other->remedy.to_host == finding->remedy.to_host ||
+            other->sites[0].site == finding->sites[0].site)
+            continue;
+        char *same = key_of_site(other);
+        has = strcmp(same, key) == 0;
+        free(same);
+    }
+    return has;
+}
+
 char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding)
 {
     size_t alike = 0;
     for (size_t i = 0; i < findings->count; i++)
         alike += findings->items[i].id == finding->id;
-    const struct xfa_site *site = finding->sites[0].site;
-    const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
-    const char *word = xfa_finding_word(finding->id);
     if (alike == 1)
-        return xfa_text(word);
-    return frame && frame->file
-               ? xfa_print("%s@%s:%u", word, xfa_base_name(frame->file), frame->line)
-               : xfa_print("%s@%s", word, site->text);
+        return xfa_text(xfa_finding_word(finding->id));
+    char *key = key_of_site(finding);
+    if (!has_opposite(findings, finding, key))
+        return key;
+    char *longer = xfa_print("%s/%s", key, finding->remedy.to_host ? "D2H" : "H2D");
+    free(key);
+    return longer;
 }
 
 char *xfa_finding_assumed(const struct xfa_finding *finding)

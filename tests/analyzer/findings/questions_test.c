@@ -200,7 +200,23 @@ static void test_largest_first(void **state)
     free(places);
     char *key = xfa_finding_key(made.a.findings, &made.a.findings->items[0]);
     assert_non_null(strstr(key, "duplicate-transfer@")); /* of several: which one */
+    assert_null(strstr(key, "/D2H"));
     free(key);
+    struct xfa_site twin = *made.a.findings->items[0].sites[0].site;
+    made.a.findings->items[0].remedy.to_host = !made.a.findings->items[2].remedy.to_host;
+    key = xfa_finding_key(made.a.findings, &made.a.findings->items[0]); /* still one site */
+    assert_null(strstr(key, "/D2H"));
+    free(key);
+    made.a.findings->items[0].sites[0].site = &twin; /* another one that reads the same */
+    places = xfa_questions(made.a.findings, &count);
+    assert_int_equal(count, 3);
+    free(places);
+    for (size_t i = 0; i < 3; i += 2) {
+        const struct xfa_finding *of = &made.a.findings->items[i];
+        key = xfa_finding_key(made.a.findings, of);
+        assert_string_equal(key + strlen(key) - 4, of->remedy.to_host ? "/D2H" : "/H2D");
+        free(key);
+    }
     forget(&made);
 }
 
@@ -224,14 +240,20 @@ static void test_answers(void **state)
     char error[512], text[300];
     snprintf(text, sizeof text, "round-trip@%s=no", site->text);
     assert_int_equal(xfa_answers_take(&answers, "round-trip=yes", error, sizeof error), 0);
-    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site), XFA_ANSWER_YES);
-    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_REPEATED, site), XFA_ANSWER_NONE);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site, false), XFA_ANSWER_YES);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_REPEATED, site, false), XFA_ANSWER_NONE);
     assert_int_equal(xfa_answers_take(&answers, "early-wait@elsewhere=yes", error, sizeof error),
                      0);
-    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_EARLY_WAIT, site), XFA_ANSWER_NONE);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_EARLY_WAIT, site, false), XFA_ANSWER_NONE);
     assert_int_equal(xfa_answers_take(&answers, text, error, sizeof error), 0);
-    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site), XFA_ANSWER_NO);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site, false), XFA_ANSWER_NO);
     assert_true(answers.items[0].met && !answers.items[1].met && answers.items[2].met);
+    snprintf(text, sizeof text, "round-trip@%s/D2H=yes", site->text);
+    assert_int_equal(xfa_answers_take(&answers, text, error, sizeof error), 0);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site, false), XFA_ANSWER_NO);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site, true), XFA_ANSWER_YES);
+    assert_int_equal(xfa_answers_take(&answers, "round-trip/H2D=yes", error, sizeof error), 0);
+    assert_int_equal(xfa_answer_of(&answers, XFA_FINDING_RETURNED, site, false), XFA_ANSWER_YES);
     xfa_answers_free(&answers);
     forget(&made);
     refused("round-trip=maybe");

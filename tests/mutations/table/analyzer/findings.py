@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("answer-of-either-direction", "analyzer/findings/answers.c",
+      "        if (given->id != id || !(to_host ? given->to_host : given->to_device) ||",
+      "        if (given->id != id ||",
+      "what is said of copies from the device is taken to be said of those to it",
+      "analyzer-findings_questions_test"),
     M("zeros-made-all-the-same", "analyzer/findings/moved_before.c",
       "        .made = to_device && same != XFA_SAME_RETURNED,",
       "        .made = to_device && (same == XFA_SAME_REPEATED || same == XFA_SAME_DUPLICATE),",
