@@ -29,7 +29,7 @@ static bool is_name_char(char c)
 static size_t operator_bytes(const char *function, size_t at)
 {
     const char *text = function + at;
-    if (!starts(text, "operator") || is_name_char(text[8]) ||
+    if (*text != 'o' || !starts(text, "operator") || is_name_char(text[8]) ||
         (at > 0 && is_name_char(function[at - 1])))
         return 0;
     size_t bytes = 8 + (starts(text + 8, "()") ? 2 : strcspn(text + 8, "("));
@@ -49,7 +49,8 @@ struct xfa_function_name xfa_function_name(const char *function)
         }
         bool parameters = function[at] == '(' && depth == 0 && function + at > name.start &&
                           !starts(function + at, "(anonymous namespace)");
-        if (parameters || starts(function + at, " [clone ")) /* a compiler's copy of it */
+        bool clone = function[at] == ' ' && starts(function + at, " [clone "); /* a compiler's */
+        if (parameters || clone)
             break;
         if (function[at] == ' ' && depth == 0 && function[at + 1])
             name.start = function + at + 1;
@@ -63,12 +64,16 @@ struct xfa_function_name xfa_function_name(const char *function)
 
 bool xfa_function_of_library(const char *function)
 {
-    static const char *const spaces[] = {
+    enum { SPACES = 5 };
+    static const char *const spaces[SPACES] = {
         "std::", "__gnu_cxx::", "thrust::", "cub::", "cuda::std::"};
-    if (!function)
+    bool any = false; /* most names have none of them: they are asked for with each frame */
+    for (size_t i = 0; function && i < SPACES && !any; i++)
+        any = strstr(function, spaces[i]) != NULL;
+    if (!any)
         return false;
     const char *name = xfa_function_name(function).start;
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+    for (size_t i = 0; i < SPACES; i++)
         if (starts(name, spaces[i]))
             return true;
     return false;

@@ -87,8 +87,13 @@ bool xfa_makes_for_library(const struct xfa_frame *frame)
            (strstr(f, "Create") || strstr(f, "Plan") || strstr(f, "Destroy"));
 }
 
+#define LIBRARY_NAME 256 /* bytes: theirs are shorter; a hostile trace has names of megabytes */
+
 static bool symbol_makes(const struct xfa_symbol *symbol)
 {
+    if (symbol->function_bytes < 2 || symbol->function_bytes > LIBRARY_NAME ||
+        memcmp(symbol->function, "cu", 2) != 0)
+        return false;
     char *function = xfa_kept(symbol->function, symbol->function_bytes);
     char *module = xfa_kept(symbol->module, symbol->module_bytes);
     const struct xfa_frame frame = {.function = function, .module = module};
