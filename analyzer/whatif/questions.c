@@ -55,6 +55,17 @@ static size_t member_at(const struct xfw_whatif *whatif, unsigned place)
     return i;
 }
 
+/* Does the one that saves so much join before the other? What leaves transfers out does where it
+ * saves hardly less, as in the first search. */
+static bool joins_first(const struct xfw_change *one, double saved, const struct xfw_change *other,
+                        double other_saved)
+{
+    if (one->leaves_out != other->leaves_out)
+        return one->leaves_out ? other_saved < XFW_HARDLY_MORE * saved
+                               : saved >= XFW_HARDLY_MORE * other_saved;
+    return saved >= other_saved;
+}
+
 /* The steps of the first search once more, with the change at place i, which excludes none of them,
  * among them: in front of the first one that adds no more than it. Before that all is known; behind
  * it those that still add something join. Returns the time of the run with them. */
@@ -71,10 +82,13 @@ static double follow_steps(struct xfw_replays *replays, struct xfw_whatif *yes,
             yes->order[i] ? INFINITY : with_one_more(replays, yes, changes, i, members + 1);
         double other =
             next < count ? with_one_more(replays, yes, changes, next, members + 1) : INFINITY;
-        bool first = with <= other;
-        if (fmin(with, other) <= so_far - least) {
+        bool first = next == count ||
+                     (with <= so_far - least &&
+                      joins_first(changes[i], so_far - with, changes[next], so_far - other));
+        double taken = first ? with : other;
+        if (taken <= so_far - least) {
             yes->order[first ? i : next] = ++members;
-            so_far = fmin(with, other);
+            so_far = taken;
         } else if (next == count) {
             break;
         }
