@@ -113,10 +113,8 @@ static size_t without_arguments(char *to, const char *name, size_t bytes)
         depth -= name[i] == '>' && depth > 0;
         if (depth == 0)
             to[used++] = name[i];
-        if (name[i] == '<' && depth++ == 0) {
-            memcpy(to + used, "...", 3);
-            used += 3;
-        }
+        for (int dots = name[i] == '<' && depth++ == 0 ? 3 : 0; dots > 0; dots--)
+            to[used++] = '.';
     }
     return used;
 }

@@ -1,11 +1,11 @@
 /*
  * A program that only launches kernels: what the recorder costs where nothing is transferred.
  *
- * usage: kernel_only empty|busy LAUNCHES [copy|memory]   prints the nanoseconds per launch, from the first
- *                                            launch to the end of the last kernel
- * With "copy" it copies four bytes first, which is when the recorder turns to CUPTI; with "memory"
- * it allocates and frees some between launches, and nothing is transferred.
- * empty: back to back, so that launching is all there is; busy: about 20 us each.
+ * usage: kernel_only empty|busy LAUNCHES [copy|memory]   prints the nanoseconds per launch, from
+ * the first launch to the end of the last kernel With "copy" it copies four bytes first, which is
+ * when the recorder turns to CUPTI; with "memory" it allocates and frees some between launches, and
+ * nothing is transferred. empty: back to back, so that launching is all there is; busy: about 20 us
+ * each.
  */
 #include <cstdio>
 #include <cstdlib>
