@@ -54,8 +54,8 @@ static struct xfa_export_slice slice_of(const struct xfa_process *process,
 }
 
 /* A wait by queries is drawn whole, from the first one on. */
-static void begin_polled(const struct xfa_process *process, const struct xfa_event *event,
-                         struct xfa_export_slice *slice, struct notes *notes)
+static void begin_polled(const struct xfa_event *event, struct xfa_export_slice *slice,
+                         struct notes *notes)
 {
     const struct xfa_wait_call *wait = &event->wait;
     if (event->kind != XFT_EVENT_QUERY || wait->queries == 0)
@@ -64,7 +64,7 @@ static void begin_polled(const struct xfa_process *process, const struct xfa_eve
     if (!xfa_polled_is_wait(wait) || slice->start_ns == 0)
         return;
     slice->category = "polled-wait";
-    slice->start_ns = xfa_process_wall_ns(process, event->start_ns - wait->polled_ns);
+    slice->start_ns = xfa_process_wall_ns(event->process, event->start_ns - wait->polled_ns);
 }
 
 static uint64_t flow_of(const struct xfa_process *process, const struct xfa_event *event)
@@ -184,7 +184,7 @@ static void call(struct xfa_export *export, const struct xfa_event *event)
     slice.category = xfa_words_event(event->kind);
     slice.name = function_name(export, xfa_function_of(event));
     slice.flow = flow_of(event->process, event);
-    begin_polled(event->process, event, &slice, &notes);
+    begin_polled(event, &slice, &notes);
     remember(export->self, event);
     if (event->bytes)
         note(&notes, "bytes", xfa_value_count(event->bytes), 0);

@@ -234,6 +234,21 @@ static inline bool xfa_event_moves(const struct xfa_event *event)
     return xfa_moves(event->kind, event->flags, event->bytes);
 }
 
+static inline bool xfa_is_range(unsigned kind)
+{
+    return kind == XFT_EVENT_RANGE_BEGIN || kind == XFT_EVENT_RANGE_END;
+}
+
+/* Something that a thread of the program did. */
+static inline bool xfa_is_of_thread(unsigned kind)
+{
+    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
+           kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
+           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
+           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
+           kind != XFT_EVENT_COMMUNICATOR;
+}
+
 /* How long it lasted; 0 as well where that is not known. */
 static inline double xfa_event_ns(const struct xfa_event *event)
 {

@@ -198,14 +198,9 @@ static void give_transfer(struct xfa_pass *pass, struct xfa_event *event)
         xfa_aside_transfer(pass->aside, event);
 }
 
-static bool is_range(unsigned kind)
-{
-    return kind == XFT_EVENT_RANGE_BEGIN || kind == XFT_EVENT_RANGE_END;
-}
-
 static void give_event(struct xfa_pass *pass, struct xfa_event *event)
 {
-    if (is_range(event->kind))
+    if (xfa_is_range(event->kind))
         event->range = xfa_ranges_take(pass->ranges, event);
     xfa_tell_event(&pass->here, event);
     if (pass->aside)
@@ -256,16 +251,6 @@ static bool is_call(unsigned kind)
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind < XFT_EVENT_LAUNCH;
 }
 
-/* Something that a thread of the program did. */
-static bool is_of_thread(unsigned kind)
-{
-    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
-           kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
-           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
-           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
-           kind != XFT_EVENT_COMMUNICATOR;
-}
-
 static void extend(struct xfa_walked_span *span, const struct xfa_event *event)
 {
     if (event->start_ns && (span->first_ns == 0 || event->start_ns < span->first_ns))
@@ -303,7 +288,7 @@ static void take_event(struct xfa_pass *pass, struct xfa_event *event)
     if (kind == XFT_EVENT_TRANSFER && !moves)
         count_idle(&pass->counts, event);
     bool wanted =
-        kind < XFA_EVENT_KINDS && (is_wanted(pass, kind) || (is_range(kind) && pass->follows));
+        kind < XFA_EVENT_KINDS && (is_wanted(pass, kind) || (xfa_is_range(kind) && pass->follows));
     if (!moves && !wanted)
         return;
     if (!moves && !xfa_join_waits(pass->join)) {
@@ -324,7 +309,7 @@ static void count_event(struct xfa_pass *pass, struct xfa_walked_span *span,
         span->overhead_ns += xfa_event_ns(event);
     if (is_call(kind))
         extend(span, event);
-    if (is_of_thread(kind) && event->end_ns > pass->last_call_ns)
+    if (xfa_is_of_thread(kind) && event->end_ns > pass->last_call_ns)
         pass->last_call_ns = event->end_ns;
 }
 

@@ -8,11 +8,6 @@
 /* std::thread's first function, whose argument is what the thread runs. */
 #define THREAD_BEGINS "std::thread::_State_impl<std::thread::_Invoker<std::tuple<"
 
-static bool starts(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* By how much the character opens a bracket, or closes one. */
 static int opens(char c)
 {
@@ -29,11 +24,10 @@ static bool is_name_char(char c)
 static size_t operator_bytes(const char *function, size_t at)
 {
     const char *text = function + at;
-    if (*text != 'o' || !starts(text, "operator") || is_name_char(text[8]) ||
+    if (!xfa_starts(text, "operator") || is_name_char(text[8]) ||
         (at > 0 && is_name_char(function[at - 1])))
         return 0;
-    size_t bytes = 8 + (starts(text + 8, "()") ? 2 : strcspn(text + 8, "("));
-    return bytes;
+    return 8 + (xfa_starts(text + 8, "()") ? 2 : strcspn(text + 8, "("));
 }
 
 struct xfa_function_name xfa_function_name(const char *function)
@@ -48,8 +42,8 @@ struct xfa_function_name xfa_function_name(const char *function)
             continue;
         }
         bool parameters = function[at] == '(' && depth == 0 && function + at > name.start &&
-                          !starts(function + at, "(anonymous namespace)");
-        bool clone = function[at] == ' ' && starts(function + at, " [clone "); /* a compiler's */
+                          !xfa_starts(function + at, "(anonymous namespace)");
+        bool clone = xfa_starts(function + at, " [clone "); /* a compiler's */
         if (parameters || clone)
             break;
         if (function[at] == ' ' && depth == 0 && function[at + 1])
@@ -74,7 +68,7 @@ bool xfa_function_of_library(const char *function)
         return false;
     const char *name = xfa_function_name(function).start;
     for (size_t i = 0; i < SPACES; i++)
-        if (starts(name, spaces[i]))
+        if (xfa_starts(name, spaces[i]))
             return true;
     return false;
 }
@@ -83,7 +77,7 @@ bool xfa_function_of_library(const char *function)
 static struct xfa_function_name thread_runs(const char *function)
 {
     struct xfa_function_name runs = {function, 0};
-    if (!starts(function, THREAD_BEGINS))
+    if (!xfa_starts(function, THREAD_BEGINS))
         return runs;
     runs.start += strlen(THREAD_BEGINS);
     int depth = 0;
@@ -121,10 +115,10 @@ static size_t without_arguments(char *to, const char *name, size_t bytes)
 
 char *xfa_function_short(const char *function)
 {
-    struct xfa_function_name name = thread_runs(function);
-    bool thread = name.bytes > 0;
     if (strlen(function) <= XFA_FUNCTION_CHARS)
         return xfa_text(function);
+    struct xfa_function_name name = thread_runs(function);
+    bool thread = name.bytes > 0;
     if (!thread)
         name = xfa_function_name(function);
     const char *behind = name.start + name.bytes;

@@ -7,6 +7,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+/* text: NULL does not. */
+static inline bool xfa_starts(const char *text, const char *start)
+{
+    /* Of many beginnings most differ in the first letter: a call less for each. */
+    return text && *text == *start && strncmp(text, start, strlen(start)) == 0;
+}
 
 /* Longer ones are shortened for people to read. */
 #define XFA_FUNCTION_CHARS 60

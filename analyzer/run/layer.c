@@ -8,12 +8,6 @@
 #include "analyzer/base/path.h"
 #include "analyzer/run/function_name.h"
 
-bool xfa_starts(const char *text, const char *start)
-{
-    /* Of many beginnings most differ in the first letter: a call less for each. */
-    return text && *text == *start && strncmp(text, start, strlen(start)) == 0;
-}
-
 /* Libraries by the start of their file name. */
 static const struct {
     const char *start;

@@ -39,6 +39,4 @@ bool xfa_stack_makes(const struct xfa_trace *trace, uint32_t stack);
 size_t xfa_runtime_frames(const struct xfa_trace *trace, const struct xfa_frame *frames,
                           size_t count, const char **function);
 
-bool xfa_starts(const char *text, const char *start);
-
 #endif

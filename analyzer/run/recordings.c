@@ -9,7 +9,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/path.h"
 #include "analyzer/base/table.h"
-#include "analyzer/run/layer.h"
+#include "analyzer/run/function_name.h"
 
 #define APART_NS UINT64_C(60000000000) /* that calendars of two hosts may be */
 #define NAMED 3

@@ -405,11 +405,11 @@ static char *chosen_text(const struct xfa_site *site)
         return interpreter_text(site);
     if (!frame->function)
         return xfa_frame_text(frame);
-    struct xfa_function_name name = xfa_function_name(frame->function);
+    const struct xfa_function_name name = xfa_function_name(frame->function);
     enum xfa_layer layer = xfa_layer(frame);
     bool bare = !own_line && layer != XFA_LAYER_PROGRAM && layer != XFA_LAYER_THREAD;
     char *function =
-        bare ? xfa_print("%.*s", name.bytes, name.start) : xfa_function_short(frame->function);
+        bare ? xfa_kept(name.start, (size_t)name.bytes) : xfa_function_short(frame->function);
     struct xfa_frame brief = *frame;
     brief.function = function;
     char *text = xfa_frame_text(&brief);

@@ -140,8 +140,8 @@ static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *re
     const struct xfa_classes *classes = &timeline->analysis->classes;
     const struct xfa_class *class =
         op->class < classes->classes.count ? xfa_class_at(classes, op->class) : NULL;
-    double start = xfw_schedule_last(schedule)->start, end = xfw_schedule_last(schedule)->end;
-    double call = xfw_schedule_last(schedule)->call;
+    const struct xfw_last_op *last = xfw_schedule_last(schedule);
+    double start = last->start, end = last->end, call = last->call;
     double back = xfw_schedule_thread_now(schedule, op->thread);
     if (xfw_op_is_work(op) && !isnan(start))
         take_work(timeline, op, class, start, end);
@@ -158,8 +158,7 @@ static void take_op(void *self, const struct xfw_op *op, const struct xfw_op *re
         if (!class && op->site < xfa_run_site_count(timeline->analysis->run))
             span.name = xfa_labels_put(&timeline->labels,
                                        xfa_run_site(timeline->analysis->run, op->site)->text);
-        add(timeline, &span,
-            op->what == XFW_QUERY ? fmin(xfw_schedule_last(schedule)->asked, call) : call, back);
+        add(timeline, &span, op->what == XFW_QUERY ? fmin(last->asked, call) : call, back);
     }
 }
 

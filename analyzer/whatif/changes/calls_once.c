@@ -325,8 +325,7 @@ static const struct xfw_once_calls *calls_of(const struct once *once, struct xfw
     return chosen ? calls : NULL;
 }
 
-/* ---- memory that is passed on (passed_on.h) -----------------------------------------------------
- */
+/* ---- memory that is passed on: passed_on.h --------------------------------------------------- */
 
 static bool is_passed_on(const struct once *once, const struct xfw_player *player,
                          const struct xfw_op *op)

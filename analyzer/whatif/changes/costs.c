@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzer/pass/first_call.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/op/recording_cost.h"
 
@@ -116,12 +117,6 @@ double xfw_registration_cost(const struct xfa_achievable *achievable, int node, 
  * to 43 ms on one machine (docs/analyze.md). */
 #define VARIES 0.25
 
-/* To make a context takes at least so much (a guess): on an H100 cudaHostAlloc() of 32 MiB took 143
- * ms as a process's first call, and 13 as its second
- * (docs/results/apply-within-h100-2026-11-28.md).
- */
-#define CONTEXT_NS 5e7
-
 static bool may_use(const struct xfa_achievable *achievable, unsigned threads)
 {
     return threads == 1 ||
@@ -214,7 +209,7 @@ double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct 
     if (speed > 0)
         between = fmax(between, op->own_ns * (1 - speed));
     double usual = fmin(op->own_ns, between), most = op->own_ns;
-    if (op->opens && op->own_ns - probed > CONTEXT_NS) {
+    if (op->opens && op->own_ns - probed > XFA_CONTEXT_NS) {
         usual = probed;
         most = probed * (1 + VARIES);
     }

@@ -98,8 +98,7 @@ struct xfw_change *xfw_change_keep_pool(const struct xfa_analysis *analysis)
         .state_bytes = sizeof(struct pools),
         .op = op,
     };
-    struct xfw_set none = {0};
-    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, &none);
+    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->first = true; /* others may alter the program's waits */
     return change;
 }

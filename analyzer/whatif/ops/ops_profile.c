@@ -21,11 +21,6 @@ bool xfw_ops_one_engine(const struct xfp_profile *profile, int gpu)
            profile->machine.gpus[gpu].copy_engines == 1;
 }
 
-static void ask(struct xfw_ops_gpu *of, const struct xfp_profile *profile, int gpu)
-{
-    of->hold_ns = scalar(profile, "host-function/hold", gpu);
-}
-
 const struct xfw_ops_gpu *xfw_ops_profile_gpu(struct xfw_ops_profile *profile, int gpu)
 {
     struct xfw_ops_gpu *of = &profile->gpus[xfw_place_of_gpu(gpu)];
@@ -36,7 +31,8 @@ const struct xfw_ops_gpu *xfw_ops_profile_gpu(struct xfw_ops_profile *profile, i
     of->one_engine =
         xfw_ops_one_engine(known, gpu < 0 ? -1 : xfa_achievable_gpu(profile->achievable, gpu));
     if (known)
-        ask(of, known, xfa_achievable_gpu(profile->achievable, gpu < 0 ? 0 : gpu));
+        of->hold_ns = scalar(known, "host-function/hold",
+                             xfa_achievable_gpu(profile->achievable, gpu < 0 ? 0 : gpu));
     return of;
 }
 

@@ -71,28 +71,43 @@ static void table(struct xfp_profile *profile, const char *name, double ns)
     }
 }
 
-static struct analyzed played(enum how how, bool probed)
+static struct xfp_profile *machine(bool probed)
 {
-    static struct play play;
-    struct trace_builder b = {0};
     struct xfp_profile *profile = measured_profile(0);
     if (probed) {
         table(profile, "graph/instantiate/gpu0", 100000);
         table(profile, "graph/update/gpu0", 100000 * PART);
         table(profile, "graph/launch/gpu0", 100000 * AGAIN);
     }
-    play = (struct play){0};
-    play_start(&play, &b, 1);
-    play_site(&play, SITE, "frame", 1);
-    play_site(&play, END, "frame", 2);
-    play_site(&play, WAIT, "finish", 3);
-    for (unsigned i = 0; i < STEPS; i++)
-        step(&play, how, i);
-    struct xft_event *wait = play_in_stream(&play, XFT_EVENT_SYNC, 0, 2000);
+    return profile;
+}
+
+static void begin(struct play *play, struct trace_builder *b)
+{
+    *play = (struct play){0};
+    play_start(play, b, 1);
+    play_site(play, SITE, "frame", 1);
+    play_site(play, END, "frame", 2);
+    play_site(play, WAIT, "finish", 3);
+}
+
+static void await(struct play *play, uint64_t ns)
+{
+    struct xft_event *wait = play_in_stream(play, XFT_EVENT_SYNC, 0, ns);
     wait->aux = XFT_SYNC_STREAM;
     wait->stack = WAIT;
+}
+
+static struct analyzed played(enum how how, bool probed)
+{
+    static struct play play;
+    struct trace_builder b = {0};
+    begin(&play, &b);
+    for (unsigned i = 0; i < STEPS; i++)
+        step(&play, how, i);
+    await(&play, 2000);
     play_end(&play, XFT_STATE_CLOSED);
-    return analyzed_played(&b, profile);
+    return analyzed_played(&b, machine(probed));
 }
 
 /* The device runs one part as soon as the call has begun, the other one when it has returned; the
@@ -164,29 +179,18 @@ static void test_submitted_meanwhile(void **state)
 {
     static struct play play;
     struct trace_builder b = {0};
-    struct xfp_profile *profile = measured_profile(0);
     (void)state;
-    table(profile, "graph/instantiate/gpu0", 100000);
-    table(profile, "graph/update/gpu0", 100000 * PART);
-    table(profile, "graph/launch/gpu0", 100000 * AGAIN);
-    play = (struct play){0};
-    play_start(&play, &b, 1);
-    play_site(&play, SITE, "frame", 1);
-    play_site(&play, END, "frame", 2);
-    play_site(&play, WAIT, "finish", 3);
+    begin(&play, &b);
     for (unsigned i = 0; i < STEPS; i++) {
         about_graph(&play, XFT_GRAPH_INSTANTIATED, 0x9000, FORM, MADE_NS);
         uint64_t begun = play.now;
         launch(&play, 0x9000, FIRST_NS);
         uint64_t ends = parts_of_graph(&play, begun);
-        struct xft_event *wait =
-            play_in_stream(&play, XFT_EVENT_SYNC, 0, play_wait_ns(&play, ends, 2000));
-        wait->aux = XFT_SYNC_STREAM;
-        wait->stack = WAIT;
+        await(&play, play_wait_ns(&play, ends, 2000));
         about_graph(&play, XFT_GRAPH_DESTROYED, 0x9000, 0, END_NS);
     }
     play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_played(&b, profile);
+    struct analyzed a = analyzed_played(&b, machine(true));
     const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_GRAPH_AGAIN, "frame");
     assert_non_null(f);
     assert_float_equal(f->saving.likely, saved_ns(PART), 3000 * STEPS / 10);
