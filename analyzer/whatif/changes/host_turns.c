@@ -3,6 +3,7 @@
 #include "analyzer/whatif/changes/costs.h"
 
 #define MOST_FETCHED 8
+#define WAITS_SOON_NS 50000.0 /* between a copy and a framework's wait for it */
 
 /* What a thread has fetched, that the change leaves out. */
 struct fetched {
@@ -56,6 +57,13 @@ static bool is_result(struct fetched *fetched, const struct xfw_op *op)
     return false;
 }
 
+/* A wait for the copy; right behind one that blocks (frameworks wait behind each), too. */
+static bool waits_for_it(const struct fetched *fetched, const struct xfw_op *op)
+{
+    return op->kind == XFT_EVENT_SYNC && op->awaits != XFW_AWAITS_NOTHING &&
+           (fetched->under_way || (fetched->there && op->gap_ns <= WAITS_SOON_NS));
+}
+
 /* The thread's own time, which goes, was work. */
 static void work_on(struct fetched *fetched, struct xfw_op *op)
 {
@@ -72,6 +80,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     if (xfw_player_certainty(player) != XFW_HIGH && !change->assured)
         return;
     struct fetched *fetched = xfa_table_get(&turns->fetched, &op->thread);
+    bool waits = fetched && waits_for_it(fetched, op);
     if (fetched && fetched->there)
         work_on(fetched, op);
     if (fetched)
@@ -81,8 +90,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         fetched->there = true; /* of the next of several results */
     } else if (goes) {
         fetch(turns, fetched, op);
-    } else if (fetched && fetched->under_way && op->kind == XFT_EVENT_SYNC &&
-               op->awaits != XFW_AWAITS_NOTHING) {
+    } else if (waits) {
         fetched->under_way = false;
         fetched->there = true;
         xfw_op_drop(op);
