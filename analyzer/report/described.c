@@ -126,8 +126,10 @@ static void describe_question(struct xfa_described *described, const struct xfa_
     const struct xfa_finding *finding = described->finding;
     const struct xfw_saving most = {.high = xfa_finding_up_to(finding)};
     const struct xfw_saving up_to = xfa_saving_shown(findings, &most);
+    /* The first screen compares with the span. */
+    const struct xfw_saving of_span = {.high = fmin(up_to.high, finding->up_to.span_ns)};
     const double alone = described->saving.high;
-    char brief[XFA_REMEDY_CHARS], *text = xfa_most_text(&up_to);
+    char brief[XFA_REMEDY_CHARS], *text = xfa_most_text(&of_span);
     /* With other changes of the set it is the whole that may be saved so much. */
     bool in_all = up_to.high - alone >= XFA_LEAST_SAVED * findings->whatif->alone_ns;
     described->up_to_ns = up_to.high;

@@ -238,6 +238,9 @@ function answer(key, say) {
   return boxes.map((box) => h('label', {}, box, ` ${box.value} `));
 }
 
+// The screen compares with the span: what a question saves of the run outside of it is left to the report.
+const shown_most = ({ up_to_s, up_to_span_s }) => (up_to_span_s !== null && up_to_span_s < up_to_s ? 'up_to_span_s' : 'up_to_s');
+
 // What decides, and the record cannot show: up to how much, if what. What is ticked becomes the command that counts
 // with it: the run has to be replayed.
 function questions({ findings, run, machine }) {
@@ -254,7 +257,7 @@ function questions({ findings, run, machine }) {
     if (said.length) add(suggested, h('p', { class: 'dim' }, 'What the run would save with that:'), h('pre', {}, h('code', {}, shown(line))), copy_button(line, 'Copy the command'));
   };
   return [h('ul', { class: 'questions plain' }, asked.map(({ question, i }) => h('li', {},
-    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.up_to_s`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), suggested];
+    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.${shown_most(question)}`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), suggested];
 }
 
 const moved_anything = ({ transfers, managed }) => transfers.length > 0 || managed?.sites?.length > 0;
