@@ -46,6 +46,10 @@ struct gpu {
 struct thread {
     bool begun;
     double end, added; /* of its call before; what recording added behind it */
+    struct polled {    /* its last polled wait, for a stream, and for an event: at those places */
+        double since_ns;
+        uint32_t stack;
+    } polled[2];
 };
 
 struct xfw_recorded {
@@ -59,6 +63,7 @@ struct xfw_recorded {
     struct xfw_wakers *wakers;
     struct xfw_known_kernels kernels; /* those with a record of the device */
     bool worked, several;             /* threads have given the device work */
+    bool counts;                      /* queries that did not find work done are counted */
     uint32_t worker;                  /* the first */
 };
 
@@ -516,10 +521,34 @@ static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
     }
 }
 
+/* It waited for nothing: where that is done later it asks as it did last, at the same place. */
+static void resolve_at_once(struct xfw_recorded *recorded, struct xfw_op *op)
+{
+    const struct polled *like =
+        &thread_at(recorded, op->thread)->polled[op->awaits == XFW_AWAITS_EVENT];
+    op->at_once = true;
+    op->wake_ns = op->polled_ns = 0;
+    op->since_ns = like->since_ns;
+    op->stack = like->stack;
+}
+
+static void note_polled(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    recorded->counts = true;
+    thread_at(recorded, op->thread)->polled[op->awaits == XFW_AWAITS_EVENT] =
+        (struct polled){op->since_ns, op->stack};
+}
+
 /* The thread asked until it was done. How often is in the record, or has to be guessed. */
 static void resolve_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
 {
     double done = completion(recorded, op);
+    if (op->queries > 0)
+        note_polled(recorded, op);
+    else if (done > 0 && done <= (recorded->counts ? op->start_ns : before)) {
+        resolve_at_once(recorded, op);
+        return;
+    }
     double first = op->start_ns - op->polled_ns;
     double late = xfw_max(POLLED_NS, 2 * op->since_ns);
     bool polled = done > (op->polled_ns > 0 ? first : before) && done <= op->end_ns + ROUNDING_NS &&
