@@ -482,7 +482,8 @@ static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
 {
     unsigned left = xfw_set_make_place(whatif, changes[one]);
     double saved_ns = whatif->alone_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
-    double most = *so_far - fmax((XFW_HARDLY_MORE - 1) * saved_ns, least_ns);
+    double more_ns = fmin((XFW_HARDLY_MORE - 1) * saved_ns, XFW_OF_SHORTER * *so_far);
+    double most = *so_far - fmax(more_ns, least_ns);
     struct trial trial = all_together(whatif, changes, left, one);
     double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
     bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&

@@ -48,7 +48,7 @@ class Writer:
 def can_be_soon(stage):
     """What it fills is read by a copy alone, behind which an event can be: nothing else is waited for."""
     other = {"managed", "solver", "arena", "function_ns", "tail_ns", "poll_ns"} & set(stage)
-    return not (stage["down"] or stage["graph"] or other or {"mapped", "legacy", "lock", "device-wait"} & set(stage["wastes"]))
+    return not (stage["down"] or stage["graph"] or other or {"mapped", "lock", "device-wait"} & set(stage["wastes"]))
 
 
 def way_of(stage, size):
@@ -453,6 +453,7 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     longer than a copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
     kernel, or when the host needs it. What is filled again may be waited for behind its upload. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
+    streams = (1, *streams) if "legacy" in wastes else streams  # page-locked memory may be enough
     bases = [program]
     if {"pageable", "legacy"} & set(wastes) and not program["stages"][0].get("pays"):
         bases.append(changed(program, lambda stage: {"allocates": True}))
