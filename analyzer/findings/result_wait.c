@@ -1,9 +1,9 @@
 /*
  * wait-beyond-result: the host waits for all of a device, of a stream, or of what an event was
- * recorded behind, though what it needs of that is done earlier: copies to its memory, whose bytes it may read, copies from there, whose
- * bytes it may write again, and what kernels, graphs, prefetches and host functions do to its
- * memory. Behind these, or in other streams, there is work that the host does not see. Lost: not
- * known, only replaying the run tells.
+ * recorded behind, though what it needs of that is done earlier: copies to its memory, whose bytes
+ * it may read, copies from there, whose bytes it may write again, and what kernels, graphs,
+ * prefetches and host functions do to its memory. Behind these, or in other streams, there is work
+ * that the host does not see. Lost: not known, only replaying the run tells.
  *
  * A kernel does something to memory of the host if it is given page-locked or managed memory, or it
  * is not known what it is given; a graph, a prefetch and a host function always do. A wait behind

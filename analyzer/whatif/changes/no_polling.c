@@ -24,8 +24,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct state *state = self;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     if (op->what != XFW_QUERY || !(op->polled_ns > 0 || op->at_once) ||
-        op->awaits == XFW_AWAITS_NOTHING ||
-        op->site == XFW_NONE || !xfw_set_has(&change->set, op->site) ||
+        op->awaits == XFW_AWAITS_NOTHING || op->site == XFW_NONE ||
+        !xfw_set_has(&change->set, op->site) ||
         (no_polling->at_best && certainty != XFW_HIGH && !change->assured))
         return;
     double wake = xfw_asked_around(&state->asked, achievable, XFT_DIR_D2H, op->gpu, XFW_WAKE_NS);

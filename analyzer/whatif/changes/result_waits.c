@@ -18,7 +18,7 @@ struct given {
     bool behind;     /* it waits for another stream since */
 };
 
-struct recorded { /* an event of the program's */
+struct recorded {    /* an event of the program's */
     uint32_t event;  /* key */
     uint32_t behind; /* what the host needs: that event; XFW_NONE: not known */
     uint64_t turn;

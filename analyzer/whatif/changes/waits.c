@@ -179,8 +179,8 @@ static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
 {
     bool concerns = op->gap_ns > XFW_BUSY_NS || op->what == XFW_COPY || op->what == XFW_RECORD ||
                     op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY ||
-                    op->kind == XFT_EVENT_FREE ||
-                    op->kind == XFT_EVENT_UNREGISTER || op->what == XFW_MESSAGE;
+                    op->kind == XFT_EVENT_FREE || op->kind == XFT_EVENT_UNREGISTER ||
+                    op->what == XFW_MESSAGE;
     for (uint64_t left = concerns ? reuse->open : 0; left; left &= left - 1)
         meet_use(reuse, &reuse->uses[__builtin_ctzll(left)], change, player, op);
 }

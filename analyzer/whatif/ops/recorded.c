@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op/known_kernels.h"
+#include "analyzer/whatif/ops/queries.h"
 #include "analyzer/whatif/schedule/streams.h"
 #include "analyzer/whatif/schedule/wakers.h"
 #include "xferscope/trace.h"
@@ -46,10 +47,6 @@ struct gpu {
 struct thread {
     bool begun;
     double end, added; /* of its call before; what recording added behind it */
-    struct polled {    /* its last polled wait, for a stream, and for an event: at those places */
-        double since_ns;
-        uint32_t stack;
-    } polled[2];
 };
 
 struct xfw_recorded {
@@ -63,8 +60,8 @@ struct xfw_recorded {
     struct xfw_wakers *wakers;
     struct xfw_known_kernels kernels; /* those with a record of the device */
     bool worked, several;             /* threads have given the device work */
-    bool counts;                      /* queries that did not find work done are counted */
-    uint32_t worker;                  /* the first */
+    struct xfw_queries queries;
+    uint32_t worker; /* the first */
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -74,6 +71,7 @@ struct xfw_recorded *xfw_recorded_new(void)
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
     recorded->wakers = xfw_wakers_new();
     xfw_known_kernels_init(&recorded->kernels);
+    xfw_queries_init(&recorded->queries);
     return recorded;
 }
 
@@ -86,6 +84,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
     xfw_streams_free(&recorded->streams);
     xfw_wakers_free(recorded->wakers);
     xfw_known_kernels_free(&recorded->kernels);
+    xfw_queries_free(&recorded->queries);
     free(recorded->threads);
     free(recorded);
 }
@@ -512,55 +511,30 @@ static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
     double done = completion(recorded, op);
     if (op->awaits == XFW_AWAITS_NOTHING)
         return;
-    if (done > op->end_ns + ROUNDING_NS) {
+    if (done > op->end_ns + ROUNDING_NS)
         op->awaits = XFW_AWAITS_NOTHING;
-    } else if (done > op->start_ns) {
+    else if (done > op->start_ns)
         op->own_ns = op->wake_ns = xfw_max(0, op->end_ns - done);
-    } else {
+    else
         op->wake_ns = op->own_ns;
-    }
-}
-
-/* It waited for nothing: where that is done later it asks as it did last, at the same place. */
-static void resolve_at_once(struct xfw_recorded *recorded, struct xfw_op *op)
-{
-    const struct polled *like =
-        &thread_at(recorded, op->thread)->polled[op->awaits == XFW_AWAITS_EVENT];
-    op->at_once = true;
-    op->wake_ns = op->polled_ns = 0;
-    op->since_ns = like->since_ns;
-    op->stack = like->stack;
-}
-
-static void note_polled(struct xfw_recorded *recorded, const struct xfw_op *op)
-{
-    recorded->counts = true;
-    thread_at(recorded, op->thread)->polled[op->awaits == XFW_AWAITS_EVENT] =
-        (struct polled){op->since_ns, op->stack};
 }
 
 /* The thread asked until it was done. How often is in the record, or has to be guessed. */
 static void resolve_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
 {
     double done = completion(recorded, op);
-    if (op->queries > 0)
-        note_polled(recorded, op);
-    else if (done > 0 && done <= (recorded->counts ? op->start_ns : before)) {
-        resolve_at_once(recorded, op);
+    if (xfw_queries_at_once(&recorded->queries, op, done, before))
         return;
-    }
-    double first = op->start_ns - op->polled_ns;
-    double late = xfw_max(POLLED_NS, 2 * op->since_ns);
-    bool polled = done > (op->polled_ns > 0 ? first : before) && done <= op->end_ns + ROUNDING_NS &&
-                  op->end_ns - done < late;
-    if (!polled) {
+    double since = op->polled_ns > 0 ? op->start_ns - op->polled_ns : before;
+    bool polled = done > since && done <= op->end_ns + ROUNDING_NS &&
+                  op->end_ns - done < xfw_max(POLLED_NS, 2 * op->since_ns);
+    if (polled) {
+        op->wake_ns = xfw_max(0, op->start_ns - done);
+        op->gap_ns -= xfw_min(op->gap_ns, op->polled_ns);
+    } else {
         op->awaits = XFW_AWAITS_NOTHING;
         op->polled_ns = 0;
-        return;
     }
-    op->wake_ns = xfw_max(0, op->start_ns - done);
-    if (op->polled_ns > 0)
-        op->gap_ns = xfw_max(0, op->gap_ns - op->polled_ns);
 }
 
 static void resolve_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)
