@@ -12,6 +12,7 @@
 
 #define ROUNDING_NS XFW_ROUNDING_NS
 #define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
+#define FIRST_WAKE_NS 2000.0  /* where nothing was waited for yet */
 #define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
 #define PIECES 64             /* of an engine's work that are remembered */
 #define PREFETCHES 16         /* whose ends are */
@@ -490,7 +491,6 @@ static struct usual *wake_behind(struct xfw_recorded *recorded, double done)
 /* Waits that are asked for. One for what was done before returned no later than it did. */
 static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 {
-    const double first_wake = 2000;
     double done = completion(recorded, op);
     struct usual *wake = wake_behind(recorded, done);
     if (done > op->end_ns + ROUNDING_NS * 5) { /* not for what we think */
@@ -500,7 +500,7 @@ static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
         op->own_ns = xfw_min(op->own_ns, usual_or(&recorded->sync, 1000));
         learn(wake, xfw_max(0, op->wake_ns));
     } else {
-        op->wake_ns = xfw_min(usual_or(wake, first_wake), op->end_ns - done);
+        op->wake_ns = xfw_min(usual_or(wake, FIRST_WAKE_NS), op->end_ns - done);
         learn(&recorded->sync, op->own_ns);
     }
 }
@@ -509,9 +509,7 @@ static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     double done = completion(recorded, op);
-    if (op->awaits == XFW_AWAITS_NOTHING)
-        return;
-    if (done > op->end_ns + ROUNDING_NS)
+    if (op->awaits == XFW_AWAITS_NOTHING || done > op->end_ns + ROUNDING_NS)
         op->awaits = XFW_AWAITS_NOTHING;
     else if (done > op->start_ns)
         op->own_ns = op->wake_ns = xfw_max(0, op->end_ns - done);

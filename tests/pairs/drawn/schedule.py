@@ -48,7 +48,7 @@ class Writer:
 def can_be_soon(stage):
     """What it fills is read by a copy alone, behind which an event can be: nothing else is waited for."""
     other = {"managed", "solver", "arena", "function_ns", "tail_ns", "poll_ns"} & set(stage)
-    return not (stage["down"] or stage["graph"] or other or {"mapped", "lock", "device-wait"} & set(stage["wastes"]))
+    return not (stage["down"] or stage["graph"] or other or {"mapped", "legacy", "lock", "device-wait"} & set(stage["wastes"]))
 
 
 def way_of(stage, size):
