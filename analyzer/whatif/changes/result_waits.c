@@ -12,7 +12,9 @@ struct given {
     uint32_t event;
     uint64_t turn; /* of that event */
     int16_t gpu;
-    bool kept; /* an event of the program's stands for it, too */
+    bool kept;  /* an event of the program's stands for it, too */
+    bool pends; /* it is not recorded yet: by `record` */
+    struct xfw_op record;
     bool in_flight;
     bool for_thread; /* not only for functions that the stream calls */
     bool behind;     /* it waits for another stream since */
@@ -29,6 +31,7 @@ struct result {
     struct xfa_table streams, recorded;
     uint32_t events[EVENTS]; /* a ring */
     uint64_t turns;
+    unsigned pending; /* streams */
     struct xfw_asked asked;
     struct xfw_work_order order;
 };
@@ -136,10 +139,24 @@ static void note_work(struct result *state, const struct xfw_change *change,
     }
     given->in_flight = true;
     given->for_thread = given->for_thread || !fetched;
-    struct xfw_op record = xfw_op_like(op);
-    record.what = XFW_RECORD;
-    record.event = given->event;
-    xfw_player_play_behind(player, &record);
+    state->pending += !given->pends;
+    given->pends = true;
+    given->record = xfw_op_like(op);
+    given->record.what = XFW_RECORD;
+    given->record.event = given->event;
+}
+
+/* Events are recorded before the op at hand, behind what other changes have made of the work. */
+static void record_events(struct result *state, struct xfw_player *player)
+{
+    for (size_t i = 0; i < state->streams.count && state->pending; i++) {
+        struct given *given = xfa_table_at(&state->streams, i);
+        if (!given->pends)
+            continue;
+        given->pends = false;
+        state->pending--;
+        xfw_player_insert(player, &given->record);
+    }
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
@@ -219,6 +236,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     const struct result_wait *result = (const struct result_wait *)change;
     struct result *state = self;
     bool may = xfw_player_certainty(player) != XFW_LOW || change->assured;
+    if (op->what != XFW_MEETING && !(op->what == XFW_COPY && copies_for_host(change, op)))
+        record_events(state, player);
     if (result->ordered && may)
         xfw_work_order_op(&state->order, change, player, op);
     if (op->kind != XFT_EVENT_ALLOC || !xfa_is_of_device(op->memory))

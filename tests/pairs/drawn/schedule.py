@@ -467,6 +467,8 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
+        if wastes == ["serial"] and any(stage.get("soon") for stage in base["stages"]):  # that may be enough
+            forms.append((base, wastes))
         left = [[], *([["mapped"]] if "mapped" in wastes and len(wastes) > 1 else [])]
         forms += [(changed(base, lambda stage, n=n: with_streams(stage, n)), some) for some in left for n in streams]
     return forms
