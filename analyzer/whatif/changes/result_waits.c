@@ -189,7 +189,8 @@ static bool wait_for_results(struct result *state, const struct xfw_change *chan
         wait.wake_ns = op->wake_ns;
         if (first)
             xfw_op_take_gap(&wait, op);
-        xfw_player_play(player, &wait);
+        wait.kind = XFT_EVENT_SYNC;
+        xfw_player_insert(player, &wait);
         any = true;
         first = false;
     }
@@ -210,7 +211,8 @@ static bool wait_for_event(struct result *state, const struct xfw_change *change
                                    op->gpu, XFW_SYNC_NS);
     wait.wake_ns = op->wake_ns;
     xfw_op_take_gap(&wait, op);
-    xfw_player_play(player, &wait);
+    wait.kind = XFT_EVENT_SYNC;
+    xfw_player_insert(player, &wait);
     return true;
 }
 
