@@ -1,9 +1,9 @@
 /*
- * wait-beyond-result: the host waits for all of a device, or of a stream, though what it needs of
- * that is done earlier: copies to its memory, whose bytes it may read, copies from there, whose
- * bytes it may write again, and what kernels, graphs, prefetches and host functions do to its
- * memory. Behind these, or in other streams, there is work that the host does not see. Lost: not
- * known, only replaying the run tells.
+ * wait-beyond-result: the host waits for all of a device, of a stream, or of what an event was
+ * recorded behind, though what it needs of that is done earlier: copies to its memory, whose bytes
+ * it may read, copies from there, whose bytes it may write again, and what kernels, graphs,
+ * prefetches and host functions do to its memory. Behind these, or in other streams, there is work
+ * that the host does not see. Lost: not known, only replaying the run tells.
  *
  * A kernel does something to memory of the host if it is given page-locked or managed memory, or it
  * is not known what it is given; a graph, a prefetch and a host function always do. A wait behind
@@ -202,18 +202,45 @@ static void wait_for_part(struct beyond *self, const struct xfa_event *event, en
         site->whole++;
 }
 
+/* Does what the host needs, up to `noted`, leave a part of what the stream was given up to `at`? */
+static bool needs_a_part(const struct beyond *self, const struct xfa_stream *stream, uint64_t at,
+                         uint64_t noted)
+{
+    size_t i = (size_t)(stream - self->streams.at);
+    for (unsigned k = 0; k < XFA_MOST_BEHIND && k < stream->behind_count; k++)
+        if (stream->behind[k].at > noted && stream->behind[k].at <= at)
+            return false;
+    return noted > stream->waited && noted < at &&
+           (self->for_thread[i] > stream->waited || self->fetched[i] > stream->waited);
+}
+
+/* For an event: what was needed by when it was recorded is known. */
+static void waited_for_event(struct beyond *self, const struct xfa_event *event, bool may)
+{
+    uint64_t at = 0, noted = xfa_streams_noted(&self->streams, event->wait.event);
+    struct xfa_stream *stream = xfa_streams_recorded(&self->streams, event->wait.event, &at);
+    if (!stream)
+        return;
+    bool part = may && needs_a_part(self, stream, at, noted), waits = at > stream->waited;
+    reach(self, stream, part ? noted : at);
+    take_reached(self);
+    if (!may || !waits)
+        return;
+    struct xfa_wait_site *site = xfa_wait_site_of(&self->sites, event);
+    const struct open_wait wait = {site->site, true, stream->bytes, xfa_event_ns(event)};
+    if (part)
+        open_wait(self, &wait, (uint64_t)1 << (stream - self->streams.at));
+    else
+        site->whole++;
+}
+
 static void waited(struct beyond *self, const struct xfa_event *event)
 {
     bool is = event->wait.what == XFT_SYNC_CONTEXT || event->wait.what == XFT_SYNC_STREAM;
-    bool asked = event->kind == XFT_EVENT_QUERY;
+    bool may = event->kind != XFT_EVENT_QUERY && event->stack && !self->lost;
     if (event->wait.what == XFT_SYNC_EVENT) {
-        uint64_t at = 0;
-        struct xfa_stream *stream = xfa_streams_recorded(&self->streams, event->wait.event, &at);
-        if (stream)
-            reach(self, stream, at);
-        take_reached(self);
+        waited_for_event(self, event, may);
     } else if (is) {
-        bool may = !asked && event->stack && !self->lost;
         enum part part = may ? reach_needed(self, event) : NOT_KNOWN;
         if (part != NOT_KNOWN)
             wait_for_part(self, event, part);
@@ -271,7 +298,7 @@ static void work(struct beyond *self, struct xfa_stream *stream, const struct xf
     xfa_stream_given(stream, spans, count);
     if (needs == NONE)
         return;
-    self->for_host[at] = stream->at;
+    self->for_host[at] = stream->noted = stream->at;
     if (needs == BY_THREAD)
         self->for_thread[at] = stream->at;
     else

@@ -8,7 +8,7 @@
 struct recorded {
     uint64_t event; /* key: handle */
     unsigned stream;
-    uint64_t at;
+    uint64_t at, noted;
 };
 
 void xfa_streams_init(struct xfa_streams *streams)
@@ -187,6 +187,7 @@ static void record(struct xfa_streams *streams, const struct xfa_stream *stream,
     if (recorded) {
         recorded->stream = (unsigned)(stream - streams->at);
         recorded->at = stream->at;
+        recorded->noted = stream->noted;
     }
 }
 
@@ -197,6 +198,12 @@ struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t ev
         return NULL;
     *at = recorded->at;
     return &streams->at[recorded->stream];
+}
+
+uint64_t xfa_streams_noted(const struct xfa_streams *streams, uint64_t event)
+{
+    const struct recorded *recorded = xfa_table_get(&streams->events, &event);
+    return recorded ? recorded->noted : 0;
 }
 
 static void wait_behind(struct xfa_streams *streams, struct xfa_stream *stream, uint64_t event)

@@ -40,6 +40,7 @@ struct xfa_stream {
     uint64_t reached;        /* by xfa_streams_reach(); its caller sets it back to 0 */
     uint64_t marks;          /* its user's; a stream with marks keeps its place */
     uint64_t bytes, fetched; /* its user's: by copies; 0 when the host has waited for all */
+    uint64_t noted;          /* its user's: a position, kept with the events that are recorded */
     struct xfa_behind {      /* at `at` it waits for that position of another */
         uint64_t at, source_at;
         unsigned source;
@@ -86,6 +87,8 @@ void xfa_stream_ordered(struct xfa_streams *streams, struct xfa_stream *stream,
                         const struct xfa_event *event);
 /* The stream and the position where the event was recorded. NULL: not known. */
 struct xfa_stream *xfa_streams_recorded(struct xfa_streams *streams, uint64_t event, uint64_t *at);
+/* `noted` of that stream by then; 0: not known. */
+uint64_t xfa_streams_noted(const struct xfa_streams *streams, uint64_t event);
 /* Is the stream made to wait for all that the other was given? */
 bool xfa_stream_is_behind(const struct xfa_streams *streams, const struct xfa_stream *stream,
                           const struct xfa_stream *other);

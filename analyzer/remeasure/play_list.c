@@ -126,7 +126,8 @@ static void owe_gap(struct xfa_play_script *script, struct xfa_play_thread *thre
         size_t steps = op->within_call ? by->last_call : by->count;
         xfa_play_after(script, thread, (struct xfa_play_moment){op->woken_by, steps});
         thread->owed_ns += fmax(0, op->woken_after_ns) + (op->within_call ? by->last_owed_ns : 0);
-    } else if (op->what != XFW_QUERY || op->polled_ns > 0 || op->awaits == XFW_AWAITS_NOTHING) {
+    } else if (op->what != XFW_QUERY || op->polled_ns > 0 || op->at_once ||
+               op->awaits == XFW_AWAITS_NOTHING) {
         thread->owed_ns += kept(script, thread, op);
     }
 }

@@ -450,20 +450,6 @@ static bool is_kept_out(const struct xfw_whatif *whatif, struct xfw_change *cons
            xfw_stands_for_family(whatif, changes, i);
 }
 
-unsigned xfw_set_make_place(struct xfw_whatif *whatif, const struct xfw_change *one)
-{
-    unsigned left = 0, most = 0;
-    for (size_t k = 0; k < whatif->count; k++) {
-        most = whatif->order[k] > most ? whatif->order[k] : most;
-        whatif->order[k] = one->excludes >> k & 1 ? 0 : whatif->order[k];
-    }
-    for (unsigned place = 1; place <= most; place++)
-        for (size_t k = 0; k < whatif->count; k++)
-            if (whatif->order[k] == place)
-                whatif->order[k] = ++left;
-    return left;
-}
-
 double xfw_set_ns(struct xfw_replays *replays, const struct xfw_whatif *whatif,
                   struct xfw_change *const *changes, const unsigned *order)
 {
@@ -474,15 +460,32 @@ double xfw_set_ns(struct xfw_replays *replays, const struct xfw_whatif *whatif,
     return ns;
 }
 
+/* All members in whose place it would come are behind it in the list, and so less simple. */
+static bool is_simpler(const struct xfw_whatif *whatif, const struct xfw_change *one, size_t place)
+{
+    for (size_t k = 0; k < place; k++)
+        if (whatif->order[k] && (one->excludes >> k & 1))
+            return false;
+    return true;
+}
+
+/* How much more the set has to save with `one` in the place of those that it excludes. */
+static double least_more(const struct xfw_whatif *whatif, const struct xfw_change *one,
+                         size_t place, double so_far)
+{
+    double least_ns = XFW_LEAST_SAVED * whatif->alone_ns, saved_ns = whatif->alone_ns - so_far;
+    double more_ns = fmin((XFW_HARDLY_MORE - 1) * saved_ns, XFW_OF_SHORTER * so_far);
+    return is_simpler(whatif, one, place) ? least_ns : fmax(more_ns, least_ns);
+}
+
 /* The set with `one` in the place of those that it excludes, and what pays with that. False: it
- * hardly saves more than the set so far, which is simpler. */
+ * hardly saves more than the set so far. */
 static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
+    double most = *so_far - least_more(whatif, changes[one], one, *so_far);
     unsigned left = xfw_set_make_place(whatif, changes[one]);
-    double saved_ns = whatif->alone_ns - *so_far, least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
-    double most = *so_far - fmax((XFW_HARDLY_MORE - 1) * saved_ns, least_ns);
     struct trial trial = all_together(whatif, changes, left, one);
     double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
     bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&

@@ -19,9 +19,6 @@ unsigned xfw_best_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
 unsigned xfw_set_by_steps(struct xfw_replays *replays, struct xfw_whatif *whatif,
                           struct xfw_change *const *changes, unsigned members, double *so_far);
 
-/* The order without those that `one` excludes. Returns how many members are left. */
-unsigned xfw_set_make_place(struct xfw_whatif *whatif, const struct xfw_change *one);
-
 /* Time of the run with those of the order; INFINITY: it cannot be played. */
 double xfw_set_ns(struct xfw_replays *replays, const struct xfw_whatif *whatif,
                   struct xfw_change *const *changes, const unsigned *order);

@@ -136,3 +136,19 @@ bool xfw_has_family(const struct xfw_whatif *whatif, struct xfw_change *const *c
             return true;
     return false;
 }
+
+/* ---- one in the place of others -------------------------------------------------------------- */
+
+unsigned xfw_set_make_place(struct xfw_whatif *whatif, const struct xfw_change *one)
+{
+    unsigned left = 0, most = 0;
+    for (size_t k = 0; k < whatif->count; k++) {
+        most = whatif->order[k] > most ? whatif->order[k] : most;
+        whatif->order[k] = one->excludes >> k & 1 ? 0 : whatif->order[k];
+    }
+    for (unsigned place = 1; place <= most; place++)
+        for (size_t k = 0; k < whatif->count; k++)
+            if (whatif->order[k] == place)
+                whatif->order[k] = ++left;
+    return left;
+}

@@ -38,4 +38,7 @@ bool xfw_stands_for_family(const struct xfw_whatif *whatif, struct xfw_change *c
 bool xfw_has_family(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
                     const unsigned *order, size_t i);
 
+/* The order without those that `one` excludes. Returns how many members are left. */
+unsigned xfw_set_make_place(struct xfw_whatif *whatif, const struct xfw_change *one);
+
 #endif

@@ -151,6 +151,8 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
     }
     struct xfw_op op;
     xfw_op_copy(&op, given);
+    if (op.what == XFW_QUERY && op.at_once && player->certainty == XFW_HIGH)
+        op.awaits = XFW_AWAITS_NOTHING;
     player->behind_count = 0;
     player->taken = 0;
     change_and_play(player, &op, given, 0);

@@ -20,6 +20,7 @@
 #define XFW_RUN_ERROR 0.005
 #define XFW_HARDLY_MORE 1.1   /* a change has to save this much more than a simpler one, or */
 #define XFW_OF_REST 0.25      /* ... this part of what the simpler one leaves of the span */
+#define XFW_OF_SHORTER 0.05   /* ... this part of what the run takes with a simpler set */
 #define XFW_ALIKE 1.02        /* within a family, the first that saves nearly the most is best */
 #define XFW_LEAST_SAVED 0.005 /* of the run: a change on trial that saves less is in no set */
 

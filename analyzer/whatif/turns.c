@@ -153,7 +153,7 @@ static double woken_late(const struct play *play, uint16_t place)
     const struct xfw_op *op = &play->ops[place - 1];
     uint16_t waker = play->turns->turns[place - 1].waker;
     const struct xfw_schedule *schedule = xfw_player_schedule(play->player);
-    if (!waker)
+    if (!waker || xfw_schedule_knows_waker(schedule, op))
         return 0;
     return op->within_call ? play->call[waker] - xfw_schedule_thread_call(schedule, op->woken_by)
                            : play->now[waker] - xfw_schedule_thread_now(schedule, op->woken_by);

@@ -398,6 +398,10 @@ class Programs(unittest.TestCase):
             with self.subTest(**more):
                 self.assert_right(program(**{**polls, **more}))
                 self.assertEqual((self.judged["wastes"], self.judged["quiet"]), ([], True))
+        fetches = {**polls, "down": True, "streams": 2, "bound": "host", "host_ns": 166265, "wait": "stream"}
+        self.saves(program(**fetches, wastes=["fetched", "poll"]), "fetched", 0.3)  # pageable copies wait, not the queries (seed 276129735)
+        shared = program(**{**polls, "kind": "t", "streams": 2}, wastes=["poll"])
+        self.assertEqual({form["stages"][0]["kind"] for form, _ in drawn.schedule.fixed_forms(shared)}, {"t"})
         alone = self.lab.play(program(**{**polls, "poll_ns": 0}), [])
         self.assertLess(self.lab.play(program(**{**polls, "poll_ns": 8000, "side_ns": 100000}), []), alone + 24 * 10000)
 
@@ -413,6 +417,7 @@ class Programs(unittest.TestCase):
         """What an event behind the upload saves; it is tried of clean programs, too."""
         late = {"bytes": 512000, "streams": 2, "kernel_ns": 9000, "host_ns": 9000, "pays": True, "wait": "stream"}
         self.saves(program(**late, wastes=["late"]), "late", 0.1)
+        self.saves(program(**{**late, "wait": "event"}, wastes=["late"]), "late", 0.1)
         forms = drawn.schedule.fixed_forms(program(**late))
         self.assertTrue(any(form["stages"][0].get("soon") for form, _ in forms))
         self.assertFalse(any(form["stages"][0].get("soon") for form, _ in drawn.schedule.fixed_forms(program(**{**late, "down": True}))))
@@ -448,6 +453,24 @@ class Programs(unittest.TestCase):
         self.assert_right({**program(), "stages": [{**copies, "steps": 22, "kind": "b", "kernel_ns": 5882},
                                                    {**copies, "steps": 38, "bytes": 102400, "kernel_ns": 1570, "varies": True,
                                                     "thread": 1}]})
+
+    def test_threads_of_a_short_program(self):
+        """The host goes on when the last thread has ended, whichever is that then (seed 82609452); copies in each thread's own stream may save
+        more than parts in two (seed 213667720)."""
+        legacy = {**STAGE, "bytes": 102400, "pays": True, "wait": "stream", "wastes": ["legacy"]}
+        self.assert_right({**program(), "stages": [{**legacy, "steps": 24, "kind": "b", "kernel_ns": 1070},
+                                                   {**legacy, "steps": 31, "kernel_ns": 1337, "thread": 1}]})
+        legacy["bytes"] = 262144
+        self.assert_right({**program(), "stages": [{**legacy, "steps": 45, "streams": 4, "kernel_ns": 1961},
+                                                   {**legacy, "steps": 41, "streams": 2, "kind": "b", "wait": "event", "kernel_ns": 2307,
+                                                    "thread": 1}]})
+
+    def test_an_event_behind_the_upload_is_enough(self):
+        """Of a stage whose copies and kernels take turns, where its host works for longer; beside a copy that is left out, too (seeds
+        1843448581 and 1843448501)."""
+        serial = {"streams": 2, "kind": "b", "bound": "host", "pays": True}
+        self.assert_right(program(**serial, steps=40, bytes=65536, kernel_ns=1435, host_ns=15405, wastes=["serial"]))
+        self.assert_right(program(**serial, steps=44, bytes=102400, kernel_ns=1779, host_ns=21824, wastes=["serial", "unused"]))
 
     def test_locked_once(self):
         """Played in rounds, memory is page-locked once, as a program would; played once, that is in its time."""

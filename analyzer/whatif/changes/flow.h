@@ -83,6 +83,11 @@ uint64_t *xfw_flow_parts(struct xfw_flow *state, const struct xfw_flow_stream *s
 double xfw_flow_end_behind(const struct xfw_dataflow *flow, struct xfw_flow *state,
                            const struct xfw_flow_stream *stream, uint64_t part);
 
+/* The same of that part's copies to the device, where it has some: of these the host fills the
+ * memory again. */
+double xfw_flow_filled_behind(const struct xfw_dataflow *flow, struct xfw_flow *state,
+                              const struct xfw_flow_stream *stream, uint64_t part);
+
 /* A part begins when the one is done that used its buffers before. */
 double xfw_flow_may_begin(const struct xfw_dataflow *flow, const struct xfw_flow_stream *stream,
                           uint64_t part);

@@ -23,6 +23,15 @@ double xfw_flow_end_behind(const struct xfw_dataflow *flow, struct xfw_flow *sta
                          xfw_parts_behind(&stream->parts, of_thread, flow->terms.buffers));
 }
 
+double xfw_flow_filled_behind(const struct xfw_dataflow *flow, struct xfw_flow *state,
+                              const struct xfw_flow_stream *stream, uint64_t part)
+{
+    uint64_t of_thread = *xfw_flow_parts(state, stream);
+    unsigned before = xfw_parts_behind(&stream->parts, of_thread, flow->terms.buffers);
+    double filled = part > before ? stream->parts.filled[(part - before) % XFW_PARTS] : 0;
+    return filled > 0 ? filled : xfw_parts_end(&stream->parts, part, before);
+}
+
 double xfw_flow_may_begin(const struct xfw_dataflow *flow, const struct xfw_flow_stream *stream,
                           uint64_t part)
 {

@@ -50,15 +50,17 @@ static void wait_later(const struct xfw_dataflow *flow, struct xfw_flow *state,
                        struct xfw_player *player, struct xfw_op *op)
 {
     double until = 0;
-    bool moved = false;
+    bool moved = false; /* a change has it wait for what the host needs: made_up */
     for (size_t i = 0; i < state->stream_count; i++) {
         const struct xfw_flow_stream *stream = &state->streams[i];
         if (!is_awaited(state, op, (uint32_t)i))
             continue;
         moved = moved || stream->moved;
-        until = xfw_max(until, stream->moved
-                                   ? xfw_flow_end_behind(flow, state, stream, stream->parts.part)
-                                   : stream->work_end);
+        uint64_t part = stream->parts.part;
+        double behind = !stream->moved ? stream->work_end
+                        : op->made_up  ? xfw_flow_filled_behind(flow, state, stream, part)
+                                       : xfw_flow_end_behind(flow, state, stream, part);
+        until = xfw_max(until, behind);
     }
     if (!moved)
         return;

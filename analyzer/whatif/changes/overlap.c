@@ -40,6 +40,9 @@ static void note_end(struct xfw_flow *state, const struct xfw_player *player)
     if (last->part) {
         double *of_part = &stream->parts.ends[last->part % XFW_PARTS];
         *of_part = xfw_max(*of_part, end);
+        double *filled = &stream->parts.filled[last->part % XFW_PARTS];
+        if (last->used.engine == XFW_TO_DEVICE)
+            *filled = xfw_max(*filled, end);
     }
     if (last->called) { /* what it uses is the host's: the part's buffers */
         stream->called = last->part;

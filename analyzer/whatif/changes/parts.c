@@ -15,6 +15,7 @@ uint64_t xfw_parts_begin(struct xfw_parts *parts, uint64_t *of_thread)
     parts->begun = number;
     parts->waited = false;
     parts->ends[++parts->part % XFW_PARTS] = 0;
+    parts->filled[parts->part % XFW_PARTS] = 0;
     return parts->part;
 }
 

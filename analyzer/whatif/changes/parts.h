@@ -24,6 +24,7 @@ struct xfw_parts {        /* of a stream; zeroed at first */
     uint64_t begun;       /* which one of its thread's parts that is */
     uint64_t turns; /* how many of these before the stream had its last one; 0: none has begun */
     double ends[XFW_PARTS];      /* a ring */
+    double filled[XFW_PARTS];    /* of their copies to the device; 0: they have none */
     struct xfw_more_run runs[2]; /* its copies, by direction */
 };
 

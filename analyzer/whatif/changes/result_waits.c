@@ -4,19 +4,34 @@
 #include "analyzer/whatif/changes/work_order.h"
 #include "xferscope/trace.h"
 
+#define EVENTS 1024 /* behind work for the host: remembered */
+
 /* A stream of the process, and the event behind what it was given last for the host. */
 struct given {
     uint32_t stream; /* key */
     uint32_t event;
+    uint64_t turn; /* of that event */
     int16_t gpu;
+    bool kept;  /* an event of the program's stands for it, too */
+    bool pends; /* it is not recorded yet: by `record` */
+    struct xfw_op record;
     bool in_flight;
     bool for_thread; /* not only for functions that the stream calls */
     bool behind;     /* it waits for another stream since */
 };
 
+struct recorded {    /* an event of the program's */
+    uint32_t event;  /* key */
+    uint32_t behind; /* what the host needs: that event; XFW_NONE: not known */
+    uint64_t turn;
+};
+
 struct result {
     struct xfw_memories memories;
-    struct xfa_table streams;
+    struct xfa_table streams, recorded;
+    uint32_t events[EVENTS]; /* a ring */
+    uint64_t turns;
+    unsigned pending; /* streams */
     struct xfw_asked asked;
     struct xfw_work_order order;
 };
@@ -33,6 +48,7 @@ static void begin(const struct xfw_change *change, void *self, struct xfw_player
     (void)change;
     (void)player;
     xfa_table_init(&state->streams, sizeof(uint32_t), sizeof(struct given));
+    xfa_table_init(&state->recorded, sizeof(uint32_t), sizeof(struct recorded));
 }
 
 static void end(const struct xfw_change *change, void *self)
@@ -40,6 +56,7 @@ static void end(const struct xfw_change *change, void *self)
     struct result *state = self;
     (void)change;
     xfa_table_free(&state->streams);
+    xfa_table_free(&state->recorded);
     xfw_memories_free(&state->memories);
     xfw_work_order_free(&state->order);
 }
@@ -78,6 +95,27 @@ static bool is_for_host(const struct xfw_change *change, const struct result *st
     }
 }
 
+static void take_event(struct result *state, struct given *given, struct xfw_player *player)
+{
+    uint32_t *event = &state->events[state->turns % EVENTS];
+    if (state->turns < EVENTS)
+        *event = xfw_player_side_event(player);
+    given->event = *event;
+    given->turn = state->turns++;
+    given->kept = false;
+}
+
+/* The program's own event stands for what the host needs of the work before it. */
+static void note_record(struct result *state, const struct xfw_op *op)
+{
+    struct given *given = xfa_table_get(&state->streams, &op->stream);
+    struct recorded *recorded = xfa_table_put(&state->recorded, &op->event);
+    recorded->behind = given && !given->behind ? given->event : XFW_NONE;
+    recorded->turn = given ? given->turn : 0;
+    if (given)
+        given->kept = true;
+}
+
 static void note_work(struct result *state, const struct xfw_change *change,
                       struct xfw_player *player, const struct xfw_op *op)
 {
@@ -86,9 +124,11 @@ static void note_work(struct result *state, const struct xfw_change *change,
     struct given *given = xfa_table_get(&state->streams, &op->stream);
     if (!given) {
         given = xfa_table_put(&state->streams, &op->stream);
-        given->event = xfw_player_side_event(player);
+        given->kept = true;
         given->gpu = op->gpu;
     }
+    if (given->kept || state->turns - given->turn > EVENTS)
+        take_event(state, given, player);
     bool fetched = op->what == XFW_COPY && op->engine == XFW_TO_HOST;
     bool best = xfw_player_certainty(player) == XFW_HIGH;
     given->behind = false;
@@ -99,10 +139,24 @@ static void note_work(struct result *state, const struct xfw_change *change,
     }
     given->in_flight = true;
     given->for_thread = given->for_thread || !fetched;
-    struct xfw_op record = xfw_op_like(op);
-    record.what = XFW_RECORD;
-    record.event = given->event;
-    xfw_player_play_behind(player, &record);
+    state->pending += !given->pends;
+    given->pends = true;
+    given->record = xfw_op_like(op);
+    given->record.what = XFW_RECORD;
+    given->record.event = given->event;
+}
+
+/* Events are recorded before the op at hand, behind what other changes have made of the work. */
+static void record_events(struct result *state, struct xfw_player *player)
+{
+    for (size_t i = 0; i < state->streams.count && state->pending; i++) {
+        struct given *given = xfa_table_at(&state->streams, i);
+        if (!given->pends)
+            continue;
+        given->pends = false;
+        state->pending--;
+        xfw_player_insert(player, &given->record);
+    }
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
@@ -135,11 +189,31 @@ static bool wait_for_results(struct result *state, const struct xfw_change *chan
         wait.wake_ns = op->wake_ns;
         if (first)
             xfw_op_take_gap(&wait, op);
-        xfw_player_play(player, &wait);
+        wait.kind = XFT_EVENT_SYNC;
+        xfw_player_insert(player, &wait);
         any = true;
         first = false;
     }
     return any;
+}
+
+/* The same of a wait for an event of the program's, which is recorded earlier. */
+static bool wait_for_event(struct result *state, const struct xfw_change *change,
+                           struct xfw_player *player, struct xfw_op *op)
+{
+    const struct recorded *recorded = xfa_table_get(&state->recorded, &op->event);
+    if (!recorded || recorded->behind == XFW_NONE || state->turns - recorded->turn > EVENTS)
+        return false;
+    struct xfw_op wait = xfw_op_like(op);
+    wait.awaits = XFW_AWAITS_EVENT;
+    wait.event = recorded->behind;
+    wait.own_ns = xfw_asked_scalar(&state->asked, &change->analysis->achievable, "sync/event",
+                                   op->gpu, XFW_SYNC_NS);
+    wait.wake_ns = op->wake_ns;
+    xfw_op_take_gap(&wait, op);
+    wait.kind = XFT_EVENT_SYNC;
+    xfw_player_insert(player, &wait);
+    return true;
 }
 
 static void note_waited(struct result *state, const struct xfw_op *op)
@@ -164,6 +238,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     const struct result_wait *result = (const struct result_wait *)change;
     struct result *state = self;
     bool may = xfw_player_certainty(player) != XFW_LOW || change->assured;
+    if (op->what != XFW_MEETING && !(op->what == XFW_COPY && copies_for_host(change, op)))
+        record_events(state, player);
     if (result->ordered && may)
         xfw_work_order_op(&state->order, change, player, op);
     if (op->kind != XFT_EVENT_ALLOC || !xfa_is_of_device(op->memory))
@@ -175,10 +251,17 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         if (given)
             given->behind = true;
     }
-    if (op->kind != XFT_EVENT_SYNC ||
-        (op->awaits != XFW_AWAITS_DEVICE && op->awaits != XFW_AWAITS_STREAM))
+    bool recorded = op->event != XFW_NONE && !op->made_up;
+    if (op->what == XFW_RECORD && op->stream != XFW_NONE && recorded)
+        note_record(state, op);
+    if (op->kind != XFT_EVENT_SYNC)
         return;
     bool mine = may && op->site != XFW_NONE && is_mine(result, player, op->site);
+    if (mine && op->awaits == XFW_AWAITS_EVENT && recorded &&
+        wait_for_event(state, change, player, op))
+        xfw_op_drop(op);
+    if (op->awaits != XFW_AWAITS_DEVICE && op->awaits != XFW_AWAITS_STREAM)
+        return;
     const struct xfw_op waited = *op;
     if (mine && wait_for_results(state, change, player, op)) {
         xfw_op_drop(op);

@@ -111,7 +111,7 @@ static void learn(struct xfw_reuse *reuse, const struct xfw_use *use, bool itsel
 /* The program waits for the copy itself. */
 static bool waits_itself(const struct xfw_op *op, const struct xfw_use *use)
 {
-    if (op->kind != XFT_EVENT_SYNC)
+    if (op->kind != XFT_EVENT_SYNC && op->what != XFW_QUERY)
         return false;
     return (op->awaits == XFW_AWAITS_DEVICE && op->gpu == use->gpu) ||
            (op->awaits == XFW_AWAITS_STREAM && op->stream == use->stream) ||
@@ -178,8 +178,9 @@ static void meet_uses(struct xfw_reuse *reuse, const struct xfw_change *change,
                       struct xfw_player *player, struct xfw_op *op)
 {
     bool concerns = op->gap_ns > XFW_BUSY_NS || op->what == XFW_COPY || op->what == XFW_RECORD ||
-                    op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_FREE ||
-                    op->kind == XFT_EVENT_UNREGISTER || op->what == XFW_MESSAGE;
+                    op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY ||
+                    op->kind == XFT_EVENT_FREE || op->kind == XFT_EVENT_UNREGISTER ||
+                    op->what == XFW_MESSAGE;
     for (uint64_t left = concerns ? reuse->open : 0; left; left &= left - 1)
         meet_use(reuse, &reuse->uses[__builtin_ctzll(left)], change, player, op);
 }

@@ -160,10 +160,11 @@ struct xfw_op {
                                       is that of the first one to the device */
             uint64_t up_bytes, down_bytes; /* of these, what is page-locked memory of the host */
         };
-        struct { /* XFW_QUERY that ends a polled wait, else 0: see polled.h */
+        struct { /* XFW_QUERY: see polled.h */
             double polled_ns, since_ns;
             uint32_t queries;
             bool polled_waits; /* the thread did little else */
+            bool at_once;      /* it was the first one, and found the work done */
         };
     };
     union {

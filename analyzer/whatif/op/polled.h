@@ -4,6 +4,10 @@
  * them polled_ns before it and the last one since_ns before it; gap_ns reaches to the first one.
  * polled_ns 0: there were none, or the work had been done before by what is known of it.
  *
+ * One that found the work done at once (at_once) had the thread wait for nothing. Where the work is
+ * done later it likely asks again, since_ns later each time as it did before (0: it has not), or at
+ * best has something else to do.
+ *
  * Where the work is done at another time, a query finds out that is as far from the others as those
  * were from each other. Times are ns.
  */
@@ -24,6 +28,8 @@ static inline double xfw_polled_until(const struct xfw_op *op, double done_ns)
     double last = op->polled_ns - op->since_ns, from = 0, step = op->since_ns;
     if (done_ns <= 0)
         return 0;
+    if (op->at_once)
+        return step > 0 ? ceil(done_ns / step) * step : done_ns;
     if (done_ns > last && done_ns <= op->polled_ns + XFW_POLLED_EXACT * step)
         return op->polled_ns;
     if (done_ns > last)
@@ -48,6 +54,8 @@ static inline double xfw_query_begins(const struct xfw_op *op, double now, doubl
     double first = xfw_first_query_begins(op, now, call);
     if (!(back > 0))
         return call;
+    if (op->at_once)
+        return call + xfw_polled_until(op, back - op->wake_ns - call);
     if (!(op->polled_ns > 0))
         return xfw_max(now, back);
     return first + xfw_polled_until(op, back - op->wake_ns - first);

@@ -5,12 +5,14 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op/known_kernels.h"
+#include "analyzer/whatif/ops/queries.h"
 #include "analyzer/whatif/schedule/streams.h"
 #include "analyzer/whatif/schedule/wakers.h"
 #include "xferscope/trace.h"
 
 #define ROUNDING_NS XFW_ROUNDING_NS
 #define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
+#define FIRST_WAKE_NS 2000.0  /* where nothing was waited for yet */
 #define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
 #define PIECES 64             /* of an engine's work that are remembered */
 #define PREFETCHES 16         /* whose ends are */
@@ -59,7 +61,8 @@ struct xfw_recorded {
     struct xfw_wakers *wakers;
     struct xfw_known_kernels kernels; /* those with a record of the device */
     bool worked, several;             /* threads have given the device work */
-    uint32_t worker;                  /* the first */
+    struct xfw_queries queries;
+    uint32_t worker; /* the first */
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -69,6 +72,7 @@ struct xfw_recorded *xfw_recorded_new(void)
     struct xfw_recorded *recorded = xfa_alloc(sizeof *recorded);
     recorded->wakers = xfw_wakers_new();
     xfw_known_kernels_init(&recorded->kernels);
+    xfw_queries_init(&recorded->queries);
     return recorded;
 }
 
@@ -81,6 +85,7 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
     xfw_streams_free(&recorded->streams);
     xfw_wakers_free(recorded->wakers);
     xfw_known_kernels_free(&recorded->kernels);
+    xfw_queries_free(&recorded->queries);
     free(recorded->threads);
     free(recorded);
 }
@@ -486,7 +491,6 @@ static struct usual *wake_behind(struct xfw_recorded *recorded, double done)
 /* Waits that are asked for. One for what was done before returned no later than it did. */
 static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 {
-    const double first_wake = 2000;
     double done = completion(recorded, op);
     struct usual *wake = wake_behind(recorded, done);
     if (done > op->end_ns + ROUNDING_NS * 5) { /* not for what we think */
@@ -496,7 +500,7 @@ static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
         op->own_ns = xfw_min(op->own_ns, usual_or(&recorded->sync, 1000));
         learn(wake, xfw_max(0, op->wake_ns));
     } else {
-        op->wake_ns = xfw_min(usual_or(wake, first_wake), op->end_ns - done);
+        op->wake_ns = xfw_min(usual_or(wake, FIRST_WAKE_NS), op->end_ns - done);
         learn(&recorded->sync, op->own_ns);
     }
 }
@@ -505,33 +509,30 @@ static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 static void resolve_call(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     double done = completion(recorded, op);
-    if (op->awaits == XFW_AWAITS_NOTHING)
-        return;
-    if (done > op->end_ns + ROUNDING_NS) {
+    if (op->awaits == XFW_AWAITS_NOTHING || done > op->end_ns + ROUNDING_NS)
         op->awaits = XFW_AWAITS_NOTHING;
-    } else if (done > op->start_ns) {
+    else if (done > op->start_ns)
         op->own_ns = op->wake_ns = xfw_max(0, op->end_ns - done);
-    } else {
+    else
         op->wake_ns = op->own_ns;
-    }
 }
 
 /* The thread asked until it was done. How often is in the record, or has to be guessed. */
 static void resolve_query(struct xfw_recorded *recorded, struct xfw_op *op, double before)
 {
     double done = completion(recorded, op);
-    double first = op->start_ns - op->polled_ns;
-    double late = xfw_max(POLLED_NS, 2 * op->since_ns);
-    bool polled = done > (op->polled_ns > 0 ? first : before) && done <= op->end_ns + ROUNDING_NS &&
-                  op->end_ns - done < late;
-    if (!polled) {
+    if (xfw_queries_at_once(&recorded->queries, op, done, before))
+        return;
+    double since = op->polled_ns > 0 ? op->start_ns - op->polled_ns : before;
+    bool polled = done > since && done <= op->end_ns + ROUNDING_NS &&
+                  op->end_ns - done < xfw_max(POLLED_NS, 2 * op->since_ns);
+    if (polled) {
+        op->wake_ns = xfw_max(0, op->start_ns - done);
+        op->gap_ns -= xfw_min(op->gap_ns, op->polled_ns);
+    } else {
         op->awaits = XFW_AWAITS_NOTHING;
         op->polled_ns = 0;
-        return;
     }
-    op->wake_ns = xfw_max(0, op->start_ns - done);
-    if (op->polled_ns > 0)
-        op->gap_ns = xfw_max(0, op->gap_ns - op->polled_ns);
 }
 
 static void resolve_host(struct xfw_recorded *recorded, struct xfw_op *op, double before)

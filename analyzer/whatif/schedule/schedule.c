@@ -392,7 +392,7 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     if (op->woken_by < schedule->thread_count)
         by = &schedule->threads[op->woken_by];
     const struct made *made = &schedule->made[(op->woken_by_call - 1) % XFW_REMEMBERED];
-    if (op->woken_by_call && made->number == op->woken_by_call)
+    if (xfw_schedule_knows_waker(schedule, op))
         return xfw_max(thread->now,
                        (op->within_call ? made->call : made->back) + op->woken_after_ns);
     if (by && by->begun && op->joins)
@@ -526,6 +526,12 @@ double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thr
 bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread)
 {
     return thread < schedule->thread_count && schedule->threads[thread].begun;
+}
+
+bool xfw_schedule_knows_waker(const struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    const struct made *made = &schedule->made[(op->woken_by_call - 1) % XFW_REMEMBERED];
+    return op->woken_by_call && made->number == op->woken_by_call;
 }
 
 double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread)

@@ -88,6 +88,8 @@ double xfw_schedule_thread_now(const struct xfw_schedule *schedule, uint32_t thr
 /* It has made a call. */
 bool xfw_schedule_has_begun(const struct xfw_schedule *schedule, uint32_t thread);
 double xfw_schedule_thread_call(const struct xfw_schedule *schedule, uint32_t thread);
+/* Is it known when the call was that op->woken_by_call names, whatever its thread did since? */
+bool xfw_schedule_knows_waker(const struct xfw_schedule *schedule, const struct xfw_op *op);
 /* When the call of the op would begin if it was the next one. */
 double xfw_schedule_begins(const struct xfw_schedule *schedule, const struct xfw_op *op);
 /* The op scheduled last. */

@@ -363,7 +363,8 @@ static bool joins(const struct xfw_wakers *wakers, struct thread *thread, const 
 }
 
 /* Does it go on so close behind another thread's last call of all that chance hardly has it so?
- * Then it waits for that one to end, whoever woke it before. */
+ * Then it waits for that one to end, whoever woke it before. Of one that it has made that is
+ * believed after a short time, too. */
 static bool is_end(const struct xfw_wakers *wakers, const struct thread *thread,
                    const struct cause *cause, double idle_ns)
 {
@@ -452,14 +453,17 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     op->woken_by = XFW_NONE;
     op->woken_by_stream = 0;
     op->joins = false;
-    if (wakers->last_thread == XFW_NONE || !thread->begun || idle_ns < guess.least_idle_ns)
+    if (wakers->last_thread == XFW_NONE || !thread->begun)
         return;
-    count_turn(wakers, thread, op);
+    bool idle = idle_ns >= guess.least_idle_ns;
+    if (idle)
+        count_turn(wakers, thread, op);
     struct cause cause = cause_of(wakers, thread, op);
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
-    op->joins = joins(wakers, thread, &cause, idle_ns) || is_end(wakers, thread, &cause, idle_ns);
-    if (!believe(wakers, thread, &cause, op) && !op->joins)
+    op->joins = (idle && joins(wakers, thread, &cause, idle_ns)) ||
+                ((idle || cause.made) && is_end(wakers, thread, &cause, idle_ns));
+    if (!(idle && believe(wakers, thread, &cause, op)) && !op->joins)
         return;
     op->woken_by = cause.by;
     op->woken_by_stream = cause.called ? cause.called->number : 0;

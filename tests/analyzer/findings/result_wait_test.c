@@ -104,10 +104,13 @@ static void statement(struct run *run, char what)
     case 'b': /* a kernel behind the copies */
         launch(run, COPIES, OF_DEVICE);
         break;
-    case 'R': /* the event is recorded behind the kernels; 'V' the copies wait for it */
-        call(run, XFT_EVENT_RECORD, KERNELS, 0, CALL_NS);
-        run->recorded = run->busy_until[KERNELS];
+    case 'R': /* the event is recorded behind the kernels, 'r' the copies; 'V' these wait for it */
+    case 'r': {
+        int stream = what == 'R' ? KERNELS : COPIES;
+        call(run, XFT_EVENT_RECORD, stream, 0, CALL_NS);
+        run->recorded = run->busy_until[stream];
         break;
+    }
     case 'V':
         call(run, XFT_EVENT_WAIT, COPIES, 0, CALL_NS);
         run->busy_until[COPIES] = later_of(run->busy_until[COPIES], run->recorded);
@@ -162,6 +165,20 @@ static void test_saved(void **state)
     analyzed_free(&a);
 }
 
+/* The same with an event behind the kernel, in the stream of the copy: it is recorded earlier. */
+static void test_event_saved(void **state)
+{
+    struct analyzed a = played("cbrEo");
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_RESULT_WAIT, "await");
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(f->transfers, STEPS);
+    assert_in_range((uint64_t)f->saving.likely, (STEPS - 2) * (OWN_NS - 10000),
+                    STEPS * (OWN_NS + 10000));
+    assert_true(f->saving.low < 1 && f->saving.high >= f->saving.likely);
+    analyzed_free(&a);
+}
+
 /* The kernels come one behind the other with or without the wait, and the host does nothing. */
 static void test_nothing_saved(void **state)
 {
@@ -192,6 +209,9 @@ static void test_found(void **state)
         {"fkDo", "the kernel in the other stream is not waited for"},
         {"fbSo", "nor is the one behind the copy in its own"},
         {"cbSo", "the host may fill the memory again behind the copy"},
+        {"cbrEo", "so it may where it waits for an event behind the kernel"},
+        {"cbrbEo", "whatever the stream is given behind the event"},
+        {"cbrcEo", "so it does not wait for that"},
         {"fkRDoEVx", "what is fetched of the kernel's memory waits for the event"},
         {"kRVxkDo", "so does the copy: of the kernel behind nothing is needed"},
     };
@@ -204,6 +224,8 @@ static void test_left(void **state)
     const struct step steps[] = {
         {"kDo", "nothing is known that the host needs"},
         {"bfSo", "the copy is the last"},
+        {"bcrEo", "it is the last before the event"},
+        {"fkRVrEo", "the stream stands for the other, which it waits for before the event"},
         {"fhDo", "the kernel may write memory of the host"},
         {"fuDo", "it is not known what the kernel is given"},
         {"kfDox", "the wait orders the kernel and the copy of what it writes"},
@@ -217,9 +239,8 @@ static void test_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saved),
-        cmocka_unit_test(test_nothing_saved),
-        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_saved),         cmocka_unit_test(test_event_saved),
+        cmocka_unit_test(test_nothing_saved), cmocka_unit_test(test_found),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: waits beyond the result", tests, NULL, NULL);

@@ -166,10 +166,10 @@ static void test_site_of_both(void **state)
 
 /* ---- rows, and copies in one piece ----------------------------------------------------------- */
 
-enum { ROWS_NS = 300000, LOCKED_MORE_NS = 50000, FEED = 40, ROW = 32 };
+enum { ROWS_NS = 300000, LOCKED_MORE_NS = 50000, FEED = 40, ROW = 32, BUSY_NS = 10000000 };
 
 /* Copies of rows, each behind some of one piece that take longer in all; the host is busy behind
- * each for as long as a page-locked one takes. */
+ * each for a sixteenth of what a page-locked one takes, and once for 10 ms. */
 static struct analyzed with_rows(const struct xfp_profile *profile)
 {
     struct trace_builder b;
@@ -184,7 +184,7 @@ static struct analyzed with_rows(const struct xfp_profile *profile)
         call->src = rows ? AT : AT + 64 * MIB;
         call->bytes = rows ? MIB : 8 * MIB;
         call->width = rows ? ROW : 0;
-        play.now += rows ? (uint64_t)PINNED_NS : 8 * (uint64_t)PINNED_NS;
+        play.now += (rows ? 1 : 8) * (uint64_t)PINNED_NS / 16 + (i ? 0 : BUSY_NS);
     }
     play_end(&play, XFT_STATE_CLOSED);
     struct analyzed a = analyzed_trace(&b, profile);

@@ -109,6 +109,38 @@ static void test_queries(void **state)
     }
 }
 
+/* What was done before the query waited for nothing: it asks like the thread's last polled wait of
+ * the same kind. Without one that counts its queries, it may have asked since its call before. */
+static void test_queries_at_once(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts < 2; counts++) {
+        struct xfw_op work = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+        struct xfw_op query = hand_op(XFW_QUERY, XFT_EVENT_QUERY, 0);
+        query.awaits = XFW_AWAITS_STREAM;
+        query.stream = 0;
+        recorded = xfw_recorded_new();
+        resolve(work, 1000, 2000, 3000, 13000, false);
+        query.polled_ns = counts ? 9000 : 0;
+        query.since_ns = counts ? 4000 : 0;
+        query.queries = counts ? 3 : 0;
+        query.stack = 77;
+        struct xfw_op *polled = resolve(query, 14000, 14500, NAN, NAN, false);
+        assert_true(!polled->at_once && polled->awaits == XFW_AWAITS_STREAM);
+        query.polled_ns = query.since_ns = query.queries = query.stack = 0;
+        resolve(work, 15000, 16000, 17000, 27000, false);
+        const struct xfw_op *now = resolve(query, 30000, 30500, NAN, NAN, false);
+        assert_int_equal(now->at_once, counts);
+        assert_true(now->awaits == XFW_AWAITS_STREAM && now->wake_ns == (counts ? 0 : 3000));
+        assert_true(!counts || (now->since_ns == 4000 && now->stack == 77));
+        now = resolve(query, 32000, 32500, NAN, NAN, false); /* done before the call before */
+        assert_true(now->at_once && now->awaits == XFW_AWAITS_STREAM);
+        assert_true(played() == 32500);
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 /* The first launch of a kernel loads it; later ones, which all find the stream busy, do not take as
  * long to submit. */
 static void test_a_launch_that_loads(void **state)
@@ -547,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_what_was_recorded_comes_again),
         cmocka_unit_test(test_waits_behind_prefetches),
         cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_queries_at_once),
         cmocka_unit_test(test_a_launch_that_loads),
         cmocka_unit_test(test_calls_faster_than_they_reach_the_device),
         cmocka_unit_test(test_threads_that_take_turns),

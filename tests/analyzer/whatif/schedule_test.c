@@ -172,6 +172,32 @@ static void test_polling(void **state)
         assert_true(polled(first + waits[i].done - LATENCY) == first + waits[i].found);
 }
 
+/* One that found the work done at once asks again as often as it takes, from then on. */
+static double asked_at_once(double kernel_ns, double since_ns)
+{
+    kernel(0, kernel_ns);
+    on_event(XFW_RECORD, 0, 0);
+    struct xfw_op query = hand_op(XFW_QUERY, XFT_EVENT_QUERY, 1);
+    query.awaits = XFW_AWAITS_EVENT;
+    query.event = 0;
+    query.gap_ns = 100;
+    query.at_once = true;
+    query.since_ns = since_ns;
+    add(query);
+    return played() - 1;
+}
+
+static void test_asking_at_once(void **state)
+{
+    const double first = asked_at_once(0, 0); /* done before */
+    (void)state;
+    assert_true(first > 100);
+    assert_true(asked_at_once(0, 3000) == first);
+    assert_true(asked_at_once(first + 500 - LATENCY, 0) == first + 500);
+    assert_true(asked_at_once(first + 500 - LATENCY, 3000) == first + 3000);
+    assert_true(asked_at_once(first + 3500 - LATENCY, 3000) == first + 6000);
+}
+
 /* Kernels that read the host's memory in place have the link one after the other, and what copies
  * leave of it. */
 static void test_kernels_share_the_link(void **state)
@@ -322,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_a_full_stream),
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_polling),
+        cmocka_unit_test(test_asking_at_once),
         cmocka_unit_test(test_kernels_share_the_link),
         cmocka_unit_test(test_the_driver_serves_faults),
         cmocka_unit_test(test_the_driver_prefetches),

@@ -244,6 +244,35 @@ static void test_once(void **state)
     }
 }
 
+/* A thread goes on soon behind the last call of another one, after a short time: only of one that
+ * it has made that is believed, and only if that ended. */
+static void test_once_after_a_short_time(void **state)
+{
+    enum { CALLS = 3, WAY = US };
+    const struct {
+        bool made, last, woken;
+    } runs[] = {{true, true, true}, {true, false, false}, {false, true, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        double now = 1000;
+        xfw_recorded_free(recorded);
+        recorded = xfw_recorded_new();
+        if (!runs[i].made) /* it comes behind a call of a third thread */
+            call(2, now - 1);
+        call(MAIN, now);
+        if (!runs[i].made)
+            call(2, now + CALL + 1);
+        for (unsigned k = 0; k < CALLS; k++) {
+            struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+            op.last = runs[i].last && k + 1 == CALLS;
+            resolve(op, 1, now += CALL + 30 * US, 0);
+        }
+        struct xfw_op *op = call(MAIN, now + CALL + WAY);
+        assert_true(op->woken_by == (runs[i].woken ? 1 : XFW_NONE));
+        count = 0;
+    }
+}
+
 /* It works by itself, several times, beside one that calls all the time, and waits for that one's
  * end: of so many times one would hardly be so close by chance. */
 static void test_once_of_several(void **state)
@@ -415,6 +444,7 @@ int main(void)
         TEST(test_beside_each_other),
         TEST(test_work_that_is_given),
         TEST(test_once),
+        TEST(test_once_after_a_short_time),
         TEST(test_once_of_several),
         TEST(test_within_a_call),
         TEST(test_a_function_that_is_gone),

@@ -453,18 +453,22 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     longer than a copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
     kernel, or when the host needs it. What is filled again may be waited for behind its upload. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
+    streams = (1, *streams) if "legacy" in wastes else streams  # page-locked memory may be enough
     bases = [program]
     if {"pageable", "legacy"} & set(wastes) and not program["stages"][0].get("pays"):
         bases.append(changed(program, lambda stage: {"allocates": True}))
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
-    if any(stage["kind"] == "t" and {"beyond", "function", "late", "poll"} & set(stage["wastes"]) for stage in program["stages"]):
-        bases.append(changed(program, lambda stage: {"kind": "n"} if stage["kind"] == "t" else {}))  # streams of their own
+    shared = [stage for stage in program["stages"] if stage["kind"] == "t" and "poll_ns" not in stage]
+    if any({"beyond", "function", "late"} & set(stage["wastes"]) for stage in shared):
+        bases.append(changed(program, lambda stage: {"kind": "n"} if stage["kind"] == "t" and "poll_ns" not in stage else {}))  # streams of their own
     if any(can_be_soon(stage) and stage.get("pays") and "late" not in stage["wastes"] for stage in program["stages"]):
         bases.append(changed(program, lambda stage: {"soon": True}))
     forms = []
     for base in bases:
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
+        if wastes == ["serial"] and any(stage.get("soon") for stage in base["stages"]):  # that may be enough
+            forms.append((base, wastes))
         left = [[], *([["mapped"]] if "mapped" in wastes and len(wastes) > 1 else [])]
         forms += [(changed(base, lambda stage, n=n: with_streams(stage, n)), some) for some in left for n in streams]
     return forms
@@ -493,10 +497,14 @@ def smaller(program):
         others = program["stages"][:i], program["stages"][i + 1:]
         if others[0] or others[1]:
             yield {**program, "stages": [*others[0], *others[1]]}
-        changes = [{"wastes": [w for w in stage["wastes"] if w != waste]} for waste in stage["wastes"]]
+        asks = "poll" in stage["wastes"]  # without that waste it waits
+        changes = [{"wastes": [w for w in stage["wastes"] if w != waste]} for waste in stage["wastes"] if waste != "poll"]
         changes += [{"steps": stage["steps"] // 2}] if stage["steps"] >= 16 else []
         changes += [{key: value} for key, value in SIMPLEST.items() if stage[key] != value]
         for change in changes:
             yield {**program, "stages": [*others[0], {**stage, **change}, *others[1]]}
+        if asks:
+            quiet = {key: value for key, value in stage.items() if key != "poll_ns"}
+            yield {**program, "stages": [*others[0], {**quiet, "wastes": [w for w in stage["wastes"] if w != "poll"]}, *others[1]]}
     if program["helper"]:
         yield {**program, "helper": program["helper"] - 1}

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("queries-at-once-wait-for-nothing", "analyzer/whatif/op/polled.h",
+      "        return call + xfw_polled_until(op, back - op->wake_ns - call);",
+      "        return call;",
+      "once the work takes longer the thread goes on without it",
+      "analyzer-whatif_schedule_test"),
     M("graphs-that-wait-for-their-launch", "analyzer/whatif/op/op.c",
       "    op->duration_ns -= less;",
       "    op->duration_ns -= 0;",
