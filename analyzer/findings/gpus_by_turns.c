@@ -20,7 +20,7 @@
 #include "analyzer/whatif/changes/changes.h"
 
 #define LEAST_TURNS 8   /* guesses, as is the next: fewer are for setting up */
-#define LEAST_PART 0.05 /* of the time of the worst site: others stand in its shadow */
+#define LEAST_PART 0.05 /* of the time of the worst site: others are not named */
 
 /* A thread of the process at hand. */
 struct server {
@@ -72,7 +72,8 @@ static void event(void *of, const struct xfa_event *event)
         server->turns += server->gpu >= 0 && server->gpu != event->gpu;
         server->gpu = event->gpu;
     }
-    if (event->stack && server->gpu >= 0 && event->end_ns > before)
+    bool serves = is_work(event->kind) || event->kind == XFT_EVENT_SYNC;
+    if (event->stack && serves && server->gpu >= 0 && event->end_ns > before)
         spend(self, event, (double)(event->end_ns - before));
     server->ended_ns = event->end_ns > before ? event->end_ns : before;
 }
@@ -143,8 +144,10 @@ static void release(void *of)
 static double worst_ns(const struct xfa_table *sites)
 {
     double worst = 0;
-    for (size_t i = 0; i < sites->count; i++)
-        worst = fmax(worst, xfa_exact_value(&((struct xfa_wait_site *)xfa_table_at(sites, i))->ns));
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct xfa_wait_site *site = xfa_table_at(sites, i);
+        worst = fmax(worst, xfa_exact_value(&site->ns));
+    }
     return worst;
 }
 
