@@ -21,6 +21,7 @@
 
 #define LEAST_TURNS 8   /* guesses, as is the next: fewer are for setting up */
 #define LEAST_PART 0.05 /* of the time of the worst site: others are not named */
+#define MOST_PLACES 16384
 
 /* A thread of the process at hand. */
 struct server {
@@ -33,14 +34,16 @@ struct server {
 struct place {
     struct place_key {
         int32_t tid;
-        uint32_t site;
+        uint32_t stack, call;
     } key;
-    struct xfa_wait_site spent;
+    uint64_t times, bytes;
+    struct xfa_exact ns;
 };
 
 struct gpus_by_turns {
     struct xfa_table sites; /* struct xfa_wait_site */
     struct xfa_table servers, places;
+    uint32_t last; /* of the last event: its server's place, + 1; 0: none */
 };
 
 static bool is_work(unsigned kind)
@@ -51,29 +54,44 @@ static bool is_work(unsigned kind)
 
 static void spend(struct gpus_by_turns *self, const struct xfa_event *event, double ns)
 {
-    const struct place_key key = {event->tid, xfa_site_of(event)->number};
+    const struct place_key key = {event->tid, event->stack, event->call};
+    if (self->places.count >= MOST_PLACES && !xfa_table_get(&self->places, &key))
+        return;
     struct place *place = xfa_table_put(&self->places, &key);
-    place->spent.site = key.site;
-    place->spent.function = xfa_function_of(event)->number;
-    xfa_wait_site_add(&place->spent, event->kind == XFT_EVENT_TRANSFER ? event->bytes : 0, ns);
+    place->times++;
+    place->bytes = xfa_add(place->bytes, event->kind == XFT_EVENT_TRANSFER ? event->bytes : 0);
+    xfa_exact_add(&place->ns, ns);
+}
+
+static struct server *server_of(struct gpus_by_turns *self, const struct xfa_event *event)
+{
+    struct server *last = self->last ? xfa_table_at(&self->servers, self->last - 1) : NULL;
+    if (last && last->tid == event->tid)
+        return last;
+    size_t before = self->servers.count;
+    struct server *server = xfa_table_put(&self->servers, &event->tid);
+    if (self->servers.count > before) {
+        server->gpu = -1;
+        server->ended_ns = event->start_ns;
+    }
+    self->last = xfa_table_place(&self->servers, server) + 1;
+    return server;
 }
 
 static void event(void *of, const struct xfa_event *event)
 {
     struct gpus_by_turns *self = of;
-    bool known = xfa_table_get(&self->servers, &event->tid) != NULL;
-    struct server *server = xfa_table_put(&self->servers, &event->tid);
-    uint64_t before = known && server->ended_ns ? server->ended_ns : event->start_ns;
-    if (!known)
-        server->gpu = -1;
+    struct server *server = server_of(self, event);
+    const uint64_t before = server->ended_ns;
+    const bool work = is_work(event->kind);
     if (event->flags & (XFT_CAPTURED | XFT_FAILED))
         return;
-    if (is_work(event->kind) && event->gpu >= 0) {
+    if (work && event->gpu >= 0) {
         server->turns += server->gpu >= 0 && server->gpu != event->gpu;
         server->gpu = event->gpu;
     }
-    bool serves = is_work(event->kind) || event->kind == XFT_EVENT_SYNC;
-    if (event->stack && serves && server->gpu >= 0 && event->end_ns > before)
+    if (server->turns > 0 && event->stack && event->end_ns > before &&
+        (work || event->kind == XFT_EVENT_SYNC))
         spend(self, event, (double)(event->end_ns - before));
     server->ended_ns = event->end_ns > before ? event->end_ns : before;
 }
@@ -89,9 +107,24 @@ static uint64_t process(void *of, struct xfa_process *process)
     struct gpus_by_turns *self = of;
     (void)process;
     forget(self);
+    self->last = 0;
     xfa_table_init(&self->servers, sizeof(int32_t), sizeof(struct server));
     xfa_table_init(&self->places, sizeof(struct place_key), sizeof(struct place));
     return XFA_KINDS_OF_CALLS;
+}
+
+static void add_place(struct gpus_by_turns *self, struct xfa_process *process,
+                      const struct place *place)
+{
+    const uint32_t site = xfa_process_site(process, place->key.stack)->number;
+    struct xfa_wait_site *into = xfa_wait_site_at(&self->sites, site);
+    if (into->times == 0)
+        into->met.process = process->number;
+    into->function = xfa_process_function(process, place->key.call)->number;
+    into->last = process->number;
+    into->times += place->times;
+    into->bytes = xfa_add(into->bytes, place->bytes);
+    xfa_exact_merge(&into->ns, &place->ns);
 }
 
 static void end(void *of, struct xfa_process *process)
@@ -102,14 +135,7 @@ static void end(void *of, struct xfa_process *process)
         const struct server *server = xfa_table_get(&self->servers, &place->key.tid);
         if (!server || server->turns < LEAST_TURNS)
             continue;
-        struct xfa_wait_site *into = xfa_wait_site_at(&self->sites, place->key.site);
-        if (into->times == 0)
-            into->met.process = process->number;
-        into->function = place->spent.function;
-        into->last = process->number;
-        into->times += place->spent.times;
-        into->bytes = xfa_add(into->bytes, place->spent.bytes);
-        xfa_exact_merge(&into->ns, &place->spent.ns);
+        add_place(self, process, place);
     }
     forget(self);
 }

@@ -9,8 +9,8 @@
 #include "analyzer/whatif/changes/changes.h"
 
 #define XFW_LANES 16         /* of a thread: GPUs; on further ones it stays in the first */
-#define XFW_FIRST_LANE 192u  /* threads are numbered from here; a process has fewer of its own */
-#define XFW_MOST_LANES 48u   /* of a process: so all have numbers below 256 */
+#define XFW_FIRST_LANE 64u   /* threads are numbered from here; a process has fewer of its own */
+#define XFW_MOST_LANES 48u   /* of a process: so all have numbers below XFP_PLAY_MOST_THREADS */
 #define XFW_LANE_RANGES 32   /* memory of the host that a lane's copies used last */
 #define XFW_LANE_CALLS 1024  /* calls of a lane in which it last had the driver */
 #define XFW_LANE_MEET_NS 1e4 /* a guess: until a thread goes on that waited for another one */
