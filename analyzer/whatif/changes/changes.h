@@ -50,6 +50,7 @@
 #include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/changes/feeders.h"
+#include "analyzer/whatif/changes/gpu_threads.h"
 #include "analyzer/whatif/changes/managed.h"
 #include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/no_polling.h"
@@ -468,22 +469,6 @@ struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis,
  * take turns, does not: of its time before the call what lay behind that is left. At worst and as
  * likely nothing changes; known to need no turns, it likely keeps half of that turn, too. */
 struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis);
-
-/* ---- gpu_threads.c: gpu_threads.h ------------------------------------------------------------ */
-
-/*
- * A thread that gives work to several GPUs becomes one for each, from the first work for the second
- * GPU on: its calls, and its own time before them, belong to the GPU that they are for. One waits
- * for another where both use the same memory or event; all meet where the thread met others (MPI,
- * threads, its end), for copies between GPUs and for calls of NCCL.
- *
- * As likely the host's work behind results of several GPUs, or behind those of one and before work
- * for another, needs all of them, and these GPUs' threads wait for it; memory of which copies send
- * to several GPUs stays one; threads that met take XFW_LANE_MEET_NS to go on; and calls that submit
- * work wait for each other in the driver. At best none of this is so: where the host has just
- * fetched, and sends nothing, its work belongs to the GPU before. At worst nothing changes.
- */
-struct xfw_change *xfw_change_gpu_threads(const struct xfa_analysis *analysis);
 
 /* ---- mapped.c -------------------------------------------------------------------------------- */
 

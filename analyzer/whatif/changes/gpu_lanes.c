@@ -1,4 +1,4 @@
-#include "analyzer/whatif/changes/gpu_threads.h"
+#include "analyzer/whatif/changes/gpu_lanes.h"
 
 /* ---- memory of the host ---------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/gpu_lanes.h"
 #include "xferscope/trace.h"
 
 /* A thread of the program's. Until it has given work to a second GPU it has one lane. */

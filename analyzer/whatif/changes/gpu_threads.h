@@ -1,47 +1,24 @@
 /*
- * A thread that serves several GPUs in turn is replaced by one for each GPU (gpu_threads.c): lanes
- * of it, and what orders them. Private to changes/. Times are ns of the schedule's clock.
+ * A host thread for each GPU, in place of one that serves several in turn: gpus-by-turns.
  */
 #ifndef XFW_GPU_THREADS_H
 #define XFW_GPU_THREADS_H
 
-#include "analyzer/base/table.h"
-#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/schedule/change.h"
 
-#define XFW_LANES 16         /* of a thread: GPUs; on further ones it stays in the first */
-#define XFW_FIRST_LANE 64u   /* threads are numbered from here; a process has fewer of its own */
-#define XFW_MOST_LANES 48u   /* of a process: so all have numbers below XFP_PLAY_MOST_THREADS */
-#define XFW_LANE_RANGES 32   /* memory of the host that a lane's copies used last */
-#define XFW_LANE_CALLS 1024  /* calls of a lane in which it last had the driver */
-#define XFW_LANE_MEET_NS 1e4 /* a guess: until a thread goes on that waited for another one */
-
-/* Memory of the host, by the copies of one lane. */
-struct xfw_lane_range {
-    uint64_t first, end;
-    bool filled; /* by a copy to the host */
-};
-
-struct xfw_lane {
-    int gpu;
-    uint32_t thread;        /* its number */
-    double after_ns;        /* it goes on no earlier */
-    bool fetching, fetched; /* a copy to the host is under way; results are there that the host
-                               has not yet had time to look at */
-    struct xfw_lane_range ranges[XFW_LANE_RANGES];
-    unsigned range_count;
-    struct xfw_lane_call {
-        double from, to;
-    } calls[XFW_LANE_CALLS]; /* a ring, by time */
-    uint64_t call_count;
-};
-
-/* Does a copy of the host's memory meet one of another lane's: with a copy to the host as one of
- * both, or any two of them? */
-bool xfw_lane_shares(const struct xfw_lane *lane, const struct xfw_op *copy, bool any);
-void xfw_lane_note_copy(struct xfw_lane *lane, const struct xfw_op *copy);
-
-/* How long a call of another lane that begins then waits for the calls of this one. */
-double xfw_lane_holds_up(const struct xfw_lane *lane, double from);
-void xfw_lane_note_call(struct xfw_lane *lane, double from, double to);
+/*
+ * A thread that gives work to several GPUs becomes one for each, from the first work for any of
+ * them on, or since the GPU was set up: its calls, and its own time before them, belong to the GPU
+ * that they are for. One waits for another where both use the same memory or event; all meet where
+ * the thread met others (MPI, threads, its end), for copies between GPUs and for calls of NCCL.
+ * Threads that met take XFW_LANE_MEET_NS to go on, and calls that submit work wait for each other
+ * in the driver.
+ *
+ * As likely the host's work behind results that it has had no time to look at needs all of these,
+ * and the threads of these GPUs wait for it; memory of which copies send to several GPUs stays one.
+ * At best neither is so. Where the host has just fetched, and sends nothing, its work belongs to
+ * the GPU before. At worst nothing changes.
+ */
+struct xfw_change *xfw_change_gpu_threads(const struct xfa_analysis *analysis);
 
 #endif
