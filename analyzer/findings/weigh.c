@@ -284,6 +284,26 @@ static void drop_lesser_questions(struct xfa_finding **of, size_t count)
             of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high;
 }
 
+static bool share_a_site(const struct xfa_finding *a, const struct xfa_finding *b)
+{
+    for (size_t i = 0; i < a->site_count; i++)
+        for (size_t k = 0; k < b->site_count; k++)
+            if (a->sites[i].site == b->sites[k].site)
+                return true;
+    return false;
+}
+
+/* The host's work that GPUs wait for by turns need not move to them where each has a thread: of the
+ * same calls, and of what may save less, only one is advised or asked. */
+static void drop_served_questions(struct xfa_finding **of, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count && of[i]->id == XFA_FINDING_HOST_TURNS; k++)
+            if (of[k]->id == XFA_FINDING_GPUS_BY_TURNS && (!of[k]->idle || of[k]->asked) &&
+                (share_a_site(of[i], of[k]) || of[i]->saving.high <= of[k]->saving.high))
+                of[i]->asked = false;
+}
+
 static bool compete(enum xfa_remedy_kind a, enum xfa_remedy_kind b)
 {
     return xfa_remedies_exclude(a, b) || xfa_remedies_instead(a, b);
@@ -427,6 +447,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     free(applied);
     free(by_apply);
     take_savings(of, analysis, findings->whatif, changes);
+    drop_served_questions(of, count);
     drop_lesser_questions(of, count);
     drop_superseded(findings->whatif, of, count);
     drop_trials(findings);

@@ -16,6 +16,7 @@
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
  * by_turns.c         | threads do not wait for each other's turns
+ * gpu_threads.c      | a thread that serves several GPUs becomes one for each (gpu_threads.h)
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched; or stays with the host (managed.h)
@@ -49,6 +50,7 @@
 #include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/changes/buffers.h"
 #include "analyzer/whatif/changes/feeders.h"
+#include "analyzer/whatif/changes/gpu_threads.h"
 #include "analyzer/whatif/changes/managed.h"
 #include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/no_polling.h"

@@ -39,6 +39,7 @@ const SENTENCES = {
   'polled-wait': () => 'The host asks whether work is done, and pauses in between while it already is',
   'host-function-in-stream': () => 'Streams call functions of the host, and wait until they return',
   'threads-by-turns': () => 'Threads take turns: each waits until the GPU has done another one\'s work',
+  'gpus-by-turns': () => 'One thread serves several GPUs in turn: each waits for the others',
   'frequent-readback': (f) => `${copies(f)}${to(f)} ${verb(f, 'fetches', 'fetch')} a few bytes between launches`,
   'parameters-by-copy': (f) => `${copies(f)}${to(f)} ${verb(f, 'brings', 'bring')} parameters that launches could take along`,
   'default-stream-serialization': () => 'Work of the default stream makes streams wait for each other',
