@@ -274,9 +274,8 @@ static size_t least_missed(const struct xfw_whatif *whatif, const struct trial *
     return least;
 }
 
-/* Takes out, one after the other, what adds less than that. With LEAST_GAIN what is left only pays
- * together; with as much below 0 nothing is left without which the run is shorter. False: it cannot
- * be played. */
+/* Takes out, one after the other, what adds less than that; below 0: without which the run is so
+ * much shorter. False: it cannot be played. */
 static bool take_out_below(struct xfw_replays *replays, const struct xfw_whatif *whatif,
                            struct xfw_change *const *changes, double least_gain,
                            struct trial *trial, double *all_ns)
@@ -417,15 +416,13 @@ static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *w
     return best;
 }
 
-/* Adds those that pay together on top of the set, though none of them does by itself. Returns how
- * many. */
+/* Adds those that only pay together on top of the set. Returns how many. */
 static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *whatif,
                              struct xfw_change *const *changes, unsigned members, double so_far)
 {
-    double all_ns = so_far;
+    double all_ns = so_far, least = XFW_LEAST_SAVED * whatif->alone_ns;
     struct trial trial = best_trial(replays, whatif, changes, members);
     unsigned joined = 0;
-    double least = XFW_LEAST_SAVED * whatif->alone_ns;
     bool pays = take_out_below(replays, whatif, changes, -LEAST_GAIN, &trial, &all_ns) &&
                 so_far - all_ns >= least &&
                 take_out_below(replays, whatif, changes, LEAST_GAIN, &trial, &all_ns) &&
