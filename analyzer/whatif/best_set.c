@@ -477,15 +477,15 @@ double xfw_set_ns(struct xfw_replays *replays, const struct xfw_whatif *whatif,
 }
 
 /* The set with `one` in the place of those that it excludes, and what pays with that. False: it
- * hardly saves more than these do, which are simpler. */
+ * hardly saves more than the set so far, nor a quarter more than these do, which are simpler. */
 static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
     unsigned left = xfw_set_make_place(whatif, changes[one]);
-    double saved_ns = xfw_set_ns(replays, whatif, changes, whatif->order) - *so_far;
-    double least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
-    double most = *so_far - fmax((XFW_HARDLY_MORE - 1) * saved_ns, least_ns);
+    double theirs_ns = xfw_set_ns(replays, whatif, changes, whatif->order) - *so_far;
+    double more_ns = fmin((XFW_HARDLY_MORE - 1) * (whatif->alone_ns - *so_far), theirs_ns / 4);
+    double most = *so_far - fmax(more_ns, XFW_LEAST_SAVED * whatif->alone_ns);
     struct trial trial = all_together(whatif, changes, left, one);
     double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
     bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&
