@@ -43,11 +43,13 @@ struct fresh {
     size_t row_count, row_capacity;
     struct row_last {
         uint64_t address; /* of the host's memory of its last copy; 0: none in this process */
-        uint64_t copies;
+        uint64_t ends;    /* places of the device that copies of the row use as their other end */
+        uint64_t kept;    /* of end_process(): of its places, so many are passed */
     } * lasts;
     size_t last_count, last_capacity;
     struct xfa_table places; /* struct place, of the process */
-    struct xfw_marks marks[WHERES], huge, again, proven, first;
+    struct xfa_table ends;   /* keys of places, of the process */
+    struct xfw_marks marks[WHERES], huge, again, proven, first, more;
     struct xfw_kept_copies kept;
 };
 
@@ -55,7 +57,6 @@ struct fresh {
 struct place {
     uint64_t row, address;
     uint64_t first, uses; /* the number of its first copy */
-    bool once;            /* it was one of several of the row, or its page faults are not known */
 };
 #define PLACE_KEY (2 * sizeof(uint64_t))
 #define MOST_PLACES 4096u /* of a process; others are not counted */
@@ -97,7 +98,7 @@ static bool is_large(const struct xfa_event *event)
     return (from || to) && event->bytes >= LEAST_BYTES && event->transfer.width == event->bytes;
 }
 
-/* Was it at this address before? */
+/* Was the last one at this address, too? */
 static bool is_again(struct fresh *fresh, const struct xfa_event *event)
 {
     uint32_t row = event->transfer.class->row;
@@ -106,24 +107,32 @@ static bool is_again(struct fresh *fresh, const struct xfa_event *event)
                              sizeof *fresh->lasts);
     bool again = fresh->lasts[row].address == address;
     fresh->lasts[row].address = address;
-    fresh->lasts[row].copies++;
     return again;
 }
 
-/* Where several buffers are used by turns each is touched once, if it is kept. */
-static void note_place(struct fresh *fresh, const struct xfa_event *event, uint64_t number)
+/* Of which buffers of the device: the program needs no more of its own, once it keeps them. */
+static void note_end(struct fresh *fresh, const struct xfa_event *event)
+{
+    uint64_t address = event->direction == XFT_DIR_H2D ? event->transfer.dst : event->transfer.src;
+    const uint64_t key[2] = {event->transfer.class->row, address};
+    if (xfa_table_get(&fresh->ends, key) || fresh->ends.count >= MOST_PLACES)
+        return;
+    xfa_table_put(&fresh->ends, key);
+    fresh->lasts[key[0]].ends++;
+}
+
+/* Where several buffers are used by turns each is touched once, if it is kept. Whether one was at
+ * this address before. */
+static bool note_place(struct fresh *fresh, const struct xfa_event *event, uint64_t number)
 {
     uint64_t address = event->direction == XFT_DIR_H2D ? event->transfer.src : event->transfer.dst;
-    const struct place key = {event->transfer.class->row, address, number, 0, false};
+    const struct place key = {event->transfer.class->row, address, number, 0};
     struct place *place = xfa_table_get(&fresh->places, &key);
     if (!place && fresh->places.count < MOST_PLACES) {
         place = xfa_table_put(&fresh->places, &key);
         place->first = number;
-        place->once = fresh->lasts[key.row].copies > 1 ||
-                      (event->transfer.faults_within == 0 && event->transfer.faults_before == 0);
     }
-    if (place)
-        place->uses++;
+    return place && ++place->uses > 1;
 }
 
 /* Its memory had been touched: hardly any fault, or none, where it was before. */
@@ -141,9 +150,9 @@ static void take_transfer(void *self, const struct xfa_event *event)
     uint64_t within = event->transfer.faults_within, before = event->transfer.faults_before;
     if (!is_large(event))
         return;
-    bool again = is_again(fresh, event);
-    note_place(fresh, event, number);
-    count_kept(fresh, event, again);
+    count_kept(fresh, event, is_again(fresh, event));
+    note_end(fresh, event);
+    bool again = note_place(fresh, event, number);
     if (within == 0 && before == 0)
         return;
     uint64_t huge_pages = event->bytes / XFW_HUGE_PAGE;
@@ -174,7 +183,9 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     if (fresh->last_count > 0)
         memset(fresh->lasts, 0, fresh->last_count * sizeof *fresh->lasts);
     xfa_table_free(&fresh->places);
+    xfa_table_free(&fresh->ends);
     xfa_table_init(&fresh->places, PLACE_KEY, sizeof(struct place));
+    xfa_table_init(&fresh->ends, PLACE_KEY, PLACE_KEY);
     return XFA_KIND(XFT_EVENT_TRANSFER);
 }
 
@@ -184,10 +195,13 @@ static void end_process(void *self, struct xfa_process *process)
     (void)process;
     for (size_t i = 0; i < fresh->places.count; i++) {
         const struct place *place = xfa_table_at(&fresh->places, i);
-        if (place->uses > 1 && place->once)
-            xfw_mark(&fresh->first, fresh->process, place->first);
+        struct row_last *of = &fresh->lasts[place->row];
+        if (place->uses > 1)
+            xfw_mark(of->kept++ < of->ends ? &fresh->first : &fresh->more, fresh->process,
+                     place->first);
     }
     xfa_table_free(&fresh->places);
+    xfa_table_free(&fresh->ends);
 }
 
 static struct xfa_observer observe(void *self)
@@ -212,6 +226,7 @@ static void release(void *self)
     xfw_marks_free(&fresh->again);
     xfw_marks_free(&fresh->proven);
     xfw_marks_free(&fresh->first);
+    xfw_marks_free(&fresh->more);
     xfa_table_free(&fresh->places);
     free(fresh->lasts);
     free(fresh->rows);
@@ -230,6 +245,7 @@ static void give(const void *self, struct xfa_parcel *parcel)
     xfw_marks_give(&fresh->again, parcel);
     xfw_marks_give(&fresh->proven, parcel);
     xfw_marks_give(&fresh->first, parcel);
+    xfw_marks_give(&fresh->more, parcel);
     xfa_parcel_put(parcel, &fresh->kept, sizeof fresh->kept);
 }
 
@@ -258,6 +274,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
     xfw_marks_take(&fresh->again, from, analysis->run->process_count);
     xfw_marks_take(&fresh->proven, from, analysis->run->process_count);
     xfw_marks_take(&fresh->first, from, analysis->run->process_count);
+    xfw_marks_take(&fresh->more, from, analysis->run->process_count);
     struct xfw_kept_copies kept;
     xfa_unpack_bytes(from, &kept, sizeof kept);
     if (!from->bad)
@@ -338,6 +355,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
         .again = &fresh->again,
         .proven = &fresh->proven,
         .first = &fresh->first,
+        .more = &fresh->more,
         .kept = &fresh->kept,
         .classes = xfa_finding_classes(analysis, finding),
     };

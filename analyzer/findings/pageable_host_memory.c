@@ -51,12 +51,38 @@ static bool look(const struct xfa_analysis *analysis, const void *sums, size_t r
 
 #define LEAST_TRIED 16 /* copies */
 
-static bool is_found(const struct xfa_findings *findings, size_t count)
+/* The one on trial with this remedy, or a new one: what pays by itself does not depend on it. */
+static struct xfa_finding *trial_for(struct xfa_findings *findings, size_t first,
+                                     const struct xfa_remedy *remedy)
 {
-    for (size_t i = 0; i < count; i++)
-        if (findings->items[i].id == XFA_FINDING_PAGEABLE)
-            return true;
-    return false;
+    for (size_t i = first; i < findings->count; i++)
+        if (findings->items[i].remedy.to_host == remedy->to_host &&
+            xfa_remedy_equal(&findings->items[i].remedy, remedy))
+            return &findings->items[i];
+    struct xfa_finding *finding = xfa_findings_add(findings, XFA_FINDING_PAGEABLE, remedy);
+    finding->lost_ns = 0;
+    return finding;
+}
+
+static void try_row(const struct xfa_row *row, const struct xfa_gain *gain,
+                    struct xfa_findings *findings, size_t first)
+{
+    struct xfa_remedy remedy = xfa_remedy_for(row, XFA_REMEDY_PIN);
+    const struct xfa_finding_site site = {
+        .row = row,
+        .site = row->site,
+        .function = xfa_row_called(row),
+        .transfers = gain->transfers,
+        .bytes = gain->bytes,
+        .lost_ns = gain->lost_ns,
+        .reckoning = gain->reckoning,
+    };
+    remedy.dialect = row->site->dialect;
+    struct xfa_finding *finding = trial_for(findings, first, &remedy);
+    xfa_finding_site_add(finding, &site);
+    finding->transfers += site.transfers;
+    finding->bytes = xfa_add(finding->bytes, site.bytes);
+    finding->lost_ns += site.lost_ns;
 }
 
 /* Where page-locking takes as long as all copies are shorter for it the run may still gain: the
@@ -65,26 +91,16 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
                 struct xfa_findings *findings)
 {
     size_t found = findings->count;
-    for (size_t i = 0; i < analysis->row_count && !is_found(findings, found); i++) {
+    double least = XFA_LEAST_SAVED * xfa_run_wall_ns(analysis->run);
+    for (size_t i = 0; i < analysis->row_count; i++) {
         struct xfa_gain gain = {.achieved_ns = NAN, .achievable_ns = NAN, .lost_ns = NAN};
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         bool pays = look(analysis, sums, i, &gain);
-        if (pays || gain.transfers < LEAST_TRIED)
+        if (pays || gain.transfers < LEAST_TRIED || gain.achieved_ns < least || row->site->within)
             continue;
         struct xfa_pageable_costs costs = xfa_pageable_costs_of(sums, analysis, row);
-        const struct xfa_finding like = {.id = XFA_FINDING_PAGEABLE,
-                                         .remedy = xfa_remedy_for(row, XFA_REMEDY_PIN)};
-        const struct xfa_finding_site site = {
-            .row = row,
-            .site = row->site,
-            .function = xfa_row_called(row),
-            .transfers = gain.transfers,
-            .bytes = gain.bytes,
-            .lost_ns = gain.lost_ns,
-            .reckoning = gain.reckoning,
-        };
         if (xfa_pageable_again(&costs) && !isnan(costs.once_ns))
-            xfa_findings_add_site(findings, &like, &site);
+            try_row(row, &gain, findings, found);
     }
 }
 

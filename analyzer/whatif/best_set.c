@@ -274,10 +274,11 @@ static size_t least_missed(const struct xfw_whatif *whatif, const struct trial *
     return least;
 }
 
-/* Takes out, one after the other, what the set saves as much without. What is left only pays
- * together. False: it cannot be played. */
-static bool thin_out(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                     struct xfw_change *const *changes, struct trial *trial, double *all_ns)
+/* Takes out, one after the other, what adds less than that; below 0: without which the run is so
+ * much shorter. False: it cannot be played. */
+static bool take_out_below(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                           struct xfw_change *const *changes, double least_gain,
+                           struct trial *trial, double *all_ns)
 {
     const size_t count = whatif->count;
     double *without = xfa_alloc((count + 1) * sizeof *without);
@@ -285,7 +286,7 @@ static bool thin_out(struct xfw_replays *replays, const struct xfw_whatif *whati
     while (good && more && trial->more > 0) {
         good = play_without(replays, whatif, changes, trial, without);
         size_t least = good ? least_missed(whatif, trial, without) : count;
-        more = least < count && without[least] - without[count] < LEAST_GAIN * whatif->alone_ns;
+        more = least < count && without[least] - without[count] < least_gain * whatif->alone_ns;
         *all_ns = without[count];
         if (more)
             take_out(trial, count, least);
@@ -389,11 +390,12 @@ static size_t find_trials(struct xfw_whatif *whatif, struct xfw_change *const *c
     return found;
 }
 
-/* The trial that takes the least time, and that time; order NULL: there is none. */
+/* The trial that takes the least time; order NULL: there is none. */
 static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                               struct xfw_change *const *changes, unsigned members, double *all_ns)
+                               struct xfw_change *const *changes, unsigned members)
 {
     struct trial trials[MOST_TRIALS], none = {NULL, members, 0}, best = none;
+    double shortest = INFINITY;
     struct xfw_way *ways = xfa_alloc(MOST_TRIALS * sizeof *ways);
     size_t found = find_trials(whatif, changes, members, trials);
     for (size_t i = 0; i < found; i++) {
@@ -402,8 +404,8 @@ static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *w
     }
     bool done = xfw_replays_play(replays, ways, found);
     for (size_t i = 0; i < found; i++) {
-        if (done && ways[i].run_ns < *all_ns) {
-            *all_ns = ways[i].run_ns;
+        if (done && ways[i].run_ns < shortest) {
+            shortest = ways[i].run_ns;
             free(best.order);
             best = trials[i];
         } else {
@@ -414,16 +416,16 @@ static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *w
     return best;
 }
 
-/* Adds those that pay together on top of the set, though none of them does by itself. Returns how
- * many. */
+/* Adds those that only pay together on top of the set. Returns how many. */
 static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *whatif,
                              struct xfw_change *const *changes, unsigned members, double so_far)
 {
-    double all_ns = so_far;
-    struct trial trial = best_trial(replays, whatif, changes, members, &all_ns);
+    double all_ns = so_far, least = XFW_LEAST_SAVED * whatif->alone_ns;
+    struct trial trial = best_trial(replays, whatif, changes, members);
     unsigned joined = 0;
-    double least = XFW_LEAST_SAVED * whatif->alone_ns;
-    bool pays = so_far - all_ns >= least && thin_out(replays, whatif, changes, &trial, &all_ns) &&
+    bool pays = take_out_below(replays, whatif, changes, -LEAST_GAIN, &trial, &all_ns) &&
+                so_far - all_ns >= least &&
+                take_out_below(replays, whatif, changes, LEAST_GAIN, &trial, &all_ns) &&
                 so_far - all_ns >= least;
     whatif->search.left_out |= pays && trial.members > XFW_MOST_MEMBERS;
     if (pays && trial.more > 0 && trial.members <= XFW_MOST_MEMBERS &&
@@ -469,13 +471,12 @@ static bool is_simpler(const struct xfw_whatif *whatif, const struct xfw_change 
     return true;
 }
 
-/* How much more the set has to save with `one` in the place of those that it excludes. */
-static double least_more(const struct xfw_whatif *whatif, const struct xfw_change *one,
-                         size_t place, double so_far)
+/* How much more the set has to save with a change in the place of simpler ones, which save
+ * theirs_ns in it. */
+static double more_ns(const struct xfw_whatif *whatif, double so_far, double theirs_ns)
 {
-    double least_ns = XFW_LEAST_SAVED * whatif->alone_ns, saved_ns = whatif->alone_ns - so_far;
-    double more_ns = fmin((XFW_HARDLY_MORE - 1) * saved_ns, XFW_OF_SHORTER * so_far);
-    return is_simpler(whatif, one, place) ? least_ns : fmax(more_ns, least_ns);
+    double of_saved = (XFW_HARDLY_MORE - 1) * (whatif->alone_ns - so_far);
+    return fmin(of_saved, fmin(XFW_OF_SHORTER * so_far, theirs_ns / 4));
 }
 
 /* The set with `one` in the place of those that it excludes, and what pays with that. False: it
@@ -484,14 +485,19 @@ static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
-    double most = *so_far - least_more(whatif, changes[one], one, *so_far);
+    double least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
+    bool simpler = is_simpler(whatif, changes[one], one);
     unsigned left = xfw_set_make_place(whatif, changes[one]);
+    double theirs_ns = xfw_set_ns(replays, whatif, changes, whatif->order) - *so_far;
+    double more = simpler ? 0 : more_ns(whatif, *so_far, theirs_ns);
+    double most = *so_far - fmax(more, least_ns);
     struct trial trial = all_together(whatif, changes, left, one);
     double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
     bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&
                    decide_families(replays, whatif, changes, &trial, *so_far);
     double all_ns = decided ? xfw_set_ns(replays, whatif, changes, trial.order) : INFINITY;
-    bool pays = all_ns <= most && thin_out(replays, whatif, changes, &trial, &all_ns) &&
+    bool pays = all_ns <= most &&
+                take_out_below(replays, whatif, changes, LEAST_GAIN, &trial, &all_ns) &&
                 all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
                 decide_families(replays, whatif, changes, &trial, *so_far) &&
                 play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);

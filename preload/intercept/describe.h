@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "preload/content/access.h"
+#include "preload/intercept/faults.h"
 #include "preload/intercept/ranges.h"
 #include "xferscope/cuda_abi.h"
 #include "xferscope/trace.h"
@@ -24,6 +25,7 @@ enum xfs_early {
     XFS_OUTSIDE, /* outside of the periods that are recorded (record/periods.h) */
     XFS_INNER,   /* within another recorded call: it is no event (XFS_GRAPH) */
     XFS_AHEAD,   /* the call is not made yet: xfs_ahead_begins() */
+    XFS_SIZED,   /* nor is more asked of it than how much it moves */
 };
 
 /* The arguments of a batch of prefetches: ranges from where_idxs[i] on go to where[i]. */
@@ -51,13 +53,13 @@ struct xfs_frame {
 #define XFS_NO_ARRAY ((xcu_array)0)
 
 /*
- * Describe a copy before it is made, for the watching of its memory (content/access.h): between
- * xfs_ahead_begins() and xfs_ahead_ends() the verbs of its row fill the event; then the frame is
- * reset to its state at entry.
+ * Describe a copy before it is made, for the watching of its memory (content/access.h), or only how
+ * much it moves, for page faults (faults.h): between xfs_ahead_begins() and xfs_ahead_ends() the
+ * verbs of its row fill the event; then the frame is reset to its state at entry.
  */
 static inline bool xfs_ahead_wanted(const struct xfs_frame *f)
 {
-    return xfs_access_on() && !f->early;
+    return (xfs_access_on() || xfs_faults_wanted()) && !f->early;
 }
 void xfs_ahead_begins(struct xfs_frame *f);
 void xfs_ahead_ends(struct xfs_frame *f);

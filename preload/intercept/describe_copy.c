@@ -133,7 +133,7 @@ static bool transfer(struct xfs_frame *f)
     f->event.count = 1;
     if (f->event.status != 0)
         f->event.flags |= XFT_FAILED;
-    return f->event.status == 0;
+    return f->event.status == 0 && f->early != XFS_SIZED;
 }
 
 static void finish(struct xfs_frame *f, struct end dst, struct end src, uint64_t width,
@@ -190,8 +190,10 @@ void xfs_copy_rows(struct xfs_frame *f, uint64_t dst, uint64_t dst_pitch, uint64
 
 void xfs_copy(struct xfs_frame *f, uint64_t dst, uint64_t src, uint64_t bytes, int kind)
 {
-    if (!transfer(f))
+    if (!transfer(f)) {
+        f->event.bytes = f->event.width = f->early == XFS_SIZED ? bytes : 0;
         return;
+    }
     finish(f, at(dst), at(src), bytes, 1, kind);
     if (!f->early)
         xfs_faults_behind(&f->event);
@@ -244,12 +246,15 @@ void xfs_copy_from_symbol(struct xfs_frame *f, uint64_t dst, const void *symbol,
 
 void xfs_ahead_begins(struct xfs_frame *f)
 {
-    f->early = XFS_AHEAD;
+    f->early = xfs_access_on() ? XFS_AHEAD : XFS_SIZED;
 }
 
 void xfs_ahead_ends(struct xfs_frame *f)
 {
-    xfs_access_before(&f->event);
+    struct xft_event *e = &f->event;
+    if (f->early == XFS_AHEAD)
+        xfs_access_before(e);
+    xfs_faults_before_copy(e->width == e->bytes ? e->bytes : 0);
     f->early = XFS_NOT_EARLY;
     f->event = (struct xft_event){
         .start_ns = f->event.start_ns,

@@ -38,14 +38,29 @@ void xfs_faults_ask(void)
     look_for_page(&xfs_faults);
 }
 
-void xfs_faults_look(void)
+/* Before a copy that is too small, or in rows. */
+static void pass_other(struct xfs_faults *of)
 {
-    xfs_faults.looks--;
-    xfs_faults.known = xfs_faults.looks > 0;
-    if (!xfs_faults.known)
+    of->known = false;
+    if (of->others < XFS_FAULTS_ASKED)
+        look_for_page(of);
+    if (++of->others == XFS_FAULTS_MOST_OTHERS)
+        of->looks = 0;
+}
+
+void xfs_faults_look(uint64_t bytes)
+{
+    struct xfs_faults *of = &xfs_faults;
+    if (bytes < XFS_FAULTS_LEAST) {
+        pass_other(of);
         return;
-    xfs_faults.before = faults_now();
-    look_for_page(&xfs_faults);
+    }
+    of->looks--;
+    of->known = of->looks > 0;
+    if (!of->known)
+        return;
+    of->before = faults_now();
+    look_for_page(of);
 }
 
 /* Before how many copies to come it is counted, behind one before which it was not. */

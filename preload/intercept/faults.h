@@ -3,15 +3,16 @@
  * Memory that nobody has touched before takes them; a buffer that is used again takes none.
  *
  * A count is a call of the kernel's (getrusage(), 0.2 to 0.5 us). It is made behind each such copy,
- * of XFS_FAULTS_LEAST bytes and more, and before the thread's next copies, XFS_FAULTS_LOOKS of
- * them, as what a call is going to copy is not known before. Where more copies lie between two such
- * copies it is made before twice as many the next time, up to XFS_FAULTS_MOST_LOOKS; where these do
- * not do either, before the few again, from then on. In threads without such copies none is made.
- * Keeps errno.
+ * of XFS_FAULTS_LEAST bytes and more, and before the thread's next copies of as much,
+ * XFS_FAULTS_LOOKS of them, as which memory a call is going to copy is not known before. Where more
+ * of them lie between two such copies it is made before twice as many the next time, up to
+ * XFS_FAULTS_MOST_LOOKS; where these do not do either, before the few again, from then on. Behind
+ * XFS_FAULTS_MOST_OTHERS other copies none is made before the next. In threads without such copies
+ * none is made. Keeps errno.
  *
- * At its next XFS_FAULTS_LAUNCHES launches, and with those counts, the thread asks whether the
- * memory of its last such copy is still mapped (mincore() of one page, 0.1 to 0.3 us). If not, what
- * the next one copies at that address is new.
+ * At its next XFS_FAULTS_LAUNCHES launches, before its next XFS_FAULTS_ASKED other copies, and with
+ * those counts, the thread asks whether the memory of its last such copy is still mapped (mincore()
+ * of one page, 0.1 to 0.3 us). If not, what the next one copies at that address is new.
  */
 #ifndef XFS_FAULTS_H
 #define XFS_FAULTS_H
@@ -26,10 +27,13 @@
 #define XFS_FAULTS_LOOKS 4
 #define XFS_FAULTS_MOST_LOOKS 16
 #define XFS_FAULTS_LAUNCHES 2
+#define XFS_FAULTS_ASKED 4
+#define XFS_FAULTS_MOST_OTHERS 4096
 
 struct xfs_faults {
     uint64_t before, behind; /* counts of the thread: before the call, and behind the last one */
-    uint8_t looks;           /* copies to come before which it is counted, and one; 0: none */
+    uint8_t looks;           /* large copies to come before which it is counted, and one; 0: none */
+    uint16_t others;         /* other copies since */
     uint8_t reach;           /* how many these are behind a large copy; 0: as many as at first */
     bool in_vain;            /* there were too many others even for XFS_FAULTS_MOST_LOOKS */
     uint8_t launches;        /* to come at which it is asked whether `page` is mapped */
@@ -39,12 +43,19 @@ struct xfs_faults {
 };
 extern XFS_TLS struct xfs_faults xfs_faults;
 
-XFS_COLD void xfs_faults_look(void);
-
-static inline void xfs_faults_before_copy(void)
+/* Whether xfs_faults_before_copy() has to be called. */
+static inline bool xfs_faults_wanted(void)
 {
-    if (__builtin_expect(xfs_faults.looks != 0, 0))
-        xfs_faults_look();
+    return __builtin_expect(xfs_faults.looks != 0, 0);
+}
+
+XFS_COLD void xfs_faults_look(uint64_t bytes);
+
+/* Before a copy of so many contiguous bytes; 0: not known, or not contiguous. */
+static inline void xfs_faults_before_copy(uint64_t bytes)
+{
+    if (xfs_faults_wanted())
+        xfs_faults_look(bytes);
 }
 
 XFS_COLD void xfs_faults_ask(void);

@@ -38,7 +38,7 @@ static uint64_t copied(unsigned char *memory, uint64_t size, enum xft_memory kin
     struct xft_event copy = {
         .direction = XFT_DIR_D2H, .dst_mem = (uint8_t)kind, .bytes = size, .width = size};
     errno = 77;
-    xfs_faults_before_copy();
+    xfs_faults_before_copy(size);
     if (memory)
         touch(memory);
     xfs_faults_behind(&copy);
@@ -93,7 +93,7 @@ static void test_others(void **state)
     munmap(memory, bytes), munmap(other, bytes);
 }
 
-/* Behind so many others it is not known what was before the call: nothing is said. */
+/* Behind so many others as large it is not known what was before the call: nothing is said. */
 static void test_too_many(void **state)
 {
     unsigned char *memory = new_memory();
@@ -101,19 +101,39 @@ static void test_too_many(void **state)
     start();
     fetched(NULL);
     for (unsigned i = 0; i < XFS_FAULTS_LOOKS; i++)
-        copied(NULL, 4096, XFT_MEM_PAGEABLE);
+        copied(NULL, bytes, XFT_MEM_PINNED);
     assert_int_equal(fetched(memory), 0);
     assert_int_equal(xfs_faults.looks, 2 * XFS_FAULTS_LOOKS + 1);
     munmap(memory, bytes);
 }
 
-/* What a large copy behind `others` copies, twice, says of its own page faults. */
+/* Of smaller copies, or rows, many more may lie between: what they are going to copy is known. */
+static void test_small_between(void **state)
+{
+    unsigned char *memory = new_memory(), *other = new_memory();
+    (void)state;
+    start();
+    fetched(NULL);
+    for (unsigned i = 1; i < XFS_FAULTS_MOST_OTHERS; i++)
+        copied(NULL, i % 2 ? 4096 : 0, XFT_MEM_PAGEABLE);
+    assert_in_range(xft_faults_within(fetched(memory)), PAGES, PAGES + PAGES / 4);
+    assert_int_equal(xfs_faults.looks, XFS_FAULTS_LOOKS + 1);
+    assert_true(xfs_faults_wanted());
+    for (unsigned i = 0; i < XFS_FAULTS_MOST_OTHERS; i++)
+        copied(NULL, 4096, XFT_MEM_PAGEABLE);
+    assert_false(xfs_faults_wanted());
+    assert_int_equal(fetched(other), 0);
+    assert_true(xfs_faults_wanted());
+    munmap(memory, bytes), munmap(other, bytes);
+}
+
+/* What a large copy behind `others` as large, twice, says of its own page faults. */
 static void fetch_behind(unsigned others, uint64_t of[2])
 {
     for (unsigned turn = 0; turn < 2; turn++) {
         unsigned char *memory = new_memory();
         for (unsigned i = 0; i < others; i++)
-            copied(NULL, 4096, XFT_MEM_PAGEABLE);
+            copied(NULL, bytes, XFT_MEM_PINNED);
         of[turn] = xft_faults_within(fetched(memory));
         munmap(memory, bytes);
     }
@@ -147,7 +167,7 @@ static bool is_new(unsigned char *memory)
                              .bytes = bytes,
                              .width = bytes};
     errno = 77;
-    xfs_faults_before_copy();
+    xfs_faults_before_copy(bytes);
     touch(memory);
     xfs_faults_behind(&copy);
     assert_int_equal(errno, 77);
@@ -211,9 +231,10 @@ static void test_sandbox(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),     cmocka_unit_test(test_others),
-        cmocka_unit_test(test_too_many),   cmocka_unit_test(test_reaches_further),
-        cmocka_unit_test(test_new_memory), cmocka_unit_test(test_sandbox),
+        cmocka_unit_test(test_counts),        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_too_many),      cmocka_unit_test(test_reaches_further),
+        cmocka_unit_test(test_small_between), cmocka_unit_test(test_new_memory),
+        cmocka_unit_test(test_sandbox),
     };
     return cmocka_run_group_tests_name("recorder: page faults", tests, NULL, NULL);
 }

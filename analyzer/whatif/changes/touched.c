@@ -265,11 +265,13 @@ static void touch(const struct xfw_change *self, void *state, struct xfw_player 
         .pages = (double)op->bytes / XFW_PAGE * (huge ? OF_HUGE : 1),
         .certainty = xfw_player_certainty(player),
     };
-    if (xfw_marked(what->first, process, op->transfer))
+    bool first = xfw_marked(what->first, process, op->transfer) ||
+                 (of.certainty == XFW_LOW && xfw_marked(what->more, process, op->transfer));
+    if (first)
         shorten(op, first_ns(&of, within));
     else if (within)
         shorten(op, within_ns(&of));
-    if (within || before)
+    if ((within || before) && !first) /* else the program touches it there */
         own_goes(&of, state, own, op, before);
     own->since_ns = 0;
 }

@@ -26,15 +26,16 @@ void xfw_kept_merge(struct xfw_kept_copies *into, const struct xfw_kept_copies *
  * profile; and as far as the profile has what page faults take, no more than these. That of page
  * faults in the thread's own time since its last such copy goes at best only, with filling memory
  * that the copy overwrites, since no record shows whether they were of this memory. Where it was
- * given back in between, what that takes goes, too.
+ * given back in between, what that takes goes, too. Of the first use of what is kept less goes.
  */
 struct xfw_touched {
     const struct xfw_marks *within, *before; /* of which copies; borrowed */
     const struct xfw_marks *huge;            /* whose pages are huge */
     const struct xfw_marks *again;  /* whose memory was there before, and was given back since */
     const struct xfw_marks *proven; /* of `before`: the page faults were of this memory */
-    const struct xfw_marks
-        *first; /* the first use of memory that is used again: it is touched then */
+    /* The first use of memory that is used again: it is touched then; more of these, where as
+     * likely fewer buffers do. */
+    const struct xfw_marks *first, *more;
     const struct xfw_kept_copies *kept;
     struct xfw_set classes; /* of the marked ones only these; the change's */
 };

@@ -206,10 +206,10 @@ def draw_again(program):
 
 
 def draw_poll(program):
-    """In one of ten programs a stage with long kernels and small copies polls: it asks whether a stream or an event is done, and sleeps in between (the
+    """In one of ten programs a stage with long kernels and small copies polls (not one that fetches 1 MiB and more): it asks whether a stream or an event is done, and sleeps in between (the
     waste), asks again at once, or has work of its own to do in between."""
     rng = random.Random(f"poll {program['seed']}")
-    fit = free_stages(program, "device-wait", "blocking", "serial")
+    fit = free_stages(program, "device-wait", "blocking", "serial", "fetched")
     if not fit or rng.random() >= 0.1:
         return
     stage, how = rng.choice(fit), rng.choice(["sleeps", "sleeps", "sleeps", "asks", "works"])

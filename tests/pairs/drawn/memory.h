@@ -50,19 +50,27 @@ INLINE void page_unlock(struct buffer *b)
 
 /* Page-locked memory each time: the driver's, or mapped, touched by threads and page-locked. */
 
-static void touch(char *pages, size_t bytes, unsigned threads, bool huge)
+/* What the host does with its memory takes by this table of the simulated GPU's machine. False:
+ * there is none, it takes what it takes. */
+static bool takes_simulated(const char *table, size_t bytes, unsigned threads)
 {
     typedef void host_copy_function(const char *, size_t, unsigned);
     static host_copy_function *simulated =
         (host_copy_function *)pair_simulated("xferscope_simgpu_host_copy");
+
+    if (simulated)
+        simulated(table, bytes, threads);
+    return simulated != NULL;
+}
+
+static void touch(char *pages, size_t bytes, unsigned threads, bool huge)
+{
     std::vector<std::thread> team;
     char name[32];
 
     snprintf(name, sizeof name, huge ? "lock/threads%u/gpu0" : "touch/pages/host", threads);
-    if (simulated) {
-        simulated(name, bytes, threads);
+    if (takes_simulated(name, bytes, threads))
         return;
-    }
     for (unsigned t = 0; t < threads; t++)
         team.emplace_back([=] {
             for (size_t at = bytes * t / threads; at < bytes * (t + 1) / threads; at += PAGE)
@@ -143,6 +151,7 @@ INLINE void map_anew(struct buffer *b)
 
 INLINE void unmap(struct buffer *b)
 {
+    takes_simulated("release/pages/host", b->bytes, 1); /* its pages are there */
     munmap(b->host, b->bytes);
     b->host = b->device = NULL;
 }
