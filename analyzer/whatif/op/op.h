@@ -268,7 +268,7 @@ struct xfw_op {
     double worked_ns;         /* of a thread's first op: it was there at least so long before;
                                  0: not known */
     double records_ns;        /* CUPTI's records, in the call */
-    double records_of_ns;     /* the call of which they are so much, by the profile; 0: not known */
+    double bare_ns;           /* what the call takes without them, by the profile; 0: not known */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
     double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */
     double paced_ns; /* of copies that queue: from start to start without records (the profile's
