@@ -124,6 +124,7 @@ struct xfw_op {
     uint8_t side;     /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
     uint8_t of_ranks; /* XFW_MESSAGE, XFW_MEETING: sum of enum xfw_of_ranks, what begins or is
                          awaited */
+    bool bare_known; /* bare_ns was measured of such calls; else it is as it would be of launches */
     bool in_one_call; /* XFW_MESSAGE: the call that begins it ends it, too */
     bool was_legacy;  /* a change has taken it out of the default stream */
     bool meets;       /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is

@@ -136,8 +136,8 @@ static double copy_ns(const struct xfw_records_cost *cost, bool from_device, boo
     return after_launch ? cost->after_launch : copy->call;
 }
 
-/* The profile's bare launches are of one kernel with few parameters, one behind the other: programs'
- * took 1.07 and 1.14 times as long by the median, on two machines
+/* The profile's bare launches are of one kernel with few parameters, one behind the other:
+ * programs' took 1.07 and 1.14 times as long by the median, on two machines
  * (docs/results/replay-h200-2026-11-29.md). */
 static double bare_launch_ns(const struct xfw_records_cost *cost)
 {
@@ -151,10 +151,10 @@ static void set_records(struct xfw_op *op, const struct xfw_records_cost *cost, 
                         double once_ns)
 {
     op->records_ns = ns + once_ns;
-    if (once_ns > 0)
-        op->bare_ns = 0;
-    else if (!(op->bare_ns > 0) && cost->launch > 0)
-        op->bare_ns = ns * cost->bare_launch / cost->launch;
+    op->bare_known = op->bare_known && ns > 0 && !(once_ns > 0);
+    if (!op->bare_known)
+        op->bare_ns =
+            cost->launch > 0 && !(once_ns > 0) ? ns * cost->bare_launch / cost->launch : 0;
 }
 
 /* The tables of what takes a graph beyond its launch have that launch, too. */
@@ -192,12 +192,13 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     bool copies = records & XFT_RECORDS_COPIES;
     if (op->what == XFW_KERNEL && records & XFT_RECORDS_KERNELS) {
         op->bare_ns = bare_launch_ns(cost);
+        op->bare_known = op->bare_ns > 0;
         set_records(op, cost, launch_ns(cost, *behind), once(&costs->launched, cost->first_launch));
         op->records_device_ns = cost->launch_device;
     } else if (op->what == XFW_COPY && copies) {
         /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
         bool from_device = op->engine == XFW_TO_HOST || op->last_piece;
-        op->bare_ns = blocks ? 0 : op->bare_ns;
+        op->bare_known = op->bare_ns > 0 && !blocks;
         set_records(op, cost, copy_ns(cost, from_device, blocks, *behind),
                     once(&costs->copied, cost->first_copy));
         op->records_device_ns = cost->copies[from_device].device;
@@ -266,10 +267,10 @@ static bool is_about_graph(const struct xfw_op *op)
  * is, or they find cold caches), CUPTI's part is as much slower. Calls about graphs take what their
  * nodes need: CUPTI's part is less in proportion, and no more where the driver itself does more (a
  * graph's first launch uploads it). call_ns: what the call took by itself. */
-static double share_of(const struct xfw_op *op, double call_ns)
+static double share_of(const struct xfw_op *op, double call_ns, double most)
 {
     const double least = is_about_graph(op) ? 0 : 0.5; /* times the usual: a guess */
-    const double most = is_about_graph(op) ? 1 : 2;
+    most = is_about_graph(op) ? 1 : most;
     double usual_ns = op->records_ns + op->bare_ns;
     double times = op->bare_ns > 0 ? call_ns / usual_ns : 1;
     return xfw_min(most, xfw_max(least, times)) * op->records_ns;
@@ -283,8 +284,6 @@ static double beyond_bare(const struct xfw_op *op)
 {
     const double usual = 0.5, share = 0.5;
     const double most = 10; /* times the bare call: there is another reason */
-    if (!(op->bare_ns > 0) || !(op->records_ns > 0))
-        return op->records_ns;
     double beyond = xfw_max(0, xfw_min(op->own_ns, most * op->bare_ns) - op->bare_ns);
     double warm = xfw_min(beyond, xfw_max(op->records_ns, usual * op->bare_ns));
     return warm + share * (beyond - warm);
@@ -301,7 +300,8 @@ static double least_of(const struct xfw_op *op, double least)
 /* CUPTI works before the driver submits, and when the call returns. */
 static void blocking_alone(struct xfw_op *op, double least)
 {
-    double records_ns = share_of(op, op->latency_ns + op->wake_ns);
+    const double most = 1; /* as measured: docs/results/foreign-h100-2026-11-28.md */
+    double records_ns = share_of(op, op->latency_ns + op->wake_ns, most);
     double latency = xfw_max(least * op->latency_ns, op->latency_ns - records_ns);
     double left = records_ns - (op->latency_ns - latency);
     op->latency_ns = latency;
@@ -312,7 +312,8 @@ static void blocking_alone(struct xfw_op *op, double least)
 /* Nearly all of it is done before the driver submits: the work begins as much earlier. */
 static void submitted_alone(struct xfw_op *op, double least)
 {
-    double records_ns = is_about_graph(op) ? share_of(op, op->own_ns) : beyond_bare(op);
+    const double most = 6; /* as measured: docs/results/foreign-h100-2026-11-28.md */
+    double records_ns = op->bare_known ? beyond_bare(op) : share_of(op, op->own_ns, most);
     double own_ns = xfw_max(least * op->own_ns, op->own_ns - records_ns);
     if (op->what == XFW_GRAPH)
         xfw_op_launch_sooner(op, op->own_ns - own_ns);
