@@ -137,8 +137,8 @@ static double copy_ns(const struct xfw_records_cost *cost, bool from_device, boo
 }
 
 /* The profile's bare launches are of one kernel with few parameters, one behind the other:
- * programs' took 1.07 and 1.14 times as long by the median, on two machines
- * (docs/results/replay-h200-2026-11-29.md). */
+ * programs' took 1.12 and 1.19 times as long by the median, on two machines
+ * (docs/results/foreign-h200-2026-11-29.md). */
 static double bare_launch_ns(const struct xfw_records_cost *cost)
 {
     const double of_programs = 1.1;
@@ -279,7 +279,7 @@ static double share_of(const struct xfw_op *op, double call_ns, double most)
 /* A call that submits work takes much the same in every process; CUPTI's part differs, by thirty
  * times: what is beyond the call without belongs to it. Where caches are cold, the driver takes
  * longer, too, and of what is more than usual half is CUPTI's. All as measured:
- * docs/results/replay-h200-2026-11-29.md. */
+ * docs/results/foreign-h200-2026-11-29.md. */
 static double beyond_bare(const struct xfw_op *op)
 {
     const double usual = 0.5, share = 0.5;
@@ -300,7 +300,7 @@ static double least_of(const struct xfw_op *op, double least)
 /* CUPTI works before the driver submits, and when the call returns. */
 static void blocking_alone(struct xfw_op *op, double least)
 {
-    const double most = 1; /* as measured: docs/results/foreign-h100-2026-11-28.md */
+    const double most = 1; /* as measured: docs/results/foreign-h200-2026-11-29.md */
     double records_ns = share_of(op, op->latency_ns + op->wake_ns, most);
     double latency = xfw_max(least * op->latency_ns, op->latency_ns - records_ns);
     double left = records_ns - (op->latency_ns - latency);
