@@ -124,6 +124,7 @@ struct xfw_op {
     uint8_t side;     /* XFW_MESSAGE: enum xfa_message_side; XFW_ANY_SIDE: of a request */
     uint8_t of_ranks; /* XFW_MESSAGE, XFW_MEETING: sum of enum xfw_of_ranks, what begins or is
                          awaited */
+    bool bare_known; /* bare_ns was measured of such calls; else it is as it would be of launches */
     bool in_one_call; /* XFW_MESSAGE: the call that begins it ends it, too */
     bool was_legacy;  /* a change has taken it out of the default stream */
     bool meets;       /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is
@@ -269,7 +270,7 @@ struct xfw_op {
     double worked_ns;         /* of a thread's first op: it was there at least so long before;
                                  0: not known */
     double records_ns;        /* CUPTI's records, in the call */
-    double records_of_ns;     /* the call of which they are so much, by the profile; 0: not known */
+    double bare_ns;           /* what the call takes without them, by the profile; 0: not known */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
     double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */
     double paced_ns; /* of copies that queue: from start to start without records (the profile's

@@ -495,6 +495,8 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     }
     if (transfer->timed == XFA_TIMED_SAMPLE)
         op.duration_ns = transfer->achieved_ns; /* of others, until it is resolved */
+    if (!xfa_row_pageable(&transfer->class->key.row) && transfer->submit_ns > 0)
+        op.bare_ns = transfer->submit_ns;
     add_costs(ops, &op, transfer->blocks);
     pace(transfer, event->bytes, &op.paced_ns, &op.lead_ns);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
