@@ -450,7 +450,7 @@ static void test_beside_one(void **state)
 static void test_one_goes_on(void **state)
 {
     (void)state;
-    assert_false(made_once(2, true)->joins);
+    assert_false(made_once(3, true)->joins);
 }
 
 /* The function was not given to the stream at all, or so long ago that it is not remembered: the
