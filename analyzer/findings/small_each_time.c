@@ -25,11 +25,20 @@
 #define LEAST_ROUNDS 32    /* fewer are no loop that matters */
 #define PLACES 4           /* of the device that a row's copies were sent to last */
 #define LEAST_OFTEN 0.75   /* of a row's copies go to one of these */
+#define MOST_DECIDE 0.5    /* of a row's looks (a guess) */
 #define STAND_IN_NS 5000.0 /* a copy and what the GPU waits for, for the thresholds only */
 
 struct small_copy {
     uint64_t number, bytes, address; /* of the process's transfers; on the device */
     uint32_t row;
+};
+
+/* Behind a look: memory is taken, or fetched, of which that may decide the size. */
+struct decided {
+    bool open;        /* there has been none yet */
+    bool differs;     /* from the size of the time before */
+    uint32_t row;     /* of the look */
+    uint64_t address; /* of the memory */
 };
 
 struct lane {
@@ -42,10 +51,17 @@ struct lane {
     uint64_t stays[MOST_PENDING]; /* looks of the last round whose looks stay */
     unsigned stay_count;
     uint64_t stay_round;
+    struct decided decided;
 };
 
 struct row_sums {
     uint64_t transfers, bytes, again; /* again: to a place of before */
+    uint64_t decide;                  /* so many looks decide a size */
+};
+
+struct row_size { /* of a row's last look */
+    uint32_t row; /* key */
+    uint64_t bytes;
 };
 
 struct row_places { /* of a row's copies in the process at hand */
@@ -57,7 +73,7 @@ struct row_places { /* of a row's copies in the process at hand */
 struct each_time {
     struct row_sums *rows; /* by row number */
     size_t count, capacity;
-    struct xfa_table lanes, places; /* of the process at hand */
+    struct xfa_table lanes, places, sizes; /* of the process at hand */
     struct xfw_memories memories;
     uint32_t process;
     uint64_t transfers;
@@ -85,6 +101,8 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&sums->lanes, sizeof(uint32_t), sizeof(struct lane));
     xfa_table_free(&sums->places);
     xfa_table_init(&sums->places, sizeof(uint32_t), sizeof(struct row_places));
+    xfa_table_free(&sums->sizes);
+    xfa_table_init(&sums->sizes, sizeof(uint32_t), sizeof(struct row_size));
     xfw_memories_free(&sums->memories);
     sums->process = process->number;
     sums->transfers = 0;
@@ -96,6 +114,7 @@ static void end_process(void *self, struct xfa_process *process)
     struct each_time *sums = self;
     xfa_table_free(&sums->lanes);
     xfa_table_free(&sums->places);
+    xfa_table_free(&sums->sizes);
     xfw_memories_free(&sums->memories);
 }
 
@@ -130,6 +149,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
         row->transfers += more.transfers;
         row->bytes = xfa_add(row->bytes, more.bytes);
         row->again += more.again;
+        row->decide += more.decide;
     }
     for (size_t i = 0; i < XFW_CERTAINTIES; i++)
         xfw_marks_take(&sums->marks[i], from, analysis->run->process_count);
@@ -167,6 +187,35 @@ static void stay(struct each_time *sums, struct lane *lane, uint64_t number)
         lane->stays[lane->stay_count++] = number;
 }
 
+/* Memory is taken, or something else is fetched: the first of it behind a look counts. */
+static void take_size(struct each_time *sums, struct lane *lane, uint64_t address, uint64_t bytes)
+{
+    if (!lane || !lane->decided.open)
+        return;
+    struct row_size *size = xfa_table_put(&sums->sizes, &lane->decided.row);
+    lane->decided.open = false;
+    lane->decided.differs = size->bytes > 0 && size->bytes != bytes;
+    lane->decided.address = address;
+    size->bytes = bytes;
+}
+
+/* Nothing that the host would have sent there has come. */
+static void begin_decided(struct each_time *sums, struct lane *lane, uint32_t row)
+{
+    if (lane->decided.differs)
+        row_of(sums, lane->decided.row)->decide++;
+    lane->decided = (struct decided){.open = true, .row = row};
+}
+
+static void note_size(struct each_time *sums, struct lane *lane, const struct xfa_event *event)
+{
+    const struct xfa_row_key *key = &event->transfer.class->key.row;
+    if (key->direction == XFT_DIR_D2H)
+        take_size(sums, lane, event->transfer.src, event->bytes);
+    else if (lane && lane->decided.address == event->transfer.dst)
+        lane->decided.differs = lane->decided.differs && key->direction != XFT_DIR_H2D;
+}
+
 static void readback(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
@@ -175,8 +224,11 @@ static void readback(void *self, const struct xfa_event *event)
     bool looks = is_small(event, XFT_DIR_D2H, MOST_READ) && lane && lane->launched &&
                  lane->looks < MOST_PENDING;
     xfa_feeders_transfer(&sums->feeders, event, looks);
-    if (!looks)
+    if (!looks) {
+        note_size(sums, lane, event);
         return;
+    }
+    begin_decided(sums, lane, event->transfer.class->row);
     xfw_mark(&sums->feeders.found.looks, sums->process, number);
     struct row_sums *row = row_of(sums, event->transfer.class->row);
     lane->looked = true;
@@ -194,6 +246,9 @@ static void round_begins(void *self, const struct xfa_event *event)
     struct each_time *sums = self;
     bool launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_GRAPH_LAUNCH;
     xfa_feeders_event(&sums->feeders, event);
+    if (event->kind == XFT_EVENT_ALLOC)
+        take_size(sums, xfa_table_get(&sums->lanes, &event->lane), event->memory.address,
+                  event->bytes);
     if (!launches || event->flags & XFT_CAPTURED)
         return;
     struct lane *lane = xfa_table_put(&sums->lanes, &event->lane);
@@ -232,6 +287,10 @@ static struct xfa_observer observe_readbacks(void *self)
 static bool look_readback(const struct xfa_analysis *analysis, const void *self, size_t row,
                           struct xfa_gain *gain)
 {
+    const struct each_time *sums = self;
+    const struct row_sums *found = row < sums->count ? &sums->rows[row] : NULL;
+    if (found && (double)found->decide > MOST_DECIDE * (double)found->transfers)
+        return false;
     gain->assumed =
         "the loop may go on for up to 31 rounds before it sees the value, and kernels that "
         "only make it need not run in between";

@@ -13,6 +13,13 @@
  * Memory that both only fill, as that of a pool, is none: each thread can have its own. A pointer
  * that a kernel may read or write counts as filled where the other thread's work had it in the same
  * place of the same kernel.
+ *
+ * A lock may be held over work of the host before the calls, too: then a turn's first call comes
+ * later behind the other's end than waking takes, but alike so. What is regular is what tells that
+ * from threads that merely come one after the other. The middle half of these times differ by
+ * little, by no more than the times since the thread's own last call, or since the other turn
+ * began, do; and if the threads had nothing to do with each other, far more turns would have begun
+ * beside another one than have.
  */
 #include <math.h>
 #include <stddef.h>
@@ -34,6 +41,13 @@
 #define LEAST_BUSY 0.5     /* of the time from the first hand-over to the last */
 #define MOST_MEMORY 65536  /* addresses, of a process */
 #define MOST_EVENTS 65536  /* CUDA events, the same */
+#define MOST_GAPS 4096     /* that are compared: the first of a process */
+#define GAPS_ALIKE 1.5     /* the third quartile of the first, at most; by chance 3 and more */
+#define MOST_SPREAD 2      /* of them, for each of the others' */
+#define MOST_OF_MIDDLE 2   /* of the middle one: later turns waited for something else */
+#define BESIDE_BY_CHANCE                                                                           \
+    8 /* expected at least, and four for each that there is: by chance, one in                     \
+         e^8 processes has none of them (Poisson) */
 
 struct memory {
     uint64_t address; /* key */
@@ -50,22 +64,39 @@ struct recorded {
 /* Of each thread that is followed, by its place. */
 struct follower {
     uint64_t role; /* of its turn: what it began with */
-    bool ordered, alike, beside;
+    bool ordered, alike, beside, worked;
     double begun_ns, before_ns; /* the turn before was over */
+};
+
+/* Where the lock is held over calls alone; and over work of the host as well. */
+enum held { OVER_CALLS, OVER_HOST_TOO, HELD_WAYS };
+
+/* Of the turns that are hand-overs' then. */
+struct tally {
+    struct xfa_table now; /* struct xfa_wait_site */
+    uint64_t waited, ordered, alike;
+    double first_ns, last_ns;      /* the first began, the last was over */
+    double busy_ns, busy_until_ns; /* from the one on, and until the other */
+};
+
+/* Of turns behind another thread's, where none was under way. */
+struct gaps {
+    double *behind_ns, *since_ns, *idle_ns; /* the other's end; its begin; the own last call */
+    size_t count;
 };
 
 struct by_turns {
     struct xfa_table sites; /* struct xfa_wait_site, of processes that are asked about */
     const struct xfa_run *run;
     /* Of the process at hand: */
-    struct xfa_table now;
+    struct tally tallies[HELD_WAYS];
+    struct gaps gaps;
     struct xfa_table memory, events;
     struct xfw_signatures signatures;
     struct xfw_handovers handovers;
     struct follower followers[XFW_HANDOVER_THREADS];
-    uint64_t turns, waited, ordered, alike, beside;
-    double first_ns, last_ns;      /* of hand-overs: the first began, the last was over */
-    double busy_ns, busy_until_ns; /* from the one on, and until the other */
+    uint64_t turns, beside;
+    double turn_ns, begun_ns, ended_ns; /* all turns; the first began, the last ended */
 };
 
 /* ---- what orders turns ----------------------------------------------------------------------- */
@@ -187,35 +218,73 @@ static struct xfw_turn_call call_of(const struct xfa_event *event)
     };
 }
 
+static bool is_handover(const struct xfw_handover *found, enum held held)
+{
+    return found->waited_ns > 0 && (held != OVER_CALLS || found->waited_ns < XFW_HANDOVER_MOST_NS);
+}
+
+static void note_gap(struct gaps *gaps, const struct xfw_handover *found)
+{
+    const size_t bytes = MOST_GAPS * sizeof(double);
+    if (!(found->gap_ns > 0) || gaps->count == MOST_GAPS)
+        return;
+    if (!gaps->behind_ns) {
+        gaps->behind_ns = xfa_alloc(bytes);
+        gaps->since_ns = xfa_alloc(bytes);
+        gaps->idle_ns = xfa_alloc(bytes);
+    }
+    gaps->behind_ns[gaps->count] = found->gap_ns;
+    gaps->since_ns[gaps->count] = found->gap_ns + found->other_ns;
+    gaps->idle_ns[gaps->count++] = found->idle_ns;
+}
+
 static void begin_turn(struct by_turns *self, struct follower *own, const struct xfa_event *event,
                        const struct xfw_handover *found)
 {
     own->role = role_of(event);
     own->begun_ns = (double)event->start_ns;
     own->beside = found->beside;
-    if (found->waited && self->first_ns == 0) { /* what was before sets up */
-        self->first_ns = own->begun_ns;
-        self->busy_ns = 0;
+    own->alike = found->waited_ns > 0 && own->role == self->followers[found->from].role;
+    note_gap(&self->gaps, found);
+    if (self->turns == 0)
+        self->begun_ns = own->begun_ns;
+    for (int held = 0; held < HELD_WAYS; held++) {
+        struct tally *tally = &self->tallies[held];
+        if (tally->first_ns > 0 || !is_handover(found, held))
+            continue;
+        tally->first_ns = own->begun_ns; /* what was before sets up */
+        tally->busy_ns = 0;
     }
+}
+
+static void end_tally(struct tally *tally, const struct follower *own,
+                      const struct xfa_event *event)
+{
+    const double end_ns = (double)event->end_ns;
+    tally->waited++;
+    tally->ordered += own->ordered;
+    tally->alike += own->alike;
+    tally->last_ns = fmax(tally->last_ns, end_ns);
+    tally->busy_until_ns = tally->busy_ns;
+    if (event->stack)
+        xfa_wait_site_add(xfa_wait_site_of(&tally->now, event), 0, end_ns - own->begun_ns);
 }
 
 static void end_turn(struct by_turns *self, struct follower *own, const struct xfa_event *event,
                      const struct xfw_handover *found)
 {
-    const double end_ns = (double)event->end_ns;
+    const double end_ns = (double)event->end_ns, turn_ns = end_ns - own->begun_ns;
     self->turns++;
     self->beside += own->beside;
-    self->waited += found->waited;
-    self->ordered += found->waited && own->ordered;
-    self->alike += found->waited && own->alike;
-    self->busy_ns += end_ns - own->begun_ns;
-    if (found->waited) {
-        self->last_ns = fmax(self->last_ns, end_ns);
-        self->busy_until_ns = self->busy_ns;
+    self->turn_ns += turn_ns;
+    self->ended_ns = fmax(self->ended_ns, end_ns);
+    for (int held = 0; held < HELD_WAYS; held++) {
+        struct tally *tally = &self->tallies[held];
+        tally->busy_ns += turn_ns;
+        if (is_handover(found, held))
+            end_tally(tally, own, event);
     }
-    if (found->waited && event->stack)
-        xfa_wait_site_add(xfa_wait_site_of(&self->now, event), 0, end_ns - own->begun_ns);
-    *own = (struct follower){.role = own->role, .before_ns = end_ns};
+    *own = (struct follower){.role = own->role, .worked = true, .before_ns = end_ns};
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -230,9 +299,9 @@ static void event(void *of, const struct xfa_event *event)
         return;
     if (found.begins)
         begin_turn(self, own, event, &found);
-    if (found.begins && found.waited)
-        own->alike = own->role == self->followers[found.from].role;
-    self->busy_ns += found.behind_ns;
+    for (int held = 0; held < HELD_WAYS; held++)
+        if (is_handover(&found, held))
+            self->tallies[held].busy_ns += found.behind_ns;
     note_uses(self, own, event);
     if (found.ends)
         end_turn(self, own, event, &found);
@@ -242,7 +311,12 @@ static void event(void *of, const struct xfa_event *event)
 
 static void forget(struct by_turns *self)
 {
-    xfa_table_free(&self->now);
+    for (int held = 0; held < HELD_WAYS; held++)
+        xfa_table_free(&self->tallies[held].now);
+    free(self->gaps.behind_ns);
+    free(self->gaps.since_ns);
+    free(self->gaps.idle_ns);
+    self->gaps = (struct gaps){.count = 0};
     xfa_table_free(&self->memory);
     xfa_table_free(&self->events);
 }
@@ -252,34 +326,93 @@ static uint64_t process(void *of, struct xfa_process *process)
     struct by_turns *self = of;
     (void)process;
     forget(self);
-    xfa_wait_sites_init(&self->now);
+    for (int held = 0; held < HELD_WAYS; held++) {
+        self->tallies[held] = (struct tally){.waited = 0};
+        xfa_wait_sites_init(&self->tallies[held].now);
+    }
     xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
     xfa_table_init(&self->events, sizeof(uint64_t), sizeof(struct recorded));
     memset(&self->signatures, 0, sizeof self->signatures);
     memset(&self->handovers, 0, sizeof self->handovers);
+    self->handovers.most_ns = INFINITY;
     memset(self->followers, 0, sizeof self->followers);
-    self->turns = self->waited = self->ordered = self->alike = self->beside = 0;
-    self->busy_ns = self->busy_until_ns = self->first_ns = self->last_ns = 0;
+    self->turns = self->beside = 0;
+    self->turn_ns = self->begun_ns = self->ended_ns = 0;
     return XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_PREFETCH) | XFW_CALLERS_KINDS;
 }
 
-static bool is_by_turns(const struct by_turns *self)
+static int by_size(const void *a, const void *b)
 {
-    const double waited = (double)self->waited;
-    return self->waited >= LEAST_HANDOVERS &&
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Sorts them. */
+static double between_quartiles(double *times, size_t count)
+{
+    qsort(times, count, sizeof *times, by_size);
+    return times[count * 3 / 4] - times[count / 4];
+}
+
+static bool are_regular(struct gaps *gaps)
+{
+    const size_t count = gaps->count;
+    if (count < LEAST_HANDOVERS)
+        return false;
+    double spread = between_quartiles(gaps->behind_ns, count) / MOST_SPREAD;
+    return gaps->behind_ns[count * 3 / 4] <= GAPS_ALIKE * gaps->behind_ns[count / 4] &&
+           spread <= between_quartiles(gaps->since_ns, count) &&
+           spread <= between_quartiles(gaps->idle_ns, count);
+}
+
+static size_t worked(const struct by_turns *self)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < XFW_HANDOVER_THREADS; i++)
+        count += self->followers[i].worked;
+    return count;
+}
+
+/* Turns that would begin while another thread's is under way, if each began at any time. */
+static double beside_by_chance(const struct by_turns *self)
+{
+    const double threads = (double)worked(self), took_ns = self->ended_ns - self->begun_ns;
+    if (!(took_ns > 0) || threads < 2)
+        return 0;
+    return (double)self->turns * (threads - 1) / threads * self->turn_ns / took_ns;
+}
+
+static bool is_by_turns(const struct by_turns *self, enum held held)
+{
+    const struct tally *tally = &self->tallies[held];
+    const double waited = (double)tally->waited;
+    return tally->waited >= LEAST_HANDOVERS &&
            (double)self->beside <= MOST_BESIDE * (double)self->turns &&
-           (double)self->ordered <= MOST_ORDERED * waited &&
-           (double)self->alike >= LEAST_ALIKE * waited &&
-           self->busy_until_ns >= LEAST_BUSY * (self->last_ns - self->first_ns);
+           (double)tally->ordered <= MOST_ORDERED * waited &&
+           (double)tally->alike >= LEAST_ALIKE * waited &&
+           tally->busy_until_ns >= LEAST_BUSY * (tally->last_ns - tally->first_ns);
+}
+
+/* 0: its threads do not take turns. */
+static double turns_ns_of(struct by_turns *self)
+{
+    if (is_by_turns(self, OVER_CALLS))
+        return XFW_HANDOVER_MOST_NS;
+    if (!is_by_turns(self, OVER_HOST_TOO) || !are_regular(&self->gaps) ||
+        beside_by_chance(self) < BESIDE_BY_CHANCE + 4 * (double)self->beside)
+        return 0;
+    return MOST_OF_MIDDLE * self->gaps.behind_ns[self->gaps.count / 2];
 }
 
 static void end(void *of, struct xfa_process *process)
 {
     struct by_turns *self = of;
     self->run = process->run;
-    process->by_turns = is_by_turns(self);
-    for (size_t i = 0; i < self->now.count && process->by_turns; i++) {
-        const struct xfa_wait_site *site = xfa_table_at(&self->now, i);
+    process->turns_ns = turns_ns_of(self);
+    const enum held held = process->turns_ns == XFW_HANDOVER_MOST_NS ? OVER_CALLS : OVER_HOST_TOO;
+    const struct xfa_table *now = &self->tallies[held].now;
+    for (size_t i = 0; i < now->count && process->turns_ns > 0; i++) {
+        const struct xfa_wait_site *site = xfa_table_at(now, i);
         struct xfa_wait_site *into = xfa_wait_site_at(&self->sites, site->site);
         if (into->times == 0)
             into->met = site->met;
@@ -295,7 +428,8 @@ static struct xfa_observer observe(void *of)
 {
     struct by_turns *self = of;
     xfa_wait_sites_init(&self->sites);
-    xfa_wait_sites_init(&self->now);
+    for (int held = 0; held < HELD_WAYS; held++)
+        xfa_wait_sites_init(&self->tallies[held].now);
     return (struct xfa_observer){
         .name = "threads by turns",
         .divided = true,
@@ -325,7 +459,7 @@ static void give(const void *of, struct xfa_parcel *parcel)
     xfa_parcel_number(parcel, count);
     for (size_t i = 0; i < count; i++) {
         const struct xfa_process *process = self->run->processes[i];
-        xfa_parcel_number(parcel, process->by_turns && xfa_process_is_mine(process));
+        xfa_parcel_real(parcel, xfa_process_is_mine(process) ? process->turns_ns : 0);
     }
 }
 
@@ -334,9 +468,11 @@ static void take(void *of, const struct xfa_analysis *analysis, struct xfa_unpac
     uint64_t count = xfa_unpack_number(from);
     (void)of;
     from->bad = from->bad || count > analysis->run->process_count;
-    for (uint64_t i = 0; i < count && !from->bad; i++)
-        if (xfa_unpack_number(from))
-            analysis->run->processes[i]->by_turns = true;
+    for (uint64_t i = 0; i < count && !from->bad; i++) {
+        double turns_ns = xfa_unpack_real(from);
+        if (turns_ns > 0)
+            analysis->run->processes[i]->turns_ns = turns_ns;
+    }
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */

@@ -108,7 +108,8 @@ struct xfa_process {
     bool has_messages; /* the same for calls of MPI or NCCL */
     double *calls_ns;  /* the same: what its calls take while no other thread has one, by kind
                           (whatif/schedule/callers.h); NULL: it has one thread */
-    bool by_turns;     /* the same: its threads take turns (findings/threads_by_turns.c) */
+    double turns_ns;   /* the same: its threads take turns, and begin no longer behind each other's
+                          (findings/threads_by_turns.c); 0: they do not */
     bool shared;       /* a walk has begun; from then on: */
     uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */

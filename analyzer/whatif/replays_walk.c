@@ -288,19 +288,20 @@ static void find_handovers(struct xfw_walk *walk)
 {
     const struct xfw_batch *batch = &walk->at_hand;
     const uint32_t number = walk->process->number;
-    if (!walk->process->by_turns)
+    if (!(walk->process->turns_ns > 0))
         return;
     walk->handovers = xfa_grown(walk->handovers, &walk->handovers_capacity, &walk->handovers_count,
                                 number, sizeof(struct xfw_handovers *));
     if (!walk->handovers[number])
         walk->handovers[number] = xfa_alloc(sizeof(struct xfw_handovers));
+    walk->handovers[number]->most_ns = walk->process->turns_ns;
     for (size_t i = 0; i < batch->count; i++) {
         struct xfw_op *op = &batch->ops[i];
         xfw_handovers_meet(walk->handovers[number], op);
         if (!xfw_op_is_call(op))
             continue;
         batch->alone[i].behind_ns = op->behind_ns;
-        batch->alone[i].turn_ns = op->turn_ns;
+        batch->alone[i].likely_ns = op->likely_ns;
     }
 }
 

@@ -62,7 +62,7 @@ static void threads_of_their_own(void **state)
     assert_false(xferscope_simgpu_thread_begin(2, 2)); /* no such number */
 }
 
-static uint64_t had[THREADS];
+static uint64_t had[THREADS], worked[THREADS];
 
 static void *holds_a_lock(void *number)
 {
@@ -70,14 +70,16 @@ static void *holds_a_lock(void *number)
     static const char lock;
 
     assert_true(xferscope_simgpu_thread_begin(thread, THREADS));
+    uint64_t begun = now();
     xferscope_simgpu_spend_ns(100 * (THREADS - thread)); /* the last one comes first */
     xferscope_simgpu_lock(&lock);
-    had[thread] = xferscope_simgpu_thread_ns();
+    had[thread] = now() - begun;
+    worked[thread] = xferscope_simgpu_thread_ns();
     xferscope_simgpu_spend_ns(1000);
     xferscope_simgpu_unlock(&lock);
     xferscope_simgpu_lock(&had); /* another one, which nobody else wants */
     xferscope_simgpu_unlock(&had);
-    assert_int_equal(xferscope_simgpu_thread_ns(), had[thread] + 1000);
+    assert_int_equal(xferscope_simgpu_thread_ns(), worked[thread] + 1000);
     xferscope_simgpu_thread_end();
     return NULL;
 }
@@ -93,8 +95,10 @@ static void locks_of_threads(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, holds_a_lock, (void *)(uintptr_t)i), 0);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    for (unsigned i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < THREADS; i++) {
         assert_int_equal(had[i], 100 + 1000 * (THREADS - 1 - i));
+        assert_int_equal(worked[i], 100 * (THREADS - i)); /* who waits for a lock does not work */
+    }
 }
 
 static int start(void **state)

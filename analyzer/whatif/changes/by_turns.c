@@ -1,16 +1,15 @@
 #include "analyzer/whatif/changes/changes.h"
 
 /* What is left of the thread's time before a call that it made behind another thread's turn: at
- * best it waited for all of that, as likely from the middle of that on, at worst it came when that
- * was over. */
+ * best it waited for all of that, at worst it came when that was over. */
 static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
                      const struct xfw_op *op)
 {
-    static const double came[] = {[XFW_LOW] = 1, [XFW_LIKELY] = 0.5, [XFW_HIGH] = 0};
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    if (!(op->behind_ns > 0) || !xfw_op_is_call(op) || (certainty != XFW_HIGH && !change->assured))
+    if (!(op->behind_ns > 0) || !xfw_op_is_call(op) || certainty == XFW_LOW ||
+        (certainty != XFW_HIGH && !change->assured))
         return op->gap_ns;
-    double own = (double)op->behind_ns + came[certainty] * (double)op->turn_ns;
+    double own = certainty == XFW_HIGH ? (double)op->behind_ns : (double)op->likely_ns;
     return xfw_min(op->gap_ns, own);
 }
 

@@ -228,7 +228,7 @@ struct xfw_op {
         double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
         struct { /* of other calls, known once they are played: behind which other thread's turn it
                     began (handovers.h); 0: none */
-            float behind_ns, turn_ns;
+            float behind_ns, likely_ns;
         };
     };
     uint32_t slot; /* on the board; XFW_NONE: it is played by itself */

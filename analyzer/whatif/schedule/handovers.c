@@ -11,7 +11,11 @@ static struct xfw_turn_thread *thread_of(struct xfw_handovers *handovers,
     if (handovers->count == XFW_HANDOVER_THREADS)
         return NULL;
     struct xfw_turn_thread *thread = &handovers->threads[handovers->count++];
-    *thread = (struct xfw_turn_thread){.tid = call->tid, .called_ns = call->start_ns};
+    *thread = (struct xfw_turn_thread){
+        .tid = call->tid,
+        .called_ns = call->start_ns,
+        .first_own_ns = call->work ? call->worked_ns : 0,
+    };
     return thread;
 }
 
@@ -51,13 +55,19 @@ static void look_behind(struct xfw_handovers *handovers, struct xfw_turn_thread 
         last_over(handovers, thread, call->start_ns, &found->beside);
     double idle = call->start_ns - thread->called_ns;
     double behind = last ? call->start_ns - last->ended_ns : 0;
-    if (!last || last->ended_ns <= thread->called_ns || !(behind > 0) || behind >= idle / 2 ||
-        behind >= XFW_HANDOVER_MOST_NS || is_ordered(thread, last))
+    if (!last || !(behind > 0))
+        return;
+    found->gap_ns = thread->worked ? behind : 0;
+    found->other_ns = last->ended_ns - last->begun_ns;
+    found->idle_ns = idle;
+    if (last->ended_ns <= thread->called_ns || behind >= idle / 2 || behind >= handovers->most_ns ||
+        is_ordered(thread, last))
         return;
     found->behind_ns = behind;
-    found->turn_ns = last->ended_ns - last->begun_ns;
+    found->likely_ns = thread->first_own_ns > 0 ? xfw_max(behind, thread->first_own_ns)
+                                                : behind + found->other_ns / 2;
     found->from = (unsigned)(last - handovers->threads);
-    thread->waited = true;
+    thread->waited_ns = behind;
     /* Had it waited then, it would have begun in place of the other one. */
     if (handovers->free_until_ns - handovers->free_ns > 2 * behind)
         found->least_ns = xfw_max(0, handovers->free_until_ns - thread->called_ns);
@@ -89,16 +99,17 @@ struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
     found.begins = call->work && !thread->open;
     if (found.begins)
         thread->begun_ns = call->start_ns;
-    if (found.begins && !thread->waited && !found.beside)
+    if (found.begins && !(thread->waited_ns > 0) && !found.beside)
         note_free(handovers, call->start_ns);
     thread->open = thread->open || call->work;
     found.ends = thread->open && call->waits;
-    found.waited = thread->waited;
+    found.waited_ns = thread->waited_ns;
     thread->worked = thread->worked || call->work;
     thread->called_ns = xfw_max(thread->called_ns, call->end_ns);
     if (!found.ends)
         return found;
-    thread->open = thread->waited = false;
+    thread->open = false;
+    thread->waited_ns = 0;
     thread->ended_ns = call->end_ns;
     return found;
 }
@@ -116,8 +127,9 @@ void xfw_handovers_meet(struct xfw_handovers *handovers, struct xfw_op *op)
         .stream = op->stream,
         .start_ns = op->start_ns,
         .end_ns = op->end_ns,
+        .worked_ns = op->worked_ns,
     };
     struct xfw_handover found = xfw_handovers_call(handovers, &call);
     op->behind_ns = (float)(found.behind_ns + found.least_ns);
-    op->turn_ns = (float)found.turn_ns;
+    op->likely_ns = (float)xfw_max(found.likely_ns, found.behind_ns + found.least_ns);
 }

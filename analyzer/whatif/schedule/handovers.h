@@ -5,7 +5,8 @@
  * first work to the wait behind which it has none. Private to whatif/ and findings/.
  *
  * A turn is a hand-over's where its thread made no call while another one's turn was under way, and
- * began soon behind the end of that: within a half of the time without a call, and `most`.
+ * began soon behind the end of that: within a half of the time without a call, and most_ns. Work of
+ * the host may lie between, which the lock holds, too.
  * Observers pass events, the replay ops. Times are ns.
  */
 #ifndef XFW_HANDOVERS_H
@@ -22,19 +23,23 @@ struct xfw_turn_call {
     bool legacy;      /* work in the legacy default stream */
     uint64_t stream;  /* of work */
     double start_ns, end_ns;
+    double worked_ns; /* of a thread's first: the processor's time before; 0: not known */
 };
 
-struct xfw_handovers { /* zeroed at first */
+struct xfw_handovers { /* zeroed at first, but for most_ns */
+    double most_ns;
     struct xfw_turn_thread {
         int32_t tid;
         bool open;        /* its turn is not over */
         bool worked;      /* it has had one */
-        bool waited;      /* before the turn it waited for another thread's to be over */
+        double waited_ns; /* before the turn it waited for another thread's to be over, and called
+                             so long behind that; 0: it did not wait */
         bool legacy;      /* its last work was in that stream */
         uint64_t stream;  /* of that */
         double begun_ns;  /* its last turn */
         double ended_ns;  /* the same, once it is over */
         double called_ns; /* end of its last call */
+        double first_own_ns; /* processor's time before its first call; 0: not known */
     } threads[XFW_HANDOVER_THREADS];
     unsigned count;
     double free_ns, free_until_ns; /* the last time that no turn was under way, and one began that
@@ -45,19 +50,25 @@ struct xfw_handover {
     bool followed;     /* else nothing is known of the thread */
     unsigned thread;   /* its place */
     bool begins, ends; /* a turn of it: both for a call that waits for its own work */
-    bool waited;       /* that turn is a hand-over's */
+    double waited_ns;  /* that turn is a hand-over's, whose thread called so long behind the end of
+                          another's; 0: it is none */
     bool beside;       /* a turn begins while another thread's is under way */
     unsigned from;     /* behind_ns: whose turn was over before */
     double behind_ns;  /* this call began so long behind the end of another's turn; 0: it is none */
-    double turn_ns;    /* then, how long that turn was */
-    double least_ns;   /* then, how long the thread can have had no need of a turn: until one began
-                          that was to be had, for longer than twice behind_ns */
+    double likely_ns; /* then, the thread's own time: as much of the processor's as before its first
+                         call, where that began a turn; else half of that turn as well */
+    double least_ns;  /* then, how long the thread can have had no need of a turn: until one began
+                         that was to be had, for longer than twice behind_ns */
+    double gap_ns;    /* begins: so long behind the end of the last turn of another thread, of which
+                         none was under way; 0: it is not known, or the thread's first one */
+    double other_ns;  /* then, how long that turn was */
+    double idle_ns;   /* then, since the thread's own last call */
 };
 /* The next call of the process, in the order of their starts. */
 struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
                                        const struct xfw_turn_call *call);
 
-/* The same of an op, as recorded: sets behind_ns, with least_ns, and turn_ns. */
+/* The same of an op, as recorded: sets behind_ns, with least_ns, and likely_ns. */
 void xfw_handovers_meet(struct xfw_handovers *handovers, struct xfw_op *op);
 
 #endif

@@ -12,7 +12,7 @@
 static const struct {
     double least_idle_ns, most_delay_ns;
     unsigned least_times, times_for_each_other, joins_for_others, certain, soon, counted;
-    unsigned least_turns, turns_share, called_share;
+    unsigned least_turns, turns_share, called_share, least_made;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
     .most_delay_ns = 500000,   /* guess: from what wakes a thread to its call, at most */
@@ -26,6 +26,7 @@ static const struct {
     .least_turns = 3,  /* guess: turns, before a thread is taken for a pool's */
     .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
     .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
+    .least_made = 2,   /* guess: one may do something beside the thread that made it */
 };
 
 #define PLACES 128       /* of a program, from where threads went on: remembered */
@@ -35,6 +36,7 @@ static const struct {
 struct thread {
     bool begun, waited;  /* its last call waited for the device */
     double start, end;   /* of that call */
+    double first;        /* start of its first one */
     unsigned woken, own; /* idle times that another thread's call ended; that nobody ended */
     uint32_t partner;    /* that thread, or WORKERS */
     struct joins {       /* idle times that a thread which it had made ended */
@@ -373,6 +375,27 @@ static bool is_end(const struct xfw_wakers *wakers, const struct thread *thread,
            is_no_chance(thread, cause->chance);
 }
 
+/* Has it made threads since its last call all of which are at their end? Then it waits for them,
+ * however long it works behind that, if for less than it has been idle before. */
+static bool outlives(const struct xfw_wakers *wakers, const struct xfw_op *op,
+                     const struct cause *cause, double idle_ns)
+{
+    const struct thread *thread = &wakers->threads[op->thread];
+    unsigned made = 0;
+    if (!cause->made || cause->delay_ns < 0 || cause->delay_ns >= idle_ns / 2)
+        return false;
+    for (size_t i = 0; i < wakers->thread_count; i++) {
+        const struct thread *other = &wakers->threads[i];
+        if (!other->begun || i == op->thread || other->first < thread->end ||
+            !has_made(wakers, op->thread, (uint32_t)i))
+            continue;
+        if (!other->ended)
+            return false;
+        made++;
+    }
+    return made >= guess.least_made;
+}
+
 /* ---- the first call of a thread -------------------------------------------------------------- */
 
 /* 0: the latest. */
@@ -462,7 +485,8 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
     if (isnan(cause.delay_ns)) /* nobody else did anything meanwhile */
         return;
     op->joins = (idle && joins(wakers, thread, &cause, idle_ns)) ||
-                ((idle || cause.made) && is_end(wakers, thread, &cause, idle_ns));
+                ((idle || cause.made) && is_end(wakers, thread, &cause, idle_ns)) ||
+                (idle && outlives(wakers, op, &cause, idle_ns));
     if (!(idle && believe(wakers, thread, &cause, op)) && !op->joins)
         return;
     op->woken_by = cause.by;
@@ -473,8 +497,10 @@ void xfw_wakers_find(struct xfw_wakers *wakers, struct xfw_op *op)
 void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, double done)
 {
     struct thread *thread = thread_at(wakers, op->thread);
-    if (!thread->begun)
+    if (!thread->begun) {
         thread->maker = op->woken_by;
+        thread->first = op->start_ns;
+    }
     if (!thread->begun && op->woken_by != XFW_NONE && !op->within_call) {
         thread->partner = op->woken_by; /* its maker, or who came after it: woken once */
         thread->woken = 1;

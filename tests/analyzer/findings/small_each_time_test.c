@@ -15,7 +15,13 @@
 
 enum { SITE = 10, FETCH = 11, ROUNDS = 320, LONG = 200000, NAME = 7, ARGUMENTS = 3 };
 enum { KERNEL_NS = 10000, COPY_NS = 1500, LAUNCH_NS = 2000, LATENCY_NS = 3000, WAKE_NS = 1000 };
-enum { DATA = 0x200000000, VALUES = 0x300000000, SYMBOL = 0x400000000, HOST = 0x100000000 };
+enum {
+    DATA = 0x200000000,
+    VALUES = 0x300000000,
+    SYMBOL = 0x400000000,
+    HOST = 0x100000000,
+    TAKEN = 0x500000000
+};
 
 /* Each round: perhaps values that are sent, a kernel, perhaps a value that is fetched. */
 struct loop {
@@ -26,6 +32,9 @@ struct loop {
     const char *kernel; /* its name; NULL: none is launched */
     uint64_t fetches;   /* bytes; 0: none */
     bool waits;         /* for what is fetched */
+    uint64_t takes;     /* bytes of memory behind that; 0: none */
+    bool varies;        /* they do */
+    bool fills;         /* the host sends something there */
 };
 
 static struct play play;
@@ -104,6 +113,10 @@ static void write_loop(struct trace_builder *b, int pid, const struct loop *loop
             copy(FETCH, XFT_DIR_D2H, DATA, loop->fetches);
         if (loop->waits)
             wait();
+        if (loop->takes)
+            made(TAKEN, loop->takes * (loop->varies ? 1 + i % 3 : 1));
+        if (loop->fills)
+            copy(SITE, XFT_DIR_H2D, TAKEN, 8192);
     }
     wait();
     play_end(&play, XFT_STATE_CLOSED);
@@ -171,6 +184,19 @@ static void test_no_readback(void **state)
 }
 
 /* Nobody waits for them: what goes are copies, not rounds of waiting. */
+/* The value decides how much memory is taken behind it, where nothing else is known to. */
+static void test_decides_a_size(void **state)
+{
+    struct loop loop = reads;
+    (void)state;
+    loop.takes = 4096;
+    assert_true(is_found(loop, XFA_FINDING_READBACK));
+    loop.varies = true;
+    assert_false(is_found(loop, XFA_FINDING_READBACK));
+    loop.fills = true;
+    assert_true(is_found(loop, XFA_FINDING_READBACK));
+}
+
 static void test_not_waited_for(void **state)
 {
     (void)state;
@@ -267,13 +293,10 @@ static void test_places_of_a_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readback),
-        cmocka_unit_test(test_no_readback),
-        cmocka_unit_test(test_not_waited_for),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_no_parameters),
-        cmocka_unit_test(test_places_of_a_process),
+        cmocka_unit_test(test_readback),       cmocka_unit_test(test_no_readback),
+        cmocka_unit_test(test_decides_a_size), cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_no_parameters),  cmocka_unit_test(test_places_of_a_process),
     };
     return cmocka_run_group_tests_name("findings: a few bytes each time", tests, NULL, NULL);
 }

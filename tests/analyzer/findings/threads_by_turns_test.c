@@ -25,6 +25,7 @@ enum {
     CALL_NS = 1500,
     COPY_NS = 20000,
     KERNEL_NS = 300000,
+    LONGER_NS = 100000,
     HANDOVER_NS = 40000,
     BYTES = 64 * 1024
 };
@@ -41,6 +42,8 @@ struct steps {
     bool sends;       /* a copy fills it before */
     bool other_way;   /* another one calls the function that the second thread is in */
     unsigned alone;   /* turns of the first thread before, far apart */
+    bool varies;      /* how long kernels take */
+    bool far, fed;    /* so does the time behind a turn; it begins a fixed time behind the last */
     bool no_arguments, default_stream, one_stream, graph, event, overlap, unlike, one_thread;
     const char *assume;
 };
@@ -52,7 +55,7 @@ struct run {
     struct play play;
     const struct steps *steps;
     uint64_t busy_until, done;
-    uint32_t correlation;
+    uint32_t correlation, turns;
 };
 
 /* Of the last call: as soon as its stream is idle. */
@@ -107,6 +110,20 @@ static void send(struct run *run, unsigned thread)
     ran(run, event, XFT_EVENT_DEVICE_COPY, COPY_NS);
 }
 
+/* Five lengths by turns. */
+static uint64_t kernel_ns(const struct run *run)
+{
+    return KERNEL_NS + (run->steps->varies ? run->turns * 3 % 5 * (uint64_t)LONGER_NS : 0);
+}
+
+static uint64_t handover_ns(const struct run *run)
+{
+    uint64_t ns = run->steps->handover_ns;
+    if (run->steps->far)
+        return ns / 2 + run->turns * 2 % 5 * ns;
+    return run->steps->fed ? ns - (kernel_ns(run) - KERNEL_NS) : ns;
+}
+
 static void launch(struct run *run, unsigned thread)
 {
     struct xft_event event = in_stream(run, XFT_EVENT_LAUNCH, thread);
@@ -115,7 +132,7 @@ static void launch(struct run *run, unsigned thread)
     event.correlation = ++run->correlation;
     if (run->steps->graph)
         event.kind = XFT_EVENT_GRAPH_LAUNCH;
-    ran(run, play_event(&run->play, event, CALL_NS), XFT_EVENT_KERNEL, KERNEL_NS);
+    ran(run, play_event(&run->play, event, CALL_NS), XFT_EVENT_KERNEL, kernel_ns(run));
 }
 
 static void order(struct run *run, unsigned thread)
@@ -144,7 +161,8 @@ static void turn(struct run *run, unsigned thread)
     launch(run, thread);
     uint64_t begun = run->play.now;
     uint64_t end = play_event(&run->play, wait, run->busy_until - begun + CALL_NS)->end_ns;
-    run->play.now = steps->overlap ? begun + HANDOVER_NS : end + steps->handover_ns;
+    run->play.now = steps->overlap ? begun + HANDOVER_NS : end + handover_ns(run);
+    run->turns++;
 }
 
 static struct analyzed played(const struct steps *steps)
@@ -287,25 +305,67 @@ static void test_what_differs(void **state)
 }
 
 /* Two threads have a turn each, and the first one another. */
-static double least_of(double free_ns)
+static struct xfw_handover of_turns(double free_ns, double worked_ns, double most_ns)
 {
-    struct xfw_handovers handovers = {.count = 0};
-    struct xfw_turn_call call = {.tid = 1, .work = true, .waits = true, .stream = 1, .end_ns = 100};
+    struct xfw_handovers handovers = {.most_ns = most_ns};
+    struct xfw_turn_call call = {1, true, true, false, 1, 0, 100, worked_ns};
     xfw_handovers_call(&handovers, &call);
-    call = (struct xfw_turn_call){2, true, true, false, 2, 100 + free_ns, 200 + free_ns};
+    call = (struct xfw_turn_call){2, true, true, false, 2, 100 + free_ns, 200 + free_ns, 0};
     assert_true(xfw_handovers_call(&handovers, &call).behind_ns == 0);
-    call = (struct xfw_turn_call){1, true, true, false, 1, 210 + free_ns, 300 + free_ns};
-    const struct xfw_handover found = xfw_handovers_call(&handovers, &call);
-    assert_true(found.waited && found.behind_ns == 10 && found.turn_ns == 100);
-    return found.least_ns;
+    call = (struct xfw_turn_call){1, true, true, false, 1, 210 + free_ns, 300 + free_ns, 7};
+    return xfw_handovers_call(&handovers, &call);
+}
+
+static struct xfw_handover after_turns(double free_ns, double worked_ns)
+{
+    const struct xfw_handover found = of_turns(free_ns, worked_ns, XFW_HANDOVER_MOST_NS);
+    assert_true(found.waited_ns == 10 && found.behind_ns == 10 && found.gap_ns == 10);
+    assert_true(found.other_ns == 100 && found.idle_ns == 110 + free_ns);
+    return found;
 }
 
 /* While one was to be had for longer than it takes to go on, the thread did not need any. */
 static void test_turns_to_be_had(void **state)
 {
     (void)state;
-    assert_true(least_of(50) == 50);
-    assert_true(least_of(15) == 0);
+    assert_true(after_turns(50, 0).least_ns == 50);
+    assert_true(after_turns(15, 0).least_ns == 0);
+    assert_true(of_turns(15, 0, 9).behind_ns == 0); /* so long behind it waited for nobody */
+}
+
+/* Likely its own time is what it took of a processor before its first turn. */
+static void test_own_time(void **state)
+{
+    (void)state;
+    assert_true(after_turns(15, 0).likely_ns == 10 + 100 / 2);
+    assert_true(after_turns(15, 80).likely_ns == 80);
+    assert_true(after_turns(15, 3).likely_ns == 10);
+}
+
+/* The lock is held over work of the host, too, in a turn's beginning. */
+static void test_host_work_held(void **state)
+{
+    struct steps steps = locked;
+    (void)state;
+    steps.rounds = 2 * ROUNDS;
+    steps.handover_ns = 2 * (uint64_t)XFW_HANDOVER_MOST_NS;
+    steps.varies = true;
+    struct analyzed a = played(&steps);
+    const struct xfa_finding *f = found(&a);
+    assert_non_null(f);
+    assert_true(f->asked && f->transfers >= 4 * ROUNDS - 3);
+    assert_true(f->saving.high > 0.5 * 2 * ROUNDS * (double)(KERNEL_NS + COPY_NS));
+    analyzed_free(&a);
+    steps.rounds = 4 * ROUNDS;
+    steps.far = true; /* now soon, now late */
+    is_silent(&steps);
+    steps.far = false;
+    steps.fed =
+        true; /* something else begins turns: the longer one is, the sooner comes the next */
+    is_silent(&steps);
+    steps.fed = false;
+    steps.rounds = 10; /* that none is beside another may be chance */
+    is_silent(&steps);
 }
 
 int main(void)
@@ -314,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_asked),        cmocka_unit_test(test_answered),
         cmocka_unit_test(test_left),         cmocka_unit_test(test_given_on),
         cmocka_unit_test(test_what_differs), cmocka_unit_test(test_turns_to_be_had),
+        cmocka_unit_test(test_own_time),     cmocka_unit_test(test_host_work_held),
     };
     return cmocka_run_group_tests_name("findings: threads by turns", tests, NULL, NULL);
 }

@@ -417,6 +417,42 @@ static void test_threads_that_go_on(void **state)
         assert_false(ops[i].joins);
 }
 
+/* The main thread makes others, each of which makes a call in between, and works for 2 ms behind
+ * their ends. */
+static const struct xfw_op *made_once(unsigned threads, bool goes_on)
+{
+    struct xfw_op last = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+    last.last = !goes_on;
+    call(MAIN, 1000);
+    for (unsigned i = 0; i < threads; i++)
+        call(1 + i, 1000 + (2 + i) * CALL);
+    for (unsigned i = threads; i-- > 0; last.last = true)
+        resolve(last, 1 + i, 9000 * US + (threads - i) * 100 * US, 0);
+    call(MAIN, 11000 * US + threads * 100 * US);
+    return &ops[count - 1];
+}
+
+static void test_outlived(void **state)
+{
+    (void)state;
+    const struct xfw_op *op = made_once(2, false);
+    assert_true(op->joins);
+    assert_int_equal(op->woken_by, 1);
+    assert_true(op->woken_after_ns == 2000 * US - CALL);
+}
+
+static void test_beside_one(void **state)
+{
+    (void)state;
+    assert_false(made_once(1, false)->joins);
+}
+
+static void test_one_goes_on(void **state)
+{
+    (void)state;
+    assert_false(made_once(3, true)->joins);
+}
+
 /* The function was not given to the stream at all, or so long ago that it is not remembered: the
  * thread's own time counts. */
 static void test_a_function_that_is_gone(void **state)
@@ -453,6 +489,9 @@ int main(void)
         TEST(test_threads_that_end_once),
         TEST(test_a_thread_that_does_not_end),
         TEST(test_threads_that_go_on),
+        TEST(test_outlived),
+        TEST(test_beside_one),
+        TEST(test_one_goes_on),
     };
     return cmocka_run_group_tests_name("threads that wait for each other", tests, NULL, NULL);
 }

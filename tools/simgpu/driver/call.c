@@ -123,7 +123,9 @@ SIM_EXPORT void xferscope_simgpu_thread_end(void)
 
 SIM_EXPORT void xferscope_simgpu_lock(const void *lock)
 {
+    uint64_t came_ns = sim_clock_own_ns();
     sim_clock_lock(lock);
+    slept_ns += sim_clock_own_ns() - came_ns;
 }
 
 SIM_EXPORT void xferscope_simgpu_unlock(const void *lock)
