@@ -169,6 +169,8 @@ struct xfw_change *xfw_change_launch_graphs(const struct xfa_analysis *analysis)
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->last = true;
+    change->least_part = XFW_GRAPHS_LEAST;
+    change->of_span = true;
     change->at_best = "what varies from one launch to the next lies in memory of the device";
     return change;
 }

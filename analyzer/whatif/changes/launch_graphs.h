@@ -16,6 +16,8 @@
 
 #include "analyzer/whatif/changes/changes.h"
 
+#define XFW_GRAPHS_LEAST 0.05 /* of the span: capturing work is more than other calls */
+
 /* Of a thread's own time, more is no graph's: the host does something that may decide. */
 double xfw_graph_gap_ns(enum xfw_certainty certainty);
 
