@@ -62,6 +62,7 @@ static void submitted(struct launches *self, const struct xfa_event *event, uint
         .with = with,
         .stream = event->stream,
         .gpu = -1,
+        .launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_SET,
     };
     double gap = gap_ns(caller, event);
     if (gap > xfw_graph_gap_ns(XFW_LIKELY))

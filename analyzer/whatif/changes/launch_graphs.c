@@ -82,9 +82,11 @@ static struct xfw_submission submission_of(const struct xfw_op *op)
     if (op->what == XFW_KERNEL) {
         call.what = xfw_sequence_mix(xfw_sequence_mix(call.what, op->name), op->threads);
         call.with = op->arguments;
+        call.launches = true;
     } else if (op->what == XFW_COPY || op->what == XFW_SET) {
         call.what = xfw_sequence_mix(call.what, op->bytes);
         call.with = xfw_sequence_mix(op->src, op->dst);
+        call.launches = op->what == XFW_SET;
     }
     return call;
 }

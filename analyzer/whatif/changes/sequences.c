@@ -60,13 +60,34 @@ static bool is_full(const struct xfw_submitting *stretch, uint64_t stream)
     return !has_stream(stretch, stream) && stretch->stream_count == XFW_SEQUENCE_STREAMS;
 }
 
+static struct xfw_graph_size *size_of(struct xfw_sequences *sequences, uint64_t begins)
+{
+    struct xfw_graph_size *size = &sequences->sizes[slot_of(begins)];
+    if (size->begins != begins)
+        *size = (struct xfw_graph_size){.begins = begins};
+    return size;
+}
+
+static void end_graph(struct xfw_sequences *sequences, struct xfw_submitting *stretch)
+{
+    if (stretch->nodes > 0)
+        size_of(sequences, stretch->begins)->last = stretch->kernels;
+    stretch->nodes = stretch->kernels = 0;
+}
+
+static void begin_graph(struct xfw_sequences *sequences, struct xfw_submitting *stretch,
+                        uint64_t begins)
+{
+    stretch->begins = begins;
+    stretch->stream_count = 0;
+    stretch->few = size_of(sequences, begins)->last < XFW_GRAPH_LEAST;
+}
+
 /* Has no graph that begins so had as many nodes? */
 static bool grows(struct xfw_sequences *sequences, const struct xfw_submitting *stretch)
 {
-    struct xfw_graph_size *size = &sequences->sizes[slot_of(stretch->begins)];
-    if (size->begins != stretch->begins)
-        *size = (struct xfw_graph_size){.begins = stretch->begins};
-    if (stretch->nodes <= size->most)
+    struct xfw_graph_size *size = size_of(sequences, stretch->begins);
+    if (stretch->few || stretch->nodes <= size->most)
         return false;
     size->most = stretch->nodes;
     return true;
@@ -76,15 +97,19 @@ static struct xfw_place_in_graph place(struct xfw_sequences *sequences,
                                        struct xfw_submitting *stretch,
                                        const struct xfw_submission *call)
 {
-    struct xfw_place_in_graph place = {.is = true};
+    struct xfw_place_in_graph place = {0};
     uint64_t begins = xfw_sequence_mix(stretch->behind, call->what);
     if (is_round(stretch, begins) || is_full(stretch, call->stream))
-        stretch->nodes = 0;
-    if (stretch->nodes == 0) {
-        stretch->begins = begins;
-        stretch->stream_count = 0;
-    }
+        end_graph(sequences, stretch);
+    bool more = stretch->few && stretch->kernels == XFW_GRAPH_LEAST;
+    if (more)
+        end_graph(sequences, stretch);
+    if (stretch->nodes == 0)
+        begin_graph(sequences, stretch, begins);
+    stretch->few = stretch->few && !more;
     stretch->nodes++;
+    stretch->kernels += call->launches;
+    place.is = !stretch->few;
     place.begins = !has_stream(stretch, call->stream);
     if (place.begins)
         stretch->streams[stretch->stream_count++] = call->stream;
@@ -106,7 +131,7 @@ struct xfw_place_in_graph xfw_sequences_next(struct xfw_sequences *sequences, ui
     if (repeats(sequences->calls, stretch->behind, call->what))
         at = place(sequences, stretch, call);
     else
-        stretch->nodes = 0;
+        end_graph(sequences, stretch);
     learn(sequences->calls, stretch->behind, call->what);
     learn(sequences->given, stretch->behind_given, given_of(call));
     stretch->behind = shifted(stretch->behind, call->what);
@@ -120,13 +145,16 @@ bool xfw_sequences_goes_on(const struct xfw_sequences *sequences, uint32_t threa
     if (thread >= XFW_SEQUENCE_THREADS)
         return false;
     const struct xfw_submitting *stretch = &sequences->threads[thread];
-    return stretch->nodes > 0 && stretch->gpu == call->gpu && has_stream(stretch, call->stream) &&
+    return stretch->nodes > 0 && !stretch->few && stretch->gpu == call->gpu &&
+           has_stream(stretch, call->stream) &&
            repeats(sequences->calls, stretch->behind, call->what) &&
            !is_round(stretch, xfw_sequence_mix(stretch->behind, call->what));
 }
 
 void xfw_sequences_break(struct xfw_sequences *sequences, uint32_t thread)
 {
-    if (thread < XFW_SEQUENCE_THREADS)
-        sequences->threads[thread] = (struct xfw_submitting){0};
+    if (thread >= XFW_SEQUENCE_THREADS)
+        return;
+    end_graph(sequences, &sequences->threads[thread]);
+    sequences->threads[thread] = (struct xfw_submitting){0};
 }

@@ -7,7 +7,9 @@
  * call of it repeats where the same one came behind the same calls before it in a stretch: the last
  * XFW_SEQUENCE_BEHIND, or all since the stretch began. Repeating calls in a row are one graph, up
  * to XFW_GRAPH_NODES, then to its end at the next round. So it is known as calls come, without
- * those behind. A call that was another one the last time begins a new graph.
+ * those behind. A call that was another one the last time begins a new graph. Of
+ * fewer kernels than XFW_GRAPH_LEAST a graph would save little: it is none. How many follow on the
+ * first call is known from the last time, or once they have come.
  *
  * Memory: constant, of a process.
  */
@@ -21,6 +23,7 @@
 #define XFW_SEQUENCE_SLOTS 2048 /* a power of two */
 #define XFW_SEQUENCE_THREADS 64 /* of others nothing repeats */
 #define XFW_SEQUENCE_STREAMS 8  /* of one graph */
+#define XFW_GRAPH_LEAST 4       /* a guess: of fewer, one kernel is as easily made */
 #define XFW_GRAPH_NODES 64
 #define XFW_GRAPH_MOST_NODES 1024
 
@@ -30,6 +33,7 @@ struct xfw_submission {
     uint64_t with;   /* the same of what it is given */
     uint64_t stream; /* a number, or a handle */
     int gpu;         /* -1: not known */
+    bool launches;   /* a kernel, or what fills memory as one does */
 };
 
 struct xfw_place_in_graph {
@@ -46,12 +50,15 @@ struct xfw_sequences {
     } calls[XFW_SEQUENCE_SLOTS], given[XFW_SEQUENCE_SLOTS];
     struct xfw_graph_size {
         uint64_t begins;
-        uint32_t most;
+        uint32_t most; /* nodes of the largest one */
+        uint32_t last; /* kernels of the last one */
     } sizes[XFW_SEQUENCE_SLOTS];
     struct xfw_submitting {
         uint64_t behind, behind_given; /* 0: nothing, it begins */
         uint64_t begins;               /* the graph: its first call, and what is behind */
         uint32_t nodes;                /* of the graph; 0: there is none */
+        uint32_t kernels;              /* of these nodes */
+        bool few;                      /* kernels: it is none */
         uint64_t streams[XFW_SEQUENCE_STREAMS];
         unsigned stream_count;
         int gpu;
