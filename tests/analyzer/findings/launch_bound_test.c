@@ -160,7 +160,7 @@ static void test_arguments(void **state)
         likely[i] = f->saving.likely;
     }
     assert_float_equal(likely[1], likely[0], 0.02 * likely[0]);
-    assert_float_equal(likely[2], saved_ns(UPDATED_NS), 0.1 * saved_ns(UPDATED_NS));
+    assert_float_equal(likely[2], saved_ns(UPDATED_NS), 0.15 * saved_ns(UPDATED_NS));
     for (int i = 0; i < 3; i++)
         analyzed_free(all[i]);
 }
