@@ -152,7 +152,7 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
     const struct xfa_finding like = {
         .id = XFA_FINDING_LAUNCH_BOUND,
         .remedy = {.kind = XFA_REMEDY_LAUNCH_GRAPH, .to_host = true, .node = -1},
-        .assumed = "the host decides nothing between the launches, and what they are given besides "
+        .assumed = "the host decides nothing between the launches, and what they are given beside "
                    "pointers stays the same",
     };
     for (size_t i = 0; i < self->sites.count; i++) {
