@@ -24,6 +24,7 @@
  * calls_once.c       | memory is allocated, or page-locked, once
  * pool_kept.c        | a memory pool keeps what was freed (pool_kept.h)
  * graphs_kept.c      | graphs are instantiated once, and updated
+ * launch_graphs.c    | launches that come again in one order become graphs (sequences.h)
  * made_once.c        | what a library makes and destroys is made once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
