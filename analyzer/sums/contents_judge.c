@@ -334,12 +334,10 @@ static struct xfa_found judge_arrived(const struct xfa_contents_process *now,
     const struct xfa_moved *fetched = &now->moved[earlier];
     uint64_t own = item->own_ns - fetched->own_ns;
     if ((fetched->width && moved->width) || fetched->bytes != item->bytes || item->written ||
-        fetched->tid != item->tid || own > NO_TIME_NS ||
+        fetched->device_address == item->dst || fetched->tid != item->tid || own > NO_TIME_NS ||
         (double)own >= READ_NS_PER_BYTE * (double)item->bytes)
         return none;
     struct xfa_found found = judge_elsewhere(now, moved, earlier, true);
-    bool linear = moved->linear && fetched->linear;
-    found.copied = !linear || fetched->device_address != item->dst;
     found.straight = true;
     if (found.evidence == XFA_SURE)
         found.evidence = XFA_UNSEEN;

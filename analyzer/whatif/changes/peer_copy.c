@@ -24,6 +24,7 @@ struct state {
     struct pending pending[PENDING]; /* a ring */
     unsigned next, made;
     struct xfw_for_host host;
+    struct xfw_op gone; /* the last wait that went, unless one stayed behind it */
 };
 
 /* ---- what it takes --------------------------------------------------------------------------- */
@@ -142,6 +143,16 @@ static bool goes(const struct peer_copy *copy, uint32_t process, const struct xf
                                     xfw_marked(copy->up, process, op->transfer));
 }
 
+static void leave_out(struct state *state, struct xfw_op *op)
+{
+    state->gone = xfw_op_like(op);
+    state->gone.what = XFW_CALL;
+    state->gone.kind = op->kind;
+    state->gone.awaits = op->awaits;
+    state->gone.event = op->event;
+    xfw_op_drop(op);
+}
+
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                       struct xfw_op *op)
 {
@@ -158,8 +169,19 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
         go_up(copy, state, player, op);
     else if (op->kind == XFT_EVENT_SYNC && certainty != XFW_LOW &&
              xfw_for_host_needless(&state->host, op, certainty == XFW_HIGH))
-        xfw_op_drop(op);
+        leave_out(state, op);
+    else if (op->kind == XFT_EVENT_SYNC)
+        state->gone.kind = XFT_EVENT_NONE;
     xfw_for_host_waited(&state->host, &recorded);
+}
+
+/* The process does not end before the work that nobody has waited for since. */
+static void finish(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    const struct state *state = self;
+    (void)change;
+    if (state->gone.kind == XFT_EVENT_SYNC)
+        xfw_player_play(player, &state->gone);
 }
 
 static void end(const struct xfw_change *change, void *self)
@@ -171,8 +193,11 @@ static void end(const struct xfw_change *change, void *self)
 struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *down, const struct xfw_marks *up)
 {
-    static const struct xfw_change_type type = {
-        .name = "peer copy", .state_bytes = sizeof(struct state), .op = change_op, .end = end};
+    static const struct xfw_change_type type = {.name = "peer copy",
+                                                .state_bytes = sizeof(struct state),
+                                                .op = change_op,
+                                                .finish = finish,
+                                                .end = end};
     struct peer_copy *copy = xfw_change_new(sizeof *copy, &type, analysis, NULL);
     copy->change.shares = XFW_TAKES;
     copy->down = down;
