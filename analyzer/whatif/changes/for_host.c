@@ -24,7 +24,7 @@ struct event {
 
 /* ---- what is for the host -------------------------------------------------------------------- */
 
-static bool copies_for_host(const struct xfa_analysis *analysis, const struct xfw_op *op)
+bool xfw_copies_for_host(const struct xfa_analysis *analysis, const struct xfw_op *op)
 {
     if (op->class == XFW_NONE)
         return true;
@@ -37,7 +37,7 @@ bool xfw_is_for_host(const struct xfa_analysis *analysis, const struct xfw_memor
 {
     switch ((enum xfw_what)op->what) {
     case XFW_COPY:
-        return op->awaits == XFW_AWAITS_NOTHING && copies_for_host(analysis, op);
+        return op->awaits == XFW_AWAITS_NOTHING && xfw_copies_for_host(analysis, op);
     case XFW_SET:
         return !xfa_is_of_device(op->memory);
     case XFW_KERNEL: {

@@ -12,6 +12,9 @@
 #include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/schedule/change.h"
 
+/* Of a copy: memory of the host is one end. */
+bool xfw_copies_for_host(const struct xfa_analysis *analysis, const struct xfw_op *op);
+
 /* presumed: so are graphs, and kernels of which it is not known what they are given. */
 bool xfw_is_for_host(const struct xfa_analysis *analysis, const struct xfw_memories *memories,
                      const struct xfa_process *process, const struct xfw_op *op, bool presumed);

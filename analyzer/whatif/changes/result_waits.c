@@ -208,7 +208,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     const struct result_wait *result = (const struct result_wait *)change;
     struct result *state = self;
     bool may = xfw_player_certainty(player) != XFW_LOW || change->assured;
-    if (op->what != XFW_MEETING && !(op->what == XFW_COPY && copies_for_host(change, op)))
+    if (op->what != XFW_MEETING &&
+        !(op->what == XFW_COPY && xfw_copies_for_host(change->analysis, op)))
         record_events(state, player);
     if (result->ordered && may)
         xfw_work_order_op(&state->order, change, player, op);
