@@ -37,6 +37,8 @@ static const char *assumed(const struct xfa_same_sum *found, enum xfa_same same,
     if (found->by_evidence[XFA_PERHAPS])
         return "kernels only read what they were given of this memory, or there is room to keep a "
                "copy on the device";
+    if (found->by_evidence[XFA_UNSEEN] && found->by_evidence[XFA_UNSEEN] <= found->straight)
+        return "the host neither reads nor writes the bytes on their way";
     if (found->by_evidence[XFA_UNSEEN] && found->by_evidence[XFA_UNSEEN] <= found->presumed)
         return "copies that were not hashed carried the bytes that the ones before and after them "
                "did, from and to the same memory";
@@ -93,7 +95,8 @@ static bool look(const struct xfa_analysis *analysis, size_t number, enum xfa_sa
     const struct xfa_row *row = xfa_analysis_row(analysis, number);
     const struct terms *terms = &all_terms[same];
     gain->remedy = xfa_remedy_for(row, terms->remedy);
-    gain->reckoning = found->by_evidence[XFA_SURE] + found->presumed == found->moved.sum.transfers
+    gain->reckoning = found->by_evidence[XFA_SURE] + found->presumed + found->straight ==
+                              found->moved.sum.transfers
                           ? terms->kept
                           : terms->unseen;
     xfa_gain_of_all(gain, &found->moved);

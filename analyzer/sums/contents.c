@@ -155,8 +155,9 @@ static void take_event(void *self, const struct xfa_event *event)
     }
     if (event->start_ns > now->time) /* what comes now has not been before */
         judge_gathered(contents);
+    uint64_t own_ns = xfa_contents_own(now, event);
     if (event->kind == XFT_EVENT_SYNC || event->kind == XFT_EVENT_QUERY)
-        xfa_contents_waited(now);
+        xfa_contents_waited(now, event->tid, own_ns);
     if (now->watched && (event->kind == XFT_EVENT_FREE || event->kind == XFT_EVENT_SET))
         take_write(contents, event);
     bool launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_GRAPH_LAUNCH;
@@ -175,6 +176,9 @@ static void take_transfer(void *self, const struct xfa_event *event)
     struct xfa_content *item =
         add(contents, event, XFA_CONTENT_TRANSFER, transfer->src, transfer->dst);
     item->transfer = number;
+    item->reach = transfer->reach > event->bytes ? transfer->reach : event->bytes;
+    item->tid = event->tid;
+    item->own_ns = xfa_contents_own(contents->now, event);
     item->achieved_ns = transfer->achieved_ns;
     item->by_device = transfer->timed == XFA_TIMED_DEVICE;
     item->row = transfer->class->row;

@@ -8,7 +8,8 @@
  *                 have not moved since
  *     returned    the last time these bytes moved was the other way: fetched, and sent back as they
  *                 were; or sent, and fetched back as they were. Without a hash: what is sent was
- *                 on its way to that very place of the host, and no wait had covered it
+ *                 on its way to that very place of the host, and no wait had covered it; or it
+ *                 had just arrived there, and the thread that waited had no time to read as much
  *     duplicate   to the device: the same bytes were sent to it before, to another place or one
  *                 that was written since
  *     constant    to the device: all bytes have one value, or all words of two or four bytes
@@ -60,6 +61,7 @@ struct xfa_same_sum {
     uint64_t sampled;  /* known by samples only */
     uint64_t presumed; /* XFA_UNSEEN as it had no hash: copies of the same bytes from and to the
                           same memory came before and after it */
+    uint64_t straight; /* XFA_UNSEEN: sent back before the host had the time to read it */
     uint64_t by_evidence[XFA_NEEDED];
     uint32_t earlier; /* number + 1 of the row where the first of them had moved
                          before */

@@ -19,7 +19,8 @@ static void count(struct xfa_contents *contents, const struct xfa_found *found,
     struct xfa_same_sum *sum = &row_of(contents, item->row)->same[found->same];
     xfa_timed_add(&sum->moved, item->bytes, item->achieved_ns, item->by_device);
     sum->sampled += sampled;
-    sum->presumed += found->evidence == XFA_UNSEEN && now->given.recorded;
+    sum->straight += found->straight;
+    sum->presumed += found->evidence == XFA_UNSEEN && now->given.recorded && !found->straight;
     sum->by_evidence[found->evidence]++;
     if (sum->earlier == 0 &&
         found->earlier != UINT32_MAX) /* the first time leads to where it began */

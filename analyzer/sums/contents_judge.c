@@ -71,10 +71,28 @@ struct met {
     uint32_t moved; /* index */
 };
 
+/* A thread's time between its calls. */
+struct thread {
+    int32_t tid;     /* key */
+    uint64_t end_ns; /* of its last call */
+    uint64_t own_ns;
+};
+
+uint64_t xfa_contents_own(struct xfa_contents_process *now, const struct xfa_event *event)
+{
+    struct thread *thread = xfa_table_put(&now->threads, &event->tid);
+    if (thread->end_ns && event->start_ns > thread->end_ns)
+        thread->own_ns += event->start_ns - thread->end_ns;
+    if (event->end_ns > thread->end_ns)
+        thread->end_ns = event->end_ns;
+    return thread->own_ns;
+}
+
 void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_process *process)
 {
     now->process = process->number;
     xfa_table_init(&now->met, sizeof(struct met_key), sizeof(struct met));
+    xfa_table_init(&now->threads, sizeof(int32_t), sizeof(struct thread));
     xfa_given_begin(&now->given, process);
     xfa_hash_places_begin(&now->places);
 }
@@ -87,6 +105,8 @@ void xfa_contents_forget(struct xfa_contents_process *now)
     free(now->sent.stretches);
     free(now->fetched.stretches);
     free(now->on_its_way.stretches);
+    free(now->arrived.stretches);
+    xfa_table_free(&now->threads);
     free(now->moved);
     free(now->items);
 }
@@ -182,7 +202,7 @@ static struct xfa_found judge_place(const struct xfa_contents_process *now,
                                     const struct xfa_memory *memory, const struct xfa_moved *moved,
                                     enum xfa_same same)
 {
-    struct xfa_found found = {same, XFA_NEEDED, NEVER, false};
+    struct xfa_found found = {same, XFA_NEEDED, NEVER, false, false};
     found.earlier = xfa_memory_find(memory, moved->device_address, end_of(moved));
     if (found.earlier != NEVER && alike(&now->moved[found.earlier], moved))
         found.evidence = unchanged(now, found.earlier);
@@ -194,7 +214,7 @@ static struct xfa_found judge_elsewhere(const struct xfa_contents_process *now,
                                         bool fetched)
 {
     struct xfa_found found = {fetched ? XFA_SAME_RETURNED : XFA_SAME_DUPLICATE, XFA_NEEDED, earlier,
-                              true};
+                              true, false};
     if (earlier != NEVER && now->moved[earlier].gpu == moved->gpu)
         found.evidence = kept(now, fetched ? &now->fetched : &now->sent, earlier);
     return found;
@@ -244,7 +264,7 @@ static struct xfa_found judge_sent(struct xfa_contents *contents, const struct x
         return found;
     if (item->bytes >= XFA_LEAST_CONTENT &&
         xfa_is_constant(&contents->constants, moved->bytes, moved->width, moved->hash))
-        return (struct xfa_found){XFA_SAME_CONSTANT, XFA_SURE, NEVER, false};
+        return (struct xfa_found){XFA_SAME_CONSTANT, XFA_SURE, NEVER, false, false};
     uint32_t sent = last_met(now, moved, XFT_DIR_H2D, item->device);
     uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
     bool back = later(fetched, sent);
@@ -259,7 +279,7 @@ static struct xfa_found judge_fetched(const struct xfa_contents_process *now,
     uint32_t fetched = last_met(now, moved, XFT_DIR_D2H, ANY_DEVICE);
     bool back = later(sent, fetched);
     struct xfa_found found = {back ? XFA_SAME_RETURNED : XFA_SAME_REPEATED, XFA_NEEDED,
-                              back ? sent : fetched, false};
+                              back ? sent : fetched, false, false};
     if (found.earlier == NEVER)
         return found;
     bool place = now->moved[found.earlier].device_address == moved->device_address;
@@ -275,10 +295,12 @@ static struct xfa_found judge_fetched(const struct xfa_contents_process *now,
 static void write_memory(struct xfa_contents_process *now, const struct xfa_content *item,
                          uint32_t moved)
 {
-    uint64_t end = xfa_add(item->dst, item->bytes);
+    bool to_host = item->what == XFA_CONTENT_TRANSFER && item->direction == XFT_DIR_D2H;
+    uint64_t end = xfa_add(item->dst, to_host ? item->reach : item->bytes);
     xfa_memory_write(&now->sent, item->dst, end, moved);
     xfa_memory_write(&now->fetched, item->dst, end, NEVER);
     xfa_memory_write(&now->on_its_way, item->dst, end, NEVER);
+    xfa_memory_write(&now->arrived, item->dst, end, NEVER);
 }
 
 /* Sends back what is on its way to the host, behind it in the stream: the host cannot have changed
@@ -289,8 +311,36 @@ static struct xfa_found judge_on_its_way(const struct xfa_contents_process *now,
 {
     uint64_t end = xfa_add(item->src, item->bytes);
     uint32_t earlier = moved->linear ? xfa_memory_find(&now->on_its_way, item->src, end) : NEVER;
+    if (earlier != NEVER && !now->moved[earlier].linear)
+        earlier = NEVER;
     struct xfa_found found = judge_elsewhere(now, moved, earlier, true);
     found.copied = earlier != NEVER && now->moved[earlier].device_address != item->dst;
+    return found;
+}
+
+#define NO_TIME_NS 10000      /* a thread that has less between two calls does no work of its own */
+#define READ_NS_PER_BYTE 0.04 /* faster than one thread reads memory */
+
+/* Sends back all of what has just arrived, before the thread that waited for it had the time to
+ * read as much: it has hardly changed that, whatever it is. Where both have a hash, that decides.
+ */
+static struct xfa_found judge_arrived(const struct xfa_contents_process *now,
+                                      const struct xfa_content *item, const struct xfa_moved *moved)
+{
+    struct xfa_found none = {XFA_SAME_NONE, XFA_NEEDED, NEVER, false, false};
+    uint32_t earlier = xfa_memory_find(&now->arrived, item->src, xfa_add(item->src, item->reach));
+    if (earlier == NEVER || item->shape == XFA_BATCH)
+        return none;
+    const struct xfa_moved *fetched = &now->moved[earlier];
+    uint64_t own = item->own_ns - fetched->own_ns;
+    if ((fetched->width && moved->width) || fetched->bytes != item->bytes || item->written ||
+        fetched->device_address == item->dst || fetched->tid != item->tid || own > NO_TIME_NS ||
+        (double)own >= READ_NS_PER_BYTE * (double)item->bytes)
+        return none;
+    struct xfa_found found = judge_elsewhere(now, moved, earlier, true);
+    found.straight = true;
+    if (found.evidence == XFA_SURE)
+        found.evidence = XFA_UNSEEN;
     return found;
 }
 
@@ -309,6 +359,8 @@ static struct xfa_moved moved_of(const struct xfa_contents_process *now,
         .gpu = item->gpu,
         .managed = item->managed,
         .linear = item->shape == XFA_LINEAR,
+        .tid = item->tid,
+        .own_ns = item->own_ns,
     };
 }
 
@@ -384,8 +436,8 @@ static void moved_to(struct xfa_contents_process *now, const struct xfa_content 
     if (sent)
         return;
     xfa_memory_write(&now->fetched, moved->device_address, end_of(moved), number);
-    if (moved->linear)
-        xfa_memory_write(&now->on_its_way, item->dst, xfa_add(item->dst, item->bytes), number);
+    if (number != NEVER && item->shape != XFA_BATCH)
+        xfa_memory_write(&now->on_its_way, item->dst, xfa_add(item->dst, item->reach), number);
 }
 
 static void judge_transfer(struct xfa_contents *contents, const struct xfa_content *item,
@@ -403,6 +455,13 @@ static void judge_transfer(struct xfa_contents *contents, const struct xfa_conte
     bool kept_it = moved.width || !(sent || full);
     uint32_t number = kept_it ? (uint32_t)(keep(now, &moved) - now->moved) : NEVER;
     struct xfa_found found = judge(contents, item, &moved);
+    struct xfa_found straight =
+        sent ? judge_arrived(now, item, &moved) : (struct xfa_found){.evidence = XFA_NEEDED};
+    bool kept = found.same == XFA_SAME_REPEATED && !presumed;
+    if (straight.evidence < found.evidence ||
+        (straight.evidence == XFA_UNSEEN && found.same != XFA_SAME_RETURNED && !kept))
+        found = straight;
+    presumed = presumed && !found.straight;
     bool counts = found.evidence != XFA_NEEDED && item->bytes >= XFA_LEAST_CONTENT;
     if (hash)
         xfa_hash_places_hashed(contents, item, hash);
@@ -418,8 +477,14 @@ static bool to_device(unsigned direction)
     return direction == XFT_DIR_H2D || direction == XFT_DIR_D2D || direction == XFT_DIR_P2P;
 }
 
-void xfa_contents_waited(struct xfa_contents_process *now)
+void xfa_contents_waited(struct xfa_contents_process *now, int32_t tid, uint64_t own_ns)
 {
+    for (size_t i = 0; i < now->on_its_way.count; i++) {
+        const struct xfa_stretch *stretch = &now->on_its_way.stretches[i];
+        now->moved[stretch->item].tid = tid;
+        now->moved[stretch->item].own_ns = own_ns;
+        xfa_memory_write(&now->arrived, stretch->start, stretch->end, stretch->item);
+    }
     now->on_its_way.count = 0;
 }
 
@@ -433,5 +498,5 @@ void xfa_contents_judge(struct xfa_contents *contents, const struct xfa_content 
              item->direction == XFT_DIR_H2H)
         write_memory(contents->now, item, NEVER);
     if (item->blocks)
-        xfa_contents_waited(contents->now);
+        xfa_contents_waited(contents->now, item->tid, item->own_ns);
 }

@@ -27,11 +27,14 @@ struct xfa_content {
     int16_t device;  /* to which it goes */
     int16_t gpu;     /* the run's number of it, of the one it comes from in a copy to the host */
     uint8_t what, direction;
-    bool by_device; /* achieved_ns is */
-    bool blocks;    /* the host went on when it was done */
-    bool written;   /* of the same: the host did write there */
-    bool managed;   /* the device's side is managed memory */
-    uint8_t shape;  /* enum xfa_shape */
+    bool by_device;  /* achieved_ns is */
+    bool blocks;     /* the host went on when it was done */
+    bool written;    /* of the same: the host did write there */
+    bool managed;    /* the device's side is managed memory */
+    uint8_t shape;   /* enum xfa_shape */
+    uint64_t reach;  /* bytes, on the host */
+    uint64_t own_ns; /* of the thread, until the call: xfa_contents_own() */
+    int32_t tid;
 };
 
 /* A transfer with a hash; or, width 0, one to the host without. */
@@ -43,7 +46,9 @@ struct xfa_moved {
                       since; its own where that is not known */
     int16_t gpu;
     bool managed, linear;
-    bool presumed; /* its hash is that of copies before it: contents_presumed.c */
+    int32_t tid;     /* of one to the host: the thread that called it, or then waited for it; */
+    uint64_t own_ns; /* and that thread's own time until then */
+    bool presumed;   /* its hash is that of copies before it: contents_presumed.c */
 };
 
 /* What was found of a transfer. */
@@ -52,6 +57,7 @@ struct xfa_found {
     enum xfa_evidence evidence;
     uint32_t earlier; /* index of `moved`; UINT32_MAX: none */
     bool copied;      /* the device has to copy it to that place */
+    bool straight;    /* known by the host's time alone: it had none to change the bytes */
 };
 
 struct xfa_contents_process {
@@ -68,6 +74,8 @@ struct xfa_contents_process {
     struct xfa_table met;
     struct xfa_memory sent, fetched; /* items: indexes of `moved`; that wrote, that read there */
     struct xfa_memory on_its_way; /* host memory that a copy writes which was not waited for yet */
+    struct xfa_memory arrived;    /* of such copies that were waited for since */
+    struct xfa_table threads;     /* own times: contents_judge.c */
     struct xfa_given given;
     struct xfa_hash_places {
         struct xfa_table table;
@@ -81,7 +89,10 @@ void xfa_contents_begin(struct xfa_contents_process *now, const struct xfa_proce
 void xfa_contents_forget(struct xfa_contents_process *now);
 
 /* The host has waited for something: what was on its way to it may be there, and changed. */
-void xfa_contents_waited(struct xfa_contents_process *now);
+void xfa_contents_waited(struct xfa_contents_process *now, int32_t tid, uint64_t own_ns);
+
+/* An event of the thread's, in the order of their beginnings: its time between its calls so far. */
+uint64_t xfa_contents_own(struct xfa_contents_process *now, const struct xfa_event *event);
 
 /* The host has not read what a copy brought to it, whose call began then, but sent it back. */
 void xfa_contents_unread(struct xfa_contents *contents, uint64_t copied_ns, uint64_t bytes);

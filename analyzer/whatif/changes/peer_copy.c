@@ -3,6 +3,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/for_host.h"
 #include "xferscope/trace.h"
 
 #define PENDING 64 /* copies down whose copy up has not come */
@@ -14,14 +15,16 @@ struct peer_copy {
 
 struct pending {
     uint64_t address;
-    uint32_t event, stream, thread;
+    uint32_t event;
     int16_t gpu;
-    bool there, waited; /* the program's own wait for it has come */
+    bool there;
 };
 
 struct state {
     struct pending pending[PENDING]; /* a ring */
     unsigned next, made;
+    struct xfw_for_host host;
+    struct xfw_op gone; /* the last wait that went, unless one stayed behind it */
 };
 
 /* ---- what it takes --------------------------------------------------------------------------- */
@@ -65,22 +68,22 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
 static void go_down(const struct peer_copy *copy, struct state *state, struct xfw_player *player,
                     struct xfw_op *op)
 {
+    const struct xfa_achievable *achievable = &copy->change.analysis->achievable;
     struct pending *pending = &state->pending[state->next];
     uint32_t event = state->next < state->made ? pending->event : xfw_player_side_event(player);
     state->made += state->next == state->made;
     state->next = (state->next + 1) % PENDING;
-    *pending = (struct pending){.address = op->dst,
-                                .event = event,
-                                .stream = op->stream,
-                                .thread = op->thread,
-                                .gpu = op->gpu,
-                                .there = true,
-                                .waited = op->awaits != XFW_AWAITS_NOTHING};
+    *pending = (struct pending){.address = op->dst, .event = event, .gpu = op->gpu, .there = true};
+    bool stays = op->awaits != XFW_AWAITS_NOTHING && xfw_for_host_stays(&state->host, op);
     xfw_op_drop(op);
     op->what = XFW_RECORD;
     op->event = event;
-    op->own_ns =
-        xfw_scalar_cost(&copy->change.analysis->achievable, "event/record", op->gpu, XFW_RECORD_NS);
+    op->own_ns = xfw_scalar_cost(achievable, "event/record", op->gpu, XFW_RECORD_NS);
+    if (!stays)
+        return;
+    struct xfw_op wait = xfw_op_like(op);
+    xfw_only_wait(achievable, &wait);
+    xfw_player_play_behind(player, &wait);
 }
 
 static struct pending *pending_at(struct state *state, uint64_t address)
@@ -134,20 +137,20 @@ static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_
         go_directly(op, &cost);
 }
 
-/* A wait of the program for bytes that do not come any more goes. */
-static void maybe_leave_out(struct state *state, struct xfw_op *op)
+static bool goes(const struct peer_copy *copy, uint32_t process, const struct xfw_op *op)
 {
-    for (unsigned i = 0; i < PENDING; i++) {
-        struct pending *pending = &state->pending[i];
-        bool for_it = op->awaits == XFW_AWAITS_EVENT ||
-                      (op->awaits == XFW_AWAITS_DEVICE && op->gpu == pending->gpu) ||
-                      (op->awaits == XFW_AWAITS_STREAM && op->stream == pending->stream);
-        if (!pending->there || pending->waited || pending->thread != op->thread || !for_it)
-            continue;
-        pending->waited = true;
-        op->awaits = XFW_AWAITS_NOTHING;
-        op->own_ns = 0;
-    }
+    return op->what == XFW_COPY && (xfw_marked(copy->down, process, op->transfer) ||
+                                    xfw_marked(copy->up, process, op->transfer));
+}
+
+static void leave_out(struct state *state, struct xfw_op *op)
+{
+    state->gone = xfw_op_like(op);
+    state->gone.what = XFW_CALL;
+    state->gone.kind = op->kind;
+    state->gone.awaits = op->awaits;
+    state->gone.event = op->event;
+    xfw_op_drop(op);
 }
 
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -155,21 +158,46 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
 {
     const struct peer_copy *copy = (const struct peer_copy *)change;
     struct state *state = self;
+    const struct xfw_op recorded = *op;
     uint32_t process = xfw_player_process(player)->number;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    xfw_for_host_op(&state->host, change, player, op, goes(copy, process, op));
     if (op->what == XFW_COPY && xfw_marked(copy->down, process, op->transfer) &&
         xfw_player_take(player, op))
         go_down(copy, state, player, op);
     else if (op->what == XFW_COPY && xfw_marked(copy->up, process, op->transfer))
         go_up(copy, state, player, op);
-    else if (op->kind == XFT_EVENT_SYNC && xfw_player_certainty(player) != XFW_LOW)
-        maybe_leave_out(state, op);
+    else if (op->kind == XFT_EVENT_SYNC && certainty != XFW_LOW &&
+             xfw_for_host_needless(&state->host, op, certainty == XFW_HIGH))
+        leave_out(state, op);
+    else if (op->kind == XFT_EVENT_SYNC)
+        state->gone.kind = XFT_EVENT_NONE;
+    xfw_for_host_waited(&state->host, &recorded);
+}
+
+/* The process does not end before the work that nobody has waited for since. */
+static void finish(const struct xfw_change *change, void *self, struct xfw_player *player)
+{
+    const struct state *state = self;
+    (void)change;
+    if (state->gone.kind == XFT_EVENT_SYNC)
+        xfw_player_play(player, &state->gone);
+}
+
+static void end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    xfw_for_host_free(&((struct state *)self)->host);
 }
 
 struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
                                         const struct xfw_marks *down, const struct xfw_marks *up)
 {
-    static const struct xfw_change_type type = {
-        .name = "peer copy", .state_bytes = sizeof(struct state), .op = change_op};
+    static const struct xfw_change_type type = {.name = "peer copy",
+                                                .state_bytes = sizeof(struct state),
+                                                .op = change_op,
+                                                .finish = finish,
+                                                .end = end};
     struct peer_copy *copy = xfw_change_new(sizeof *copy, &type, analysis, NULL);
     copy->change.shares = XFW_TAKES;
     copy->down = down;

@@ -1,6 +1,7 @@
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/for_host.h"
 #include "analyzer/whatif/changes/work_order.h"
 #include "xferscope/trace.h"
 
@@ -63,38 +64,6 @@ static void end(const struct xfw_change *change, void *self)
 
 /* ---- what the host has to do with ------------------------------------------------------------ */
 
-static bool copies_for_host(const struct xfw_change *change, const struct xfw_op *op)
-{
-    if (op->class == XFW_NONE)
-        return true;
-    const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
-    return !xfa_is_of_device(row->src_mem) || !xfa_is_of_device(row->dst_mem);
-}
-
-static bool is_for_host(const struct xfw_change *change, const struct result *state,
-                        struct xfw_player *player, const struct xfw_op *op)
-{
-    bool best = xfw_player_certainty(player) == XFW_HIGH;
-    switch ((enum xfw_what)op->what) {
-    case XFW_COPY:
-        return op->awaits == XFW_AWAITS_NOTHING && copies_for_host(change, op);
-    case XFW_SET:
-        return !xfa_is_of_device(op->memory);
-    case XFW_KERNEL: {
-        enum xfw_given_host given =
-            xfw_given_host(&state->memories, xfw_player_process(player), op->arguments);
-        return given == XFW_GIVEN_HOST || (given == XFW_GIVEN_UNKNOWN && !best);
-    }
-    case XFW_GRAPH:
-        return !best || op->up_ns + op->down_ns > 0;
-    case XFW_HOST_FUNCTION:
-    case XFW_PREFETCH:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void take_event(struct result *state, struct given *given, struct xfw_player *player)
 {
     uint32_t *event = &state->events[state->turns % EVENTS];
@@ -119,7 +88,9 @@ static void note_record(struct result *state, const struct xfw_op *op)
 static void note_work(struct result *state, const struct xfw_change *change,
                       struct xfw_player *player, const struct xfw_op *op)
 {
-    if (op->stream == XFW_NONE || !is_for_host(change, state, player, op))
+    bool best = xfw_player_certainty(player) == XFW_HIGH;
+    if (op->stream == XFW_NONE ||
+        !xfw_is_for_host(change->analysis, &state->memories, xfw_player_process(player), op, !best))
         return;
     struct given *given = xfa_table_get(&state->streams, &op->stream);
     if (!given) {
@@ -130,7 +101,6 @@ static void note_work(struct result *state, const struct xfw_change *change,
     if (given->kept || state->turns - given->turn > EVENTS)
         take_event(state, given, player);
     bool fetched = op->what == XFW_COPY && op->engine == XFW_TO_HOST;
-    bool best = xfw_player_certainty(player) == XFW_HIGH;
     given->behind = false;
     if (((const struct result_wait *)change)->ordered && best && !given->for_thread &&
         op->what == XFW_HOST_FUNCTION) {
@@ -238,7 +208,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     const struct result_wait *result = (const struct result_wait *)change;
     struct result *state = self;
     bool may = xfw_player_certainty(player) != XFW_LOW || change->assured;
-    if (op->what != XFW_MEETING && !(op->what == XFW_COPY && copies_for_host(change, op)))
+    if (op->what != XFW_MEETING &&
+        !(op->what == XFW_COPY && xfw_copies_for_host(change->analysis, op)))
         record_events(state, player);
     if (result->ordered && may)
         xfw_work_order_op(&state->order, change, player, op);

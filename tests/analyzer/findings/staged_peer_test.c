@@ -171,7 +171,8 @@ static void test_ops(void **state)
     op->transfer = 1;
     op->gpu = 1;
     op->stream = 1;
-    played_sync(&played, 0)->stream = 1;
+    played_sync(&played, 0)->stream = 1; /* for the copy up alone: it goes */
+    played_sync(&played, 0)->stream = 1; /* stays */
     struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
     assert_true(played_ns(&played, a.analysis, NULL, XFW_LIKELY) ==
                 100000.0 + LINK_NS + 5000 + LINK_NS);
