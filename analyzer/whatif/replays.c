@@ -19,8 +19,10 @@ static void forget_alone(struct xfw_replays *replays)
 {
     for (size_t i = 0; i < replays->process_count; i++) {
         xfw_measured_free(&replays->processes[i].alone);
+        xfw_notes_free(&replays->processes[i].notes);
         replays->processes[i] = (struct xfw_replayed_process){0};
     }
+    replays->noted = 0;
 }
 
 /* ---- one walk -------------------------------------------------------------------------------- */

@@ -134,8 +134,7 @@ bool xfw_walk_sum_up(struct xfw_walk *walk)
         xfw_replays_fail(replays, why);
     xfw_tally_free(walk->tally);
     free(walk->ways);
-    free(walk->callers);
-    free(walk->handovers);
+    free(walk->finders);
     return !why;
 }
 
@@ -144,14 +143,25 @@ bool xfw_walk_sum_up(struct xfw_walk *walk)
 /* Threads are in turn by how much earlier they are than in the run unchanged (turns.h). */
 static void find_alone(struct xfw_walk *walk)
 {
-    bool asked = !walk->together && (walk->of->threads || !walk->of->over);
+    walk->by_turns = !walk->together && (walk->of->threads || !walk->of->over);
     walk->alone_player = NULL;
-    for (size_t i = 0; i < walk->count && asked; i++)
+    for (size_t i = 0; i < walk->count && walk->by_turns; i++)
         if (xfw_way_is_alone(walk->variants[i].way))
             walk->alone_player = walk->variants[i].player;
     walk->alone_is_way = walk->alone_player != NULL;
-    if (!walk->alone_is_way && asked)
+    if (!walk->alone_is_way && walk->by_turns && !walk->noted)
         walk->alone_player = xfw_player_new(walk->process, NULL, 0, XFW_LIKELY);
+}
+
+static void begin_notes(struct xfw_walk *walk)
+{
+    struct xfw_notes *notes = &walk->at->notes;
+    walk->noted = walk->kept && !walk->together && notes->all;
+    walk->fetched = 0;
+    if (!walk->noted && !notes->no_room) {
+        walk->replays->noted -= notes->count;
+        xfw_notes_free(notes);
+    }
 }
 
 void xfw_walk_begin(void *self, struct xfa_process *process)
@@ -176,6 +186,7 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
         if (tap)
             tap->process(tap->self, process);
     }
+    begin_notes(walk);
     find_alone(walk);
     if (walk->of->jobs && walk->kept)
         xfw_jobs_again(walk->of->jobs);
@@ -233,6 +244,10 @@ void xfw_walk_fetch(struct xfw_walk *walk)
     for (size_t i = 0; walk->of->jobs && i < next->count; i++)
         xfw_jobs_split(walk->of->jobs, &next->ops[i]);
     make_alone(next);
+    next->at = walk->fetched;
+    walk->fetched += next->count;
+    if (walk->noted)
+        xfw_notes_give(&walk->at->notes, next->at, next);
 }
 
 /* The last ways first: those that change the most come last, and are not to be waited for alone.
@@ -246,75 +261,44 @@ static void play_or_fetch(void *self, size_t i)
         xfw_walk_fetch(walk);
 }
 
-/* The first stack of a site stands for it in reports: those of calls that are but played come after
- * all that the walk has met. */
-static void find_sites(const struct xfw_walk *walk)
+static struct xfw_finders *finders_of(struct xfw_walk *walk, const struct xfa_process *process)
 {
-    const struct xfw_batch *batch = &walk->at_hand;
-    for (size_t i = 0; i < batch->count; i++) {
-        struct xfw_op *op = &batch->ops[i];
-        if (op->stack)
-            op->site = xfa_process_site(walk->process, op->stack)->number;
-        op->stack = 0;
-        batch->alone[i].site = op->site;
-    }
+    walk->finders = xfa_grown(walk->finders, &walk->finders_capacity, &walk->finders_count,
+                              process->number, sizeof *walk->finders);
+    return &walk->finders[process->number];
 }
 
-static struct xfw_callers **callers_of(struct xfw_walk *walk, const struct xfa_process *process)
+/* For the walks behind this one. */
+static void note(struct xfw_walk *walk)
 {
-    walk->callers = xfa_grown(walk->callers, &walk->callers_capacity, &walk->callers_count,
-                              process->number, sizeof(struct xfw_callers *));
-    return &walk->callers[process->number];
-}
-
-/* The same for all ways. */
-static void find_under_way(struct xfw_walk *walk)
-{
-    const struct xfw_batch *batch = &walk->at_hand;
-    struct xfw_callers **callers = callers_of(walk, walk->process);
-    if (!walk->process->calls_ns)
+    struct xfw_notes *notes = &walk->at->notes;
+    size_t others = walk->replays->noted - notes->count;
+    if (!walk->kept || walk->together)
         return;
-    if (!*callers)
-        *callers = xfa_alloc(sizeof **callers);
-    for (size_t i = 0; i < batch->count; i++) {
-        struct xfw_op *op = &batch->ops[i];
-        xfw_callers_meet(*callers, op);
-        batch->alone[i].under_way = op->under_way;
-        batch->alone[i].caller = op->caller;
-    }
+    xfw_notes_add(notes, &walk->at_hand, &walk->turns, XFW_MOST_NOTED - others);
+    walk->replays->noted = others + notes->count;
 }
 
-static void find_handovers(struct xfw_walk *walk)
+/* Of ops that were noted all but the turns was given when they were fetched. */
+static void find_turns(struct xfw_walk *walk)
 {
     const struct xfw_batch *batch = &walk->at_hand;
-    const uint32_t number = walk->process->number;
-    if (!(walk->process->turns_ns > 0))
-        return;
-    walk->handovers = xfa_grown(walk->handovers, &walk->handovers_capacity, &walk->handovers_count,
-                                number, sizeof(struct xfw_handovers *));
-    if (!walk->handovers[number])
-        walk->handovers[number] = xfa_alloc(sizeof(struct xfw_handovers));
-    walk->handovers[number]->most_ns = walk->process->turns_ns;
-    for (size_t i = 0; i < batch->count; i++) {
-        struct xfw_op *op = &batch->ops[i];
-        xfw_handovers_meet(walk->handovers[number], op);
-        if (!xfw_op_is_call(op))
-            continue;
-        batch->alone[i].behind_ns = op->behind_ns;
-        batch->alone[i].likely_ns = op->likely_ns;
-    }
+    if (!walk->noted)
+        xfw_finders_meet(finders_of(walk, walk->process), walk->process, batch);
+    xfw_turns_of(&walk->turns, batch->alone, batch->count, !walk->by_turns);
+    if (walk->alone_player)
+        xfw_turns_alone(&walk->turns, batch->alone, walk->alone_player);
+    if (walk->noted)
+        xfw_notes_turns(&walk->at->notes, batch->at, &walk->turns);
+    else
+        note(walk);
 }
 
 /* Ways have nothing in common that any of them changes: side by side. */
 void xfw_walk_play(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
-    find_sites(walk);
-    find_under_way(walk);
-    find_handovers(walk);
-    xfw_turns_of(&walk->turns, walk->at_hand.alone, walk->at_hand.count, !walk->alone_player);
-    if (walk->alone_player)
-        xfw_turns_alone(&walk->turns, walk->at_hand.alone, walk->alone_player);
+    find_turns(walk);
     xfa_crew_do(walk->replays->crew, play_or_fetch, walk, 1 + walk->count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
         struct xfw_variant *v = &walk->variants[i];
@@ -430,15 +414,8 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     if (!walk->alone_is_way)
         xfw_player_free(walk->alone_player);
     xfw_cuts_free(&walk->cuts);
-    struct xfw_callers **callers = callers_of(walk, process);
-    if (*callers)
-        xfw_callers_free(*callers);
-    free(*callers);
-    *callers = NULL;
-    if (process->number < walk->handovers_count) {
-        free(walk->handovers[process->number]);
-        walk->handovers[process->number] = NULL;
-    }
+    xfw_finders_free(finders_of(walk, process));
+    walk->at->notes.all = walk->kept && !walk->together && !walk->at->notes.no_room;
 }
 
 bool xfw_walk_reopen(struct xfw_walk *walk, struct xfa_process *process)

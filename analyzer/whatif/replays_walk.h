@@ -4,13 +4,12 @@
 #define XFW_REPLAYS_WALK_H
 
 #include "analyzer/base/crew.h"
-#include "analyzer/whatif/schedule/callers.h"
-#include "analyzer/whatif/schedule/handovers.h"
 #include "analyzer/whatif/replays.h"
 #include "analyzer/whatif/op/sample.h"
 #include "analyzer/whatif/tally.h"
 #include "analyzer/whatif/together/together.h"
 #include "analyzer/whatif/turns.h"
+#include "analyzer/whatif/walk_notes.h"
 
 /* A process, played unchanged. */
 struct xfw_replayed_process {
@@ -18,7 +17,8 @@ struct xfw_replayed_process {
     bool alone_known;
     bool worked; /* and where it gives a device its first work: */
     double first_work_ns;
-    double beyond_ns; /* and how long that goes on when nobody waits any more */
+    double beyond_ns;       /* and how long that goes on when nobody waits any more */
+    struct xfw_notes notes; /* of the ops that are kept */
 };
 
 struct xfw_replays {
@@ -34,6 +34,7 @@ struct xfw_replays {
     unsigned level;            /* of how many is played of those (sample.h) */
     struct xfw_replayed_process *processes;
     size_t process_count, process_capacity;
+    size_t noted;               /* ops of all of them */
     struct xfw_change *assumed; /* NULL: nothing is */
     struct xfw_way *known;
     size_t count, capacity;
@@ -62,6 +63,7 @@ struct xfw_batch {        /* up to XFW_TURNS ops */
     struct xfw_op *ops;   /* as recorded */
     struct xfw_op *alone; /* without what recording cost; the same: no way has that */
     size_t count;
+    size_t at;                         /* of the process's ops that are played, kept: the first */
     const struct xfw_stretch *stretch; /* NULL: none of the process's ops is left out */
 };
 void xfw_batch_make(struct xfw_batch *batch, bool recording);
@@ -79,12 +81,13 @@ struct xfw_walk {
     uint64_t first_ns; /* when the first process began, wall clock */
     bool recording;    /* any of the ways has what recording cost */
     struct xfw_batch at_hand, next;
-    struct xfw_callers **callers; /* by process; NULL: it has not begun, or is over */
-    size_t callers_count, callers_capacity;
-    struct xfw_handovers **handovers; /* the same */
-    size_t handovers_count, handovers_capacity;
+    struct xfw_finders *finders; /* by process */
+    size_t finders_count, finders_capacity;
+    bool noted;                      /* what they find of the process at hand is known */
+    size_t fetched;                  /* of its ops, so far */
     struct xfw_turns turns;          /* of the batch at hand */
-    struct xfw_player *alone_player; /* of the process, unchanged; NULL: it has one thread */
+    bool by_turns;                   /* the process has several threads */
+    struct xfw_player *alone_player; /* of the process, unchanged; NULL: nobody has to */
     bool alone_is_way;               /* it is one of the variants' */
     struct xfw_op_store *kept;       /* from where batches come; NULL: from a walk over the files */
     size_t stretches;                /* of the process, so far */

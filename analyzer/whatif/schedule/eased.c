@@ -9,7 +9,6 @@
 
 #define EASED_PART 0.5
 #define TAKEN 64 /* the threads are not further from each other, as played, than so many calls */
-#define ROOM ((size_t)2 * TAKEN)
 
 struct xfw_eased {
     const double *alone_ns;
@@ -19,8 +18,8 @@ struct xfw_eased {
     struct taken {       /* in which a call has the driver, as played */
         double from, to; /* ns */
         double latest;   /* the end of this one and of all before it */
-    } room[ROOM];        /* at its end they move to its front */
-    struct taken *taken; /* a part of room, by from */
+    } taken[TAKEN];
+    uint8_t order[TAKEN]; /* their places, by from */
     unsigned count;
 };
 
@@ -28,7 +27,6 @@ struct xfw_eased *xfw_eased_new(const double *alone_ns)
 {
     struct xfw_eased *eased = xfa_alloc(sizeof *eased);
     eased->alone_ns = alone_ns;
-    eased->taken = eased->room;
     return eased;
 }
 
@@ -37,42 +35,70 @@ void xfw_eased_free(struct xfw_eased *eased)
     free(eased);
 }
 
+static const struct taken *nth(const struct xfw_eased *eased, unsigned i)
+{
+    return &eased->taken[eased->order[i]];
+}
+
+/* How many of the first were all over by then: `latest` only grows. */
+static unsigned over_by(const struct xfw_eased *eased, double ns)
+{
+    unsigned low = 0, high = eased->count;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (nth(eased, middle)->latest > ns)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* How many begin by then. */
+static unsigned begun_by(const struct xfw_eased *eased, double ns)
+{
+    unsigned low = 0, high = eased->count;
+    if (high > 0 && !(nth(eased, high - 1)->from > ns))
+        return high;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (nth(eased, middle)->from > ns)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 /* When the driver lets in a call that comes then and takes so long: it does nothing else
- * meanwhile. From the last ones back, as few are still to be over. */
+ * meanwhile. */
 static double let_in(const struct xfw_eased *eased, double from, double ns)
 {
-    unsigned at = eased->count;
-    while (at > 0 && eased->taken[at - 1].latest > from)
-        at--;
-    for (; at < eased->count && eased->taken[at].from < from + ns; at++)
-        from = xfw_max(from, eased->taken[at].to);
+    for (unsigned at = over_by(eased, from); at < eased->count && nth(eased, at)->from < from + ns;
+         at++)
+        from = xfw_max(from, nth(eased, at)->to);
     return from;
 }
 
-/* Room for one more: the first is forgotten. */
-static void make_room(struct xfw_eased *eased)
-{
-    if (eased->count == TAKEN) {
-        eased->taken++;
-        eased->count--;
-    }
-    if (eased->taken + eased->count == eased->room + ROOM) {
-        memcpy(eased->room, eased->taken, eased->count * sizeof *eased->taken);
-        eased->taken = eased->room;
-    }
-}
-
+/* Of many the first is forgotten. */
 static void take(struct xfw_eased *eased, double from, double ns)
 {
     const double to = from + ns;
-    make_room(eased);
-    unsigned at = eased->count++;
-    for (; at > 0 && eased->taken[at - 1].from > from; at--) {
-        eased->taken[at] = eased->taken[at - 1];
-        eased->taken[at].latest = xfw_max(eased->taken[at].latest, to);
+    unsigned at = begun_by(eased, from);
+    uint8_t place = (uint8_t)eased->count;
+    if (eased->count == TAKEN) {
+        place = eased->order[0];
+        at -= at > 0;
+        memmove(eased->order, eased->order + 1, at);
+    } else {
+        memmove(eased->order + at + 1, eased->order + at, eased->count - at);
+        eased->count++;
     }
-    double before = at > 0 ? eased->taken[at - 1].latest : 0;
-    eased->taken[at] = (struct taken){from, to, xfw_max(before, to)};
+    double before = at > 0 ? nth(eased, at - 1)->latest : 0;
+    eased->order[at] = place;
+    eased->taken[place] = (struct taken){from, to, xfw_max(before, to)};
+    for (unsigned i = at + 1; i < eased->count && nth(eased, i)->latest < to; i++)
+        eased->taken[eased->order[i]].latest = to;
 }
 
 /* Its work is submitted when the driver has let it in: that begins as much sooner. */
@@ -119,6 +145,6 @@ void xfw_eased_op(struct xfw_eased *eased, const struct xfw_op *was, struct xfw_
     const uint64_t own = (uint64_t)1 << (was->caller - 1);
     bool is_eased = held > 0 && holds < EASED_PART * held;
     eased->eased = is_eased ? eased->eased | own : eased->eased & ~own;
-    if (xfw_op_holds(was) && holds > 0)
+    if (certainty == XFW_LIKELY && xfw_op_holds(was) && holds > 0) /* who else asks? */
         take(eased, begins_ns + wait, gives && isfinite(alone) ? xfw_min(holds, alone) : holds);
 }

@@ -58,8 +58,9 @@ void xfw_streams_note(struct xfw_streams *streams, const struct xfw_op *op, doub
         stream->hard = stream->end;
     stream->engine = engine;
     stream->end = xfw_max(stream->end, end);
-    if (!stream->ends)
-        stream->ends = xfa_alloc(XFW_OUTSTANDING * sizeof *stream->ends);
+    if (stream->count < XFW_OUTSTANDING) /* most streams are given fewer */
+        stream->ends = xfa_room(stream->ends, &stream->capacity, (size_t)stream->count + 1,
+                                sizeof *stream->ends);
     if (stream->count % (XFW_OUTSTANDING / 2) == 0) {
         stream->late = stream->later;
         stream->later = stream->end;

@@ -19,7 +19,8 @@ struct xfw_stream_ends {
     double end;    /* of all its work so far */
     double hard;   /* of its work without the copies of one engine that it ends with */
     int8_t engine; /* of these copies: enum xfw_engine; XFW_NO_ENGINE: it ends with other work */
-    double *ends;  /* of its last XFW_OUTSTANDING operations, a ring; NULL: none */
+    double *ends;  /* of its last XFW_OUTSTANDING operations, a ring once there are as many */
+    size_t capacity;
     uint64_t count;
     double late, later; /* ends of two of them: the first of the last half, and of that before */
 };
