@@ -110,6 +110,7 @@ struct xfa_process {
                           (whatif/schedule/callers.h); NULL: it has one thread */
     double turns_ns;   /* the same: its threads take turns, and begin no longer behind each other's
                           (findings/threads_by_turns.c); 0: they do not */
+    bool maps_none;    /* the same: it allocates no mapped memory of the host */
     bool shared;       /* a walk has begun; from then on: */
     uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */

@@ -48,6 +48,12 @@ struct xfw_player {
     struct xfw_left *left;           /* NULL: nobody asks */
 };
 
+/* At worst no call is let in sooner. */
+static bool eases(const struct xfa_process *process, size_t count, enum xfw_certainty certainty)
+{
+    return count > 0 && certainty != XFW_LOW && process->calls_ns;
+}
+
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
                                   size_t count, enum xfw_certainty certainty)
 {
@@ -59,7 +65,7 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
         .states = xfa_alloc((count + 1) * sizeof *player->states),
         .count = count,
         .certainty = certainty,
-        .eased = count > 0 && process->calls_ns ? xfw_eased_new(process->calls_ns) : NULL,
+        .eased = eases(process, count, certainty) ? xfw_eased_new(process->calls_ns) : NULL,
     };
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
     for (size_t i = 0; i < count; i++)

@@ -66,12 +66,14 @@ void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis 
                        const struct xfa_process *process, const struct xfw_op *op)
 {
     struct xfw_host_memory host;
+    if (feedback->always) /* nothing else counts */
+        return;
     if (op->what == XFW_GRAPH && feedback->maps)
         feedback->always = true;
     else if (op->kind == XFT_EVENT_ALLOC &&
              (op->memory == XFT_MEM_MAPPED || op->memory == XFT_MEM_MANAGED))
         note_mapped(feedback, op);
-    else if (op->what == XFW_KERNEL && feedback->maps && !feedback->always)
+    else if (op->what == XFW_KERNEL && feedback->maps)
         note_kernel(feedback, process, op);
     if (!xfw_host_memory(analysis, op, &host))
         return;

@@ -58,7 +58,7 @@ struct xfw_flow {
     bool has_mark;
     struct xfw_more_buffers more_buffers;
     struct xfw_memories memories; /* of kernels that read over the link */
-    bool maps;                    /* there is memory for that */
+    bool maps, maps_none;         /* there is memory for that; there never is */
     struct xfw_slowdowns slowdowns;
     struct xfw_asked_times asked;
     struct xfw_asked costs;

@@ -12,9 +12,9 @@
 static void begin_later(struct xfw_flow *state, struct xfw_player *player, struct xfw_op *op,
                         double ns)
 {
-    struct xfw_op lock = xfw_op_like(op);
     if (!(ns > 0))
         return;
+    struct xfw_op lock = xfw_op_like(op);
     lock.kind = XFT_EVENT_REGISTER;
     lock.own_ns = ns;
     xfw_player_play_before(player, &lock, op);
@@ -50,7 +50,8 @@ void xfw_flow_have_buffers(const struct xfw_dataflow *flow, struct xfw_flow *sta
 
 void xfw_flow_note_memory(struct xfw_flow *state, const struct xfw_op *op)
 {
-    xfw_memories_op(&state->memories, op);
+    if (!state->maps_none)
+        xfw_memories_op(&state->memories, op);
     if (op->kind == XFT_EVENT_ALLOC) {
         xfw_spans_allocated(&state->spans, op->dst, op->bytes);
         state->maps = state->maps || op->memory == XFT_MEM_MAPPED;

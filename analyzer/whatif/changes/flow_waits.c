@@ -35,6 +35,19 @@ static bool is_awaited(const struct xfw_flow *state, const struct xfw_op *op, ui
            state->streams[number].parts.thread == op->thread;
 }
 
+/* The streams that may be. */
+struct among {
+    size_t first, end;
+};
+static struct among may_be_awaited(const struct xfw_flow *state, const struct xfw_op *op)
+{
+    const struct among all = {0, state->stream_count};
+    if (op->awaits != XFW_AWAITS_STREAM)
+        return all;
+    return op->stream < all.end ? (struct among){op->stream, (size_t)op->stream + 1}
+                                : (struct among){0, 0};
+}
+
 void xfw_flow_note_event(struct xfw_flow *state, const struct xfw_op *op)
 {
     if (op->event == XFW_NONE || op->event >= XFW_FIRST_SIDE_EVENT)
@@ -51,7 +64,8 @@ static void wait_later(const struct xfw_dataflow *flow, struct xfw_flow *state,
 {
     double until = 0;
     bool moved = false; /* a change has it wait for what the host needs: made_up */
-    for (size_t i = 0; i < state->stream_count; i++) {
+    const struct among all = may_be_awaited(state, op);
+    for (size_t i = all.first; i < all.end; i++) {
         const struct xfw_flow_stream *stream = &state->streams[i];
         if (!is_awaited(state, op, (uint32_t)i))
             continue;
@@ -142,7 +156,8 @@ void xfw_flow_begin_stage(struct xfw_flow *state, struct xfw_player *player,
 /* What follows in the streams is not of the parts that the host has waited for. */
 static void note_waited(struct xfw_flow *state, const struct xfw_op *op)
 {
-    for (size_t i = 0; i < state->stream_count && state->maps; i++)
+    const struct among all = may_be_awaited(state, op);
+    for (size_t i = all.first; i < all.end && state->maps; i++)
         if (is_awaited(state, op, (uint32_t)i))
             state->streams[i].parts.waited = true;
 }

@@ -350,7 +350,9 @@ static void dataflow_op(const struct xfw_change *change, void *self, struct xfw_
 static void dataflow_begin(const struct xfw_change *change, void *self, struct xfw_player *player)
 {
     const struct xfw_change *first = ((const struct xfw_dataflow *)change)->terms.first;
-    ((struct xfw_flow *)self)->of_first = first ? xfw_change_begin(first, player) : NULL;
+    struct xfw_flow *state = self;
+    state->of_first = first ? xfw_change_begin(first, player) : NULL;
+    state->maps_none = xfw_player_process(player)->maps_none;
 }
 
 /* Waits that came later end with the run at the latest. */

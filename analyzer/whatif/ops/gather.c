@@ -8,6 +8,7 @@
 #include "analyzer/base/team.h"
 #include "analyzer/whatif/ops/jobs.h"
 #include "analyzer/whatif/ops/ops.h"
+#include "xferscope/trace.h"
 
 struct xfw_gather {
     struct xfw_gather_sink sink; /* its functions are NULL: there is none */
@@ -20,6 +21,7 @@ struct xfw_gather {
     struct xfw_gathered *processes;
     size_t count, capacity;
     struct xfw_gathered *at; /* the process at hand */
+    bool maps;               /* it allocates mapped memory */
     struct xfw_op *batch;
     size_t batch_count;
 };
@@ -110,6 +112,7 @@ static void take_op(void *self, const struct xfw_op *op)
     if (at->jobs)
         xfw_jobs_note(at->jobs, op);
     at->threads = at->threads || op->thread > 0;
+    gather->maps = gather->maps || (op->kind == XFT_EVENT_ALLOC && op->memory == XFT_MEM_MAPPED);
     at->last_ns = xfw_max(at->last_ns, op->end_ns);
     if (op->what == XFW_RANGE && op->range < XFW_RANGES)
         note_range(at, op);
@@ -138,6 +141,7 @@ static void begin_process(void *self, struct xfa_process *process)
                                   process->number, sizeof *gather->processes);
     gather->at = &gather->processes[process->number];
     process->again = true;
+    gather->maps = false;
     xfw_sample_free(gather->at->sample);
     free(gather->at->ranges);
     xfw_jobs_free(gather->at->jobs);
@@ -169,6 +173,7 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
     if (gather->plays)
         gather->sink.end(gather->sink.self, process, end_ns, ranges);
     gather->at->over = true;
+    process->maps_none = !gather->maps && (gather->kept || gather->plays); /* else few ops came */
 }
 
 /* ---- the door -------------------------------------------------------------------------------- */
