@@ -220,6 +220,7 @@ struct xfa_class *xfa_class_meet(struct xfa_classes *classes, const struct xfa_c
     if (classes->classes.count > before) {
         struct xfa_row *row = row_of(classes, &key->row);
         class->row = row->number;
+        ((struct xfa_kept_class *)xfa_table_at(&classes->classes, class->number))->row = class->row;
         class->before = row->last_class;
         row->last_class = class->number + 1;
         set_path(classes, class);

@@ -87,6 +87,7 @@ static inline bool xfa_row_pageable(const struct xfa_row_key *key)
 
 struct xfa_kept_class {
     struct xfa_class_key key;
+    uint32_t row;            /* the class's */
     struct xfa_class *class; /* stays where it is */
 };
 
@@ -117,6 +118,18 @@ struct xfa_class *xfa_class_meet(struct xfa_classes *classes, const struct xfa_c
 static inline struct xfa_class *xfa_class_at(const struct xfa_classes *classes, size_t number)
 {
     return ((const struct xfa_kept_class *)xfa_table_at(&classes->classes, number))->class;
+}
+
+/* Its key, and its row's number: what is asked of each op lies side by side. Until the next class
+ * is met. */
+static inline const struct xfa_class_key *xfa_class_key_at(const struct xfa_classes *classes,
+                                                           size_t number)
+{
+    return &((const struct xfa_kept_class *)xfa_table_at(&classes->classes, number))->key;
+}
+static inline uint32_t xfa_class_row_at(const struct xfa_classes *classes, size_t number)
+{
+    return ((const struct xfa_kept_class *)xfa_table_at(&classes->classes, number))->row;
 }
 
 static inline struct xfa_row *xfa_row_at(const struct xfa_classes *classes, size_t number)

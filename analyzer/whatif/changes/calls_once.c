@@ -160,7 +160,7 @@ static bool is_in_flight(const struct xfw_change *change, const struct xfw_op *o
 {
     if (op->what != XFW_COPY || op->awaits == XFW_AWAITS_ITSELF || op->class == XFW_NONE)
         return false;
-    const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
+    const struct xfa_row_key *row = &xfa_class_key_at(&change->analysis->classes, op->class)->row;
     return xfa_is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
 }
 

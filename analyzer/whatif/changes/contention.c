@@ -34,7 +34,7 @@ static bool submits(const struct xfw_change *change, const struct xfw_op *op)
     if (op->what != XFW_COPY)
         return xfw_submits(op->kind);
     return op->awaits == XFW_AWAITS_NOTHING && op->class != XFW_NONE &&
-           !xfa_row_pageable(&xfa_class_at(&change->analysis->classes, op->class)->key.row);
+           !xfa_row_pageable(&xfa_class_key_at(&change->analysis->classes, op->class)->row);
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,

@@ -179,25 +179,39 @@ struct xfw_locking xfw_applied_locking_cost(const struct xfa_achievable *achieva
     return cheapest(&(struct lock_of){achievable, "shared", -1, gpu, bytes, certainty});
 }
 
+/* The table of such calls; NULL: none is measured. */
+static const char *memory_table(const struct xfw_op *op)
+{
+#define TABLES(call)                                                                               \
+    {                                                                                              \
+        [XFT_MEM_DEVICE] = call "/device", [XFT_MEM_PINNED] = call "/pinned",                      \
+        [XFT_MEM_MAPPED] = call "/mapped", [XFT_MEM_WRITE_COMBINED] = call "/write-combined",      \
+        [XFT_MEM_MANAGED] = call "/managed", [XFT_MEM_REGISTERED] = call "/pageable",              \
+    }
+    static const char *const tables[][XFT_MEMORY_COUNT] = {
+        [XFT_EVENT_ALLOC] = TABLES("alloc"),
+        [XFT_EVENT_FREE] = TABLES("free"),
+        [XFT_EVENT_REGISTER] = TABLES("register"),
+        [XFT_EVENT_UNREGISTER] = TABLES("unregister"),
+    };
+#undef TABLES
+    static const char *const pools[] = {
+        [XFT_EVENT_ALLOC] = "alloc/pool",
+        [XFT_EVENT_FREE] = "free/pool",
+        [XFT_EVENT_REGISTER] = "register/pool",
+        [XFT_EVENT_UNREGISTER] = "unregister/pool",
+    };
+    const char *table = op->memory < XFT_MEMORY_COUNT ? tables[op->kind][op->memory] : NULL;
+    return table && op->pooled ? pools[op->kind] : table;
+}
+
 /* What such a call took when the machine was probed; INFINITY: not measured. */
 static double probed_ns(const struct xfa_achievable *achievable, const struct xfw_op *op)
 {
-    static const char *const kinds[XFT_MEMORY_COUNT] = {
-        [XFT_MEM_DEVICE] = "device",   [XFT_MEM_PINNED] = "pinned",
-        [XFT_MEM_MAPPED] = "mapped",   [XFT_MEM_WRITE_COMBINED] = "write-combined",
-        [XFT_MEM_MANAGED] = "managed", [XFT_MEM_REGISTERED] = "pageable",
-    };
-    static const char *const calls[] = {
-        [XFT_EVENT_ALLOC] = "alloc",
-        [XFT_EVENT_FREE] = "free",
-        [XFT_EVENT_REGISTER] = "register",
-        [XFT_EVENT_UNREGISTER] = "unregister",
-    };
-    char name[64];
-    if (op->memory >= XFT_MEMORY_COUNT || !kinds[op->memory] || achievable->match == XFA_MATCH_NO)
+    const char *table = memory_table(op);
+    if (!table || achievable->match == XFA_MATCH_NO)
         return INFINITY;
-    snprintf(name, sizeof name, "%s/%s", calls[op->kind], op->pooled ? "pool" : kinds[op->memory]);
-    double ns = xfw_table_cost(achievable, name, -1, op->gpu, op->bytes, XFW_LIKELY);
+    double ns = xfw_table_cost(achievable, table, -1, op->gpu, op->bytes, XFW_LIKELY);
     return ns > 0 ? ns : INFINITY;
 }
 

@@ -191,7 +191,7 @@ static uint64_t applied_head(const struct xfa_analysis *analysis, const struct x
     bool waits = op->awaits == XFW_AWAITS_ITSELF || op->bytes <= XFW_APPLIED_AT_ONCE;
     uint64_t head = waits ? XFW_APPLIED_COPIED : XFW_APPLIED_COPIED_AHEAD;
     bool pageable =
-        xfa_class_at(&analysis->classes, op->class)->key.row.src_mem == XFT_MEM_PAGEABLE;
+        xfa_class_key_at(&analysis->classes, op->class)->row.src_mem == XFT_MEM_PAGEABLE;
     return pageable && op->bytes >= XFW_APPLIED_LEFT_OUT && op->bytes >= 2 * head ? head : 0;
 }
 

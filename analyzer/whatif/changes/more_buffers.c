@@ -24,7 +24,7 @@ bool xfw_more_use_of_copy(struct xfw_more_use *use, const struct xfa_analysis *a
                           const struct xfw_op *op)
 {
     const struct xfa_class_key *key =
-        op->class == XFW_NONE ? NULL : &xfa_class_at(&analysis->classes, op->class)->key;
+        op->class == XFW_NONE ? NULL : xfa_class_key_at(&analysis->classes, op->class);
     use->to_host = op->engine == XFW_TO_HOST;
     use->first = use->to_host ? op->dst : op->src;
     use->bytes = op->bytes;

@@ -110,12 +110,13 @@ static bool leaves(const struct xfw_dataflow *flow, const struct xfw_player *pla
     if (op->class == XFW_NONE) /* inserted by a change */
         return op->made_up && op->awaits == XFW_AWAITS_NOTHING &&
                (op->engine != XFW_TO_DEVICE || flow->terms.to_device);
-    const struct xfa_class *class = xfa_class_at(&flow->change.analysis->classes, op->class);
+    const struct xfa_class_key *key =
+        xfa_class_key_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
-    bool pageable = !flow->terms.first && xfa_row_pageable(&class->key.row);
+    bool pageable = !flow->terms.first && xfa_row_pageable(&key->row);
     /* What rows reach beyond their bytes is not known. */
-    bool rows = class->key.shape == XFA_STRIDED && !op->in_one;
-    if (class->key.shape == XFA_BATCH || (rows && xfw_player_certainty(player) == XFW_LOW) ||
+    bool rows = key->shape == XFA_STRIDED && !op->in_one;
+    if (key->shape == XFA_BATCH || (rows && xfw_player_certainty(player) == XFW_LOW) ||
         (op->engine == XFW_TO_DEVICE && !flow->terms.to_device))
         return false;
     return !blocks || (!pageable && xfw_player_certainty(player) != XFW_LOW);

@@ -103,9 +103,10 @@ static struct run *run_of(struct state *state, uint32_t thread)
 
 static const struct xfa_row_key *row_of(const struct pack *pack, const struct xfw_op *op)
 {
-    const struct xfa_class *class =
-        op->class == XFW_NONE ? NULL : xfa_class_at(&pack->change.analysis->classes, op->class);
-    return class && xfw_set_has(&pack->change.set, class->row) ? &class->key.row : NULL;
+    const struct xfa_classes *classes = &pack->change.analysis->classes;
+    bool has = op->class != XFW_NONE &&
+               xfw_set_has(&pack->change.set, xfa_class_row_at(classes, op->class));
+    return has ? &xfa_class_key_at(classes, op->class)->row : NULL;
 }
 
 static double packing_ns(const struct pack *pack, const struct xfw_player *player, uint64_t pieces,

@@ -93,7 +93,7 @@ static bool is_one(const struct xfw_change *change, const struct xfw_op *op)
     if (op->what != XFW_COPY || op->awaits != XFW_AWAITS_ITSELF || op->bytes < LEAST_BYTES ||
         op->class == XFW_NONE)
         return false;
-    const struct xfa_row_key *row = &xfa_class_at(&change->analysis->classes, op->class)->key.row;
+    const struct xfa_row_key *row = &xfa_class_key_at(&change->analysis->classes, op->class)->row;
     bool up = row->direction == XFT_DIR_H2D;
     return (up || row->direction == XFT_DIR_D2H) &&
            xfa_is_page_locked(up ? row->src_mem : row->dst_mem);

@@ -259,7 +259,7 @@ static void touch(const struct xfw_change *self, void *state, struct xfw_player 
         .touched = touched,
         .op = op,
         .process = process,
-        .direction = xfa_class_at(&self->analysis->classes, op->class)->key.row.direction,
+        .direction = xfa_class_key_at(&self->analysis->classes, op->class)->row.direction,
         .huge = huge,
         .measured = xfw_new_touched(&self->analysis->achievable, huge, 1, op->bytes).known,
         .pages = (double)op->bytes / XFW_PAGE * (huge ? OF_HUGE : 1),

@@ -18,7 +18,7 @@ static bool host_memory(const struct xfa_analysis *analysis, const struct xfw_op
 {
     if (op->what != XFW_COPY || op->class == XFW_NONE)
         return false;
-    const struct xfa_class_key *key = &xfa_class_at(&analysis->classes, op->class)->key;
+    const struct xfa_class_key *key = xfa_class_key_at(&analysis->classes, op->class);
     bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
     bool whole = key->shape == XFA_LINEAR || op->in_one || (rows && op->row_bytes);
     if ((!up && !down) || !whole)
@@ -49,7 +49,7 @@ bool xfw_none_blocks(const struct xfa_analysis *analysis)
 {
     bool none = true;
     for (size_t i = 0; i < analysis->classes.classes.count && none; i++) {
-        const struct xfa_row_key *row = &xfa_class_at(&analysis->classes, i)->key.row;
+        const struct xfa_row_key *row = &xfa_class_key_at(&analysis->classes, i)->row;
         none = row->async || xfa_row_pageable(row);
     }
     return none;

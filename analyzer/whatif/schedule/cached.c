@@ -14,7 +14,7 @@ void xfw_cached_free(struct xfw_cached *cached)
 static bool by_processor(const struct xfa_classes *classes, const struct xfw_op *op)
 {
     return op->what == XFW_COPY && op->class < classes->classes.count &&
-           xfa_row_pageable(&xfa_class_at(classes, op->class)->key.row);
+           xfa_row_pageable(&xfa_class_key_at(classes, op->class)->row);
 }
 
 /* What it takes to bring back into the caches what the copy has put out of them. */
