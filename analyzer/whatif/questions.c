@@ -177,10 +177,29 @@ static struct xfw_saving answer(struct xfw_replays *replays, struct xfw_whatif *
     return saving;
 }
 
+/* Questions do not need each other's answers: what all of them have to have played next is played
+ * at once. */
+static void play_ahead(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                       struct xfw_change *const *changes)
+{
+    size_t played = 1, all = 0;
+    while (played > 0 && all < XFW_MOST_ASKED) {
+        for (size_t i = 0; i < whatif->count; i++) {
+            if (!may_decide(whatif, changes, i))
+                continue;
+            xfw_replays_rehearse(replays);
+            answer(replays, whatif, changes, i);
+        }
+        played = xfw_replays_play_wanted(replays);
+        all += played;
+    }
+}
+
 void xfw_questions_answer(struct xfw_replays *replays, struct xfw_whatif *whatif,
                           struct xfw_change *const *changes)
 {
     const unsigned most = whatif->replays + XFW_MOST_ASKED;
+    play_ahead(replays, whatif, changes);
     for (size_t i = 0; i < whatif->count; i++) {
         if (!may_decide(whatif, changes, i))
             continue;

@@ -107,26 +107,41 @@ static bool alike(const struct xfw_way *a, const struct xfw_way *b)
                               memcmp(a->changes, b->changes, a->count * sizeof *a->changes) == 0));
 }
 
-static const struct xfw_way *known_way(const struct xfw_replays *replays, const struct xfw_way *way)
+static struct xfw_way *like(struct xfw_way *ways, size_t count, const struct xfw_way *way)
 {
-    for (size_t i = 0; i < replays->count; i++)
-        if (alike(&replays->known[i], way))
-            return &replays->known[i];
+    for (size_t i = 0; i < count; i++)
+        if (alike(&ways[i], way))
+            return &ways[i];
     return NULL;
 }
 
-static void keep(struct xfw_replays *replays, const struct xfw_way *way)
+static struct xfw_way *known_way(const struct xfw_replays *replays, const struct xfw_way *way)
+{
+    return like(replays->known, replays->count, way);
+}
+
+static struct xfw_way copy_of(const struct xfw_way *way)
+{
+    struct xfw_way copy = *way;
+    copy.changes = xfa_alloc((way->count + 1) * sizeof *copy.changes);
+    memcpy(copy.changes, way->changes, way->count * sizeof *copy.changes);
+    return copy;
+}
+
+static void keep(struct xfw_replays *replays, const struct xfw_way *way, bool ahead)
 {
     replays->known =
         xfa_room(replays->known, &replays->capacity, replays->count + 1, sizeof *replays->known);
     struct xfw_way *kept = &replays->known[replays->count++];
-    *kept = *way;
-    kept->changes = xfa_alloc((way->count + 1) * sizeof *kept->changes);
-    memcpy(kept->changes, way->changes, way->count * sizeof *kept->changes);
+    *kept = copy_of(way);
+    kept->ahead = ahead;
 }
 
-static void take_over(struct xfw_way *way, const struct xfw_way *known)
+/* One that was played ahead counts now. */
+static void take_over(struct xfw_replays *replays, struct xfw_way *way, struct xfw_way *known)
 {
+    replays->whatif->replays += known->ahead && !replays->rehearses;
+    known->ahead = known->ahead && replays->rehearses;
     way->run_ns = known->run_ns;
     way->span_ns = known->span_ns;
     way->left_ns = known->left_ns;
@@ -319,19 +334,10 @@ static void note_assumed(const struct xfw_replays *replays, struct xfw_way *ways
                 ways[i].assumed = replays->assumed;
 }
 
-bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count)
+static bool play_asked(struct xfw_replays *replays, struct xfw_variant *variants, size_t asked,
+                       bool ahead)
 {
-    struct xfw_variant *variants = xfa_alloc((count + 1) * sizeof *variants);
-    size_t asked = 0;
     bool done = true;
-    note_assumed(replays, ways, count);
-    for (size_t i = 0; i < count; i++) {
-        const struct xfw_way *known = known_way(replays, &ways[i]);
-        if (known)
-            take_over(&ways[i], known);
-        else if (!ways[i].unchanged || ways[i].tap || ways[i].counts)
-            variants[asked++].way = &ways[i];
-    }
     if (asked && xfw_replays_are_together(replays))
         done = xfw_replays_together(replays, variants, asked);
     else if (asked)
@@ -339,12 +345,101 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     replays->played = replays->played || asked;
     for (size_t i = 0; i < asked && done; i++)
         if (!variants[i].way->tap && !variants[i].way->counts)
-            keep(replays, variants[i].way);
+            keep(replays, variants[i].way, ahead);
+    return done;
+}
+
+static void want(struct xfw_replays *replays, const struct xfw_variant *variants, size_t asked)
+{
+    replays->missed = asked > 0;
+    for (size_t i = 0; i < asked; i++) {
+        if (like(replays->wanted, replays->wanted_count, variants[i].way))
+            continue;
+        replays->wanted = xfa_room(replays->wanted, &replays->wanted_capacity,
+                                   replays->wanted_count + 1, sizeof *replays->wanted);
+        replays->wanted[replays->wanted_count++] = copy_of(variants[i].way);
+    }
+}
+
+bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count)
+{
+    if (replays->rehearses && replays->missed)
+        return false;
+    struct xfw_variant *variants = xfa_alloc((count + 1) * sizeof *variants);
+    size_t asked = 0;
+    bool done = true;
+    note_assumed(replays, ways, count);
+    for (size_t i = 0; i < count; i++) {
+        struct xfw_way *known = known_way(replays, &ways[i]);
+        if (known)
+            take_over(replays, &ways[i], known);
+        else if (!ways[i].unchanged || ways[i].tap || ways[i].counts)
+            variants[asked++].way = &ways[i];
+    }
+    if (replays->rehearses) {
+        want(replays, variants, asked);
+        done = !replays->missed;
+    } else {
+        done = play_asked(replays, variants, asked, false);
+    }
     for (size_t i = 0; i < count && done; i++)
         if (ways[i].unchanged && !ways[i].tap)
-            take_over(&ways[i], known_way(replays, &ways[i]));
+            take_over(replays, &ways[i], known_way(replays, &ways[i]));
     free(variants);
     return done;
+}
+
+/* ---- what is wanted -------------------------------------------------------------------------- */
+
+void xfw_replays_rehearse(struct xfw_replays *replays)
+{
+    replays->rehearses = true;
+    replays->missed = false;
+}
+
+static struct xfw_change *assumed_of(const struct xfw_way *way)
+{
+    for (size_t i = 0; i < way->count && way->assumed; i++)
+        if (way->changes[i] == way->assumed)
+            return way->changes[i];
+    return NULL;
+}
+
+static void assure(struct xfw_replays *replays, bool assured)
+{
+    for (size_t i = 0; i < replays->wanted_count; i++)
+        if (assumed_of(&replays->wanted[i]))
+            assumed_of(&replays->wanted[i])->assured = assured;
+}
+
+/* It has no change that only another way assumes. */
+static bool goes_with_others(const struct xfw_replays *replays, const struct xfw_way *way)
+{
+    for (size_t i = 0; i < way->count; i++)
+        for (size_t k = 0; k < replays->wanted_count && way->changes[i] != way->assumed; k++)
+            if (replays->wanted[k].assumed == way->changes[i])
+                return false;
+    return true;
+}
+
+size_t xfw_replays_play_wanted(struct xfw_replays *replays)
+{
+    struct xfw_variant *variants = xfa_alloc((replays->wanted_count + 1) * sizeof *variants);
+    const unsigned counted = replays->whatif->replays;
+    size_t asked = 0;
+    replays->rehearses = false;
+    assure(replays, true);
+    for (size_t i = 0; i < replays->wanted_count; i++)
+        if (goes_with_others(replays, &replays->wanted[i]))
+            variants[asked++].way = &replays->wanted[i];
+    bool done = play_asked(replays, variants, asked, true);
+    assure(replays, false);
+    replays->whatif->replays = counted;
+    for (size_t i = 0; i < replays->wanted_count; i++)
+        xfw_way_free(&replays->wanted[i]);
+    replays->wanted_count = 0;
+    free(variants);
+    return done ? asked : 0;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -378,6 +473,7 @@ void xfw_replays_free(struct xfw_replays *replays)
     for (size_t i = 0; i < replays->count; i++)
         xfw_way_free(&replays->known[i]);
     free(replays->known);
+    free(replays->wanted);
     forget_alone(replays);
     xfw_replays_drop_gather(replays);
     free(replays->processes);

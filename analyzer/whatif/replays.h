@@ -18,6 +18,7 @@ struct xfw_way {
     bool recording;            /* what recording cost stays in */
     bool asks_left;            /* for left_ns, least_ns */
     bool unchanged;            /* they change nothing, taken so: it is the run alone */
+    bool ahead;                /* it was played before anybody asked; the replays' own */
     const struct xfw_tap *tap; /* NULL: none */
     const struct xfw_change
         *assumed;             /* xfw_replays_assume()'s, if it is one of them; the replays' own */
@@ -44,6 +45,19 @@ struct xfw_replays *xfw_replays_new(struct xfa_analysis *analysis, struct xfw_wh
  * way with a tap or counts is always played. The run alone is asked for first. False with
  * whatif->why: a file could not be read again. */
 bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t count);
+/*
+ * What is asked for one way after the other is played side by side where the questions do not need
+ * each other's answers: whoever asks does so in a rehearsal, as often as anything is wanted, and
+ * then in earnest.
+ *
+ * In a rehearsal nothing is played: ways that are not known are wanted, and from then on
+ * xfw_replays_play() is false. Of each rehearsal the first such ways are.
+ */
+void xfw_replays_rehearse(struct xfw_replays *replays);
+/* No rehearsal any more; all that is wanted is played at once, each with its own assumption, and
+ * counts once it is asked for. Returns how many ways were; 0 as well where they cannot be played.
+ */
+size_t xfw_replays_play_wanted(struct xfw_replays *replays);
 /* From now on ways with that change are played as if what it takes for granted were known
  * (change.h, assured); NULL: no more. */
 void xfw_replays_assume(struct xfw_replays *replays, struct xfw_change *change);

@@ -36,8 +36,9 @@ struct xfw_replays {
     size_t process_count, process_capacity;
     size_t noted;               /* ops of all of them */
     struct xfw_change *assumed; /* NULL: nothing is */
-    struct xfw_way *known;
-    size_t count, capacity;
+    struct xfw_way *known, *wanted;
+    size_t count, capacity, wanted_count, wanted_capacity;
+    bool rehearses, missed;        /* in a rehearsal; it has wanted something */
     bool decided;                  /* whether its ranks are played together */
     struct xfw_together *together; /* NULL: they are not */
     uint32_t failed;               /* together: the process that could not be opened */

@@ -110,8 +110,7 @@ static bool leaves(const struct xfw_dataflow *flow, const struct xfw_player *pla
     if (op->class == XFW_NONE) /* inserted by a change */
         return op->made_up && op->awaits == XFW_AWAITS_NOTHING &&
                (op->engine != XFW_TO_DEVICE || flow->terms.to_device);
-    const struct xfa_class_key *key =
-        xfa_class_key_at(&flow->change.analysis->classes, op->class);
+    const struct xfa_class_key *key = xfa_class_key_at(&flow->change.analysis->classes, op->class);
     bool blocks = op->awaits != XFW_AWAITS_NOTHING;
     bool pageable = !flow->terms.first && xfa_row_pageable(&key->row);
     /* What rows reach beyond their bytes is not known. */
