@@ -5,20 +5,10 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/families.h"
+#include "analyzer/whatif/set_trial.h"
 
-/* Of the run: what adds less is not worth a change, since nobody could tell: two runs differ by as
- * much. */
-#define LEAST_GAIN XFW_RUN_ERROR
-
-#define MOST_TRIALS 4  /* of changes that may only pay together: they exclude each other */
-#define SAME_GAIN 0.02 /* of a gain: what adds less by as much is as good */
-
+#define MOST_TRIALS 4    /* of changes that may only pay together: they exclude each other */
 #define FAMILY_GAIN 0.02 /* of the run: what another one of a family may save more (a guess) */
-
-/* Of the run, by itself: of what may pay with others. Where threads share an engine, what makes one
- * of them faster may hold up another (a guess). */
-#define MOST_COST 0.25
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
@@ -41,7 +31,7 @@ static enum joins may_join(const struct xfw_whatif *whatif, struct xfw_change *c
                            size_t i)
 {
     double least = changes[i]->family ? xfw_change_least_ns(whatif, changes[i])
-                                      : LEAST_GAIN * whatif->alone_ns;
+                                      : XFW_LEAST_GAIN * whatif->alone_ns;
     enum joins joins = JOINS;
     if (!xfw_whatif_best_of_family(whatif, changes, i))
         return JOINS_NOT;
@@ -80,13 +70,6 @@ static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
     return done ? count : 0;
 }
 
-/* How much may be missing where two changes are said to add the same: what the replay is not sure
- * of. */
-static double not_sure(const struct xfw_whatif *whatif, double adds_ns)
-{
-    return fmax(SAME_GAIN, whatif->error) * adds_ns + whatif->sample_error_ns;
-}
-
 /* The first, and so the simplest, of those that add as much as the best. NULL: none adds enough. */
 static const struct candidate *best_of(const struct xfw_whatif *whatif,
                                        const struct candidate *candidates, size_t count,
@@ -99,15 +82,9 @@ static const struct candidate *best_of(const struct xfw_whatif *whatif,
             best = &candidates[i];
     for (size_t i = 0; i < count && best; i++)
         if (candidates[i].joins == joins && candidates[i].adds_ns > least &&
-            candidates[i].adds_ns >= best->adds_ns - not_sure(whatif, best->adds_ns))
+            candidates[i].adds_ns >= best->adds_ns - xfw_set_not_sure_ns(whatif, best->adds_ns))
             return &candidates[i];
     return best;
-}
-
-static void join(struct xfw_whatif *whatif, size_t i, unsigned place, double adds_ns)
-{
-    whatif->order[i] = place;
-    whatif->added[i] = (struct xfw_saving){adds_ns, adds_ns, adds_ns};
 }
 
 /* A transfer that need not be made is left out rather than made faster, where that adds hardly less
@@ -134,14 +111,14 @@ static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
 {
     struct candidate *candidates = xfa_alloc((whatif->count + 1) * sizeof *candidates);
     size_t count = ask(replays, whatif, changes, *so_far, candidates);
-    double least = LEAST_GAIN * whatif->alone_ns;
+    double least = XFW_LEAST_GAIN * whatif->alone_ns;
     const struct candidate *best = best_of(whatif, candidates, count, JOINS, least);
     if (!best)
         best = best_of(whatif, candidates, count, JOINS_IN_PART, least);
     bool found = best != NULL;
     if (found) {
         best = rather_left_out(changes, candidates, count, best);
-        join(whatif, best->place, place, best->adds_ns);
+        xfw_set_join(whatif, best->place, place, best->adds_ns);
         *so_far -= best->adds_ns;
     }
     free(candidates);
@@ -171,7 +148,7 @@ static bool choose_of_family(struct xfw_replays *replays, struct xfw_whatif *wha
     const struct candidate *best =
         best_of(whatif, candidates, done ? count : 0, JOINS, XFW_LEAST_SAVED * whatif->alone_ns);
     if (best)
-        join(whatif, best->place, place, best->adds_ns);
+        xfw_set_join(whatif, best->place, place, best->adds_ns);
     *so_far -= best ? best->adds_ns : 0;
     bool found = best != NULL;
     xfw_ways_free(ways, count);
@@ -181,202 +158,13 @@ static bool choose_of_family(struct xfw_replays *replays, struct xfw_whatif *wha
 
 /* ---- those that only pay together ------------------------------------------------------------ */
 
-/* Places in a set that is tried: unsigned order[] as in struct xfw_whatif. */
-struct trial {
-    unsigned *order;
-    unsigned members, more; /* all, and those that are not in the set so far */
-};
-
-/* Can it be made as a whole with all that are in, and does it cost little by itself? */
-static bool goes_with(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                      const unsigned *order, size_t i)
-{
-    if (order[i] || changes[i]->for_comparison ||
-        !(whatif->alone[i].likely > -MOST_COST * whatif->alone_ns) ||
-        !xfw_stands_for_family(whatif, changes, i) || xfw_has_family(whatif, changes, order, i))
-        return false;
-    for (size_t k = 0; k < whatif->count; k++)
-        if (order[k] && (changes[i]->excludes >> k & 1))
-            return false;
-    return true;
-}
-
-/* All that can be made together with `one`, in the order of what they save alone. */
-static struct trial all_together(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                                 unsigned members, size_t one)
-{
-    const size_t count = whatif->count;
-    struct trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members + 1, 1};
-    for (size_t i = 0; i < count; i++)
-        trial.order[i] = i == one ? members + 1 : whatif->order[i];
-    for (;;) {
-        size_t next = count;
-        for (size_t i = 0; i < count; i++)
-            if (goes_with(whatif, changes, trial.order, i) &&
-                (next == count || whatif->alone[i].likely > whatif->alone[next].likely))
-                next = i;
-        if (next == count)
-            return trial;
-        trial.order[next] = ++trial.members;
-        trial.more++;
-    }
-}
-
-static void take_out(struct trial *trial, size_t count, size_t i)
-{
-    unsigned place = trial->order[i];
-    for (size_t k = 0; k < count; k++)
-        trial->order[k] -= trial->order[k] > place;
-    trial->order[i] = 0;
-    trial->members--;
-    trial->more--;
-}
-
-/* Time of the run with the set that is tried, without each of those that may go: in ways. The last
- * way has all of it. */
-static bool play_without(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                         struct xfw_change *const *changes, const struct trial *trial,
-                         double *without)
-{
-    const size_t count = whatif->count;
-    struct xfw_way *ways = xfa_alloc((count + 1) * sizeof *ways);
-    size_t *of = xfa_alloc((count + 1) * sizeof *of), played = 0;
-    for (size_t i = 0; i <= count; i++) {
-        if (i < count && (whatif->order[i] || !trial->order[i]))
-            continue;
-        ways[played].certainty = XFW_LIKELY;
-        xfw_way_of(&ways[played], changes, trial->order, count, SIZE_MAX, i);
-        of[played++] = i;
-    }
-    bool done = xfw_replays_play(replays, ways, played);
-    for (size_t i = 0; i < played && done; i++)
-        without[of[i]] = ways[i].run_ns;
-    xfw_ways_free(ways, played);
-    free(of);
-    return done;
-}
-
-/* The one without which the run is the shortest; of such as are alike the last, as it is not
- * simpler than the others. */
-static size_t least_missed(const struct xfw_whatif *whatif, const struct trial *trial,
-                           const double *without)
-{
-    const size_t count = whatif->count;
-    double shortest = INFINITY;
-    size_t least = count;
-    for (size_t i = 0; i < count; i++)
-        if (trial->order[i] && !whatif->order[i])
-            shortest = fmin(shortest, without[i]);
-    for (size_t i = 0; i < count; i++)
-        if (trial->order[i] && !whatif->order[i] &&
-            without[i] <= shortest + LEAST_GAIN / 4 * whatif->alone_ns)
-            least = i;
-    return least;
-}
-
-/* Takes out, one after the other, what adds less than that; below 0: without which the run is so
- * much shorter. False: it cannot be played. */
-static bool take_out_below(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                           struct xfw_change *const *changes, double least_gain,
-                           struct trial *trial, double *all_ns)
-{
-    const size_t count = whatif->count;
-    double *without = xfa_alloc((count + 1) * sizeof *without);
-    bool good = true, more = true;
-    while (good && more && trial->more > 0) {
-        good = play_without(replays, whatif, changes, trial, without);
-        size_t least = good ? least_missed(whatif, trial, without) : count;
-        more = least < count && without[least] - without[count] < least_gain * whatif->alone_ns;
-        *all_ns = without[count];
-        if (more)
-            take_out(trial, count, least);
-    }
-    free(without);
-    return good;
-}
-
-/* Of the family of a member the first that saves as much as the best takes its place. */
-static bool decide_family(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                          struct xfw_change *const *changes, struct trial *trial, size_t member,
-                          double so_far)
-{
-    const size_t count = whatif->count;
-    struct xfw_way *ways = xfa_alloc((count + 1) * sizeof *ways);
-    size_t *of = xfa_alloc((count + 1) * sizeof *of), played = 0;
-    unsigned place = trial->order[member];
-    double shortest = INFINITY;
-    trial->order[member] = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!xfw_same_family(changes[i], changes[member]))
-            continue;
-        trial->order[i] = place;
-        ways[played].certainty = XFW_LIKELY;
-        xfw_way_of(&ways[played], changes, trial->order, count, SIZE_MAX, SIZE_MAX);
-        trial->order[i] = 0;
-        of[played++] = i;
-    }
-    bool done = xfw_replays_play(replays, ways, played);
-    for (size_t i = 0; i < played; i++)
-        shortest = fmin(shortest, ways[i].run_ns);
-    size_t first = 0;
-    while (first < played &&
-           ways[first].run_ns > shortest + not_sure(whatif, fmax(0, so_far - shortest)))
-        first++;
-    trial->order[done && first < played ? of[first] : member] = place;
-    xfw_ways_free(ways, played);
-    free(of);
-    return done;
-}
-
-static bool decide_families(struct xfw_replays *replays, const struct xfw_whatif *whatif,
-                            struct xfw_change *const *changes, struct trial *trial, double so_far)
-{
-    bool done = true;
-    unsigned first = trial->members - trial->more;
-    for (unsigned place = first + 1; place <= trial->members && done; place++)
-        for (size_t i = 0; i < whatif->count && done; i++)
-            if (trial->order[i] == place && changes[i]->family) {
-                done = decide_family(replays, whatif, changes, trial, i, so_far);
-                break;
-            }
-    return done;
-}
-
-/* Each member's part: what it adds to those before it. */
-static bool play_parts(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                       struct xfw_change *const *changes, const struct trial *trial,
-                       unsigned members, double so_far)
-{
-    const size_t count = whatif->count;
-    const unsigned more = trial->members - members;
-    struct xfw_way *ways = xfa_alloc((more + 1) * sizeof *ways);
-    unsigned *order = xfa_alloc((count + 1) * sizeof *order);
-    for (unsigned place = members + 1; place <= trial->members; place++) {
-        for (size_t i = 0; i < count; i++)
-            order[i] = trial->order[i] <= place ? trial->order[i] : 0;
-        ways[place - members - 1].certainty = XFW_LIKELY;
-        xfw_way_of(&ways[place - members - 1], changes, order, count, SIZE_MAX, SIZE_MAX);
-    }
-    bool done = xfw_replays_play(replays, ways, more);
-    for (unsigned place = members + 1; place <= trial->members && done; place++) {
-        double ns = ways[place - members - 1].run_ns;
-        for (size_t i = 0; i < count; i++)
-            if (trial->order[i] == place)
-                join(whatif, i, place, so_far - ns);
-        so_far = ns;
-    }
-    xfw_ways_free(ways, more);
-    free(order);
-    return done;
-}
-
 /* Each that can be made is in one of the trials, as far as MOST_TRIALS go. Returns how many. */
 static size_t find_trials(struct xfw_whatif *whatif, struct xfw_change *const *changes,
-                          unsigned members, struct trial trials[MOST_TRIALS])
+                          unsigned members, struct xfw_trial trials[MOST_TRIALS])
 {
     size_t found = 0;
     for (size_t i = 0; i < whatif->count; i++) {
-        bool in = !goes_with(whatif, changes, whatif->order, i);
+        bool in = !xfw_goes_with(whatif, changes, whatif->order, i);
         for (size_t k = 0; k < found && !in; k++)
             in = trials[k].order[i] > 0;
         if (in)
@@ -385,16 +173,16 @@ static size_t find_trials(struct xfw_whatif *whatif, struct xfw_change *const *c
             whatif->search.left_out = true;
             break;
         }
-        trials[found++] = all_together(whatif, changes, members, i);
+        trials[found++] = xfw_trial_of_all(whatif, changes, members, i);
     }
     return found;
 }
 
 /* The trial that takes the least time; order NULL: there is none. */
-static struct trial best_trial(struct xfw_replays *replays, struct xfw_whatif *whatif,
-                               struct xfw_change *const *changes, unsigned members)
+static struct xfw_trial best_trial(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                                   struct xfw_change *const *changes, unsigned members)
 {
-    struct trial trials[MOST_TRIALS], none = {NULL, members, 0}, best = none;
+    struct xfw_trial trials[MOST_TRIALS], none = {NULL, members, 0}, best = none;
     double shortest = INFINITY;
     struct xfw_way *ways = xfa_alloc(MOST_TRIALS * sizeof *ways);
     size_t found = find_trials(whatif, changes, members, trials);
@@ -421,16 +209,17 @@ static unsigned add_together(struct xfw_replays *replays, struct xfw_whatif *wha
                              struct xfw_change *const *changes, unsigned members, double so_far)
 {
     double all_ns = so_far, least = XFW_LEAST_SAVED * whatif->alone_ns;
-    struct trial trial = best_trial(replays, whatif, changes, members);
+    struct xfw_trial trial = best_trial(replays, whatif, changes, members);
     unsigned joined = 0;
-    bool pays = take_out_below(replays, whatif, changes, -LEAST_GAIN, &trial, &all_ns) &&
-                so_far - all_ns >= least &&
-                take_out_below(replays, whatif, changes, LEAST_GAIN, &trial, &all_ns) &&
-                so_far - all_ns >= least;
+    bool pays =
+        xfw_trial_take_out_below(replays, whatif, changes, -XFW_LEAST_GAIN, &trial, &all_ns) &&
+        so_far - all_ns >= least &&
+        xfw_trial_take_out_below(replays, whatif, changes, XFW_LEAST_GAIN, &trial, &all_ns) &&
+        so_far - all_ns >= least;
     whatif->search.left_out |= pays && trial.members > XFW_MOST_MEMBERS;
     if (pays && trial.more > 0 && trial.members <= XFW_MOST_MEMBERS &&
-        decide_families(replays, whatif, changes, &trial, so_far) &&
-        play_parts(replays, whatif, changes, &trial, members, so_far))
+        xfw_trial_decide_families(replays, whatif, changes, &trial, so_far) &&
+        xfw_trial_play_parts(replays, whatif, changes, &trial, members, so_far))
         joined = trial.more;
     free(trial.order);
     return joined;
@@ -491,16 +280,17 @@ static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
     double theirs_ns = xfw_set_ns(replays, whatif, changes, whatif->order) - *so_far;
     double more = simpler ? 0 : more_ns(whatif, *so_far, theirs_ns);
     double most = *so_far - fmax(more, least_ns);
-    struct trial trial = all_together(whatif, changes, left, one);
+    struct xfw_trial trial = xfw_trial_of_all(whatif, changes, left, one);
     double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
     bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&
-                   decide_families(replays, whatif, changes, &trial, *so_far);
+                   xfw_trial_decide_families(replays, whatif, changes, &trial, *so_far);
     double all_ns = decided ? xfw_set_ns(replays, whatif, changes, trial.order) : INFINITY;
-    bool pays = all_ns <= most &&
-                take_out_below(replays, whatif, changes, LEAST_GAIN, &trial, &all_ns) &&
-                all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
-                decide_families(replays, whatif, changes, &trial, *so_far) &&
-                play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
+    bool pays =
+        all_ns <= most &&
+        xfw_trial_take_out_below(replays, whatif, changes, XFW_LEAST_GAIN, &trial, &all_ns) &&
+        all_ns <= most && trial.members <= XFW_MOST_MEMBERS &&
+        xfw_trial_decide_families(replays, whatif, changes, &trial, *so_far) &&
+        xfw_trial_play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
     if (pays) {
         *members = trial.members;
         *so_far = xfw_set_ns(replays, whatif, changes, trial.order);
@@ -533,17 +323,18 @@ static void again_by_family(struct xfw_replays *replays, struct xfw_whatif *what
                             struct xfw_change *const *changes, unsigned members)
 {
     const size_t count = whatif->count;
-    struct trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members, members};
+    struct xfw_trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members, members};
     memcpy(trial.order, whatif->order, count * sizeof *trial.order);
     bool changed = false;
-    if (members > 1 && decide_families(replays, whatif, changes, &trial, whatif->alone_ns))
+    if (members > 1 &&
+        xfw_trial_decide_families(replays, whatif, changes, &trial, whatif->alone_ns))
         changed = memcmp(trial.order, whatif->order, count * sizeof *trial.order) != 0;
     if (changed) {
         for (size_t i = 0; i < count; i++) {
             whatif->order[i] = 0;
             whatif->added[i] = (struct xfw_saving){NAN, NAN, NAN};
         }
-        play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
+        xfw_trial_play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
     }
     free(trial.order);
 }
@@ -554,7 +345,7 @@ static void leave_out_first(struct xfw_replays *replays, struct xfw_whatif *what
                             struct xfw_change *const *changes, unsigned members)
 {
     const size_t count = whatif->count;
-    struct trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members, members};
+    struct xfw_trial trial = {xfa_alloc((count + 1) * sizeof *trial.order), members, members};
     unsigned placed = 0;
     for (int kept = 0; kept < 2; kept++)
         for (unsigned place = 1; place <= members; place++)
@@ -566,8 +357,8 @@ static void leave_out_first(struct xfw_replays *replays, struct xfw_whatif *what
         for (size_t i = 0; i < count; i++)
             before -= whatif->order[i] ? whatif->added[i].likely : 0;
         double after = xfw_set_ns(replays, whatif, changes, trial.order);
-        if (after < before + LEAST_GAIN / 4 * whatif->alone_ns)
-            play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
+        if (after < before + XFW_LEAST_GAIN / 4 * whatif->alone_ns)
+            xfw_trial_play_parts(replays, whatif, changes, &trial, 0, whatif->alone_ns);
     }
     free(trial.order);
 }
