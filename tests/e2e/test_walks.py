@@ -197,7 +197,8 @@ class PyTorch(Walk):
         self.assertIn("60 steps: ", screen)
         if REAL:
             print(screen)
-        self.assertRegex(screen, r"pageable-host-memory +[\d.]+ [mu]s .*H2D, 70 copies,\s+945 MiB")
+        # Behind the repeated ones little is left, and how much depends on the processor: either of two changes gets it.
+        self.assertRegex(screen, r"(pageable-host-memory|synchronous-transfer) +[\d.]+ [mu]s .*H2D, 70 copies,\s+945 MiB")
         if "pytorch_train.py:19" not in screen:
             self.assertIn("python.frames=off", subprocess.run([XFERSCOPE, "dump", "train.xft"], cwd=self.folder, text=True,
                                                               stdout=subprocess.PIPE).stdout)
