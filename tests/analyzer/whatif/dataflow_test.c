@@ -154,7 +154,8 @@ static void test_for_comparison(void **state)
     assert_false(change->idle); /* there are copies that block */
     xfw_change_free(change);
     for (size_t i = 0; i < CLASSES; i++)
-        xfa_class_at(&run.analysis.classes, i)->key.row.async = i != PAGEABLE_UP;
+        ((struct xfa_kept_class *)xfa_table_at(&run.analysis.classes.classes, i))->key.row.async =
+            i != PAGEABLE_UP;
     for (unsigned buffers = 1; buffers <= 2; buffers++) {
         change =
             xfw_change_dataflow(&run.analysis, &(struct xfw_dataflow_terms){.buffers = buffers});

@@ -164,7 +164,8 @@ static void test_by_apply(void **state)
     expect(&run, &analysis, was, was, was);
     upload_again(&run, LONG, XFW_AWAITS_ITSELF);
     was = as_it_was(&run);
-    xfa_class_at(&analysis.classes, CLASS)->key.row.src_mem = XFT_MEM_PINNED;
+    ((struct xfa_kept_class *)xfa_table_at(&analysis.classes.classes, CLASS))->key.row.src_mem =
+        XFT_MEM_PINNED;
     expect(&run, &analysis, was, was, was);
     xfa_classes_free(&analysis.classes);
     clear(&run);
