@@ -35,8 +35,8 @@ void xferscope_simgpu_sleep_ns(uint64_t ns);
  */
 int xferscope_simgpu_thread_begin(unsigned number, unsigned of);
 void xferscope_simgpu_thread_end(void);
-/* How long the calling thread has had that clock, and neither slept nor waited for a lock: it was at
- * work, or waited for the driver; 0: it has none. */
+/* How long the calling thread has had that clock, and neither slept nor waited for a lock: it was
+ * at work, or waited for the driver; 0: it has none. */
 uint64_t xferscope_simgpu_thread_ns(void);
 
 /*
