@@ -184,9 +184,9 @@ static const char *memory_table(const struct xfw_op *op)
 {
 #define TABLES(call)                                                                               \
     {                                                                                              \
-        [XFT_MEM_DEVICE] = call "/device", [XFT_MEM_PINNED] = call "/pinned",                      \
-        [XFT_MEM_MAPPED] = call "/mapped", [XFT_MEM_WRITE_COMBINED] = call "/write-combined",      \
-        [XFT_MEM_MANAGED] = call "/managed", [XFT_MEM_REGISTERED] = call "/pageable",              \
+        [XFT_MEM_DEVICE] = (call "/device"), [XFT_MEM_PINNED] = (call "/pinned"),                  \
+        [XFT_MEM_MAPPED] = (call "/mapped"), [XFT_MEM_WRITE_COMBINED] = (call "/write-combined"),  \
+        [XFT_MEM_MANAGED] = (call "/managed"), [XFT_MEM_REGISTERED] = (call "/pageable"),          \
     }
     static const char *const tables[][XFT_MEMORY_COUNT] = {
         [XFT_EVENT_ALLOC] = TABLES("alloc"),
