@@ -1,6 +1,5 @@
 #include "analyzer/whatif/changes/for_host.h"
 
-#include "analyzer/whatif/changes/costs.h"
 #include "xferscope/trace.h"
 
 /* Numbers of ops: of the last that has not been waited for; 0: there is none. */
@@ -28,7 +27,7 @@ bool xfw_copies_for_host(const struct xfa_analysis *analysis, const struct xfw_o
 {
     if (op->class == XFW_NONE)
         return true;
-    const struct xfa_row_key *row = &xfa_class_at(&analysis->classes, op->class)->key.row;
+    const struct xfa_row_key *row = &xfa_class_key_at(&analysis->classes, op->class)->row;
     return !xfa_is_of_device(row->src_mem) || !xfa_is_of_device(row->dst_mem);
 }
 
@@ -183,35 +182,5 @@ void xfw_for_host_waited(struct xfw_for_host *host, const struct xfw_op *recorde
         struct stream *stream = xfa_table_at(&host->streams, i);
         if (device ? is_covered(stream, recorded) : stream->stream == recorded->stream)
             is_done(&stream->last, host->number);
-    }
-}
-
-/* ---- from one copy to the next --------------------------------------------------------------- */
-
-void xfw_for_host_carried(struct xfw_for_host *host, const struct xfw_player *player,
-                          const struct xfw_op *down)
-{
-    host->carried[host->next] = (struct xfw_carried){
-        .address = down->dst,
-        .stream = down->stream,
-        .ready_ns = xfw_schedule_stream_end(xfw_player_schedule(player), down->stream),
-    };
-    host->next = (host->next + 1) % XFW_CARRIED;
-}
-
-void xfw_for_host_sent_on(const struct xfw_for_host *host, const struct xfa_achievable *achievable,
-                          struct xfw_player *player, struct xfw_op *up)
-{
-    for (unsigned i = 1; i <= XFW_CARRIED; i++) { /* the newest first */
-        const struct xfw_carried *carried =
-            &host->carried[(host->next + XFW_CARRIED - i) % XFW_CARRIED];
-        if (!carried->address || carried->address != up->src)
-            continue;
-        if (carried->stream == up->stream)
-            return;
-        up->gap_ns += xfw_scalar_cost(achievable, "event/record", up->gpu, XFW_RECORD_NS) +
-                      xfw_scalar_cost(achievable, "event/wait", up->gpu, XFW_WAIT_NS);
-        xfw_player_stream_after(player, up->stream, carried->ready_ns);
-        return;
     }
 }

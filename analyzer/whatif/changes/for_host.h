@@ -23,22 +23,11 @@ bool xfw_is_for_host(const struct xfa_analysis *analysis, const struct xfw_memor
  * Waits for copies that go. A wait of the host is for these alone where nothing else that it covers
  * is for the host; and, but at best, where such a copy is the last work of each stream that it
  * covers: work behind it may be what the host waits for.
- *
- * A copy that goes and kept work of two streams in order, since the host waited between, leaves
- * that to an event.
  */
-#define XFW_CARRIED 64 /* copies to the host whose copy up has not come */
-
 struct xfw_for_host { /* zeroed at first; of one process */
     struct xfw_memories memories;
     struct xfa_table streams, events; /* for_host.c */
     uint64_t number;                  /* of the op at hand, from 1 */
-    struct xfw_carried {
-        uint64_t address; /* of the host */
-        uint32_t stream;
-        double ready_ns; /* of the schedule's clock: when the bytes are there on the device */
-    } carried[XFW_CARRIED];
-    unsigned next;
 };
 void xfw_for_host_free(struct xfw_for_host *host);
 
@@ -56,13 +45,5 @@ bool xfw_for_host_stays(const struct xfw_for_host *host, const struct xfw_op *op
 
 /* The op at hand, which waits as recorded, has been looked at: what it covers is done. */
 void xfw_for_host_waited(struct xfw_for_host *host, const struct xfw_op *recorded);
-
-/* A copy to the host goes; and the one that sends on what it brought, which becomes a copy within
- * the device: in another stream it waits for an event behind the work before the first. What both
- * calls for that take comes in addition. */
-void xfw_for_host_carried(struct xfw_for_host *host, const struct xfw_player *player,
-                          const struct xfw_op *down);
-void xfw_for_host_sent_on(const struct xfw_for_host *host, const struct xfa_achievable *achievable,
-                          struct xfw_player *player, struct xfw_op *up);
 
 #endif
