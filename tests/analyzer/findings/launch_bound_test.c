@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/changes/sequences.h"
 #include "tests/analyzer/lab/analyzed.h"
 #include "tests/analyzer/traces/measured.h"
 #include "tests/analyzer/traces/play.h"
@@ -28,6 +29,7 @@ struct how {
     uint64_t kernel_ns, gap_ns;
     unsigned kernels, rounds; /* 0: as many as above */
     bool shuffled;            /* kernels come in an order that does not come again */
+    bool odd;                 /* the last kernel of a round is another one each time */
     bool sends;               /* a copy to the device before each round */
     unsigned arguments;       /* each launch is given one of so many; 0: another one each time */
 };
@@ -90,6 +92,8 @@ static void round_of(struct play *play, const struct how *how, uint64_t *busy)
         drawn = drawn * 6364136223846793005u + 1442695040888963407u;
         unsigned name = how->shuffled ? 1 + (unsigned)(drawn >> 60) : 1 + i;
         launched++;
+        if (how->odd && i == kernels - 1)
+            name = 100 + (unsigned)launched;
         uint64_t turn = how->arguments ? launched / kernels % how->arguments : launched;
         launch(play, how, name, 1 + turn, busy);
     }
@@ -165,6 +169,22 @@ static void test_arguments(void **state)
         analyzed_free(all[i]);
 }
 
+/* What is another kernel each time is no node, nor is what has it among the calls before. */
+static void test_odd(void **state)
+{
+    struct how how = plain;
+    how.kernels = 20;
+    how.odd = true;
+    struct analyzed a = played(&how);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_LAUNCH_BOUND, "finish");
+    const unsigned first = how.kernels - 1, others = first - XFW_SEQUENCE_BEHIND;
+    (void)state;
+    assert_non_null(f);
+    assert_true(f->transfers > STRETCHES * others);
+    assert_true(f->transfers <= STRETCHES * (first + (ROUNDS - 1) * others));
+    analyzed_free(&a);
+}
+
 /* No advice: the finding is not there, or idle. */
 static void quiet(const struct how *how)
 {
@@ -207,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_odd),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: launches for a graph", tests, NULL, NULL);
