@@ -223,6 +223,9 @@ void xfa_finding_site_add(struct xfa_finding *finding, const struct xfa_finding_
 struct xfa_finding_site xfa_finding_site_of_row(const struct xfa_row *row,
                                                 const struct xfa_figures *figures,
                                                 enum xfa_reckoning reckoning);
+/* The same of what look() has found. */
+struct xfa_finding_site xfa_finding_site_of_gain(const struct xfa_row *row,
+                                                 const struct xfa_gain *gain);
 
 /* Adds a site, and its transfers, bytes and loss, to the finding with the id and remedy of `like`
  * in the terms of the site; where there is none yet, to a new one with what `like` assumes. */

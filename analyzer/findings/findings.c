@@ -282,10 +282,10 @@ static struct xfa_finding *finding_for(struct xfa_findings *findings, enum xfa_f
     return finding;
 }
 
-static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
-                     const struct xfa_gain *gain)
+struct xfa_finding_site xfa_finding_site_of_gain(const struct xfa_row *row,
+                                                 const struct xfa_gain *gain)
 {
-    const struct xfa_finding_site site = {
+    return (struct xfa_finding_site){
         .row = row,
         .site = row->site,
         .function = xfa_row_called(row),
@@ -295,6 +295,12 @@ static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
         .reckoning = gain->reckoning,
         .earlier = gain->earlier,
     };
+}
+
+static void add_site(struct xfa_finding *finding, const struct xfa_row *row,
+                     const struct xfa_gain *gain)
+{
+    const struct xfa_finding_site site = xfa_finding_site_of_gain(row, gain);
     xfa_finding_site_add(finding, &site);
     finding->assumed = gain->assumed ? gain->assumed : finding->assumed;
     finding->question = gain->question ? gain->question : finding->question;

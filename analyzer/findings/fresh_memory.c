@@ -175,6 +175,13 @@ static void take_transfer(void *self, const struct xfa_event *event)
     }
 }
 
+/* What is of one process alone. */
+static void forget(struct fresh *fresh)
+{
+    xfa_table_free(&fresh->places);
+    xfa_table_free(&fresh->ends);
+}
+
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
     struct fresh *fresh = self;
@@ -182,8 +189,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     fresh->transfers = 0;
     if (fresh->last_count > 0)
         memset(fresh->lasts, 0, fresh->last_count * sizeof *fresh->lasts);
-    xfa_table_free(&fresh->places);
-    xfa_table_free(&fresh->ends);
+    forget(fresh);
     xfa_table_init(&fresh->places, PLACE_KEY, sizeof(struct place));
     xfa_table_init(&fresh->ends, PLACE_KEY, PLACE_KEY);
     return XFA_KIND(XFT_EVENT_TRANSFER);
@@ -200,8 +206,7 @@ static void end_process(void *self, struct xfa_process *process)
             xfw_mark(of->kept++ < of->ends ? &fresh->first : &fresh->more, fresh->process,
                      place->first);
     }
-    xfa_table_free(&fresh->places);
-    xfa_table_free(&fresh->ends);
+    forget(fresh);
 }
 
 static struct xfa_observer observe(void *self)
@@ -227,7 +232,7 @@ static void release(void *self)
     xfw_marks_free(&fresh->proven);
     xfw_marks_free(&fresh->first);
     xfw_marks_free(&fresh->more);
-    xfa_table_free(&fresh->places);
+    forget(fresh);
     free(fresh->lasts);
     free(fresh->rows);
 }

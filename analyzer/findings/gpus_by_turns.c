@@ -102,14 +102,19 @@ static void forget(struct gpus_by_turns *self)
     xfa_table_free(&self->places);
 }
 
+static void init_tables(struct gpus_by_turns *self)
+{
+    xfa_table_init(&self->servers, sizeof(int32_t), sizeof(struct server));
+    xfa_table_init(&self->places, sizeof(struct place_key), sizeof(struct place));
+}
+
 static uint64_t process(void *of, struct xfa_process *process)
 {
     struct gpus_by_turns *self = of;
     (void)process;
     forget(self);
     self->last = 0;
-    xfa_table_init(&self->servers, sizeof(int32_t), sizeof(struct server));
-    xfa_table_init(&self->places, sizeof(struct place_key), sizeof(struct place));
+    init_tables(self);
     return XFA_KINDS_OF_CALLS;
 }
 
@@ -144,8 +149,7 @@ static struct xfa_observer observe(void *of)
 {
     struct gpus_by_turns *self = of;
     xfa_wait_sites_init(&self->sites);
-    xfa_table_init(&self->servers, sizeof(int32_t), sizeof(struct server));
-    xfa_table_init(&self->places, sizeof(struct place_key), sizeof(struct place));
+    init_tables(self);
     return (struct xfa_observer){
         .name = "GPUs by turns",
         .divided = true,

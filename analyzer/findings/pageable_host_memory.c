@@ -68,15 +68,7 @@ static void try_row(const struct xfa_row *row, const struct xfa_gain *gain,
                     struct xfa_findings *findings, size_t first)
 {
     struct xfa_remedy remedy = xfa_remedy_for(row, XFA_REMEDY_PIN);
-    const struct xfa_finding_site site = {
-        .row = row,
-        .site = row->site,
-        .function = xfa_row_called(row),
-        .transfers = gain->transfers,
-        .bytes = gain->bytes,
-        .lost_ns = gain->lost_ns,
-        .reckoning = gain->reckoning,
-    };
+    const struct xfa_finding_site site = xfa_finding_site_of_gain(row, gain);
     remedy.dialect = row->site->dialect;
     struct xfa_finding *finding = trial_for(findings, first, &remedy);
     xfa_finding_site_add(finding, &site);

@@ -45,9 +45,9 @@
 #define GAPS_ALIKE 1.5     /* the third quartile of the first, at most; by chance 3 and more */
 #define MOST_SPREAD 2      /* of them, for each of the others' */
 #define MOST_OF_MIDDLE 2   /* of the middle one: later turns waited for something else */
-#define BESIDE_BY_CHANCE                                                                           \
-    8 /* expected at least, and four for each that there is: by chance, one in                     \
-         e^8 processes has none of them (Poisson) */
+/* Expected at least, and four for each that there is: by chance, one in e^8 processes has none of
+ * them (Poisson). */
+#define BESIDE_BY_CHANCE 8
 
 struct memory {
     uint64_t address; /* key */
