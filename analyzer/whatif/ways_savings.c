@@ -12,6 +12,16 @@ struct xfw_saving *xfw_savings_unknown(size_t count)
     return savings;
 }
 
+/* The run is no shorter than that: what is left of its span, and of what comes before and behind
+ * it. Where changes take anything of that, another set may take more. */
+static double least_of(const struct xfw_whatif *whatif, const struct xfw_way *best)
+{
+    double outside = fmax(0, best->least_ns - best->left_ns);
+    double taken = fmax(0, whatif->alone_ns - whatif->span.alone_ns - outside);
+    bool goes = fmax(taken, whatif->outside_goes_ns) > XFW_RUN_ERROR * whatif->alone_ns;
+    return fmax(0, best->least_ns - xfw_unsure_ns(whatif, goes ? taken + outside : 0));
+}
+
 struct xfw_saving xfw_ways_saving(const struct xfw_whatif *whatif,
                                   const struct xfw_way ways[XFW_CERTAINTIES])
 {
@@ -21,19 +31,12 @@ struct xfw_saving xfw_ways_saving(const struct xfw_whatif *whatif,
     double least = fmin(low, fmin(likely, high)), most = fmax(low, fmax(likely, high));
     double off =
         fmax(ways[XFW_LOW].error_ns, fmax(ways[XFW_LIKELY].error_ns, ways[XFW_HIGH].error_ns));
-    double wider = xfw_unsure_ns(whatif, likely) + off;
-    return xfw_saving_within((struct xfw_saving){least - wider, likely, most + wider},
+    double wider = xfw_unsure_ns(whatif, likely) + off, at_best = most + wider;
+    if (ways[XFW_HIGH].asks_left)
+        at_best = fmin(at_best,
+                       fmax(most, base - least_of(whatif, &ways[XFW_HIGH]) + XFW_RUN_ERROR * base));
+    return xfw_saving_within((struct xfw_saving){least - wider, likely, at_best},
                              xfw_can_go_ns(whatif, base - most));
-}
-
-/* The run is no shorter than that: what is left of its span, and of what comes before and behind
- * it. Where changes take anything of that, another set may take more. */
-static double least_of(const struct xfw_whatif *whatif, const struct xfw_way *best)
-{
-    double outside = fmax(0, best->least_ns - best->left_ns);
-    double taken = fmax(0, whatif->alone_ns - whatif->span.alone_ns - outside);
-    bool goes = fmax(taken, whatif->outside_goes_ns) > XFW_RUN_ERROR * whatif->alone_ns;
-    return fmax(0, best->least_ns - xfw_unsure_ns(whatif, goes ? taken + outside : 0));
 }
 
 /* Of a question: what these ways save at most of the run and of its span. What the work takes that

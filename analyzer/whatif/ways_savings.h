@@ -11,7 +11,8 @@
 /* That nothing is known of, count of them and one more; for free(). */
 struct xfw_saving *xfw_savings_unknown(size_t count);
 
-/* Put in order, and widened (whatif.h). */
+/* Put in order, and widened (whatif.h); at best no more than what the best one leaves allows, where
+ * it was asked for that (xfw_way.asks_left). */
 struct xfw_saving xfw_ways_saving(const struct xfw_whatif *whatif,
                                   const struct xfw_way ways[XFW_CERTAINTIES]);
 

@@ -103,7 +103,7 @@ static bool play_alone(struct xfw_replays *replays, struct xfw_whatif *whatif,
         for (int c = 0; c < XFW_CERTAINTIES; c++) {
             struct xfw_way *way = &ways[XFW_CERTAINTIES * asked + (size_t)c];
             way->certainty = (enum xfw_certainty)c;
-            way->asks_left = changes[i]->question && c == XFW_HIGH;
+            way->asks_left = c == XFW_HIGH;
             xfw_way_of(way, changes, NULL, count, i, SIZE_MAX);
         }
         of[asked++] = i;
@@ -135,6 +135,7 @@ static void play_set(struct xfw_replays *replays, struct xfw_whatif *whatif,
     struct xfw_way *ways = xfa_alloc(all * sizeof *ways);
     for (size_t i = 0; i < XFW_CERTAINTIES; i++) {
         ways[i].certainty = (enum xfw_certainty)i;
+        ways[i].asks_left = i == XFW_HIGH;
         xfw_way_of(&ways[i], changes, whatif->order, count, SIZE_MAX, SIZE_MAX);
     }
     if (members > 1 && any_shares(whatif, changes))

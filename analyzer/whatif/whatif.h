@@ -57,7 +57,9 @@
  * runs alone. Each change is played alone, at worst, as likely and at best. low and high are
  * widened by the replay's error, XFW_MODEL_ERROR, XFW_RUN_ERROR, and how far processes of the
  * machine differ in speed (xfw_speed_error()); high at most to what can go: not the time before the
- * first work for a GPU and behind the last wait, and no time that was not played.
+ * first work for a GPU and behind the last wait, no time that was not played, and not the work that
+ * the change leaves to the busiest resource (schedule/left.h), but for XFW_RUN_ERROR of each of the
+ * two runs.
  *
  * THE BEST SET
  *

@@ -171,6 +171,23 @@ static void test_the_rest(void **state)
     finish(&set);
 }
 
+/* Nothing saves more than what need not be done: at best the other site's copies stay as they are,
+ * but for what two runs differ by, and a fifth of what is left of its own goes (XFW_MODEL_ERROR).
+ */
+static void test_what_is_left_stays(void **state)
+{
+    (void)state;
+    struct shorter one[] = {shorter(true, false, 10000)};
+    struct set set = set_of(one, 1);
+    const struct xfw_whatif *whatif = set.whatif;
+    double most = COPIES * (COPY_NS - (1 - XFW_MODEL_ERROR) * 10000.0);
+    assert_true(saves(whatif->set.likely, 10000, 1));
+    assert_true(whatif->set.high > whatif->set.likely);
+    assert_true(whatif->set.high < most + 3 * XFW_RUN_ERROR * whatif->alone_ns);
+    assert_true(whatif->alone[0].high == whatif->set.high);
+    finish(&set);
+}
+
 /* One that is about the run as a whole is not made in part, and leaves nothing; one that needs all
  * of its transfers leaves something and has no rest; of whose transfers all are taken has none. */
 static void test_no_rest(void **state)
@@ -528,6 +545,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_may_cost_more),
         cmocka_unit_test(test_the_rest),
+        cmocka_unit_test(test_what_is_left_stays),
         cmocka_unit_test(test_best_of_family),
         cmocka_unit_test(test_only_together),
         cmocka_unit_test(test_answer_with_what_was_found),
