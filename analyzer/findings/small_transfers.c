@@ -33,6 +33,7 @@
 struct runs {
     uint64_t transfers, bytes;
     uint64_t modelled;           /* of its transfers: by the model */
+    uint64_t strided, lines;     /* of its transfers: 2D and 3D ones, and the rows of these */
     struct xfa_exact count;      /* of a row: its parts of runs, by pieces */
     struct xfa_exact took_ns;    /* measured or by the model */
     struct xfa_exact scattered;  /* of count: those whose pieces are not contiguous (pack.h) */
@@ -50,7 +51,7 @@ struct small_row {
 /* A row's pieces of the current run. */
 struct part {
     uint32_t row;
-    uint64_t count, bytes;
+    uint64_t count, bytes, strided, lines;
     double took_ns;
 };
 
@@ -106,6 +107,8 @@ static void add_runs(struct runs *to, const struct runs *more)
     to->transfers += more->transfers;
     to->bytes = xfa_add(to->bytes, more->bytes);
     to->modelled += more->modelled;
+    to->strided += more->strided;
+    to->lines = xfa_add(to->lines, more->lines);
     xfa_exact_merge(&to->count, &more->count);
     xfa_exact_merge(&to->took_ns, &more->took_ns);
     xfa_exact_merge(&to->scattered, &more->scattered);
@@ -150,6 +153,8 @@ static struct runs runs_of(const struct lane *lane, const struct part *part, dou
         .transfers = part->count,
         .bytes = part->bytes,
         .modelled = lane->measured ? 0 : part->count,
+        .strided = part->strided,
+        .lines = part->lines,
         .error = lane->fit->max_error,
     };
     xfa_exact_add(&runs.count, share);
@@ -289,6 +294,10 @@ static void transfer(void *self, const struct xfa_event *event)
     struct part *part = part_of(lane, transfer->class->row);
     part->count++;
     part->bytes += event->bytes;
+    if (transfer->class->key.shape == XFA_STRIDED) {
+        part->strided++;
+        part->lines += event->bytes / transfer->width;
+    }
     part->took_ns += isnan(transfer->achieved_ns) ? 0 : took(event);
     lane->last = number;
     lane->count++;
@@ -421,14 +430,16 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
 
 /* ---- the finding ----------------------------------------------------------------------------- */
 
-/* Packed, or as a batch: whichever takes less for the average run of the group. Contiguous pieces
- * need no packing. */
+/* Rows stay as they lie. Packed, or as a batch: whichever takes less for the average run of the
+ * group. Contiguous pieces need no packing. */
 static enum xfa_remedy_kind remedy_of(const struct xfa_analysis *analysis,
                                       const struct xfa_row *row, const struct runs *runs)
 {
     enum xft_direction direction = row->key.direction;
     if (direction == XFT_DIR_D2D)
         return XFA_REMEDY_BATCH_WITHIN;
+    if (runs->strided == runs->transfers)
+        return XFA_REMEDY_BATCH_ROWS;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
     double count = xfa_exact_value(&runs->count);
     uint64_t pieces = (uint64_t)((double)runs->transfers / count);
@@ -496,6 +507,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     const struct small *small = sums;
     struct xfw_set rows = whole_groups(small, finding);
     enum xfw_packing packing = finding->remedy.kind == XFA_REMEDY_BATCH_CALL     ? XFW_PACK_BATCH
+                               : finding->remedy.kind == XFA_REMEDY_BATCH_ROWS   ? XFW_PACK_ROWS
                                : finding->remedy.kind == XFA_REMEDY_BATCH_WITHIN ? XFW_PACK_WITHIN
                                                                                  : XFW_PACK;
     return xfw_change_pack(analysis, &small->marks, &rows, packing);

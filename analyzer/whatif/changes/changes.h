@@ -226,13 +226,14 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
  * them apart once the data is there; that costs a copy of the bytes. Pieces that are contiguous at
  * both ends are copied at once as they lie. As a batch: one call is given all of them. Within a
  * device: one copy of rows, or one kernel, takes all of them; what the host does from call to call
- * goes. At worst the device takes as long for them as it did.
+ * goes. At worst the device takes as long for them as it did. Rows, of 2D and 3D copies: one copy
+ * has all of them as they lie (rows.h); at worst the device takes as long for them as it did.
  *
  * The cost of packing is not known. At worst it is that of copying what is in no cache (which
  * profiles have), as likely half of it, since small pieces that were just written are in a cache,
  * at best nothing: the program has them there in the first place.
  */
-enum xfw_packing { XFW_PACK, XFW_PACK_BATCH, XFW_PACK_WITHIN };
+enum xfw_packing { XFW_PACK, XFW_PACK_BATCH, XFW_PACK_WITHIN, XFW_PACK_ROWS };
 
 /* Transfers in runs of at least two: all but the last, and the last; the first of those that the
  * host has one by one. */

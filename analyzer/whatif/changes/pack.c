@@ -5,6 +5,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/rows.h"
 #define LOOP_NS 2000.0 /* longer between two calls: the host does more than to call: a guess */
 #define PIECE_NS 30.0  /* a loop's turn and a call of memcpy(): a guess */
 #define HOST_NS_PER_BYTE 0.12 /* where the profile has no copies within the host: a guess */
@@ -130,14 +131,20 @@ static double pack_piece(const struct pack *pack, const struct xfw_player *playe
     return packing_ns(pack, player, before + 1, xfa_add(bytes, op->bytes));
 }
 
-/* Between two copies within the device the host only makes the next call: at worst it still does,
- * to fill a table of the pieces. */
+/* Between two copies of rows, or within the device, the host only makes the next call: at worst it
+ * still does, to fill a table of the pieces. */
 static void without_loop(const struct pack *pack, const struct xfw_player *player,
                          struct xfw_op *op)
 {
-    if (pack->packing == XFW_PACK_WITHIN && xfw_player_certainty(player) != XFW_LOW &&
-        op->gap_ns < LOOP_NS)
+    bool loops = pack->packing == XFW_PACK_WITHIN || pack->packing == XFW_PACK_ROWS;
+    if (loops && xfw_player_certainty(player) != XFW_LOW && op->gap_ns < LOOP_NS)
         op->gap_ns = 0;
+}
+
+/* On the device, beside no copy before it. */
+static double alone_ns(const struct xfw_op *op)
+{
+    return op->duration_ns - xfw_min(op->lead_ns, op->duration_ns);
 }
 
 /* The copy goes; the host puts its bytes where they are sent from. */
@@ -155,7 +162,7 @@ static void take_piece(const struct pack *pack, const struct xfw_player *player,
     } else {
         without_loop(pack, player, op);
     }
-    run->all_ns += op->duration_ns;
+    run->all_ns += alone_ns(op);
     run->pieces++;
     run->stream = op->stream;
     run->bytes = xfa_add(run->bytes, op->bytes);
@@ -197,6 +204,18 @@ static double batch_longer_ns(const struct pack *pack, const struct xfw_player *
     return isnan(all) ? NAN : fmax(0, all - one);
 }
 
+/* Of one copy of so many of the piece's bytes, with its rows. */
+static struct xfw_copy_cost cost_of(const struct pack *pack, const struct xfw_op *piece,
+                                    const struct xfa_row_key *row, uint64_t bytes,
+                                    enum xfw_certainty certainty)
+{
+    const struct xfp_path *path = path_of(pack, piece, row);
+    const struct xfw_rows_way way = {row->direction, -1, piece->gpu, path};
+    return pack->packing == XFW_PACK_ROWS ? xfw_rows_cost(&pack->change.analysis->achievable, &way,
+                                                          bytes, piece->row_bytes, certainty)
+                                          : xfw_copy_cost(path, bytes, certainty);
+}
+
 /* The one copy takes longer by as much as the profile says. */
 static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
                  const struct xfw_copy_cost *all)
@@ -215,19 +234,20 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
     bool up = row->direction == XFT_DIR_H2D;
-    const struct xfp_path *path = path_of(pack, op, row);
     uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->bytes, op->bytes);
     bool first = run->pieces > 0 && run->first_ns > op->duration_ns;
-    struct xfw_copy_cost one = xfw_copy_cost(path, first ? run->first_bytes : op->bytes, certainty);
-    struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
+    struct xfw_copy_cost one =
+        cost_of(pack, op, row, first ? run->first_bytes : op->bytes, certainty);
+    struct xfw_copy_cost all = cost_of(pack, op, row, bytes, certainty);
     if (run->pieces > 0) {
         op->space_ns = run->space_ns;
-        run->all_ns += op->duration_ns;
+        run->all_ns += alone_ns(op);
         without_loop(pack, player, op);
     }
     if (first)
         op->duration_ns = run->first_ns;
-    if (pack->packing == XFW_PACK_WITHIN && certainty == XFW_LOW && run->pieces > 0)
+    bool as_they_lie = pack->packing == XFW_PACK_WITHIN || pack->packing == XFW_PACK_ROWS;
+    if (as_they_lie && certainty == XFW_LOW && run->pieces > 0)
         op->duration_ns = run->all_ns; /* the device may still go from piece to piece */
     else if (pack->packing == XFW_PACK_BATCH) {
         double longer = batch_longer_ns(pack, player, op, row, op->bytes, pieces, bytes);
@@ -270,10 +290,9 @@ static double longer_ns(const struct pack *pack, const struct xfw_player *player
                         const struct xfa_row_key *row)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    const struct xfp_path *path = path_of(pack, op, row);
     uint64_t pieces = run->pieces + 1, bytes = xfa_add(run->first_bytes, run->bytes);
-    struct xfw_copy_cost one = xfw_copy_cost(path, run->first_bytes, certainty);
-    struct xfw_copy_cost all = xfw_copy_cost(path, bytes, certainty);
+    struct xfw_copy_cost one = cost_of(pack, op, row, run->first_bytes, certainty);
+    struct xfw_copy_cost all = cost_of(pack, op, row, bytes, certainty);
     double ns = one.known && all.known ? fmax(0, all.device_ns - one.device_ns) : 0;
     if (pack->packing == XFW_PACK_BATCH) {
         double longer = batch_longer_ns(pack, player, op, row, run->first_bytes, pieces, bytes);

@@ -66,14 +66,20 @@ static struct xfw_op *copy(struct setting *s, unsigned number)
     return op;
 }
 
-static double packed(const struct setting *s, enum xfw_certainty certainty, bool chosen)
+static double packed_as(const struct setting *s, enum xfw_certainty certainty, bool chosen,
+                        enum xfw_packing packing)
 {
     struct xfw_set rows = {0};
     xfw_set_add(&rows, chosen ? 0 : 7);
-    struct xfw_change *change = xfw_change_pack(&s->analysis, &s->runs, &rows, XFW_PACK);
+    struct xfw_change *change = xfw_change_pack(&s->analysis, &s->runs, &rows, packing);
     double end = hand_play(s->ops, s->count, change, certainty);
     xfw_change_free(change);
     return end;
+}
+
+static double packed(const struct setting *s, enum xfw_certainty certainty, bool chosen)
+{
+    return packed_as(s, certainty, chosen, XFW_PACK);
 }
 
 static void test_up(void **state)
@@ -89,6 +95,26 @@ static void test_up(void **state)
     assert_true(packed(&s, XFW_LIKELY, true) == PIECES * PACK_NS / 2 + copied);
     assert_true(packed(&s, XFW_LOW, true) == PIECES * PACK_NS + copied);
     assert_true(packed(&s, XFW_LIKELY, false) == was); /* another row's */
+    teardown(&s);
+}
+
+/* Rows stay as they lie: nothing is packed, and what the host does from call to call goes. At worst
+ * it stays, and the device takes as long for the rows as it did, but for what it did of one piece
+ * beside the one before. */
+static void test_rows(void **state)
+{
+    struct setting s;
+    setup(&s, XFT_DIR_H2D);
+    for (unsigned i = 0; i < PIECES; i++) {
+        struct xfw_op *op = copy(&s, i);
+        op->row_bytes = BYTES / 4;
+        op->gap_ns = i ? 200 : 0;
+        op->lead_ns = i ? 10 : 0;
+    }
+    add(&s, hand_wait(10));
+    assert_true(packed_as(&s, XFW_LIKELY, true, XFW_PACK_ROWS) == 50 + 40 + MORE_NS + 10);
+    double at_worst = (PIECES - 1) * 200 + 50 + PIECES * 40 - (PIECES - 1) * 10 + 10;
+    assert_true(packed_as(&s, XFW_LOW, true, XFW_PACK_ROWS) == at_worst);
     teardown(&s);
 }
 
@@ -362,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_seen_by_others),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_side_by_side),
