@@ -564,6 +564,7 @@ struct xfw_once_calls {
     double takes_ns;    /* in all calls that take */
     double needless_ns; /* in those that take though as much had been there before */
     double gives_ns;
+    bool larger_serve; /* so do blocks of any size: these are for who keeps one size only */
 };
 
 /* Calls of one process, and the memory that it holds. */
