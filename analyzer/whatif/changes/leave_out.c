@@ -325,8 +325,10 @@ struct look_less {
 };
 
 struct looking {
-    bool waits;   /* its next wait was for a copy that went */
-    bool goes_on; /* such a copy went since its last launch */
+    bool waits;      /* its next wait was for a copy that went */
+    uint32_t waited; /* a copy of that stream, + 1, went that had waited itself: a wait for the stream
+                        right behind it had nothing else to wait for */
+    bool goes_on;    /* such a copy went since its last launch */
 };
 
 struct looks {
@@ -347,6 +349,15 @@ static void go_on(struct looking *thread, const struct xfw_player *player, struc
     if (thread->goes_on && xfw_player_certainty(player) == XFW_HIGH)
         op->space_ns = 0;
     thread->waits = thread->goes_on = false; /* a later wait is for this work, too */
+    thread->waited = 0;
+}
+
+/* cuBLAS waits for the stream behind a copy that has waited. */
+static bool waited_for_looks(const struct looking *thread, const struct xfw_op *op)
+{
+    bool again = thread->waited && op->awaits == XFW_AWAITS_STREAM &&
+                 op->stream + 1 == thread->waited;
+    return op->kind == XFT_EVENT_SYNC && (thread->waits || again);
 }
 
 void xfw_feeders_free(struct xfw_feeders *feeders)
@@ -401,10 +412,13 @@ static void look_less(const struct xfw_change *change, void *self, struct xfw_pl
     bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
     if (copy && xfw_set_has(&change->set, op->class) && look_goes(less, player, op->transfer)) {
         thread->waits = op->awaits == XFW_AWAITS_NOTHING;
+        thread->waited =
+            op->awaits == XFW_AWAITS_ITSELF && op->stream != XFW_NONE ? op->stream + 1 : 0;
         thread->goes_on = true;
         xfw_op_drop(op);
-    } else if (thread->waits && op->kind == XFT_EVENT_SYNC) {
+    } else if (waited_for_looks(thread, op)) {
         thread->waits = false;
+        thread->waited = 0;
         xfw_op_drop(op);
     } else if (feeds_what_goes(less, player, op)) {
         xfw_op_drop(op);
