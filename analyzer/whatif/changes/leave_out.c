@@ -25,6 +25,8 @@ struct leave_out {
 struct stream {
     uint8_t last; /* enum xfw_engine of its last work, as recorded */
     bool changed; /* that copy went */
+    bool went;    /* since the last wait for it copies went */
+    bool busy;    /* and other work was submitted */
 };
 
 /* The thread's own time before copies that go, if all that it sends behind that go. */
@@ -103,7 +105,47 @@ static void follow(struct state *state, struct xfw_op *op, bool goes)
         double known = state->space_ns > 0 ? state->space_ns : op->space_ns;
         state->space_ns = known + (xfw_min(op->space_ns, 4 * known) - known) / 8;
     }
-    *stream = (struct stream){.last = op->engine, .changed = goes};
+    stream->last = op->engine;
+    stream->changed = goes;
+}
+
+/* ---- waits for copies that go ---------------------------------------------------------------- */
+
+static void waited_for(struct stream *stream)
+{
+    stream->went = stream->busy = false;
+}
+
+/* Nothing but copies that went was submitted, since the last wait, to what it waits for. */
+static bool waits_for_what_went(struct state *state, const struct xfw_op *op)
+{
+    bool went = false, busy = false;
+    if (op->kind != XFT_EVENT_SYNC)
+        return false;
+    if (op->awaits == XFW_AWAITS_STREAM && op->stream < XFW_FIRST_SIDE_STREAM) {
+        struct stream *stream = stream_of(state, op->stream);
+        went = stream->went;
+        busy = stream->busy;
+        waited_for(stream);
+    }
+    for (size_t i = 0; i < state->count && op->awaits == XFW_AWAITS_DEVICE; i++) {
+        went = went || state->streams[i].went;
+        busy = busy || state->streams[i].busy;
+        waited_for(&state->streams[i]);
+    }
+    return went && !busy;
+}
+
+/* Of the work before op, which goes or stays, and of op. */
+static void note_work(struct state *state, const struct xfw_op *op, bool goes)
+{
+    if (!xfw_op_is_work(op) || op->stream >= XFW_FIRST_SIDE_STREAM)
+        return;
+    struct stream *stream = stream_of(state, op->stream);
+    stream->went = stream->went || goes;
+    stream->busy = stream->busy || !goes;
+    if (op->awaits == XFW_AWAITS_ITSELF && !goes)
+        waited_for(stream);
 }
 
 /* ---- in their place -------------------------------------------------------------------------- */
@@ -241,6 +283,9 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
             shorten(&((struct state *)state)->spending, certainty, goes, head, op);
         return;
     }
+    if (waits_for_what_went(state, op) && certainty != XFW_LOW)
+        xfw_op_drop(op);
+    note_work(state, op, goes || also);
     follow(state, op, goes || also);
     xfw_cached_take(beside, op);
     if (certainty == XFW_HIGH && what->made)
