@@ -283,7 +283,9 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
             shorten(&((struct state *)state)->spending, certainty, goes, head, op);
         return;
     }
-    if (waits_for_what_went(state, op) && certainty != XFW_LOW)
+    /* What is not taken through the host is not waited for there; of others the wait may be meant.
+     */
+    if (waits_for_what_went(state, op) && what->also && certainty != XFW_LOW)
         xfw_op_drop(op);
     note_work(state, op, goes || also);
     follow(state, op, goes || also);
