@@ -96,15 +96,17 @@ static void fetch(uint64_t bytes)
 {
     const uint64_t called = play.now, ready = called + LATENCY_NS;
     const uint64_t done = (device_free > ready ? device_free : ready) + COPY_NS;
-    struct xft_event *call =
-        play_async(&play, FETCH, XFT_DIR_D2H, XFT_MEM_PAGEABLE, bytes, done + WAKE_NS - called);
-    call->src = DATA;
-    call->dst = HOST;
-    call->device = 0;
-    call->src_place = 0;
-    call->dst_place = XFT_PLACE_HOST;
-    call->correlation = ++play.correlation;
-    struct xft_event copied = *call;
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY_ASYNC, XFT_DIR_D2H, XFT_MEM_PAGEABLE, bytes, 0, 0);
+    event.stack = FETCH;
+    event.flags = XFT_ASYNC;
+    event.src = DATA;
+    event.dst = HOST;
+    event.device = 0;
+    event.src_place = 0;
+    event.dst_place = XFT_PLACE_HOST;
+    event.correlation = ++play.correlation;
+    struct xft_event copied = *play_event(&play, event, done + WAKE_NS - called);
     copied.kind = XFT_EVENT_DEVICE_COPY;
     copied.stack = copied.call = copied.flags = 0;
     device(copied, called, COPY_NS);
