@@ -293,7 +293,7 @@ static bool look_readback(const struct xfa_analysis *analysis, const void *self,
         return false;
     gain->assumed =
         "the loop may go on for up to 31 rounds before it sees the value, and kernels that "
-        "only make it need not run in between";
+        "only make it, and what is written to its place before, need not come in between";
     return look(analysis, self, row, XFA_REMEDY_LOOK_LESS, gain);
 }
 

@@ -5,7 +5,9 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
 
-#define ANY_SIZE_LEAST 8 /* calls that could go beyond those of exact sizes */
+/* Times the calls that could go by exact sizes: less is not worth another remedy, as for sets
+ * (XFW_HARDLY_MORE). */
+#define ANY_SIZE_MORE 1.1
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
@@ -59,6 +61,7 @@ static void add(struct xfa_table *table, const struct xfw_once_key *key,
     calls->takes_ns += more->takes_ns;
     calls->needless_ns += more->needless_ns;
     calls->gives_ns += more->gives_ns;
+    calls->larger_serve = more->larger_serve;
 }
 
 static struct xfw_once_key of_any_size(struct xfw_once_key key)
@@ -88,11 +91,11 @@ static void sum_exact(const struct xfa_taken *taken, struct xfa_table *sums)
 static bool serves_any_size(const struct xfw_once_calls *any, uint64_t exact)
 {
     uint64_t needless = xfw_once_needless_takes(any);
-    return needless >= 2 * exact && needless >= exact + ANY_SIZE_LEAST &&
+    return (double)needless >= ANY_SIZE_MORE * (double)exact && needless > exact &&
            (double)any->largest * (double)any->most <= 2 * (double)any->most_bytes;
 }
 
-/* Where blocks of any size serve, `calls` has the sums of those; other sizes are left out. */
+/* Those where blocks of any size serve. */
 static void end_any_size(struct xfa_taken *taken, struct xfa_table *served)
 {
     struct xfa_table sums;
@@ -126,10 +129,10 @@ static void end(void *self, struct xfa_process *process)
     xfa_table_init(&served, sizeof(struct xfw_once_key), sizeof(struct xfw_once_calls));
     end_any_size(taken, &served);
     for (size_t i = 0; i < taken->book.calls.count; i++) {
-        const struct xfw_once_calls *calls = xfa_table_at(&taken->book.calls, i);
+        struct xfw_once_calls *calls = xfa_table_at(&taken->book.calls, i);
         const struct xfw_once_key key = of_any_size(calls->key);
-        if (!xfa_table_get(&served, &key))
-            end_calls(taken, process, calls);
+        calls->larger_serve = xfa_table_get(&served, &key) != NULL;
+        end_calls(taken, process, calls);
     }
     for (size_t i = 0; i < served.count; i++)
         end_calls(taken, process, xfa_table_at(&served, i));

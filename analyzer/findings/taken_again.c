@@ -24,11 +24,16 @@ static double needless_ns(const struct xfw_once_calls *calls)
 }
 
 /* The host's memory, a memory pool's, or the GPU's: each is a finding of its own. */
-static bool is_of_side(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
+static bool is_on_side(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
 {
     bool pool = finding->remedy.kind == XFA_REMEDY_KEEP_POOL;
     return xfa_taken_on_host(calls->key.memory) == finding->remedy.to_host &&
            (calls->key.pooled != 0) == pool;
+}
+
+static bool is_of_side(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
+{
+    return !calls->larger_serve && is_on_side(calls, finding);
 }
 
 /* Findings of one of these: of sites with calls that could go, which take more than least_ns. */
@@ -70,7 +75,7 @@ static bool is_found(const struct xfa_findings *findings, const struct xfa_findi
 /* The pool of apply keeps blocks by size. */
 static bool is_of_one_size(const struct xfw_once_calls *calls, const struct xfa_finding *finding)
 {
-    return calls->key.bytes != XFW_ONCE_ANY_SIZE && is_of_side(calls, finding);
+    return calls->key.bytes != XFW_ONCE_ANY_SIZE && is_on_side(calls, finding);
 }
 
 /* They are made once. */

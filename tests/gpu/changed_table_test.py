@@ -16,9 +16,9 @@ def report(alone, with_set=None, saving=(0, 0, 0), findings=(), **more):
             "findings": list(findings)}
 
 
-def finding(kind, high=0.001, question=None, idle=False, in_set=True):
+def finding(kind, high=0.001, question=None, idle=False, in_set=True, text="step (app.cu:5)"):
     question = question and {"text": question, "up_to_s": 2 * high, "up_to_span_s": high}
-    return {"kind": kind, "question": question, "saving_s": {"high": high, "idle": idle}, "sites": [{"in_set": in_set}]}
+    return {"kind": kind, "question": question, "saving_s": {"high": high, "idle": idle}, "sites": [{"in_set": in_set, "text": text}]}
 
 
 class ChangedTableTest(unittest.TestCase):
@@ -45,10 +45,11 @@ class ChangedTableTest(unittest.TestCase):
         self.ran(f"{name}.after", "light", report(after))
         self.ran(f"{name}.before", "recorded", recorded)
 
-    def table(self):
+    def table(self, *options):
         (self.folder / "runs.tsv").write_text("".join(line + "\n" for line in self.runs))
         (self.folder / "programs.json").write_text(json.dumps([{"name": name} for name in self.programs]))
-        done = subprocess.run([sys.executable, str(HERE / "changed_table.py"), str(self.folder), str(self.folder), "profile"],
+        done = subprocess.run([sys.executable, str(HERE / "changed_table.py"), str(self.folder), str(self.folder), "profile",
+                               *options],
                               capture_output=True, text=True, check=False)
         entries = json.loads((self.folder / "changed.json").read_text()) if done.returncode < 2 else []
         return done.returncode, done.stdout + done.stderr, {entry["name"]: entry for entry in entries}
@@ -106,6 +107,46 @@ class ChangedTableTest(unittest.TestCase):
         status, text, _ = self.table()
         self.assertEqual(status, 1)
         self.assertEqual(text.count("not measured"), 2)
+
+    def answering(self):
+        """Another stand-in, which prints ALONE for what is assumed, and keeps the answers."""
+        tool = self.folder / "bin" / "xferscope"
+        tool.write_text(f'#!/bin/sh\ntrace=$2; shift 6\n[ $# -gt 0 ] && printf "%s\\n" "$@" >{self.folder}/answers && trace=$trace.alone\n'
+                        'cat "$trace"\n')
+
+    def changes(self, text, alone):
+        self.answering()
+        self.pair("a/one", 0.100, 0.080, report(0.100, 0.060, (0.030, 0.040, 0.050), [
+            finding("small-transfers"), finding("small-transfers", text="load (app.cu:9)"), finding("round-trip")]))
+        (self.folder / "3.xft.alone").write_text(json.dumps(alone))
+        (self.folder / "changes").write_text(text)
+        status, text, entries = self.table("--changes", str(self.folder / "changes"))
+        self.assertEqual(status, 0, text)
+        return text, entries["a/one"]["alone"], (self.folder / "answers").read_text().split("\n")
+
+    def test_the_author_alone(self):
+        """All other kinds are left out, and other sites of the kind; what is then predicted is near where the set was not."""
+        alone = report(0.100, 0.079, (0.018, 0.021, 0.030), [finding("small-transfers")])
+        text, entry, answers = self.changes("# made by hand\na/one small-transfers@app.cu:5,early-wait=yes\n", alone)
+        self.assertIn("| no | no | small-transfers; round-trip, small-transfers |  | small-transfers@app.cu:5, early-wait=yes | 21.0% | "
+                      "18.0% to 30.0% | yes | yes |", text)
+        self.assertIn("the author's change alone: of 1 inside 1, near 1; not found: 0", text)
+        self.assertIn("round-trip=no", answers)
+        self.assertIn("small-transfers@load (app.cu:9)=no", answers)
+        self.assertIn("early-wait=yes", answers)
+        self.assertFalse({"small-transfers=no", "early-wait=no", "small-transfers@step (app.cu:5)=no"} & set(answers))
+        self.assertTrue(entry["near"])
+
+    def test_not_found(self):
+        text, entry, _ = self.changes("a/one early-wait", report(0.100, 0.079, (0.018, 0.021, 0.030), [finding("small-transfers")]))
+        self.assertIn("| early-wait | not found | | | |", text)
+        self.assertIn("of 0 inside 0, near 0; not found: 1", text)
+        self.assertFalse(entry["found"])
+
+    def test_no_such_kind(self):
+        self.pair("a/one", 0.1, 0.1, report(0.1))
+        (self.folder / "changes").write_text("a/one smaller-transfers\n")
+        self.assertEqual(self.table("--changes", str(self.folder / "changes"))[0], 2)
 
     def test_no_pairs(self):
         self.ran("a/one", "light", report(0.1))

@@ -313,16 +313,22 @@ static bool has_room(const struct xfw_once_calls *calls, struct kept *kept, uint
     return false;
 }
 
+static const struct xfw_once_calls *chosen_of(const struct once *once,
+                                              const struct xfw_once_key *key)
+{
+    const struct xfw_once_calls *calls = xfa_table_get(once->calls, key);
+    bool chosen = calls && xfw_set_has(&once->change.set, number_of(once->calls, calls));
+    return chosen ? calls : NULL;
+}
+
 /* The run's calls that this one is of; NULL: of none that were chosen. */
 static const struct xfw_once_calls *calls_of(const struct once *once, struct xfw_once_key *key)
 {
-    const struct xfw_once_calls *calls = xfa_table_get(once->calls, key);
-    if (!calls) {
-        key->bytes = XFW_ONCE_ANY_SIZE;
-        calls = xfa_table_get(once->calls, key);
-    }
-    bool chosen = calls && xfw_set_has(&once->change.set, number_of(once->calls, calls));
-    return chosen ? calls : NULL;
+    const struct xfw_once_calls *calls = chosen_of(once, key);
+    if (calls)
+        return calls;
+    key->bytes = XFW_ONCE_ANY_SIZE;
+    return chosen_of(once, key);
 }
 
 /* ---- memory that is passed on: passed_on.h --------------------------------------------------- */

@@ -11,7 +11,8 @@
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
- * leave_out.c        | transfers go; copies of a graph go; results are looked at less often
+ * leave_out.c        | transfers go; copies of a graph go
+ * look_less.c        | results are looked at less often
  * host_turns.c       | copies to the host go, and what the host does with them; or makes of others
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
@@ -410,10 +411,13 @@ struct xfw_shorter_graph {
 struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis,
                                              const struct xfw_shorter_graph *graphs, size_t count);
 
+/* ---- look_less.c ----------------------------------------------------------------------------- */
+
 /*
  * The host looks at a value of the device only every XFW_LOOK_EVERY-th time: the other copies go,
  * and with each the wait for it, its own or the thread's next one if no other work was submitted in
- * between. At worst all stay: the program needs the value each time. At best the next work follows
+ * between; behind its own one for its stream, too. With a look go the kernels that only make the
+ * value, and copies of as many bytes at most to its place since the look before. At worst all stay: the program needs the value each time. At best the next work follows
  * the one before at once, and only the last look is left: the device decides, or keeps the values.
  * Rounds that a loop makes because it learns later that it is done are not counted.
  */
@@ -565,6 +569,7 @@ struct xfw_once_calls {
     double takes_ns;    /* in all calls that take */
     double needless_ns; /* in those that take though as much had been there before */
     double gives_ns;
+    bool larger_serve; /* so do blocks of any size: these are for who keeps one size only */
 };
 
 /* Calls of one process, and the memory that it holds. */

@@ -1,6 +1,6 @@
 /*
  * Kernels that only make what the host looks at, for the change that looks less often
- * (leave_out.c). Which those are, findings/look_feeders.h says.
+ * (look_less.c). Which those are, findings/look_feeders.h says.
  */
 #ifndef XFW_FEEDERS_H
 #define XFW_FEEDERS_H

@@ -12,7 +12,6 @@
 #define MOST_LATENCY_NS 5000.0   /* of a copy or memset on an idle device: a guess */
 #define MOST_SPACE_NS 1500.0     /* of the same behind other work: a guess */
 #define FIRST_SPACE_NS 1000.0    /* of kernels, until some were seen: a guess */
-#define NEXT_LOOK 16             /* transfers behind a kernel: its look is among them */
 #define COMPARE_NS_PER_BYTE 0.25 /* of what is fetched and compared: 4 GB/s */
 #define APPLIED_WORTH 0.8        /* of the call's time: apply rests where hashing takes more */
 #define LEAST_HASHED 65536u      /* bytes: of less it is not known whether they are the same */
@@ -26,6 +25,8 @@ struct leave_out {
 struct stream {
     uint8_t last; /* enum xfw_engine of its last work, as recorded */
     bool changed; /* that copy went */
+    bool went;    /* since the last wait for it copies went */
+    bool busy;    /* and other work was submitted */
 };
 
 /* The thread's own time before copies that go, if all that it sends behind that go. */
@@ -104,7 +105,47 @@ static void follow(struct state *state, struct xfw_op *op, bool goes)
         double known = state->space_ns > 0 ? state->space_ns : op->space_ns;
         state->space_ns = known + (xfw_min(op->space_ns, 4 * known) - known) / 8;
     }
-    *stream = (struct stream){.last = op->engine, .changed = goes};
+    stream->last = op->engine;
+    stream->changed = goes;
+}
+
+/* ---- waits for copies that go ---------------------------------------------------------------- */
+
+static void waited_for(struct stream *stream)
+{
+    stream->went = stream->busy = false;
+}
+
+/* Nothing but copies that went was submitted, since the last wait, to what it waits for. */
+static bool waits_for_what_went(struct state *state, const struct xfw_op *op)
+{
+    bool went = false, busy = false;
+    if (op->kind != XFT_EVENT_SYNC)
+        return false;
+    if (op->awaits == XFW_AWAITS_STREAM && op->stream < XFW_FIRST_SIDE_STREAM) {
+        struct stream *stream = stream_of(state, op->stream);
+        went = stream->went;
+        busy = stream->busy;
+        waited_for(stream);
+    }
+    for (size_t i = 0; i < state->count && op->awaits == XFW_AWAITS_DEVICE; i++) {
+        went = went || state->streams[i].went;
+        busy = busy || state->streams[i].busy;
+        waited_for(&state->streams[i]);
+    }
+    return went && !busy;
+}
+
+/* Of the work before op, which goes or stays, and of op. */
+static void note_work(struct state *state, const struct xfw_op *op, bool goes)
+{
+    if (!xfw_op_is_work(op) || op->stream >= XFW_FIRST_SIDE_STREAM)
+        return;
+    struct stream *stream = stream_of(state, op->stream);
+    stream->went = stream->went || goes;
+    stream->busy = stream->busy || !goes;
+    if (op->awaits == XFW_AWAITS_ITSELF && !goes)
+        waited_for(stream);
 }
 
 /* ---- in their place -------------------------------------------------------------------------- */
@@ -242,6 +283,11 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
             shorten(&((struct state *)state)->spending, certainty, goes, head, op);
         return;
     }
+    /* What is not taken through the host is not waited for there; of others the wait may be meant.
+     */
+    if (waits_for_what_went(state, op) && what->also && certainty != XFW_LOW)
+        xfw_op_drop(op);
+    note_work(state, op, goes || also);
     follow(state, op, goes || also);
     xfw_cached_take(beside, op);
     if (certainty == XFW_HIGH && what->made)
@@ -314,125 +360,6 @@ struct xfw_change *xfw_change_leave_out(const struct xfa_analysis *analysis,
     change->change.leaves_out = true;
     change->change.staged_ns = xfa_alloc(sizeof *change->change.staged_ns);
     return &change->change;
-}
-
-/* ---- look less ------------------------------------------------------------------------------- */
-
-struct look_less {
-    struct xfw_change change;
-    const struct xfw_marks *marks, *at_best;
-    const struct xfw_feeders *feeders;
-};
-
-struct looking {
-    bool waits;   /* its next wait was for a copy that went */
-    bool goes_on; /* such a copy went since its last launch */
-};
-
-struct looks {
-    struct looking *threads;
-    size_t count, capacity;
-};
-
-static struct looking *looking_of(struct looks *state, uint32_t thread)
-{
-    state->threads =
-        xfa_grown(state->threads, &state->capacity, &state->count, thread, sizeof *state->threads);
-    return &state->threads[thread];
-}
-
-/* Its next work is behind other work now: how soon it follows was not recorded. */
-static void go_on(struct looking *thread, const struct xfw_player *player, struct xfw_op *op)
-{
-    if (thread->goes_on && xfw_player_certainty(player) == XFW_HIGH)
-        op->space_ns = 0;
-    thread->waits = thread->goes_on = false; /* a later wait is for this work, too */
-}
-
-void xfw_feeders_free(struct xfw_feeders *feeders)
-{
-    xfa_table_free(&feeders->table);
-    xfw_marks_free(&feeders->looks);
-}
-
-struct xfw_feeder *xfw_feeder_put(struct xfw_feeders *feeders, const struct xfw_feeder *key)
-{
-    if (feeders->table.item_bytes == 0)
-        xfa_table_init(&feeders->table, offsetof(struct xfw_feeder, class), sizeof *key);
-    return xfa_table_put(&feeders->table, key);
-}
-
-static bool look_goes(const struct look_less *less, const struct xfw_player *player,
-                      uint64_t transfer)
-{
-    uint32_t process = xfw_player_process(player)->number;
-    bool best = xfw_player_certainty(player) == XFW_HIGH;
-    return xfw_marked(less->marks, process, transfer) ||
-           (best && xfw_marked(less->at_best, process, transfer));
-}
-
-/* The kernel only makes what the next look is for, and that one goes. */
-static bool feeds_what_goes(const struct look_less *less, const struct xfw_player *player,
-                            const struct xfw_op *op)
-{
-    uint32_t process = xfw_player_process(player)->number;
-    if (op->what != XFW_KERNEL || op->made_up || !less->feeders || !less->feeders->table.count)
-        return false;
-    const struct xfw_feeder key = {
-        .process = process, .name = op->name, .arguments = op->arguments};
-    const struct xfw_feeder *feeder = xfa_table_get(&less->feeders->table, &key);
-    if (!feeder || !(feeder->sure || xfw_player_certainty(player) == XFW_HIGH) ||
-        !xfw_set_has(&less->change.set, feeder->class))
-        return false;
-    uint64_t next = op->transfer, end = next + NEXT_LOOK;
-    while (next < end && !xfw_marked(&less->feeders->looks, process, next))
-        next++;
-    return next < end && look_goes(less, player, next);
-}
-
-static void look_less(const struct xfw_change *change, void *self, struct xfw_player *player,
-                      struct xfw_op *op)
-{
-    const struct look_less *less = (const struct look_less *)change;
-    struct looks *state = self;
-    if (xfw_player_certainty(player) == XFW_LOW)
-        return;
-    struct looking *thread = looking_of(state, op->thread);
-    bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
-    if (copy && xfw_set_has(&change->set, op->class) && look_goes(less, player, op->transfer)) {
-        thread->waits = op->awaits == XFW_AWAITS_NOTHING;
-        thread->goes_on = true;
-        xfw_op_drop(op);
-    } else if (thread->waits && op->kind == XFT_EVENT_SYNC) {
-        thread->waits = false;
-        xfw_op_drop(op);
-    } else if (feeds_what_goes(less, player, op)) {
-        xfw_op_drop(op);
-    } else if (xfw_op_is_work(op)) {
-        go_on(thread, player, op);
-    }
-}
-
-static void end_looks(const struct xfw_change *change, void *self)
-{
-    (void)change;
-    free(((struct looks *)self)->threads);
-}
-
-struct xfw_change *xfw_change_look_less(const struct xfa_analysis *analysis,
-                                        const struct xfw_marks *marks,
-                                        const struct xfw_marks *at_best,
-                                        const struct xfw_feeders *feeders, struct xfw_set *classes)
-{
-    static const struct xfw_change_type type = {.name = "look less",
-                                                .state_bytes = sizeof(struct looks),
-                                                .op = look_less,
-                                                .end = end_looks};
-    struct look_less *less = xfw_change_new(sizeof *less, &type, analysis, classes);
-    less->marks = marks;
-    less->at_best = at_best;
-    less->feeders = feeders;
-    return &less->change;
 }
 
 /* ---- graphs without copies ------------------------------------------------------------------- */

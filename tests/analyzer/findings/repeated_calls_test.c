@@ -21,6 +21,7 @@ struct rounds {
     enum xft_memory memory;
     bool moves;     /* to another address each time */
     bool grows;     /* another size each time */
+    unsigned sizes; /* of so many by turns; 0: one, or as many as rounds */
     bool keeps;     /* none is given back */
     bool unnamed;   /* no call stack */
     unsigned small; /* so many small ones, too, that stay */
@@ -35,7 +36,9 @@ static struct xft_event memory_event(const struct rounds *rounds, unsigned round
                  : take          ? SITE
                                  : SITE_OTHER,
         .dst = 0x7f0000000000 + (rounds->moves || rounds->keeps ? round * 2 * MIB : 0),
-        .bytes = MIB + (rounds->grows ? round : 0),
+        .bytes = MIB + (rounds->grows   ? round
+                        : rounds->sizes ? round % rounds->sizes
+                                        : 0),
         .dst_mem = (uint8_t)rounds->memory,
         .src_place = XFT_PLACE_UNKNOWN,
         .dst_place = XFT_PLACE_UNKNOWN,
@@ -164,11 +167,31 @@ static void test_not_found(void **state)
     assert_false(is_found(registered) || is_found(allocated));
 }
 
+/* Of ten sizes ten blocks would have to be made, of the largest one; of two hardly more than that.
+ */
+static void test_of_some_sizes(void **state)
+{
+    struct rounds rounds = {
+        .take = XFT_EVENT_ALLOC, .give = XFT_EVENT_FREE, .memory = XFT_MEM_DEVICE, .sizes = 10};
+    (void)state;
+    for (unsigned kept = 1; kept <= 2; kept++, rounds.sizes = 2) {
+        struct analyzed a = analysis_of(&rounds);
+        const struct xfa_finding *finding = found(&a);
+        assert_non_null(finding);
+        assert_int_equal(finding->transfers, ROUNDS);
+        const double needless = (ROUNDS - kept) * (double)(TAKE_NS + GIVE_NS);
+        assert_true(fabs(finding->lost_ns - needless) < 1);
+        assert_true(fabs(finding->saving.likely - needless) < 0.001 * needless);
+        analyzed_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found),
         cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_of_some_sizes),
     };
     return cmocka_run_group_tests_name("findings: repeated calls", tests, NULL, NULL);
 }

@@ -14,7 +14,14 @@
 #include "tests/analyzer/traces/play.h"
 
 enum { SITE = 10, FETCH = 11, ROUNDS = 320, LONG = 200000, NAME = 7, ARGUMENTS = 3 };
-enum { KERNEL_NS = 10000, COPY_NS = 1500, LAUNCH_NS = 2000, LATENCY_NS = 3000, WAKE_NS = 1000 };
+enum {
+    AGAIN_NS = 500,
+    KERNEL_NS = 10000,
+    COPY_NS = 1500,
+    LAUNCH_NS = 2000,
+    LATENCY_NS = 3000,
+    WAKE_NS = 1000
+};
 enum {
     DATA = 0x200000000,
     VALUES = 0x300000000,
@@ -32,6 +39,7 @@ struct loop {
     const char *kernel; /* its name; NULL: none is launched */
     uint64_t fetches;   /* bytes; 0: none */
     bool waits;         /* for what is fetched */
+    bool blocks;        /* the copy itself has waited, before */
     uint64_t takes;     /* bytes of memory behind that; 0: none */
     bool varies;        /* they do */
     bool fills;         /* the host sends something there */
@@ -83,6 +91,35 @@ static void wait(void)
     play_event(&play, event, until > play.now ? until - play.now : 500);
 }
 
+/* A copy to pageable memory, which has arrived when the call returns. */
+static void fetch(uint64_t bytes)
+{
+    const uint64_t called = play.now, ready = called + LATENCY_NS;
+    const uint64_t done = (device_free > ready ? device_free : ready) + COPY_NS;
+    struct xft_event event =
+        test_transfer(CALL_MEMCPY_ASYNC, XFT_DIR_D2H, XFT_MEM_PAGEABLE, bytes, 0, 0);
+    event.stack = FETCH;
+    event.flags = XFT_ASYNC;
+    event.src = DATA;
+    event.dst = HOST;
+    event.device = 0;
+    event.src_place = 0;
+    event.dst_place = XFT_PLACE_HOST;
+    event.correlation = ++play.correlation;
+    struct xft_event copied = *play_event(&play, event, done + WAKE_NS - called);
+    copied.kind = XFT_EVENT_DEVICE_COPY;
+    copied.stack = copied.call = copied.flags = 0;
+    device(copied, called, COPY_NS);
+}
+
+/* For the stream, behind a copy that has waited. */
+static void wait_again(void)
+{
+    const struct xft_event event = {
+        .kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_STREAM, .flags = XFT_STREAM_KNOWN};
+    play_event(&play, event, AGAIN_NS);
+}
+
 static void made(uint64_t address, uint64_t bytes)
 {
     const struct xft_event alloc = {
@@ -109,9 +146,13 @@ static void write_loop(struct trace_builder *b, int pid, const struct loop *loop
                  loop->sends);
         if (loop->kernel)
             launch();
-        if (loop->fetches)
+        if (loop->fetches && loop->blocks)
+            fetch(loop->fetches);
+        else if (loop->fetches)
             copy(FETCH, XFT_DIR_D2H, DATA, loop->fetches);
-        if (loop->waits)
+        if (loop->waits && loop->blocks)
+            wait_again();
+        else if (loop->waits)
             wait();
         if (loop->takes)
             made(TAKEN, loop->takes * (loop->varies ? 1 + i % 3 : 1));
@@ -210,6 +251,47 @@ static void test_not_waited_for(void **state)
     analyzed_free(&b);
 }
 
+/* The wait for the stream right behind a copy that has waited is for the value, too: as much is
+ * saved as without it. */
+static void test_waits_twice(void **state)
+{
+    (void)state;
+    struct loop loop = reads;
+    loop.blocks = true;
+    struct analyzed twice = analysis_of(&loop);
+    loop.waits = false;
+    struct analyzed once = analysis_of(&loop);
+    const struct xfa_finding *f = analyzed_finding(&twice, XFA_FINDING_READBACK, "fetch");
+    const struct xfa_finding *g = analyzed_finding(&once, XFA_FINDING_READBACK, "fetch");
+    assert_non_null(f);
+    assert_non_null(g);
+    assert_true(f->saving.likely > 0.98 * g->saving.likely);
+    analyzed_free(&twice);
+    analyzed_free(&once);
+}
+
+/* What the host writes to the value's place before each round is written once for a look. */
+static void test_resets(void **state)
+{
+    (void)state;
+    struct loop loop = reads;
+    loop.sends = loop.fetches;
+    loop.to = VALUES;
+    struct analyzed other = analysis_of(&loop);
+    loop.to = DATA;
+    struct analyzed reset = analysis_of(&loop);
+    const struct xfa_finding *f = analyzed_finding(&other, XFA_FINDING_READBACK, "fetch");
+    const struct xfa_finding *g = analyzed_finding(&reset, XFA_FINDING_READBACK, "fetch");
+    assert_non_null(f);
+    assert_non_null(g);
+    double more = g->saving.likely - f->saving.likely, copies = 31 * ROUNDS / 32 * COPY_NS;
+    assert_true(more > 0.9 * copies);
+    assert_true(fabs(g->saving.low + xfw_unsure_ns(reset.findings->whatif, g->saving.likely)) <
+                1000);
+    analyzed_free(&other);
+    analyzed_free(&reset);
+}
+
 /* ---- parameters-by-copy ---------------------------------------------------------------------- */
 
 static const struct loop sends = {
@@ -295,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_readback),       cmocka_unit_test(test_no_readback),
         cmocka_unit_test(test_decides_a_size), cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_waits_twice),    cmocka_unit_test(test_resets),
         cmocka_unit_test(test_parameters),     cmocka_unit_test(test_long_run),
         cmocka_unit_test(test_no_parameters),  cmocka_unit_test(test_places_of_a_process),
     };
