@@ -31,6 +31,11 @@ static const char *what_of(const struct xfw_op *op)
         [XFW_PREFETCH] = "prefetch", [XFW_RECORD] = "record",     [XFW_WAIT] = "stream-wait",
         [XFW_QUERY] = "query",       [XFW_RANGE] = "range",       [XFW_MESSAGE] = "message",
         [XFW_MEETING] = "meeting"};
+    if (op->kind == XFT_EVENT_GRAPH_CALL)
+        return op->memory == XFT_GRAPH_INSTANTIATED ? "instantiate"
+               : op->memory == XFT_GRAPH_UPDATED    ? "update"
+               : op->memory == XFT_GRAPH_DESTROYED  ? "destroy"
+                                                    : "graph-call";
     if (op->what == XFW_CALL)
         return xft_event_word(op->kind);
     return whats[op->what];
