@@ -253,8 +253,8 @@ void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op 
     }
     set_records_of_graph(op, cost, &cost->go, parts);
     op->bare_known = op->bare_known && op->bare_ns > 0;
-    double between = op->device_end_ns - op->device_start_ns - busy_ns;
-    op->records_pieces_ns = xfw_max(0, xfw_min(between, (parts - 1) * cost->graph_device));
+    (void)busy_ns;
+    op->records_pieces_ns = (parts - 1) * cost->graph_device;
 }
 
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
@@ -376,7 +376,7 @@ void xfw_op_alone(struct xfw_op *op)
     op->gap_ns = moved_alone(&op->fetched, before_ns);
     span_alone(&op->fetched, before_ns - op->gap_ns);
     op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
-    double kept = op->what == XFW_GRAPH ? 0 : least_of_copy;
+    double kept = op->what == XFW_GRAPH ? 0.5 : least_of_copy;
     op->duration_ns = xfw_max(kept * op->duration_ns, op->duration_ns - op->records_pieces_ns);
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         blocking_alone(op, least);
