@@ -5,12 +5,12 @@
  * usage: played_calls TRACE PROFILE
  *
  * A line for each call, tabs between: process, thread (both from 0, in the order in which they are
- * met), what it is, its site ("-": not known), then in ns from the start of the process's recording:
- * the call's start and its return as recorded, and as replayed, start and end of its work on the
- * device as recorded ("nan": no record), and as replayed. The next three are ns, too: the thread's own
- * time before the call, the call without what it waits for, and what the replay takes to be the time
- * from the end of what it waits for to its return, all of them as replayed. Exit status: 0; 1 it could
- * not be read or replayed; 2 wrong usage.
+ * met), what it is, its site ("-": not known), then in ns from the start of the process's
+ * recording: the call's start and its return as recorded, and as replayed, start and end of its
+ * work on the device as recorded ("nan": no record), and as replayed. The next three are ns, too:
+ * the thread's own time before the call, the call without what it waits for, and what the replay
+ * takes to be the time from the end of what it waits for to its return, all of them as replayed.
+ * Exit status: 0; 1 it could not be read or replayed; 2 wrong usage.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +26,10 @@ struct listing {
 static const char *what_of(const struct xfw_op *op)
 {
     static const char *const whats[] = {
-        [XFW_CALL] = "call",         [XFW_COPY] = "copy",         [XFW_SET] = "memset",
-        [XFW_KERNEL] = "launch",     [XFW_GRAPH] = "graph",       [XFW_HOST_FUNCTION] = "function",
-        [XFW_PREFETCH] = "prefetch", [XFW_RECORD] = "record",     [XFW_WAIT] = "stream-wait",
-        [XFW_QUERY] = "query",       [XFW_RANGE] = "range",       [XFW_MESSAGE] = "message",
+        [XFW_CALL] = "call",         [XFW_COPY] = "copy",     [XFW_SET] = "memset",
+        [XFW_KERNEL] = "launch",     [XFW_GRAPH] = "graph",   [XFW_HOST_FUNCTION] = "function",
+        [XFW_PREFETCH] = "prefetch", [XFW_RECORD] = "record", [XFW_WAIT] = "stream-wait",
+        [XFW_QUERY] = "query",       [XFW_RANGE] = "range",   [XFW_MESSAGE] = "message",
         [XFW_MEETING] = "meeting"};
     if (op->kind == XFT_EVENT_GRAPH_CALL)
         return op->memory == XFT_GRAPH_INSTANTIATED ? "instantiate"

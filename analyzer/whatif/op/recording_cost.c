@@ -214,7 +214,8 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     if (op->what == XFW_KERNEL && records & XFT_RECORDS_KERNELS) {
         op->bare_ns = bare_launch_ns(cost);
         op->bare_known = op->bare_ns > 0;
-        set_records(op, cost, launch_ns(cost, *behind), once(&costs->met.launched, cost->first_launch));
+        set_records(op, cost, launch_ns(cost, *behind),
+                    once(&costs->met.launched, cost->first_launch));
         op->records_device_ns = cost->launch_device;
     } else if (op->what == XFW_COPY && copies) {
         /* A copy in pieces goes through the host: the slower of its two halves sets the pace. */
