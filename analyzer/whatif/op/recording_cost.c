@@ -242,7 +242,7 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
 }
 
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
-                                 double busy_ns)
+                                 uint32_t in_turn)
 {
     if (!parts)
         return;
@@ -254,8 +254,7 @@ void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op 
     }
     set_records_of_graph(op, cost, &cost->go, parts);
     op->bare_known = op->bare_known && op->bare_ns > 0;
-    (void)busy_ns;
-    op->records_pieces_ns = (parts - 1) * cost->graph_device;
+    op->records_pieces_ns = xfw_max(0, (double)in_turn - 1) * cost->graph_device;
 }
 
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)

@@ -63,10 +63,11 @@ enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind);
 
-/* The same for a graph that was launched: so many records came of it, and busy_ns are their times,
- * added up, which stay. */
+/* The same for a graph that was launched: so many records came of it, of parts of which so many
+ * began when none of the others was running: what is done for one while another runs costs no time.
+ */
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
-                                 double busy_ns);
+                                 uint32_t in_turn);
 
 /* The same for managed memory that moved on its demand, or was fetched before its call. */
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);

@@ -392,7 +392,8 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         if ((waits || early) && !full && !last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);
-        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->busy_ns);
+        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts,
+                                    pending->parts_in_turn);
         xfw_pending_find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
@@ -455,11 +456,11 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     double start = xfw_ops_queue_time(queue, record->start_ns);
     double end = xfw_ops_queue_time(queue, record->end_ns);
     bool first = isnan(op->device_start_ns);
+    pending->parts_in_turn += op->what == XFW_GRAPH && (first || start >= op->device_end_ns);
     op->device_start_ns = first ? start : xfw_min(op->device_start_ns, start);
     op->device_end_ns = first ? end : xfw_max(op->device_end_ns, end);
     pending->wants = false;
     pending->parts += op->what == XFW_GRAPH;
-    pending->busy_ns += end - start;
     pending->ran_in_call_ns += xfw_max(0, xfw_min(end, op->end_ns) - start);
     if (record->kind == XFT_EVENT_KERNEL)
         begin_kernel(queue, op);
