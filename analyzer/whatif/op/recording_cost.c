@@ -175,35 +175,49 @@ static void set_records_of_graph(struct xfw_op *op, const struct xfw_records_cos
     op->bare_ns = alone_ns(cost, call, nodes);
 }
 
-static void about_graph(struct xfw_op *op, const struct xfw_records_cost *cost)
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+/* The place of an executable graph: its own, or another one's, which has to give way. */
+static struct xfw_graph_met *graph_at(struct xfw_records_met *met, uint64_t exec)
+{
+    return &met->graphs[exec * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (XFW_GRAPHS_MET - 1)];
+}
+
+/* A graph's first launch uploads it, as does in part the one behind an update: only of the others
+ * is the driver's own part that of the profile's launches. */
+static void note_launch(struct xfw_records_met *met, struct xfw_op *op)
+{
+    struct xfw_graph_met *graph = graph_at(met, op->threads);
+    if (graph->exec != op->threads)
+        *graph = (struct xfw_graph_met){.exec = op->threads};
+    op->bare_known = op->threads && graph->uploaded;
+    graph->uploaded = true;
+}
+
+/* How many nodes the call is about: of one that destroys the graph that is not recorded. */
+static uint64_t note_graph_call(struct xfw_records_met *met, const struct xfw_op *op)
+{
+    struct xfw_graph_met *graph = graph_at(met, op->dst);
+    uint64_t nodes = op->threads;
+    if (op->memory == XFT_GRAPH_DESTROYED) {
+        nodes = graph->exec == op->dst ? graph->nodes : nodes;
+        *graph = (struct xfw_graph_met){0};
+    } else if (op->memory) {
+        *graph = (struct xfw_graph_met){.exec = op->dst, .nodes = nodes};
+    }
+    return nodes;
+}
+
+static void about_graph(struct xfw_records_met *met, struct xfw_op *op,
+                        const struct xfw_records_cost *cost)
 {
     const struct xfw_records_graph *call = op->memory == XFT_GRAPH_INSTANTIATED ? &cost->instantiate
                                            : op->memory == XFT_GRAPH_UPDATED    ? &cost->update
                                            : op->memory == XFT_GRAPH_DESTROYED  ? &cost->destroy
                                                                                 : NULL;
+    uint64_t nodes = note_graph_call(met, op);
     if (call)
-        set_records_of_graph(op, cost, call, op->threads);
-}
-
-/* ---- graphs that are on the device already --------------------------------------------------- */
-
-static uint64_t *uploaded_at(struct xfw_records_met *met, uint64_t exec)
-{
-    return &met->uploaded[exec * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (XFW_GRAPHS_UPLOADED - 1)];
-}
-
-/* A graph's first launch uploads it, as does the one behind an update: only of the others the
- * driver's own part is that of the profile's launches. */
-static void note_upload(struct xfw_records_met *met, struct xfw_op *op)
-{
-    uint64_t exec = op->what == XFW_GRAPH ? op->threads : op->dst;
-    uint64_t *place = uploaded_at(met, exec);
-    if (op->what == XFW_GRAPH) {
-        op->bare_known = exec && *place == exec;
-        *place = exec;
-    } else if (*place == exec) {
-        *place = 0;
-    }
+        set_records_of_graph(op, cost, call, nodes);
 }
 
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
@@ -229,10 +243,9 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     } else if (op->kind == XFT_EVENT_LAUNCH && records & XFT_RECORDS_KERNELS) {
         op->records_ns = cost->captured;
     } else if (op->kind == XFT_EVENT_GRAPH_CALL) {
-        about_graph(op, cost);
-        note_upload(&costs->met, op);
+        about_graph(&costs->met, op, cost);
     } else if (op->what == XFW_GRAPH) {
-        note_upload(&costs->met, op);
+        note_launch(&costs->met, op);
     } else if (op->kind == XFT_EVENT_SYNC) {
         op->records_ns = cost->sync;
     } else if (op->what == XFW_RECORD) {
@@ -316,20 +329,25 @@ static double beyond_bare(const struct xfw_op *op)
 }
 
 /* The launch of a graph that is on the device takes the same however many nodes it has. What CUPTI
- * does for each of them differs from process to process: 1.4 to 1.9 times the profile's figure as
- * measured (docs/results/graphs-replayed-h200-2026-11-29.md). */
-static double beyond_bare_graph(const struct xfw_op *op)
+ * does for each of them differs from process to process, 1.0 to 1.9 times the profile's figure: of
+ * launches that upload their graph, too, a third of what is beyond that is CUPTI's. All as
+ * measured: docs/results/replayed-h200-2026-11-29.md. */
+static double records_of_graph(const struct xfw_op *op)
 {
     const double most = 3; /* times the usual: there is another reason */
-    return xfw_min(most * op->records_ns, xfw_max(0, op->own_ns - op->bare_ns));
+    const double share = 1.0 / 3;
+    double beyond = xfw_max(0, op->own_ns - op->bare_ns), usual = op->records_ns;
+    if (!op->bare_known)
+        beyond = xfw_min(beyond, usual) + share * xfw_max(0, beyond - usual);
+    return xfw_min(most * usual, beyond);
 }
 
 static double records_of_submitted(const struct xfw_op *op)
 {
     const double most = 6; /* as measured: docs/results/foreign-h100-2026-11-28.md */
-    if (!op->bare_known)
-        return share_of(op, op->own_ns, most);
-    return op->what == XFW_GRAPH ? beyond_bare_graph(op) : beyond_bare(op);
+    if (op->what == XFW_GRAPH && op->bare_ns > 0)
+        return records_of_graph(op);
+    return op->bare_known ? beyond_bare(op) : share_of(op, op->own_ns, most);
 }
 
 /* What stays of a call, whatever CUPTI is said to add: of one about a graph, half of what does not

@@ -40,15 +40,18 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
 #define XFW_MOST_SPEED_ERROR 0.5
 double xfw_speed_error(const struct xfp_profile *profile);
 
-#define XFW_GRAPHS_UPLOADED 64 /* executable graphs that are remembered */
+#define XFW_GRAPHS_MET 64 /* executable graphs that are remembered, by hash */
 
 /* Those of each GPU, looked up when first asked for. Zeroed at first but for achievable. */
 struct xfw_records_costs {
     const struct xfa_achievable *achievable;
     struct xfw_records_met { /* the process has so far; to be cleared where one begins */
         bool copied, launched;
-        uint64_t uploaded[XFW_GRAPHS_UPLOADED]; /* executable graphs that were launched and neither
-                                                   updated nor made anew since, by hash; 0: none */
+        struct xfw_graph_met {
+            uint64_t exec;  /* 0: none */
+            uint64_t nodes; /* 0: not known */
+            bool uploaded;  /* it was launched, and neither updated nor made anew since */
+        } graphs[XFW_GRAPHS_MET];
     } met;
     struct xfw_records_cost of_gpus[XFW_GPUS];
     bool asked[XFW_GPUS];
