@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyzer/whatif/op/recording_cost.h"
+#include "analyzer/whatif/ops/ops_queue.h"
 #include "tests/analyzer/lab/hand_ops.h"
 
 #define BOTH (XFT_RECORDS_COPIES | XFT_RECORDS_KERNELS)
@@ -162,6 +163,31 @@ static void test_on_the_device(void **state)
     assert_true(is_near(launched(lab, EXEC, 1500, 100).duration_ns, 500));
 }
 
+static void take(void *self, const struct xfw_op *op)
+{
+    *(struct xfw_op *)self = *op;
+}
+
+/* Of four kernels that the records have two ran beside the one before. */
+static void test_branches(void **state)
+{
+    static const uint64_t ran[][2] = {{100, 200}, {150, 300}, {210, 250}, {300, 400}};
+    struct lab *lab = *state;
+    struct xfw_op graph = hand_work(XFW_GRAPH, 0, 50, 0, 0), taken = {0};
+    const struct xfw_sink sink = {.self = &taken, .op = take};
+    struct xfw_ops_queue *queue = xfw_ops_queue_new(&sink, &lab->costs);
+    xfw_ops_queue_begin(queue, 0);
+    xfw_ops_queue_expect(queue, xfw_ops_queue_push(queue, &graph), 7, true);
+    for (size_t i = 0; i < 4; i++) {
+        struct xfa_event record = {
+            .kind = XFT_EVENT_KERNEL, .correlation = 7, .start_ns = ran[i][0], .end_ns = ran[i][1]};
+        xfw_ops_queue_record(queue, &record);
+    }
+    xfw_ops_queue_release(queue, true);
+    xfw_ops_queue_free(queue);
+    assert_true(taken.records_pieces_ns == 30 && taken.records_ns == 100 + 4 * 200);
+}
+
 /* Of an update a part in proportion; of a graph that is destroyed for the nodes that it was made
  * with, where that is known; a launch that is captured. */
 static void test_other_calls(void **state)
@@ -187,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_launches, begin, end),
         cmocka_unit_test_setup_teardown(test_uploaded_again, begin, end),
         cmocka_unit_test_setup_teardown(test_on_the_device, begin, end),
+        cmocka_unit_test_setup_teardown(test_branches, begin, end),
         cmocka_unit_test_setup_teardown(test_other_calls, begin, end),
     };
     return cmocka_run_group_tests_name("what-if: records of graphs", tests, NULL, NULL);
