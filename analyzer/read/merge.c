@@ -128,6 +128,18 @@ static uint64_t last_before_next(const struct xfa_merge *merge)
 
 /* ---- handing out ------------------------------------------------------------------------ */
 
+/* Is it the last row of its thread, or are those behind it the recorder's own work alone? */
+static bool is_last(const struct xfa_window *window)
+{
+    const struct xfa_chunk *chunk = window->chunk;
+    uint32_t at = window->count - 1;
+    if (!chunk->ends || window->first_seq + window->rows[at] != chunk->first_seq + chunk->rows - 1)
+        return false;
+    while (at > window->next && window->events[window->order[at]].kind == XFT_EVENT_OVERHEAD)
+        at--;
+    return at == window->next;
+}
+
 static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
 {
     const struct xfa_chunk *chunk = window->chunk;
@@ -136,7 +148,7 @@ static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
     merged->seq = window->first_seq + window->rows[window->next];
     merged->lane = chunk->lane;
     merged->tid = chunk->tid;
-    merged->last = chunk->ends && merged->seq == chunk->first_seq + chunk->rows - 1;
+    merged->last = is_last(window);
 }
 
 /* Until a chunk is to be opened or read on. */
