@@ -308,6 +308,9 @@ static bool is_about_graph(const struct xfw_op *op)
  * graph's first launch uploads it). call_ns: what the call took by itself. */
 static double share_of(const struct xfw_op *op, double call_ns, double most)
 {
+    const double most_of_destroying = 0.4; /* of the call: replayed-h200-2026-11-29.md */
+    if (op->kind == XFT_EVENT_GRAPH_CALL && op->memory == XFT_GRAPH_DESTROYED)
+        return xfw_min(most_of_destroying * call_ns, op->records_ns);
     const double least = is_about_graph(op) ? 0 : 0.5; /* times the usual: a guess */
     most = is_about_graph(op) ? 1 : most;
     double usual_ns = op->records_ns + op->bare_ns;
