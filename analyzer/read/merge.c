@@ -128,6 +128,28 @@ static uint64_t last_before_next(const struct xfa_merge *merge)
 
 /* ---- handing out ------------------------------------------------------------------------ */
 
+/* The i-th by time is no call. */
+static bool is_own(const struct xfa_window *window, uint32_t i)
+{
+    return window->events[window->order[i]].kind == XFT_EVENT_OVERHEAD;
+}
+
+/* Is it the last row of its thread, or are those behind it, by time, the recorder's own work alone?
+ */
+static bool is_last(const struct xfa_window *window)
+{
+    const struct xfa_chunk *chunk = window->chunk;
+    uint64_t last = chunk->first_seq + chunk->rows - 1 - window->first_seq;
+    uint32_t at = window->count - 1;
+    if (!chunk->ends)
+        return false;
+    if (window->rows[at] != last) /* it is not here, or not behind the others */
+        return window->rows[window->next] == last;
+    while (at > window->next && is_own(window, at))
+        at--;
+    return at == window->next && !is_own(window, at);
+}
+
 static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
 {
     const struct xfa_chunk *chunk = window->chunk;
@@ -136,7 +158,7 @@ static void hand_out(struct xfa_merged *merged, const struct xfa_window *window)
     merged->seq = window->first_seq + window->rows[window->next];
     merged->lane = chunk->lane;
     merged->tid = chunk->tid;
-    merged->last = chunk->ends && merged->seq == chunk->first_seq + chunk->rows - 1;
+    merged->last = is_last(window);
 }
 
 /* Until a chunk is to be opened or read on. */

@@ -22,7 +22,7 @@ struct xfa_merged {
     uint64_t seq;
     uint32_t lane;
     int32_t tid;
-    bool last; /* of its thread */
+    bool last; /* of its thread: behind it comes no more, or the recorder's own work */
 };
 
 /* trace->loss is set as xfa_trace_events() does, complete at the end. One at a time per trace. */

@@ -40,10 +40,19 @@ struct xfw_records_cost xfw_records_cost_of(const struct xfa_achievable *achieva
 #define XFW_MOST_SPEED_ERROR 0.5
 double xfw_speed_error(const struct xfp_profile *profile);
 
+#define XFW_GRAPHS_MET 64 /* executable graphs that are remembered, by hash */
+
 /* Those of each GPU, looked up when first asked for. Zeroed at first but for achievable. */
 struct xfw_records_costs {
     const struct xfa_achievable *achievable;
-    bool copied, launched; /* the process has; to be cleared where one begins */
+    struct xfw_records_met { /* the process has so far; to be cleared where one begins */
+        bool copied, launched;
+        struct xfw_graph_met {
+            uint64_t exec;  /* 0: none */
+            uint64_t nodes; /* 0: not known */
+            bool uploaded;  /* it was launched, and neither updated nor made anew since */
+        } graphs[XFW_GRAPHS_MET];
+    } met;
     struct xfw_records_cost of_gpus[XFW_GPUS];
     bool asked[XFW_GPUS];
 };
@@ -57,10 +66,11 @@ enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind);
 
-/* The same for a graph that was launched: so many records came of it, and busy_ns are their times,
- * added up, which stay. */
+/* The same for a graph that was launched: so many records came of it, of parts of which so many
+ * began when none of the others was running: what is done for one while another runs costs no time.
+ */
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
-                                 double busy_ns);
+                                 uint32_t in_turn);
 
 /* The same for managed memory that moved on its demand, or was fetched before its call. */
 void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);

@@ -521,7 +521,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     ops->transfers = 0;
     ops->called = ops->functions = false;
     ops->records = 0;
-    ops->costs.copied = ops->costs.launched = false;
+    ops->costs.met = (struct xfw_records_met){0};
     ops->held.count = 0;
     ops->nccl = (struct xfw_nccl){{0}};
     ops->one_of_several = process->rank.known && process->rank.size != 1;

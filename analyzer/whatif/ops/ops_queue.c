@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
 
 #define PLACES 65536u /* where ops are looked for by their correlation id */
@@ -367,14 +368,16 @@ static bool awaits_waiter(struct xfw_ops_queue *queue, const struct xfw_op *op)
     return open;
 }
 
-/* Of a graph whose first parts ran while its call was still submitting the others. */
-static void find_submitted(struct xfw_pending *pending)
+/* The op's end is in doubt, and work behind it may yet be seen to have begun. */
+static bool is_doubted(const struct xfw_ops_queue *queue, const struct xfw_op *op)
 {
-    struct xfw_op *op = &pending->op;
-    if (op->what != XFW_GRAPH || pending->parts < 2)
-        return;
-    double in_call = xfw_min(op->end_ns, op->device_end_ns) - op->device_start_ns;
-    op->reach_ns = xfw_max(0, in_call - pending->ran_in_call_ns);
+    return xfw_pending_is_doubtful(op) && xfw_ops_queue_now(queue) < op->device_end_ns;
+}
+
+static void doubt_end(const struct xfw_ops_queue *queue, struct xfw_op *op)
+{
+    for (uint64_t i = queue->head; i < queue->tail && xfw_pending_is_doubtful(op); i++)
+        xfw_pending_end_before(op, &at(queue, i)->op);
 }
 
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
@@ -385,14 +388,16 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         bool full = queue->tail - queue->head >= XFW_WINDOW;
         bool waits = (pending->wants || pending->open) && !is_done(queue, pending);
         bool early = runs(queue, &pending->op) || is_to_begin(queue, &pending->op) ||
-                     awaits_waiter(queue, &pending->op);
+                     awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
         xfw_records_costs_add_moves(queue->costs, &pending->op);
-        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->busy_ns);
-        find_submitted(pending);
+        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts,
+                                    pending->parts_in_turn);
+        xfw_pending_find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
+        doubt_end(queue, &pending->op);
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
         find_held(queue, &pending->op);
         note_done(queue, &pending->op);
@@ -451,11 +456,11 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     double start = xfw_ops_queue_time(queue, record->start_ns);
     double end = xfw_ops_queue_time(queue, record->end_ns);
     bool first = isnan(op->device_start_ns);
+    pending->parts_in_turn += op->what == XFW_GRAPH && (first || start >= op->device_end_ns);
     op->device_start_ns = first ? start : xfw_min(op->device_start_ns, start);
     op->device_end_ns = first ? end : xfw_max(op->device_end_ns, end);
     pending->wants = false;
     pending->parts += op->what == XFW_GRAPH;
-    pending->busy_ns += end - start;
     pending->ran_in_call_ns += xfw_max(0, xfw_min(end, op->end_ns) - start);
     if (record->kind == XFT_EVENT_KERNEL)
         begin_kernel(queue, op);

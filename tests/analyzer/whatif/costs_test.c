@@ -305,79 +305,6 @@ static void test_records_in_turn(void **state)
     }
 }
 
-/* A graph pays for the record of each of its parts. */
-static void test_records_of_a_graph(void **state)
-{
-    static char launched[] = "records/launch/gpu0";
-    struct xfp_scalar scalars[] = {scalar(launched, 3)};
-    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 1};
-    struct xfa_achievable achievable;
-    xfa_achievable_init(&achievable, &profile, &run);
-    struct xfw_records_costs costs = {.achievable = &achievable};
-    struct xfw_op graph = {.what = XFW_GRAPH};
-    xfw_records_costs_add_parts(&costs, &graph, 5, 0);
-    assert_true(graph.records_ns == 15);
-    xfa_achievable_free(&achievable);
-}
-
-static struct xfp_table calls_table(char *name, struct xfp_row *row, double ns)
-{
-    *row = (struct xfp_row){.at = 5, .cost = {.n = 1, .median = ns}};
-    static char nodes[] = "nodes";
-    return (struct xfp_table){.name = name, .by = nodes, .rows = row, .row_count = 1};
-}
-
-/* By the profile's figures of graphs, where it has them: of the launch so much for the graph and
- * each node, no more where the launch took longer than without, and on the device no more than
- * there is between its kernels; of other calls a part in proportion, and a launch that is captured.
- */
-static void test_records_of_graphs_measured(void **state)
-{
-    static char names[][40] = {"records/graph/launch/gpu0", "records/graph/launch-node/gpu0",
-                               "records/graph/update/gpu0", "records/graph/update-node/gpu0",
-                               "records/graph/device/gpu0", "records/capture/launch/gpu0",
-                               "records/launch/gpu0"};
-    static char launch_name[] = "graph/launch/gpu0", update_name[] = "graph/update/gpu0";
-    struct xfp_scalar scalars[] = {
-        scalar(names[0], 100), scalar(names[1], 200), scalar(names[2], 50), scalar(names[3], 50),
-        scalar(names[4], 30),  scalar(names[5], 70),  scalar(names[6], 999)};
-    struct xfp_row rows[2];
-    struct xfp_table tables[] = {calls_table(launch_name, &rows[0], 400),
-                                 calls_table(update_name, &rows[1], 1000)};
-    const struct xfp_profile profile = {
-        .scalars = scalars, .scalar_count = 7, .tables = tables, .table_count = 2};
-    struct xfa_achievable achievable;
-    xfa_achievable_init(&achievable, &profile, &run);
-    struct xfw_records_costs costs = {.achievable = &achievable};
-    enum xfw_behind behind = XFW_BEHIND_WAIT;
-
-    for (int slow = 0; slow < 2; slow++) {
-        struct xfw_op graph = hand_work(XFW_GRAPH, 0, slow ? 9000 : 1500, 20000, 1000);
-        graph.device_start_ns = 0;
-        graph.device_end_ns = graph.duration_ns;
-        xfw_records_costs_add_parts(&costs, &graph, 5, slow ? 950 : 200);
-        assert_true(graph.records_ns == 1100);
-        xfw_op_alone(&graph);
-        assert_true(graph.own_ns == (slow ? 7900 : 400));
-        assert_true(graph.duration_ns == (slow ? 950 : 880));
-    }
-    struct xfw_op update = xfw_op_none(), captured;
-    update.what = XFW_CALL;
-    update.own_ns = 450;
-    captured = update;
-    update.kind = XFT_EVENT_GRAPH_CALL;
-    update.memory = XFT_GRAPH_UPDATED;
-    update.threads = 5;
-    captured.kind = XFT_EVENT_LAUNCH;
-    xfw_records_costs_add(&costs, &update, false, BOTH, &behind);
-    xfw_records_costs_add(&costs, &captured, false, BOTH, &behind);
-    xfw_op_alone(&update);
-    xfw_op_alone(&captured);
-    assert_true(fabs(update.own_ns - 300) < 1e-6); /* 300 of 900 are CUPTI's by the profile */
-    assert_true(captured.own_ns == 380);
-    xfa_achievable_free(&achievable);
-}
-
 static void test_recording_is_taken_out(void **state)
 {
     struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 0, 500);
@@ -585,8 +512,6 @@ int main(void)
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_recording_kept_the_work_back),
         cmocka_unit_test(test_records_in_turn),
-        cmocka_unit_test(test_records_of_a_graph),
-        cmocka_unit_test(test_records_of_graphs_measured),
         cmocka_unit_test(test_submit_time),
         cmocka_unit_test(test_slowdown_hardly_known),
         cmocka_unit_test(test_tables_of_places),
