@@ -154,7 +154,7 @@ struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_fin
         .error = NAN,
         .saving = {NAN, NAN, NAN},
         .answered = {NAN, NAN, NAN},
-        .up_to = {NAN, NAN},
+        .up_to = {NAN, NAN, NAN},
         .applied = {NAN, NAN, NAN},
         .added_ns = NAN,
         .last_ns = NAN,

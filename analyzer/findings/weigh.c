@@ -167,15 +167,19 @@ static bool has_opposite(const struct xfa_findings *findings, const struct xfa_f
     return has;
 }
 
+/* In the other direction the kind has another question, which may not be on the screen. */
+static bool asks_by_direction(const struct xfa_finding *finding)
+{
+    return finding->remedy.kind == XFA_REMEDY_ON_DEVICE;
+}
+
 char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding)
 {
     size_t alike = 0;
     for (size_t i = 0; i < findings->count; i++)
         alike += findings->items[i].id == finding->id;
-    if (alike == 1)
-        return xfa_text(xfa_finding_word(finding->id));
-    char *key = key_of_sites(finding);
-    if (!has_opposite(findings, finding))
+    char *key = alike == 1 ? xfa_text(xfa_finding_word(finding->id)) : key_of_sites(finding);
+    if (alike == 1 ? !asks_by_direction(finding) : !has_opposite(findings, finding))
         return key;
     char *longer = xfa_print("%s/%s", key, finding->remedy.to_host ? "D2H" : "H2D");
     free(key);
