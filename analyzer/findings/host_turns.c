@@ -157,6 +157,7 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
             continue;
         const struct xfa_finding like = {
             .id = XFA_FINDING_HOST_TURNS,
+            .by_function = true, /* one piece of the host's work each */
             .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
             .assumed = "the GPU needs no time for it that counts",
             .question =

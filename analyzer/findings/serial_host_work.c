@@ -21,6 +21,7 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
             continue;
         const struct xfa_finding like = {
             .id = XFA_FINDING_SERIAL_WORK,
+            .by_function = true, /* one piece of the host's work each */
             .remedy = xfa_remedy_for(row, XFA_REMEDY_WORK_BESIDE),
             .assumed = "a processor is free for another thread, and what follows does not need "
                        "what the work finds",
