@@ -31,8 +31,9 @@ struct xfa_answers {
     size_t count, capacity;
 };
 
-/* Takes KIND[@SITE[|SITE ...]][/H2D|/D2H]=yes|no; text that does not end so is the name of a file with such
- * lines (empty ones, and what follows #, are skipped). 0, or -1 with one line in error. */
+/* Takes KIND[@SITE[|SITE ...]][/H2D|/D2H]=yes|no; text that does not end so is the name of a file
+ * with such lines (empty ones, and what follows #, are skipped). 0, or -1 with one line in error.
+ */
 int xfa_answers_take(struct xfa_answers *answers, const char *text, char *error,
                      size_t error_bytes);
 void xfa_answers_free(struct xfa_answers *answers);

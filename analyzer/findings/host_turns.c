@@ -23,9 +23,9 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
-#define LEAST_TIMES 8      /* else they are results, */
-#define LEAST_TURNS 3      /* unless the GPU was given work behind so many of them (a guess) */
-#define MOST_PENDING 16    /* rows that were copied since the process's last kernel */
+#define LEAST_TIMES 8   /* else they are results, */
+#define LEAST_TURNS 3   /* unless the GPU was given work behind so many of them (a guess) */
+#define MOST_PENDING 16 /* rows that were copied since the process's last kernel */
 
 /* How often the GPU was given work behind copies of a row, by row number. */
 struct turns {
@@ -160,11 +160,9 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
             .by_function = true, /* one piece of the host's work each */
             .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
             .assumed = "the GPU needs no time for it that counts",
-            .question =
-                fetched
-                    ? "the GPU can do the host's work on what {site} brings"
-                    : "the host only converts what {site} sends, or makes it of little "
-                      "(random numbers, indices, a formula), and the GPU can do that",
+            .question = fetched ? "the GPU can do the host's work on what {site} brings"
+                                : "the host only converts what {site} sends, or makes it of little "
+                                  "(random numbers, indices, a formula), and the GPU can do that",
         };
         const struct xfa_finding_site site =
             xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);

@@ -311,8 +311,8 @@ static void drop_lesser_questions(struct xfa_finding **of, size_t count)
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count && of[i]->asked && of[i]->change->beyond_set; k++)
             of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high ||
-                           (of[i]->id == XFA_FINDING_SERIAL_WORK) !=
-                               (of[k]->id == XFA_FINDING_SERIAL_WORK);
+                           of[i]->id == XFA_FINDING_SERIAL_WORK ||
+                           of[k]->id == XFA_FINDING_SERIAL_WORK;
 }
 
 static bool share_a_site(const struct xfa_finding *a, const struct xfa_finding *b)

@@ -123,7 +123,8 @@ static void describe_at_most(struct xfa_described *described)
                                     described->why_not);
 }
 
-/* "54.0 ms, up to 98.0 ms in all,": what is likely is said where it reads otherwise than the most. */
+/* "54.0 ms, up to 98.0 ms in all,": what is likely is said where it reads otherwise than the most.
+ */
 static char *question_figures(double likely, const struct xfw_saving *most, bool in_all)
 {
     char *at_most = xfa_most_text(most), *text;
@@ -152,9 +153,8 @@ static void describe_question(struct xfa_described *described, const struct xfa_
     char *figures = question_figures(likely, &of_span, in_all);
     described->up_to_ns = up_to.high;
     described->condition = xfa_finding_question(finding);
-    described->question =
-        xfa_print("%s if %s: %s", figures, described->condition,
-                  xfa_remedy_brief(&finding->remedy, brief));
+    described->question = xfa_print("%s if %s: %s", figures, described->condition,
+                                    xfa_remedy_brief(&finding->remedy, brief));
     described->key = xfa_finding_key(findings, described->finding);
     free(figures);
 }

@@ -57,6 +57,7 @@
 #include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/no_polling.h"
 #include "analyzer/whatif/changes/own_time.h"
+#include "analyzer/whatif/changes/work_beside.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
 
@@ -329,22 +330,13 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
 /* ---- host_turns.c ---------------------------------------------------------------------------- */
 
 /*
- * Own time of a thread between a copy to the host and one to the device is both work on what was
- * brought and the making of what is sent, if that has other bytes: no record shows how much of it
- * is which. part: of its own time, the former, as likely as bytes brought are of all bytes brought
- * and sent (a guess). With the user's answer nothing of such time goes at worst, all at best.
- */
-
-/*
  * Copies to the host go, with what they made the host wait for (their call, or the thread's next
  * wait), and the thread's own time behind that until its next call: the GPU does that work, or
  * nobody needs it. Copies to the device of as many bytes, between such time and the thread's next
  * kernel, go with it, as its results. No record shows whether it can: at worst and as likely
- * nothing changes.
+ * nothing changes. part: own_work.h.
  */
-#define XFW_TURN_BYTES 65536u /* of a copy, on average */
 #define XFW_TURNS_LEAST 0.1 /* of the span: moving work to the GPU is more than other calls */
-
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
                                          struct xfw_set *classes, double part);
 
@@ -352,31 +344,15 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
  * The thread's own time right before copies to the device goes: the GPU makes there what they sent.
  * Where it took as long as converting does (longer than writing at 25 GB/s, and
  * XFW_CONVERT_NS_PER_BYTE at most), of XFW_RAW_PART of its bytes, which is what is copied. Where it
- * took longer, but no longer than making numbers one by one does (XFW_MAKE_NS_PER_BYTE), of
- * nothing: the copy goes, too, and those behind it before the thread's next kernel or longer own
- * time, which send what was made with it. Still longer is other work. At worst and as likely
- * nothing changes.
+ * took longer, up to XFW_MAKE_NS_PER_BYTE (numbers made one by one), of nothing: the copy goes,
+ * too, and those behind it before the thread's next kernel or longer own time, made with it. Still
+ * longer is other work. At worst and as likely nothing changes.
  */
 #define XFW_RAW_PART 0.25           /* bytes that become floats */
 #define XFW_CONVERT_NS_PER_BYTE 1.0 /* of what is sent: a guess */
 #define XFW_MAKE_NS_PER_BYTE 32.0   /* 256 ns for a number of 8 bytes: a guess */
 struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
                                             struct xfw_set *classes, double part);
-
-/* ---- work_beside.c --------------------------------------------------------------------------- */
-
-/*
- * The thread's own time behind copies to the host (as above) is another thread's, one for each
- * thread of the program that has such: it begins when the copy is there and the job before is
- * done, while the program's thread goes on. That has two buffers by turns: a copy waits until the
- * job on what the last but one brought is done; and the process does not end before the last job.
- * Time before a copy to the device of as many bytes stays: it may make of one what the other
- * sends. Of time that makes what is sent, too (above), at best half goes, which saves most. No
- * record shows whether what follows needs the job's result: at worst and as likely nothing
- * changes.
- */
-struct xfw_change *xfw_change_work_beside(const struct xfa_analysis *analysis,
-                                          struct xfw_set *classes, double part);
 
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 /* Both changes of this file. */
 struct host_change {
     struct xfw_change change;
-    double part; /* of own time that is both, work on what was brought (changes.h) */
+    double part; /* of own time that is both, work on what was brought (own_work.h) */
 };
 
 /* How much of such time goes, as sure as asked for: nothing at worst, all at best. */
@@ -146,7 +146,7 @@ struct makes {
 struct made {
     uint32_t thread; /* key */
     bool open;       /* its copies go: no kernel since, nor longer own time */
-    bool fetched;    /* its next own time is also about what a copy brought (changes.h) */
+    bool fetched;    /* its next own time is also about what a copy brought (own_work.h) */
 };
 
 /* Notes what the op leaves for the thread's own time behind it. Was that before it also about what

@@ -1,6 +1,11 @@
 /*
  * The own time of a thread behind copies to the host, and before copies to the device: whose work
- * it is (changes.h, host_turns.c and work_beside.c). Private to changes/.
+ * it is (host_turns.c, work_beside.c). Private to changes/.
+ *
+ * Own time of a thread between a copy to the host and one to the device is both work on what was
+ * brought and the making of what is sent, if that has other bytes: no record shows how much of it
+ * is which. part: of its own time, the former, as likely as bytes brought are of all bytes brought
+ * and sent (a guess). With the user's answer nothing of such time goes at worst, all at best.
  */
 #ifndef XFW_OWN_WORK_H
 #define XFW_OWN_WORK_H
@@ -36,7 +41,7 @@ bool xfw_fetched_equals(const struct xfw_fetched *fetched, const struct xfw_op *
 bool xfw_fetched_awaits(const struct xfw_fetched *fetched, const struct xfw_op *op);
 
 /* How much of the thread's own time before the op, which comes behind such a copy, is work on that.
- * part: of time that is both (changes.h). */
+ * part: of time that is both. */
 double xfw_fetched_work_ns(const struct xfw_fetched *fetched, const struct xfw_op *op, double part);
 
 /* The op is a copy to the device of what the host may have made meanwhile. */

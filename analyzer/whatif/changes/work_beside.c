@@ -7,7 +7,7 @@ enum { BUFFERS = 2 };
 
 struct work_beside {
     struct xfw_change change;
-    double part; /* of own time that is both, work on what was brought (changes.h) */
+    double part; /* of own time that is both, work on what was brought (own_work.h) */
 };
 
 /* A thread of the program, and the one that does its work. */
@@ -105,6 +105,8 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     } else if (waits) {
         worker->fetched.under_way = false;
         worker->fetched.there = true;
+    } else if (worker && op->what == XFW_HOST_FUNCTION) {
+        worker->fetched.under_way = false; /* which gives what was brought to another thread */
     } else if (worker && xfw_op_is_work(op) && op->what != XFW_COPY) {
         worker->fetched.count = 0;
     }
