@@ -140,13 +140,27 @@ void xfa_answers_free(struct xfa_answers *answers)
     *answers = (struct xfa_answers){0};
 }
 
+/* The pattern, or one of several. */
+static bool is_at(const char *pattern, const struct xfa_site *site)
+{
+    if (!strchr(pattern, XFA_ANSWER_OR) || xfa_site_matches(pattern, site))
+        return xfa_site_matches(pattern, site);
+    const char separator[] = {XFA_ANSWER_OR, 0};
+    char *patterns = xfa_text(pattern), *rest = patterns, *one;
+    bool found = false;
+    while (!found && (one = strsep(&rest, separator)))
+        found = *one && xfa_site_matches(one, site);
+    free(patterns);
+    return found;
+}
+
 enum xfa_answer xfa_answer_of(struct xfa_answers *answers, unsigned id, const struct xfa_site *site,
                               bool to_host)
 {
     for (size_t i = answers ? answers->count : 0; i > 0; i--) {
         struct xfa_answer_given *given = &answers->items[i - 1];
         if (given->id != id || !(to_host ? given->to_host : given->to_device) ||
-            (given->site && !xfa_site_matches(given->site, site)))
+            (given->site && !is_at(given->site, site)))
             continue;
         given->met = true;
         return given->yes ? XFA_ANSWER_YES : XFA_ANSWER_NO;

@@ -12,14 +12,16 @@
 
 #include "analyzer/run/site.h"
 
+#define XFA_ANSWER_OR '|' /* between the sites that one answer is for */
+
 enum xfa_answer { XFA_ANSWER_NONE, XFA_ANSWER_YES, XFA_ANSWER_NO };
 
 struct xfa_answer_given {
     unsigned id;             /* enum xfa_finding_id */
-    char *site;              /* pattern (run/site.h); NULL: at all sites */
+    char *site;              /* pattern (run/site.h), or several, separated; NULL: at all sites */
     bool to_host, to_device; /* of findings of these directions */
     bool yes;
-    char *text; /* as it was given: KIND[@SITE][/H2D|/D2H]=yes|no */
+    char *text; /* as it was given: KIND[@SITE[|SITE ...]][/H2D|/D2H]=yes|no */
     bool met;   /* it concerned a finding of the run */
 };
 
@@ -29,8 +31,9 @@ struct xfa_answers {
     size_t count, capacity;
 };
 
-/* Takes KIND[@SITE][/H2D|/D2H]=yes|no; text that does not end so is the name of a file with such
- * lines (empty ones, and what follows #, are skipped). 0, or -1 with one line in error. */
+/* Takes KIND[@SITE[|SITE ...]][/H2D|/D2H]=yes|no; text that does not end so is the name of a file
+ * with such lines (empty ones, and what follows #, are skipped). 0, or -1 with one line in error.
+ */
 int xfa_answers_take(struct xfa_answers *answers, const char *text, char *error,
                      size_t error_bytes);
 void xfa_answers_free(struct xfa_answers *answers);

@@ -148,6 +148,7 @@ struct xfa_finding {
     bool idle;           /* not advice: it saves too little, or a simpler remedy saves as much */
     bool doubtful;       /* idle: it may cost more than the little that it likely saves */
     bool trial;          /* added by try() */
+    bool by_function;    /* sites of several functions of the program are several findings */
     const char *assumed; /* static: what the saving assumes; NULL: nothing */
     const char *at_best; /* static: what only its upper bound assumes in addition, once weighed;
                             NULL: nothing */

@@ -154,7 +154,7 @@ struct xfa_finding *xfa_findings_add(struct xfa_findings *findings, enum xfa_fin
         .error = NAN,
         .saving = {NAN, NAN, NAN},
         .answered = {NAN, NAN, NAN},
-        .up_to = {NAN, NAN},
+        .up_to = {NAN, NAN, NAN},
         .applied = {NAN, NAN, NAN},
         .added_ns = NAN,
         .last_ns = NAN,
@@ -193,27 +193,56 @@ static enum xfa_answer answer_at(const struct xfa_findings *findings, enum xfa_f
     return left ? XFA_ANSWER_NO : xfa_answer_of(findings->answers, id, site, to_host);
 }
 
+#define MOST_FUNCTIONS 8 /* whose sites are findings of their own: each is replayed (a guess) */
+
+/* Of the program; where none is known by what the sites read. */
+static bool of_one_function(const struct xfa_site *a, const struct xfa_site *b)
+{
+    const char *functions[] = {a->text, b->text};
+    const struct xfa_site *const sites[] = {a, b};
+    for (int i = 0; i < 2; i++)
+        if (sites[i]->chosen >= 0 && sites[i]->frames[sites[i]->chosen].function)
+            functions[i] = sites[i]->frames[sites[i]->chosen].function;
+    return strcmp(functions[0], functions[1]) == 0;
+}
+
+/* The finding that the site joins; NULL: a new one. */
+static struct xfa_finding *joined_by(const struct xfa_findings *findings,
+                                     const struct xfa_finding *like,
+                                     const struct xfa_remedy *remedy, enum xfa_answer answer,
+                                     const struct xfa_site *site)
+{
+    struct xfa_finding *last = NULL;
+    unsigned apart = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct xfa_finding *other = &findings->items[i];
+        if (other->id != like->id || other->answer != answer ||
+            other->remedy.dialect != remedy->dialect || other->remedy.to_host != remedy->to_host ||
+            !xfa_remedy_equal(&other->remedy, remedy))
+            continue;
+        if (!like->by_function || of_one_function(other->sites[0].site, site))
+            return other;
+        last = other;
+        apart++;
+    }
+    return apart >= MOST_FUNCTIONS ? last : NULL;
+}
+
 void xfa_findings_add_site(struct xfa_findings *findings, const struct xfa_finding *like,
                            const struct xfa_finding_site *site)
 {
     struct xfa_remedy remedy = like->remedy;
-    struct xfa_finding *finding = NULL;
     enum xfa_answer answer = answer_at(findings, like->id, site->site, remedy.to_host);
     if (answer == XFA_ANSWER_NO)
         return;
     remedy.dialect = site->site->dialect;
-    for (size_t i = 0; i < findings->count && !finding; i++) {
-        const struct xfa_finding *other = &findings->items[i];
-        if (other->id == like->id && other->answer == answer &&
-            other->remedy.dialect == remedy.dialect && other->remedy.to_host == remedy.to_host &&
-            xfa_remedy_equal(&other->remedy, &remedy))
-            finding = &findings->items[i];
-    }
+    struct xfa_finding *finding = joined_by(findings, like, &remedy, answer, site->site);
     if (!finding) {
         finding = xfa_findings_add(findings, like->id, &remedy);
         finding->assumed = like->assumed;
         finding->question = like->question;
         finding->answer = answer;
+        finding->by_function = like->by_function;
         finding->lost_ns = 0;
     }
     xfa_finding_site_add(finding, site);

@@ -3,6 +3,8 @@
  * waits for that. Whether the GPU could do that work itself, or nobody reads the copies, no record
  * shows: a question, and nothing is saved unless it is answered. Lost: not known.
  *
+ * Whether another thread could do it meanwhile is asked apart (serial_host_work.c).
+ *
  * What is copied in small pieces is another kind's (frequent-readback): a program decides by it.
  *
  * The other way, the host makes what it copies to the GPU while that waits. If it converts what is
@@ -13,7 +15,7 @@
  * move it back. Often that is for a little of it (a border, an input), which a small kernel could
  * write, or a small copy: a question, too.
  */
-#include "analyzer/findings/finding.h"
+#include "analyzer/findings/host_turns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,10 +23,9 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
-#define LEAST_TIMES 8      /* else they are results, */
-#define LEAST_TURNS 3      /* unless the GPU was given work behind so many of them (a guess) */
-#define LEAST_BYTES 65536u /* of a copy, on average */
-#define MOST_PENDING 16    /* rows that were copied since the process's last kernel */
+#define LEAST_TIMES 8   /* else they are results, */
+#define LEAST_TURNS 3   /* unless the GPU was given work behind so many of them (a guess) */
+#define MOST_PENDING 16 /* rows that were copied since the process's last kernel */
 
 /* How often the GPU was given work behind copies of a row, by row number. */
 struct turns {
@@ -88,13 +89,27 @@ static void release(void *self)
     free(((struct turns *)self)->times);
 }
 
-static bool is_again(const struct turns *turns, const struct xfa_row *row,
-                     const struct xfa_figures *figures)
+bool xfa_is_turn(const void *sums, const struct xfa_row *row, const struct xfa_figures *figures)
 {
+    const struct turns *turns = sums;
     bool by_turns = row->number < turns->count && turns->times[row->number] >= LEAST_TURNS;
     return (row->key.direction == XFT_DIR_D2H || row->key.direction == XFT_DIR_H2D) &&
            (by_turns || figures->transfers >= LEAST_TIMES) &&
-           figures->bytes / LEAST_BYTES >= figures->transfers;
+           figures->bytes / XFW_TURN_BYTES >= figures->transfers;
+}
+
+double xfa_brought_part(const struct xfa_analysis *analysis, const void *sums)
+{
+    uint64_t brought = 0, sent = 0;
+    for (size_t i = 0; i < analysis->row_count; i++) {
+        const struct xfa_row *row = xfa_analysis_row(analysis, i);
+        const struct xfa_figures *figures = &analysis->rows[i];
+        uint64_t *bytes = row->key.direction == XFT_DIR_D2H ? &brought : &sent;
+        if (xfa_is_turn(sums, row, figures))
+            *bytes = xfa_add(*bytes, figures->bytes);
+    }
+    double all = (double)brought + (double)sent;
+    return all > 0 ? (double)brought / all : 1;
 }
 
 /* It went to the host again and again, as that touched it, and back to kernels. */
@@ -138,18 +153,16 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
         const struct xfa_row *row = xfa_analysis_row(analysis, i);
         const struct xfa_figures *figures = &analysis->rows[i];
         bool fetched = row->key.direction == XFT_DIR_D2H;
-        if (!is_again(sums, row, figures))
+        if (!xfa_is_turn(sums, row, figures))
             continue;
         const struct xfa_finding like = {
             .id = XFA_FINDING_HOST_TURNS,
+            .by_function = true, /* one piece of the host's work each */
             .remedy = xfa_remedy_for(row, XFA_REMEDY_ON_DEVICE),
             .assumed = "the GPU needs no time for it that counts",
-            .question =
-                fetched
-                    ? "the GPU, or another thread meanwhile, can do the host's work on what {site} "
-                      "brings"
-                    : "the host only converts what {site} sends, or makes it of little "
-                      "(random numbers, indices, a formula), and the GPU can do that",
+            .question = fetched ? "the GPU can do the host's work on what {site} brings"
+                                : "the host only converts what {site} sends, or makes it of little "
+                                  "(random numbers, indices, a formula), and the GPU can do that",
         };
         const struct xfa_finding_site site =
             xfa_finding_site_of_row(row, figures, XFA_RECKONED_TURNS);
@@ -160,12 +173,12 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
-    (void)sums;
     if (finding->remedy.kind == XFA_REMEDY_TOUCH_THERE)
         return xfw_change_managed_turns(analysis);
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
-    return finding->remedy.to_host ? xfw_change_host_turns(analysis, &classes)
-                                   : xfw_change_host_converts(analysis, &classes);
+    double part = xfa_brought_part(analysis, sums);
+    return finding->remedy.to_host ? xfw_change_host_turns(analysis, &classes, part)
+                                   : xfw_change_host_converts(analysis, &classes, part);
 }
 
 const struct xfa_finding_kind xfa_kind_host_turns = {

@@ -115,32 +115,62 @@ char *xfa_finding_question(const struct xfa_finding *finding)
                      finding->sites[0].site->text, at + strlen(mark));
 }
 
-static char *key_of_site(const struct xfa_finding *finding)
+#define MOST_NAMED 8 /* sites in a key: a guess, for a line that is read */
+
+/* A site as --assume names it. */
+static char *name_of_site(const struct xfa_site *site)
 {
-    const struct xfa_site *site = finding->sites[0].site;
     const struct xfa_frame *frame = site->chosen >= 0 ? &site->frames[site->chosen] : NULL;
-    const char *word = xfa_finding_word(finding->id);
-    return frame && frame->file
-               ? xfa_print("%s@%s:%u", word, xfa_base_name(frame->file), frame->line)
-               : xfa_print("%s@%s", word, site->text);
+    return frame && frame->file ? xfa_print("%s:%u", xfa_base_name(frame->file), frame->line)
+                                : xfa_text(site->text);
+}
+
+/* All of its sites: one answer is for the whole finding. Of sites whose names read the same, and
+ * beyond MOST_NAMED, the first ones. */
+static char *key_of_sites(const struct xfa_finding *finding)
+{
+    char *names[MOST_NAMED], *key = xfa_text(xfa_finding_word(finding->id));
+    size_t count = 0;
+    for (size_t i = 0; i < finding->site_count && count < MOST_NAMED; i++) {
+        char *name = name_of_site(finding->sites[i].site);
+        bool again = false;
+        for (size_t k = 0; k < count && !again; k++)
+            again = strcmp(names[k], name) == 0;
+        if (again) {
+            free(name);
+            continue;
+        }
+        key = xfa_append(key, "%c%s", count ? XFA_ANSWER_OR : '@', name);
+        names[count++] = name;
+    }
+    while (count > 0)
+        free(names[--count]);
+    return key;
 }
 
 /* Another one of the kind in the other direction, whose site only reads the same: two calls of one
  * function whose lines are not known. Of one site both have one answer. */
-static bool has_opposite(const struct xfa_findings *findings, const struct xfa_finding *finding,
-                         const char *key)
+static bool has_opposite(const struct xfa_findings *findings, const struct xfa_finding *finding)
 {
     bool has = false;
+    char *name = name_of_site(finding->sites[0].site);
     for (size_t i = 0; i < findings->count && !has; i++) {
         const struct xfa_finding *other = &findings->items[i];
         if (other->id != finding->id || other->remedy.to_host == finding->remedy.to_host ||
             other->sites[0].site == finding->sites[0].site)
             continue;
-        char *same = key_of_site(other);
-        has = strcmp(same, key) == 0;
+        char *same = name_of_site(other->sites[0].site);
+        has = strcmp(same, name) == 0;
         free(same);
     }
+    free(name);
     return has;
+}
+
+/* In the other direction the kind has another question, which may not be on the screen. */
+static bool asks_by_direction(const struct xfa_finding *finding)
+{
+    return finding->remedy.kind == XFA_REMEDY_ON_DEVICE;
 }
 
 char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_finding *finding)
@@ -148,10 +178,8 @@ char *xfa_finding_key(const struct xfa_findings *findings, const struct xfa_find
     size_t alike = 0;
     for (size_t i = 0; i < findings->count; i++)
         alike += findings->items[i].id == finding->id;
-    if (alike == 1)
-        return xfa_text(xfa_finding_word(finding->id));
-    char *key = key_of_site(finding);
-    if (!has_opposite(findings, finding, key))
+    char *key = alike == 1 ? xfa_text(xfa_finding_word(finding->id)) : key_of_sites(finding);
+    if (alike == 1 ? !asks_by_direction(finding) : !has_opposite(findings, finding))
         return key;
     char *longer = xfa_print("%s/%s", key, finding->remedy.to_host ? "D2H" : "H2D");
     free(key);
@@ -276,12 +304,15 @@ static void take_savings(struct xfa_finding **of, const struct xfa_analysis *ana
 }
 
 /* Of two questions the host's time between the same calls may be in both: what is asked beyond the
- * set is not where another one may save as much. */
+ * set is not where another one may save as much. That another thread could do the work is
+ * asked beside that the GPU could. */
 static void drop_lesser_questions(struct xfa_finding **of, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count && of[i]->asked && of[i]->change->beyond_set; k++)
-            of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high;
+            of[i]->asked = k == i || !of[k]->asked || of[k]->saving.high < of[i]->saving.high ||
+                           of[i]->id == XFA_FINDING_SERIAL_WORK ||
+                           of[k]->id == XFA_FINDING_SERIAL_WORK;
 }
 
 static bool share_a_site(const struct xfa_finding *a, const struct xfa_finding *b)

@@ -112,6 +112,8 @@ static void describe_known(struct xfa_described *described, const struct xfa_fin
     free(range);
 }
 
+#define MUCH_OF_MOST 0.95 /* of what is saved at most: as good as that */
+
 static void describe_at_most(struct xfa_described *described)
 {
     described->likely = xfa_most_text(&described->saving);
@@ -119,6 +121,21 @@ static void describe_at_most(struct xfa_described *described)
     described->brief = xfa_text(described->likely);
     described->sentence = xfa_print("%s of the run; how much is not known: %s", described->likely,
                                     described->why_not);
+}
+
+/* "54.0 ms, up to 98.0 ms in all,": what is likely is said where it reads otherwise than the most.
+ */
+static char *question_figures(double likely, const struct xfw_saving *most, bool in_all)
+{
+    char *at_most = xfa_most_text(most), *text;
+    char likely_text[XFA_UNIT_CHARS + 1];
+    const char *all = in_all ? " in all" : "";
+    if (likely > 0 && likely < MUCH_OF_MOST * most->high)
+        text = xfa_print("%s, %s%s,", xfa_signed_time_text(likely_text, likely), at_most, all);
+    else
+        text = xfa_print("%s%s", at_most, all);
+    free(at_most);
+    return text;
 }
 
 static void describe_question(struct xfa_described *described, const struct xfa_findings *findings)
@@ -129,16 +146,17 @@ static void describe_question(struct xfa_described *described, const struct xfa_
     /* The first screen compares with the span. */
     const struct xfw_saving of_span = {.high = fmin(up_to.high, finding->up_to.span_ns)};
     const double alone = described->saving.high;
-    char brief[XFA_REMEDY_CHARS], *text = xfa_most_text(&of_span);
+    const double likely = fmin(finding->answered.likely, finding->up_to.likely_span_ns);
+    char brief[XFA_REMEDY_CHARS];
     /* With other changes of the set it is the whole that may be saved so much. */
     bool in_all = up_to.high - alone >= XFA_LEAST_SAVED * findings->whatif->alone_ns;
+    char *figures = question_figures(likely, &of_span, in_all);
     described->up_to_ns = up_to.high;
     described->condition = xfa_finding_question(finding);
-    described->question =
-        xfa_print("%s%s if %s: %s", text, in_all ? " in all" : "", described->condition,
-                  xfa_remedy_brief(&finding->remedy, brief));
+    described->question = xfa_print("%s if %s: %s", figures, described->condition,
+                                    xfa_remedy_brief(&finding->remedy, brief));
     described->key = xfa_finding_key(findings, described->finding);
-    free(text);
+    free(figures);
 }
 
 struct xfa_described xfa_describe(const struct xfa_analysis *analysis,

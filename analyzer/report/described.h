@@ -35,8 +35,9 @@ struct xfa_described {
                             order, what page-locking takes, and how; NULL: nothing */
     /* Of a question (struct xfa_finding), else NULL: */
     char *condition; /* what decides: "no kernel changes what step (heat.py:31) has copied" */
-    char *question; /* "up to 639 ms if no kernel changes ...: copy it once, keep it"; "up to 700 ms
-                       in all if ..." with the changes that are best with it */
+    char *question; /* "54.0 ms, up to 639 ms, if no kernel changes ...: copy it once, keep it"; "up
+                       to 700 ms in all if ..." with the changes that are best with it, where that
+                       is likely, too */
     double up_to_ns; /* the same; NAN: it is none */
     char *key;       /* to answer it: --assume KEY=yes or KEY=no */
 };

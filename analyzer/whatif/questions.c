@@ -152,6 +152,7 @@ static struct xfw_saving saving_of(struct xfw_replays *replays, struct xfw_whati
     if (xfw_replays_play(replays, ways, XFW_CERTAINTIES)) {
         saving = xfw_ways_saving(whatif, ways);
         xfw_ways_up_to(whatif, i, ways);
+        whatif->up_to[i].likely_span_ns = whatif->span.alone_ns - ways[XFW_LIKELY].span_ns;
     }
     for (size_t c = 0; c < XFW_CERTAINTIES; c++)
         xfw_way_free(&ways[c]);

@@ -109,6 +109,7 @@ struct xfw_whatif {
                                     answered with yes, as if that were known; NAN: not asked for */
     struct xfw_up_to {
         double run_ns, span_ns;
+        double likely_span_ns; /* of the span, as likely, by that set; of the run: `answered` */
     } * up_to; /* by the same: what of the run, and of its span, is saved at most, by that set or by
                   the change alone; NAN: not asked for */
     bool *needless;  /* by the same: alone it would pay then, but that set is without it */

@@ -318,7 +318,7 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     whatif->answered = xfw_savings_unknown(count);
     whatif->up_to = xfa_alloc((count + 1) * sizeof *whatif->up_to);
     for (size_t i = 0; i <= count; i++)
-        whatif->up_to[i] = (struct xfw_up_to){NAN, NAN};
+        whatif->up_to[i] = (struct xfw_up_to){NAN, NAN, NAN};
     whatif->needless = xfa_alloc((count + 1) * sizeof *whatif->needless);
     whatif->order = xfa_alloc((count + 1) * sizeof *whatif->order);
     whatif->steps = xfa_alloc((count + 1) * sizeof *whatif->steps);

@@ -224,7 +224,7 @@ class Screen(Lab):
     def test_nothing_to_change(self):
         shown = self.terminal(*NOTHING)
         self.assertIn("\nNothing is worth changing for certain", shown)
-        self.assertIn("\n?  up to 69.2 ms if no kernel changes what", shown)
+        self.assertIn("\n?  15.8 ms, up to 69.2 ms, if no kernel changes what", shown)
         self.assertNotIn("do: ", shown)
 
     def test_no_bound_is_a_negative_time(self):

@@ -9,6 +9,8 @@ light runs, without what recording cost these (medians). Predicted is the best s
 replayed span is the one in the middle, by what it saves of that span; and the questions that this report asks. Inside: what was
 saved lies between low and high (or between nothing and what a question says at most); near: likely within 10 % of it, or 1 % of the span.
 How near measuring comes: of all pairs of one run before and one after, the part whose saving is near that of the medians.
+Answered: of the questions the one whose likely figure, where it is answered with yes, is nearest to what was saved; what its
+author did no report knows, so how many of these are near is counted in a line of its own.
 A change that did not save over 2 % is counted apart: its author meant something else, and what is advised nobody tried.
 
 --changes: what each author did, in kinds of finding, as a person wrote it who read both sources and had not looked at what is predicted. A line is
@@ -37,8 +39,8 @@ import programs
 
 SIDES = ("before", "after")
 NEAR, NEAR_SPAN, CHANGED = 0.10, 0.01, 0.02
-HEAD = ("| program | before, ms | after, ms | saved | predicted | low to high | inside | near | advised first, in the set | questions |\n"
-        "|---|---|---|---|---|---|---|---|---|---|")
+HEAD = ("| program | before, ms | after, ms | saved | predicted | low to high | inside | near | advised first, in the set | questions | answered |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|")
 MORE_HEAD = (" the author's change | alone | low to high | inside | near |", "---|---|---|---|---|")
 KINDS = Path(__file__).resolve().parents[2] / "analyzer" / "findings" / "kinds.def"
 CHANGE = re.compile(r"([a-z-]+)(?:@(.+?))?(=yes)?")
@@ -129,10 +131,20 @@ def predicted(report):
 
 
 def questions(report):
-    """Of each question: the kind, and what the answer saves of the span at most."""
+    """Of each question: the kind, and what the answer saves of the span at most, and likely (None: not known)."""
     span = report["whatif"]["span"]["alone_s"]
-    return [{"kind": finding["kind"], "part": min(1, (finding["question"]["up_to_span_s"] or 0) / span)}
-            for finding in report["findings"] if finding["question"]]
+
+    def part(question, key):
+        return None if question[key] is None else min(1, question[key] / span)
+
+    return [{"kind": finding["kind"], "part": part(finding["question"], "up_to_span_s") or 0,
+             "likely": part(finding["question"], "likely_span_s")} for finding in report["findings"] if finding["question"]]
+
+
+def answered(asked, saved):
+    """The question whose likely figure is nearest to what was saved; None: no such figure is known."""
+    known = [question for question in asked if question["likely"] is not None]
+    return min(known, key=lambda question: abs(question["likely"] - saved), default=None)
 
 
 def is_near(part, saved):
@@ -157,6 +169,8 @@ def entry_of(arguments, name, reports):
     entry["changed"] = saved > CHANGED
     entry["inside"] = low <= saved <= high
     entry["near"] = is_near(bounds["likely"], saved)
+    entry["answered"] = answered(entry["questions"], saved)
+    entry["answered_near"] = bool(entry["answered"]) and is_near(entry["answered"]["likely"], saved)
     pairs = [is_near((one - other) / before, saved) for one in spans["before"] for other in spans["after"]]
     entry["pairs_near"] = sum(pairs) / len(pairs)
     if name in arguments.changed_by:
@@ -179,12 +193,13 @@ def more_of(entry):
 
 def row(entry):
     if "problem" in entry:
-        return f"| {entry['name']} | {entry['problem']} | | | | | | | | |"
+        return f"| {entry['name']} | {entry['problem']} | | | | | | | | | |"
     bounds, words = entry["predicted"], WORDS
     asked = ", ".join(f"{question['kind']} up to {question['part']:.0%}" for question in entry["questions"])
+    best = f"{entry['answered']['kind']} {entry['answered']['likely']:.1%}" if entry["answered"] else ""
     return (f"| {entry['name']} | {entry['before_ns'] / 1e6:.3f} | {entry['after_ns'] / 1e6:.3f} | {entry['saved']:+.1%} | "
             f"{bounds['likely']:.1%} | {bounds['low']:.1%} to {bounds['high']:.1%} | {words[entry['inside']]} | {words[entry['near']]} | "
-            f"{'; '.join(filter(None, [entry['first'], ', '.join(entry['in_set'])]))} | {asked} |")
+            f"{'; '.join(filter(None, [entry['first'], ', '.join(entry['in_set'])]))} | {asked} | {best} |")
 
 
 def summary(entries, by_author):
@@ -192,6 +207,9 @@ def summary(entries, by_author):
     changed = [entry for entry in compared if entry["changed"]]
     lines = [f"saved over {CHANGED:.0%}: {len(changed)}; inside {sum(entry['inside'] for entry in changed)}, "
              f"near {sum(entry['near'] for entry in changed)}"]
+    answers = [entry for entry in changed if entry["answered"] and not entry["near"]]
+    lines.append(f"of these not near but with a question whose answer has a figure: {len(answers)}; that one is near in "
+                 f"{sum(entry['answered_near'] for entry in answers)}")
     if changed:
         lines.append(f"of pairs of single runs of these: near {statistics.fmean(entry['pairs_near'] for entry in changed):.0%}")
     rest = [entry for entry in compared if not entry["changed"]]

@@ -16,8 +16,8 @@ def report(alone, with_set=None, saving=(0, 0, 0), findings=(), **more):
             "findings": list(findings)}
 
 
-def finding(kind, high=0.001, question=None, idle=False, in_set=True, text="step (app.cu:5)"):
-    question = question and {"text": question, "up_to_s": 2 * high, "up_to_span_s": high}
+def finding(kind, high=0.001, question=None, idle=False, in_set=True, likely=None, text="step (app.cu:5)"):
+    question = question and {"text": question, "likely_s": likely, "likely_span_s": likely, "up_to_s": 2 * high, "up_to_span_s": high}
     return {"kind": kind, "question": question, "saving_s": {"high": high, "idle": idle}, "sites": [{"in_set": in_set, "text": text}]}
 
 
@@ -73,7 +73,18 @@ class ChangedTableTest(unittest.TestCase):
         self.pair("a/one", 0.100, 0.060, report(0.100, 0, (None, None, None), [finding("round-trip", 0.050, "if?", True, False)]))
         status, text, entries = self.table()
         self.assertEqual((status, entries["a/one"]["inside"], entries["a/one"]["near"]), (0, True, False))
-        self.assertIn("| round-trip up to 50% |", text)
+        self.assertIn("| round-trip up to 50% |  |", text)
+        self.assertIsNone(entries["a/one"]["answered"])
+
+    def test_answered(self):
+        """Of several questions the one whose answer is likely to save what was saved; it does not count as near."""
+        asked = [finding("round-trip", 0.050, "if?", True, False, likely) for likely in (0.010, 0.041, None)]
+        self.pair("a/one", 0.100, 0.060, report(0.100, 0, (None, None, None), asked))
+        self.pair("a/two", 0.100, 0.060, report(0.100, 0, (None, None, None), asked[:1]))
+        _, text, entries = self.table()
+        self.assertEqual([entries[name]["near"] for name in ("a/one", "a/two")], [False, False])
+        self.assertIn("| round-trip 41.0% |", text)
+        self.assertIn("a question whose answer has a figure: 2; that one is near in 1", text)
 
     def test_nothing_advised(self):
         """At best what is missed (best_alone_s); what hardly changed is counted apart."""

@@ -174,6 +174,9 @@ static json_t *question_json(const struct xfa_findings *findings,
     if (!described->question)
         return json_null();
     json_t *json = json_object();
+    json_object_set_new(json, "likely_s", xfa_json_seconds(described->finding->answered.likely));
+    json_object_set_new(json, "likely_span_s",
+                        xfa_json_seconds(described->finding->up_to.likely_span_ns));
     json_object_set_new(json, "up_to_s", xfa_json_seconds(described->up_to_ns));
     json_object_set_new(json, "up_to_span_s", xfa_json_seconds(described->finding->up_to.span_ns));
     json_object_set_new(json, "if", xfa_json_text(described->condition));

@@ -14,6 +14,7 @@
  * leave_out.c        | transfers go; copies of a graph go
  * look_less.c        | results are looked at less often
  * host_turns.c       | copies to the host go, and what the host does with them; or makes of others
+ * work_beside.c      | the host works on what copies brought in another thread, while it goes on
  * own_thread.c       | host functions go from streams to a thread of the program's own
  * contention.c       | calls do not wait for other threads in the driver
  * by_turns.c         | threads do not wait for each other's turns
@@ -57,6 +58,7 @@
 #include "analyzer/whatif/changes/memories.h"
 #include "analyzer/whatif/changes/no_polling.h"
 #include "analyzer/whatif/changes/own_time.h"
+#include "analyzer/whatif/changes/work_beside.h"
 
 /* ---- waits.c --------------------------------------------------------------------------------- */
 
@@ -334,27 +336,25 @@ struct xfw_change *xfw_change_split(const struct xfa_analysis *analysis, unsigne
  * wait), and the thread's own time behind that until its next call: the GPU does that work, or
  * nobody needs it. Copies to the device of as many bytes, between such time and the thread's next
  * kernel, go with it, as its results. No record shows whether it can: at worst and as likely
- * nothing changes.
+ * nothing changes. part: own_work.h.
  */
 #define XFW_TURNS_LEAST 0.1 /* of the span: moving work to the GPU is more than other calls */
-
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
-                                         struct xfw_set *classes);
+                                         struct xfw_set *classes, double part);
 
 /*
  * The thread's own time right before copies to the device goes: the GPU makes there what they sent.
  * Where it took as long as converting does (longer than writing at 25 GB/s, and
  * XFW_CONVERT_NS_PER_BYTE at most), of XFW_RAW_PART of its bytes, which is what is copied. Where it
- * took longer, but no longer than making numbers one by one does (XFW_MAKE_NS_PER_BYTE), of
- * nothing: the copy goes, too, and those behind it before the thread's next kernel or longer own
- * time, which send what was made with it. Still longer is other work. At worst and as likely
- * nothing changes.
+ * took longer, up to XFW_MAKE_NS_PER_BYTE (numbers made one by one), of nothing: the copy goes,
+ * too, and those behind it before the thread's next kernel or longer own time, made with it. Still
+ * longer is other work. At worst and as likely nothing changes.
  */
 #define XFW_RAW_PART 0.25           /* bytes that become floats */
 #define XFW_CONVERT_NS_PER_BYTE 1.0 /* of what is sent: a guess */
 #define XFW_MAKE_NS_PER_BYTE 32.0   /* 256 ns for a number of 8 bytes: a guess */
 struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
-                                            struct xfw_set *classes);
+                                            struct xfw_set *classes, double part);
 
 /* ---- leave_out.c ----------------------------------------------------------------------------- */
 

@@ -1,22 +1,33 @@
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/own_work.h"
 
-#define MOST_FETCHED 8
-#define WAITS_SOON_NS 50000.0 /* between a copy and a framework's wait for it */
-
-/* What a thread has fetched, that the change leaves out. */
-struct fetched {
-    uint32_t thread; /* key */
-    bool under_way;  /* no wait since */
-    bool there;      /* the thread's own time is about it */
-    bool worked;     /* it was, and was long enough to be work; no kernel since */
-    unsigned count;
-    uint64_t bytes[MOST_FETCHED]; /* of each copy since the last kernel, a ring */
+/* Both changes of this file. */
+struct host_change {
+    struct xfw_change change;
+    double part; /* of own time that is both, work on what was brought (own_work.h) */
 };
 
+/* How much of such time goes, as sure as asked for: nothing at worst, all at best. */
+static double part_of(const struct xfw_player *player, double likely)
+{
+    const enum xfw_certainty certainty = xfw_player_certainty(player);
+    return certainty == XFW_LIKELY ? likely : certainty == XFW_HIGH;
+}
+
+static double worked_part(const struct xfw_change *change, const struct xfw_player *player)
+{
+    return part_of(player, ((const struct host_change *)change)->part);
+}
+
+static double made_part(const struct xfw_change *change, const struct xfw_player *player)
+{
+    return part_of(player, 1 - ((const struct host_change *)change)->part);
+}
+
 struct turns {
-    struct xfa_table fetched;
+    struct xfa_table fetched; /* struct xfw_fetched: of copies that go */
 };
 
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
@@ -24,7 +35,7 @@ static void begin(const struct xfw_change *change, void *self, struct xfw_player
     struct turns *turns = self;
     (void)change;
     (void)player;
-    xfa_table_init(&turns->fetched, sizeof(uint32_t), sizeof(struct fetched));
+    xfa_table_init(&turns->fetched, sizeof(uint32_t), sizeof(struct xfw_fetched));
 }
 
 static void end(const struct xfw_change *change, void *self)
@@ -34,41 +45,26 @@ static void end(const struct xfw_change *change, void *self)
     xfa_table_free(&turns->fetched);
 }
 
-/* The copy goes: what its thread waits for next is the copy, and its own time behind that the work
- * on it. */
-static void fetch(struct turns *turns, struct fetched *fetched, struct xfw_op *op)
+/* The copy goes. */
+static void fetch(struct turns *turns, struct xfw_fetched *fetched, struct xfw_op *op)
 {
     if (!fetched)
         fetched = xfa_table_put(&turns->fetched, &op->thread);
-    fetched->under_way = op->awaits == XFW_AWAITS_NOTHING;
-    fetched->there = !fetched->under_way;
-    fetched->bytes[fetched->count++ % MOST_FETCHED] = op->bytes;
+    xfw_fetched_copy(fetched, op);
     xfw_op_drop(op);
 }
 
-/* A copy to the device of what the host has made of it: of as many bytes, behind that work. */
-static bool is_result(struct fetched *fetched, const struct xfw_op *op)
+/* A copy to the device of what the host has made of it, behind that work. */
+static bool is_result(const struct xfw_fetched *fetched, const struct xfw_op *op)
 {
-    if (!fetched->worked || op->what != XFW_COPY || op->engine != XFW_TO_DEVICE)
-        return false;
-    for (unsigned i = 0; i < MOST_FETCHED && i < fetched->count; i++)
-        if (fetched->bytes[i] == op->bytes)
-            return true;
-    return false;
+    return fetched->worked && xfw_fetched_equals(fetched, op);
 }
 
-/* A wait for the copy; right behind one that blocks (frameworks wait behind each), too. */
-static bool waits_for_it(const struct fetched *fetched, const struct xfw_op *op)
-{
-    return op->kind == XFT_EVENT_SYNC && op->awaits != XFW_AWAITS_NOTHING &&
-           (fetched->under_way || (fetched->there && op->gap_ns <= WAITS_SOON_NS));
-}
-
-/* The thread's own time, which goes, was work. */
-static void work_on(struct fetched *fetched, struct xfw_op *op)
+/* The thread's own time that was work on it goes. */
+static void work_on(struct xfw_fetched *fetched, struct xfw_op *op, double part)
 {
     fetched->worked = fetched->worked || op->gap_ns > XFW_BUSY_NS;
-    op->gap_ns = 0;
+    op->gap_ns -= xfw_fetched_work_ns(fetched, op, part);
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
@@ -79,10 +75,10 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
                 xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
     if (xfw_player_certainty(player) != XFW_HIGH && !change->assured)
         return;
-    struct fetched *fetched = xfa_table_get(&turns->fetched, &op->thread);
-    bool waits = fetched && waits_for_it(fetched, op);
+    struct xfw_fetched *fetched = xfa_table_get(&turns->fetched, &op->thread);
+    bool waits = fetched && xfw_fetched_awaits(fetched, op);
     if (fetched && fetched->there)
-        work_on(fetched, op);
+        work_on(fetched, op, worked_part(change, player));
     if (fetched)
         fetched->there = false;
     if (fetched && is_result(fetched, op)) {
@@ -100,8 +96,22 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     }
 }
 
+static struct xfw_change *change_of(const struct xfw_change_type *type,
+                                    const struct xfa_analysis *analysis, struct xfw_set *classes,
+                                    double part)
+{
+    struct host_change *own = xfw_change_new(sizeof *own, type, analysis, classes);
+    own->part = part;
+    own->change.shares = XFW_TAKES;
+    own->change.least_part = XFW_TURNS_LEAST;
+    own->change.of_span = true;
+    own->change.from = XFW_HIGH;
+    own->change.doubted = true; /* how much of the time goes */
+    return &own->change;
+}
+
 struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
-                                         struct xfw_set *classes)
+                                         struct xfw_set *classes, double part)
 {
     static const struct xfw_change_type type = {
         .name = "host turns",
@@ -110,12 +120,7 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
         .op = op,
         .end = end,
     };
-    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
-    change->shares = XFW_TAKES;
-    change->least_part = XFW_TURNS_LEAST;
-    change->of_span = true;
-    change->from = XFW_HIGH;
-    return change;
+    return change_of(&type, analysis, classes, part);
 }
 
 /* ---- what the host makes --------------------------------------------------------------------- */
@@ -133,15 +138,30 @@ static void shrink(struct xfw_op *op)
     op->bytes = (uint64_t)((double)op->bytes * XFW_RAW_PART);
 }
 
-/* Threads that have just made something, whose copies go. */
+/* Threads that have just made something, or fetched. */
 struct makes {
     struct xfa_table made;
 };
 
 struct made {
     uint32_t thread; /* key */
-    bool open;       /* no kernel since, nor longer own time */
+    bool open;       /* its copies go: no kernel since, nor longer own time */
+    bool fetched;    /* its next own time is also about what a copy brought (own_work.h) */
 };
+
+/* Notes what the op leaves for the thread's own time behind it. Was that before it also about what
+ * a copy brought? */
+static bool is_mixed(struct makes *makes, const struct xfw_op *op)
+{
+    bool fetches = xfw_op_may_be_turn(op) && op->engine == XFW_TO_HOST;
+    struct made *made = xfa_table_get(&makes->made, &op->thread);
+    bool mixed = made && made->fetched && op->gap_ns > XFW_BUSY_NS;
+    if (fetches)
+        made = xfa_table_put(&makes->made, &op->thread);
+    if (made && (fetches || mixed || (xfw_op_is_work(op) && op->what != XFW_COPY)))
+        made->fetched = fetches;
+    return mixed;
+}
 
 static void begin_makes(const struct xfw_change *change, void *self, struct xfw_player *player)
 {
@@ -181,12 +201,12 @@ static void convert(const struct xfw_change *change, void *self, struct xfw_play
                 xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
     if (xfw_player_certainty(player) != XFW_HIGH && !change->assured)
         return;
-    bool made = is_made(self, op, goes);
+    bool mixed = is_mixed(self, op), made = is_made(self, op, goes);
     bool converted = goes && op->gap_ns >= XFW_READ_NS_PER_BYTE * (double)op->bytes &&
                      op->gap_ns <= XFW_CONVERT_NS_PER_BYTE * (double)op->bytes;
     if (!made && !converted)
         return;
-    op->gap_ns = 0;
+    op->gap_ns -= op->gap_ns * (mixed ? made_part(change, player) : 1);
     if (made)
         xfw_op_drop(op);
     else
@@ -194,7 +214,7 @@ static void convert(const struct xfw_change *change, void *self, struct xfw_play
 }
 
 struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
-                                            struct xfw_set *classes)
+                                            struct xfw_set *classes, double part)
 {
     static const struct xfw_change_type type = {
         .name = "host converts",
@@ -203,10 +223,7 @@ struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
         .op = convert,
         .end = end_makes,
     };
-    struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, classes);
-    change->shares = XFW_TAKES;
-    change->least_part = XFW_TURNS_LEAST;
-    change->of_span = change->beyond_set = true;
-    change->from = XFW_HIGH;
+    struct xfw_change *change = change_of(&type, analysis, classes, part);
+    change->beyond_set = true;
     return change;
 }

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("likely-unsaid", "analyzer/report/described.c",
+      "if (likely > 0 && likely < MUCH_OF_MOST * most->high)",
+      "if (likely < 0)",
+      "a question says only what is saved at most",
+      "analyzer-findings_serial_host_work_test"),
     M("calls-in-no-phase", "analyzer/report/filter_shown.c",
       "               (!filter->figures || saves_there(filter, finding)) &&",
       "               !filter->figures &&",

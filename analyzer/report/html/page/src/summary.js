@@ -238,10 +238,21 @@ function answer(key, say) {
   return boxes.map((box) => h('label', {}, box, ` ${box.value} `));
 }
 
+// What is likely is said where it reads otherwise than the most (described.c).
+const MUCH_OF_MOST = 0.95;
+
 // The screen compares with the span: what a question saves of the run outside of it is left to the report.
+const shown_likely = ({ likely_s, likely_span_s }) => (likely_span_s !== null && likely_span_s < likely_s ? 'likely_span_s' : 'likely_s');
 const shown_most = ({ up_to_s, up_to_span_s }) => (up_to_span_s !== null && up_to_span_s < up_to_s ? 'up_to_span_s' : 'up_to_s');
 
-// What decides, and the record cannot show: up to how much, if what. What is ticked becomes the command that counts
+function question_figures(question, i) {
+  const [likely, most] = [shown_likely(question), shown_most(question)];
+  const said = question[likely] > 0 && question[likely] < MUCH_OF_MOST * question[most];
+  const path = `report.findings.${i}.question`;
+  return said ? [' ', figure(`${path}.${likely}`), ', up to ', figure(`${path}.${most}`), ', if '] : [' up to ', figure(`${path}.${most}`), ' if '];
+}
+
+// What decides, and the record cannot show: how much, if what. What is ticked becomes the command that counts
 // with it: the run has to be replayed.
 function questions({ findings, run, machine }) {
   const asked = findings.map(({ question }, i) => ({ question, i })).filter(({ question }) => question).sort((a, b) => b.question.up_to_s - a.question.up_to_s);
@@ -257,7 +268,7 @@ function questions({ findings, run, machine }) {
     if (said.length) add(suggested, h('p', { class: 'dim' }, 'What the run would save with that:'), h('pre', {}, h('code', {}, shown(line))), copy_button(line, 'Copy the command'));
   };
   return [h('ul', { class: 'questions plain' }, asked.map(({ question, i }) => h('li', {},
-    h('a', { href: `#finding-${i + 1}` }, '?'), ' up to ', figure(`report.findings.${i}.question.${shown_most(question)}`), ' if ', name(question.if), ': ', answer(question.key, say(question.key))))), suggested];
+    h('a', { href: `#finding-${i + 1}` }, '?'), ...question_figures(question, i), name(question.if), ': ', answer(question.key, say(question.key))))), suggested];
 }
 
 const moved_anything = ({ transfers, managed }) => transfers.length > 0 || managed?.sites?.length > 0;

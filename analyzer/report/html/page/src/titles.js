@@ -26,6 +26,7 @@ const SENTENCES = {
   'unused-download': (f) => `${copies(f)} ${verb(f, 'is', 'are')} never read by the host`,
   'host-device-turns': (f) => (f.remedy === 'touch-on-device' ? 'The host touches managed memory between kernels, which moves it to and fro'
     : `${copies(f)} ${verb(f, 'brings', 'bring')} what the host works on, or makes, while the GPU waits`),
+  'serial-host-work': (f) => `The host works on what ${copies(f)} ${verb(f, 'brings', 'bring')} before it goes on`,
   'peer-access-disabled': (f) => `${copies(f)} between GPUs ${verb(f, 'goes', 'go')} without peer access`,
   'remote-numa-node': (f) => `${copies(f)}${to(f)} ${verb(f, 'uses', 'use')} memory on a NUMA node far from the GPU`,
   'far-gpu': (f) => `${copies(f)} ${verb(f, 'goes', 'go')} to or from a GPU that is far away`,

@@ -1,0 +1,16 @@
+/* Which copies the host works on, or makes, while the GPU waits: what host_turns.c has seen.
+ * Private to findings/. */
+#ifndef XFA_HOST_TURNS_H
+#define XFA_HOST_TURNS_H
+
+#include "analyzer/findings/finding.h"
+
+/* sums: of xfa_kind_host_turns. The row's copies are as large, and come as often, as is asked
+ * about.
+ */
+bool xfa_is_turn(const void *sums, const struct xfa_row *row, const struct xfa_figures *figures);
+
+/* Of the bytes of all such copies, the part that is brought to the host; 1: there are none. */
+double xfa_brought_part(const struct xfa_analysis *analysis, const void *sums);
+
+#endif
