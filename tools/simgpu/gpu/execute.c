@@ -162,7 +162,8 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
 
     sim_thread.kernel_start = ready;
     sim_devices[device].kernel_start = sim_later(sim_devices[device].kernel_start, ready);
-    uint64_t end = k->gate ? run_gate(k, ready) : ready + kernel_ns(k, device);
+    uint64_t end = k->gate ? run_gate(k, ready)
+                           : ready + sim_later(kernel_ns(k, device), sim_settings.least_kernel_ns);
     sim_effect(op);
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
                                           .start_ns = ready,
@@ -236,8 +237,8 @@ static uint64_t run_node(struct sim_node *n, const struct sim_op *launch, uint64
     struct sim_op op = n->op;
 
     for (size_t i = 0; i < n->deps.count; i++)
-        if (n->deps.nodes[i]->end > ready)
-            ready = n->deps.nodes[i]->end;
+        if (n->deps.nodes[i]->end + sim_settings.node_ns > ready)
+            ready = n->deps.nodes[i]->end + sim_settings.node_ns;
     if (n->disabled)
         return ready;
     if (n->child)
@@ -275,6 +276,12 @@ static uint64_t run_graph(struct sim_graph *graph, const struct sim_op *launch, 
     return end;
 }
 
+/* When this device sees that the event is done. */
+static uint64_t seen_ns(const struct sim_mark *mark, int device)
+{
+    return mark->time + (mark->device == device ? 0 : sim_settings.across_ns);
+}
+
 uint64_t sim_execute(struct sim_op *op, uint64_t ready)
 {
     struct sim_range *range;
@@ -290,12 +297,13 @@ uint64_t sim_execute(struct sim_op *op, uint64_t ready)
         return run_host(op, ready);
     case SIM_OP_RECORD:
         op->u.mark->time = ready;
+        op->u.mark->device = op->stream->context->device;
         op->u.mark->done = true;
         sim_effect(op);
         return ready;
     case SIM_OP_WAIT:
         sim_effect(op);
-        return sim_later(ready, op->u.mark->time);
+        return sim_later(ready, seen_ns(op->u.mark, op->stream->context->device));
     case SIM_OP_GRAPH:
         return run_graph(op->u.exec->graph, op, ready);
     case SIM_OP_PREFETCH:
