@@ -218,7 +218,8 @@ static double probed_ns(const struct xfa_achievable *achievable, const struct xf
 double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                           enum xfw_certainty certainty)
 {
-    double probed = probed_ns(achievable, op), between = (op->own_ns + probed) / 2;
+    double probed = probed_ns(achievable, op);
+    double between = (op->own_ns + probed) / 2;
     /* Else that the machine's speed varies changes nothing, and need not be looked up. */
     double speed = between < op->own_ns ? xfw_speed_error(achievable->profile) : 0;
     if (speed > 0)
