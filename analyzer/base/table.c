@@ -52,7 +52,7 @@ static inline uint64_t hash(const void *key, size_t key_bytes, uint64_t seed)
 {
     uint64_t number = 0;
     uint32_t half;
-    if (key_bytes > 24 || key_bytes % 4 != 0)
+    if (key_bytes > 32 || key_bytes % 4 != 0)
         return XXH3_64bits_withSeed(key, key_bytes, seed);
     for (size_t at = 0; at + sizeof number <= key_bytes; at += sizeof number) {
         memcpy(&number, (const unsigned char *)key + at, sizeof number);
@@ -94,6 +94,8 @@ static uint32_t *slot_of(const struct xfa_table *table, const void *key)
         return slot_of_length(table, key, 16);
     case 24:
         return slot_of_length(table, key, 24);
+    case 32:
+        return slot_of_length(table, key, 32);
     default:
         return slot_of_length(table, key, table->key_bytes);
     }

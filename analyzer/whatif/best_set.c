@@ -268,21 +268,37 @@ static double more_ns(const struct xfw_whatif *whatif, double so_far, double the
     return fmin(of_saved, fmin(XFW_OF_SHORTER * so_far, theirs_ns / 4));
 }
 
+/* Times of the run with each of two orders; the first NULL: nobody asks. */
+static void both_ns(struct xfw_replays *replays, const struct xfw_whatif *whatif,
+                    struct xfw_change *const *changes, const unsigned *const orders[2],
+                    double ns[2])
+{
+    struct xfw_way ways[2] = {{.certainty = XFW_LIKELY}, {.certainty = XFW_LIKELY}};
+    const size_t first = orders[0] ? 0 : 1;
+    for (size_t i = first; i < 2; i++)
+        xfw_way_of(&ways[i], changes, orders[i], whatif->count, SIZE_MAX, SIZE_MAX);
+    bool done = xfw_replays_play(replays, ways + first, 2 - first);
+    for (size_t i = 0; i < 2; i++) {
+        ns[i] = done ? ways[i].run_ns : INFINITY;
+        xfw_way_free(&ways[i]);
+    }
+}
+
 /* The set with `one` in the place of those that it excludes, and what pays with that. False: it
  * hardly saves more than the set so far. */
 static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
                        struct xfw_change *const *changes, size_t one, unsigned *members,
                        double *so_far)
 {
-    double least_ns = XFW_LEAST_SAVED * whatif->alone_ns;
+    double least_ns = XFW_LEAST_SAVED * whatif->alone_ns, ns[2];
     bool simpler = is_simpler(whatif, changes[one], one);
     unsigned left = xfw_set_make_place(whatif, changes[one]);
-    double theirs_ns = xfw_set_ns(replays, whatif, changes, whatif->order) - *so_far;
-    double more = simpler ? 0 : more_ns(whatif, *so_far, theirs_ns);
-    double most = *so_far - fmax(more, least_ns);
     struct xfw_trial trial = xfw_trial_of_all(whatif, changes, left, one);
-    double as_it_is = xfw_set_ns(replays, whatif, changes, trial.order);
-    bool decided = as_it_is <= most + FAMILY_GAIN * whatif->alone_ns &&
+    const unsigned *const orders[2] = {simpler ? NULL : whatif->order, trial.order};
+    both_ns(replays, whatif, changes, orders, ns);
+    double more = simpler ? 0 : more_ns(whatif, *so_far, ns[0] - *so_far);
+    double most = *so_far - fmax(more, least_ns);
+    bool decided = ns[1] <= most + FAMILY_GAIN * whatif->alone_ns &&
                    xfw_trial_decide_families(replays, whatif, changes, &trial, *so_far);
     double all_ns = decided ? xfw_set_ns(replays, whatif, changes, trial.order) : INFINITY;
     bool pays =
@@ -302,20 +318,82 @@ static bool take_place(struct xfw_replays *replays, struct xfw_whatif *whatif,
     return pays;
 }
 
+/* The set so far, to come back to. */
+struct kept_set {
+    unsigned *order;
+    struct xfw_saving *added;
+};
+
+static struct kept_set keep_set(const struct xfw_whatif *whatif)
+{
+    const size_t count = whatif->count;
+    struct kept_set kept = {xfa_alloc((count + 1) * sizeof *kept.order),
+                            xfa_alloc((count + 1) * sizeof *kept.added)};
+    memcpy(kept.order, whatif->order, count * sizeof *kept.order);
+    memcpy(kept.added, whatif->added, count * sizeof *kept.added);
+    return kept;
+}
+
+static void come_back(struct xfw_whatif *whatif, const struct kept_set *kept)
+{
+    memcpy(whatif->order, kept->order, whatif->count * sizeof *kept->order);
+    memcpy(whatif->added, kept->added, whatif->count * sizeof *kept->added);
+}
+
+static void free_kept(const struct kept_set *kept)
+{
+    free(kept->order);
+    free(kept->added);
+}
+
+/* The next one that is kept out; the number of changes: there is none. */
+static size_t next_kept_out(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                            size_t i)
+{
+    while (i < whatif->count && !is_kept_out(whatif, changes, i))
+        i++;
+    return i;
+}
+
+/* Trials do not need each other, up to the first that pays: what so many from the one at `from` on
+ * have to have played next is played at once. */
+static void try_ahead(struct xfw_replays *replays, struct xfw_whatif *whatif,
+                      struct xfw_change *const *changes, size_t from, unsigned most,
+                      unsigned members, double so_far)
+{
+    const struct kept_set kept = keep_set(whatif);
+    size_t played = 1;
+    while (played > 0) {
+        bool pays = false;
+        size_t i = from;
+        for (unsigned tried = 0; i < whatif->count && tried < most && !pays; tried++) {
+            unsigned then = members;
+            double then_ns = so_far;
+            xfw_replays_rehearse(replays);
+            pays = take_place(replays, whatif, changes, i, &then, &then_ns);
+            come_back(whatif, &kept);
+            i = next_kept_out(whatif, changes, i + 1);
+        }
+        played = xfw_replays_play_wanted(replays);
+    }
+    free_kept(&kept);
+}
+
 static void exchange(struct xfw_replays *replays, struct xfw_whatif *whatif,
                      struct xfw_change *const *changes, unsigned *members, double *so_far)
 {
-    const size_t count = whatif->count;
-    unsigned *order = xfa_alloc((count + 1) * sizeof *order), tried = 0;
-    for (size_t i = 0; i < count && tried < MOST_TRIALS; i++) {
-        if (!is_kept_out(whatif, changes, i))
-            continue;
-        tried++;
-        memcpy(order, whatif->order, count * sizeof *order);
-        if (!take_place(replays, whatif, changes, i, members, so_far))
-            memcpy(whatif->order, order, count * sizeof *order);
+    bool new = true; /* the set, since what follows was tried ahead */
+    size_t i = next_kept_out(whatif, changes, 0);
+    for (unsigned tried = 0; i < whatif->count && tried < MOST_TRIALS; tried++) {
+        if (new)
+            try_ahead(replays, whatif, changes, i, MOST_TRIALS - tried, *members, *so_far);
+        const struct kept_set kept = keep_set(whatif);
+        new = take_place(replays, whatif, changes, i, members, so_far);
+        if (!new)
+            come_back(whatif, &kept);
+        free_kept(&kept);
+        i = next_kept_out(whatif, changes, i + 1);
     }
-    free(order);
 }
 
 /* How many buffers or streams are best was decided before other members joined: once more. */

@@ -139,7 +139,7 @@ class ChangedTableTest(unittest.TestCase):
         """All other kinds are left out, and other sites of the kind; what is then predicted is near where the set was not."""
         alone = report(0.100, 0.079, (0.018, 0.021, 0.030), [finding("small-transfers")])
         text, entry, answers = self.changes("# made by hand\na/one small-transfers@app.cu:5,early-wait=yes\n", alone)
-        self.assertIn("| no | no | small-transfers; round-trip, small-transfers |  | small-transfers@app.cu:5, early-wait=yes | 21.0% | "
+        self.assertIn("| no | no | small-transfers; round-trip, small-transfers |  |  | small-transfers@app.cu:5, early-wait=yes | 21.0% | "
                       "18.0% to 30.0% | yes | yes |", text)
         self.assertIn("the author's change alone: of 1 inside 1, near 1; not found: 0", text)
         self.assertIn("round-trip=no", answers)

@@ -104,6 +104,18 @@ struct once {
     bool waits; /* what gives memory back waits as it did */
 };
 
+/* Host memory, and the last copy that used it: sets of these are bits by place. */
+struct copies {
+    uint64_t first[MOST_COPIES], end[MOST_COPIES];
+    double done_ns[MOST_COPIES]; /* when it is done */
+    uint32_t stream[MOST_COPIES];
+    uint32_t event[MOST_COPIES][2]; /* the program's behind it, + 1: the first, the last; 0: none */
+    uint64_t of_stream[MOST_COPIES]; /* by the stream's number: those of streams that share one */
+    uint64_t to_host, owed;          /* owed: a wait for it went */
+    double last_done_ns;             /* none is done later */
+    unsigned count, next;
+};
+
 struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
@@ -113,17 +125,9 @@ struct state {
     } * kept;                      /* by place in the run's calls */
     struct xfa_table takers;       /* struct taker */
     struct xfa_table blocks;       /* struct xfw_passed_block */
+    struct copies copies;
     uint32_t copying; /* the last op was a copy that may be in flight: its place, + 1 */
-    struct copied {   /* host memory, and the last copy that used it */
-        uint64_t first, end;
-        uint32_t stream;
-        uint32_t event[2]; /* the program's behind it, + 1: the first, the last; 0: none */
-        bool to_host;
-        bool owed;      /* a wait for it went */
-        double done_ns; /* when it is done */
-    } copies[MOST_COPIES];
-    unsigned copy_count, next_copy;
-    bool went; /* the wait that was the last op of ... */
+    bool went;        /* the wait that was the last op of ... */
     uint32_t thread;
 };
 
@@ -164,56 +168,76 @@ static bool is_in_flight(const struct xfw_change *change, const struct xfw_op *o
     return xfa_is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
 }
 
-static bool touches(const struct copied *copy, const struct xfw_host_memory *host)
+static uint64_t bit(uint32_t place)
 {
-    uint64_t end = xfa_add(host->first, host->bytes ? host->bytes : 1);
-    return copy->first < end && host->first < copy->end;
+    return (uint64_t)1 << place;
+}
+
+/* The first place of a set, which is taken out. */
+static unsigned take_first(uint64_t *set)
+{
+    unsigned place = (unsigned)__builtin_ctzll(*set);
+    *set &= *set - 1;
+    return place;
+}
+
+static uint64_t end_of(const struct xfw_host_memory *host)
+{
+    return xfa_add(host->first, host->bytes ? host->bytes : 1);
 }
 
 /* The place of the copy that used the memory last; if none did, the oldest one's. */
-static uint32_t place_of(struct state *state, const struct xfw_host_memory *host)
+static uint32_t place_of(struct copies *copies, const struct xfw_host_memory *host)
 {
-    for (unsigned i = 0; i < state->copy_count; i++)
-        if (touches(&state->copies[i], host))
+    uint64_t end = end_of(host);
+    for (unsigned i = 0; i < copies->count; i++)
+        if (copies->first[i] < end && host->first < copies->end[i])
             return i;
-    if (state->copy_count < MOST_COPIES)
-        return state->copy_count++;
-    return state->next_copy++ % MOST_COPIES;
+    if (copies->count < MOST_COPIES)
+        return copies->count++;
+    return copies->next++ % MOST_COPIES;
 }
 
 /* The end of the last op's copy is known now. */
 static void note_end(struct state *state, const struct xfw_player *player)
 {
     if (state->copying) {
-        struct copied *last = &state->copies[state->copying - 1];
-        last->done_ns = xfw_schedule_stream_end(xfw_player_schedule(player), last->stream);
+        struct copies *copies = &state->copies;
+        uint32_t last = state->copying - 1;
+        double done_ns = xfw_schedule_stream_end(xfw_player_schedule(player), copies->stream[last]);
+        copies->done_ns[last] = done_ns;
+        copies->last_done_ns = xfw_max(copies->last_done_ns, done_ns);
     }
     state->copying = 0;
 }
 
 static void note_copy(const struct xfw_change *change, struct state *state, const struct xfw_op *op)
 {
+    struct copies *copies = &state->copies;
     struct xfw_host_memory host;
     if (op->stream == XFW_NONE || !is_in_flight(change, op) ||
         !xfw_host_memory(change->analysis, op, &host))
         return;
-    uint32_t place = place_of(state, &host);
-    state->copies[place] = (struct copied){
-        .first = host.first,
-        .end = xfa_add(host.first, host.bytes ? host.bytes : 1),
-        .stream = op->stream,
-        .to_host = host.to_host,
-    };
+    uint32_t place = place_of(copies, &host);
+    copies->of_stream[copies->stream[place] % MOST_COPIES] &= ~bit(place);
+    copies->of_stream[op->stream % MOST_COPIES] |= bit(place);
+    copies->first[place] = host.first;
+    copies->end[place] = end_of(&host);
+    copies->done_ns[place] = 0;
+    copies->stream[place] = op->stream;
+    copies->event[place][0] = copies->event[place][1] = 0;
+    copies->to_host = host.to_host ? copies->to_host | bit(place) : copies->to_host & ~bit(place);
+    copies->owed &= ~bit(place);
     state->copying = place + 1;
 }
 
 /* The host waits until then, before its own time that comes before the op. */
 static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
 {
-    struct xfw_op wait = xfw_op_like(op);
     double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
     if (!(ns > now))
         return;
+    struct xfw_op wait = xfw_op_like(op);
     wait.own_ns = ns - now;
     xfw_player_play(player, &wait);
 }
@@ -224,48 +248,66 @@ static void wait_until(struct xfw_player *player, const struct xfw_op *op, doubl
 static void wait_where_needed(const struct xfw_change *change, struct state *state,
                               struct xfw_player *player, const struct xfw_op *op)
 {
+    struct copies *copies = &state->copies;
     bool next = state->went && op->thread == state->thread;
     double until = 0;
     struct xfw_host_memory host;
-    bool copies = xfw_host_memory(change->analysis, op, &host);
-    if (xfw_player_certainty(player) != XFW_LIKELY || (!next && !copies))
+    bool of_copy = xfw_host_memory(change->analysis, op, &host);
+    if (xfw_player_certainty(player) != XFW_LIKELY || (!next && !of_copy))
         return;
-    for (unsigned i = 0; i < state->copy_count; i++) {
-        struct copied *copy = &state->copies[i];
-        double read_ns = XFW_READ_NS_PER_BYTE * (double)(copy->end - copy->first);
-        bool reads = next && copy->to_host && op->gap_ns >= read_ns;
-        if (!copy->owed || (!reads && !(copies && touches(copy, &host))))
+    for (uint64_t owed = copies->owed; owed;) {
+        unsigned i = take_first(&owed);
+        double read_ns = XFW_READ_NS_PER_BYTE * (double)(copies->end[i] - copies->first[i]);
+        bool reads = next && (copies->to_host & bit(i)) && op->gap_ns >= read_ns;
+        bool used = of_copy && copies->first[i] < end_of(&host) && host.first < copies->end[i];
+        if (!reads && !used)
             continue;
-        until = fmax(until, copy->done_ns);
-        copy->owed = false;
+        until = fmax(until, copies->done_ns[i]);
+        copies->owed &= ~bit(i);
     }
     wait_until(player, op, until);
     state->went = state->went && !next;
 }
 
-/* The program's own waits, and its events behind copies. */
-static void note_waits(struct state *state, const struct xfw_op *op)
+static void note_event(struct copies *copies, const struct xfw_op *op)
 {
-    if (op->kind != XFT_EVENT_SYNC && op->what != XFW_RECORD)
+    if (op->stream == XFW_NONE || op->event == XFW_NONE)
         return;
-    for (unsigned i = 0; i < state->copy_count; i++) {
-        struct copied *copy = &state->copies[i];
-        bool of_event = op->event != XFW_NONE &&
-                        (op->event + 1 == copy->event[0] || op->event + 1 == copy->event[1]);
-        if (op->what == XFW_RECORD && op->stream == copy->stream && op->event != XFW_NONE)
-            copy->event[copy->event[0] != 0] = op->event + 1;
-        else if (op->kind == XFT_EVENT_SYNC &&
-                 (op->awaits == XFW_AWAITS_DEVICE ||
-                  (op->awaits == XFW_AWAITS_STREAM && op->stream == copy->stream) ||
-                  (op->awaits == XFW_AWAITS_EVENT && of_event)))
-            copy->owed = false;
+    for (uint64_t those = copies->of_stream[op->stream % MOST_COPIES]; those;) {
+        unsigned i = take_first(&those);
+        if (copies->stream[i] == op->stream)
+            copies->event[i][copies->event[i][0] != 0] = op->event + 1;
     }
+}
+
+static void note_wait(struct copies *copies, const struct xfw_op *op)
+{
+    for (uint64_t owed = copies->owed; owed;) {
+        unsigned i = take_first(&owed);
+        const uint32_t *event = copies->event[i];
+        bool of_event =
+            op->event != XFW_NONE && (op->event + 1 == event[0] || op->event + 1 == event[1]);
+        if (op->awaits == XFW_AWAITS_DEVICE ||
+            (op->awaits == XFW_AWAITS_STREAM && op->stream == copies->stream[i]) ||
+            (op->awaits == XFW_AWAITS_EVENT && of_event))
+            copies->owed &= ~bit(i);
+    }
+}
+
+/* The program's own waits, and its events behind copies. */
+static void note_waits(struct copies *copies, const struct xfw_op *op)
+{
+    if (op->what == XFW_RECORD)
+        note_event(copies, op);
+    else if (op->kind == XFT_EVENT_SYNC)
+        note_wait(copies, op);
 }
 
 static void owe(struct state *state, const struct xfw_op *op, double now)
 {
-    for (unsigned i = 0; i < state->copy_count; i++)
-        state->copies[i].owed = state->copies[i].owed || state->copies[i].done_ns > now;
+    struct copies *copies = &state->copies;
+    for (unsigned i = 0; i < copies->count && copies->last_done_ns > now; i++)
+        copies->owed |= (uint64_t)(copies->done_ns[i] > now) << i;
     state->went = true;
     state->thread = op->thread;
 }
@@ -455,7 +497,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         xfw_op_drop(op);
     note_end(state, player);
     wait_where_needed(change, state, player, op);
-    note_waits(state, op);
+    note_waits(&state->copies, op);
     note_copy(change, state, op);
     note_call(state, op);
     wait_until_filled(state, player, op, op->src);

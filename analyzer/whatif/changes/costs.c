@@ -231,8 +231,10 @@ static double probed_ns(const struct xfa_achievable *achievable, const struct xf
 double xfw_memory_call_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                           enum xfw_certainty certainty)
 {
-    double speed = xfw_speed_error(achievable->profile), probed = probed_ns(achievable, op);
+    double probed = probed_ns(achievable, op);
     double between = (op->own_ns + probed) / 2;
+    /* Else that the machine's speed varies changes nothing, and need not be looked up. */
+    double speed = between < op->own_ns ? xfw_speed_error(achievable->profile) : 0;
     if (speed > 0)
         between = fmax(between, op->own_ns * (1 - speed));
     double usual = fmin(op->own_ns, between), most = op->own_ns;

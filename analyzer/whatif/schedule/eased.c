@@ -40,32 +40,27 @@ static const struct taken *nth(const struct xfw_eased *eased, unsigned i)
     return &eased->taken[eased->order[i]];
 }
 
-/* How many of the first were all over by then: `latest` only grows. */
-static unsigned over_by(const struct xfw_eased *eased, double ns)
+static bool are_over(const struct taken *taken, double ns)
 {
-    unsigned low = 0, high = eased->count;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (nth(eased, middle)->latest > ns)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return !(taken->latest > ns); /* which only grows */
 }
 
-/* How many begin by then. */
-static unsigned begun_by(const struct xfw_eased *eased, double ns)
+static bool begins_by(const struct taken *taken, double ns)
+{
+    return !(taken->from > ns);
+}
+
+/* How many of the first are so by then. Inlined together with what is asked. */
+__attribute__((always_inline)) static inline unsigned
+how_many(const struct xfw_eased *eased, bool (*are)(const struct taken *, double), double ns)
 {
     unsigned low = 0, high = eased->count;
-    if (high > 0 && !(nth(eased, high - 1)->from > ns))
-        return high;
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        if (nth(eased, middle)->from > ns)
-            high = middle;
-        else
+        if (are(nth(eased, middle), ns))
             low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -74,8 +69,8 @@ static unsigned begun_by(const struct xfw_eased *eased, double ns)
  * meanwhile. */
 static double let_in(const struct xfw_eased *eased, double from, double ns)
 {
-    for (unsigned at = over_by(eased, from); at < eased->count && nth(eased, at)->from < from + ns;
-         at++)
+    unsigned at = how_many(eased, are_over, from);
+    for (; at < eased->count && nth(eased, at)->from < from + ns; at++)
         from = xfw_max(from, nth(eased, at)->to);
     return from;
 }
@@ -84,7 +79,9 @@ static double let_in(const struct xfw_eased *eased, double from, double ns)
 static void take(struct xfw_eased *eased, double from, double ns)
 {
     const double to = from + ns;
-    unsigned at = begun_by(eased, from);
+    unsigned at = eased->count;
+    if (at > 0 && !begins_by(nth(eased, at - 1), from))
+        at = how_many(eased, begins_by, from);
     uint8_t place = (uint8_t)eased->count;
     if (eased->count == TAKEN) {
         place = eased->order[0];

@@ -262,119 +262,154 @@ INLINE void enable_peers(void)
     enabled = true;
 }
 
-INLINE void perform(const struct statement *s)
+/* What the host computes, copies, and kernels. False: the statement is of another family. */
+INLINE bool perform_work(const struct statement *s)
 {
     switch (s->what) {
     case 'H':
         host_work(s, true);
-        break;
+        return true;
     case 'R':
         host_work(s, false);
-        break;
+        return true;
     case 'C':
         copy(s);
-        break;
+        return true;
     case '2':
         copy_rows(s);
-        break;
+        return true;
     case '=':
         copy_across(s);
-        break;
+        return true;
     case '&':
         enable_peers();
-        break;
+        return true;
     case '@':
         PAIR_CHECK(cudaSetDevice((int)N(0)));
-        break;
+        return true;
     case 'K':
         launch(s);
-        break;
+        return true;
     case 'Q': /* buffer, how much of it is changed, ns, stream */
         k_keep<<<256, PAIR_THREADS, 0, now->streams[N(3)]>>>(now->buffers[N(0)].device,
                                                              now->buffers[N(0)].bytes, N(1), N(2));
         PAIR_CHECK(cudaGetLastError());
-        break;
+        return true;
     case '+':
         launch_step(s);
-        break;
+        return true;
     case 'M':
         PAIR_CHECK(cudaMemsetAsync(now->buffers[N(0)].host, 0, now->buffers[N(0)].bytes,
                                    now->streams[N(1)]));
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Waits, events, functions of the host, locks. False: the statement is of another family. */
+INLINE bool perform_order(const struct statement *s)
+{
+    switch (s->what) {
     case 'W':
         PAIR_CHECK(cudaStreamSynchronize(now->streams[N(0)]));
-        break;
+        return true;
     case 'D':
         PAIR_CHECK(cudaDeviceSynchronize());
-        break;
+        return true;
     case 'V':
         PAIR_CHECK(cudaEventRecord(now->events[N(0)], now->streams[N(1)]));
-        break;
+        return true;
     case 'X':
         PAIR_CHECK(cudaStreamWaitEvent(now->streams[N(1)], now->events[N(0)], 0));
-        break;
+        return true;
     case 'Y':
         PAIR_CHECK(cudaEventSynchronize(now->events[N(0)]));
-        break;
+        return true;
+    case 'q':
+        poll(s);
+        return true;
     case 'J':
         call_in_stream(s);
-        break;
+        return true;
     case 'Z':
         wait_for_job(s);
-        break;
+        return true;
     case '(':
     case ')':
         lock(s->what == '(');
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Memory that comes and goes, and where it is to be. False: the statement is of another family. */
+INLINE bool perform_memory(const struct statement *s)
+{
+    switch (s->what) {
     case 'A':
         allocate(&now->buffers[N(0)]);
-        break;
+        return true;
     case 'F':
         release(&now->buffers[N(0)]);
-        break;
+        return true;
     case 'N':
         page_lock(&now->buffers[N(0)]);
-        break;
+        return true;
     case 'U':
         page_unlock(&now->buffers[N(0)]);
-        break;
+        return true;
     case 'O': /* buffer, threads that touch it (0: the driver allocates it), of ordinary pages */
         take(&now->buffers[N(0)], (unsigned)N(1), !N(2));
-        break;
+        return true;
     case 'o':
         give(&now->buffers[N(0)], (unsigned)N(1));
-        break;
+        return true;
     case 'n':
         map_anew(&now->buffers[N(0)]);
-        break;
+        return true;
     case 'u':
         unmap(&now->buffers[N(0)]);
-        break;
-    case 'q':
-        poll(s);
-        break;
-    case 'd':
-        destroy_graph(s);
-        break;
+        return true;
     case 'P':
         prefetch(s);
-        break;
+        return true;
     case 'v':
         advise(s);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Graphs. False: the statement is of another family. */
+INLINE bool perform_graph(const struct statement *s)
+{
+    switch (s->what) {
     case 'G':
         PAIR_CHECK(cudaStreamBeginCapture(now->streams[N(0)], cudaStreamCaptureModeThreadLocal));
-        break;
+        return true;
     case 'g':
         capture_end(s);
-        break;
+        return true;
     case 'L':
         PAIR_CHECK(cudaGraphLaunch(now->graphs[N(0)], now->streams[N(1)]));
-        break;
+        return true;
+    case 'd':
+        destroy_graph(s);
+        return true;
     default:
-        fprintf(stderr, "unknown statement %c\n", s->what);
-        exit(1);
+        return false;
     }
+}
+
+INLINE void perform(const struct statement *s)
+{
+    if (perform_work(s) || perform_order(s) || perform_memory(s) || perform_graph(s))
+        return;
+    fprintf(stderr, "unknown statement %c\n", s->what);
+    exit(1);
 }
 
 #endif
