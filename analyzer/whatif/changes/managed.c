@@ -92,9 +92,7 @@ static void kernel(struct prefetch_state *state, const struct xfw_player *player
 static double fetched_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
                          enum xfw_certainty certainty)
 {
-    struct xfp_estimate faults =
-        xfw_moving_of(achievable, XFP_DEMAND, XFT_DIR_D2H, op->fetched.gpu, op->fetched.bytes)
-            .estimate;
+    struct xfp_estimate faults = xfw_demand_of(achievable, XFT_DIR_D2H, &op->fetched);
     double ns = op->fetched.stalled_ns;
     if (faults.basis != XFP_UNKNOWN && certainty != XFW_LOW)
         ns = fmax(ns, xfw_as_sure(faults.ns, faults.error, xfw_opposite(certainty)));

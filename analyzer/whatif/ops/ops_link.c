@@ -54,6 +54,25 @@ struct xfw_moving xfw_moving_of(const struct xfa_achievable *achievable, enum xf
     return least;
 }
 
+struct xfp_estimate xfw_demand_of(const struct xfa_achievable *achievable,
+                                  enum xft_direction direction, const struct xfw_moved *moved)
+{
+    unsigned faults = moved->faults ? moved->faults : 1;
+    struct xfp_estimate one =
+        xfw_moving_of(achievable, XFP_DEMAND, direction, moved->gpu, moved->bytes / faults)
+            .estimate;
+    one.ns *= faults;
+    return one;
+}
+
+double xfw_demand_least_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
+                           const struct xfw_moved *moved)
+{
+    struct xfp_estimate demand = moved->bytes ? xfw_demand_of(achievable, direction, moved)
+                                              : (struct xfp_estimate){0};
+    return demand.basis == XFP_UNKNOWN ? 0 : demand.ns * (1 - xfw_min(1, demand.error));
+}
+
 /* ---- of a process ---------------------------------------------------------------------------- */
 
 void xfw_readers_begin(struct xfw_readers *readers, const struct xfa_process *process)

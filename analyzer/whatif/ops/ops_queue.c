@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/whatif/ops/ops_link.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/ops/recorded.h"
 
@@ -377,6 +378,14 @@ static void find_submitted(struct xfw_pending *pending)
     op->reach_ns = xfw_max(0, in_call - pending->ran_in_call_ns);
 }
 
+static void add_moves(const struct xfw_ops_queue *queue, struct xfw_op *op)
+{
+    const struct xfa_achievable *achievable = queue->costs->achievable;
+    xfw_records_costs_add_moves(queue->costs, op,
+                                xfw_demand_least_ns(achievable, XFT_DIR_H2D, &op->demanded),
+                                xfw_demand_least_ns(achievable, XFT_DIR_D2H, &op->fetched));
+}
+
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
 {
     const struct xfw_ahead ahead = {busy_until, waiter, queue};
@@ -388,12 +397,12 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
                      awaits_waiter(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
-        xfw_records_costs_add_moves(queue->costs, &pending->op);
         xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->busy_ns);
         find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
+        add_moves(queue, &pending->op);
         find_held(queue, &pending->op);
         note_done(queue, &pending->op);
         queue->sink.op(queue->sink.self, &pending->op);
