@@ -99,6 +99,17 @@ static double fetched_ns(const struct xfa_achievable *achievable, const struct x
     return fmin(ns, op->gap_ns);
 }
 
+/* What of that sending it ahead spares: what came long before is in the processor's caches no more,
+ * as what a fault just brought is, and the first write to each page is a fault of its own either
+ * way. All words read on an H200: 0.91 of what touching each page takes by the profile; written:
+ * 0.65. Of which it is, there is no record. */
+static double spared_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                        enum xfw_certainty certainty)
+{
+    static const double of_faults[] = {[XFW_LOW] = 0.65, [XFW_LIKELY] = 0.78, [XFW_HIGH] = 1};
+    return of_faults[certainty] * fetched_ns(achievable, op, certainty);
+}
+
 #define MOSTLY_DEMAND 0.5 /* of a kernel: a guess */
 
 /* What the kernel waited for its pages. Records of moves say when pages were on the link; a kernel
@@ -212,7 +223,7 @@ static void before_host(const struct xfw_change *change, const struct prefetch_s
                         struct xfw_player *player, struct xfw_op *op)
 {
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    double faults = fetched_ns(&change->analysis->achievable, op, certainty);
+    double faults = spared_ns(&change->analysis->achievable, op, certainty);
     struct prefetching cost = prefetching(change, XFT_DIR_D2H, &op->fetched, certainty);
     if (!(cost.ns < faults))
         return;
@@ -258,7 +269,7 @@ static double prefetch_begins(const struct xfw_change *change, const void *self,
     enum xfw_certainty certainty = xfw_player_certainty(player);
     if (!op->fetched.bytes || is_by_apply(change) || moves_unsure(change, player))
         return begins;
-    double faults = fetched_ns(&change->analysis->achievable, op, certainty);
+    double faults = spared_ns(&change->analysis->achievable, op, certainty);
     struct prefetching cost = prefetching(change, XFT_DIR_D2H, &op->fetched, certainty);
     if (!(cost.ns < faults))
         return begins;
