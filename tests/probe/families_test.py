@@ -18,7 +18,7 @@ PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
 FUNCTION_NS = 64000
-OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph|host-function)"
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|spared|fault|copies|alloc|lock|register|sync|event|launch|graph|host-function)"
 
 
 def probe(given, *options):
@@ -117,6 +117,11 @@ class Families(unittest.TestCase):
             self.close(self.given_ns(f"demand/down/{i}", 64), down, "fault on the host")
             across = self.scalars[f"fault/managed/p2p/gpu{i}-gpu{1 - i}"]["median"]
             self.close(self.given_ns(f"demand/p{i}{1 - i}", 64), across, "fault on a peer's page")
+
+    def test_prefetched_memory_spares_all_faults(self):
+        """Caches are not simulated: what is there has no cost."""
+        for way in ("read", "write"):
+            self.close(self.given_ns("demand/down/1", 4 << 20), self.scalars[f"spared/managed/{way}/gpu1"]["median"], way)
 
     def test_rows_move_the_same_bytes(self):
         table = self.tables["copy-2d/pinned/d2h/node1-gpu1"]

@@ -72,8 +72,8 @@ struct xfp_estimate xfw_demand_of(const struct xfa_achievable *achievable,
 double xfw_demand_least_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
                            const struct xfw_moved *moved)
 {
-    struct xfp_estimate demand = moved->bytes ? xfw_demand_of(achievable, direction, moved)
-                                              : (struct xfp_estimate){0};
+    struct xfp_estimate demand =
+        moved->bytes ? xfw_demand_of(achievable, direction, moved) : (struct xfp_estimate){0};
     double part = direction == XFT_DIR_H2D ? AT_RANDOM : 1 - xfw_min(1, demand.error);
     return demand.basis == XFP_UNKNOWN ? 0 : part * demand.ns;
 }

@@ -72,6 +72,8 @@ static struct xfp_profile *profile_of_it(const struct steps *steps)
     measured_path(profile, XFP_PREFETCH, XFT_DIR_H2D, host, gpu, AHEAD_NS);
     measured_path(profile, XFP_PREFETCH, XFT_DIR_D2H, gpu, host, BACK_NS);
     measured_path(profile, XFP_DEMAND, XFT_DIR_D2H, gpu, host, FAULTS_NS);
+    measured_scalar(profile, "spared/managed/read/gpu0", (XFP_SPARED_BYTES >> 20) * FAULTS_NS);
+    measured_scalar(profile, "spared/managed/write/gpu0", (XFP_SPARED_BYTES >> 20) * FAULTS_NS);
     if (steps->demand_ns > 0)
         measured_path(profile, XFP_DEMAND, XFT_DIR_H2D, host, gpu, steps->demand_ns);
     measured_path(profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
