@@ -296,7 +296,7 @@ class Machines(unittest.TestCase):
         everything = families()
         self.assertLessEqual({"mapped-read", "demand", "both-ways", "copies", "copy-2d", "alloc"},
                              everything)
-        self.assertEqual(families("--sizes", "64:1M"), everything - {"copies", "copy-2d", "copy-3d"})
+        self.assertEqual(families("--sizes", "64:1M"), everything - {"copies", "copy-2d", "copy-3d", "spared"})
         few = families("--sizes", "64:256")
         self.assertIn("demand-threads", everything - few)
         self.assertEqual(few, {"mapped-read", "mapped-write", "both-ways", "fault", "sync", "event",
