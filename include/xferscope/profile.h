@@ -201,6 +201,9 @@ struct xfp_staged_point {
 #define XFP_STAGED_BUFFERS 4
 #define XFP_STAGED_BUFFER_BYTES (1u << 20)
 
+/* Of managed memory that a thread of the host works on: scalars spared/managed/... */
+#define XFP_SPARED_BYTES (4u << 20)
+
 /* One ring of the grid that 4B was chosen from. */
 struct xfp_staged_cell {
     uint64_t bytes, buffer_bytes;

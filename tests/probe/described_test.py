@@ -71,6 +71,7 @@ FIGURES = {
     "overlap": ("streams_test.py", "^overlap/"),
     "prefetch": ("coverage_test.py", '"prefetch"'),
     "prefetch-both": ("families_test.py", "both-ways/prefetch/managed/gpu0"),
+    "spared": ("families_test.py", "spared/managed/"),
     "demand-threads": ("coverage_test.py", "^demand-threads"),
     "alloc": ("families_test.py", "alloc/"),
     "host-read": ("families_test.py", "host-read/"),

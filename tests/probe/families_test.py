@@ -18,7 +18,7 @@ PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
 FUNCTION_NS, ACROSS_NS = 64000, 7000
-OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph|host-function)"
+OWN = "^(mapped|copy-|both-ways|demand|prefetch|spared|fault|copies|alloc|lock|register|sync|event|launch|graph|host-function)"
 
 
 def probe(given, *options):
@@ -118,6 +118,11 @@ class Families(unittest.TestCase):
             self.close(self.given_ns(f"demand/down/{i}", 64), down, "fault on the host")
             across = self.scalars[f"fault/managed/p2p/gpu{i}-gpu{1 - i}"]["median"]
             self.close(self.given_ns(f"demand/p{i}{1 - i}", 64), across, "fault on a peer's page")
+
+    def test_prefetched_memory_spares_all_faults(self):
+        """Caches are not simulated: what is there has no cost."""
+        for way in ("read", "write"):
+            self.close(self.given_ns("demand/down/1", 4 << 20), self.scalars[f"spared/managed/{way}/gpu1"]["median"], way)
 
     def test_rows_move_the_same_bytes(self):
         table = self.tables["copy-2d/pinned/d2h/node1-gpu1"]
@@ -296,7 +301,7 @@ class Machines(unittest.TestCase):
         everything = families()
         self.assertLessEqual({"mapped-read", "demand", "both-ways", "copies", "copy-2d", "alloc"},
                              everything)
-        self.assertEqual(families("--sizes", "64:1M"), everything - {"copies", "copy-2d", "copy-3d"})
+        self.assertEqual(families("--sizes", "64:1M"), everything - {"copies", "copy-2d", "copy-3d", "spared"})
         few = families("--sizes", "64:256")
         self.assertIn("demand-threads", everything - few)
         self.assertEqual(few, {"mapped-read", "mapped-write", "both-ways", "fault", "sync", "event",

@@ -253,14 +253,15 @@ struct xfw_op {
                                  recorded) */
         uint64_t allocations; /* which: xfw_allocation_bit() of each */
         uint32_t records;
-        int16_t gpu; /* to which, from which */
+        uint32_t faults; /* fetched: of the host; 0: there are no records of them */
+        int16_t gpu;     /* to which, from which */
         union {
             uint16_t pages;   /* demanded: that faults brought, each alone; XFW_PAGES_TOGETHER: not
                                  so */
             uint16_t span_us; /* fetched: of gap_ns, from the first page that moved to the last;
                                  UINT16_MAX: or longer */
         };
-        double records_ns; /* what recording them added to duration_ns, or gap_ns */
+        float records_ns; /* what recording them added to duration_ns, or gap_ns */
     } demanded, fetched;
 
     /* What recording added. It is in the times above until xfw_op_alone() takes it out. */

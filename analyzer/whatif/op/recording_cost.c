@@ -270,13 +270,33 @@ void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op 
     op->records_pieces_ns = xfw_max(0, (double)in_turn - 1) * cost->graph_device;
 }
 
-void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op)
+/* The profile has the cost of touching 4 MiB page after page, for each record of a migration: one
+ * of the page and one of what the driver adds to it. */
+#define WHOLE_PIECE (4.0 * 1024 * 1024 / 12)
+#define OF_FAULT 0.3
+
+/* A fault's records cost something, and what it brings: of one that brings little less than the
+ * profile has, of a page alone that part. */
+static double fetched_records_ns(const struct xfw_records_cost *cost, const struct xfw_moved *moved)
+{
+    if (!moved->faults)
+        return moved->records * cost->fetched;
+    double whole = (double)moved->bytes / WHOLE_PIECE;
+    return 2 * cost->fetched * (OF_FAULT * moved->faults + (1 - OF_FAULT) * whole);
+}
+
+void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op,
+                                 double demanded_ns, double fetched_ns)
 {
     struct xfw_moved *demanded = &op->demanded, *fetched = &op->fetched;
-    if (demanded->records)
-        demanded->records_ns = demanded->records * cost_of(costs, demanded->gpu)->demanded;
-    if (fetched->records)
-        fetched->records_ns = fetched->records * cost_of(costs, fetched->gpu)->fetched;
+    if (demanded->records) {
+        double ns = demanded->records * cost_of(costs, demanded->gpu)->demanded;
+        demanded->records_ns = (float)xfw_max(0, xfw_min(ns, op->duration_ns - demanded_ns));
+    }
+    if (fetched->records) {
+        double ns = fetched_records_ns(cost_of(costs, fetched->gpu), fetched);
+        fetched->records_ns = (float)xfw_max(0, xfw_min(ns, op->gap_ns - fetched_ns));
+    }
 }
 
 /* ---- an op without it ------------------------------------------------------------------------ */

@@ -72,7 +72,9 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
                                  uint32_t in_turn);
 
-/* The same for managed memory that moved on its demand, or was fetched before its call. */
-void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op);
+/* The same for managed memory that moved on its demand, or was fetched before its call: of the op's
+ * duration and gap_ns, which are known, so much stays at least. */
+void xfw_records_costs_add_moves(struct xfw_records_costs *costs, struct xfw_op *op,
+                                 double demanded_ns, double fetched_ns);
 
 #endif

@@ -54,6 +54,30 @@ struct xfw_moving xfw_moving_of(const struct xfa_achievable *achievable, enum xf
     return least;
 }
 
+struct xfp_estimate xfw_demand_of(const struct xfa_achievable *achievable,
+                                  enum xft_direction direction, const struct xfw_moved *moved)
+{
+    unsigned faults = moved->faults ? moved->faults : 1;
+    struct xfp_estimate one =
+        xfw_moving_of(achievable, XFP_DEMAND, direction, moved->gpu, moved->bytes / faults)
+            .estimate;
+    one.ns *= faults;
+    return one;
+}
+
+/* Of the time of reading all in order: what a kernel took that reads it at random, as many faults
+ * are served at one time (measured on an H200). A thread of the host has one fault at a time. */
+#define AT_RANDOM 0.45
+
+double xfw_demand_least_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
+                           const struct xfw_moved *moved)
+{
+    struct xfp_estimate demand =
+        moved->bytes ? xfw_demand_of(achievable, direction, moved) : (struct xfp_estimate){0};
+    double part = direction == XFT_DIR_H2D ? AT_RANDOM : 1 - xfw_min(1, demand.error);
+    return demand.basis == XFP_UNKNOWN ? 0 : part * demand.ns;
+}
+
 /* ---- of a process ---------------------------------------------------------------------------- */
 
 void xfw_readers_begin(struct xfw_readers *readers, const struct xfa_process *process)

@@ -28,6 +28,15 @@ struct xfw_moving {
 struct xfw_moving xfw_moving_of(const struct xfa_achievable *achievable, enum xfp_method method,
                                 enum xft_direction direction, int gpu, uint64_t bytes);
 
+/* What it takes on demand: as many pieces of as many bytes as the host's faults brought, one after
+ * the other, or all at once where there are no records of faults. */
+struct xfp_estimate xfw_demand_of(const struct xfa_achievable *achievable,
+                                  enum xft_direction direction, const struct xfw_moved *moved);
+
+/* The same at least; 0: nothing moved, or it was not measured. */
+double xfw_demand_least_ns(const struct xfa_achievable *achievable, enum xft_direction direction,
+                           const struct xfw_moved *moved);
+
 /* Of the process at hand. Starts zeroed. */
 struct xfw_readers {
     const struct xfa_process *process;

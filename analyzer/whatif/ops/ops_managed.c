@@ -170,11 +170,21 @@ static struct xfw_thread *fetched(struct xfw_moves *moves, const struct xfa_even
     return thread;
 }
 
+/* A page that it brings is a record of its own, behind this one. */
+static void faulted(const struct xfw_moves *moves, const struct xfa_event *event)
+{
+    struct xfw_thread *thread = fetched_by(moves, event);
+    if (thread)
+        thread->fetched.faults += event->managed.count;
+}
+
 struct xfw_thread *xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event)
 {
     xfw_ops_queue_keep_running(moves->queue);
     if (event->kind == XFT_EVENT_FAULT) {
-        if (event->gpu >= 0 && event->end_ns)
+        if (event->gpu < 0)
+            faulted(moves, event);
+        else if (event->end_ns)
             demanded(moves, event);
     } else if (event->managed.cause == XFT_CAUSE_USER) {
         xfw_ops_queue_record_move(moves->queue, event);

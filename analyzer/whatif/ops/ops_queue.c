@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/whatif/ops/ops_link.h"
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
@@ -380,6 +381,14 @@ static void doubt_end(const struct xfw_ops_queue *queue, struct xfw_op *op)
         xfw_pending_end_before(op, &at(queue, i)->op);
 }
 
+static void add_moves(const struct xfw_ops_queue *queue, struct xfw_op *op)
+{
+    const struct xfa_achievable *achievable = queue->costs->achievable;
+    xfw_records_costs_add_moves(queue->costs, op,
+                                xfw_demand_least_ns(achievable, XFT_DIR_H2D, &op->demanded),
+                                xfw_demand_least_ns(achievable, XFT_DIR_D2H, &op->fetched));
+}
+
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
 {
     const struct xfw_ahead ahead = {busy_until, waiter, queue};
@@ -391,7 +400,6 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
                      awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
-        xfw_records_costs_add_moves(queue->costs, &pending->op);
         xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts,
                                     pending->parts_in_turn);
         xfw_pending_find_submitted(pending);
@@ -399,6 +407,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         queue->head++;
         doubt_end(queue, &pending->op);
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
+        add_moves(queue, &pending->op);
         find_held(queue, &pending->op);
         note_done(queue, &pending->op);
         queue->sink.op(queue->sink.self, &pending->op);

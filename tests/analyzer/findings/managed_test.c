@@ -29,6 +29,8 @@ struct steps {
     uint64_t busy_ns; /* of the host, without waiting for pages */
     double demand_ns; /* per MiB, of pages that a kernel demands, by the profile; 0: not measured */
     unsigned faults;  /* of the host, in each step */
+    bool given;       /* the kernel is given the memory, to write or read */
+    bool written;     /* a thread that writes is spared half by a prefetch */
 };
 
 static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,
@@ -50,7 +52,8 @@ static void moved(struct play *play, const struct steps *steps, enum xft_directi
 
 static void kernel(struct play *play, const struct steps *steps, unsigned step)
 {
-    const struct xft_event launch = {.kind = XFT_EVENT_LAUNCH, .correlation = 1 + step};
+    const struct xft_event launch = {
+        .kind = XFT_EVENT_LAUNCH, .correlation = 1 + step, .aux = steps->given};
     const struct xft_event ran = {.kind = XFT_EVENT_KERNEL, .correlation = 1 + step};
     const struct xft_event wait = {.kind = XFT_EVENT_SYNC, .aux = XFT_SYNC_CONTEXT};
     uint64_t now = play_event(play, launch, 2000)->start_ns + 3000, later = play->now;
@@ -72,6 +75,9 @@ static struct xfp_profile *profile_of_it(const struct steps *steps)
     measured_path(profile, XFP_PREFETCH, XFT_DIR_H2D, host, gpu, AHEAD_NS);
     measured_path(profile, XFP_PREFETCH, XFT_DIR_D2H, gpu, host, BACK_NS);
     measured_path(profile, XFP_DEMAND, XFT_DIR_D2H, gpu, host, FAULTS_NS);
+    measured_scalar(profile, "spared/managed/read/gpu0", (XFP_SPARED_BYTES >> 20) * FAULTS_NS);
+    measured_scalar(profile, "spared/managed/write/gpu0",
+                    (XFP_SPARED_BYTES >> 20) * FAULTS_NS / (steps->written ? 2.0 : 1));
     if (steps->demand_ns > 0)
         measured_path(profile, XFP_DEMAND, XFT_DIR_H2D, host, gpu, steps->demand_ns);
     measured_path(profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
@@ -109,6 +115,8 @@ static struct analyzed analysis_with(const struct steps *steps, const char *assu
     play_start(&play, &b, 1);
     build_meta(&b, "managed", "on");
     play_site(&play, SITE, "make", 1);
+    const uint64_t given = MEMORY;
+    build_arguments(&b, 1, &given, 1);
     play_event(&play, records, 0);
     play_event(&play, alloc, 1000);
     for (unsigned i = 0; i < STEPS; i++) {
@@ -206,6 +214,27 @@ static void test_demand_of_little(void **state)
     analyzed_free(&a);
 }
 
+/* What a kernel may have written the host reads. Where that is not known, it may as well write. */
+static void test_read_or_written(void **state)
+{
+    struct steps steps = {
+        .kernel_ns = 20000, .cause = XFT_CAUSE_COHERENCE, .busy_ns = 3000000, .written = true};
+    const double faults = STALLED + BYTES_MIB * FAULTS_NS, moves = BYTES_MIB * (AHEAD_NS + BACK_NS);
+    const double read = STEPS * (faults - moves + 3000);
+    (void)state;
+    for (unsigned given = 0; given < 2; given++) {
+        steps.given = given;
+        struct analyzed a = analysis_of(&steps);
+        const double spared = given ? 0 : STEPS * BYTES_MIB * FAULTS_NS / 4.0;
+        const struct xfa_finding *f = demand(&a);
+        assert_non_null(f);
+        /* The first step's is before any kernel. */
+        assert_true(f->saving.likely > read - spared - BYTES_MIB * FAULTS_NS / 2 &&
+                    f->saving.likely < read - spared + STEPS * 2000);
+        analyzed_free(&a);
+    }
+}
+
 /* Kernels that have no time to touch it: it stays, and one of the two remedies is taken. */
 static void test_thrashing(void **state)
 {
@@ -289,13 +318,10 @@ static void test_not_touched_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demand),
-        cmocka_unit_test(test_demand_of_the_driver),
-        cmocka_unit_test(test_thrashing),
-        cmocka_unit_test(test_demand_of_little),
-        cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_touched_between),
-        cmocka_unit_test(test_not_touched_between),
+        cmocka_unit_test(test_demand),          cmocka_unit_test(test_demand_of_the_driver),
+        cmocka_unit_test(test_thrashing),       cmocka_unit_test(test_demand_of_little),
+        cmocka_unit_test(test_read_or_written), cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_touched_between), cmocka_unit_test(test_not_touched_between),
     };
     return cmocka_run_group_tests_name("findings: managed memory", tests, NULL, NULL);
 }

@@ -229,8 +229,11 @@ static void test_records(void **state)
     assert_true(copy.records_ns == 11);
 
     struct xfw_op faults = {.demanded = {.records = 4, .gpu = 1}, .fetched = {.gpu = 1}};
-    xfw_records_costs_add_moves(&costs, &faults);
+    faults.duration_ns = 100;
+    xfw_records_costs_add_moves(&costs, &faults, 0, 0);
     assert_true(faults.demanded.records_ns == 4 * 13 && faults.fetched.records_ns == 0);
+    xfw_records_costs_add_moves(&costs, &faults, 70, 0); /* so much stays */
+    assert_true(faults.demanded.records_ns == 100 - 70);
     assert_true(xfw_records_cost_of(&achievable, 1).moves_known);
     assert_false(xfw_records_cost_of(&achievable, 0).moves_known);
     xfa_achievable_free(&achievable);

@@ -22,6 +22,7 @@ static struct trace_builder b;
 static struct xft_event host[MOST], device[MOST];
 static size_t hosts, devices;
 static uint64_t faulted = PIECE; /* bytes that a fault brings */
+static uint32_t host_faults;     /* in the record of the host's; 0: it does not say */
 
 static struct xft_event *call(enum xft_event_kind kind, uint64_t start, uint64_t end)
 {
@@ -65,7 +66,9 @@ static void record(void)
     moved(XFT_DIR_H2D, XFT_CAUSE_COHERENCE, 64000, 66000);
     moved(XFT_DIR_D2H, XFT_CAUSE_COHERENCE, 80000, 81000);
     moved(XFT_DIR_D2H, XFT_CAUSE_PREFETCH, 80500, 82000);
-    happened(XFT_EVENT_FAULT, 80000, 0)->device = XFT_PLACE_HOST;
+    struct xft_event *touch = happened(XFT_EVENT_FAULT, 80000, 0);
+    touch->device = XFT_PLACE_HOST;
+    touch->count = host_faults;
     build_events(&b, 0, 0, host, hosts);
     build_events(&b, 1, 0, device, devices);
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
@@ -236,6 +239,29 @@ static void test_what_recording_cost(void **state)
     xfp_free(profile);
 }
 
+/* Of the host's faults: some for each fault, the rest for the bytes, in pieces as the probe's. What
+ * faults take by the profile stays. */
+static void test_faults_of_the_host(void **state)
+{
+    const struct xfp_place here = {XFT_MEM_MANAGED, -1, -1}, gpu = {XFT_MEM_MANAGED, 0, -1};
+    const double pieces = 2.0 * PIECE / (4.0 * 1024 * 1024 / 12);
+    struct xfp_profile *profile = scenario_profile();
+    (void)state;
+    measured_scalar(profile, "records/migration/d2h/gpu0", DOWN_NS);
+    host_faults = 3;
+    xfw_whatif_free(play(profile));
+    const struct xfw_op *wait = op_of(XFT_EVENT_SYNC, 1);
+    assert_int_equal(wait->fetched.faults, 3);
+    assert_int_equal(op_of(XFT_EVENT_LAUNCH, 0)->demanded.faults, 0);
+    assert_true(near(wait->gap_ns, 30000 - 2 * DOWN_NS * (0.3 * 3 + 0.7 * pieces)));
+    /* 128 KiB take 29.9 us of the 30: at most the rest was recording. */
+    measured_path(profile, XFP_DEMAND, XFT_DIR_D2H, gpu, here, 29900 * 8);
+    xfw_whatif_free(play(profile));
+    assert_true(near(op_of(XFT_EVENT_SYNC, 1)->gap_ns, 29900));
+    host_faults = 0;
+    xfp_free(profile);
+}
+
 /* The thread's whose kernel uses it; one that makes no more calls has one of its own then, which
  * others may have waited for. */
 static void test_which_thread(void **state)
@@ -272,7 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whose_it_was),         cmocka_unit_test(test_one_by_one),
         cmocka_unit_test(test_what_recording_cost),  cmocka_unit_test(test_which_thread),
-        cmocka_unit_test(test_many_calls_meanwhile),
+        cmocka_unit_test(test_many_calls_meanwhile), cmocka_unit_test(test_faults_of_the_host),
     };
     return cmocka_run_group_tests_name("what if: managed memory", tests, NULL, NULL);
 }

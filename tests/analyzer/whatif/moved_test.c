@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -18,6 +19,7 @@
 #define WRITE_NS 45000.0
 #define DEVICE_NS 1000.0
 
+enum { SPARED_MIB = XFP_SPARED_BYTES >> 20 };
 enum { MOVED = 8, LAUNCH = 100, OWN = 3000, STALLED = 1000000, BUSY = 5000 };
 
 struct fixture {
@@ -38,6 +40,8 @@ static struct fixture *started(void)
     measured_path(f.profile, XFP_MAPPED_READ, XFT_DIR_H2D, mapped, device, READ_NS);
     measured_path(f.profile, XFP_MAPPED_WRITE, XFT_DIR_D2H, device, mapped, WRITE_NS);
     measured_path(f.profile, XFP_COPY, XFT_DIR_D2D, device, device, DEVICE_NS);
+    measured_scalar(f.profile, "spared/managed/read/gpu0", SPARED_MIB * FAULTS_NS);
+    measured_scalar(f.profile, "spared/managed/write/gpu0", SPARED_MIB * FAULTS_NS);
     measured_scalar(f.profile, "records/migration/h2d/gpu0", 0);
     f.analysis.achievable.profile = f.profile;
     f.analysis.achievable.run = &f.run;
@@ -119,6 +123,53 @@ static void test_each_allocation(void **state)
     struct xfw_op later[4] = {s.ops[0], s.ops[1], hand_op(XFW_CALL, XFT_EVENT_NONE, 0), s.ops[2]};
     later[2].gap_ns = BUSY; /* meanwhile it comes */
     assert_true(played(f, later, 4, xfw_change_prefetch, XFW_LIKELY) == all);
+    xfp_free(f->profile);
+}
+
+/* As much as the probe found: likely between a thread that reads and one that writes. */
+static void test_what_is_spared(void **state)
+{
+    struct fixture *f = started();
+    const double ahead = MOVED * AHEAD_NS, back = MOVED * BACK_NS, faults = MOVED * FAULTS_NS;
+    struct step s = step(faults + BUSY, OWN);
+    struct xfp_profile *profile = f->profile;
+    (void)state;
+    for (size_t i = 0; i < profile->scalar_count; i++)
+        if (strcmp(profile->scalars[i].name, "spared/managed/write/gpu0") == 0)
+            profile->scalars[i].cost.median /= 2;
+    double best = ahead + OWN + back + BUSY;
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY) == best + faults / 4);
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_HIGH) == best);
+    for (size_t i = 0; i < profile->scalar_count; i++)
+        if (strncmp(profile->scalars[i].name, "spared/", 7) == 0)
+            profile->scalars[i].name[0] = 'S'; /* a profile of before */
+    double usual = played(f, s.ops, 3, xfw_change_prefetch, XFW_LIKELY) - best;
+    assert_true(usual > 0.2 * faults && usual < 0.25 * faults);
+    xfp_free(f->profile);
+}
+
+static void add_to(struct xfp_point *point, double ns)
+{
+    point->median_ns += ns;
+    point->ci_low_ns += ns;
+    point->ci_high_ns += ns;
+}
+
+/* So many faults of the host take what as many of so few bytes do. */
+static void test_by_faults(void **state)
+{
+    struct fixture *f = started();
+    const double alone_ns = 9000, faults = MOVED * FAULTS_NS;
+    struct step s = step(4 * faults, OWN);
+    struct xfp_profile *profile = f->profile;
+    (void)state;
+    for (size_t i = 0; i < profile->path_count; i++)
+        if (profile->paths[i].method == XFP_DEMAND && profile->paths[i].direction == XFT_DIR_D2H)
+            for (size_t k = 0; k < profile->paths[i].point_count; k++)
+                add_to(&profile->paths[i].points[k], alone_ns);
+    double all = played(f, s.ops, 3, xfw_change_prefetch, XFW_HIGH);
+    s.ops[2].fetched.faults = MOVED;
+    assert_true(played(f, s.ops, 3, xfw_change_prefetch, XFW_HIGH) == all - (MOVED - 1) * alone_ns);
     xfp_free(f->profile);
 }
 
@@ -256,6 +307,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prefetched),
+        cmocka_unit_test(test_what_is_spared),
+        cmocka_unit_test(test_by_faults),
         cmocka_unit_test(test_by_apply),
         cmocka_unit_test(test_each_allocation),
         cmocka_unit_test(test_prefetching_does_not_pay),
