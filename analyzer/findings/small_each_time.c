@@ -2,8 +2,10 @@
  * A few bytes that cross the link in each round of a loop that launches work. Two kinds:
  * - frequent-readback: each round the host fetches at most MOST_READ bytes, waits for them, and
  *   launches more: the GPU has nothing to do from the end of one round to the first launch of the
- *   next. Replayed with every XFW_LOOK_EVERY-th look alone, and without the kernels that only
- *   make what the others would see (look_feeders.h).
+ *   next. Or more than that, below the half-bandwidth size (small_transfers.c), each right behind
+ *   the last one's place on the host, which collects them: it does not decide by them.
+ *   Replayed with every XFW_LOOK_EVERY-th look alone, which brings what is collected of the others,
+ *   too, and without the kernels that only make what the others would see (look_feeders.h).
  * - parameters-by-copy: before a launch the host sends at most MOST_SENT bytes in all to the place
  *   where it sent such before, and the kernel only reads there: kernels take as much as arguments.
  *   Replayed without these copies.
@@ -64,6 +66,11 @@ struct row_size { /* of a row's last look */
     uint64_t bytes;
 };
 
+struct row_end {  /* of a row's last copy to the host, there */
+    uint32_t row; /* key */
+    uint64_t end;
+};
+
 struct row_places { /* of a row's copies in the process at hand */
     uint32_t row;   /* key */
     unsigned next;
@@ -73,7 +80,7 @@ struct row_places { /* of a row's copies in the process at hand */
 struct each_time {
     struct row_sums *rows; /* by row number */
     size_t count, capacity;
-    struct xfa_table lanes, places, sizes; /* of the process at hand */
+    struct xfa_table lanes, places, sizes, ends; /* of the process at hand */
     struct xfw_memories memories;
     uint32_t process;
     uint64_t transfers;
@@ -103,6 +110,8 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&sums->places, sizeof(uint32_t), sizeof(struct row_places));
     xfa_table_free(&sums->sizes);
     xfa_table_init(&sums->sizes, sizeof(uint32_t), sizeof(struct row_size));
+    xfa_table_free(&sums->ends);
+    xfa_table_init(&sums->ends, sizeof(uint32_t), sizeof(struct row_end));
     xfw_memories_free(&sums->memories);
     sums->process = process->number;
     sums->transfers = 0;
@@ -115,6 +124,7 @@ static void end_process(void *self, struct xfa_process *process)
     xfa_table_free(&sums->lanes);
     xfa_table_free(&sums->places);
     xfa_table_free(&sums->sizes);
+    xfa_table_free(&sums->ends);
     xfw_memories_free(&sums->memories);
 }
 
@@ -216,20 +226,35 @@ static void note_size(struct each_time *sums, struct lane *lane, const struct xf
         lane->decided.differs = lane->decided.differs && key->direction != XFT_DIR_H2D;
 }
 
+/* The host puts it behind the last one of the row: all of them are needed, but only later. */
+static bool is_collected(struct each_time *sums, const struct xfa_event *event)
+{
+    const struct xfp_fit *fit = event->transfer.class->achievable.fit;
+    if (!is_small(event, XFT_DIR_D2H, UINT64_MAX))
+        return false;
+    struct row_end *last = xfa_table_put(&sums->ends, &event->transfer.class->row);
+    bool behind = last->end && last->end == event->transfer.dst;
+    last->end = event->transfer.dst + event->bytes;
+    return behind && fit && (double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns;
+}
+
 static void readback(void *self, const struct xfa_event *event)
 {
     struct each_time *sums = self;
     uint64_t number = sums->transfers++;
     struct lane *lane = xfa_table_get(&sums->lanes, &event->lane);
-    bool looks = is_small(event, XFT_DIR_D2H, MOST_READ) && lane && lane->launched &&
-                 lane->looks < MOST_PENDING;
-    xfa_feeders_transfer(&sums->feeders, event, looks);
+    bool collected = is_collected(sums, event), few = is_small(event, XFT_DIR_D2H, MOST_READ);
+    bool looks = (few || collected) && lane && lane->launched && lane->looks < MOST_PENDING;
+    bool decides = looks && few;
+    xfa_feeders_transfer(&sums->feeders, event, decides);
     if (!looks) {
         note_size(sums, lane, event);
         return;
     }
-    begin_decided(sums, lane, event->transfer.class->row);
-    xfw_mark(&sums->feeders.found.looks, sums->process, number);
+    if (decides) {
+        begin_decided(sums, lane, event->transfer.class->row);
+        xfw_mark(&sums->feeders.found.looks, sums->process, number);
+    }
     struct row_sums *row = row_of(sums, event->transfer.class->row);
     lane->looked = true;
     lane->looks++;

@@ -1,8 +1,10 @@
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/feeders.h"
 
 #define NEXT_LOOK 16    /* transfers behind a kernel: its look is among them */
@@ -19,6 +21,7 @@ struct looking {
     uint32_t waited; /* a copy of that stream, + 1, went that had waited itself: a wait for the
                         stream right behind it had nothing else to wait for */
     bool goes_on;    /* such a copy went since its last launch */
+    uint64_t gone;   /* bytes of such copies that the next one which stays brings as well */
 };
 
 struct value {        /* of the device, that a look has fetched */
@@ -125,6 +128,22 @@ static bool resets_what_goes(const struct look_less *less, const struct looks *s
     return value && op->bytes <= value->bytes && next_look_goes(less, player, op->transfer + 1);
 }
 
+/* What is collected meanwhile. */
+static void bring_gone(const struct look_less *less, struct looking *thread,
+                       const struct xfw_player *player, struct xfw_op *op)
+{
+    const struct xfa_analysis *analysis = less->change.analysis;
+    const struct xfa_row_key *key = &xfa_class_key_at(&analysis->classes, op->class)->row;
+    const struct xfp_path *path =
+        xfw_host_path(&analysis->achievable, XFT_DIR_D2H, key->dst_mem, -1, op->gpu);
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    struct xfw_copy_cost one = xfw_copy_cost(path, op->bytes, certainty);
+    struct xfw_copy_cost all = xfw_copy_cost(path, xfa_add(op->bytes, thread->gone), certainty);
+    if (one.known && all.known)
+        op->duration_ns += fmax(0, all.device_ns - one.device_ns);
+    thread->gone = 0;
+}
+
 static void begin_looks(const struct xfw_change *change, void *self, struct xfw_player *player)
 {
     (void)change, (void)player;
@@ -148,7 +167,11 @@ static void look_less(const struct xfw_change *change, void *self, struct xfw_pl
         thread->waited =
             op->awaits == XFW_AWAITS_ITSELF && op->stream != XFW_NONE ? op->stream + 1 : 0;
         thread->goes_on = true;
+        thread->gone = xfa_add(thread->gone, op->bytes);
         xfw_op_drop(op);
+    } else if (looks) {
+        bring_gone(less, thread, player, op);
+        go_on(thread, player, op);
     } else if (waited_for_looks(thread, op)) {
         thread->waits = false;
         thread->waited = 0;

@@ -40,6 +40,7 @@ struct loop {
     uint64_t fetches;   /* bytes; 0: none */
     bool waits;         /* for what is fetched */
     bool blocks;        /* the copy itself has waited, before */
+    bool collects;      /* the host puts each behind the last one */
     uint64_t takes;     /* bytes of memory behind that; 0: none */
     bool varies;        /* they do */
     bool fills;         /* the host sends something there */
@@ -47,6 +48,7 @@ struct loop {
 
 static struct play play;
 static uint64_t device_free; /* when the device has done what it was given */
+static uint64_t host;        /* where the host has what is fetched */
 
 /* Work of the device behind what it has to do. */
 static void device(struct xft_event work, uint64_t called, uint64_t ns)
@@ -63,7 +65,7 @@ static void copy(unsigned stack, enum xft_direction direction, uint64_t place, u
 {
     struct xft_event *call = play_async(&play, stack, direction, XFT_MEM_PINNED, bytes, 0);
     call->src = direction == XFT_DIR_H2D ? HOST : place;
-    call->dst = direction == XFT_DIR_H2D ? place : HOST;
+    call->dst = direction == XFT_DIR_H2D ? place : host;
     call->device = 0;
     call->src_place = direction == XFT_DIR_H2D ? XFT_PLACE_HOST : 0;
     call->dst_place = direction == XFT_DIR_H2D ? 0 : XFT_PLACE_HOST;
@@ -101,7 +103,7 @@ static void fetch(uint64_t bytes)
     event.stack = FETCH;
     event.flags = XFT_ASYNC;
     event.src = DATA;
-    event.dst = HOST;
+    event.dst = host;
     event.device = 0;
     event.src_place = 0;
     event.dst_place = XFT_PLACE_HOST;
@@ -141,6 +143,7 @@ static void write_loop(struct trace_builder *b, int pid, const struct loop *loop
     made(VALUES, 1 << 20);
     device_free = 0;
     for (unsigned i = 0; i < loop->rounds; i++) {
+        host = HOST + (loop->collects ? i * loop->fetches : 0);
         if (loop->sends)
             copy(SITE, XFT_DIR_H2D, loop->to + (loop->elsewhere ? i * loop->sends : 0),
                  loop->sends);
@@ -224,7 +227,31 @@ static void test_no_readback(void **state)
     assert_false(is_found(loop, XFA_FINDING_READBACK));
 }
 
-/* Nobody waits for them: what goes are copies, not rounds of waiting. */
+/* More than a few bytes, which the host collects: it does not look at them before the next round.
+ * The look that stays brings what the others would have. */
+static void test_collected(void **state)
+{
+    struct loop loop = reads;
+    const uint64_t more = 4096;
+    (void)state;
+    loop.fetches = more;
+    loop.collects = true;
+    struct analyzed a = analysis_of(&loop), b = analysis_of(&reads);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_READBACK, "fetch");
+    const struct xfa_finding *g = analyzed_finding(&b, XFA_FINDING_READBACK, "fetch");
+    assert_non_null(f);
+    assert_int_equal(f->transfers, ROUNDS - 1); /* the first one is behind nothing */
+    double longer = (double)ROUNDS / 32 * 31 * (double)(more - reads.fetches) / LINK_GBPS;
+    double round = LATENCY_NS + KERNEL_NS + COPY_NS + WAKE_NS;
+    assert_true(fabs(g->saving.likely - f->saving.likely - longer) < round);
+    analyzed_free(&a);
+    analyzed_free(&b);
+    loop.fetches = 1 << 20; /* the link is used well */
+    a = analysis_of(&loop);
+    assert_null(analyzed_finding(&a, XFA_FINDING_READBACK, "fetch"));
+    analyzed_free(&a);
+}
+
 /* The value decides how much memory is taken behind it, where nothing else is known to. */
 static void test_decides_a_size(void **state)
 {
@@ -238,6 +265,7 @@ static void test_decides_a_size(void **state)
     assert_true(is_found(loop, XFA_FINDING_READBACK));
 }
 
+/* Nobody waits for them: what goes are copies, not rounds of waiting. */
 static void test_not_waited_for(void **state)
 {
     (void)state;
@@ -375,11 +403,17 @@ static void test_places_of_a_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readback),       cmocka_unit_test(test_no_readback),
-        cmocka_unit_test(test_decides_a_size), cmocka_unit_test(test_not_waited_for),
-        cmocka_unit_test(test_waits_twice),    cmocka_unit_test(test_resets),
-        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_no_parameters),  cmocka_unit_test(test_places_of_a_process),
+        cmocka_unit_test(test_readback),
+        cmocka_unit_test(test_no_readback),
+        cmocka_unit_test(test_collected),
+        cmocka_unit_test(test_decides_a_size),
+        cmocka_unit_test(test_not_waited_for),
+        cmocka_unit_test(test_waits_twice),
+        cmocka_unit_test(test_resets),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_no_parameters),
+        cmocka_unit_test(test_places_of_a_process),
     };
     return cmocka_run_group_tests_name("findings: a few bytes each time", tests, NULL, NULL);
 }
