@@ -23,6 +23,7 @@
 enum { LOOK_MS = 100 };
 
 #define BY_PROCESS "launch/by-process"
+#define BETWEEN_NODES "graph/device-node"
 
 extern char **environ;
 
@@ -209,6 +210,8 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
     measure_pairs(s, bench->dst.device, &reply, &alone);
     for (int f = 0; f < XFP_RECORDS_COUNT && !bad; f++)
         bad = xfp_add_added(s, &reply.figures[f], "records/%s/gpu%d", names[f], bench->dst.device);
+    if (!bad)
+        bad = xfp_add_added(s, &reply.between_nodes, BETWEEN_NODES "/gpu%d", bench->dst.device);
     warn_of_speeds(s, &alone);
     return bad ? bad : xfp_add_added(s, &alone, BY_PROCESS "/gpu%d", bench->dst.device);
 }
@@ -223,6 +226,8 @@ const struct xfp_family xfp_family_records = {
 #undef NAME
                 {BY_PROCESS "/gpuN", "the call that launches an empty kernel, without records, a "
                                      "sample for each of several processes (host)"},
+            {BETWEEN_NODES "/gpuN", "from the end of a kernel of a graph to the start of the "
+                                    "next one, which depends on it (device)"},
         },
     .bench_names = "records/gpuN",
     .part = XFP_PART_SCALARS,

@@ -8,6 +8,9 @@
  * (docs/results/budget-2026-11-23.md). There are several such pairs, in turn. What they add on the
  * device, and to managed memory, one child measures that switches them on and off: it replies first
  * without the figures of managed memory, whose counters can crash CUPTI, then with these as well.
+ *
+ * The same child measures how far kernels of a graph are from each other: how far apart they begin,
+ * without records, less what a record says that such a kernel takes, launched by itself.
  */
 #ifndef XFP_RECORDS_H
 #define XFP_RECORDS_H
@@ -86,6 +89,7 @@ struct xfp_records_reply {
     char why[240];
     struct xfp_stats figures[XFP_RECORDS_COUNT]; /* with records minus without, ns; n = 0: not
                                                     measured. One of a pair: what they took */
+    struct xfp_stats between_nodes;              /* of a graph, ns; n = 0: not measured */
 };
 
 /* Runs the child if the arguments say so, and returns its exit status; else -1. */

@@ -31,7 +31,9 @@ struct child {
     bool attached;
     size_t pairs;
     double added[XFP_RECORDS_COUNT][MOST_PAIRS];
-    size_t record_bytes; /* seen so far */
+    double between[MOST_PAIRS]; /* nodes of a graph */
+    bool no_kernels;            /* records did not say what kernels take */
+    size_t record_bytes;        /* seen so far */
 };
 
 /* ---- the calls ------------------------------------------------------------------------------- */
@@ -224,24 +226,58 @@ static int measure_all(struct child *c, bool on_device, double ns[XFP_RECORDS_CO
     return bad;
 }
 
+/* ---- nodes of a graph ------------------------------------------------------------------------ */
+
+/* What a kernel takes by its record: the median, as the first one may wait for its code. */
+static int kernel_alone(struct child *c, double *ns)
+{
+    double each[CALLS];
+    xcu_result result = XCU_SUCCESS;
+    struct xfp_stats stats;
+
+    xfp_cupti_kernels(NULL, 0);
+    for (int i = 0; i < CALLS && !result; i++)
+        result = launch(c);
+    if (!result)
+        result = sync_stream(c);
+    stats = xfp_stats_of(each, xfp_cupti_kernels(each, CALLS));
+    c->no_kernels |= !stats.n;
+    *ns = stats.median;
+    return xfp_check(&c->s.sys, result, "launching");
+}
+
+static bool graphs_apply(const struct child *c)
+{
+    return xfp_records_graphs_apply(&c->s, &c->device) && xfp_gate_usable(&c->device);
+}
+
+/* Without records how far apart kernels of a graph begin, with them what one takes. */
+static int measure_nodes(struct child *c, bool on, double *ns)
+{
+    if (!graphs_apply(c))
+        return 0;
+    return on ? kernel_alone(c, ns) : xfp_records_graph_pitch(&c->s, &c->device, c->memory, ns);
+}
+
 /* ---- without and with ------------------------------------------------------------------------ */
 
 /* The two halves are measured one after the other, so that drift cancels out; every second pair
  * begins in the state in which the one before ended, which saves half of the switches. */
 static int measure_pair(struct child *c, bool first_on)
 {
-    double ns[2][XFP_RECORDS_COUNT] = {{0}};
+    double ns[2][XFP_RECORDS_COUNT] = {{0}}, nodes[2] = {0};
 
     for (int half = 0; half < 2; half++) {
         bool on = first_on != (half == 1);
 
         if (half && xfp_cupti_switch(&c->s.sys, on))
             return -1;
-        if (measure_all(c, true, ns[on]))
+        if (measure_all(c, true, ns[on]) || measure_nodes(c, on, &nodes[on]))
             return -1;
     }
     for (int f = 0; f < XFP_RECORDS_COUNT; f++)
         c->added[f][c->pairs] = ns[1][f] - ns[0][f];
+    c->between[c->pairs] = nodes[0] - nodes[1];
     return 0;
 }
 
@@ -395,6 +431,8 @@ static void fill_reply(struct xfp_records_reply *reply, struct child *c)
     for (int f = 0; f < XFP_RECORDS_COUNT && reply->state == XFP_RECORDS_MEASURED; f++)
         if (applies(c, f) && figures[f].on_device)
             reply->figures[f] = xfp_stats_of(c->added[f], c->pairs);
+    if (reply->state == XFP_RECORDS_MEASURED && graphs_apply(c) && !c->no_kernels)
+        reply->between_nodes = xfp_stats_of(c->between, c->pairs);
 }
 
 /* Ends by _exit(), without exit handlers: what CUPTI does at the end of a process is not measured.

@@ -122,7 +122,7 @@ static xcu_result queue_graphs(struct xfp_session *s, void *state)
     return result ? result : cu->cuEventRecord(g->device->events[1], stream);
 }
 
-/* The device's time for each kernel. */
+/* The device's time for all launches. */
 static int on_device(struct graph *g, double *ns)
 {
     struct xfp_queued queued = {.device = g->device,
@@ -137,10 +137,7 @@ static int on_device(struct graph *g, double *ns)
     while (state > 0 && xfp_gate_usable(g->device));
     if (state)
         return state > 0 ? 0 : -1;
-    if (xfp_elapsed(g->s, g->device->events[0], g->device->events[1], ns))
-        return -1;
-    *ns /= AGAIN * (double)g->nodes;
-    return 0;
+    return xfp_elapsed(g->s, g->device->events[0], g->device->events[1], ns);
 }
 
 /* device_ns: NULL: is not asked for. */
@@ -157,10 +154,39 @@ static int measure(struct graph *g, double *device_ns)
         result = go(g);
     if (!result)
         result = update(g);
-    if (!result && device_ns && xfp_gate_usable(g->device))
+    if (!result && device_ns && xfp_gate_usable(g->device)) {
         bad = on_device(g, device_ns);
+        *device_ns /= AGAIN * (double)g->nodes;
+    }
     ended = destroy(g);
     return bad ? bad : xfp_check(&g->s->sys, result ? result : ended, "measuring graphs");
+}
+
+/* Only launched. */
+static int measure_launches(struct graph *g, double *ns)
+{
+    int bad = 0;
+    xcu_result result = capture(g, 0), ended;
+
+    if (!result)
+        result = instantiate(g);
+    if (!result)
+        bad = on_device(g, ns);
+    ended = destroy(g);
+    return bad ? bad : xfp_check(&g->s->sys, result ? result : ended, "measuring graphs");
+}
+
+int xfp_records_graph_pitch(struct xfp_session *s, struct xfp_device *d, xcu_deviceptr memory,
+                            double *ns)
+{
+    struct graph few = {.s = s, .device = d, .memory = memory, .nodes = FEW}, many = few;
+    double few_ns = 0, many_ns = 0;
+
+    many.nodes = MANY;
+    if (measure_launches(&few, &few_ns) || measure_launches(&many, &many_ns))
+        return -1;
+    *ns = (many_ns - few_ns) / (AGAIN * (MANY - FEW));
+    return 0;
 }
 
 /* The parts of a call: for each node, and for the graph. */

@@ -16,4 +16,9 @@ bool xfp_records_graphs_apply(const struct xfp_session *s, const struct xfp_devi
 int xfp_records_graphs(struct xfp_session *s, struct xfp_device *d, xcu_deviceptr memory,
                        double ns[XFP_RECORDS_COUNT]);
 
+/* How far apart, ns, kernels of a graph begin on the device of which each depends on the one before
+ * it and ends at once. Only where the gate is usable before and after. memory, result: as above. */
+int xfp_records_graph_pitch(struct xfp_session *s, struct xfp_device *d, xcu_deviceptr memory,
+                            double *ns);
+
 #endif

@@ -190,22 +190,55 @@ struct xfp_moves xfp_cupti_moves(void)
     return counted;
 }
 
-/* Records of managed memory may arrive late: buffers that are not full are flushed too. */
-size_t xfp_cupti_collect(void)
+/* Where times of kernels go. */
+struct taken {
+    double *ns;
+    size_t count, room;
+};
+
+static void take_kernels(uint8_t *buffer, size_t bytes, struct taken *taken)
+{
+    struct xcp_activity *record = NULL;
+
+    while (taken->count < taken->room &&
+           cupti.ActivityGetNextRecord(buffer, bytes, &record) == XCP_SUCCESS) {
+        const struct xcp_kernel *kernel = (const void *)record;
+
+        if (record->kind == XCP_ACTIVITY_KERNEL && kernel->end >= kernel->start)
+            taken->ns[taken->count++] = (double)(kernel->end - kernel->start);
+    }
+}
+
+static size_t collect(bool all, struct taken *taken)
 {
     size_t bytes = 0;
 
-    cupti.ActivityFlushAll(moves_on ? XCP_FLUSH_FORCED : 0);
+    cupti.ActivityFlushAll(all ? XCP_FLUSH_FORCED : 0);
     pthread_mutex_lock(&lock);
     while (fulls) {
         bytes += full_bytes[--fulls];
         if (moves_on)
             count_moves(full[fulls], full_bytes[fulls]);
+        take_kernels(full[fulls], full_bytes[fulls], taken);
         memset(full[fulls], 0, full_bytes[fulls]);
         spare[spares++] = full[fulls];
     }
     pthread_mutex_unlock(&lock);
     return bytes;
+}
+
+/* Records of managed memory may arrive late: buffers that are not full are flushed too. */
+size_t xfp_cupti_collect(void)
+{
+    return collect(moves_on, &(struct taken){0});
+}
+
+size_t xfp_cupti_kernels(double *ns, size_t room)
+{
+    struct taken taken = {.ns = ns, .room = room};
+
+    collect(true, &taken);
+    return taken.count;
 }
 
 static int make_buffers(struct xfp_system *sys)

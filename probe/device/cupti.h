@@ -1,7 +1,7 @@
 /*
  * CUPTI as the recorder attaches it (docs/timing.md): the same callbacks, kinds of record, buffers
- * and clock, switched on and off as a whole. It serves to measure their cost; the records
- * themselves are dropped.
+ * and clock, switched on and off as a whole. It serves to measure their cost; of the records
+ * themselves moves of managed memory are counted, and the times of kernels taken.
  *
  * For a process of its own with a single thread: switching while other threads use CUDA crashes
  * programs. Subscribe after the driver is open and before the first context; everything after that
@@ -36,5 +36,9 @@ struct xfp_moves xfp_cupti_moves(void);
 /* Takes the records that have arrived so far and frees their buffers, as the recorder's thread
  * does. Returns their bytes. */
 size_t xfp_cupti_collect(void);
+
+/* Takes all records that there are, also of buffers that are not full, and writes what kernels of
+ * these took to ns, which has this much room. Returns how many were written. */
+size_t xfp_cupti_kernels(double *ns, size_t room);
 
 #endif

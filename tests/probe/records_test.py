@@ -22,6 +22,7 @@ NEITHER = ["sync/stream", "event/record", "capture/launch", "graph/instantiate",
            "graph/update", "graph/update-node", "graph/launch", "graph/destroy", "graph/destroy-node"]
 ONCE = ["first/copy", "first/launch"]
 RECORD_NS, DEVICE_NS, FIRST_NS = 700, 150, 40000
+NODE_NS, KERNEL_NS = 230, 1100  # from the end of a graph's kernel to the next one; of each
 
 
 def probe(*options, driver=SIMGPU, **settings):
@@ -34,13 +35,18 @@ def probe(*options, driver=SIMGPU, **settings):
 def costly(*options, **settings):
     return probe(*options, XFERSCOPE_SIMGPU_RECORD_NS=str(RECORD_NS),
                  XFERSCOPE_SIMGPU_RECORD_DEVICE_NS=str(DEVICE_NS),
-                 XFERSCOPE_SIMGPU_RECORD_FIRST_NS=str(FIRST_NS), **settings)
+                 XFERSCOPE_SIMGPU_RECORD_FIRST_NS=str(FIRST_NS), XFERSCOPE_SIMGPU_NODE_NS=str(NODE_NS),
+                 XFERSCOPE_SIMGPU_LEAST_KERNEL_NS=str(KERNEL_NS), **settings)
 
 
 def medians(profile, gpu=0):
     """Of what the records of a GPU add, by what they are added to."""
     return {s["name"][len("records/"):-len("/gpu0")]: s["median"] for s in profile["scalars"]
             if s["name"].startswith("records/") and s["name"].endswith(f"/gpu{gpu}")}
+
+
+def between_nodes(profile, gpu=0):
+    return next((s["median"] for s in profile["scalars"] if s["name"] == f"graph/device-node/gpu{gpu}"), None)
 
 
 class Costs(unittest.TestCase):
@@ -85,8 +91,8 @@ class Costs(unittest.TestCase):
     def test_nothing_else_pays_for_them(self):
         run = costly("--filter", "^(records|launch|sync)/", "--format", "json")
         with_records = json.loads(run.stdout)
-        run = probe("--filter", "^(launch|sync)/", "--format", "json")
-        self.assertEqual([s for s in with_records["scalars"] if not s["name"].startswith(("records/", "launch/by-process/"))],
+        run = probe("--filter", "^(launch|sync)/", "--format", "json", XFERSCOPE_SIMGPU_LEAST_KERNEL_NS=str(KERNEL_NS))
+        self.assertEqual([s for s in with_records["scalars"] if not s["name"].startswith(("records/", "launch/by-process/", "graph/device-node/"))],
                          json.loads(run.stdout)["scalars"])
 
     def test_launches_by_process(self):
@@ -94,6 +100,12 @@ class Costs(unittest.TestCase):
         launch, = (s for s in self.profile["scalars"] if s["name"] == "launch/by-process/gpu0")
         self.assertEqual((launch["n"], launch["min"], launch["max"]), (6, launch["median"], launch["median"]))
         self.assertEqual([w for w in self.profile["warnings"] if "differ in speed" in w], [])
+
+    def test_the_distance_of_nodes(self):
+        for gpu in range(4):
+            self.assertAlmostEqual(between_nodes(self.profile, gpu), NODE_NS, 0)
+        run = probe("--filter", "^records/", "--format", "json")
+        self.assertEqual(between_nodes(json.loads(run.stdout)), 0)
 
     def test_quick_measures_them_too(self):
         run = costly("--quick", "--filter", "^records/", "--format", "json")
@@ -171,6 +183,7 @@ class Absent(unittest.TestCase):
             self.assertEqual(sorted(medians(json.loads(run.stdout))),
                              sorted(n for n in HOST + DEVICE + WAITING + NEITHER + ONCE
                                     if not n.startswith("migration/")), how)
+            self.assertIsNone(between_nodes(json.loads(run.stdout)), "it reads no records")
 
     def test_no_answer_is_a_failure(self):
         self.failed("the process that measures it gave no answer", "leaves")

@@ -162,7 +162,8 @@ static uint64_t run_kernel(struct sim_op *op, uint64_t ready)
 
     sim_thread.kernel_start = ready;
     sim_devices[device].kernel_start = sim_later(sim_devices[device].kernel_start, ready);
-    uint64_t end = k->gate ? run_gate(k, ready) : ready + kernel_ns(k, device);
+    uint64_t end = k->gate ? run_gate(k, ready)
+                           : ready + sim_later(kernel_ns(k, device), sim_settings.least_kernel_ns);
     sim_effect(op);
     struct xferscope_simgpu_activity a = {.what = XFERSCOPE_SIMGPU_KERNEL,
                                           .start_ns = ready,
@@ -236,8 +237,8 @@ static uint64_t run_node(struct sim_node *n, const struct sim_op *launch, uint64
     struct sim_op op = n->op;
 
     for (size_t i = 0; i < n->deps.count; i++)
-        if (n->deps.nodes[i]->end > ready)
-            ready = n->deps.nodes[i]->end;
+        if (n->deps.nodes[i]->end + sim_settings.node_ns > ready)
+            ready = n->deps.nodes[i]->end + sim_settings.node_ns;
     if (n->disabled)
         return ready;
     if (n->child)

@@ -23,6 +23,7 @@ enum { SIM_MAX_DEVICES = 32 };
       "host time of submitting work for which the profile has none")                               \
     X("XFERSCOPE_SIMGPU_KERNEL_NS", kernel_ns, NUMBER, "10000",                                    \
       "time of a kernel about which nothing is known")                                             \
+    X("XFERSCOPE_SIMGPU_LEAST_KERNEL_NS", least_kernel_ns, NUMBER, "0", "least time of a kernel")  \
     X("XFERSCOPE_SIMGPU_LAZY", lazy, NUMBER, "0", "1: work is done when something waits for it")   \
     X("XFERSCOPE_SIMGPU_NUMA", numa, NUMBER, "0", "simulated NUMA node of host memory")            \
     X("XFERSCOPE_SIMGPU_CONTEXT_MS", context_ms, NUMBER, "0",                                      \
@@ -42,6 +43,8 @@ enum { SIM_MAX_DEVICES = 32 };
       "time of instantiating a graph, for each of its nodes, ns")                                  \
     X("XFERSCOPE_SIMGPU_UPDATE_NS", update_ns, NUMBER, "0",                                        \
       "time of updating an executable graph, for each of its nodes, ns")                           \
+    X("XFERSCOPE_SIMGPU_NODE_NS", node_ns, NUMBER, "0",                                            \
+      "time from the end of what a graph's node depends on to the start of the node, ns")          \
     X("XFERSCOPE_SIMGPU_FUNCTION_NS", function_ns, NUMBER, "0",                                    \
       "time from when a stream has come to a function of the host to when that is called")         \
     X("XFERSCOPE_SIMGPU_NO_PEERS", no_peers, NUMBER, "0",                                          \
