@@ -85,13 +85,22 @@ double xfw_table_cost(const struct xfa_achievable *achievable, const char *what,
 double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what, int gpu,
                        double otherwise)
 {
+    return xfw_scalar_cost_by(achievable, what, gpu, XFW_LIKELY, otherwise);
+}
+
+double xfw_scalar_cost_by(const struct xfa_achievable *achievable, const char *what, int gpu,
+                          enum xfw_certainty certainty, double otherwise)
+{
     char name[96];
     if (!achievable->profile)
         return otherwise;
     snprintf(name, sizeof name, "%s/gpu%d", what,
              xfa_achievable_gpu(achievable, gpu < 0 ? 0 : gpu));
     const struct xfp_scalar *scalar = xfp_find_scalar(achievable->profile, name);
-    return scalar ? scalar->cost.median : otherwise;
+    if (!scalar)
+        return otherwise;
+    const struct xfp_cost *cost = &scalar->cost;
+    return certainty == XFW_LIKELY ? cost->median : certainty == XFW_LOW ? cost->max : cost->min;
 }
 
 void xfw_only_wait(const struct xfa_achievable *achievable, struct xfw_op *op)

@@ -70,9 +70,12 @@ const struct xfp_table *xfw_gpu_table(const struct xfa_achievable *achievable, c
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty);
 
-/* A scalar, as "event/record"; `otherwise` where it was not measured. */
+/* A scalar, as "event/record"; `otherwise` where it was not measured. _by: at worst the largest of
+ * its samples, at best the smallest. */
 double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what, int gpu,
                        double otherwise);
+double xfw_scalar_cost_by(const struct xfa_achievable *achievable, const char *what, int gpu,
+                          enum xfw_certainty certainty, double otherwise);
 /* The call's device work goes, but the wait that the program may need stays: as if it waited for
  * its stream. */
 void xfw_only_wait(const struct xfa_achievable *achievable, struct xfw_op *op);

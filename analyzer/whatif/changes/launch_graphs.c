@@ -16,19 +16,15 @@ struct state {
     bool asked;
     int gpu;                               /* whose costs these are */
     double launch_ns, made_ns, updated_ns; /* made, updated: of one node */
+    struct space {
+        bool measured;
+        double ns;
+    } space;
 };
 
 double xfw_graph_gap_ns(enum xfw_certainty certainty)
 {
     return certainty == XFW_HIGH ? LONG_GAPS * XFW_BUSY_NS : XFW_BUSY_NS;
-}
-
-/* From the end of a graph's kernel to the start of the next one: a guess for every GPU (on an H200
- * 0.03 to 0.13 us were recorded, and kernels in graphs took a tenth more). */
-static double space_ns(enum xfw_certainty certainty)
-{
-    static const double spaces[] = {[XFW_LOW] = 1000, [XFW_LIKELY] = 250, [XFW_HIGH] = 50};
-    return spaces[certainty];
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -38,6 +34,17 @@ static double of_node(const struct xfa_achievable *achievable, const char *what,
 {
     double ns = xfw_table_cost(achievable, what, -1, gpu, MANY_NODES, certainty) / MANY_NODES;
     return ns > 0 ? ns : otherwise;
+}
+
+/* From the end of a graph's kernel to the start of the next one. Where the profile has no figure, a
+ * guess for every GPU (on an H200 0.03 to 0.13 us were recorded, and kernels in graphs took a tenth
+ * more). */
+static struct space space_of(const struct xfa_achievable *achievable, int gpu,
+                             enum xfw_certainty certainty)
+{
+    static const double guesses[] = {[XFW_LOW] = 1000, [XFW_LIKELY] = 250, [XFW_HIGH] = 50};
+    double ns = xfw_scalar_cost_by(achievable, "graph/device-node", gpu, certainty, -1);
+    return ns < 0 ? (struct space){false, guesses[certainty]} : (struct space){true, ns};
 }
 
 static void ask(const struct xfw_change *change, struct state *state, enum xfw_certainty certainty,
@@ -53,6 +60,7 @@ static void ask(const struct xfw_change *change, struct state *state, enum xfw_c
         launch > 0 ? launch : xfw_scalar_cost(achievable, "launch/kernel", gpu, XFW_SUBMIT_NS);
     state->made_ns = of_node(achievable, "graph/instantiate", gpu, certainty, INSTANTIATE_NODE_NS);
     state->updated_ns = of_node(achievable, "graph/update", gpu, certainty, UPDATE_NODE_NS);
+    state->space = space_of(achievable, gpu, certainty);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -124,8 +132,9 @@ static void become_node(struct state *state, enum xfw_certainty certainty,
         return;
     if (certainty != XFW_LOW)
         op->gap_ns = 0;
-    if (op->what == XFW_KERNEL && was_starved(op))
-        op->space_ns = xfw_min(op->space_ns, space_ns(certainty));
+    bool nearer = was_starved(op) || (state->space.measured && certainty != XFW_LOW);
+    if (op->what == XFW_KERNEL && nearer)
+        op->space_ns = xfw_min(op->space_ns, state->space.ns);
 }
 
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,

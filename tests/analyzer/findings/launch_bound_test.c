@@ -23,7 +23,8 @@ enum { WAIT = 10, COPY, STRETCHES = 30, ROUNDS = 16, KERNELS = 4, NODES = ROUNDS
 #define GRAPH_NS 3000
 #define MADE_NS 1000 /* of a node, as is the next one */
 #define UPDATED_NS 2500
-#define SPACE_NS 250 /* launch_graphs.c: as likely */
+#define SPACE_NS 250    /* launch_graphs.c: as likely, where the profile has no figure */
+#define MEASURED_NS 600 /* where it has one */
 
 struct how {
     uint64_t kernel_ns, gap_ns;
@@ -31,6 +32,8 @@ struct how {
     bool shuffled;            /* kernels come in an order that does not come again */
     bool odd;                 /* the last kernel of a round is another one each time */
     bool sends;               /* a copy to the device before each round */
+    bool measured;            /* the profile has the distance of a graph's kernels */
+    uint64_t apart_ns;        /* kernels that queue begin so long behind the one before */
     unsigned arguments;       /* each launch is given one of so many; 0: another one each time */
 };
 
@@ -49,9 +52,11 @@ static void table(struct xfp_profile *profile, const char *name, double first, d
     }
 }
 
-static struct xfp_profile *machine(void)
+static struct xfp_profile *machine(const struct how *how)
 {
     struct xfp_profile *profile = measured_profile(0);
+    if (how->measured)
+        measured_scalar(profile, "graph/device-node/gpu0", MEASURED_NS);
     table(profile, "graph/instantiate/gpu0", 0, MADE_NS);
     table(profile, "graph/update/gpu0", 0, UPDATED_NS);
     table(profile, "graph/launch/gpu0", GRAPH_NS, 0);
@@ -69,7 +74,8 @@ static void launch(struct play *play, const struct how *how, unsigned name, uint
     event->dst = 256;
     event->aux = arguments;
     event->correlation = ++correlation;
-    uint64_t start = begun + LATENCY_NS > *busy ? begun + LATENCY_NS : *busy;
+    uint64_t free_at = *busy + how->apart_ns;
+    uint64_t start = begun + LATENCY_NS > free_at ? begun + LATENCY_NS : free_at;
     uint64_t now = play->now;
     unsigned was = play->lane;
     play->lane = LANE_DEVICE;
@@ -118,15 +124,20 @@ static struct analyzed played(const struct how *how)
         wait->stack = WAIT;
     }
     play_end(&play, XFT_STATE_CLOSED);
-    return analyzed_played(&b, machine());
+    return analyzed_played(&b, machine(how));
 }
 
 /* Stretches but the first of which it is learnt: what is left of a launch is its kernel. */
-static double saved_ns(double node_ns)
+static double saved_apart_ns(double node_ns, double apart_ns)
 {
-    double left = KERNEL_NS + SPACE_NS;
+    double left = KERNEL_NS + apart_ns;
     double each = LAUNCH_NS + GAP_NS - (node_ns > left ? node_ns : left);
     return (STRETCHES - 1) * NODES * each - NODES * MADE_NS;
+}
+
+static double saved_ns(double node_ns)
+{
+    return saved_apart_ns(node_ns, SPACE_NS);
 }
 
 static void test_graphs(void **state)
@@ -144,6 +155,29 @@ static void test_graphs(void **state)
     assert_true(f->order > 0); /* in the best set */
     assert_non_null(f->at_best);
     analyzed_free(&a);
+}
+
+/* By the profile, also of kernels that queued; at worst these stay as far apart as they were. */
+static void test_distance(void **state)
+{
+    struct how how = plain;
+    (void)state;
+    how.measured = true;
+    struct analyzed a = played(&how);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_LAUNCH_BOUND, "finish");
+    double saved = saved_apart_ns(0, MEASURED_NS);
+    assert_non_null(f);
+    assert_float_equal(f->saving.likely, saved, 0.05 * saved);
+    analyzed_free(&a);
+    how.apart_ns = 2 * MEASURED_NS; /* longer than it takes to launch the next one */
+    how.kernel_ns = LAUNCH_NS;
+    struct analyzed queued = played(&how);
+    f = analyzed_finding(&queued, XFA_FINDING_LAUNCH_BOUND, "finish");
+    saved = (STRETCHES - 1) * NODES * (double)MEASURED_NS - NODES * MADE_NS;
+    assert_non_null(f);
+    assert_float_equal(f->saving.likely, saved, 0.1 * saved);
+    assert_true(f->saving.low < 0.2 * saved);
+    analyzed_free(&queued);
 }
 
 /* Buffers that take turns are captured by two rounds; what is another one each time is updated. */
@@ -225,9 +259,8 @@ static void test_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_odd),
+        cmocka_unit_test(test_graphs),    cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_odd),
         cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests_name("findings: launches for a graph", tests, NULL, NULL);

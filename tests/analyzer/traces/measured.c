@@ -176,7 +176,7 @@ void measured_scalar(struct xfp_profile *profile, const char *name, double ns)
     struct xfp_scalar *scalar = &profile->scalars[profile->scalar_count++];
     scalar->name = strdup(name);
     scalar->unit = strdup("ns");
-    scalar->cost.median = ns;
+    scalar->cost = (struct xfp_cost){.median = ns, .min = ns, .max = ns};
 }
 
 void measured_table(struct xfp_profile *profile, const char *name, double ns_per_mib)
