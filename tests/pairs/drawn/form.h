@@ -13,8 +13,9 @@
 #include <vector>
 
 struct buffer {
-    char kind; /* d device, p pinned, g pageable, m mapped, u managed, allocated later:
-                  l device, h pinned, v pinned by the driver, or by hand, w new pageable pages */
+    char kind; /* d device, e that of GPU 1, p pinned, g pageable, m mapped, u managed, allocated
+                  later: l device, h pinned, v pinned by the driver, or by hand, w new pageable
+                  pages */
     size_t bytes;
     char *host, *device; /* the same but of mapped memory */
     bool locked;         /* by a statement */

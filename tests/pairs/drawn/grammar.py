@@ -40,6 +40,10 @@ WASTES = {
     "poll": {"polled-wait"},  # the host sleeps between queries
     # The host waits for the kernel, though it is the upload that reads what it fills again. (More streams mend that, too.)
     "late": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
+    # Only of programs with two GPUs, which have no other.
+    "staged": {"staged-peer-copy"},
+    "turns": {"gpus-by-turns"},
+    "turns-asked": {"gpus-by-turns"},  # results come back: whether the host's work for one GPU needs the other's no record shows
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
 EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "small"), ("mapped", "blocking"),
@@ -48,8 +52,9 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
 ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
-NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function", "lock", "fetched", "fresh", "swap", "again", "poll", "late"}
-QUESTIONS = {"lock"}  # wastes whose findings are questions: what they save is judged by the answer yes
+NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function", "lock", "fetched", "fresh", "swap", "again", "poll", "late", "staged",
+             "turns", "turns-asked"}
+QUESTIONS = {"lock", "turns-asked"}  # wastes whose findings are questions: what they save is judged by the answer yes
 MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
 UNSEEN = {"repeated", "unused"}
@@ -251,6 +256,23 @@ def draw_solver(program):
                    "check_bytes": rng.choice([4, 64]) << 10, "wastes": ["swap"] if how == "copies" else []})
 
 
+def draw_two(program):
+    """One program of ten has one stage, which uses two GPUs: they exchange the borders of a state, or have work of their own."""
+    rng = random.Random(f"two {program['seed']}")
+    if rng.random() >= 0.1:
+        return
+    stage = {**draw_stage(rng), "two": rng.choice(["exchange", "turns"]), "streams": 1, "kind": "n", "wait": "stream", "graph": False, "varies": False,
+             "rows": False, "steps": rng.randint(24, 64), "wastes": []}
+    if stage["two"] == "exchange":
+        stage.update({"bytes": rng.choice([8, 32, 128, 512]) << 10, "state_bytes": 1 << 20, "kernel_ns": rng.randint(5, 60) * 1000, "every": rng.choice([8, 16, 64]),
+                      "waits": rng.random() < 0.5})
+        stage["wastes"] += ["staged"] if rng.random() < 0.75 else []
+    else:
+        stage.update({"down": rng.random() < 0.3, "host_ns": rng.randint(5, 100) * 1000, "kernel_ns": rng.randint(5, 100) * 1000})
+        stage["wastes"] += ["turns-asked" if stage["down"] else "turns"] if rng.random() < 0.75 else []
+    program["stages"] = [stage]
+
+
 def wastes_of(program):
     return [waste for stage in program["stages"] for waste in stage["wastes"]]
 
@@ -292,4 +314,5 @@ def draw(seed, locking=True):
         stages = program["stages"]
         program["stages"] = [{**stage, "pays": True} for stage in stages]
         draw_locking(program)
+        draw_two(program)
     return program

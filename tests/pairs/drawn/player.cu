@@ -75,11 +75,18 @@ enum { SITES = sizeof sites / sizeof *sites };
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
+static bool is_device(char kind)
+{
+    return kind == 'd' || kind == 'e';
+}
+
 static void declare_buffer(char kind, size_t bytes)
 {
     struct buffer b = {kind, bytes, NULL, NULL, false, 0};
 
-    if (kind == 'd')
+    if (kind == 'e')
+        PAIR_CHECK(cudaSetDevice(1));
+    if (is_device(kind))
         PAIR_CHECK(cudaMalloc((void **)&b.host, bytes));
     else if (kind == 'p')
         PAIR_CHECK(cudaMallocHost((void **)&b.host, bytes));
@@ -92,10 +99,12 @@ static void declare_buffer(char kind, size_t bytes)
     b.device = b.host;
     if (kind == 'm')
         PAIR_CHECK(cudaHostGetDevicePointer((void **)&b.device, b.host, 0));
-    if (b.host && kind == 'd' && sums)
+    if (b.host && is_device(kind) && sums)
         PAIR_CHECK(cudaMemset(b.host, 0, bytes));
+    if (kind == 'e')
+        PAIR_CHECK(cudaSetDevice(0));
     now->buffers.push_back(b);
-    if (b.host && kind != 'd')
+    if (b.host && !is_device(kind))
         scramble(b.host, bytes, 0);
 }
 
@@ -107,12 +116,23 @@ static void declare_stream(char kind)
         stream = cudaStreamPerThread;
     else if (kind == 'b')
         PAIR_CHECK(cudaStreamCreate(&stream));
-    else if (kind == 'n')
+    else if (kind == 'n' || kind == 'x') {
+        PAIR_CHECK(cudaSetDevice(kind == 'x'));
         PAIR_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        PAIR_CHECK(cudaSetDevice(0));
+    }
     now->streams.push_back(stream);
 }
 
-/* B kind bytes; S kind; E; I; T thread; all else is a statement. */
+static void declare_event(int gpu)
+{
+    PAIR_CHECK(cudaSetDevice(gpu));
+    now->events.push_back(NULL);
+    PAIR_CHECK(cudaEventCreateWithFlags(&now->events.back(), cudaEventDisableTiming));
+    PAIR_CHECK(cudaSetDevice(0));
+}
+
+/* B kind bytes; S kind (x: of GPU 1); E, or E and its GPU; I; T thread; all else is a statement. */
 static void read_line(char *line, size_t &thread, bool &before)
 {
     struct statement s = {line[0], 0, {0}};
@@ -122,10 +142,9 @@ static void read_line(char *line, size_t &thread, bool &before)
         declare_buffer(line[2], strtoull(line + 4, NULL, 10));
     else if (line[0] == 'S')
         declare_stream(line[2]);
-    else if (line[0] == 'E') {
-        now->events.push_back(NULL);
-        PAIR_CHECK(cudaEventCreateWithFlags(&now->events.back(), cudaEventDisableTiming));
-    } else if (line[0] == 'I') {
+    else if (line[0] == 'E')
+        declare_event(atoi(at));
+    else if (line[0] == 'I') {
         before = true;
     } else if (line[0] == 'T') {
         before = false;
@@ -170,7 +189,7 @@ static void unload_buffer(const struct buffer *b)
 {
     bool pinned = b->kind == 'p' || b->kind == 'm' || (b->kind == 'h' && b->locked);
 
-    if (b->kind == 'd' || b->kind == 'u')
+    if (is_device(b->kind) || b->kind == 'u')
         PAIR_CHECK(cudaFree(b->host));
     else if (pinned)
         PAIR_CHECK(cudaFreeHost(b->host));
@@ -285,7 +304,7 @@ static void print_contents(struct form *form)
         const char *data = b.host;
         if (freed)
             continue;
-        if (b.kind == 'd') {
+        if (is_device(b.kind)) {
             fetched.resize(b.bytes);
             PAIR_CHECK(cudaMemcpy(fetched.data(), b.host, b.bytes, cudaMemcpyDeviceToHost));
             data = fetched.data();

@@ -5,6 +5,7 @@ of the forms that fixed_forms() names.
 """
 from grammar import (ACCESSED_BY, DOWN, IN_GRAPHS, MOST_ALLOCATED, PREFERRED, QUESTIONS, READ_MOSTLY, ROWS, SIMPLEST, UP, WASTES,
                      WITHIN, draw, wastes_of)
+import two_gpus
 
 DECIDES = 4096  # bytes: a host that looks at so few is taken to decide by them how to go on
 
@@ -442,7 +443,7 @@ def with_streams(stage, number):
     if stage.get("solver"):
         waits = stage["check_bytes"] <= DECIDES
         return {} if waits else {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
-    kept = stage.get("managed") or "poll_ns" in stage or "lock" in stage["wastes"]
+    kept = stage.get("managed") or stage.get("two") or "poll_ns" in stage or "lock" in stage["wastes"]
     return {} if kept else {"streams": max(number, had), "had": had}
 
 
@@ -483,7 +484,7 @@ def lower(program, wastes, again=False):
             thread = stage["thread"]
             writer.lines.append(f"T {thread}")
         left = [waste for waste in stage["wastes"] if waste in wastes]
-        kind = ManagedStage if stage.get("managed") else Solver if stage.get("solver") else Stage
+        kind = ManagedStage if stage.get("managed") else Solver if stage.get("solver") else two_gpus.KINDS.get(stage.get("two"), Stage)
         kind(writer, stage, left, *([again] if kind is ManagedStage else [])).play()
         if "lock" not in stage["wastes"]:  # those threads run one function
             writer.site += 16

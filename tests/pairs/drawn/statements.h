@@ -242,6 +242,26 @@ INLINE void destroy_graph(const struct statement *s)
     now->graphs[N(0)] = NULL;
 }
 
+/* dst, src, bytes, stream, their GPUs. */
+INLINE void copy_across(const struct statement *s)
+{
+    copies++;
+    PAIR_CHECK(cudaMemcpyPeerAsync(now->buffers[N(0)].device, (int)N(4), now->buffers[N(1)].device,
+                                   (int)N(5), N(2), now->streams[N(3)]));
+}
+
+/* Of two GPUs each has access to the other's memory, once. */
+INLINE void enable_peers(void)
+{
+    static bool enabled;
+
+    for (int gpu = 1; gpu >= 0 && !enabled; gpu--) {
+        PAIR_CHECK(cudaSetDevice(gpu));
+        PAIR_CHECK(cudaDeviceEnablePeerAccess(1 - gpu, 0));
+    }
+    enabled = true;
+}
+
 INLINE void perform(const struct statement *s)
 {
     switch (s->what) {
@@ -256,6 +276,15 @@ INLINE void perform(const struct statement *s)
         break;
     case '2':
         copy_rows(s);
+        break;
+    case '=':
+        copy_across(s);
+        break;
+    case '&':
+        enable_peers();
+        break;
+    case '@':
+        PAIR_CHECK(cudaSetDevice((int)N(0)));
         break;
     case 'K':
         launch(s);
