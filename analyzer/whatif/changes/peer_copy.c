@@ -6,7 +6,8 @@
 #include "analyzer/whatif/changes/for_host.h"
 #include "xferscope/trace.h"
 
-#define PENDING 64 /* copies down whose copy up has not come */
+#define PENDING 64  /* copies down whose copy up has not come */
+#define WAY_NS 2000 /* a guess: a thread that waits so soon has only come to that */
 
 struct peer_copy {
     struct xfw_change change;
@@ -105,8 +106,11 @@ static void go_staged(struct xfw_op *op, double ns)
     op->own_ns = 0;
 }
 
+/* From the work before it to its start is in the profile's time; the space of another engine says
+ * nothing of it. */
 static void go_directly(struct xfw_op *op, const struct xfw_peer_cost *cost)
 {
+    op->space_ns = 0;
     op->awaits = XFW_AWAITS_NOTHING;
     op->own_ns = cost->submit_ns;
     op->wake_ns = 0;
@@ -151,6 +155,8 @@ static void leave_out(struct state *state, struct xfw_op *op)
     state->gone.awaits = op->awaits;
     state->gone.event = op->event;
     xfw_op_drop(op);
+    if (op->gap_ns <= WAY_NS)
+        op->gap_ns = 0;
 }
 
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,

@@ -42,7 +42,7 @@ WASTES = {
     "late": {"wait-beyond-result", "overbroad-wait", "serial-transfer-and-compute"},
     # Only of programs with two GPUs, which have no other.
     "staged": {"staged-peer-copy"},
-    "turns": {"gpus-by-turns"},
+    "turns": {"gpus-by-turns", "serial-transfer-and-compute"},  # one thread may do, if it waits later
     "turns-asked": {"gpus-by-turns"},  # results come back: whether the host's work for one GPU needs the other's no record shows
     "few": {"serial-transfer-and-compute"},  # not drawn: a program without wastes that more streams make faster
 }
@@ -268,7 +268,9 @@ def draw_two(program):
                       "waits": rng.random() < 0.5})
         stage["wastes"] += ["staged"] if rng.random() < 0.75 else []
     else:
-        stage.update({"down": rng.random() < 0.3, "host_ns": rng.randint(5, 100) * 1000, "kernel_ns": rng.randint(5, 100) * 1000})
+        # A GPU is done with a step before the host has filled the next one: whether kernels of several streams run side by side no record shows.
+        copy, kernel = COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE, rng.randint(5, 80) * 1000
+        stage.update({"down": rng.random() < 0.3, "kernel_ns": kernel, "host_ns": int((3 * copy + kernel) * rng.uniform(1, 2))})
         stage["wastes"] += ["turns-asked" if stage["down"] else "turns"] if rng.random() < 0.75 else []
     program["stages"] = [stage]
 

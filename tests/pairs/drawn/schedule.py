@@ -443,7 +443,7 @@ def with_streams(stage, number):
     if stage.get("solver"):
         waits = stage["check_bytes"] <= DECIDES
         return {} if waits else {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
-    kept = stage.get("managed") or stage.get("two") or "poll_ns" in stage or "lock" in stage["wastes"]
+    kept = stage.get("managed") or stage.get("two") == "exchange" or "turns-asked" in stage["wastes"] or "poll_ns" in stage or "lock" in stage["wastes"]
     return {} if kept else {"streams": max(number, had), "had": had}
 
 
@@ -470,7 +470,7 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
         forms += [(base, [])] + ([(base, [waste]) for waste in wastes] if len(wastes) > 1 else [])
         if wastes == ["serial"] and any(stage.get("soon") for stage in base["stages"]):  # that may be enough
             forms.append((base, wastes))
-        left = [[], *([["mapped"]] if "mapped" in wastes and len(wastes) > 1 else [])]
+        left = [[], *([["mapped"]] if "mapped" in wastes and len(wastes) > 1 else []), *([wastes] if wastes == ["turns"] else [])]
         forms += [(changed(base, lambda stage, n=n: with_streams(stage, n)), some) for some in left for n in streams]
     return forms
 

@@ -74,54 +74,66 @@ class Exchange:
 
 
 class Turns:
-    """Each GPU has work of its own: the host fills a buffer, it is uploaded, a kernel works, and the host waits; results are fetched in each
-    step ("down") or in the end. A thread for each GPU does that; with the waste one thread does it for both by turns."""
+    """Each GPU has work of its own: the host fills a buffer, it is uploaded, a kernel works, and the host waits before it fills that again; results
+    are fetched in each step ("down") or in the end. A thread for each GPU does that; with the waste one thread does it for both by turns.
+    With several streams, each has buffers of its own, for steps in turn."""
 
     def __init__(self, writer, stage, wastes):
         self.w, self.s, self.apart = writer, stage, not {"turns", "turns-asked"} & set(wastes)
-        declare, size = writer.declare, stage["bytes"]
-        self.streams = [declare("S", "n"), declare("S", "x")]
-        self.hosts = [declare("B", "p", size) for _ in (0, 1)]
-        self.devices = [declare("B", memory, size) for memory in "de"]
-        self.made = [declare("B", memory, size) for memory in "de"]
-        self.results = [declare("B", "p", LOOKS) for _ in (0, 1)]
+        declare, size, slots = writer.declare, stage["bytes"], range(stage["streams"])
+        self.streams = [[declare("S", kind) for _ in slots] for kind in "nx"]
+        self.hosts = [[declare("B", "p", size) for _ in slots] for _ in (0, 1)]
+        self.devices = [[declare("B", memory, size) for _ in slots] for memory in "de"]
+        self.made = [[declare("B", memory, size) for _ in slots] for memory in "de"]
+        self.results = [[declare("B", "p", LOOKS) for _ in slots] for _ in (0, 1)]
 
-    def fetch(self, gpu):
-        self.w.do("C", 5, self.results[gpu], 0, self.made[gpu], 0, LOOKS, self.streams[gpu], DOWN, 0)
-        self.w.do("W", 6, self.streams[gpu])
-        self.w.do("R", 7, self.s["read_ns"], self.results[gpu] + 1)
+    def fetch(self, gpu, slot):
+        self.w.do("C", 5, self.results[gpu][slot], 0, self.made[gpu][slot], 0, LOOKS, self.streams[gpu][slot], DOWN, 0)
 
-    def step(self, gpu):
-        self.w.do("@", 0, gpu)
-        self.w.do("H", 1, self.s["host_ns"], self.hosts[gpu] + 1)
-        self.w.do("C", 2, self.devices[gpu], 0, self.hosts[gpu], 0, self.s["bytes"], self.streams[gpu], UP, 0)
-        self.w.do("K", 3, self.streams[gpu], self.s["kernel_ns"], self.devices[gpu] + 1, 0, self.made[gpu] + 1, self.s["bytes"])
+    def finish(self, gpu, slot):
+        self.w.do("W", 6, self.streams[gpu][slot])
         if self.s["down"]:
-            self.fetch(gpu)
-        else:
-            self.w.do("W", 4, self.streams[gpu])
+            self.w.do("R", 7, self.s["read_ns"], self.results[gpu][slot] + 1)
 
-    def all_of(self, gpu):
-        for _ in range(self.s["steps"]):
-            self.step(gpu)
-        self.end(gpu)
+    def step(self, gpu, number):
+        slot, size = number % self.s["streams"], self.s["bytes"]
+        stream, host, device = (of[gpu][slot] for of in (self.streams, self.hosts, self.devices))
+        self.w.do("@", 0, gpu)
+        if number >= self.s["streams"] > 1:
+            self.finish(gpu, slot)
+        self.w.do("H", 1, self.s["host_ns"], host + 1)
+        self.w.do("C", 2, device, 0, host, 0, size, stream, UP, 0)
+        self.w.do("K", 3, stream, self.s["kernel_ns"], device + 1, 0, self.made[gpu][slot] + 1, size)
+        if self.s["down"]:
+            self.fetch(gpu, slot)
+        if self.s["streams"] == 1:
+            self.finish(gpu, slot)
 
     def end(self, gpu):
         self.w.do("@", 0, gpu)
+        slots, steps = self.s["streams"], self.s["steps"]
+        for number in range(max(0, steps - slots), steps) if slots > 1 else ():
+            self.finish(gpu, number % slots)
         if not self.s["down"]:
-            self.fetch(gpu)
+            last = (steps - 1) % slots
+            self.fetch(gpu, last)
+            self.w.do("W", 8, self.streams[gpu][last])
+            self.w.do("R", 9, self.s["read_ns"], self.results[gpu][last] + 1)
 
     def play(self):
-        if self.apart:
-            self.all_of(0)
-            self.w.lines.append("T 1")
-            self.all_of(1)
+        steps = range(self.s["steps"])
+        if not self.apart:
+            for number in steps:
+                self.step(0, number)
+                self.step(1, number)
+            self.end(0)
+            self.end(1)
             return
-        for _ in range(self.s["steps"]):
-            self.step(0)
-            self.step(1)
-        self.end(0)
-        self.end(1)
+        for gpu in (0, 1):
+            self.w.lines += [f"T {gpu}"] * gpu
+            for number in steps:
+                self.step(gpu, number)
+            self.end(gpu)
 
 
 KINDS = {"exchange": Exchange, "turns": Turns}
