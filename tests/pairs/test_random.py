@@ -422,6 +422,27 @@ class Programs(unittest.TestCase):
         self.assertTrue(any(form["stages"][0].get("soon") for form, _ in forms))
         self.assertFalse(any(form["stages"][0].get("soon") for form, _ in drawn.schedule.fixed_forms(program(**{**late, "down": True}))))
 
+    def test_two_gpus(self):
+        """Borders by way of the host are found, and GPUs that one thread serves, with results that come back as a question; without these nothing is
+        advised. What is computed is the same."""
+        two = {"streams": 1, "steps": 32, "wait": "stream"}
+        borders = {**two, "two": "exchange", "bytes": 131072, "state_bytes": 1 << 20, "kernel_ns": 60000, "every": 16, "waits": True}
+        serves = {**two, "two": "turns", "bytes": 65536, "kernel_ns": 30000, "host_ns": 60000}
+        for stage, waste in ((borders, "staged"), ({**borders, "waits": False}, "staged"), (serves, "turns"), ({**serves, "down": True}, "turns-asked")):
+            with self.subTest(waste=waste, **stage):
+                self.saves(program(**stage, wastes=[waste]), waste, 0.1)
+                if waste not in drawn.schedule.QUESTIONS:
+                    self.assertIn(self.judged["kinds"][0], drawn.schedule.WASTES[waste])
+                self.assert_right(program(**{**stage, "streams": 2}))
+                self.assertEqual((self.judged["wastes"], self.judged["quiet"]), ([], True))
+                sums, machine = [], self.lab.machine(program(**stage))
+                for number, wastes in enumerate(([waste], [])):
+                    path = self.folder / f"two{number}"
+                    path.write_text(drawn.schedule.lower(program(**stage, wastes=[waste]), wastes))
+                    played = self.lab.run(BUILD / "bin" / "pairs" / "player", "--sums", path, more=machine)
+                    sums.append(re.search(r" sum (\d+) ", played)[1])
+                self.assertEqual(*sums)
+
     def test_draw(self):
         """What is drawn of a seed is the same each time; all wastes are, on the simulated GPU; on one the newest are not measured yet."""
         programs = [drawn.schedule.draw(seed) for seed in range(400)]
@@ -429,7 +450,7 @@ class Programs(unittest.TestCase):
         found = {waste for each in programs for waste in drawn.schedule.wastes_of(each)}
         self.assertEqual(found, set(drawn.schedule.WASTES) - {"few"})
         on_gpu = {waste for seed in range(400) for waste in drawn.schedule.wastes_of(drawn.schedule.draw(seed, locking=False))}
-        self.assertFalse(on_gpu & {"swap", "fetched", "fresh", "poll", "again", "late"})
+        self.assertFalse(on_gpu & {"swap", "fetched", "fresh", "poll", "again", "late", "staged", "turns", "turns-asked"})
 
     def test_further_buffers(self):
         """Page-locked memory of more steps in flight is paid for, by the fixed program and by what is predicted: a copy's,

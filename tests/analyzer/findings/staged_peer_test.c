@@ -186,13 +186,58 @@ static void test_ops(void **state)
     xfp_free(profile);
 }
 
+/* A kernel and a pair of copies: the thread came to the wait by so long a way, the copy up began so
+ * far behind other work of its engine. */
+static double pair_ns(double kernel_ns, double way_ns, double space_ns, bool changed)
+{
+    const struct steps steps = {1, HOST, 0};
+    struct xfp_profile *profile = profile_of(true);
+    struct analyzed a = played_steps(profile, &steps);
+    struct xfw_marks down = {0}, up = {0};
+    struct played played = {0};
+    xfw_mark(&down, 0, 0);
+    xfw_mark(&up, 0, 1);
+    played_kernel(&played, 0, 1000, kernel_ns);
+    struct xfw_op *op = played_copy(&played, 0, 1000, LINK_NS);
+    op->dst = HOST;
+    op->bytes = 16 * MIB;
+    op->engine = XFW_TO_HOST;
+    played_sync(&played, way_ns); /* goes */
+    op = played_copy(&played, 0, 1000, LINK_NS);
+    op->src = HOST;
+    op->bytes = 16 * MIB;
+    op->transfer = 1;
+    op->gpu = 1;
+    op->stream = 1;
+    op->space_ns = space_ns;
+    played_sync(&played, 0)->stream = 1; /* goes */
+    played_sync(&played, 0)->stream = 1;
+    struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
+    double ns = played_ns(&played, a.analysis, changed ? change : NULL, XFW_LIKELY);
+    xfw_change_free(change);
+    xfw_marks_free(&down);
+    xfw_marks_free(&up);
+    analyzed_free(&a);
+    xfp_free(profile);
+    return ns;
+}
+
+/* The way to a wait goes with it, work of the host does not; and a direct copy begins no later for
+ * what another engine needed. */
+static void test_way(void **state)
+{
+    double all = pair_ns(100, 0, 0, true);
+    assert_true(pair_ns(100, 0, 0, false) > all);
+    assert_true(pair_ns(100, 1500, 0, true) == all);
+    assert_true(pair_ns(100, 3000, 0, true) == all + 3000);
+    assert_true(pair_ns(100000, 0, 5000, true) == pair_ns(100000, 0, 0, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_direct),
-        cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_ops),
+        cmocka_unit_test(test_direct), cmocka_unit_test(test_ring), cmocka_unit_test(test_left),
+        cmocka_unit_test(test_ops),    cmocka_unit_test(test_way),
     };
     return cmocka_run_group_tests_name("findings: staged copies between GPUs", tests, NULL, NULL);
 }

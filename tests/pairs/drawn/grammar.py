@@ -272,6 +272,7 @@ def draw_two(program):
         copy, kernel = COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE, rng.randint(5, 80) * 1000
         stage.update({"down": rng.random() < 0.3, "kernel_ns": kernel, "host_ns": int((3 * copy + kernel) * rng.uniform(1, 2))})
         stage["wastes"] += ["turns-asked" if stage["down"] else "turns"] if rng.random() < 0.75 else []
+        stage["streams"] = 1 if stage["wastes"] else 2  # a clean one does not wait for what it has just begun
     program["stages"] = [stage]
 
 
