@@ -78,6 +78,7 @@ FIGURES = {
     "touch": ("families_test.py", "touch/pages/host"),
     "touch-threads": ("families_test.py", "touch-threads/pages/host"),
     "sync": ("families_test.py", "sync/stream"),
+    "across": ("families_test.py", "event/across/"),
     "host-function": ("families_test.py", "host-function/"),
     "graph": ("families_test.py", "graph/update"),
     "records": ("records_test.py", "copy-blocking/h2d"),

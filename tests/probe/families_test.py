@@ -17,7 +17,7 @@ from made_machine import SUBMIT_NS, machine
 PROBE, SIMGPU, SCHEMA = sys.argv[1:4]
 TOLERANCE = 0.05
 CALL_NS = 300
-FUNCTION_NS = 64000
+FUNCTION_NS, ACROSS_NS = 64000, 7000
 OWN = "^(mapped|copy-|both-ways|demand|prefetch|fault|copies|alloc|lock|register|sync|event|launch|graph|host-function)"
 
 
@@ -28,7 +28,8 @@ def probe(given, *options):
             json.dump(given, file)
         environment = dict(os.environ, LD_LIBRARY_PATH=SIMGPU, XFERSCOPE_SIMGPU_MACHINE=name,
                            XFERSCOPE_SIMGPU_CLOCK="virtual", XFERSCOPE_SIMGPU_CALL_NS=str(CALL_NS),
-                           XFERSCOPE_SIMGPU_SUBMIT_NS=str(SUBMIT_NS), XFERSCOPE_SIMGPU_FUNCTION_NS=str(FUNCTION_NS))
+                           XFERSCOPE_SIMGPU_SUBMIT_NS=str(SUBMIT_NS), XFERSCOPE_SIMGPU_FUNCTION_NS=str(FUNCTION_NS),
+                           XFERSCOPE_SIMGPU_ACROSS_NS=str(ACROSS_NS))
         return subprocess.run([PROBE, "--time-limit", "300", *options], env=environment,
                               capture_output=True, text=True, timeout=400)
 
@@ -158,6 +159,10 @@ class Families(unittest.TestCase):
         self.assertIn("alloc/pool/gpu0", self.tables)
         for what in ("alloc", "free"):  # the call alone: what waits for the stream is not in it
             self.assertEqual(set(self.rows(f"{what}/kept/gpu0").values()), {CALL_NS}, what)
+
+    def test_events_of_another_gpu_are_seen_later(self):
+        self.close(ACROSS_NS, self.scalars["event/across/gpu0-gpu1"]["median"], "event/across")
+        self.assertNotIn("event/across/gpu1-gpu0", self.scalars)
 
     def test_functions_of_the_host_hold_their_stream_up(self):
         for name in ("call", "hold", "hold-queued"):

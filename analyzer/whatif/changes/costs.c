@@ -99,7 +99,11 @@ double xfw_scalar_cost_by(const struct xfa_achievable *achievable, const char *w
     const struct xfp_scalar *scalar = xfp_find_scalar(achievable->profile, name);
     if (!scalar)
         return otherwise;
-    const struct xfp_cost *cost = &scalar->cost;
+    return xfw_cost_by(&scalar->cost, certainty);
+}
+
+double xfw_cost_by(const struct xfp_cost *cost, enum xfw_certainty certainty)
+{
     return certainty == XFW_LIKELY ? cost->median : certainty == XFW_LOW ? cost->max : cost->min;
 }
 

@@ -70,8 +70,9 @@ const struct xfp_table *xfw_gpu_table(const struct xfa_achievable *achievable, c
 double xfw_table_cost(const struct xfa_achievable *achievable, const char *what, int node, int gpu,
                       uint64_t at, enum xfw_certainty certainty);
 
-/* A scalar, as "event/record"; `otherwise` where it was not measured. _by: at worst the largest of
- * its samples, at best the smallest. */
+/* At worst the largest of its samples, at best the smallest. */
+double xfw_cost_by(const struct xfp_cost *cost, enum xfw_certainty certainty);
+/* A scalar, as "event/record"; `otherwise` where it was not measured. _by: xfw_cost_by(). */
 double xfw_scalar_cost(const struct xfa_achievable *achievable, const char *what, int gpu,
                        double otherwise);
 double xfw_scalar_cost_by(const struct xfa_achievable *achievable, const char *what, int gpu,

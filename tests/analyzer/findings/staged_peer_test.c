@@ -27,10 +27,11 @@ enum {
     RING_NS = 600000, /* through a ring */
     CALL_NS = 1500,
     WAKE_NS = 2000,
+    ACROSS_NS = 4000, /* until a GPU sees another one's event */
 };
 
 /* A machine of two GPUs, with copies between them, with peer access or staged, of 16 MiB. */
-static struct xfp_profile *profile_of(bool peers)
+static struct xfp_profile *profile_of(bool peers, double across_ns)
 {
     static const char *const peer =
         ", \"paths\": [{\"name\": \"copy/peer/p2p/gpu0-gpu1\", \"method\": \"copy\","
@@ -46,7 +47,9 @@ static struct xfp_profile *profile_of(bool peers)
     struct measured_text text;
     measured_begin(&text, &(struct measured_machine){.id = "aaaa1111", .gpus = 2});
     fprintf(text.out, peers ? peer : staged, peers ? PEER_NS : RING_NS);
-    return measured_end(&text);
+    struct xfp_profile *profile = measured_end(&text);
+    measured_scalar(profile, "event/across/gpu0-gpu1", across_ns);
+    return profile;
 }
 
 /* Down from GPU 0, the host waits, up to a GPU from somewhere in host memory. */
@@ -101,7 +104,7 @@ static const struct xfa_finding *staged(const struct analyzed *a)
 static void test_direct(void **state)
 {
     const struct steps steps = {1, HOST, 0};
-    struct xfp_profile *profile = profile_of(true);
+    struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     const struct xfa_finding *f = staged(&a);
     char fix[XFA_REMEDY_CHARS];
@@ -123,7 +126,7 @@ static void test_direct(void **state)
 static void test_ring(void **state)
 {
     const struct steps steps = {1, HOST, 0};
-    struct xfp_profile *profile = profile_of(false);
+    struct xfp_profile *profile = profile_of(false, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     const struct xfa_finding *f = staged(&a);
     char fix[XFA_REMEDY_CHARS];
@@ -140,7 +143,7 @@ static void test_ring(void **state)
 static void test_left(void **state)
 {
     const struct steps others[] = {{0, HOST, 0}, {1, HOST + 64 * MIB, 0}, {1, HOST, 900000}};
-    struct xfp_profile *profile = profile_of(true);
+    struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct analyzed a = played_steps(profile, &others[i]);
         assert_null(staged(&a));
@@ -153,7 +156,7 @@ static void test_left(void **state)
 static void test_ops(void **state)
 {
     const struct steps steps = {1, HOST, 0};
-    struct xfp_profile *profile = profile_of(true);
+    struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     struct xfw_marks down = {0}, up = {0};
     struct played played = {0};
@@ -176,7 +179,8 @@ static void test_ops(void **state)
     struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
     assert_true(played_ns(&played, a.analysis, NULL, XFW_LIKELY) ==
                 100000.0 + LINK_NS + 5000 + LINK_NS);
-    assert_true(played_ns(&played, a.analysis, change, XFW_LIKELY) == 100000.0 + PEER_NS);
+    assert_true(played_ns(&played, a.analysis, change, XFW_LIKELY) ==
+                100000.0 + ACROSS_NS + PEER_NS);
     assert_true(played_ns(&played, a.analysis, change, XFW_LOW) ==
                 100000.0 + 5000 + 500 + PEER_NS); /* the wait stays; then it is ordered to wait */
     xfw_change_free(change);
@@ -191,7 +195,7 @@ static void test_ops(void **state)
 static double pair_ns(double kernel_ns, double way_ns, double space_ns, bool changed)
 {
     const struct steps steps = {1, HOST, 0};
-    struct xfp_profile *profile = profile_of(true);
+    struct xfp_profile *profile = profile_of(true, 0);
     struct analyzed a = played_steps(profile, &steps);
     struct xfw_marks down = {0}, up = {0};
     struct played played = {0};

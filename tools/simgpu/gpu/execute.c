@@ -276,6 +276,12 @@ static uint64_t run_graph(struct sim_graph *graph, const struct sim_op *launch, 
     return end;
 }
 
+/* When this device sees that the event is done. */
+static uint64_t seen_ns(const struct sim_mark *mark, int device)
+{
+    return mark->time + (mark->device == device ? 0 : sim_settings.across_ns);
+}
+
 uint64_t sim_execute(struct sim_op *op, uint64_t ready)
 {
     struct sim_range *range;
@@ -291,12 +297,13 @@ uint64_t sim_execute(struct sim_op *op, uint64_t ready)
         return run_host(op, ready);
     case SIM_OP_RECORD:
         op->u.mark->time = ready;
+        op->u.mark->device = op->stream->context->device;
         op->u.mark->done = true;
         sim_effect(op);
         return ready;
     case SIM_OP_WAIT:
         sim_effect(op);
-        return sim_later(ready, op->u.mark->time);
+        return sim_later(ready, seen_ns(op->u.mark, op->stream->context->device));
     case SIM_OP_GRAPH:
         return run_graph(op->u.exec->graph, op, ready);
     case SIM_OP_PREFETCH:

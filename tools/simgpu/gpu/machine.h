@@ -45,6 +45,8 @@ enum { SIM_MAX_DEVICES = 32 };
       "time of updating an executable graph, for each of its nodes, ns")                           \
     X("XFERSCOPE_SIMGPU_NODE_NS", node_ns, NUMBER, "0",                                            \
       "time from the end of what a graph's node depends on to the start of the node, ns")          \
+    X("XFERSCOPE_SIMGPU_ACROSS_NS", across_ns, NUMBER, "0",                                        \
+      "time until a stream sees that an event of another GPU is done, ns")                         \
     X("XFERSCOPE_SIMGPU_FUNCTION_NS", function_ns, NUMBER, "0",                                    \
       "time from when a stream has come to a function of the host to when that is called")         \
     X("XFERSCOPE_SIMGPU_NO_PEERS", no_peers, NUMBER, "0",                                          \

@@ -138,6 +138,7 @@ struct sim_mark {
     unsigned holders;
     bool done;
     uint64_t time;
+    int device;      /* that recorded it */
     uint64_t needed; /* lazy.c */
 };
 

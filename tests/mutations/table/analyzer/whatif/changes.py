@@ -363,7 +363,7 @@ ROWS = [
       "a thread comes to a wait that is not there",
       "analyzer-findings_staged_peer_test"),
     M("direct-copies-behind-another-engine", "analyzer/whatif/changes/peer_copy.c",
-      "    op->space_ns = 0;",
+      "    op->space_ns = across;",
       "",
       "a copy between GPUs begins as late behind the kernel as one to the device did behind its work",
       "analyzer-findings_staged_peer_test"),
