@@ -417,9 +417,10 @@ struct xfw_change *xfw_change_shorter_graphs(const struct xfa_analysis *analysis
  * The host looks at a value of the device only every XFW_LOOK_EVERY-th time: the other copies go,
  * and with each the wait for it, its own or the thread's next one if no other work was submitted in
  * between; behind its own one for its stream, too. With a look go the kernels that only make the
- * value, and copies of as many bytes at most to its place since the look before. At worst all stay: the program needs the value each time. At best the next work follows
- * the one before at once, and only the last look is left: the device decides, or keeps the values.
- * Rounds that a loop makes because it learns later that it is done are not counted.
+ * value, and copies of as many bytes at most to its place since the look before. At worst all stay:
+ * the program needs the value each time. At best the next work follows the one before at once, and
+ * only the last look is left: the device decides, or keeps the values. Rounds that a loop makes
+ * because it learns later that it is done are not counted.
  */
 #define XFW_LOOK_EVERY 32
 /* marks: of the copies that go; at_best: of those that then go, too; feeders: NULL: none; borrowed.
