@@ -23,6 +23,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/pack.h"
 #include "analyzer/whatif/changes/strides.h"
 
 #define MOST_EVENTS 16    /* recorded within a run */

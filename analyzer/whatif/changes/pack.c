@@ -1,9 +1,10 @@
+#include "analyzer/whatif/changes/pack.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/rows.h"
 #define LOOP_NS 2000.0 /* longer between two calls: the host does more than to call: a guess */

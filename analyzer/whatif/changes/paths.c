@@ -5,6 +5,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/pack.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/rows.h"
 #include "analyzer/whatif/changes/trials.h"

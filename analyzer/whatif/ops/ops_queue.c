@@ -4,16 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/whatif/ops/ops_link.h"
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ops/ops_link.h"
 #include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
 
 #define PLACES 65536u /* where ops are looked for by their correlation id */
 #define EARLY 256     /* records that came before their call: the clocks differ */
 #define MOST_LOOKED_AT 64
-#define MOST_AHEAD 256 /* ops that are looked at: streams take turns much sooner */
-
+#define MOST_AHEAD 256  /* ops that are looked at: streams take turns much sooner */
 #define MOST_BESIDE 128 /* kernels that a GPU runs at one time */
 #define MOST_DONE 64    /* work of streams that wait for the default stream, the last */
 

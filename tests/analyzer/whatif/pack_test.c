@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/pack.h"
 #include "tests/analyzer/lab/hand_ops.h"
 #include "tests/analyzer/traces/scenario.h"
 
