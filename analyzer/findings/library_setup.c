@@ -7,7 +7,8 @@
  *
  * It is the same as one before if it makes the same calls for as many bytes; that one was destroyed
  * if memory that it took was freed since. Destroying what is made again goes as well. A library
- * that takes no memory for what it makes is not seen to destroy it: nothing is found then.
+ * that keeps its memory (cuFFT) takes none then: that one was destroyed if all that the setup sends
+ * to the device goes where such a setup sent it before. Where it does neither nothing is found.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/run/layer.h"
@@ -46,8 +47,8 @@ struct lane {    /* a thread's setup at hand */
     uint64_t hash, calls, bytes;
     uint64_t last_ns, end_ns; /* of its last call */
     struct xfw_setup setup;
-    uint64_t taken[MOST_TAKEN];
-    unsigned taken_count;
+    uint64_t taken[MOST_TAKEN], sent[MOST_TAKEN]; /* addresses; sent: copied to */
+    unsigned taken_count, sent_count;
 };
 
 struct again {     /* by site */
@@ -64,7 +65,7 @@ struct stack {
 
 struct setups {
     struct xfa_table again;
-    struct xfa_table lanes, known, taken, stacks; /* of the process at hand */
+    struct xfa_table lanes, known, taken, sent, stacks; /* of the process at hand */
     struct xfa_process *process;
     struct xfw_setup *items;
     uint32_t *sites; /* of each item */
@@ -91,6 +92,22 @@ static void add(struct setups *setups, const struct lane *lane, bool made)
     setups->items[setups->count++] = lane->setup;
 }
 
+/* All that it sends goes where one that is alike sent it. Remembers where. */
+static bool sends_again(struct setups *setups, const struct lane *lane, const struct known_key *key)
+{
+    unsigned again = 0;
+    for (unsigned i = 0; i < lane->sent_count; i++) {
+        size_t before = setups->sent.count;
+        if (before >= MOST_KNOWN && !xfa_table_get(&setups->sent, &lane->sent[i]))
+            continue;
+        struct taken *sent = xfa_table_put(&setups->sent, &lane->sent[i]);
+        again += setups->sent.count == before && sent->by.calls == key->calls &&
+                 sent->by.site == key->site;
+        sent->by = *key;
+    }
+    return again > 0 && again == lane->sent_count;
+}
+
 static void end_setup(struct setups *setups, struct lane *lane)
 {
     const struct known_key key = {lane->hash, lane->site};
@@ -100,8 +117,9 @@ static void end_setup(struct setups *setups, struct lane *lane)
         return;
     struct known *known = xfa_table_put(&setups->known, &key);
     bool made = lane->taken_count > 0;
-    if (known->times++ > 0 && (made ? known->freed : lane->frees))
-        add(setups, lane, made);
+    bool sends = sends_again(setups, lane, &key) && !made;
+    if (known->times++ > 0 && (made ? known->freed : lane->frees || sends))
+        add(setups, lane, made || sends);
     known->freed = false;
     for (unsigned i = 0; i < lane->taken_count && setups->taken.count < MOST_KNOWN; i++)
         ((struct taken *)xfa_table_put(&setups->taken, &lane->taken[i]))->by = key;
@@ -147,6 +165,13 @@ static uint64_t mixed(uint64_t hash, uint64_t more)
     return hash ^ hash >> 32;
 }
 
+static void note_sent(struct lane *lane, const struct xfa_event *event)
+{
+    if (event->kind == XFT_EVENT_TRANSFER &&
+        event->transfer.class->key.row.direction == XFT_DIR_H2D && lane->sent_count < MOST_TAKEN)
+        lane->sent[lane->sent_count++] = event->transfer.dst;
+}
+
 /* One more call of the library's for the setup at hand. */
 static void go_on(struct lane *lane, const struct xfa_event *event)
 {
@@ -178,6 +203,15 @@ static const struct xfa_site *maker_of(struct setups *setups, const struct xfa_e
     return site && site->makes ? site : NULL;
 }
 
+/* The thread's own time since the call before, ns, where that one made something at another site:
+ * most likely the library's. Behind what destroys, the program may be at work. */
+static double between_makes(const struct lane *lane, const struct xfa_event *event)
+{
+    bool made = lane->there && !lane->frees && (lane->taken_count > 0 || lane->sent_count > 0);
+    bool follows = made && lane->setup.tid == event->tid && event->start_ns > lane->end_ns;
+    return follows && event->kind != XFT_EVENT_FREE ? (double)(event->start_ns - lane->end_ns) : 0;
+}
+
 static void event(void *self, const struct xfa_event *event)
 {
     struct setups *setups = self;
@@ -190,11 +224,17 @@ static void event(void *self, const struct xfa_event *event)
         return;
     }
     lane = xfa_table_put(&setups->lanes, &event->lane);
-    if (lane->site != site->number || lane->setup.tid != event->tid)
+    double behind_ns = 0;
+    if (lane->site != site->number || lane->setup.tid != event->tid) {
+        behind_ns = between_makes(lane, event);
         end_setup(setups, lane);
-    if (!lane->there)
+    }
+    if (!lane->there) {
         begin_setup(setups, lane, event, site->number);
+        lane->setup.most_ns = behind_ns;
+    }
     note_memory(setups, lane, event);
+    note_sent(lane, event);
     go_on(lane, event);
 }
 
@@ -210,6 +250,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&setups->lanes, sizeof(uint32_t), sizeof(struct lane));
     xfa_table_init(&setups->known, sizeof(struct known_key), sizeof(struct known));
     xfa_table_init(&setups->taken, sizeof(uint64_t), sizeof(struct taken));
+    xfa_table_init(&setups->sent, sizeof(uint64_t), sizeof(struct taken));
     xfa_table_init(&setups->stacks, sizeof(uint32_t), sizeof(struct stack));
     return KINDS;
 }
@@ -219,6 +260,7 @@ static void forget_process(struct setups *setups)
     xfa_table_free(&setups->lanes);
     xfa_table_free(&setups->known);
     xfa_table_free(&setups->taken);
+    xfa_table_free(&setups->sent);
     xfa_table_free(&setups->stacks);
 }
 
