@@ -61,6 +61,7 @@ void xfw_way_of(struct xfw_way *way, struct xfw_change *const *changes, const un
                 way->changes[way->count++] = in_order[i];
     way->unchanged = members > 0 && changes_nothing(way);
     way->count = way->unchanged ? 0 : way->count;
+    way->asks_left = way->asks_left && !way->unchanged;
     free(in_order);
 }
 

@@ -297,7 +297,7 @@ static const struct xfa_finding *only_finding(const struct analyzed *a, const ch
 }
 
 /* Transfers of that kind, and what the run saves for each of them: at worst, as is likely, at best.
- */
+ * What the best case is widened by ends where work has to be done (whatif/schedule/left.h). */
 static void expect_of(const struct program *program, enum xfa_finding_id id, unsigned transfers,
                       double low, double likely, double high)
 {
@@ -308,10 +308,11 @@ static void expect_of(const struct program *program, enum xfa_finding_id id, uns
                  found ? (unsigned long)found->transfers : 0);
     double unsure = xfw_unsure_ns(a.findings->whatif, likely * transfers) / transfers;
     double most = fmin(high + unsure, fmax(high, a.findings->whatif->span.alone_ns / transfers));
-    const double wanted[] = {low - unsure, likely, most};
+    const double wanted[] = {low - unsure, likely, most}, off = 0.02 * COPY_NS * transfers;
     const double given[] = {found->saving.low, found->saving.likely, found->saving.high};
+    bool within = given[2] > high * transfers - off && given[2] < most * transfers + off;
     for (unsigned i = 0; i < 3; i++)
-        if (fabs(given[i] - wanted[i] * transfers) > 0.02 * COPY_NS * transfers)
+        if (i < 2 ? fabs(given[i] - wanted[i] * transfers) > off : !within)
             fail_msg("%s: saving %g, %g, %g of each", program->round, given[0] / transfers,
                      given[1] / transfers, given[2] / transfers);
     analyzed_free(&a);
