@@ -19,6 +19,9 @@
 #include "analyzer/whatif/changes/costs.h"
 
 #define MOST_PLACES 65536
+/* A copy and the wait for it, for the thresholds only: small ones take no longer than one between
+ * the GPUs, but the host waits for each. */
+#define STAND_IN_NS 5000.0
 
 struct place {        /* a place of host memory, and the last copy to it */
     uint64_t address; /* key */
@@ -254,9 +257,9 @@ static void add_pair(struct xfa_findings *findings, const struct xfa_analysis *a
     finding->bytes = xfa_add(finding->bytes, 2 * pair->times * pair->key.bytes);
     finding->achieved_ns += down + up;
     finding->achievable_ns += directly;
-    finding->lost_ns += down + up - directly;
-    add_site(finding, analysis, pair->key.down, pair, down);
-    add_site(finding, analysis, pair->key.up, pair, up - directly);
+    finding->lost_ns += fmax(0, down + up - directly);
+    add_site(finding, analysis, pair->key.down, pair, fmin(down, fmax(0, down + up - directly)));
+    add_site(finding, analysis, pair->key.up, pair, fmax(0, up - directly));
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
@@ -270,7 +273,8 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
         const struct pair *pair = xfa_table_at(&staged->pairs, i);
         struct xfw_peer_cost cost = cost_of(analysis, pair);
         double took_ns = xfa_exact_value(&pair->down_ns) + xfa_exact_value(&pair->up_ns);
-        double lost_ns = took_ns - (double)pair->times * cost.ns;
+        double lost_ns =
+            fmax(took_ns - (double)pair->times * cost.ns, (double)pair->times * STAND_IN_NS);
         if (cost.known && lost_ns > XFA_LEAST_LOST_NS && lost_ns > least)
             add_pair(findings, analysis, pair, &cost);
     }

@@ -30,6 +30,8 @@ enum {
     ACROSS_NS = 4000, /* until a GPU sees another one's event */
 };
 
+static int copy_ns = LINK_NS, peer_ns = PEER_NS, steps_made = STEPS;
+
 /* A machine of two GPUs, with copies between them, with peer access or staged, of 16 MiB. */
 static struct xfp_profile *profile_of(bool peers, double across_ns)
 {
@@ -46,7 +48,7 @@ static struct xfp_profile *profile_of(bool peers, double across_ns)
         " \"buffers\": 8, \"buffer_bytes\": 2097152}], \"cells\": []}]";
     struct measured_text text;
     measured_begin(&text, &(struct measured_machine){.id = "aaaa1111", .gpus = 2});
-    fprintf(text.out, peers ? peer : staged, peers ? PEER_NS : RING_NS);
+    fprintf(text.out, peers ? peer : staged, peers ? peer_ns : RING_NS);
     struct xfp_profile *profile = measured_end(&text);
     measured_scalar(profile, "event/across/gpu0-gpu1", across_ns);
     return profile;
@@ -61,7 +63,7 @@ struct steps {
 static void play_copy_of(struct play *play, unsigned stack, enum xft_direction direction,
                          int16_t gpu, uint64_t at)
 {
-    struct xft_event *call = play_async(play, stack, direction, XFT_MEM_PINNED, 16 * MIB, LINK_NS);
+    struct xft_event *call = play_async(play, stack, direction, XFT_MEM_PINNED, 16 * MIB, copy_ns);
     bool up = direction == XFT_DIR_H2D;
     *(up ? &call->src : &call->dst) = at;
     *(up ? &call->dst_place : &call->src_place) = call->device = gpu;
@@ -80,14 +82,14 @@ static struct analyzed played_steps(const struct xfp_profile *profile, const str
     play_start(&play, &b, 1);
     play_site(&play, DOWN, "fetch", 1);
     play_site(&play, UP, "send", 2);
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < steps_made; i++) {
         uint64_t start = play.now + 500;
         play_copy_of(&play, DOWN, XFT_DIR_D2H, 0, HOST);
-        play_sync(&play, 0, start + LINK_NS);
+        play_sync(&play, 0, start + copy_ns);
         play.now += steps->idle_ns;
         start = play.now + 500;
         play_copy_of(&play, UP, XFT_DIR_H2D, steps->to, steps->from_where);
-        play_sync(&play, steps->to, start + LINK_NS);
+        play_sync(&play, steps->to, start + copy_ns);
     }
     play_end(&play, XFT_STATE_CLOSED);
     struct analyzed a = analyzed_weighed(&b, profile);
@@ -120,6 +122,30 @@ static void test_direct(void **state)
     assert_false(f->idle);
     analyzed_free(&a);
     xfp_free(profile);
+}
+
+/* Small ones take no longer than one between the GPUs: nothing is lost of theirs, but the host's
+ * waits go. */
+static void test_small(void **state)
+{
+    const struct steps steps = {1, HOST, 0};
+    (void)state;
+    copy_ns = 2000;
+    peer_ns = 6000;
+    steps_made = 100 * STEPS;
+    struct xfp_profile *profile = profile_of(true, ACROSS_NS);
+    struct analyzed a = played_steps(profile, &steps);
+    const struct xfa_finding *f = staged(&a);
+    assert_non_null(f);
+    assert_int_equal(f->transfers, 2 * steps_made);
+    assert_true(f->lost_ns == 0);
+    for (size_t i = 0; i < f->site_count; i++)
+        assert_true(f->sites[i].lost_ns == 0);
+    analyzed_free(&a);
+    xfp_free(profile);
+    copy_ns = LINK_NS;
+    peer_ns = PEER_NS;
+    steps_made = STEPS;
 }
 
 /* No peer access between them: through a ring, which is named. */
@@ -240,8 +266,8 @@ static void test_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_direct), cmocka_unit_test(test_ring), cmocka_unit_test(test_left),
-        cmocka_unit_test(test_ops),    cmocka_unit_test(test_way),
+        cmocka_unit_test(test_direct), cmocka_unit_test(test_small), cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_left),   cmocka_unit_test(test_ops),   cmocka_unit_test(test_way),
     };
     return cmocka_run_group_tests_name("findings: staged copies between GPUs", tests, NULL, NULL);
 }
