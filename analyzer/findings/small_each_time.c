@@ -226,11 +226,12 @@ static void note_size(struct each_time *sums, struct lane *lane, const struct xf
         lane->decided.differs = lane->decided.differs && key->direction != XFT_DIR_H2D;
 }
 
-/* The host puts it behind the last one of the row: all of them are needed, but only later. */
+/* The host waits in the call, and puts it behind the last one of the row: all of them are needed,
+ * but only later. */
 static bool is_collected(struct each_time *sums, const struct xfa_event *event)
 {
     const struct xfp_fit *fit = event->transfer.class->achievable.fit;
-    if (!is_small(event, XFT_DIR_D2H, UINT64_MAX))
+    if (!is_small(event, XFT_DIR_D2H, UINT64_MAX) || !event->transfer.blocks)
         return false;
     struct row_end *last = xfa_table_put(&sums->ends, &event->transfer.class->row);
     bool behind = last->end && last->end == event->transfer.dst;

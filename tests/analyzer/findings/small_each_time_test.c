@@ -170,7 +170,7 @@ static struct analyzed analysis_of(const struct loop *loop)
 {
     struct xfp_profile *profile = measured_profile(MEASURED_ALL);
     struct trace_builder b;
-    for (size_t i = 0; i < profile->path_count && loop->collects; i++)
+    for (size_t i = 0; i < profile->path_count && loop->blocks; i++)
         profile->paths[i].fit.Lo_ns = LINK_LO_NS; /* half of the bandwidth: 105 KB */
     write_loop(&b, 1, loop);
     return analyzed_played(&b, profile);
@@ -237,18 +237,28 @@ static void test_collected(void **state)
     struct loop loop = reads;
     const uint64_t more = 65536;
     (void)state;
+    loop.blocks = true;
+    struct analyzed b = analysis_of(&loop);
     loop.fetches = more;
     loop.collects = true;
-    struct analyzed a = analysis_of(&loop), b = analysis_of(&reads);
+    struct analyzed a = analysis_of(&loop);
     const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_READBACK, "fetch");
     const struct xfa_finding *g = analyzed_finding(&b, XFA_FINDING_READBACK, "fetch");
     assert_non_null(f);
     assert_int_equal(f->transfers, ROUNDS - 1); /* the first one is behind nothing */
     double longer =
-        ((ROUNDS - 1) / 32) * (2 * PINNED_NS - PINNED_NS / 4); /* 2 MiB; 1/4 is the least */
+        ((ROUNDS - 1) / 32) * (2 * PAGEABLE_NS - PAGEABLE_NS / 4); /* 2 MiB; 1/4 is the least */
     assert_true(fabs(g->saving.likely - f->saving.likely - longer) < 0.05 * longer);
     analyzed_free(&a);
     analyzed_free(&b);
+    loop.blocks = false; /* the host goes on, and looks at it when it is there */
+    a = analysis_of(&loop);
+    assert_null(analyzed_finding(&a, XFA_FINDING_READBACK, "fetch"));
+    analyzed_free(&a);
+    loop.blocks = true;
+    loop.collects = false; /* it looks at each */
+    assert_false(is_found(loop, XFA_FINDING_READBACK));
+    loop.collects = true;
     loop.fetches = 1 << 20; /* the link is used well */
     a = analysis_of(&loop);
     assert_null(analyzed_finding(&a, XFA_FINDING_READBACK, "fetch"));
