@@ -3,11 +3,13 @@
 
 #include <math.h>
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/grow.h"
 #include "probe/device/launch.h"
+#include "probe/device/managed.h"
 #include "probe/measure/measure.h"
 #include "probe/measure/sizes.h"
 #include "probe/progress.h"
@@ -22,6 +24,22 @@ void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench)
 {
     if (xfc_grow(&list->items, &list->room, list->count, sizeof(*list->items)))
         list->items[list->count++] = *bench;
+}
+
+void xfp_bench_add_managed(struct xfp_session *s, const struct xfp_family *family, const char *name,
+                           struct xfp_bench_list *list)
+{
+    for (size_t i = 0; i < s->sys.device_count; i++) {
+        int device = s->sys.devices[i].ordinal;
+        struct xfp_bench bench = {.family = family,
+                                  .direction = XFT_DIR_D2H,
+                                  .src = {XFT_MEM_MANAGED, device, -1},
+                                  .dst = {XFT_MEM_MANAGED, -1, -1}};
+
+        snprintf(bench.name, sizeof(bench.name), "%s/gpu%d", name, device);
+        if (xfp_managed_applies(&s->sys, device))
+            xfp_bench_add(list, &bench);
+    }
 }
 
 static bool concerns_device(const struct xfp_bench *bench, int device)

@@ -110,6 +110,10 @@ int xfp_bench_select(struct xfp_session *s, struct xfp_bench_list *list);
 
 void xfp_bench_add(struct xfp_bench_list *list, const struct xfp_bench *bench);
 
+/* name/gpuN for each GPU whose managed memory migrates on access: from there to the host. */
+void xfp_bench_add_managed(struct xfp_session *s, const struct xfp_family *family, const char *name,
+                           struct xfp_bench_list *list);
+
 /*
  * The NUMA nodes to which a family binds host memory in turn: the only node; or each of several,
  * and -1 (not bound) as the last. Returns their number, at most room.

@@ -12,8 +12,6 @@
 #include "probe/measure/results.h"
 #include "probe/measure/sizes.h"
 
-#include <stdio.h>
-
 #define MOST ((size_t)64 << 20)
 enum { LEAST = 1 << 20 };
 
@@ -87,17 +85,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->sys.device_count; i++) {
-        int device = s->sys.devices[i].ordinal;
-        struct xfp_bench bench = {.family = family,
-                                  .direction = XFT_DIR_D2H,
-                                  .src = {XFT_MEM_MANAGED, device, -1},
-                                  .dst = {XFT_MEM_MANAGED, -1, -1}};
-
-        snprintf(bench.name, sizeof(bench.name), "demand-threads/managed/d2h/gpu%d", device);
-        if (xfp_managed_applies(&s->sys, device))
-            xfp_bench_add(list, &bench);
-    }
+    xfp_bench_add_managed(s, family, "demand-threads/managed/d2h", list);
 }
 
 const struct xfp_family xfp_family_demand_threads = {

@@ -12,8 +12,6 @@
 #include "probe/measure/sample.h"
 #include "probe/progress.h"
 
-#include <stdio.h>
-
 #define BYTES ((size_t)XFP_SPARED_BYTES)
 enum { READ, WRITTEN, FIGURES };
 
@@ -89,17 +87,7 @@ static int run(struct xfp_session *s, const struct xfp_bench *bench, struct xfp_
 static void enumerate(struct xfp_session *s, const struct xfp_family *family,
                       struct xfp_bench_list *list)
 {
-    for (size_t i = 0; i < s->sys.device_count; i++) {
-        int device = s->sys.devices[i].ordinal;
-        struct xfp_bench bench = {.family = family,
-                                  .direction = XFT_DIR_D2H,
-                                  .src = {XFT_MEM_MANAGED, device, -1},
-                                  .dst = {XFT_MEM_MANAGED, -1, -1}};
-
-        snprintf(bench.name, sizeof(bench.name), "spared/managed/gpu%d", device);
-        if (xfp_managed_applies(&s->sys, device))
-            xfp_bench_add(list, &bench);
-    }
+    xfp_bench_add_managed(s, family, "spared/managed", list);
 }
 
 const struct xfp_family xfp_family_spared = {

@@ -132,13 +132,17 @@ static double pack_piece(const struct pack *pack, const struct xfw_player *playe
     return packing_ns(pack, player, before + 1, xfa_add(bytes, op->bytes));
 }
 
+static bool as_they_lie(const struct pack *pack)
+{
+    return pack->packing == XFW_PACK_WITHIN || pack->packing == XFW_PACK_ROWS;
+}
+
 /* Between two copies of rows, or within the device, the host only makes the next call: at worst it
  * still does, to fill a table of the pieces. */
 static void without_loop(const struct pack *pack, const struct xfw_player *player,
                          struct xfw_op *op)
 {
-    bool loops = pack->packing == XFW_PACK_WITHIN || pack->packing == XFW_PACK_ROWS;
-    if (loops && xfw_player_certainty(player) != XFW_LOW && op->gap_ns < LOOP_NS)
+    if (as_they_lie(pack) && xfw_player_certainty(player) != XFW_LOW && op->gap_ns < LOOP_NS)
         op->gap_ns = 0;
 }
 
@@ -247,8 +251,7 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     }
     if (first)
         op->duration_ns = run->first_ns;
-    bool as_they_lie = pack->packing == XFW_PACK_WITHIN || pack->packing == XFW_PACK_ROWS;
-    if (as_they_lie && certainty == XFW_LOW && run->pieces > 0)
+    if (as_they_lie(pack) && certainty == XFW_LOW && run->pieces > 0)
         op->duration_ns = run->all_ns; /* the device may still go from piece to piece */
     else if (pack->packing == XFW_PACK_BATCH) {
         double longer = batch_longer_ns(pack, player, op, row, op->bytes, pieces, bytes);
