@@ -19,20 +19,34 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/memories.h"
 
 #define LEAST_TIMES 8   /* else they are results, */
 #define LEAST_TURNS 3   /* unless the GPU was given work behind so many of them (a guess) */
 #define MOST_PENDING 16 /* rows that were copied since the process's last kernel */
+#define MOST_SEEN 64    /* arguments of launches, by their id; a power of two */
+#define MOST_SENT 0.125 /* for each fetch: the host sets up now and then (a guess) */
 
-/* How often the GPU was given work behind copies of a row, by row number. */
+#define LAUNCHES (XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH))
+#define KINDS (LAUNCHES | XFW_MEMORIES_KINDS)
+
+struct turn {
+    uint64_t times;       /* the GPU was given work behind copies of the row */
+    uint64_t before, now; /* what the host had sent by the first of them, and by the last */
+};
+
 struct turns {
-    uint64_t *times;
+    struct turn *of; /* by row number */
     size_t count, capacity;
     uint32_t pending[MOST_PENDING];
     unsigned pending_count;
+    uint64_t sent; /* copies to the device, and what kernels get from the host without one */
+    struct xfw_memories memories;
+    uint64_t seen[MOST_SEEN]; /* arguments without memory of the host, since memory came or went */
 };
 
 static void take_transfer(void *self, const struct xfa_event *event)
@@ -42,6 +56,7 @@ static void take_transfer(void *self, const struct xfa_event *event)
     uint32_t row = event->transfer.class->row;
     if (direction != XFT_DIR_D2H && direction != XFT_DIR_H2D)
         return;
+    turns->sent += direction == XFT_DIR_H2D;
     for (unsigned i = 0; i < turns->pending_count; i++)
         if (turns->pending[i] == row)
             return;
@@ -49,26 +64,52 @@ static void take_transfer(void *self, const struct xfa_event *event)
         turns->pending[turns->pending_count++] = row;
 }
 
-static void take_launch(void *self, const struct xfa_event *event)
+/* Memory that the host may have written, and no copy sends. */
+static bool reads_of_host(struct turns *turns, const struct xfa_event *event)
 {
-    struct turns *turns = self;
-    if (event->flags & (XFT_FAILED | XFT_CAPTURED))
-        return;
+    uint64_t arguments = event->launch.arguments;
+    if (event->kind != XFT_EVENT_LAUNCH || turns->seen[arguments % MOST_SEEN] == arguments + 1)
+        return false;
+    if (xfw_given_host(&turns->memories, event->process, arguments) == XFW_GIVEN_HOST)
+        return true;
+    turns->seen[arguments % MOST_SEEN] = arguments + 1;
+    return false;
+}
+
+static void take_launch(struct turns *turns, const struct xfa_event *event)
+{
+    turns->sent += reads_of_host(turns, event);
     for (unsigned i = 0; i < turns->pending_count; i++) {
         uint32_t row = turns->pending[i];
-        turns->times =
-            xfa_grown(turns->times, &turns->capacity, &turns->count, row, sizeof *turns->times);
-        turns->times[row]++;
+        turns->of = xfa_grown(turns->of, &turns->capacity, &turns->count, row, sizeof *turns->of);
+        struct turn *turn = &turns->of[row];
+        turn->now = turns->sent;
+        if (turn->times++ == 0)
+            turn->before = turns->sent;
     }
     turns->pending_count = 0;
 }
 
-#define KINDS (XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH))
+static void take_event(void *self, const struct xfa_event *event)
+{
+    struct turns *turns = self;
+    if (event->flags & (XFT_FAILED | XFT_CAPTURED))
+        return;
+    if (XFA_KIND(event->kind) & LAUNCHES) {
+        take_launch(turns, event);
+    } else {
+        memset(turns->seen, 0, sizeof turns->seen);
+        xfw_memories_event(&turns->memories, event);
+    }
+}
 
 static uint64_t begin_process(void *self, struct xfa_process *process)
 {
+    struct turns *turns = self;
     (void)process;
-    ((struct turns *)self)->pending_count = 0;
+    turns->pending_count = 0;
+    memset(turns->seen, 0, sizeof turns->seen);
+    xfw_memories_free(&turns->memories);
     return KINDS;
 }
 
@@ -79,23 +120,34 @@ static struct xfa_observer observe(void *self)
         .kinds = KINDS,
         .self = self,
         .process = begin_process,
-        .event = take_launch,
+        .event = take_event,
         .transfer = take_transfer,
     };
 }
 
 static void release(void *self)
 {
-    free(((struct turns *)self)->times);
+    struct turns *turns = self;
+    free(turns->of);
+    xfw_memories_free(&turns->memories);
 }
 
 bool xfa_is_turn(const void *sums, const struct xfa_row *row, const struct xfa_figures *figures)
 {
     const struct turns *turns = sums;
-    bool by_turns = row->number < turns->count && turns->times[row->number] >= LEAST_TURNS;
+    bool by_turns = row->number < turns->count && turns->of[row->number].times >= LEAST_TURNS;
     return (row->key.direction == XFT_DIR_D2H || row->key.direction == XFT_DIR_H2D) &&
            (by_turns || figures->transfers >= LEAST_TIMES) &&
            figures->bytes / XFW_TURN_BYTES >= figures->transfers;
+}
+
+bool xfa_turn_sends_nothing(const void *sums, const struct xfa_row *row)
+{
+    const struct turns *turns = sums;
+    if (row->number >= turns->count || turns->of[row->number].times < LEAST_TURNS)
+        return false;
+    const struct turn *turn = &turns->of[row->number];
+    return (double)(turn->now - turn->before) <= MOST_SENT * (double)turn->times;
 }
 
 double xfa_brought_part(const struct xfa_analysis *analysis, const void *sums)

@@ -34,11 +34,20 @@ static void try(const struct xfa_analysis *analysis, const void *sums,
     }
 }
 
+static bool send_nothing(const void *sums, const struct xfa_finding *finding)
+{
+    for (size_t i = 0; i < finding->site_count; i++)
+        if (!xfa_turn_sends_nothing(sums, finding->sites[i].row))
+            return false;
+    return true;
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
     struct xfw_set classes = xfa_finding_classes(analysis, finding);
-    return xfw_change_work_beside(analysis, &classes, xfa_brought_part(analysis, sums));
+    return xfw_change_work_beside(analysis, &classes, xfa_brought_part(analysis, sums),
+                                  send_nothing(sums, finding));
 }
 
 const struct xfa_finding_kind xfa_kind_serial_work = {

@@ -15,9 +15,10 @@
  * sends. So does time behind a function of the host that a stream calls behind the copy: it gives
  * the work to another thread already. Of time that makes what is sent, too (own_work.h), at best
  * half goes, which saves most. No record shows whether what follows needs the job's result: at
- * worst and as likely nothing changes.
+ * worst nothing changes, and as likely, unless `likely` (nothing is sent behind such copies by
+ * which it could).
  */
 struct xfw_change *xfw_change_work_beside(const struct xfa_analysis *analysis,
-                                          struct xfw_set *classes, double part);
+                                          struct xfw_set *classes, double part, bool likely);
 
 #endif
