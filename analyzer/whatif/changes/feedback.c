@@ -77,19 +77,23 @@ void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis 
         note_kernel(feedback, process, op);
     if (!xfw_host_memory(analysis, op, &host))
         return;
-    if (!host.to_host)
+    if (!host.to_host) {
         feedback->always =
             feedback->always || xfw_buffers_find(&feedback->fetched, 0, host.first) != SIZE_MAX;
-    else if (host.bytes <= FLAG_BYTES)
-        feedback->decides = true;
-    else
+        feedback->sent = xfa_add(feedback->sent, host.bytes);
+    } else if (host.bytes <= FLAG_BYTES) {
+        feedback->few = true;
+    } else {
         xfw_buffers_add(&feedback->fetched, 0, 0, host.first, host.bytes);
+    }
 }
 
 bool xfw_feedback_looks(struct xfw_feedback *feedback)
 {
-    bool looks = feedback->always || feedback->decides;
-    feedback->decides = false;
+    bool few = feedback->few && feedback->sent < XFW_TURN_BYTES;
+    bool looks = feedback->always || feedback->decides || few;
+    feedback->decides = feedback->few = false;
+    feedback->sent = 0;
     return looks;
 }
 

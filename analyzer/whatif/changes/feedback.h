@@ -17,8 +17,10 @@ struct xfw_feedback {           /* zeroed at first; of one process */
     struct xfa_table launches;  /* kernels with what they were given: do they write there? */
     bool maps;                  /* there is any */
     bool always;                /* from here on it needs all of them */
-    bool decides; /* since the last wait a few bytes have been fetched, or a kernel may
-                     have written to managed memory */
+    /* Since the last wait: */
+    bool decides;  /* a kernel may have written to managed memory */
+    bool few;      /* a few bytes have been fetched */
+    uint64_t sent; /* bytes of other memory; many are hardly made of a few */
 };
 
 /* Each op of the process. */

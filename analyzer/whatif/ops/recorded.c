@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op/known_kernels.h"
+#include "analyzer/whatif/ops/pieces.h"
 #include "analyzer/whatif/ops/queries.h"
 #include "analyzer/whatif/schedule/streams.h"
 #include "analyzer/whatif/schedule/wakers.h"
@@ -14,8 +15,9 @@
 #define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
 #define FIRST_WAKE_NS 2000.0  /* where nothing was waited for yet */
 #define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
-#define PIECES 64             /* of an engine's work that are remembered */
-#define PREFETCHES 16         /* whose ends are */
+/* Of a call that submits work: it met others in the driver, or loads a kernel. */
+#define LONG_CALL_NS 50000.0
+#define PREFETCHES 16 /* whose ends are */
 
 /* What was usual of late; new ones count an eighth. */
 struct usual {
@@ -24,11 +26,7 @@ struct usual {
 };
 
 struct engine {
-    struct piece {
-        double start, end;
-        double last;  /* end by then: of this piece and of all that were noted before it */
-    } pieces[PIECES]; /* a ring */
-    unsigned next;
+    struct xfw_pieces done;
     struct usual latency, space, lead;
 };
 
@@ -37,8 +35,8 @@ struct engine {
 
 struct gpu {
     struct engine engines[XFW_ENGINES];
-    struct engine reads; /* of kernels, over the link to the host */
-    double link_until;   /* copies to the device, and kernels, have it until then at least */
+    struct xfw_pieces reads; /* of kernels, over the link to the host */
+    double link_until;       /* copies to the device, and kernels, have it until then at least */
     struct reader {
         uint32_t name;
         double link_ns, ns; /* of its kernels: what they read takes; the shortest of them */
@@ -118,63 +116,26 @@ static struct thread *thread_at(struct xfw_recorded *recorded, uint32_t number)
 
 /* ---- device work ----------------------------------------------------------------------------- */
 
-/* 0: the newest. */
-static const struct piece *piece_at(const struct engine *engine, unsigned ago)
-{
-    return &engine->pieces[(engine->next - 1 - ago) % PIECES];
-}
-
-/* When the engine came free for it: the last end before its start; 0 = it was never busy. Most
- * pieces come in the order of their ends, so that the newest ones decide. */
-static double engine_ready(const struct engine *engine, double start)
-{
-    double last = 0;
-    for (unsigned ago = 0; ago < PIECES && piece_at(engine, ago)->last > last; ago++) {
-        double end = piece_at(engine, ago)->end;
-        if (end <= start + ROUNDING_NS && end > last)
-            last = end;
-    }
-    return last;
-}
-
-/* Streams are served as they are ready, not as they were submitted to: looked at is when it ran. */
-static bool ran_alone(const struct engine *engine, double start, double end)
-{
-    for (unsigned ago = 0; ago < PIECES; ago++) {
-        const struct piece *piece = piece_at(engine, ago);
-        if (piece->last <= start + ROUNDING_NS)
-            return true;
-        if (piece->end > start + ROUNDING_NS && piece->start < end - ROUNDING_NS)
-            return false;
-    }
-    return true;
-}
-
-/* How much of start..end the engine did something else. */
-static double busy_within(const struct engine *engine, double start, double end)
-{
-    double sum = 0;
-    for (unsigned ago = 0; ago < PIECES && piece_at(engine, ago)->last > start; ago++) {
-        const struct piece *piece = piece_at(engine, ago);
-        sum += xfw_max(0, xfw_min(piece->end, end) - xfw_max(piece->start, start));
-    }
-    return xfw_min(sum, end - start);
-}
-
-static void note_piece(struct engine *engine, double start, double end)
-{
-    double last = xfw_max(end, piece_at(engine, 0)->last);
-    engine->pieces[engine->next++ % PIECES] = (struct piece){start, end, last};
-}
-
 /* When the engine, or the link that it shares with kernels, came free for the copy. */
 static double copies_ready(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
     struct gpu *gpu = gpu_at(recorded, op->gpu);
     enum xfw_engine engine = xfw_op_engine(op);
-    double ready = engine_ready(&gpu->engines[engine], op->device_start_ns);
-    return engine == XFW_TO_DEVICE ? xfw_max(ready, engine_ready(&gpu->reads, op->device_start_ns))
-                                   : ready;
+    double ready = xfw_pieces_ready(&gpu->engines[engine].done, op->device_start_ns);
+    return engine == XFW_TO_DEVICE
+               ? xfw_max(ready, xfw_pieces_ready(&gpu->reads, op->device_start_ns))
+               : ready;
+}
+
+/* It ran before work that another thread had begun to submit: in the legacy stream behind what had
+ * ended by then. */
+static double ready_among_threads(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    const struct engine *engines = gpu_at(recorded, op->gpu)->engines;
+    double ready = 0;
+    for (unsigned i = 0; i < XFW_ENGINES && op->stream_kind == XFW_LEGACY; i++)
+        ready = xfw_max(ready, xfw_pieces_ready(&engines[i].done, op->device_start_ns));
+    return ready;
 }
 
 /* One kernel may be given buffers of several sizes. */
@@ -201,7 +162,7 @@ static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
     double ns = same ? xfw_min(reader->ns, op->duration_ns) : op->duration_ns;
     *reader = (struct reader){op->name, op->link_ns, ns};
     double end = op->device_end_ns - (op->duration_ns - op->reach_ns - op->link_ns);
-    note_piece(&gpu->reads, end - op->link_ns, end);
+    xfw_pieces_note(&gpu->reads, end - op->link_ns, end);
     gpu->link_until = xfw_max(gpu->link_until, end);
 }
 
@@ -210,14 +171,14 @@ static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
 static void resolve_demand(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     struct gpu *gpu = gpu_at(recorded, op->gpu);
-    struct engine *driver = &gpu->engines[XFW_MOVES_IN];
+    struct xfw_pieces *driver = &gpu->engines[XFW_MOVES_IN].done;
     double end = xfw_min(op->device_end_ns, op->device_start_ns + op->demanded.stalled_ns);
-    double waited = busy_within(driver, op->device_start_ns, end);
+    double waited = xfw_pieces_within(driver, op->device_start_ns, end);
     op->duration_ns -= waited;
     op->demanded.stalled_ns -= waited;
     op->link_ns = xfw_min(op->link_ns, op->demanded.stalled_ns);
-    note_piece(driver, end - op->demanded.stalled_ns, end);
-    note_piece(&gpu->reads, end - op->link_ns, end);
+    xfw_pieces_note(driver, end - op->demanded.stalled_ns, end);
+    xfw_pieces_note(&gpu->reads, end - op->link_ns, end);
 }
 
 /* A prefetch's record is of its pages on the link; before that the driver works. reach_ns comes as
@@ -228,11 +189,13 @@ static void resolve_prefetch(struct xfw_recorded *recorded, struct xfw_op *op)
     op->link_ns = op->device_end_ns - op->device_start_ns;
     double begins = op->device_end_ns - xfw_max(op->reach_ns, op->link_ns);
     double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
-    ready = xfw_max(ready, engine_ready(&gpu->engines[xfw_op_engine(op)], op->device_start_ns));
+    ready = xfw_max(ready,
+                    xfw_pieces_ready(&gpu->engines[xfw_op_engine(op)].done, op->device_start_ns));
     op->device_start_ns = xfw_min(op->device_start_ns, xfw_max(ready, begins));
     op->reach_ns = 0;
-    struct engine *link = op->engine == XFW_TO_DEVICE ? &gpu->reads : &gpu->engines[XFW_TO_HOST];
-    note_piece(link, op->device_end_ns - op->link_ns, op->device_end_ns);
+    struct xfw_pieces *link =
+        op->engine == XFW_TO_DEVICE ? &gpu->reads : &gpu->engines[XFW_TO_HOST].done;
+    xfw_pieces_note(link, op->device_end_ns - op->link_ns, op->device_end_ns);
 }
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
@@ -248,17 +211,18 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
         return;
     struct gpu *gpu = gpu_at(recorded, op->gpu);
     struct engine *engines = gpu->engines;
-    note_piece(&engines[xfw_op_engine(op)], op->device_start_ns, end);
+    xfw_pieces_note(&engines[xfw_op_engine(op)].done, op->device_start_ns, end);
     if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE)
         gpu->link_until = xfw_max(gpu->link_until, end);
     double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
     double sent = xfw_min(end, op->device_start_ns + op->up_ns - hidden);
     if (op->up_ns > 0) { /* of a graph */
-        note_piece(&engines[XFW_TO_DEVICE], op->device_start_ns, sent);
+        xfw_pieces_note(&engines[XFW_TO_DEVICE].done, op->device_start_ns, sent);
         gpu->link_until = xfw_max(gpu->link_until, sent);
     }
     if (op->down_ns > 0)
-        note_piece(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns), end);
+        xfw_pieces_note(&engines[XFW_TO_HOST].done, xfw_max(op->device_start_ns, end - op->down_ns),
+                        end);
 }
 
 /* Submitted and gone on: what made it start when it did? */
@@ -272,13 +236,15 @@ static void resolve_submitted(struct xfw_op *op, struct engine *engine, double r
     double usual_space = usual_or(&engine->space, first_space);
     double arrives = op->start_ns + usual_latency;
     /* Calls may follow faster than one reaches the device; then it was not the work before. */
-    bool late = ready + usual_space > arrives;
+    bool called = op->own_ns > LONG_CALL_NS && op->device_start_ns <= op->end_ns + ROUNDING_NS &&
+                  space > much * usual_space; /* no sooner did the driver let it in */
+    bool late = ready + usual_space > arrives && !called;
     bool queued = late || (ready > arrives - usual_latency / 2 && space <= much * usual_space);
     op->latency_ns = xfw_max(0, queued ? xfw_min(usual_latency, latency) : latency);
     op->space_ns = xfw_max(0, queued ? space : xfw_min(usual_space, space));
     if (late)
         learn(&engine->space, op->space_ns);
-    else if (!queued)
+    else if (!queued && !called)
         learn(&engine->latency, op->latency_ns);
 }
 
@@ -313,7 +279,7 @@ static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op, struc
 static void resolve_graph(struct xfw_recorded *recorded, struct xfw_op *op, double latency)
 {
     struct engine *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
-    double busy = engine_ready(copies, op->device_start_ns);
+    double busy = xfw_pieces_ready(&copies->done, op->device_start_ns);
     if (busy > 0 && op->device_start_ns <= busy + ROUNDING_NS) {
         double submitted = xfw_max(op->start_ns + latency, op->end_ns);
         op->lead_ns = xfw_min(usual_or(&copies->lead, op->lead_ns), op->lead_ns);
@@ -392,7 +358,7 @@ static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
     struct engine *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
     if (!waiter)
         return;
-    double idle = engine_ready(calls, until);
+    double idle = xfw_pieces_ready(&calls->done, until);
     if (xfw_op_is_work(waiter)) {
         ready = xfw_max(ready, xfw_streams_ready(&recorded->streams, waiter));
         /* So it is if the engine was busy until then. */
@@ -428,19 +394,21 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         double ready = xfw_streams_ready(&recorded->streams, op);
         op->overtook = recorded->several && !op->last_piece &&
                        op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
-        ready = op->overtook ? 0 : ready;
+        ready = op->overtook ? ready_among_threads(recorded, op) : ready;
         double last_ns = op->device_end_ns - op->device_start_ns;
         if (op->last_piece) /* the first began when it could */
             op->device_start_ns = xfw_min(op->device_end_ns, xfw_max(op->start_ns, ready));
         op->duration_ns = xfw_max(0, op->device_end_ns - op->device_start_ns);
         if (op->last_piece)
             resolve_pieces(op, last_ns);
-        op->exclusive = op->exclusive && ran_alone(engine, op->device_start_ns, op->device_end_ns);
+        op->exclusive = op->exclusive &&
+                        xfw_pieces_apart(&engine->done, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = xfw_max(ready, copies_ready(recorded, op));
         if (op->up_ns > 0) /* of a graph */
-            ready = xfw_max(ready, engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
-                                                op->device_start_ns));
+            ready = xfw_max(
+                ready, xfw_pieces_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE].done,
+                                        op->device_start_ns));
         if (ahead && op->exclusive &&
             op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
             ready = xfw_max(ready, ahead->busy_until(ahead->self, op));

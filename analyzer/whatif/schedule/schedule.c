@@ -14,6 +14,7 @@
 
 struct gpu {
     struct xfw_busy engines[XFW_ENGINES];
+    struct xfw_busy legacy; /* the legacy stream, where several threads make calls */
 };
 
 struct thread {
@@ -86,6 +87,7 @@ static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
         struct gpu *gpu = schedule->gpus[i] = xfa_alloc(sizeof *gpu);
         for (size_t e = 0; e < XFW_ENGINES; e++)
             xfw_busy_begin(&gpu->engines[e]);
+        xfw_busy_begin(&gpu->legacy);
     }
     return schedule->gpus[i];
 }
@@ -289,6 +291,11 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
         start = xfw_max(call, before) + op->latency_ns + lead;
     start = xfw_max(start, ready + op->space_ns);
+    bool shared = op->stream_kind == XFW_LEGACY && schedule->thread_count > 1;
+    struct xfw_busy *legacy = shared ? &gpu_at(schedule, op->gpu)->legacy : NULL;
+    if (op->overtook && legacy)
+        start = xfw_busy_idle_from(legacy, start, op->duration_ns,
+                                   xfw_min(op->space_ns, XFW_QUEUED_NS));
     struct xfw_interval work = {.start = start, .end = start + op->duration_ns};
     if (placed)
         work = place_moved(schedule, op, start, lead);
@@ -298,6 +305,8 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
         serve_faults(schedule, op, &work);
     else if (op->link_ns > 0 && op->what == XFW_KERNEL)
         read_over_link(schedule, op, &work);
+    if (legacy)
+        xfw_busy_take(legacy, (struct xfw_interval){.start = work.start, .end = work.end});
     schedule->last.start = work.start;
     schedule->last.end = work.end;
     if (op->meets && schedule->board)
