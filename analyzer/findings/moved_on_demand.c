@@ -3,7 +3,8 @@
  * allocated it. Lost: the time in which it moved, or faults of kernels were served, whichever is
  * longer. Two kinds:
  * - managed-demand-migration: kernels and the host fault it in page by page, and wait for that,
- *   though it could be prefetched to where it is needed next.
+ *   though it could be prefetched to where it is needed next; or kernels alone touch it, which made
+ *   their faults serve new pages one group after the other: the host needs none of it.
  * - managed-thrashing: it goes to kernels and back to the host again and again, touched by both
  * each time, though the kernels have no time to touch much of it.
  */
@@ -45,8 +46,7 @@ static void find_moved(const struct xfa_analysis *analysis, struct xfa_findings 
 
 /* ---- managed-demand-migration ---------------------------------------------------------------- */
 
-static void find_demand(const struct xfa_analysis *analysis, const void *sums,
-                        struct xfa_findings *findings)
+static void find_prefetched(const struct xfa_analysis *analysis, struct xfa_findings *findings)
 {
     const struct xfa_finding like = {
         .id = XFA_FINDING_DEMAND,
@@ -56,17 +56,52 @@ static void find_demand(const struct xfa_analysis *analysis, const void *sums,
     find_moved(analysis, findings, &like, NULL);
 }
 
+static void find_never_moved(const struct xfa_analysis *analysis, struct xfa_findings *findings)
+{
+    const struct xfa_finding like = {
+        .id = XFA_FINDING_DEMAND,
+        .remedy = {.kind = XFA_REMEDY_DEVICE_MEMORY, .node = -1},
+        .assumed = "the host needs none of this memory in any other run, either",
+    };
+    for (size_t i = 0; i < analysis->managed.sites.count; i++) {
+        const struct xfa_managed_site *of = xfa_table_at(&analysis->managed.sites, i);
+        const struct xfa_managed_figures *figures = &of->figures;
+        const struct xfa_finding_site site = {
+            .site = xfa_run_site(analysis->run, of->site),
+            .transfers = figures->allocations,
+            .bytes = figures->allocated,
+            .lost_ns = figures->fault_ns,
+            .reckoning = XFA_RECKONED_MOVED,
+        };
+        if (figures->migrations == 0 && figures->host_faults == 0 &&
+            site.lost_ns > xfa_findings_least_ns(analysis))
+            xfa_findings_add_site(findings, &like, &site);
+    }
+}
+
+static void find_demand(const struct xfa_analysis *analysis, const void *sums,
+                        struct xfa_findings *findings)
+{
+    (void)sums;
+    find_prefetched(analysis, findings);
+    find_never_moved(analysis, findings);
+}
+
 static struct xfw_change *change_demand(const struct xfa_analysis *analysis, const void *sums,
                                         const struct xfa_finding *finding)
 {
-    (void)sums, (void)finding;
+    (void)sums;
+    if (finding->remedy.kind == XFA_REMEDY_DEVICE_MEMORY)
+        return xfw_change_device_memory(analysis);
     return analysis->profile ? xfw_change_prefetch(analysis) : NULL;
 }
 
 static struct xfw_change *demand_by_apply(const struct xfa_analysis *analysis, const void *sums,
                                           const struct xfa_finding *finding)
 {
-    (void)sums, (void)finding;
+    (void)sums;
+    if (finding->remedy.kind == XFA_REMEDY_DEVICE_MEMORY)
+        return NULL;
     return analysis->profile ? xfw_change_prefetch_by_apply(analysis) : NULL;
 }
 

@@ -36,6 +36,14 @@ struct xfw_change *xfw_change_prefetch_by_apply(const struct xfa_analysis *analy
 struct xfw_change *xfw_change_stay(const struct xfa_analysis *analysis);
 
 /*
+ * Managed memory that never moved, since the host never touches it, is memory of the device: a
+ * kernel loses the time in which its faults were served, for which the driver finds and clears
+ * pages. At worst half of it, since the kernel may have worked beside that (a guess). Allocating and
+ * freeing it takes what it took. (device_memory.c)
+ */
+struct xfw_change *xfw_change_device_memory(const struct xfa_analysis *analysis);
+
+/*
  * The GPU does what the host does with managed memory between kernels, or gets it by a copy: of a
  * wait behind which the host touches such memory again and again, all but the first one go, with
  * the thread's own time behind it. Nothing moves to the host then, and as many bytes need not come

@@ -31,6 +31,7 @@ struct steps {
     unsigned faults;  /* of the host, in each step */
     bool given;       /* the kernel is given the memory, to write or read */
     bool written;     /* a thread that writes is spared half by a prefetch */
+    bool fresh;       /* nothing moves, but the kernel's faults find new pages */
 };
 
 static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,
@@ -50,6 +51,13 @@ static void moved(struct play *play, const struct steps *steps, enum xft_directi
     play->now = now;
 }
 
+static void fresh(struct play *play)
+{
+    const struct xft_event fault = {
+        .kind = XFT_EVENT_FAULT, .src = MEMORY, .src_mem = XFT_MEM_MANAGED, .count = 16};
+    play_event(play, fault, 0)->end_ns += STALLED;
+}
+
 static void kernel(struct play *play, const struct steps *steps, unsigned step)
 {
     const struct xft_event launch = {
@@ -61,7 +69,10 @@ static void kernel(struct play *play, const struct steps *steps, unsigned step)
     play->lane = LANE_DEVICE;
     uint64_t end = play_event(play, ran, steps->kernel_ns + STALLED)->end_ns;
     play->now = now + 10;
-    moved(play, steps, XFT_DIR_H2D, STALLED);
+    if (steps->fresh)
+        fresh(play);
+    else
+        moved(play, steps, XFT_DIR_H2D, STALLED);
     play->lane = LANE_MAIN;
     play->now = later;
     play_event(play, wait, end + 1000 - later);
@@ -120,7 +131,8 @@ static struct analyzed analysis_with(const struct steps *steps, const char *assu
     play_event(&play, records, 0);
     play_event(&play, alloc, 1000);
     for (unsigned i = 0; i < STEPS; i++) {
-        moved(&play, steps, XFT_DIR_D2H, BYTES_MIB * 20000);
+        if (!steps->fresh)
+            moved(&play, steps, XFT_DIR_D2H, BYTES_MIB * 20000);
         fault(&play, steps->faults);
         play.now += BYTES_MIB * FAULTS_NS + steps->busy_ns;
         kernel(&play, steps, i);
@@ -236,6 +248,29 @@ static void test_read_or_written(void **state)
 }
 
 /* Kernels that have no time to touch it: it stays, and one of the two remedies is taken. */
+/* Only kernels touch it, and their faults find new pages: it is to be memory of the device. Not
+ * where the host touches it, too. */
+static void test_never_moved(void **state)
+{
+    const struct steps steps = {.kernel_ns = 1000000, .fresh = true};
+    const struct steps touched = {.kernel_ns = 1000000, .fresh = true, .faults = 1};
+    struct analyzed a = analysis_of(&steps);
+    const struct xfa_finding *f = demand(&a);
+    char text[XFA_REMEDY_CHARS];
+    (void)state;
+    assert_non_null(f);
+    assert_false(f->idle);
+    assert_true(f->bytes == BYTES_MIB * MIB);
+    assert_true(about(f->lost_ns, STEPS * (double)STALLED));
+    assert_true(about(f->saving.likely, STEPS * (double)STALLED));
+    assert_true(f->saving.low > 0 && f->saving.low <= STEPS * STALLED / 2.0);
+    assert_non_null(strstr(xfa_remedy_text(&f->remedy, text), "allocate it on the device"));
+    analyzed_free(&a);
+    a = analysis_of(&touched);
+    assert_null(demand(&a));
+    analyzed_free(&a);
+}
+
 static void test_thrashing(void **state)
 {
     const struct steps steps = {.kernel_ns = 1000, .cause = XFT_CAUSE_PREFETCH, .busy_ns = 3000};
@@ -318,10 +353,15 @@ static void test_not_touched_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demand),          cmocka_unit_test(test_demand_of_the_driver),
-        cmocka_unit_test(test_thrashing),       cmocka_unit_test(test_demand_of_little),
-        cmocka_unit_test(test_read_or_written), cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_touched_between), cmocka_unit_test(test_not_touched_between),
+        cmocka_unit_test(test_demand),
+        cmocka_unit_test(test_demand_of_the_driver),
+        cmocka_unit_test(test_thrashing),
+        cmocka_unit_test(test_demand_of_little),
+        cmocka_unit_test(test_read_or_written),
+        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_never_moved),
+        cmocka_unit_test(test_touched_between),
+        cmocka_unit_test(test_not_touched_between),
     };
     return cmocka_run_group_tests_name("findings: managed memory", tests, NULL, NULL);
 }
