@@ -372,8 +372,8 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         if (op->what == XFW_PREFETCH)
             resolve_prefetch(recorded, op);
         double ready = xfw_streams_ready(&recorded->streams, op);
-        op->overtook = recorded->several && !op->last_piece &&
-                       op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
+        op->overtook = recorded->several && !op->last_piece && /* calls of one are in order */
+                       op->device_start_ns < ready - ROUNDING_NS && op->device_end_ns < ready;
         ready = op->overtook ? 0 : ready;
         double last_ns = op->device_end_ns - op->device_start_ns;
         if (op->last_piece) /* the first began when it could */

@@ -1,5 +1,5 @@
-/* How closely work follows that of another engine, where an engine's own work never queued: as the
- * GPU's other engines' does. */
+/* What work waited for on the device, by when it ran: how closely it follows that of another engine
+ * where an engine's own work never queued, and what it overtook. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,12 +73,42 @@ static void test_a_copy_that_came_later(void **state)
     xfw_recorded_free(recorded);
 }
 
+/* Of two threads in one stream: what was overtaken may be as short as times round; what only ends a
+ * little early was in order. */
+static void test_overtaking_something_short(void **state)
+{
+    static const struct {
+        double start, end; /* of the copy, on the device */
+        bool overtook;
+    } cases[] = {{10 * US, 20 * US, true}, {20 * US, 20.9 * US, false}, {19 * US, 23 * US, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xfw_recorded *recorded = xfw_recorded_new();
+        struct xfw_op kernel = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+        struct xfw_op copy = hand_work(XFW_COPY, 0, 0, 0, 0);
+        kernel.start_ns = US;
+        kernel.end_ns = 2 * US;
+        kernel.device_start_ns = 20 * US;
+        kernel.device_end_ns = 21 * US;
+        xfw_recorded_resolve(recorded, &kernel, false, NULL);
+        copy.thread = 1;
+        copy.start_ns = 3 * US;
+        copy.end_ns = 25 * US;
+        copy.device_start_ns = cases[i].start;
+        copy.device_end_ns = cases[i].end;
+        xfw_recorded_resolve(recorded, &copy, true, NULL);
+        assert_true(copy.overtook == cases[i].overtook);
+        xfw_recorded_free(recorded);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_that_never_queued),
         cmocka_unit_test(test_copies_of_one_engine),
         cmocka_unit_test(test_a_copy_that_came_later),
+        cmocka_unit_test(test_overtaking_something_short),
     };
     return cmocka_run_group_tests_name("spaces between engines", tests, NULL, NULL);
 }
