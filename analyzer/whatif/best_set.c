@@ -17,7 +17,7 @@ enum joins { JOINS_NOT, JOINS, JOINS_IN_PART };
 struct candidate {
     size_t place; /* in the list */
     enum joins joins;
-    double adds_ns;
+    double adds_ns, least_ns; /* what it adds, and has to */
 };
 
 /* Can the one have what the other leaves of the transfers that both concern? */
@@ -61,7 +61,11 @@ static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
             continue;
         ways[count].certainty = XFW_LIKELY;
         xfw_way_of(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
-        candidates[count++] = (struct candidate){.place = i, .joins = joins};
+        candidates[count++] = (struct candidate){
+            .place = i,
+            .joins = joins,
+            .least_ns = xfw_set_least_ns(whatif, changes[i], XFW_LEAST_GAIN),
+        };
     }
     bool done = xfw_replays_play(replays, ways, count);
     for (size_t i = 0; i < count; i++)
@@ -73,15 +77,15 @@ static size_t ask(struct xfw_replays *replays, const struct xfw_whatif *whatif,
 /* The first, and so the simplest, of those that add as much as the best. NULL: none adds enough. */
 static const struct candidate *best_of(const struct xfw_whatif *whatif,
                                        const struct candidate *candidates, size_t count,
-                                       enum joins joins, double least)
+                                       enum joins joins)
 {
     const struct candidate *best = NULL;
     for (size_t i = 0; i < count; i++)
-        if (candidates[i].joins == joins &&
-            candidates[i].adds_ns > least + (best ? best->adds_ns : 0))
+        if (candidates[i].joins == joins && candidates[i].adds_ns > candidates[i].least_ns &&
+            candidates[i].adds_ns > (best ? candidates[i].least_ns + best->adds_ns : 0))
             best = &candidates[i];
     for (size_t i = 0; i < count && best; i++)
-        if (candidates[i].joins == joins && candidates[i].adds_ns > least &&
+        if (candidates[i].joins == joins && candidates[i].adds_ns > candidates[i].least_ns &&
             candidates[i].adds_ns >= best->adds_ns - xfw_set_not_sure_ns(whatif, best->adds_ns))
             return &candidates[i];
     return best;
@@ -111,10 +115,9 @@ static bool choose(struct xfw_replays *replays, struct xfw_whatif *whatif,
 {
     struct candidate *candidates = xfa_alloc((whatif->count + 1) * sizeof *candidates);
     size_t count = ask(replays, whatif, changes, *so_far, candidates);
-    double least = XFW_LEAST_GAIN * whatif->alone_ns;
-    const struct candidate *best = best_of(whatif, candidates, count, JOINS, least);
+    const struct candidate *best = best_of(whatif, candidates, count, JOINS);
     if (!best)
-        best = best_of(whatif, candidates, count, JOINS_IN_PART, least);
+        best = best_of(whatif, candidates, count, JOINS_IN_PART);
     bool found = best != NULL;
     if (found) {
         best = rather_left_out(changes, candidates, count, best);
@@ -140,13 +143,13 @@ static bool choose_of_family(struct xfw_replays *replays, struct xfw_whatif *wha
             continue;
         ways[count].certainty = XFW_LIKELY;
         xfw_way_of(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
-        candidates[count++] = (struct candidate){.place = i, .joins = JOINS};
+        candidates[count++] = (struct candidate){
+            .place = i, .joins = JOINS, .least_ns = XFW_LEAST_SAVED * whatif->alone_ns};
     }
     bool done = xfw_replays_play(replays, ways, count);
     for (size_t i = 0; i < count; i++)
         candidates[i].adds_ns = *so_far - ways[i].run_ns;
-    const struct candidate *best =
-        best_of(whatif, candidates, done ? count : 0, JOINS, XFW_LEAST_SAVED * whatif->alone_ns);
+    const struct candidate *best = best_of(whatif, candidates, done ? count : 0, JOINS);
     if (best)
         xfw_set_join(whatif, best->place, place, best->adds_ns);
     *so_far -= best ? best->adds_ns : 0;

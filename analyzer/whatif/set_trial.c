@@ -89,21 +89,36 @@ static bool play_without(struct xfw_replays *replays, const struct xfw_whatif *w
     return done;
 }
 
-/* The one without which the run is the shortest; of such as are alike the last, as it is not
- * simpler than the others. */
-static size_t least_missed(const struct xfw_whatif *whatif, const struct xfw_trial *trial,
-                           const double *without)
+double xfw_set_least_ns(const struct xfw_whatif *whatif, const struct xfw_change *change,
+                        double least_gain)
+{
+    bool more_work = change->of_span && !change->question;
+    double least = least_gain * whatif->alone_ns;
+    return more_work && least_gain > 0 ? fmax(least, xfw_change_least_ns(whatif, change)) : least;
+}
+
+/* The one that is missed the least, by what it has to add; of such as are alike the last, as it is
+ * not simpler than the others. *spare: what it adds beyond that. */
+static size_t least_missed(const struct xfw_whatif *whatif, struct xfw_change *const *changes,
+                           double least_gain, const struct xfw_trial *trial, const double *without,
+                           double *spare)
 {
     const size_t count = whatif->count;
     double shortest = INFINITY;
     size_t least = count;
-    for (size_t i = 0; i < count; i++)
-        if (trial->order[i] && !whatif->order[i])
-            shortest = fmin(shortest, without[i]);
-    for (size_t i = 0; i < count; i++)
-        if (trial->order[i] && !whatif->order[i] &&
-            without[i] <= shortest + XFW_LEAST_GAIN / 4 * whatif->alone_ns)
-            least = i;
+    for (int chosen = 0; chosen < 2; chosen++)
+        for (size_t i = 0; i < count; i++) {
+            if (!trial->order[i] || whatif->order[i])
+                continue;
+            double adds =
+                without[i] - without[count] - xfw_set_least_ns(whatif, changes[i], least_gain);
+            if (!chosen)
+                shortest = fmin(shortest, adds);
+            else if (adds <= shortest + XFW_LEAST_GAIN / 4 * whatif->alone_ns) {
+                least = i;
+                *spare = adds;
+            }
+        }
     return least;
 }
 
@@ -115,9 +130,11 @@ bool xfw_trial_take_out_below(struct xfw_replays *replays, const struct xfw_what
     double *without = xfa_alloc((count + 1) * sizeof *without);
     bool good = true, more = true;
     while (good && more && trial->more > 0) {
+        double spare = 0;
         good = play_without(replays, whatif, changes, trial, without);
-        size_t least = good ? least_missed(whatif, trial, without) : count;
-        more = least < count && without[least] - without[count] < least_gain * whatif->alone_ns;
+        size_t least =
+            good ? least_missed(whatif, changes, least_gain, trial, without, &spare) : count;
+        more = least < count && spare < 0;
         *all_ns = without[count];
         if (more)
             take_out(trial, count, least);

@@ -11,6 +11,11 @@
  * much. */
 #define XFW_LEAST_GAIN XFW_RUN_ERROR
 
+/* What a change has to add to a set, where others have to add that part of the run: as much as to
+ * be advice by itself, where it is more work than others (of_span). Below 0: nobody has to. */
+double xfw_set_least_ns(const struct xfw_whatif *whatif, const struct xfw_change *change,
+                        double least_gain);
+
 /* Places in a set that is tried: unsigned order[] as in struct xfw_whatif. */
 struct xfw_trial {
     unsigned *order;

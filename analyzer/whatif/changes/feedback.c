@@ -50,6 +50,13 @@ static void note_kernel(struct xfw_feedback *feedback, const struct xfa_process 
     feedback->decides = feedback->decides || launch->writes_managed;
 }
 
+/* As a kernel of unknown arguments. */
+static void note_graph(struct xfw_feedback *feedback)
+{
+    feedback->always = feedback->always || feedback->mapped.count > 0;
+    feedback->decides = feedback->decides || feedback->managed.count > 0;
+}
+
 /* What was asked about launches is asked anew: they may have been given this memory before it was
  * mapped. */
 static void note_mapped(struct xfw_feedback *feedback, const struct xfw_op *op)
@@ -69,7 +76,7 @@ void xfw_feedback_note(struct xfw_feedback *feedback, const struct xfa_analysis 
     if (feedback->always) /* nothing else counts */
         return;
     if (op->what == XFW_GRAPH && feedback->maps)
-        feedback->always = true;
+        note_graph(feedback);
     else if (op->kind == XFT_EVENT_ALLOC &&
              (op->memory == XFT_MEM_MAPPED || op->memory == XFT_MEM_MANAGED))
         note_mapped(feedback, op);

@@ -340,6 +340,12 @@ struct xfw_used xfw_used_by(const struct xfa_process *process, const struct xfw_
                              op->dst,  op->bytes,  arguments_of(process, op)};
 }
 
+/* Of memory that is known: not of one that a change made up. */
+static bool is_prefetch(const struct xfw_used *used)
+{
+    return used->what == XFW_PREFETCH && used->src != 0;
+}
+
 struct xfw_copied xfw_spans_needs(struct xfw_spans *spans, const struct xfw_used *used)
 {
     struct xfw_copied needs = {0, 0};
@@ -348,6 +354,11 @@ struct xfw_copied xfw_spans_needs(struct xfw_spans *spans, const struct xfw_used
             used->what == XFW_COPY ? xfw_spans_written(spans, used->src, used->bytes) : 0;
         needs.written = xfw_max(of_source, xfw_spans_written(spans, used->dst, used->bytes));
         needs.read = xfw_spans_read(spans, used->dst, used->bytes);
+        return needs;
+    }
+    if (is_prefetch(used)) {
+        needs.written = xfw_spans_written(spans, used->src, used->bytes);
+        needs.read = xfw_spans_read(spans, used->src, used->bytes);
         return needs;
     }
     const struct xfa_arguments *arguments = used->arguments;
@@ -370,6 +381,8 @@ void xfw_spans_note(struct xfw_spans *spans, const struct xfw_used *used, double
         if (used->what == XFW_COPY)
             note_use(spans, used->src, used->bytes, end);
         note_use(spans, used->dst, used->bytes, end);
+    } else if (is_prefetch(used)) {
+        note_use(spans, used->src, used->bytes, end);
     } else if (!arguments) {
         note_unknown(spans, end);
     } else {

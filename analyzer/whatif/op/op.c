@@ -27,7 +27,7 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->joins = from->joins;
     into->for_job = from->for_job;
     into->job_counts = from->job_counts;
-    from->woken_by_stream = 0;
+    from->woken_by_stream = from->woken_by_call = 0;
     from->gap_ns = from->woken_after_ns = 0;
     from->woken_by = XFW_NONE;
     from->within_call = from->joins = from->for_job = from->job_counts = false;

@@ -5,7 +5,6 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/op/known_kernels.h"
-#include "analyzer/whatif/ops/pieces.h"
 #include "analyzer/whatif/ops/queries.h"
 #include "analyzer/whatif/schedule/streams.h"
 #include "analyzer/whatif/schedule/wakers.h"
@@ -15,27 +14,18 @@
 #define POLLED_NS 50000.0     /* a thread that asks again and again finds out within so long */
 #define FIRST_WAKE_NS 2000.0  /* where nothing was waited for yet */
 #define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
+#define PREFETCHES 16         /* whose ends are */
 /* Of a call that submits work: it met others in the driver, or loads a kernel. */
 #define LONG_CALL_NS 50000.0
-#define PREFETCHES 16 /* whose ends are */
-
-/* What was usual of late; new ones count an eighth. */
-struct usual {
-    double ns;
-    bool known;
-};
-
-struct engine {
-    struct xfw_pieces done;
-    struct usual latency, space, lead;
-};
 
 #define READERS 64      /* kinds of kernels that read over the link, */
 #define READER_SHIFT 58 /* by the first bits of a hash */
 
 struct gpu {
-    struct engine engines[XFW_ENGINES];
-    struct xfw_pieces reads; /* of kernels, over the link to the host */
+    struct xfw_engine_past engines[XFW_ENGINES];
+    struct xfw_engine_past reads; /* of kernels, over the link to the host */
+    struct xfw_usual behind; /* space of work that queued behind that of another engine: where an
+                                engine's own never did it is taken to follow as closely */
     double link_until;       /* copies to the device, and kernels, have it until then at least */
     struct reader {
         uint32_t name;
@@ -53,7 +43,7 @@ struct xfw_recorded {
     struct xfw_streams streams;
     struct thread *threads;
     size_t thread_count, thread_capacity;
-    struct usual wake, wake_moved, sync, submission[XFW_ENGINES];
+    struct xfw_usual wake, wake_moved, sync, submission[XFW_ENGINES];
     double moved[PREFETCHES]; /* ends of prefetches, a ring of so many */
     unsigned prefetches;
     struct xfw_wakers *wakers;
@@ -88,17 +78,6 @@ void xfw_recorded_free(struct xfw_recorded *recorded)
     free(recorded);
 }
 
-static void learn(struct usual *usual, double ns)
-{
-    usual->ns = usual->known ? usual->ns + (xfw_min(ns, 4 * usual->ns + 1000) - usual->ns) / 8 : ns;
-    usual->known = true;
-}
-
-static double usual_or(const struct usual *usual, double ns)
-{
-    return usual->known ? usual->ns : ns;
-}
-
 static struct gpu *gpu_at(struct xfw_recorded *recorded, int number)
 {
     size_t i = xfw_place_of_gpu(number);
@@ -121,9 +100,9 @@ static double copies_ready(struct xfw_recorded *recorded, const struct xfw_op *o
 {
     struct gpu *gpu = gpu_at(recorded, op->gpu);
     enum xfw_engine engine = xfw_op_engine(op);
-    double ready = xfw_pieces_ready(&gpu->engines[engine].done, op->device_start_ns);
+    double ready = xfw_engine_ready(&gpu->engines[engine], op->device_start_ns);
     return engine == XFW_TO_DEVICE
-               ? xfw_max(ready, xfw_pieces_ready(&gpu->reads, op->device_start_ns))
+               ? xfw_max(ready, xfw_engine_ready(&gpu->reads, op->device_start_ns))
                : ready;
 }
 
@@ -131,10 +110,10 @@ static double copies_ready(struct xfw_recorded *recorded, const struct xfw_op *o
  * ended by then. */
 static double ready_among_threads(struct xfw_recorded *recorded, const struct xfw_op *op)
 {
-    const struct engine *engines = gpu_at(recorded, op->gpu)->engines;
+    const struct xfw_engine_past *engines = gpu_at(recorded, op->gpu)->engines;
     double ready = 0;
     for (unsigned i = 0; i < XFW_ENGINES && op->stream_kind == XFW_LEGACY; i++)
-        ready = xfw_max(ready, xfw_pieces_ready(&engines[i].done, op->device_start_ns));
+        ready = xfw_max(ready, xfw_engine_ready(&engines[i], op->device_start_ns));
     return ready;
 }
 
@@ -162,7 +141,7 @@ static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
     double ns = same ? xfw_min(reader->ns, op->duration_ns) : op->duration_ns;
     *reader = (struct reader){op->name, op->link_ns, ns};
     double end = op->device_end_ns - (op->duration_ns - op->reach_ns - op->link_ns);
-    xfw_pieces_note(&gpu->reads, end - op->link_ns, end);
+    xfw_engine_note(&gpu->reads, end - op->link_ns, end);
     gpu->link_until = xfw_max(gpu->link_until, end);
 }
 
@@ -171,14 +150,14 @@ static void resolve_read(struct xfw_recorded *recorded, struct xfw_op *op)
 static void resolve_demand(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     struct gpu *gpu = gpu_at(recorded, op->gpu);
-    struct xfw_pieces *driver = &gpu->engines[XFW_MOVES_IN].done;
+    struct xfw_engine_past *driver = &gpu->engines[XFW_MOVES_IN];
     double end = xfw_min(op->device_end_ns, op->device_start_ns + op->demanded.stalled_ns);
-    double waited = xfw_pieces_within(driver, op->device_start_ns, end);
+    double waited = xfw_engine_busy_within(driver, op->device_start_ns, end);
     op->duration_ns -= waited;
     op->demanded.stalled_ns -= waited;
     op->link_ns = xfw_min(op->link_ns, op->demanded.stalled_ns);
-    xfw_pieces_note(driver, end - op->demanded.stalled_ns, end);
-    xfw_pieces_note(&gpu->reads, end - op->link_ns, end);
+    xfw_engine_note(driver, end - op->demanded.stalled_ns, end);
+    xfw_engine_note(&gpu->reads, end - op->link_ns, end);
 }
 
 /* A prefetch's record is of its pages on the link; before that the driver works. reach_ns comes as
@@ -189,13 +168,12 @@ static void resolve_prefetch(struct xfw_recorded *recorded, struct xfw_op *op)
     op->link_ns = op->device_end_ns - op->device_start_ns;
     double begins = op->device_end_ns - xfw_max(op->reach_ns, op->link_ns);
     double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
-    ready = xfw_max(ready,
-                    xfw_pieces_ready(&gpu->engines[xfw_op_engine(op)].done, op->device_start_ns));
+    ready = xfw_max(ready, xfw_engine_ready(&gpu->engines[xfw_op_engine(op)], op->device_start_ns));
     op->device_start_ns = xfw_min(op->device_start_ns, xfw_max(ready, begins));
     op->reach_ns = 0;
-    struct xfw_pieces *link =
-        op->engine == XFW_TO_DEVICE ? &gpu->reads : &gpu->engines[XFW_TO_HOST].done;
-    xfw_pieces_note(link, op->device_end_ns - op->link_ns, op->device_end_ns);
+    struct xfw_engine_past *link =
+        op->engine == XFW_TO_DEVICE ? &gpu->reads : &gpu->engines[XFW_TO_HOST];
+    xfw_engine_note(link, op->device_end_ns - op->link_ns, op->device_end_ns);
 }
 
 static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
@@ -210,30 +188,45 @@ static void note_work(struct xfw_recorded *recorded, const struct xfw_op *op)
     if (isnan(op->device_end_ns))
         return;
     struct gpu *gpu = gpu_at(recorded, op->gpu);
-    struct engine *engines = gpu->engines;
-    xfw_pieces_note(&engines[xfw_op_engine(op)].done, op->device_start_ns, end);
+    struct xfw_engine_past *engines = gpu->engines;
+    xfw_engine_note(&engines[xfw_op_engine(op)], op->device_start_ns, end);
     if (op->what == XFW_COPY && op->engine == XFW_TO_DEVICE)
         gpu->link_until = xfw_max(gpu->link_until, end);
     double hidden = xfw_max(0, op->duration_ns - (end - op->device_start_ns)); /* before it began */
     double sent = xfw_min(end, op->device_start_ns + op->up_ns - hidden);
     if (op->up_ns > 0) { /* of a graph */
-        xfw_pieces_note(&engines[XFW_TO_DEVICE].done, op->device_start_ns, sent);
+        xfw_engine_note(&engines[XFW_TO_DEVICE], op->device_start_ns, sent);
         gpu->link_until = xfw_max(gpu->link_until, sent);
     }
     if (op->down_ns > 0)
-        xfw_pieces_note(&engines[XFW_TO_HOST].done, xfw_max(op->device_start_ns, end - op->down_ns),
+        xfw_engine_note(&engines[XFW_TO_HOST], xfw_max(op->device_start_ns, end - op->down_ns),
                         end);
 }
 
+/* It was there when the work before it in its stream ended, which another engine had done. */
+static bool followed_another_engine(struct xfw_recorded *recorded, const struct xfw_op *op,
+                                    double arrived, double ready)
+{
+    double stream_ready = xfw_streams_ready(&recorded->streams, op);
+    bool follows_copy =
+        op->what == XFW_COPY &&
+        xfw_streams_of(&recorded->streams, op->stream)->engine == (int8_t)xfw_op_engine(op);
+    return !follows_copy && stream_ready >= ready && arrived <= ready;
+}
+
 /* Submitted and gone on: what made it start when it did? */
-static void resolve_submitted(struct xfw_op *op, struct engine *engine, double ready)
+static void resolve_submitted(struct xfw_recorded *recorded, struct xfw_op *op,
+                              struct xfw_engine_past *engine, double ready)
 {
     const double first_latency = 3000, first_space = 1000, much = 1.5;
+    struct xfw_usual *behind = &gpu_at(recorded, op->gpu)->behind;
     double latency = op->device_start_ns - op->start_ns, space = op->device_start_ns - ready;
-    double usual_latency = usual_or(&engine->latency, xfw_min(xfw_max(latency, 0), first_latency));
+    double usual_latency =
+        xfw_usual_or(&engine->latency, xfw_min(xfw_max(latency, 0), first_latency));
     /* It was submitted when the call returned; first launches, which load kernels, take longer. */
     usual_latency = xfw_min(usual_latency, op->end_ns - op->start_ns + first_latency);
-    double usual_space = usual_or(&engine->space, first_space);
+    double usual_space =
+        xfw_usual_or(&engine->space, xfw_min(first_space, xfw_usual_or(behind, first_space)));
     double arrives = op->start_ns + usual_latency;
     /* Calls may follow faster than one reaches the device; then it was not the work before. */
     bool called = op->own_ns > LONG_CALL_NS && op->device_start_ns <= op->end_ns + ROUNDING_NS &&
@@ -243,19 +236,21 @@ static void resolve_submitted(struct xfw_op *op, struct engine *engine, double r
     op->latency_ns = xfw_max(0, queued ? xfw_min(usual_latency, latency) : latency);
     op->space_ns = xfw_max(0, queued ? space : xfw_min(usual_space, space));
     if (late)
-        learn(&engine->space, op->space_ns);
+        xfw_usual_learn(&engine->space, op->space_ns);
     else if (!queued && !called)
-        learn(&engine->latency, op->latency_ns);
+        xfw_usual_learn(&engine->latency, op->latency_ns);
+    if (!called && followed_another_engine(recorded, op, arrives, ready))
+        xfw_usual_learn(behind, op->space_ns);
 }
 
 /* What of the copy's time passes while it queues: recorded alone it took that much longer than
  * copies that queue do. One that queued took more on the device than its record says. The op comes
  * with as much as the profile knows of. */
-static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op, struct engine *engine,
-                         double latency)
+static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op,
+                         struct xfw_engine_past *engine, double latency)
 {
     double start = op->device_start_ns, busy = copies_ready(recorded, op);
-    double most = usual_or(&engine->lead, op->lead_ns);
+    double most = xfw_usual_or(&engine->lead, op->lead_ns);
     bool queued = busy > 0 && start <= busy + op->records_device_ns + ROUNDING_NS;
     /* It queued, and the engine took its time: that stays. */
     bool behind = !queued && busy > op->start_ns + latency && start <= busy + MOST_SPACE_NS;
@@ -271,24 +266,24 @@ static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op, struc
         op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->duration_ns - op->paced_ns));
         double space = xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns));
         op->space_ns = xfw_min(op->space_ns, space + op->records_device_ns); /* if it queued */
-        learn(&engine->lead, op->lead_ns);
+        xfw_usual_learn(&engine->lead, op->lead_ns);
     }
 }
 
 /* A graph's first copy to the device has a lead as others have, found in the same way. */
 static void resolve_graph(struct xfw_recorded *recorded, struct xfw_op *op, double latency)
 {
-    struct engine *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
-    double busy = xfw_pieces_ready(&copies->done, op->device_start_ns);
+    struct xfw_engine_past *copies = &gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE];
+    double busy = xfw_engine_ready(copies, op->device_start_ns);
     if (busy > 0 && op->device_start_ns <= busy + ROUNDING_NS) {
         double submitted = xfw_max(op->start_ns + latency, op->end_ns);
-        op->lead_ns = xfw_min(usual_or(&copies->lead, op->lead_ns), op->lead_ns);
+        op->lead_ns = xfw_min(xfw_usual_or(&copies->lead, op->lead_ns), op->lead_ns);
         double hidden = xfw_min(xfw_max(0, busy - submitted), op->lead_ns);
         op->up_ns += hidden;
         op->duration_ns += hidden;
     } else {
         op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->up_ns - op->paced_ns));
-        learn(&copies->lead, op->lead_ns);
+        xfw_usual_learn(&copies->lead, op->lead_ns);
     }
     op->paced_ns = 0; /* of its copies, not of the graph */
 }
@@ -315,12 +310,12 @@ static void resolve_blocking(struct xfw_op *op, double ready)
 /* A call that found its stream full waited for room. */
 static void resolve_full(struct xfw_recorded *recorded, struct xfw_op *op)
 {
-    struct usual *usual = &recorded->submission[op->engine];
+    struct xfw_usual *usual = &recorded->submission[op->engine];
     const unsigned slack = 64;
     if (xfw_streams_outstanding(&recorded->streams, op->stream, slack) > op->start_ns)
-        op->own_ns = xfw_min(op->own_ns, usual_or(usual, op->own_ns));
+        op->own_ns = xfw_min(op->own_ns, xfw_usual_or(usual, op->own_ns));
     else
-        learn(usual, op->own_ns);
+        xfw_usual_learn(usual, op->own_ns);
 }
 
 /* A piece goes to the host and from there, the next one to the host meanwhile: half of what the
@@ -355,10 +350,10 @@ static void resolve_function(struct xfw_recorded *recorded, struct xfw_op *op,
     double until = ready, done = NAN;
     const struct xfw_op *waiter = ahead ? ahead->waiter(ahead->self, op, &until, &done) : NULL;
     op->done_ns = done;
-    struct engine *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
+    struct xfw_engine_past *calls = &gpu_at(recorded, op->gpu)->engines[XFW_CALLS];
     if (!waiter)
         return;
-    double idle = xfw_pieces_ready(&calls->done, until);
+    double idle = xfw_engine_ready(calls, until);
     if (xfw_op_is_work(waiter)) {
         ready = xfw_max(ready, xfw_streams_ready(&recorded->streams, waiter));
         /* So it is if the engine was busy until then. */
@@ -379,9 +374,9 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
                          const struct xfw_ahead *ahead)
 {
     double usual_ns = op->duration_ns;
-    struct engine *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
+    struct xfw_engine_past *engine = &gpu_at(recorded, op->gpu)->engines[xfw_op_engine(op)];
     op->space_ns = op->duration_ns = 0;
-    op->latency_ns = usual_or(&engine->latency, 0);
+    op->latency_ns = xfw_usual_or(&engine->latency, 0);
     recorded->worker = recorded->worked ? recorded->worker : op->thread;
     recorded->several = recorded->several || op->thread != recorded->worker;
     recorded->worked = true;
@@ -392,8 +387,8 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         if (op->what == XFW_PREFETCH)
             resolve_prefetch(recorded, op);
         double ready = xfw_streams_ready(&recorded->streams, op);
-        op->overtook = recorded->several && !op->last_piece &&
-                       op->device_end_ns < ready - ROUNDING_NS; /* calls of one are in order */
+        op->overtook = recorded->several && !op->last_piece && /* calls of one are in order */
+                       op->device_start_ns < ready - ROUNDING_NS && op->device_end_ns < ready;
         ready = op->overtook ? ready_among_threads(recorded, op) : ready;
         double last_ns = op->device_end_ns - op->device_start_ns;
         if (op->last_piece) /* the first began when it could */
@@ -401,21 +396,21 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         op->duration_ns = xfw_max(0, op->device_end_ns - op->device_start_ns);
         if (op->last_piece)
             resolve_pieces(op, last_ns);
-        op->exclusive = op->exclusive &&
-                        xfw_pieces_apart(&engine->done, op->device_start_ns, op->device_end_ns);
+        op->exclusive =
+            op->exclusive && xfw_engine_ran_alone(engine, op->device_start_ns, op->device_end_ns);
         if (op->exclusive)
             ready = xfw_max(ready, copies_ready(recorded, op));
         if (op->up_ns > 0) /* of a graph */
-            ready = xfw_max(
-                ready, xfw_pieces_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE].done,
-                                        op->device_start_ns));
+            ready =
+                xfw_max(ready, xfw_engine_ready(&gpu_at(recorded, op->gpu)->engines[XFW_TO_DEVICE],
+                                                op->device_start_ns));
         if (ahead && op->exclusive &&
             op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
             ready = xfw_max(ready, ahead->busy_until(ahead->self, op));
         if (blocks)
             resolve_blocking(op, ready);
         else
-            resolve_submitted(op, engine, ready);
+            resolve_submitted(recorded, op, engine, ready);
         if (op->what == XFW_GRAPH && op->up_ns > 0)
             resolve_graph(recorded, op, op->latency_ns);
         else if (op->lead_ns > 0)
@@ -448,7 +443,7 @@ static double completion(struct xfw_recorded *recorded, const struct xfw_op *op)
 }
 
 /* Records of prefetches are of their pages alone: such a wait ends tens of us behind that. */
-static struct usual *wake_behind(struct xfw_recorded *recorded, double done)
+static struct xfw_usual *wake_behind(struct xfw_recorded *recorded, double done)
 {
     for (unsigned i = 0; i < PREFETCHES; i++)
         if (recorded->moved[i] == done && done > 0)
@@ -460,16 +455,16 @@ static struct usual *wake_behind(struct xfw_recorded *recorded, double done)
 static void resolve_wait(struct xfw_recorded *recorded, struct xfw_op *op)
 {
     double done = completion(recorded, op);
-    struct usual *wake = wake_behind(recorded, done);
+    struct xfw_usual *wake = wake_behind(recorded, done);
     if (done > op->end_ns + ROUNDING_NS * 5) { /* not for what we think */
         op->awaits = XFW_AWAITS_NOTHING;
     } else if (done > op->start_ns) {
         op->wake_ns = op->end_ns - done;
-        op->own_ns = xfw_min(op->own_ns, usual_or(&recorded->sync, 1000));
-        learn(wake, xfw_max(0, op->wake_ns));
+        op->own_ns = xfw_min(op->own_ns, xfw_usual_or(&recorded->sync, 1000));
+        xfw_usual_learn(wake, xfw_max(0, op->wake_ns));
     } else {
-        op->wake_ns = xfw_min(usual_or(wake, FIRST_WAKE_NS), op->end_ns - done);
-        learn(&recorded->sync, op->own_ns);
+        op->wake_ns = xfw_min(xfw_usual_or(wake, FIRST_WAKE_NS), op->end_ns - done);
+        xfw_usual_learn(&recorded->sync, op->own_ns);
     }
 }
 

@@ -6,6 +6,7 @@
 #define XFW_RECORDED_H
 
 #include "analyzer/whatif/op/op.h"
+#include "analyzer/whatif/ops/engines.h"
 
 struct xfw_recorded;
 #define XFW_CALLED_NS 20000.0 /* what host functions take no longer than is not looked for */
@@ -16,7 +17,6 @@ static inline double xfw_called_after(const struct xfw_op *function)
 {
     return function->reach_ns > 0 ? function->reach_ns : XFW_CALLED_AFTER_NS;
 }
-#define XFW_ROUNDING_NS 2000.0 /* device times are converted to the host's clock, and round */
 
 /* Engines serve streams as they become ready: what was submitted later may have been done before.
  * `busy_until`: when the op's engine came free of such work, that ended by the op's beginning; 0:

@@ -248,6 +248,61 @@ static void test_mapped(void **state)
     }
 }
 
+/* What a graph writes is not known: results in managed memory are looked at behind the wait for it,
+ * such in mapped memory at any time from then on. */
+static void test_graphs_of_another_stage(void **state)
+{
+    static const struct {
+        enum xft_memory memory;
+        bool each;
+        double less;
+    } cases[] = {
+        {XFT_MEM_MANAGED, false, 2 * NS}, {XFT_MEM_MANAGED, true, 0}, {XFT_MEM_MAPPED, false, 0}};
+    (void)state;
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct run run;
+        start(&run);
+        struct xfw_op *taken = add(&run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0));
+        taken->memory = cases[c].memory;
+        taken->dst = MAPPED;
+        taken->bytes = BYTES;
+        for (unsigned i = 0; i < 4; i++) {
+            if (i > 0)
+                part(&run, 0, i);
+            if (i == 0 || cases[c].each)
+                add(&run, hand_work(XFW_GRAPH, 0, 0, 0, NS));
+            add(&run, hand_wait(0));
+        }
+        assert_true(overlapped(&run) == before(&run) - cases[c].less);
+        finish(&run);
+    }
+}
+
+/* A prefetch is of its own memory: other copies need not wait for it, nor it for them. */
+static void test_prefetches(void **state)
+{
+    for (int own = 0; own < 2; own++)
+        for (int first = 0; first < 2; first++) {
+            struct run run;
+            (void)state;
+            start(&run);
+            for (int i = 0; i < 2; i++) {
+                if ((i == 0) == first) {
+                    struct xfw_op *op = add(&run, hand_work(XFW_PREFETCH, 1, 0, 0, NS));
+                    op->engine = XFW_TO_DEVICE;
+                    op->src = own ? HOST : MAPPED;
+                    op->bytes = BYTES;
+                } else {
+                    up(&run, 0, 0);
+                }
+            }
+            add(&run, hand_wait(0));
+            assert_true(before(&run) == NS);
+            assert_true(overlapped(&run) == (own && !first ? 2 : 1) * NS);
+            finish(&run);
+        }
+}
+
 /* A copy that another change makes says by its source what the kernel names: the one after it does
  * not send what it brought, and queues behind it. */
 static void test_sent_anew(void **state)
@@ -452,6 +507,8 @@ int main(void)
         cmocka_unit_test(test_streams_in_turns),
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_graphs_of_another_stage),
+        cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_sent_anew),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_cut_graph),

@@ -370,6 +370,28 @@ static void test_not_worth_a_change(void **state)
     }
 }
 
+/* What is more work than other changes has to add as much as to be advice by itself, also with
+ * those that it only pays with. */
+static void test_more_work(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct shorter steps[] = {shorter(true, false, 60000), shorter(false, true, 95000)};
+        steps[1].change.least_part = 0.05;
+        steps[1].change.of_span = more;
+        struct set set = set_of(steps, 2);
+        assert_int_equal(set.whatif->order[0], 1);
+        assert_int_equal(set.whatif->order[1], more ? 0 : 2);
+        finish(&set);
+        struct shorter both[] = {half(false, 0), shorter(false, true, 60000), half(true, 20000)};
+        both[2].change.least_part = more ? 0.5 : 0.3;
+        both[2].change.of_span = true;
+        set = set_of(both, 3);
+        assert_int_equal(set.whatif->search.together, more ? 0 : 2);
+        finish(&set);
+    }
+}
+
 static void longer(const struct xfw_change *change, void *state, struct xfw_player *player,
                    struct xfw_op *op)
 {
@@ -561,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_last_in_the_set),
         cmocka_unit_test(test_in_the_place_of_another),
         cmocka_unit_test(test_not_worth_a_change),
+        cmocka_unit_test(test_more_work),
     };
     return cmocka_run_group_tests_name("what if: the best set", tests, NULL, NULL);
 }

@@ -468,6 +468,31 @@ static void test_a_function_that_is_gone(void **state)
     xfw_schedule_free(schedule);
 }
 
+/* What a change has a new thread do first begins when the thread does, and the thread's own first
+ * call right behind it: it does not count from its maker's call once more. */
+static void test_before_a_first_call(void **state)
+{
+    (void)state;
+    struct xfw_schedule *schedule = xfw_schedule_new();
+    struct xfw_op makers = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 100 * US);
+    struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 2 * US);
+    op.number = 1;
+    op.thread = 1;
+    op.woken_by = MAIN;
+    op.woken_by_call = makers.number + 1;
+    op.within_call = true; /* else 10 us behind the call's end */
+    op.woken_after_ns = 10 * US;
+    struct xfw_op before = xfw_op_like(&op);
+    before.own_ns = 30 * US;
+    xfw_op_take_gap(&before, &op);
+    xfw_schedule_op(schedule, &makers);
+    xfw_schedule_op(schedule, &before);
+    assert_true(xfw_schedule_thread_now(schedule, 1) == (10 + 30) * US);
+    xfw_schedule_op(schedule, &op);
+    assert_true(xfw_schedule_thread_now(schedule, 1) == (10 + 30 + 2) * US);
+    xfw_schedule_free(schedule);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
@@ -484,6 +509,7 @@ int main(void)
         TEST(test_once_of_several),
         TEST(test_within_a_call),
         TEST(test_a_function_that_is_gone),
+        TEST(test_before_a_first_call),
         TEST(test_threads_that_end),
         TEST(test_the_other_ends_last),
         TEST(test_threads_that_end_once),

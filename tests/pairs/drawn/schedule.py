@@ -48,7 +48,7 @@ class Writer:
 
 def can_be_soon(stage):
     """What it fills is read by a copy alone, behind which an event can be: nothing else is waited for."""
-    other = {"managed", "solver", "arena", "function_ns", "tail_ns", "poll_ns"} & set(stage)
+    other = {"managed", "solver", "arena", "function_ns", "poll_ns"} & set(stage)
     return not (stage["down"] or stage["graph"] or other or {"mapped", "legacy", "lock", "device-wait"} & set(stage["wastes"]))
 
 
@@ -101,7 +101,7 @@ class Stage:
         self.after = [declare("B", "d", size) for _ in range(slots)] if "tail_ns" in stage else []
         self.jobs = [writer.new("J") for _ in range(slots)] if "function_ns" in stage else []
         # What is filled again is waited for behind the upload, not behind the kernel.
-        self.soon = can_be_soon(stage) and stage.get("soon", "late" in stage["wastes"] and "late" not in wastes)
+        self.soon = can_be_soon(stage) and "beyond" not in wastes and stage.get("soon", "late" in stage["wastes"] and "late" not in wastes)
         self.flags, self.default = [], -1
         if "default" in stage["wastes"]:  # each step clears flags of its own
             self.flags = [declare("B", "d", 4096) for _ in range(slots)]
