@@ -442,11 +442,11 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     note_assumed(replays, ways, count);
     for (size_t i = 0; i < count; i++) {
         struct xfw_way *known = known_way(replays, &ways[i]);
+        const bool asks = !ways[i].unchanged || ways[i].tap || ways[i].counts;
+        again[i] = !known && asks && is_asked(variants, asked, &ways[i]);
         if (known)
             take_over(replays, &ways[i], known);
-        else if (is_asked(variants, asked, &ways[i]))
-            again[i] = true;
-        else if (!ways[i].unchanged || ways[i].tap || ways[i].counts)
+        else if (asks && !again[i])
             variants[asked++].way = &ways[i];
     }
     if (replays->rehearses) {
