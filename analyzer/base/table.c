@@ -65,49 +65,53 @@ static inline uint64_t hash(const void *key, size_t key_bytes, uint64_t seed)
     return seed;
 }
 
-/* Inlined for each length, so that hashing and comparing numbers takes a few instructions. */
-static inline uint32_t *slot_of_length(const struct xfa_table *table, const void *key,
-                                       size_t key_bytes)
+/* Inlined for each length, so that hashing and comparing numbers takes a few instructions. An item
+ * is looked at only where its hash is the key's: it is somewhere else in memory. */
+static inline struct xfa_slot *slot_of_length(const struct xfa_table *table, const void *key,
+                                              size_t key_bytes, uint32_t *hashed)
 {
     size_t mask = table->slot_count - 1;
-    size_t at = hash(key, key_bytes, table->seed) & mask;
-    while (table->slots[at] != 0) {
-        const void *item = xfa_table_at(table, table->slots[at] - 1);
-        if (memcmp(item, key, key_bytes) == 0)
+    uint64_t all = hash(key, key_bytes, table->seed);
+    size_t at = all & mask;
+    *hashed = (uint32_t)(all >> 32);
+    for (; table->slots[at].item != 0; at = (at + 1) & mask)
+        if (table->slots[at].hash == *hashed &&
+            memcmp(xfa_table_at(table, table->slots[at].item - 1), key, key_bytes) == 0)
             break;
-        at = (at + 1) & mask;
-    }
     return &table->slots[at];
 }
 
-/* The slot of the key, or the empty one where it belongs. */
-static uint32_t *slot_of(const struct xfa_table *table, const void *key)
+/* The slot of the key, or the empty one where it belongs; what that is to have of its hash. */
+static struct xfa_slot *slot_of(const struct xfa_table *table, const void *key, uint32_t *hashed)
 {
     switch (table->key_bytes) {
     case 4:
-        return slot_of_length(table, key, 4);
+        return slot_of_length(table, key, 4, hashed);
     case 8:
-        return slot_of_length(table, key, 8);
+        return slot_of_length(table, key, 8, hashed);
     case 12:
-        return slot_of_length(table, key, 12);
+        return slot_of_length(table, key, 12, hashed);
     case 16:
-        return slot_of_length(table, key, 16);
+        return slot_of_length(table, key, 16, hashed);
     case 24:
-        return slot_of_length(table, key, 24);
+        return slot_of_length(table, key, 24, hashed);
     case 32:
-        return slot_of_length(table, key, 32);
+        return slot_of_length(table, key, 32, hashed);
     default:
-        return slot_of_length(table, key, table->key_bytes);
+        return slot_of_length(table, key, table->key_bytes, hashed);
     }
 }
 
 static void fill_slots(struct xfa_table *table, size_t slot_count)
 {
+    uint32_t hashed;
     free(table->slots);
     table->slot_count = slot_count;
     table->slots = xfa_alloc(table->slot_count * sizeof *table->slots);
-    for (size_t i = 0; i < table->count; i++)
-        *slot_of(table, xfa_table_at(table, i)) = (uint32_t)i + 1;
+    for (size_t i = 0; i < table->count; i++) {
+        struct xfa_slot *slot = slot_of(table, xfa_table_at(table, i), &hashed);
+        *slot = (struct xfa_slot){(uint32_t)i + 1, hashed};
+    }
 }
 
 void xfa_table_sort(struct xfa_table *table, int (*order)(const void *, const void *, void *),
@@ -123,7 +127,7 @@ void *xfa_table_get(const struct xfa_table *table, const void *key)
 {
     if (table->count == 0)
         return NULL;
-    uint32_t found = *slot_of(table, key);
+    uint32_t hashed, found = slot_of(table, key, &hashed)->item;
     return found ? xfa_table_at(table, found - 1) : NULL;
 }
 
@@ -131,13 +135,14 @@ void *xfa_table_put(struct xfa_table *table, const void *key)
 {
     if ((table->count + 1) * 4 > table->slot_count * 3)
         fill_slots(table, table->slot_count ? table->slot_count * 2 : 32);
-    uint32_t *slot = slot_of(table, key);
-    if (*slot)
-        return xfa_table_at(table, *slot - 1);
+    uint32_t hashed;
+    struct xfa_slot *slot = slot_of(table, key, &hashed);
+    if (slot->item)
+        return xfa_table_at(table, slot->item - 1);
     table->items = xfa_room(table->items, &table->capacity, table->count + 1, table->item_bytes);
     unsigned char *item = xfa_table_at(table, table->count);
     memset(item, 0, table->item_bytes);
     memcpy(item, key, table->key_bytes);
-    *slot = (uint32_t)++table->count;
+    *slot = (struct xfa_slot){(uint32_t)++table->count, hashed};
     return item;
 }

@@ -10,11 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct xfa_slot {
+    uint32_t item; /* its index + 1, 0 = empty */
+    uint32_t hash; /* of its key */
+};
+
 struct xfa_table {
     size_t key_bytes, item_bytes;
     size_t count, capacity;
     unsigned char *items;
-    uint32_t *slots; /* index + 1 of an item, 0 = empty */
+    struct xfa_slot *slots;
     size_t slot_count;
     uint64_t seed; /* of the hash */
 };

@@ -46,6 +46,9 @@ struct xfw_player {
     struct xfw_eased *eased;         /* NULL: its threads are not followed in the driver */
     struct xfw_cached cached;        /* where it is played at best */
     struct xfw_left *left;           /* NULL: nobody asks */
+    uint64_t acted;                  /* xfw_player_acted() */
+    struct xfw_op *before;           /* the op, as a watched change got it; NULL: none is watched */
+    bool tries;                      /* xfw_player_try() */
 };
 
 /* At worst no call is let in sooner. */
@@ -66,6 +69,7 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
         .count = count,
         .certainty = certainty,
         .eased = eases(process, count, certainty) ? xfw_eased_new(process->calls_ns) : NULL,
+        .acted = UINT64_MAX,
     };
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
     for (size_t i = 0; i < count; i++)
@@ -83,6 +87,7 @@ void xfw_player_free(struct xfw_player *player)
     xfw_eased_free(player->eased);
     xfw_cached_free(&player->cached);
     xfw_left_free(player->left);
+    free(player->before);
     xfa_table_free(&player->sides);
     xfw_schedule_free(player->schedule);
     free(player);
@@ -113,6 +118,54 @@ double xfw_player_left(const struct xfw_player *player, double as_recorded, doub
     return player->left ? xfw_left_most(player->left, as_recorded, changed) : 0;
 }
 
+/* ---- which changes do anything --------------------------------------------------------------- */
+
+/* Whoever moves others' turns does. */
+void xfw_player_watch(struct xfw_player *player)
+{
+    const size_t most = 64; /* bits */
+    if (player->count > most)
+        return;
+    player->acted = 0;
+    for (size_t i = 0; i < player->count; i++)
+        player->acted |= (uint64_t)(player->changes[i]->type->begins != NULL) << i;
+    player->before = xfa_alloc(sizeof *player->before);
+}
+
+uint64_t xfw_player_acted(const struct xfw_player *player)
+{
+    return player->acted;
+}
+
+/* The change at hand did. */
+static void acts(struct xfw_player *player)
+{
+    player->acted |= (uint64_t)1 << player->at % 64;
+}
+
+/* What players fill in of an op (xfw_op_copy()). */
+#define PLAYED_BYTES offsetof(struct xfw_op, hook_ns)
+
+/* The change at hand gets the op. known: `before` has it as it is. Has it then? */
+static bool change_op(struct xfw_player *player, struct xfw_op *op, bool known)
+{
+    const struct xfw_change *change = player->changes[player->at];
+    void *state = player->states[player->at];
+    const uint64_t bit = (uint64_t)1 << player->at % 64;
+    if (player->acted & bit) {
+        change->type->op(change, state, player, op);
+        return false;
+    }
+    if (!known)
+        memcpy(player->before, op, PLAYED_BYTES);
+    change->type->op(change, state, player, op);
+    bool same = !(player->acted & bit) && memcmp(player->before, op, PLAYED_BYTES) == 0;
+    player->acted |= same ? 0 : bit;
+    return same;
+}
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
 static void schedule(struct xfw_player *player, const struct xfw_op *op,
                      const struct xfw_op *recorded)
 {
@@ -130,9 +183,13 @@ static void change_and_play(struct xfw_player *player, struct xfw_op *op,
                             const struct xfw_op *recorded, size_t first)
 {
     unsigned before = player->behind_count;
+    bool known = false;
     for (size_t i = first; i < player->count; i++) {
         player->at = i;
-        player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
+        if (player->before)
+            known = change_op(player, op, known);
+        else
+            player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
     }
     if (player->eased && recorded)
         xfw_eased_op(player->eased, recorded, op, xfw_schedule_begins(player->schedule, op),
@@ -164,6 +221,19 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
     change_and_play(player, &op, given, 0);
 }
 
+void xfw_player_try(struct xfw_player *player, const struct xfw_op *given)
+{
+    struct xfw_op op;
+    player->tries = true;
+    if (player->acted)
+        return;
+    xfw_op_copy(&op, given);
+    player->behind_count = 0;
+    player->taken = 0;
+    player->at = 0;
+    change_op(player, &op, false);
+}
+
 double xfw_player_begins(const struct xfw_player *player, const struct xfw_op *op)
 {
     double begins = xfw_schedule_begins(player->schedule, op);
@@ -179,6 +249,7 @@ void xfw_player_insert(struct xfw_player *player, const struct xfw_op *inserted)
     struct xfw_op op;
     size_t at = player->at;
     uint64_t taken = player->taken;
+    acts(player);
     xfw_op_copy(&op, inserted);
     player->taken = 0;
     change_and_play(player, &op, NULL, at + 1);
@@ -223,6 +294,7 @@ const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player)
 
 void xfw_player_play(struct xfw_player *player, const struct xfw_op *op)
 {
+    acts(player);
     schedule(player, op, NULL);
 }
 
@@ -236,6 +308,7 @@ void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, stru
 
 void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready)
 {
+    acts(player);
     xfw_schedule_earlier(player->schedule, op, ready);
     if (player->tap)
         player->tap->op(player->tap->self, op, NULL, player->schedule);
@@ -243,6 +316,7 @@ void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op,
 
 void xfw_player_play_behind(struct xfw_player *player, const struct xfw_op *op)
 {
+    acts(player);
     if (player->behind_count < MOST_BEHIND)
         player->behind[player->behind_count++] = *op;
 }
@@ -258,6 +332,8 @@ bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op)
     const struct xfw_change *change = player->changes[player->at];
     if (player->taken & change->excludes)
         return false;
+    if (!player->tries)
+        acts(player);
     player->taken |= (uint64_t)1 << change->number;
     if (player->counts) {
         const struct xfw_taken_key key = {change->number, op->class};
@@ -269,6 +345,7 @@ bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op)
 
 void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to)
 {
+    acts(player);
     for (unsigned i = 0; i < player->behind_count; i++)
         if (player->behind[i].stream == from)
             player->behind[i].stream = to;
@@ -276,6 +353,7 @@ void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to)
 
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns)
 {
+    acts(player);
     xfw_schedule_stream_after(player->schedule, stream, ns);
     if (player->tap)
         player->tap->after(player->tap->self, stream, ns);
@@ -284,6 +362,7 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
 /* All numbers of side streams come from here: in the order in which they are first asked for. */
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum xfw_side side)
 {
+    acts(player);
     struct side_key key = {stream, (uint32_t)player->at * XFW_SIDES + side};
     struct recent *recent = &player->recent[(stream * XFW_SIDES + key.which) % RECENT];
     if (recent->there && recent->side.key.stream == stream && recent->side.key.which == key.which)
@@ -298,6 +377,7 @@ uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum
 
 uint32_t xfw_player_side_event(struct xfw_player *player)
 {
+    acts(player);
     return XFW_FIRST_SIDE_EVENT + player->side_events++;
 }
 

@@ -57,6 +57,13 @@ void xfw_player_count(struct xfw_player *player, struct xfa_table *counts);
  * as recorded and of what changes have altered these parts; 0: nobody asked. */
 void xfw_player_ask_left(struct xfw_player *player);
 double xfw_player_left(const struct xfw_player *player, double as_recorded, double changed);
+/* From now on it is noted which of its changes do anything. A bit for the place of each that did,
+ * or that nobody has watched: without the others all would be the same. */
+void xfw_player_watch(struct xfw_player *player);
+uint64_t xfw_player_acted(const struct xfw_player *player);
+/* The next op is given to its only change, which is `by_ops`, and to no schedule, until that does
+ * anything: xfw_player_acted(). All of the player's ops, or none. */
+void xfw_player_try(struct xfw_player *player, const struct xfw_op *op);
 /* The tap, which outlives the player, receives what is scheduled from now on. */
 void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap);
 

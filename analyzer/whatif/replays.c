@@ -9,6 +9,7 @@
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/op/sample.h"
+#include "analyzer/whatif/ways_known.h"
 
 /* Where any time would be off by more for what was left out, nothing is: of the run, and of what
  * the way saves or costs. All savings are widened by more than that (result.h). */
@@ -20,9 +21,10 @@ static void forget_alone(struct xfw_replays *replays)
     for (size_t i = 0; i < replays->process_count; i++) {
         xfw_measured_free(&replays->processes[i].alone);
         xfw_notes_free(&replays->processes[i].notes);
+        free(replays->processes[i].unpacked.ops);
         replays->processes[i] = (struct xfw_replayed_process){0};
     }
-    replays->noted = 0;
+    replays->noted = replays->unpacked = 0;
 }
 
 /* ---- one walk -------------------------------------------------------------------------------- */
@@ -40,9 +42,35 @@ static void play_kept(struct xfw_walk *walk)
     }
 }
 
+/* Of each process that this member has. */
+static bool all_unpacked(const struct xfw_replays *replays)
+{
+    const struct xfa_run *run = replays->analysis->run;
+    for (size_t i = 0; i < run->process_count; i++)
+        if (xfa_process_is_mine(run->processes[i]) &&
+            (i >= replays->process_count || !replays->processes[i].unpacked.all))
+            return false;
+    return true;
+}
+
+/* The process's end, when all of its ops have come. */
+static const uint64_t *over(struct xfw_walk *walk, double *end_ns)
+{
+    struct xfw_unpacked *unpacked = &walk->at->unpacked;
+    if (!walk->unpacked) {
+        const uint64_t *ranges = xfw_op_store_over(walk->kept, &unpacked->end_ns);
+        memcpy(unpacked->ranges, ranges, sizeof unpacked->ranges);
+        unpacked->all = walk->noted && unpacked->count == walk->fetched;
+    }
+    *end_ns = unpacked->end_ns;
+    return unpacked->ranges;
+}
+
 static void walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis)
 {
-    xfw_op_store_rewind(walk->kept);
+    walk->unpacked = !walk->recording && all_unpacked(walk->replays);
+    if (!walk->unpacked)
+        xfw_op_store_rewind(walk->kept);
     for (size_t i = 0; i < analysis->run->process_count; i++) {
         struct xfa_process *process = analysis->run->processes[i];
         double end_ns;
@@ -52,7 +80,7 @@ static void walk_kept(struct xfw_walk *walk, const struct xfa_analysis *analysis
             return;
         xfw_walk_begin(walk, process);
         play_kept(walk);
-        const uint64_t *ranges = xfw_op_store_over(walk->kept, &end_ns);
+        const uint64_t *ranges = over(walk, &end_ns);
         xfw_walk_end(walk, process, end_ns, ranges);
         xfa_process_let_go(process);
     }
@@ -67,6 +95,16 @@ static void gather_anew(struct xfw_walk *walk)
     xfw_replays_drop_gather(replays);
     replays->gather = xfw_gather_new(first ? replays->most : 0, replays->samples, &sink);
     xfw_gather_at_level(replays->gather, replays->level);
+}
+
+/* The walk is over. */
+static void tried(struct xfw_replays *replays, bool done)
+{
+    for (size_t i = 0; i < replays->trying_count; i++)
+        replays->trying[i].change->does_nothing = done && !replays->trying[i].acted;
+    free(replays->trying);
+    replays->trying = NULL;
+    replays->trying_count = 0;
 }
 
 static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)
@@ -89,6 +127,7 @@ static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, 
         xfw_walk_files(&walk, analysis);
     }
     bool done = xfw_walk_sum_up(&walk);
+    tried(replays, done);
     replays->whatif->replays += (unsigned)count;
     xfw_batch_free(&walk.at_hand);
     xfw_batch_free(&walk.next);
@@ -97,27 +136,12 @@ static bool walk_run(struct xfw_replays *replays, struct xfw_variant *variants, 
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-/* Nothing is more or less certain where nothing is changed. */
-static bool alike(const struct xfw_way *a, const struct xfw_way *b)
-{
-    return a->count == b->count && a->recording == b->recording && !a->tap && !b->tap &&
-           !a->counts && !b->counts && (a->asks_left || !b->asks_left) &&
-           a->assumed == b->assumed &&
-           (a->count == 0 || (a->certainty == b->certainty &&
-                              memcmp(a->changes, b->changes, a->count * sizeof *a->changes) == 0));
-}
-
 static struct xfw_way *like(struct xfw_way *ways, size_t count, const struct xfw_way *way)
 {
     for (size_t i = 0; i < count; i++)
-        if (alike(&ways[i], way))
+        if (xfw_ways_alike(&ways[i], way))
             return &ways[i];
     return NULL;
-}
-
-static struct xfw_way *known_way(const struct xfw_replays *replays, const struct xfw_way *way)
-{
-    return like(replays->known, replays->count, way);
 }
 
 static struct xfw_way copy_of(const struct xfw_way *way)
@@ -135,6 +159,33 @@ static void keep(struct xfw_replays *replays, const struct xfw_way *way, bool ah
     struct xfw_way *kept = &replays->known[replays->count++];
     *kept = copy_of(way);
     kept->ahead = ahead;
+}
+
+/* A known way, of which those changes that it does not have did nothing: what came of that; NULL:
+ * there is none. */
+static struct xfw_way *same_way(struct xfw_replays *replays, const struct xfw_way *way)
+{
+    for (size_t i = 0; i < replays->count; i++) {
+        const struct xfw_way *of = &replays->known[i];
+        const uint64_t acted =
+            xfw_ways_are_idle(of, way) ? UINT64_MAX : xfw_way_acted_alone(of, way);
+        if (!acted)
+            continue;
+        struct xfw_way same = *of;
+        same.changes = way->changes;
+        same.count = way->count;
+        same.acted = acted;
+        keep(replays, &same, replays->rehearses);
+        replays->whatif->replays += !replays->rehearses;
+        return &replays->known[replays->count - 1];
+    }
+    return NULL;
+}
+
+static struct xfw_way *known_way(struct xfw_replays *replays, const struct xfw_way *way)
+{
+    struct xfw_way *known = like(replays->known, replays->count, way);
+    return known ? known : same_way(replays, way);
 }
 
 /* One that was played ahead counts now. */
@@ -189,6 +240,7 @@ static void forget_times(struct xfw_replays *replays, struct xfw_variant *varian
     for (size_t i = 0; i < count; i++) {
         struct xfw_way *way = variants[i].way;
         way->run_ns = way->span_ns = way->error_ns = way->left_ns = way->least_ns = 0;
+        way->acted = 0;
         memset(way->ranges, 0, sizeof way->ranges);
     }
 }
@@ -316,6 +368,16 @@ struct xfw_share xfw_replays_share(const struct xfw_replays *replays)
     return all;
 }
 
+void xfw_replays_try(struct xfw_replays *replays, struct xfw_change *const *changes, size_t count)
+{
+    free(replays->trying);
+    replays->trying = xfa_alloc(XFW_MOST_CHANGES * sizeof *replays->trying);
+    replays->trying_count = 0;
+    for (size_t i = 0; i < count && i < XFW_MOST_CHANGES; i++)
+        if (changes[i]->type->by_ops)
+            replays->trying[replays->trying_count++].change = changes[i];
+}
+
 void xfw_replays_assume(struct xfw_replays *replays, struct xfw_change *change)
 {
     if (replays->assumed)
@@ -349,6 +411,14 @@ static bool play_asked(struct xfw_replays *replays, struct xfw_variant *variants
     return done;
 }
 
+static bool is_asked(const struct xfw_variant *variants, size_t asked, const struct xfw_way *way)
+{
+    for (size_t i = 0; i < asked; i++)
+        if (xfw_ways_alike(variants[i].way, way) || xfw_ways_are_idle(variants[i].way, way))
+            return true;
+    return false;
+}
+
 static void want(struct xfw_replays *replays, const struct xfw_variant *variants, size_t asked)
 {
     replays->missed = asked > 0;
@@ -366,14 +436,17 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     if (replays->rehearses && replays->missed)
         return false;
     struct xfw_variant *variants = xfa_alloc((count + 1) * sizeof *variants);
+    bool *again = xfa_alloc((count + 1) * sizeof *again);
     size_t asked = 0;
     bool done = true;
     note_assumed(replays, ways, count);
     for (size_t i = 0; i < count; i++) {
         struct xfw_way *known = known_way(replays, &ways[i]);
+        const bool asks = !ways[i].unchanged || ways[i].tap || ways[i].counts;
+        again[i] = !known && asks && is_asked(variants, asked, &ways[i]);
         if (known)
             take_over(replays, &ways[i], known);
-        else if (!ways[i].unchanged || ways[i].tap || ways[i].counts)
+        else if (asks && !again[i])
             variants[asked++].way = &ways[i];
     }
     if (replays->rehearses) {
@@ -382,9 +455,13 @@ bool xfw_replays_play(struct xfw_replays *replays, struct xfw_way *ways, size_t 
     } else {
         done = play_asked(replays, variants, asked, false);
     }
-    for (size_t i = 0; i < count && done; i++)
-        if (ways[i].unchanged && !ways[i].tap)
+    for (size_t i = 0; i < count && done; i++) {
+        bool same = again[i] && like(replays->known, replays->count, &ways[i]);
+        replays->whatif->replays += same; /* as if it had been played */
+        if (again[i] || (ways[i].unchanged && !ways[i].tap))
             take_over(replays, &ways[i], known_way(replays, &ways[i]));
+    }
+    free(again);
     free(variants);
     return done;
 }
@@ -474,6 +551,7 @@ void xfw_replays_free(struct xfw_replays *replays)
         xfw_way_free(&replays->known[i]);
     free(replays->known);
     free(replays->wanted);
+    free(replays->trying);
     forget_alone(replays);
     xfw_replays_drop_gather(replays);
     free(replays->processes);

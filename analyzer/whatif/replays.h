@@ -22,6 +22,8 @@ struct xfw_way {
     const struct xfw_tap *tap; /* NULL: none */
     const struct xfw_change
         *assumed;             /* xfw_replays_assume()'s, if it is one of them; the replays' own */
+    uint64_t acted;           /* a bit for the place of each of the changes that did anything
+                                 (xfw_player_acted()); the replays' own */
     struct xfa_table *counts; /* xfw_player_count(); NULL: nobody asks */
     /* What comes of it: */
     double run_ns;             /* the latest end of the processes */
@@ -58,6 +60,9 @@ void xfw_replays_rehearse(struct xfw_replays *replays);
  * counts once it is asked for. Returns how many ways were; 0 as well where they cannot be played.
  */
 size_t xfw_replays_play_wanted(struct xfw_replays *replays);
+/* With what is played next, each of the changes that can be (change.h, by_ops) is tried, and those
+ * that do nothing by themselves are noted as such: ways of one of them are all the same. */
+void xfw_replays_try(struct xfw_replays *replays, struct xfw_change *const *changes, size_t count);
 /* From now on ways with that change are played as if what it takes for granted were known
  * (change.h, assured); NULL: no more. */
 void xfw_replays_assume(struct xfw_replays *replays, struct xfw_change *change);

@@ -8,6 +8,8 @@
 #include "analyzer/whatif/ops/jobs.h"
 #include "analyzer/whatif/replays_walk.h"
 
+#define MOST_PLAYED_ALONE 2 /* changes of a way: those with one less were played before */
+
 /* ---- what is left out ------------------------------------------------------------------------ */
 
 static void begin_measuring(struct xfw_walk *walk, struct xfw_variant *v)
@@ -104,15 +106,15 @@ void xfw_replays_fail(struct xfw_replays *replays, char *why)
 
 void xfw_batch_make(struct xfw_batch *batch, bool recording)
 {
-    batch->ops = xfa_alloc(XFW_TURNS * sizeof *batch->ops);
-    batch->alone = recording ? xfa_alloc(XFW_TURNS * sizeof *batch->alone) : batch->ops;
+    batch->room = batch->ops = xfa_alloc_unset(XFW_TURNS * sizeof *batch->ops);
+    batch->alone = recording ? xfa_alloc_unset(XFW_TURNS * sizeof *batch->alone) : batch->ops;
 }
 
 void xfw_batch_free(const struct xfw_batch *batch)
 {
     if (batch->alone != batch->ops)
         free(batch->alone);
-    free(batch->ops);
+    free(batch->room);
 }
 
 void xfw_walk_tally(struct xfw_walk *walk)
@@ -164,6 +166,22 @@ static void begin_notes(struct xfw_walk *walk)
     }
 }
 
+/* Of ranks that are played together, and of members of a team, each plays but some ways. */
+static void begin_trying(const struct xfw_walk *walk, struct xfw_trying *trying)
+{
+    trying->player = xfw_player_new(walk->process, &trying->change, 1, XFW_HIGH);
+    trying->acted = trying->acted || walk->together || walk->replays->analysis->run->team;
+    xfw_player_watch(trying->player);
+}
+
+static void end_trying(const struct xfw_walk *walk, struct xfw_trying *trying)
+{
+    if (!walk->together)
+        xfw_player_finish(trying->player, walk->of->sample);
+    trying->acted = trying->acted || walk->of->sample || xfw_player_acted(trying->player);
+    xfw_player_free(trying->player);
+}
+
 void xfw_walk_begin(void *self, struct xfa_process *process)
 {
     struct xfw_walk *walk = self;
@@ -182,10 +200,14 @@ void xfw_walk_begin(void *self, struct xfa_process *process)
         xfw_player_count(v->player, counts_of(walk, v));
         if (v->way->asks_left)
             xfw_player_ask_left(v->player);
+        if (v->way->count > MOST_PLAYED_ALONE && !replays->analysis->run->team)
+            xfw_player_watch(v->player);
         begin_measuring(walk, v);
         if (tap)
             tap->process(tap->self, process);
     }
+    for (size_t i = 0; i < replays->trying_count; i++)
+        begin_trying(walk, &replays->trying[i]);
     begin_notes(walk);
     find_alone(walk);
     if (walk->of->jobs && walk->kept)
@@ -223,13 +245,50 @@ static const struct xfw_stretch *next_stretch(struct xfw_walk *walk)
     return NULL;
 }
 
+/* ---- ops that are unpacked ------------------------------------------------------------------- */
+
+static void take_unpacked(struct xfw_walk *walk, size_t most)
+{
+    const struct xfw_unpacked *unpacked = &walk->at->unpacked;
+    struct xfw_batch *next = &walk->next;
+    size_t left = unpacked->count - walk->fetched;
+    next->stretch = NULL;
+    next->at = walk->fetched;
+    next->count = left < most ? left : most;
+    next->ops = next->alone = unpacked->ops + walk->fetched;
+    walk->fetched += next->count;
+}
+
+/* The batch that was fetched, if there is room for it. */
+static void keep_unpacked(struct xfw_walk *walk)
+{
+    struct xfw_unpacked *unpacked = &walk->at->unpacked;
+    struct xfw_replays *replays = walk->replays;
+    const struct xfw_batch *batch = &walk->next;
+    size_t most = replays->most / XFW_OF_MOST_UNPACKED / sizeof *unpacked->ops;
+    most = most < XFW_MOST_UNPACKED ? most : XFW_MOST_UNPACKED;
+    if (unpacked->count != batch->at || replays->unpacked + batch->count > most)
+        return;
+    unpacked->ops = xfa_room(unpacked->ops, &unpacked->capacity, unpacked->count + batch->count + 1,
+                             sizeof *unpacked->ops);
+    memcpy(unpacked->ops + unpacked->count, batch->ops, batch->count * sizeof *batch->ops);
+    unpacked->count += batch->count;
+    replays->unpacked += batch->count;
+}
+
+/* ---- what comes next ------------------------------------------------------------------------- */
+
 /* The next ops of the process that were kept. */
 void xfw_walk_fetch(struct xfw_walk *walk)
 {
     struct xfw_batch *next = &walk->next;
+    size_t most = walk->of->threads ? XFW_TURNS : XFW_BATCH;
+    if (walk->unpacked) {
+        take_unpacked(walk, most);
+        return;
+    }
     next->stretch = next_stretch(walk);
     bool apart = next->stretch && xfw_stretch_is_apart(next->stretch);
-    size_t most = walk->of->threads ? XFW_TURNS : XFW_BATCH;
     if (next->stretch)
         most = next->stretch->ops;
     if (apart)
@@ -246,8 +305,17 @@ void xfw_walk_fetch(struct xfw_walk *walk)
     make_alone(next);
     next->at = walk->fetched;
     walk->fetched += next->count;
-    if (walk->noted)
-        xfw_notes_give(&walk->at->notes, next->at, next);
+    if (!walk->noted)
+        return;
+    xfw_notes_give(&walk->at->notes, next->at, next);
+    if (!walk->recording && !walk->of->sample)
+        keep_unpacked(walk);
+}
+
+static void try_change(const struct xfw_walk *walk, const struct xfw_trying *trying)
+{
+    for (size_t i = 0; i < walk->at_hand.count && !trying->acted; i++)
+        xfw_player_try(trying->player, &walk->at_hand.alone[i]);
 }
 
 /* The last ways first: those that change the most come last, and are not to be waited for alone.
@@ -255,7 +323,9 @@ void xfw_walk_fetch(struct xfw_walk *walk)
 static void play_or_fetch(void *self, size_t i)
 {
     struct xfw_walk *walk = self;
-    if (i > 0)
+    if (i > walk->count)
+        try_change(walk, &walk->replays->trying[i - walk->count - 1]);
+    else if (i > 0)
         play_way(walk, walk->count - i);
     else if (walk->kept)
         xfw_walk_fetch(walk);
@@ -299,7 +369,8 @@ void xfw_walk_play(struct xfw_walk *walk)
 {
     const struct xfw_stretch *stretch = walk->at_hand.stretch;
     find_turns(walk);
-    xfa_crew_do(walk->replays->crew, play_or_fetch, walk, 1 + walk->count);
+    xfa_crew_do(walk->replays->crew, play_or_fetch, walk,
+                1 + walk->count + walk->replays->trying_count);
     for (size_t i = 0; i < walk->count && stretch; i++) {
         struct xfw_variant *v = &walk->variants[i];
         xfw_measure(&v->measured, stretch, xfw_schedule_now(xfw_player_schedule(v->player)));
@@ -391,6 +462,7 @@ static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, 
                   v->way->asks_left ? left_of(walk, v, span, rest) : 0);
     if (tap)
         tap->end(tap->self, walk->process, schedule, total);
+    v->way->acted |= xfw_player_acted(v->player);
     xfw_player_free(v->player);
     v->player = NULL;
 }
@@ -411,6 +483,8 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     note_work(walk);
     for (size_t i = 0; i < walk->count; i++)
         end_way(walk, &walk->variants[i], begun, end_ns);
+    for (size_t i = 0; i < walk->replays->trying_count; i++)
+        end_trying(walk, &walk->replays->trying[i]);
     if (!walk->alone_is_way)
         xfw_player_free(walk->alone_player);
     xfw_cuts_free(&walk->cuts);

@@ -11,6 +11,20 @@
 #include "analyzer/whatif/turns.h"
 #include "analyzer/whatif/walk_notes.h"
 
+#define XFW_MOST_UNPACKED ((size_t)1 << 16) /* ops of all processes, half a kilobyte each */
+#define XFW_OF_MOST_UNPACKED 8              /* and at most that part of what a walk may keep */
+
+/* The ops of a process as ways play them, without what recording cost: of a short run they are
+ * unpacked and looked at once (op_store.h, walk_notes.h), for all walks but the first two. Zeroed
+ * at first. */
+struct xfw_unpacked {
+    struct xfw_op *ops;
+    size_t count, capacity;
+    double end_ns; /* as xfw_op_store_over() has it */
+    uint64_t ranges[XFW_RANGES];
+    bool all; /* they are all there */
+};
+
 /* A process, played unchanged. */
 struct xfw_replayed_process {
     struct xfw_measured alone; /* of one of which ops were left out */
@@ -19,6 +33,7 @@ struct xfw_replayed_process {
     double first_work_ns;
     double beyond_ns;       /* and how long that goes on when nobody waits any more */
     struct xfw_notes notes; /* of the ops that are kept */
+    struct xfw_unpacked unpacked;
 };
 
 struct xfw_replays {
@@ -34,8 +49,10 @@ struct xfw_replays {
     unsigned level;            /* of how many is played of those (sample.h) */
     struct xfw_replayed_process *processes;
     size_t process_count, process_capacity;
-    size_t noted;               /* ops of all of them */
+    size_t noted, unpacked;     /* ops of all of them */
     struct xfw_change *assumed; /* NULL: nothing is */
+    struct xfw_trying *trying;  /* by the next walk */
+    size_t trying_count;
     struct xfw_way *known, *wanted;
     size_t count, capacity, wanted_count, wanted_capacity;
     bool rehearses, missed;        /* in a rehearsal; it has wanted something */
@@ -60,7 +77,15 @@ struct xfw_variant {
     } span;
 };
 
+/* A change that is tried (xfw_replays_try()). */
+struct xfw_trying {
+    struct xfw_change *change;
+    struct xfw_player *player; /* of the process at hand */
+    bool acted;
+};
+
 struct xfw_batch {        /* up to XFW_TURNS ops */
+    struct xfw_op *room;  /* of its own; ops may be somewhere else */
     struct xfw_op *ops;   /* as recorded */
     struct xfw_op *alone; /* without what recording cost; the same: no way has that */
     size_t count;
@@ -86,6 +111,7 @@ struct xfw_walk {
     size_t finders_count, finders_capacity;
     bool noted;                      /* what they find of the process at hand is known */
     size_t fetched;                  /* of its ops, so far */
+    bool unpacked;                   /* and all are unpacked; of all processes */
     struct xfw_turns turns;          /* of the batch at hand */
     bool by_turns;                   /* the process has several threads */
     struct xfw_player *alone_player; /* of the process, unchanged; NULL: nobody has to */

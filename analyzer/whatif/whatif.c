@@ -62,6 +62,7 @@ static bool play_likely(struct xfw_replays *replays, struct xfw_whatif *whatif,
         ways[i].certainty = XFW_LIKELY;
         xfw_way_of(&ways[i], changes, NULL, count, i < 2 ? SIZE_MAX : i - 2, SIZE_MAX);
     }
+    xfw_replays_try(replays, changes, count);
     bool done = xfw_replays_play(replays, ways, all);
     if (done)
         take_times(whatif, &ways[0], &ways[1]);

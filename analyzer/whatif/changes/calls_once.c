@@ -4,10 +4,9 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/in_flight.h"
 #include "analyzer/whatif/changes/passed_on.h"
 #include "analyzer/whatif/changes/waits.h"
-
-#define MOST_COPIES 64 /* stretches of host memory of which the last copy is known */
 
 /* ---- the book -------------------------------------------------------------------------------- */
 
@@ -104,18 +103,6 @@ struct once {
     bool waits; /* what gives memory back waits as it did */
 };
 
-/* Host memory, and the last copy that used it: sets of these are bits by place. */
-struct copies {
-    uint64_t first[MOST_COPIES], end[MOST_COPIES];
-    double done_ns[MOST_COPIES]; /* when it is done */
-    uint32_t stream[MOST_COPIES];
-    uint32_t event[MOST_COPIES][2]; /* the program's behind it, + 1: the first, the last; 0: none */
-    uint64_t of_stream[MOST_COPIES]; /* by the stream's number: those of streams that share one */
-    uint64_t to_host, owed;          /* owed: a wait for it went */
-    double last_done_ns;             /* none is done later */
-    unsigned count, next;
-};
-
 struct state {
     struct xfw_once_book book; /* of what is played */
     struct kept {
@@ -125,10 +112,7 @@ struct state {
     } * kept;                      /* by place in the run's calls */
     struct xfa_table takers;       /* struct taker */
     struct xfa_table blocks;       /* struct xfw_passed_block */
-    struct copies copies;
-    uint32_t copying; /* the last op was a copy that may be in flight: its place, + 1 */
-    bool went;        /* the wait that was the last op of ... */
-    uint32_t thread;
+    struct xfw_in_flight in_flight;
 };
 
 /* A thread that has taken memory. */
@@ -159,159 +143,6 @@ static void end(const struct xfw_change *change, void *self)
     xfa_table_free(&state->blocks);
 }
 
-/* A copy that the host does not wait for, of memory that the host may use again. */
-static bool is_in_flight(const struct xfw_change *change, const struct xfw_op *op)
-{
-    if (op->what != XFW_COPY || op->awaits == XFW_AWAITS_ITSELF || op->class == XFW_NONE)
-        return false;
-    const struct xfa_row_key *row = &xfa_class_key_at(&change->analysis->classes, op->class)->row;
-    return xfa_is_page_locked(row->direction == XFT_DIR_H2D ? row->src_mem : row->dst_mem);
-}
-
-static uint64_t bit(uint32_t place)
-{
-    return (uint64_t)1 << place;
-}
-
-/* The first place of a set, which is taken out. */
-static unsigned take_first(uint64_t *set)
-{
-    unsigned place = (unsigned)__builtin_ctzll(*set);
-    *set &= *set - 1;
-    return place;
-}
-
-static uint64_t end_of(const struct xfw_host_memory *host)
-{
-    return xfa_add(host->first, host->bytes ? host->bytes : 1);
-}
-
-/* The place of the copy that used the memory last; if none did, the oldest one's. */
-static uint32_t place_of(struct copies *copies, const struct xfw_host_memory *host)
-{
-    uint64_t end = end_of(host);
-    for (unsigned i = 0; i < copies->count; i++)
-        if (copies->first[i] < end && host->first < copies->end[i])
-            return i;
-    if (copies->count < MOST_COPIES)
-        return copies->count++;
-    return copies->next++ % MOST_COPIES;
-}
-
-/* The end of the last op's copy is known now. */
-static void note_end(struct state *state, const struct xfw_player *player)
-{
-    if (state->copying) {
-        struct copies *copies = &state->copies;
-        uint32_t last = state->copying - 1;
-        double done_ns = xfw_schedule_stream_end(xfw_player_schedule(player), copies->stream[last]);
-        copies->done_ns[last] = done_ns;
-        copies->last_done_ns = xfw_max(copies->last_done_ns, done_ns);
-    }
-    state->copying = 0;
-}
-
-static void note_copy(const struct xfw_change *change, struct state *state, const struct xfw_op *op)
-{
-    struct copies *copies = &state->copies;
-    struct xfw_host_memory host;
-    if (op->stream == XFW_NONE || !is_in_flight(change, op) ||
-        !xfw_host_memory(change->analysis, op, &host))
-        return;
-    uint32_t place = place_of(copies, &host);
-    copies->of_stream[copies->stream[place] % MOST_COPIES] &= ~bit(place);
-    copies->of_stream[op->stream % MOST_COPIES] |= bit(place);
-    copies->first[place] = host.first;
-    copies->end[place] = end_of(&host);
-    copies->done_ns[place] = 0;
-    copies->stream[place] = op->stream;
-    copies->event[place][0] = copies->event[place][1] = 0;
-    copies->to_host = host.to_host ? copies->to_host | bit(place) : copies->to_host & ~bit(place);
-    copies->owed &= ~bit(place);
-    state->copying = place + 1;
-}
-
-/* The host waits until then, before its own time that comes before the op. */
-static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
-{
-    double now = xfw_schedule_thread_now(xfw_player_schedule(player), op->thread);
-    if (!(ns > now))
-        return;
-    struct xfw_op wait = xfw_op_like(op);
-    wait.own_ns = ns - now;
-    xfw_player_play(player, &wait);
-}
-
-/* A wait for copies went. As likely the host waits for one all the same before its memory is copied
- * again (it has been written meanwhile), and before a time of its own in which it can have read
- * what was fetched. */
-static void wait_where_needed(const struct xfw_change *change, struct state *state,
-                              struct xfw_player *player, const struct xfw_op *op)
-{
-    struct copies *copies = &state->copies;
-    bool next = state->went && op->thread == state->thread;
-    double until = 0;
-    struct xfw_host_memory host;
-    bool of_copy = xfw_host_memory(change->analysis, op, &host);
-    if (xfw_player_certainty(player) != XFW_LIKELY || (!next && !of_copy))
-        return;
-    for (uint64_t owed = copies->owed; owed;) {
-        unsigned i = take_first(&owed);
-        double read_ns = XFW_READ_NS_PER_BYTE * (double)(copies->end[i] - copies->first[i]);
-        bool reads = next && (copies->to_host & bit(i)) && op->gap_ns >= read_ns;
-        bool used = of_copy && copies->first[i] < end_of(&host) && host.first < copies->end[i];
-        if (!reads && !used)
-            continue;
-        until = fmax(until, copies->done_ns[i]);
-        copies->owed &= ~bit(i);
-    }
-    wait_until(player, op, until);
-    state->went = state->went && !next;
-}
-
-static void note_event(struct copies *copies, const struct xfw_op *op)
-{
-    if (op->stream == XFW_NONE || op->event == XFW_NONE)
-        return;
-    for (uint64_t those = copies->of_stream[op->stream % MOST_COPIES]; those;) {
-        unsigned i = take_first(&those);
-        if (copies->stream[i] == op->stream)
-            copies->event[i][copies->event[i][0] != 0] = op->event + 1;
-    }
-}
-
-static void note_wait(struct copies *copies, const struct xfw_op *op)
-{
-    for (uint64_t owed = copies->owed; owed;) {
-        unsigned i = take_first(&owed);
-        const uint32_t *event = copies->event[i];
-        bool of_event =
-            op->event != XFW_NONE && (op->event + 1 == event[0] || op->event + 1 == event[1]);
-        if (op->awaits == XFW_AWAITS_DEVICE ||
-            (op->awaits == XFW_AWAITS_STREAM && op->stream == copies->stream[i]) ||
-            (op->awaits == XFW_AWAITS_EVENT && of_event))
-            copies->owed &= ~bit(i);
-    }
-}
-
-/* The program's own waits, and its events behind copies. */
-static void note_waits(struct copies *copies, const struct xfw_op *op)
-{
-    if (op->what == XFW_RECORD)
-        note_event(copies, op);
-    else if (op->kind == XFT_EVENT_SYNC)
-        note_wait(copies, op);
-}
-
-static void owe(struct state *state, const struct xfw_op *op, double now)
-{
-    struct copies *copies = &state->copies;
-    for (unsigned i = 0; i < copies->count && copies->last_done_ns > now; i++)
-        copies->owed |= (uint64_t)(copies->done_ns[i] > now) << i;
-    state->went = true;
-    state->thread = op->thread;
-}
-
 /* The call goes, but what it waited for may still have to be waited for. */
 static void go(const struct once *once, struct state *state, const struct xfw_player *player,
                struct xfw_op *op, bool gives)
@@ -336,7 +167,7 @@ static void go(const struct once *once, struct state *state, const struct xfw_pl
     op->own_ns = left;
     op->wake_ns = wake;
     if (gives && !once->waits)
-        owe(state, op, xfw_schedule_thread_now(xfw_player_schedule(player), op->thread));
+        xfw_in_flight_owe(&state->in_flight, player, op);
 }
 
 /* At worst nobody knows the largest size beforehand: is there a block that has room for it? */
@@ -495,10 +326,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct state *state = self;
     if (xfw_player_certainty(player) == XFW_HIGH && grows(state, op))
         xfw_op_drop(op);
-    note_end(state, player);
-    wait_where_needed(change, state, player, op);
-    note_waits(&state->copies, op);
-    note_copy(change, state, op);
+    xfw_in_flight_meet(&state->in_flight, change, player, op);
     note_call(state, op);
     wait_until_filled(state, player, op, op->src);
     if (op->what != XFW_CALL || op->dst == 0)

@@ -115,6 +115,7 @@ struct xfw_change *xfw_change_host_turns(const struct xfa_analysis *analysis,
 {
     static const struct xfw_change_type type = {
         .name = "host turns",
+        .by_ops = true,
         .state_bytes = sizeof(struct turns),
         .begin = begin,
         .op = op,
@@ -218,6 +219,7 @@ struct xfw_change *xfw_change_host_converts(const struct xfa_analysis *analysis,
 {
     static const struct xfw_change_type type = {
         .name = "host converts",
+        .by_ops = true,
         .state_bytes = sizeof(struct makes),
         .begin = begin_makes,
         .op = convert,

@@ -134,6 +134,7 @@ struct xfw_change *xfw_change_work_beside(const struct xfa_analysis *analysis,
 {
     static const struct xfw_change_type type = {
         .name = "work beside",
+        .by_ops = true,
         .state_bytes = sizeof(struct workers),
         .begin = begin,
         .op = op,

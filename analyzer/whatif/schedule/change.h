@@ -31,6 +31,8 @@ struct xfw_player;
 
 struct xfw_change_type {
     const char *name;
+    bool by_ops;        /* whether it does anything but take transfers depends on the ops of each
+                           thread alone, as recorded: not on the schedule, nor on other threads */
     size_t state_bytes; /* of one player in one process; zeroed */
     /* The player's process begins (its trace is open). Any may be NULL but op. */
     void (*begin)(const struct xfw_change *change, void *state, struct xfw_player *player);
@@ -76,6 +78,7 @@ struct xfw_change {
     const char *at_best; /* static: what it assumes at best in addition, in words; NULL: nothing */
     enum xfw_certainty from; /* below it nothing is changed, unless it is assured: it only takes
                                 transfers (xfw_player_take()) */
+    bool does_nothing;       /* at best, by itself: it was tried (xfw_replays_try()) */
     bool idle; /* the run has no op for it: unless another one of a set resizes, nothing changes */
     bool resizes; /* copies have other sizes with it */
     bool first;   /* in a set it has each op before the others, wherever it stands: it makes copies

@@ -12,7 +12,7 @@
 #include "tests/analyzer/traces/scenario.h"
 #include "tests/analyzer/traces/scenario_report.h"
 
-enum { CALLS = 9, GAPS = CALLS - 1, PERIOD_NS = 10000, CALL_NS = 1000, MOST = 3 };
+enum { CALLS = 9, GAPS = CALLS - 1, PERIOD_NS = 10000, CALL_NS = 1000, MOST = 4 };
 enum { UNCHANGED = 2 }; /* with and without what recording cost */
 
 /* So many ns less, at worst none, at best twice as much, of the thread's time before each call but
@@ -42,6 +42,8 @@ static void take(const struct xfw_change *change, void *state, struct xfw_player
 }
 
 static const struct xfw_change_type type = {.name = "shorter", .begin = begin, .op = take};
+static const struct xfw_change_type type_by_ops = {
+    .name = "shorter", .by_ops = true, .begin = begin, .op = take};
 
 struct weighed {
     struct shorter shorter[MOST];
@@ -64,7 +66,8 @@ static void weigh(struct weighed *w, size_t count)
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + (CALLS + 1) * (uint64_t)PERIOD_NS);
     struct analyzed a = analyzed_trace(&b, NULL);
     for (size_t i = 0; i < count; i++) {
-        w->shorter[i].change.type = &type;
+        if (!w->shorter[i].change.type)
+            w->shorter[i].change.type = &type;
         w->shorter[i].change.analysis = a.analysis;
         w->changes[i] = &w->shorter[i].change;
     }
@@ -192,6 +195,54 @@ static void test_changes_nothing(void **state)
     xfw_whatif_free(w.whatif);
 }
 
+/* Members that do something are known to be missed, each by itself. */
+static void test_set_of_three(void **state)
+{
+    (void)state;
+    struct weighed w = {.shorter = {{.ns = 1000}, {.ns = 500}, {.ns = 250}}};
+    weigh(&w, 3);
+    assert_true(w.whatif->set.likely == 1750 * GAPS);
+    assert_true(w.whatif->last[0].likely == 1000 * GAPS);
+    assert_true(w.whatif->last[1].likely == 500 * GAPS);
+    assert_true(w.whatif->last[2].likely == 250 * GAPS);
+    xfw_whatif_free(w.whatif);
+}
+
+/* Two that do nothing, since no thread has so much time: each alone, and all together. Without one
+ * of them it is the same, which is not played. */
+static void test_did_nothing_together(void **state)
+{
+    (void)state;
+    const double more = 2 * PERIOD_NS;
+    struct weighed w = {.shorter = {{.ns = 1000}, {.ns = 500}, {.ns = more}, {.ns = more}}};
+    weigh(&w, 4);
+    assert_true(w.whatif->set.likely == 1500 * GAPS);
+    assert_int_equal(w.whatif->order[2] + w.whatif->order[3], 0);
+    assert_int_equal(w.shorter[2].plays[XFW_LIKELY], 2);
+    assert_int_equal(w.shorter[3].plays[XFW_LIKELY], 2);
+    xfw_whatif_free(w.whatif);
+}
+
+/* Two that are tried with the first walk, and do nothing: at best one of them is played for both. A
+ * third one, which does something, is played for itself. */
+static void test_tried_in_vain(void **state)
+{
+    (void)state;
+    const struct xfw_change change = {.type = &type_by_ops, .from = XFW_HIGH};
+    const double more = 2 * PERIOD_NS;
+    const unsigned tried = 1;
+    struct weighed w = {.shorter = {{.change = change, .ns = more},
+                                    {.change = change, .ns = 500},
+                                    {.change = change, .ns = more}}};
+    weigh(&w, 3);
+    assert_int_equal(w.shorter[0].plays[XFW_HIGH], tried + 1);
+    assert_int_equal(w.shorter[1].plays[XFW_HIGH], tried + 1);
+    assert_int_equal(w.shorter[2].plays[XFW_HIGH], tried);
+    assert_true(w.whatif->alone[0].high == w.whatif->alone[2].high);
+    assert_true(w.whatif->alone[1].high > w.whatif->alone[0].high + 900 * GAPS);
+    xfw_whatif_free(w.whatif);
+}
+
 /* Where another one makes copies larger, it may have some to work on. */
 static void test_idle_no_more(void **state)
 {
@@ -236,6 +287,9 @@ int main(void)
         cmocka_unit_test(test_set_of_two),
         cmocka_unit_test(test_read_no_more),
         cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_set_of_three),
+        cmocka_unit_test(test_did_nothing_together),
+        cmocka_unit_test(test_tried_in_vain),
         cmocka_unit_test(test_idle_no_more),
         cmocka_unit_test(test_changes_nothing),
         cmocka_unit_test(test_trials_of_findings),

@@ -47,7 +47,7 @@ ROWS = [
       "    return op->bytes <= from->bytes && from->bytes < to->bytes;",
       "a copy of a part of a block is left out as if the block had grown",
       "analyzer-whatif_once_test"),
-    M("free-waits-for-nothing", "analyzer/whatif/changes/calls_once.c",
+    M("free-waits-for-nothing", "analyzer/whatif/changes/in_flight.c",
       "        until = fmax(until, copies->done_ns[i]);",
       "        until = fmax(until, 0 * copies->done_ns[i]);",
       "without a free the host is promised not to wait for the copy whose data it uses",
