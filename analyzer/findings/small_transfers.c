@@ -15,13 +15,10 @@
  * one copy of two dimensions; others (XFW_LEAST_ROWS or more of them, none of which depends on one
  * before, whatif/changes/strides.h) one kernel or one batch. Any event above ends such a run.
  */
-#include "analyzer/findings/divided.h"
-#include "analyzer/findings/finding.h"
+#include "analyzer/findings/row_groups.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/pack.h"
 #include "analyzer/whatif/changes/strides.h"
@@ -29,25 +26,6 @@
 #define MOST_EVENTS 16    /* recorded within a run */
 #define MOST_PARTS 32     /* call sites of a run; another one begins a new run */
 #define LEAST_OF_ROWS 1.5 /* times as long as a contiguous copy: its rows take it */
-
-/* A row's part in runs, or runs of a group. */
-struct runs {
-    uint64_t transfers, bytes;
-    uint64_t modelled;           /* of its transfers: by the model */
-    uint64_t strided, lines;     /* of its transfers: 2D and 3D ones, and the rows of these */
-    struct xfa_exact count;      /* of a row: its parts of runs, by pieces */
-    struct xfa_exact took_ns;    /* measured or by the model */
-    struct xfa_exact scattered;  /* of count: those whose pieces are not contiguous (pack.h) */
-    struct xfa_exact batched_ns; /* one transfer per run instead */
-    double error;                /* of the model, relative */
-};
-
-struct small_row {
-    struct runs own, group; /* group: of the first row of a group, all of it */
-    uint32_t first;         /* number + 1 of another row of the group, towards its first; 0: it is
-                               the first */
-    uint32_t members;       /* of the first: rows of the group but itself */
-};
 
 /* A row's pieces of the current run. */
 struct part {
@@ -80,77 +58,22 @@ static bool is_within(const struct lane *lane)
 }
 
 struct small {
-    struct small_row *rows; /* by number */
-    size_t count, capacity;
+    struct xfa_row_groups groups;
     struct xfa_table lanes; /* of the process at hand */
     uint32_t process;
     uint64_t transfers; /* of it, so far */
     struct xfw_runs marks;
 };
 
-static struct small_row *row_of(struct small *small, uint32_t row)
-{
-    small->rows = xfa_grown(small->rows, &small->capacity, &small->count, row, sizeof *small->rows);
-    return &small->rows[row];
-}
-
-/* ---- groups ---------------------------------------------------------------------------------- */
-
-static uint32_t first_of(const struct small *small, uint32_t row)
-{
-    while (small->rows[row].first)
-        row = small->rows[row].first - 1;
-    return row;
-}
-
-static void add_runs(struct runs *to, const struct runs *more)
-{
-    to->transfers += more->transfers;
-    to->bytes = xfa_add(to->bytes, more->bytes);
-    to->modelled += more->modelled;
-    to->strided += more->strided;
-    to->lines = xfa_add(to->lines, more->lines);
-    xfa_exact_merge(&to->count, &more->count);
-    xfa_exact_merge(&to->took_ns, &more->took_ns);
-    xfa_exact_merge(&to->scattered, &more->scattered);
-    xfa_exact_merge(&to->batched_ns, &more->batched_ns);
-    to->error = fmax(to->error, more->error);
-}
-
-/* The same, and makes the way there shorter. */
-static uint32_t find_first(struct small *small, uint32_t row)
-{
-    uint32_t first = first_of(small, row);
-    while (row != first) {
-        uint32_t next = small->rows[row].first - 1;
-        small->rows[row].first = first + 1;
-        row = next;
-    }
-    return first;
-}
-
-/* The row with the lower number is the first, whatever the order of runs. */
-static void join(struct small *small, uint32_t a, uint32_t b)
-{
-    a = find_first(small, a);
-    b = find_first(small, b);
-    if (a == b)
-        return;
-    struct small_row *first = &small->rows[a < b ? a : b], *other = &small->rows[a < b ? b : a];
-    other->first = (a < b ? a : b) + 1;
-    first->members += 1 + other->members;
-    add_runs(&first->group, &other->group);
-}
-
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* A row's part of the run, which took so long for each of its transfers where that was not
  * measured. */
-static struct runs runs_of(const struct lane *lane, const struct part *part, double batched_ns,
-                           double modelled_ns)
+static struct xfa_runs runs_of(const struct lane *lane, const struct part *part, double batched_ns,
+                               double modelled_ns)
 {
     double share = (double)part->count / (double)lane->count;
-    struct runs runs = {
+    struct xfa_runs runs = {
         .transfers = part->count,
         .bytes = part->bytes,
         .modelled = lane->measured ? 0 : part->count,
@@ -175,10 +98,8 @@ static void count_run(struct small *small, const struct lane *lane)
         return;
     for (unsigned i = 0; i < lane->part_count; i++) {
         const struct part *part = &lane->parts[i];
-        const struct runs runs = runs_of(lane, part, batched, modelled);
-        add_runs(&row_of(small, part->row)->own, &runs);
-        join(small, lane->parts[0].row, part->row);
-        add_runs(&small->rows[find_first(small, part->row)].group, &runs);
+        const struct xfa_runs runs = runs_of(lane, part, batched, modelled);
+        xfa_row_groups_add(&small->groups, part->row, lane->parts[0].row, &runs);
     }
     xfw_mark(&small->marks.lasts, small->process, lane->last);
     if (lane->awaited && lane->key.direction == XFT_DIR_D2H)
@@ -376,54 +297,25 @@ static struct xfa_observer observe(void *self)
 static void release(void *self)
 {
     struct small *small = self;
-    free(small->rows);
+    xfa_row_groups_free(&small->groups);
     xfw_runs_free(&small->marks);
 }
 
 /* ---- divided --------------------------------------------------------------------------------- */
 
-/* A row as other members have it. */
-struct given_row {
-    uint32_t row, first; /* first: of its group */
-    struct runs own, group;
-};
-
 static void give(const void *self, struct xfa_parcel *parcel)
 {
     const struct small *small = self;
-    xfa_parcel_number(parcel, small->count);
-    for (uint32_t i = 0; i < small->count; i++) {
-        const struct small_row *row = &small->rows[i];
-        const struct given_row given = {i, first_of(small, i), row->own, row->group};
-        xfa_parcel_put(parcel, &given, sizeof given);
-    }
+    xfa_row_groups_give(&small->groups, parcel);
     xfw_marks_give(&small->marks.firsts, parcel);
     xfw_marks_give(&small->marks.pieces, parcel);
     xfw_marks_give(&small->marks.lasts, parcel);
 }
 
-/* Groups that have a row in common are one; what a row that is not the first has of its group was
- * added to the first's. */
-static void take_row(struct small *small, const struct given_row *given)
-{
-    add_runs(&row_of(small, given->row)->own, &given->own);
-    row_of(small, given->first);
-    join(small, given->first, given->row);
-    if (given->first == given->row)
-        add_runs(&small->rows[find_first(small, given->row)].group, &given->group);
-}
-
 static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unpacking *from)
 {
     struct small *small = self;
-    struct given_row given;
-    size_t count = xfa_unpack_count(from, sizeof given), rows = analysis->classes.rows.count;
-    for (size_t i = 0; i < count && !from->bad; i++) {
-        xfa_unpack_bytes(from, &given, sizeof given);
-        from->bad = from->bad || given.row >= rows || given.first >= rows;
-        if (!from->bad)
-            take_row(small, &given);
-    }
+    xfa_row_groups_take(&small->groups, analysis, from);
     xfw_marks_take(&small->marks.firsts, from, analysis->run->process_count);
     xfw_marks_take(&small->marks.pieces, from, analysis->run->process_count);
     xfw_marks_take(&small->marks.lasts, from, analysis->run->process_count);
@@ -434,7 +326,7 @@ static void take(void *self, const struct xfa_analysis *analysis, struct xfa_unp
 /* Rows stay as they lie. Packed, or as a batch: whichever takes less for the average run of the
  * group. Contiguous pieces need no packing. */
 static enum xfa_remedy_kind remedy_of(const struct xfa_analysis *analysis,
-                                      const struct xfa_row *row, const struct runs *runs)
+                                      const struct xfa_row *row, const struct xfa_runs *runs)
 {
     enum xft_direction direction = row->key.direction;
     if (direction == XFT_DIR_D2D)
@@ -452,61 +344,25 @@ static enum xfa_remedy_kind remedy_of(const struct xfa_analysis *analysis,
     return batch < packed ? XFA_REMEDY_BATCH_CALL : XFA_REMEDY_BATCH;
 }
 
-static double lost_ns(const struct runs *runs)
-{
-    return fmax(0, xfa_exact_value(&runs->took_ns) - xfa_exact_value(&runs->batched_ns));
-}
-
 static bool look(const struct xfa_analysis *analysis, const void *sums, size_t row,
                  struct xfa_gain *gain)
 {
     const struct small *small = sums;
-    const struct runs *runs = row < small->count ? &small->rows[row].own : NULL;
-    if (!runs || runs->transfers == 0)
+    if (!xfa_row_groups_gain(&small->groups, analysis, row, gain))
         return false;
-    uint32_t first = first_of(small, (uint32_t)row);
-    const struct runs *group = &small->rows[first].group;
+    uint32_t first = xfa_row_groups_first(&small->groups, (uint32_t)row);
     const struct xfa_row *what = xfa_analysis_row(analysis, first);
-    if (!(lost_ns(group) > group->error * xfa_exact_value(&group->batched_ns)))
-        return false;
-    gain->transfers = runs->transfers;
-    gain->bytes = runs->bytes;
-    gain->achieved_ns = xfa_exact_value(&runs->took_ns);
-    gain->achievable_ns = xfa_exact_value(&runs->batched_ns);
-    gain->lost_ns = lost_ns(runs);
-    gain->whole_ns = lost_ns(group);
-    gain->error = group->error;
-    gain->achieved_basis = runs->modelled == 0 ? xfa_achieved_basis(&analysis->rows[row])
-                           : runs->modelled == runs->transfers ? XFA_BASIS_MODELLED
-                                                               : XFA_BASIS_MIXED;
-    gain->achievable_basis = XFA_BASIS_MODELLED;
     gain->reckoning = XFA_RECKONED_BATCHED;
-    gain->remedy = xfa_remedy_for(what, remedy_of(analysis, what, group));
+    gain->remedy =
+        xfa_remedy_for(what, remedy_of(analysis, what, &small->groups.rows[first].group));
     return true;
-}
-
-/* Rows of groups that are in the finding as a whole: the user may have denied one of their sites.
- */
-static struct xfw_set whole_groups(const struct small *small, const struct xfa_finding *finding)
-{
-    struct xfw_set rows = {0};
-    uint32_t *members = xfa_alloc((small->count + 1) * sizeof *members);
-    for (size_t i = 0; i < finding->site_count; i++)
-        members[first_of(small, finding->sites[i].row->number)]++;
-    for (size_t i = 0; i < finding->site_count; i++) {
-        uint32_t row = finding->sites[i].row->number, first = first_of(small, row);
-        if (members[first] == 1 + small->rows[first].members)
-            xfw_set_add(&rows, row);
-    }
-    free(members);
-    return rows;
 }
 
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
     const struct small *small = sums;
-    struct xfw_set rows = whole_groups(small, finding);
+    struct xfw_set rows = xfa_row_groups_whole(&small->groups, finding);
     enum xfw_packing packing = finding->remedy.kind == XFA_REMEDY_BATCH_CALL     ? XFW_PACK_BATCH
                                : finding->remedy.kind == XFA_REMEDY_BATCH_ROWS   ? XFW_PACK_ROWS
                                : finding->remedy.kind == XFA_REMEDY_BATCH_WITHIN ? XFW_PACK_WITHIN

@@ -10,6 +10,7 @@
  * paths.c            | copies take the time of another path: page-locked, contiguous, a full link
  * peer_copy.c        | bytes go from GPU to GPU without the host
  * pack.c             | runs of small copies become one copy each
+ * elements.c         | elements fetched and sent by turns: all at once (elements.h, areas.h)
  * overlap.c          | copies overlap kernels and each other: in streams of their own, or in parts
  * leave_out.c        | transfers go; copies of a graph go
  * look_less.c        | results are looked at less often

@@ -17,6 +17,7 @@ const SENTENCES = {
   'fresh-memory': (f) => `${copies(f)}${to(f)} ${verb(f, 'uses', 'use')} memory that is new each time`,
   'small-transfers': (f) => `${copies(f)}${to(f)} of ${bytes(Math.round(f.bytes / Math.max(1, f.transfers)))} on average ${verb(f, 'is', 'are')} too small to use the link`,
   'synchronous-transfer': (f) => `${copies(f)}${to(f)} ${verb(f, 'makes', 'make')} the host wait`,
+  'element-by-element': () => 'The host fetches and sends elements of the GPU\'s memory one by one',
   'repeated-transfer': (f) => `${copies(f)}${to(f)} ${verb(f, 'brings', 'bring')} bytes that are there already`,
   'round-trip': (f) => `${copies(f)} ${verb(f, 'brings', 'bring')} back bytes that had not changed`,
   'duplicate-transfer': (f) => `${copies(f)} ${verb(f, 'sends', 'send')} bytes that the device has in another place`,
