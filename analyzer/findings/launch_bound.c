@@ -5,22 +5,29 @@
  * between them, but for the first one of each graph. Whether the GPU waits for that only the replay
  * shows: where kernels are long enough launching is hidden, and nothing is saved.
  *
+ * Where launches are for one piece of the data after the other (pieces.h), one launch does for all
+ * of them: a remedy of its own, of which the calls for further pieces are lost.
+ *
  * A site is the first call with a stack in a sequence, or behind it: launches have none. That the
  * host decides nothing between two calls is taken for granted where it has little time for that,
  * and so are parameters that are no pointers.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/wait_sites.h"
+#include "analyzer/whatif/changes/batch_launches.h"
 #include "analyzer/whatif/changes/launch_graphs.h"
 #include "analyzer/whatif/changes/sequences.h"
 
 struct launches {
     struct xfa_table sites; /* struct xfa_wait_site: calls that go */
     struct xfw_sequences sequences;
+    struct xfw_pieces pieces;
     struct caller {
         uint64_t end_ns;
-        uint64_t calls; /* that go, and have no site yet */
-        double ns;
+        struct calls { /* that go, and have no site yet */
+            uint64_t times;
+            double ns;
+        } of_graphs, of_pieces;
     } callers[XFW_SEQUENCE_THREADS]; /* of the process, by lane */
 };
 
@@ -37,13 +44,14 @@ static double gap_ns(const struct caller *caller, const struct xfa_event *event)
 
 static void name_site(struct launches *self, struct caller *caller, const struct xfa_event *event)
 {
-    if (!event->stack || caller->calls == 0)
+    if (!event->stack || caller->of_graphs.times + caller->of_pieces.times == 0)
         return;
     struct xfa_wait_site *site = xfa_wait_site_of(&self->sites, event);
-    site->times += caller->calls;
-    xfa_exact_add(&site->ns, caller->ns);
-    caller->calls = 0;
-    caller->ns = 0;
+    site->times += caller->of_graphs.times;
+    xfa_exact_add(&site->ns, caller->of_graphs.ns);
+    site->pieces.times += caller->of_pieces.times;
+    xfa_exact_add(&site->pieces.ns, caller->of_pieces.ns);
+    caller->of_graphs = caller->of_pieces = (struct calls){0};
 }
 
 static void called(struct launches *self, const struct xfa_event *event)
@@ -51,6 +59,12 @@ static void called(struct launches *self, const struct xfa_event *event)
     struct caller *caller = caller_of(self, event);
     name_site(self, caller, event);
     caller->end_ns = event->end_ns;
+}
+
+static void add_call(struct calls *calls, double ns)
+{
+    calls->times++;
+    calls->ns += ns;
 }
 
 static void submitted(struct launches *self, const struct xfa_event *event, uint64_t what,
@@ -68,11 +82,26 @@ static void submitted(struct launches *self, const struct xfa_event *event, uint
     if (gap > xfw_graph_gap_ns(XFW_LIKELY))
         xfw_sequences_break(&self->sequences, event->lane);
     struct xfw_place_in_graph place = xfw_sequences_next(&self->sequences, event->lane, &call);
-    if (place.is && !place.begins) {
-        caller->calls++;
-        caller->ns += gap + xfa_event_ns(event);
-    }
+    if (place.is && !place.begins)
+        add_call(&caller->of_graphs, gap + xfa_event_ns(event));
     called(self, event);
+}
+
+/* Before it is counted as submitted. */
+static void launched(struct launches *self, const struct xfa_event *event)
+{
+    struct caller *caller = caller_of(self, event);
+    const struct xfw_piece_launch launch = {
+        .stream = event->stream,
+        .gpu = -1,
+        .name = event->launch.name,
+        .arguments = event->launch.arguments,
+    };
+    double gap = gap_ns(caller, event);
+    if (gap > xfw_graph_gap_ns(XFW_LIKELY))
+        xfw_pieces_break(&self->pieces, event->lane);
+    if (xfw_pieces_next(&self->pieces, event->process, event->lane, &launch).is)
+        add_call(&caller->of_pieces, gap + xfa_event_ns(event));
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -81,8 +110,11 @@ static void event(void *of, const struct xfa_event *event)
     if (event->flags & (XFT_FAILED | XFT_CAPTURED) || xfa_is_range(event->kind) ||
         event->lane >= XFW_SEQUENCE_THREADS)
         return;
+    if (event->kind != XFT_EVENT_LAUNCH)
+        xfw_pieces_break(&self->pieces, event->lane);
     switch (event->kind) {
     case XFT_EVENT_LAUNCH:
+        launched(self, event);
         submitted(self, event, xfw_sequence_mix(event->launch.name, event->launch.threads),
                   event->launch.arguments);
         break;
@@ -106,6 +138,7 @@ static void transfer(void *of, const struct xfa_event *event)
     bool sends = transfer->class->key.row.direction == XFT_DIR_H2D;
     if (event->flags & XFT_GRAPH || event->lane >= XFW_SEQUENCE_THREADS)
         return;
+    xfw_pieces_break(&self->pieces, event->lane);
     if (!transfer->blocks && !sends) {
         submitted(self, event, event->bytes, xfw_sequence_mix(transfer->src, transfer->dst));
         return;
@@ -119,6 +152,8 @@ static uint64_t process(void *of, struct xfa_process *process)
     struct launches *self = of;
     (void)process;
     self->sequences = (struct xfw_sequences){0};
+    xfw_pieces_free(&self->pieces);
+    self->pieces.at_best = true;
     for (size_t i = 0; i < XFW_SEQUENCE_THREADS; i++)
         self->callers[i] = (struct caller){0};
     return XFA_KINDS_OF_CALLS | XFA_KIND(XFT_EVENT_MESSAGE);
@@ -143,24 +178,42 @@ static void release(void *of)
 {
     struct launches *self = of;
     xfa_table_free(&self->sites);
+    xfw_pieces_free(&self->pieces);
+}
+
+static void find_calls(const struct xfa_analysis *analysis, const struct xfa_wait_site *calls,
+                       const struct xfa_finding *like, enum xfa_reckoning reckoning, uint64_t times,
+                       const struct xfa_exact *ns, struct xfa_findings *findings)
+{
+    struct xfa_finding_site site = xfa_wait_site_found(analysis, calls, reckoning);
+    site.transfers = times;
+    site.lost_ns = xfa_exact_value(ns);
+    if (site.lost_ns > xfa_findings_least_ns(analysis))
+        xfa_findings_add_site(findings, like, &site);
 }
 
 static void find(const struct xfa_analysis *analysis, const void *sums,
                  struct xfa_findings *findings)
 {
     const struct launches *self = sums;
-    const struct xfa_finding like = {
+    const struct xfa_finding graphs = {
         .id = XFA_FINDING_LAUNCH_BOUND,
         .remedy = {.kind = XFA_REMEDY_LAUNCH_GRAPH, .to_host = true, .node = -1},
         .assumed = "the host decides nothing between the launches, and what they are given beside "
                    "pointers stays the same",
     };
+    const struct xfa_finding pieces = {
+        .id = XFA_FINDING_LAUNCH_BOUND,
+        .remedy = {.kind = XFA_REMEDY_BATCH_LAUNCHES, .to_host = true, .node = -1},
+        .assumed = "the host decides nothing between the launches, and none of them uses what "
+                   "another one leaves beyond the pointers that both are given",
+    };
     for (size_t i = 0; i < self->sites.count; i++) {
         const struct xfa_wait_site *calls = xfa_table_at(&self->sites, i);
-        struct xfa_finding_site site = xfa_wait_site_found(analysis, calls, XFA_RECKONED_LAUNCHES);
-        site.lost_ns = xfa_exact_value(&calls->ns);
-        if (site.lost_ns > xfa_findings_least_ns(analysis))
-            xfa_findings_add_site(findings, &like, &site);
+        find_calls(analysis, calls, &graphs, XFA_RECKONED_LAUNCHES, calls->times, &calls->ns,
+                   findings);
+        find_calls(analysis, calls, &pieces, XFA_RECKONED_PIECES, calls->pieces.times,
+                   &calls->pieces.ns, findings);
     }
 }
 
@@ -168,8 +221,8 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
                                  const struct xfa_finding *finding)
 {
     (void)sums;
-    (void)finding;
-    return xfw_change_launch_graphs(analysis);
+    return finding->remedy.kind == XFA_REMEDY_BATCH_LAUNCHES ? xfw_change_batch_launches(analysis)
+                                                             : xfw_change_launch_graphs(analysis);
 }
 
 const struct xfa_finding_kind xfa_kind_launch_bound = {

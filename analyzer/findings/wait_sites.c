@@ -155,6 +155,7 @@ static void add(void *item, const void *more)
     waits->whole += other->whole;
     merge(&waits->orders, &other->orders);
     merge(&waits->idle, &other->idle);
+    merge(&waits->pieces, &other->pieces);
     if (other->last >= waits->last) {
         waits->function = other->function;
         waits->last = other->last;

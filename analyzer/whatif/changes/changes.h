@@ -28,6 +28,7 @@
  * pool_kept.c        | a memory pool keeps what was freed (pool_kept.h)
  * graphs_kept.c      | graphs are instantiated once, and updated
  * launch_graphs.c    | launches that come again in one order become graphs (sequences.h)
+ * batch_launches.c   | kernels are launched once for all pieces (pieces.h)
  * made_once.c        | what a library makes and destroys is made once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own

@@ -1,5 +1,6 @@
 #include "analyzer/whatif/changes/launch_graphs.h"
 
+#include "analyzer/whatif/changes/batch_launches.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/sequences.h"
 
@@ -13,6 +14,8 @@
 
 struct state {
     struct xfw_sequences sequences;
+    struct xfw_pieces pieces; /* at best */
+    struct xfw_merged merged;
     bool asked;
     int gpu;                               /* whose costs these are */
     double launch_ns, made_ns, updated_ns; /* made, updated: of one node */
@@ -71,6 +74,11 @@ static bool is_gone(const struct xfw_op *op)
     return op->what == XFW_CALL && op->awaits == XFW_AWAITS_NOTHING && op->own_ns == 0;
 }
 
+bool xfw_is_between_launches(const struct xfw_op *op)
+{
+    return op->what == XFW_RANGE || op->what == XFW_MEETING || is_gone(op);
+}
+
 /* It can be a node, or an edge. A copy to the device sends what the host may have written only now;
  * a kernel that other ranks' wait for is the library's. */
 static bool submits(const struct xfw_op *op)
@@ -105,7 +113,7 @@ static bool is_woken(const struct xfw_op *op)
     return op->woken_by != XFW_NONE || op->woken_by_stream || op->first;
 }
 
-static bool breaks(const struct xfw_op *op, enum xfw_certainty certainty)
+bool xfw_ends_launches(const struct xfw_op *op, enum xfw_certainty certainty)
 {
     return is_woken(op) || op->gap_ns > xfw_graph_gap_ns(certainty);
 }
@@ -137,15 +145,27 @@ static void become_node(struct state *state, enum xfw_certainty certainty,
         op->space_ns = xfw_min(op->space_ns, state->space.ns);
 }
 
+/* At best it is of a kernel for all pieces, which takes no longer than that. */
+static void become_piece(struct state *state, struct xfw_player *player, struct xfw_op *op)
+{
+    const struct xfw_place_in_pieces place = xfw_pieces_op(&state->pieces, player, op);
+    if (op->what != XFW_KERNEL)
+        return;
+    op->duration_ns = xfw_merged_ns(&state->merged, XFW_HIGH, &place, op);
+    if (place.is)
+        op->own_ns = op->gap_ns = op->latency_ns = op->space_ns = 0;
+}
+
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
     struct state *state = self;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    bool is_range = op->what == XFW_RANGE || op->what == XFW_MEETING;
-    if (is_range || is_gone(op))
+    if (xfw_is_between_launches(op))
         return;
-    if (!submits(op) || breaks(op, certainty))
+    if (certainty == XFW_HIGH)
+        become_piece(state, player, op);
+    if (!submits(op) || xfw_ends_launches(op, certainty))
         xfw_sequences_break(&state->sequences, op->thread);
     if (!submits(op))
         return;
@@ -163,11 +183,17 @@ static double begins(const struct xfw_change *change, const void *self,
     const struct state *state = self;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     (void)change;
-    if (certainty == XFW_LOW || !submits(op) || breaks(op, certainty))
+    if (certainty == XFW_LOW || !submits(op) || xfw_ends_launches(op, certainty))
         return begins;
     const struct xfw_submission call = submission_of(op);
     bool goes_on = xfw_sequences_goes_on(&state->sequences, op->thread, &call);
     return goes_on ? xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) : begins;
+}
+
+static void end(const struct xfw_change *change, void *self)
+{
+    (void)change;
+    xfw_pieces_free(&((struct state *)self)->pieces);
 }
 
 struct xfw_change *xfw_change_launch_graphs(const struct xfa_analysis *analysis)
@@ -177,6 +203,7 @@ struct xfw_change *xfw_change_launch_graphs(const struct xfa_analysis *analysis)
         .state_bytes = sizeof(struct state),
         .op = op,
         .begins = begins,
+        .end = end,
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->last = true;
