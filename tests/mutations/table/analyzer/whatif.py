@@ -124,7 +124,7 @@ ROWS = [
       "analyzer-whatif_replays_test"),
     M("tried-in-vain-each", "analyzer/whatif/ways_known.c",
       "return does_nothing(of) && does_nothing(way) &&",
-      "return false &&",
+      "return false && does_nothing(of) && does_nothing(way) &&",
       "changes that do nothing are played one by one",
       "analyzer-whatif_replays_test"),
     M("trials-played-in-full", "analyzer/whatif/whatif.c",
