@@ -373,7 +373,8 @@ void xfw_replays_try(struct xfw_replays *replays, struct xfw_change *const *chan
     free(replays->trying);
     replays->trying = xfa_alloc(XFW_MOST_CHANGES * sizeof *replays->trying);
     replays->trying_count = 0;
-    for (size_t i = 0; i < count && i < XFW_MOST_CHANGES; i++)
+    bool alone = !replays->analysis->run->team; /* members do not all see the same ops */
+    for (size_t i = 0; i < count && i < XFW_MOST_CHANGES && alone; i++)
         if (changes[i]->type->by_ops)
             replays->trying[replays->trying_count++].change = changes[i];
 }

@@ -166,18 +166,21 @@ static void begin_notes(struct xfw_walk *walk)
     }
 }
 
-/* Of ranks that are played together, and of members of a team, each plays but some ways. */
+/* Ranks that are played together are begun all at once, and each plays but some ways. */
 static void begin_trying(const struct xfw_walk *walk, struct xfw_trying *trying)
 {
+    trying->acted = trying->acted || walk->together;
+    if (walk->together)
+        return;
     trying->player = xfw_player_new(walk->process, &trying->change, 1, XFW_HIGH);
-    trying->acted = trying->acted || walk->together || walk->replays->analysis->run->team;
     xfw_player_watch(trying->player);
 }
 
 static void end_trying(const struct xfw_walk *walk, struct xfw_trying *trying)
 {
-    if (!walk->together)
-        xfw_player_finish(trying->player, walk->of->sample);
+    if (walk->together)
+        return;
+    xfw_player_finish(trying->player, walk->of->sample);
     trying->acted = trying->acted || walk->of->sample || xfw_player_acted(trying->player);
     xfw_player_free(trying->player);
 }

@@ -15,7 +15,7 @@
 #define FIRST_WAKE_NS 2000.0  /* where nothing was waited for yet */
 #define MOST_SPACE_NS 50000.0 /* between copies that queue: beyond, something else held it up */
 #define PREFETCHES 16         /* whose ends are */
-/* Of a call that submits work: it met others in the driver, or loads a kernel. */
+/* Of a call that submits work: with several threads it met others in the driver. */
 #define LONG_CALL_NS 50000.0
 
 #define READERS 64      /* kinds of kernels that read over the link, */
@@ -229,7 +229,8 @@ static void resolve_submitted(struct xfw_recorded *recorded, struct xfw_op *op,
         xfw_usual_or(&engine->space, xfw_min(first_space, xfw_usual_or(behind, first_space)));
     double arrives = op->start_ns + usual_latency;
     /* Calls may follow faster than one reaches the device; then it was not the work before. */
-    bool called = op->own_ns > LONG_CALL_NS && op->device_start_ns <= op->end_ns + ROUNDING_NS &&
+    bool called = recorded->several && op->own_ns > LONG_CALL_NS &&
+                  op->device_start_ns <= op->end_ns + ROUNDING_NS &&
                   space > much * usual_space; /* no sooner did the driver let it in */
     bool late = ready + usual_space > arrives && !called;
     bool queued = late || (ready > arrives - usual_latency / 2 && space <= much * usual_space);
