@@ -56,13 +56,13 @@ class Run(Runs):
         self.assertIn(MADE, own_lines(first.stderr))
         self.assertNotIn("does not apply", self.said)  # of two GPUs, which this machine has not
         self.assertEqual([path.name.endswith("-simulated.json") for path in self.profiles()], [True])
-        self.assertIn("1  synchronous-transfer", self.said)
+        self.assertIn("1  element-by-element", self.said)
         self.assertIn("xferscope: page: first.html", own_lines(first.stderr))
         self.assertIn(b"<!doctype html>", (self.folder / "first.html").read_bytes()[:200].lower())
         self.assertTrue(self.said.endswith("again first.xft\n"), self.said)
         self.call("run", "-o", "second", "--", ENDINGS, "return")
         self.assertNotIn(MADE, self.said)
-        self.assertIn("1  synchronous-transfer", self.said)
+        self.assertIn("1  element-by-element", self.said)
         self.assertEqual(len(self.profiles()), 1)
         self.assertEqual(list(self.data.rglob("*.quick*")), [])
 
