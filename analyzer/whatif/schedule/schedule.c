@@ -287,15 +287,16 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     double ready = op->overtook ? 0 : xfw_streams_ready(&schedule->streams, op);
     double lead = placed ? xfw_min(op->lead_ns, op->duration_ns) : 0;
     double before = lead > 0 && !op->overtook ? xfw_streams_before(&schedule->streams, op) : ready;
+    bool blocks = op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START;
     double start = xfw_max(call + op->latency_ns, before + op->space_ns) + lead;
-    if (op->awaits == XFW_AWAITS_ITSELF || op->awaits == XFW_AWAITS_ITS_START)
+    if (blocks)
         start = xfw_max(call, before) + op->latency_ns + lead;
     start = xfw_max(start, ready + op->space_ns);
     bool shared = op->stream_kind == XFW_LEGACY && schedule->thread_count > 1;
     struct xfw_busy *legacy = shared ? &gpu_at(schedule, op->gpu)->legacy : NULL;
     if (op->overtook && legacy)
         start = xfw_busy_idle_from(legacy, start, op->duration_ns,
-                                   xfw_min(op->space_ns, XFW_QUEUED_NS));
+                                   blocks ? op->latency_ns : xfw_min(op->space_ns, XFW_QUEUED_NS));
     struct xfw_interval work = {.start = start, .end = start + op->duration_ns};
     if (placed)
         work = place_moved(schedule, op, start, lead);

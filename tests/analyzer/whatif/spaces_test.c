@@ -102,6 +102,45 @@ static void test_overtaking_something_short(void **state)
     }
 }
 
+static struct xfw_op of_thread(unsigned thread, enum xfw_what what, double start, double end,
+                               double device_start, double device_end)
+{
+    struct xfw_op op = hand_work(what, 0, 0, 0, 0);
+    op.thread = thread;
+    op.stream_kind = XFW_LEGACY;
+    op.engine = what == XFW_COPY ? XFW_TO_HOST : XFW_COMPUTE;
+    op.start_ns = start;
+    op.end_ns = end;
+    op.device_start_ns = device_start;
+    op.device_end_ns = device_end;
+    return op;
+}
+
+/* Three threads in the legacy stream. One's launch waits in the driver, whose work two others
+ * overtake; a copy of theirs waits for the kernel that ran before it, and for what that takes. */
+static void test_behind_what_overtook_too(void **state)
+{
+    enum { SHORTER = 100 * US, END = 345 * US };
+    struct xfw_recorded *recorded = xfw_recorded_new();
+    struct xfw_op ops[] = {
+        of_thread(2, XFW_KERNEL, 0, 2 * US, 3 * US, 4 * US),
+        of_thread(1, XFW_KERNEL, US, 1000 * US, 999 * US, 1099 * US),
+        of_thread(2, XFW_KERNEL, 10 * US, 12 * US, 20 * US, 320 * US),
+        of_thread(0, XFW_COPY, 30 * US, END, 325 * US, 335 * US),
+    };
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        ops[i].number = i;
+        xfw_recorded_resolve(recorded, &ops[i], i == 3, NULL);
+    }
+    assert_true(ops[1].latency_ns == 998 * US && ops[1].space_ns < 2 * US);
+    assert_true(ops[2].overtook && ops[3].overtook && ops[3].latency_ns == 5 * US);
+    assert_true(hand_play(ops, 4, NULL, XFW_LIKELY) == END);
+    ops[2].duration_ns -= SHORTER;
+    assert_true(hand_play(ops, 4, NULL, XFW_LIKELY) == END - SHORTER);
+    xfw_recorded_free(recorded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_copies_of_one_engine),
         cmocka_unit_test(test_a_copy_that_came_later),
         cmocka_unit_test(test_overtaking_something_short),
+        cmocka_unit_test(test_behind_what_overtook_too),
     };
     return cmocka_run_group_tests_name("spaces between engines", tests, NULL, NULL);
 }
