@@ -110,7 +110,8 @@ static char *where_text(const struct xfa_finding *finding, size_t room)
     return place;
 }
 
-/* "8.72 GB/s now, 51.3 possible here: copies from or to pageable host memory" */
+/* "8.72 GB/s now, 51.3 possible here: copies from or to pageable host memory". What only samples
+ * say has to be looked at before anybody leaves such a copy out. */
 static char *why_text(const struct xfa_finding *finding)
 {
     char had[XFA_UNIT_CHARS], best[XFA_UNIT_CHARS], rates[96] = "";
@@ -122,7 +123,8 @@ static char *why_text(const struct xfa_finding *finding)
     else if (moved > 0 && finding->achieved_ns > 0)
         snprintf(rates, sizeof rates,
                  "%s GB/s now: ", xfa_gbps_text(had, moved / finding->achieved_ns));
-    return xfa_print("%s%s", rates, xfa_finding_title(finding->id));
+    return xfa_print("%s%s%s", rates, xfa_finding_title(finding->id),
+                     finding->probably ? ", by samples: check them all" : "");
 }
 
 /* "  2  instead of 1: small-transfers  24.1 ms (17.7-30.5 ms)  H2D, 3200 copies, 200 KiB", and
