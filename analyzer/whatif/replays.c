@@ -165,7 +165,7 @@ static void keep(struct xfw_replays *replays, const struct xfw_way *way, bool ah
  * there is none. */
 static struct xfw_way *same_way(struct xfw_replays *replays, const struct xfw_way *way)
 {
-    for (size_t i = 0; i < replays->count; i++) {
+    for (size_t i = 0; i < replays->count && replays->known; i++) {
         const struct xfw_way *of = &replays->known[i];
         const uint64_t acted =
             xfw_ways_are_idle(of, way) ? UINT64_MAX : xfw_way_acted_alone(of, way);
