@@ -268,13 +268,8 @@ static void end(void *of, struct xfa_process *process)
 
 static struct xfa_observer observe(void *self)
 {
-    static const uint32_t kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH) |
-                                  XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_SET) |
-                                  XFA_KIND(XFT_EVENT_HOST_FUNCTION) | XFA_KIND(XFT_EVENT_PREFETCH) |
-                                  XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY) |
-                                  XFA_KIND(XFT_EVENT_WAIT) | XFA_KIND(XFT_EVENT_RECORD);
     return (struct xfa_observer){.name = "element by element",
-                                 .kinds = kinds,
+                                 .kinds = XFW_MEMORIES_KINDS | XFA_RUN_ENDS,
                                  .self = self,
                                  .aside = true,
                                  .shared = true,

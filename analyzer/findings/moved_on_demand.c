@@ -23,68 +23,57 @@ static uint64_t moved_bytes(const struct xfa_managed_figures *figures)
     return bytes > asked_for ? bytes - asked_for : 0;
 }
 
-typedef bool is_moved_fn(const struct xfa_managed_figures *figures);
+/* Is a site meant, and for how many bytes? */
+typedef bool is_meant_fn(const struct xfa_managed_figures *figures, uint64_t *bytes);
 
-/* Adds the sites of which is() says so (NULL: all). */
-static void find_moved(const struct xfa_analysis *analysis, struct xfa_findings *findings,
-                       const struct xfa_finding *like, is_moved_fn *is)
+static void find_sites(const struct xfa_analysis *analysis, struct xfa_findings *findings,
+                       const struct xfa_finding *like, is_meant_fn *is_meant)
 {
     double least_ns = xfa_findings_least_ns(analysis);
     for (size_t i = 0; i < analysis->managed.sites.count; i++) {
         const struct xfa_managed_site *of = xfa_table_at(&analysis->managed.sites, i);
-        const struct xfa_finding_site site = {
+        struct xfa_finding_site site = {
             .site = xfa_run_site(analysis->run, of->site),
             .transfers = of->figures.allocations,
-            .bytes = moved_bytes(&of->figures),
             .lost_ns = fmax(of->figures.fault_ns, of->figures.migration_ns),
             .reckoning = XFA_RECKONED_MOVED,
         };
-        if (site.bytes > 0 && site.lost_ns > least_ns && (!is || is(&of->figures)))
+        if (is_meant(&of->figures, &site.bytes) && site.lost_ns > least_ns)
             xfa_findings_add_site(findings, like, &site);
     }
 }
 
 /* ---- managed-demand-migration ---------------------------------------------------------------- */
 
-static void find_prefetched(const struct xfa_analysis *analysis, struct xfa_findings *findings)
+static bool has_moved(const struct xfa_managed_figures *figures, uint64_t *bytes)
 {
-    const struct xfa_finding like = {
-        .id = XFA_FINDING_DEMAND,
-        .remedy = {.kind = XFA_REMEDY_PREFETCH, .node = -1},
-        .assumed = "the program knows beforehand which of this memory is needed next",
-    };
-    find_moved(analysis, findings, &like, NULL);
+    *bytes = moved_bytes(figures);
+    return *bytes > 0;
 }
 
-static void find_never_moved(const struct xfa_analysis *analysis, struct xfa_findings *findings)
+/* Only kernels touch it. */
+static bool never_moved(const struct xfa_managed_figures *figures, uint64_t *bytes)
 {
-    const struct xfa_finding like = {
-        .id = XFA_FINDING_DEMAND,
-        .remedy = {.kind = XFA_REMEDY_DEVICE_MEMORY, .node = -1},
-        .assumed = "the host needs none of this memory in any other run, either",
-    };
-    for (size_t i = 0; i < analysis->managed.sites.count; i++) {
-        const struct xfa_managed_site *of = xfa_table_at(&analysis->managed.sites, i);
-        const struct xfa_managed_figures *figures = &of->figures;
-        const struct xfa_finding_site site = {
-            .site = xfa_run_site(analysis->run, of->site),
-            .transfers = figures->allocations,
-            .bytes = figures->allocated,
-            .lost_ns = figures->fault_ns,
-            .reckoning = XFA_RECKONED_MOVED,
-        };
-        if (figures->migrations == 0 && figures->host_faults == 0 &&
-            site.lost_ns > xfa_findings_least_ns(analysis))
-            xfa_findings_add_site(findings, &like, &site);
-    }
+    *bytes = figures->allocated;
+    return figures->migrations == 0 && figures->host_faults == 0;
 }
 
 static void find_demand(const struct xfa_analysis *analysis, const void *sums,
                         struct xfa_findings *findings)
 {
+    const struct xfa_finding prefetched = {
+        .id = XFA_FINDING_DEMAND,
+        .remedy = {.kind = XFA_REMEDY_PREFETCH, .node = -1},
+        .assumed = "the program knows beforehand which of this memory is needed next",
+    };
+    const struct xfa_finding on_device = {
+        .id = XFA_FINDING_DEMAND,
+        .remedy = {.kind = XFA_REMEDY_DEVICE_MEMORY, .node = -1},
+        .assumed = "the host needs none of this memory in any other run, either",
+    };
     (void)sums;
-    find_prefetched(analysis, findings);
-    find_never_moved(analysis, findings);
+    find_sites(analysis, findings, &prefetched, has_moved);
+    find_sites(analysis, findings, &on_device, never_moved);
 }
 
 static struct xfw_change *change_demand(const struct xfa_analysis *analysis, const void *sums,
@@ -112,9 +101,10 @@ const struct xfa_finding_kind xfa_kind_demand = {
 
 #define TIMES 3 /* that all of the memory went there, and came back */
 
-static bool goes_to_and_fro(const struct xfa_managed_figures *figures)
+static bool goes_to_and_fro(const struct xfa_managed_figures *figures, uint64_t *bytes)
 {
-    return figures->allocated > 0 && figures->bytes[XFT_DIR_H2D] / TIMES >= figures->allocated &&
+    return has_moved(figures, bytes) && figures->allocated > 0 &&
+           figures->bytes[XFT_DIR_H2D] / TIMES >= figures->allocated &&
            figures->bytes[XFT_DIR_D2H] / TIMES >= figures->allocated;
 }
 
@@ -127,7 +117,7 @@ static void find_thrashing(const struct xfa_analysis *analysis, const void *sums
         .assumed = "kernels touch no more of this memory than they have time for beyond waiting "
                    "for it",
     };
-    find_moved(analysis, findings, &like, goes_to_and_fro);
+    find_sites(analysis, findings, &like, goes_to_and_fro);
 }
 
 static struct xfw_change *change_thrashing(const struct xfa_analysis *analysis, const void *sums,

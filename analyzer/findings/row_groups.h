@@ -9,6 +9,12 @@
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
 
+/* Events that may end a run, beside transfers and calls for memory. */
+#define XFA_RUN_ENDS                                                                               \
+    (XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_SET) |     \
+     XFA_KIND(XFT_EVENT_HOST_FUNCTION) | XFA_KIND(XFT_EVENT_PREFETCH) | XFA_KIND(XFT_EVENT_SYNC) | \
+     XFA_KIND(XFT_EVENT_QUERY) | XFA_KIND(XFT_EVENT_WAIT) | XFA_KIND(XFT_EVENT_RECORD))
+
 /* A row's part in runs, or runs of a group. */
 struct xfa_runs {
     uint64_t transfers, bytes;

@@ -279,10 +279,7 @@ static void end(void *self, struct xfa_process *process)
 static struct xfa_observer observe(void *self)
 {
     static const uint32_t ends =
-        XFA_KIND(XFT_EVENT_LAUNCH) | XFA_KIND(XFT_EVENT_GRAPH_LAUNCH) | XFA_KIND(XFT_EVENT_SET) |
-        XFA_KIND(XFT_EVENT_HOST_FUNCTION) | XFA_KIND(XFT_EVENT_PREFETCH) |
-        XFA_KIND(XFT_EVENT_SYNC) | XFA_KIND(XFT_EVENT_QUERY) | XFA_KIND(XFT_EVENT_WAIT) |
-        XFA_KIND(XFT_EVENT_RECORD) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_UNREGISTER);
+        XFA_RUN_ENDS | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_UNREGISTER);
     return (struct xfa_observer){.name = "small transfers",
                                  .kinds = ends,
                                  .self = self,

@@ -3,7 +3,7 @@
  * copy to the host before them, and one to the GPU behind them, would bring. For the finding
  * (findings/element_by_element.c) and its change (elements.c), which so see the same ones.
  *
- * A piece belongs to a area of the same allocation that is not much longer with it than its
+ * A piece belongs to an area of the same allocation that is not much longer with it than its
  * pieces together: up to XFW_AREA_TIMES as long, or XFW_AREA_BYTES. Where no allocation is
  * known, all memory that is in none counts as one.
  */

@@ -39,7 +39,7 @@ struct xfw_change *xfw_change_stay(const struct xfa_analysis *analysis);
  * Managed memory that never moved, since the host never touches it, is memory of the device: a
  * kernel loses the time in which its faults were served, for which the driver finds and clears
  * pages. At worst half of it, since the kernel may have worked beside that (a guess). Allocating
- * and freeing it takes what it took. (device_memory.c)
+ * and freeing it takes what it took.
  */
 struct xfw_change *xfw_change_device_memory(const struct xfa_analysis *analysis);
 

@@ -8,7 +8,6 @@ enum { BUFFERS = 2 };
 struct work_beside {
     struct xfw_change change;
     double part; /* of own time that is both, work on what was brought (own_work.h) */
-    bool likely;
 };
 
 /* A thread of the program, and the one that does its work. */
@@ -91,9 +90,7 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct workers *state = self;
     bool fetches = op->what == XFW_COPY && op->class != XFW_NONE &&
                    xfw_set_has(&change->set, op->class) && xfw_player_take(player, op);
-    const enum xfw_certainty least =
-        ((const struct work_beside *)change)->likely ? XFW_LIKELY : XFW_HIGH;
-    if (xfw_player_certainty(player) < least && !change->assured)
+    if (xfw_player_certainty(player) < change->from && !change->assured)
         return;
     struct worker *worker = xfa_table_get(&state->workers, &op->thread);
     bool waits = worker && xfw_fetched_awaits(&worker->fetched, op);
@@ -143,7 +140,6 @@ struct xfw_change *xfw_change_work_beside(const struct xfa_analysis *analysis,
     };
     struct work_beside *beside = xfw_change_new(sizeof *beside, &type, analysis, classes);
     beside->part = part;
-    beside->likely = likely;
     beside->change.shares = XFW_TAKES;
     beside->change.least_part = XFW_TURNS_LEAST;
     beside->change.of_span = beside->change.beyond_set = true;

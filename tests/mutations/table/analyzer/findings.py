@@ -82,7 +82,7 @@ ROWS = [
       "    if (lane->count >= (is_within(lane) ? XFW_LEAST_ROWS : 1))\n",
       "the advice is to batch single small transfers",
       "analyzer-findings_test"),
-    M("runs-over-launches", "analyzer/findings/small_transfers.c",
+    M("runs-over-launches", "analyzer/findings/row_groups.h",
       "XFA_KIND(XFT_EVENT_LAUNCH) | ",
       "",
       "the advice is to batch copies that a kernel between them uses",

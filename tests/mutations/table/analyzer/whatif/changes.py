@@ -187,7 +187,7 @@ ROWS = [
       "feedback->few;",
       "inputs of many bytes are taken to be made of a few that were fetched",
       "analyzer-findings_order_test"),
-    M("device-memory-faults", "analyzer/whatif/changes/device_memory.c",
+    M("device-memory-faults", "analyzer/whatif/changes/managed.c",
       "part * op->demanded.stalled_ns",
       "0 * part * op->demanded.stalled_ns",
       "kernels wait for faults of memory that is the device's",
