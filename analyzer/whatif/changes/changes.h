@@ -22,7 +22,7 @@
  * gpu_threads.c      | a thread that serves several GPUs becomes one for each (gpu_threads.h)
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
- * managed.c          | managed memory is prefetched, stays with the host, or is the GPU's (managed.h)
+ * managed.c          | managed memory is prefetched, stays with the host, or is device memory
  * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
  * pool_kept.c        | a memory pool keeps what was freed (pool_kept.h)

@@ -1,4 +1,5 @@
-/* From when it was recorded to how long it takes, and waited for: the run played again is the run. */
+/* From when it was recorded to how long it takes, and waited for: the run played again is the run.
+ */
 #include "analyzer/whatif/ops/ops_queue.h"
 #include "analyzer/whatif/ops/recorded.h"
 #include "analyzer/whatif/schedule/schedule.h"
