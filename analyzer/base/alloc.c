@@ -79,6 +79,14 @@ void *xfa_grown_more(void *items, size_t *capacity, size_t *count, size_t index,
     return items;
 }
 
+void *xfa_trimmed(void *items, size_t *capacity, size_t count, size_t item_bytes)
+{
+    if (count == 0 || count >= *capacity)
+        return items;
+    *capacity = count;
+    return checked(reallocarray(items, count, item_bytes));
+}
+
 char *xfa_clean(const char *bytes, size_t n)
 {
     return checked(xfc_shown(bytes, n));

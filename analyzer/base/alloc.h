@@ -33,6 +33,9 @@ static inline void *xfa_grown(void *items, size_t *capacity, size_t *count, size
     return index < *count ? items : xfa_grown_more(items, capacity, count, index, item_bytes);
 }
 
+/* Returns the array `items` with room for `count` of them alone; updates *capacity. */
+void *xfa_trimmed(void *items, size_t *capacity, size_t count, size_t item_bytes);
+
 /* A copy of n bytes of a trace, with U+FFFD for each zero byte. Print it only by xfc_print()
  * (common/text.h) or as JSON (json.h). */
 char *xfa_kept(const char *bytes, size_t n);

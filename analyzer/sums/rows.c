@@ -160,6 +160,7 @@ void xfa_rows_finish(struct xfa_rows *rows)
     free(rows->times);
     rows->times = NULL;
     rows->time_count = rows->time_capacity = 0;
+    rows->classes = xfa_trimmed(rows->classes, &rows->capacity, rows->count, sizeof *rows->classes);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
