@@ -23,6 +23,8 @@ static bool choose(const struct xfa_pageable_costs *costs, double achieved_ns,
     gain->remedy.kind = way;
     if (way == XFA_REMEDY_STAGE) {
         gain->remedy.threads = (int)costs->threads;
+        gain->remedy.buffers = XFW_STAGE_PIECES;
+        gain->remedy.buffer_kib = (int)(XFW_STAGE_PIECE >> 10);
         gain->assumed = "processors are idle while the program copies";
     } else if (isnan(costs->once_ns)) {
         gain->assumed = "the memory is page-locked once; the profile does not have the time of "

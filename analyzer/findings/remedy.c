@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzer/findings/remedy_words.h"
+
 /* What a sentence may name, and its word. */
 static const struct parameter {
     const char *name, *word;
@@ -21,15 +23,13 @@ static const struct parameter {
 
 struct words {
     const char *word, *brief;
-    const char *sentences[XFA_DIALECTS][2]; /* to a device, to the host */
+    const char *sentences[2]; /* to a device, to the host */
 };
 
 static const struct words remedies[] = {
 #define XFA_REMEDY(kind, said, few, to_device, to_host)                                            \
     [XFA_REMEDY_##kind].word = said, [XFA_REMEDY_##kind].brief = few,                              \
-    [XFA_REMEDY_##kind].sentences[XFA_DIALECT_CUDA] = {to_device, to_host},
-#define XFA_WORDS(kind, dialect, to_device, to_host)                                               \
-    [XFA_REMEDY_##kind].sentences[XFA_DIALECT_##dialect] = {to_device, to_host},
+    [XFA_REMEDY_##kind].sentences = {to_device, to_host},
 #include "analyzer/findings/remedies.def"
 };
 
@@ -44,11 +44,11 @@ static const char *sentence_of(const struct xfa_remedy *remedy)
 {
     const struct words *words = &remedies[remedy->kind];
     for (int to_host = remedy->to_host; to_host >= 0; to_host--) {
-        const char *own = words->sentences[remedy->dialect][to_host];
+        const char *own = xfa_framework_words(remedy->dialect, remedy->kind, to_host);
         if (own)
             return own;
-        if (words->sentences[XFA_DIALECT_CUDA][to_host])
-            return words->sentences[XFA_DIALECT_CUDA][to_host];
+        if (words->sentences[to_host])
+            return words->sentences[to_host];
     }
     return ""; /* remedies.def has no row without the first sentence */
 }
@@ -127,14 +127,25 @@ static const char *filled_in(const struct xfa_remedy *remedy, const char *rest,
     return text;
 }
 
+static const char *said(const struct xfa_remedy *remedy, const char *sentence,
+                        char text[XFA_REMEDY_CHARS])
+{
+    char driver[XFA_REMEDY_CHARS];
+    if (!remedy->driver || remedy->dialect != XFA_DIALECT_CUDA)
+        return filled_in(remedy, sentence, text);
+    xfa_driver_words(sentence, driver);
+    const char *filled = filled_in(remedy, driver, text);
+    return filled == driver ? strcpy(text, driver) : filled;
+}
+
 const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
 {
-    return filled_in(remedy, sentence_of(remedy), text);
+    return said(remedy, sentence_of(remedy), text);
 }
 
 const char *xfa_remedy_brief(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])
 {
-    return filled_in(remedy, remedies[remedy->kind].brief, text);
+    return said(remedy, remedies[remedy->kind].brief, text);
 }
 
 bool xfa_remedy_equal(const struct xfa_remedy *a, const struct xfa_remedy *b)

@@ -1,6 +1,7 @@
 /*
  * Advice as data: what to change, in the terms of CUDA or of a framework, for copies in which
- * direction; and how the loss was computed (reckoning). remedies.def has the texts of both.
+ * direction; and how the loss was computed (reckoning). remedies.def has the texts of both,
+ * remedy_words.h those of frameworks.
  */
 #ifndef XFA_REMEDY_H
 #define XFA_REMEDY_H
@@ -24,6 +25,7 @@ enum xfa_reckoning {
 struct xfa_remedy {
     enum xfa_remedy_kind kind;
     enum xfa_dialect dialect; /* in whose terms: of CUDA, or of the framework at the call site */
+    bool driver;              /* CUDA's terms are those of the driver API */
     bool to_host;             /* else to a device */
     int node;                 /* NUMA node where the memory should be; -1 = not used */
     int threads;              /* host threads that copy; 0 = not used */

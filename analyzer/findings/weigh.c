@@ -435,6 +435,32 @@ static struct xfw_change *change_by_apply(const struct xfa_findings *findings,
     return finding->by_apply;
 }
 
+/* The program itself calls the driver; a static runtime without names would look the same. */
+static bool calls_driver(const struct xfa_site *site)
+{
+    return site->chosen >= 0 && site->frames[site->chosen].function && !site->runtime_function;
+}
+
+static bool sites_call_driver(const struct xfa_finding *finding)
+{
+    for (size_t i = 0; i < finding->site_count; i++)
+        if (!calls_driver(finding->sites[i].site))
+            return false;
+    return finding->site_count > 0;
+}
+
+/* A program that transfers by the driver API alone is advised by that API's names. */
+static void name_calls(struct xfa_findings *findings, const struct xfa_analysis *analysis)
+{
+    bool driver = analysis->row_count > 0;
+    for (size_t i = 0; i < analysis->row_count && driver; i++) {
+        const struct xfa_row *row = xfa_analysis_row(analysis, i);
+        driver = row->function->level == XFT_LEVEL_DRIVER && calls_driver(row->site);
+    }
+    for (size_t i = 0; i < findings->count && driver; i++)
+        findings->items[i].remedy.driver = sites_call_driver(&findings->items[i]);
+}
+
 void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *analysis)
 {
     add_trials(findings, analysis);
@@ -483,6 +509,7 @@ void xfa_findings_weigh(struct xfa_findings *findings, struct xfa_analysis *anal
     drop_superseded(findings->whatif, of, count);
     drop_trials(findings);
     xfa_findings_note(findings, analysis);
+    name_calls(findings, analysis);
     free(changes);
     free(of);
     xfa_findings_sort(findings);

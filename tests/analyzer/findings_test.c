@@ -1,4 +1,5 @@
 /* Findings: their words, sites with one remedy, runs of small transfers. */
+#include <ctype.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/findings/remedy_words.h"
 #include "tests/analyzer/lab/analyzed.h"
 #include "tests/analyzer/traces/play.h"
 
@@ -98,6 +100,59 @@ static void test_words_of_frameworks(void **state)
     assert_non_null(strstr(xfa_remedy_text(&jax, text[0]), "cupyx.empty_pinned()"));
     jax.dialect = XFA_DIALECT_NUMBA;
     assert_non_null(strstr(xfa_remedy_text(&jax, text[0]), "cuda.pinned_array()"));
+}
+
+/* The first name of CUDA's runtime in a text; NULL: none. */
+static const char *runtime_name(const char *text)
+{
+    const char *found = strstr(text, "cuda");
+    while (found && !isupper((unsigned char)found[strlen("cuda")]))
+        found = strstr(found + 1, "cuda");
+    return found;
+}
+
+/* A program of the driver API is advised by that API's names, all of them. */
+static void test_names_of_the_driver(void **state)
+{
+    char text[XFA_REMEDY_CHARS];
+    for (int i = 0; i < 2 * XFA_REMEDY_KINDS; i++) {
+        struct xfa_remedy remedy = {
+            .kind = (enum xfa_remedy_kind)(i / 2), .driver = true, .to_host = i & 1, .node = 1};
+        const char *name = runtime_name(xfa_remedy_text(&remedy, text));
+        if (name)
+            fail_msg("%s names %.30s", xfa_remedy_word(remedy.kind), name);
+        assert_null(runtime_name(xfa_remedy_brief(&remedy, text)));
+    }
+    struct xfa_remedy stage = {
+        .kind = XFA_REMEDY_STAGE, .driver = true, .threads = 1, .buffers = 8, .buffer_kib = 1024};
+    assert_non_null(strstr(xfa_remedy_text(&stage, text), "ring of 8 page-locked"));
+    assert_non_null(strstr(text, "let 1 thread of"));
+    struct xfa_remedy pin = {.kind = XFA_REMEDY_PIN, .driver = true, .node = -1};
+    assert_non_null(strstr(xfa_remedy_text(&pin, text), "cuMemAllocHost() (or page-lock it once "
+                                                        "with cuMemHostRegister())"));
+    pin.dialect = XFA_DIALECT_CUPY;
+    assert_non_null(strstr(xfa_remedy_text(&pin, text), "cupyx.empty_pinned()"));
+    pin.dialect = XFA_DIALECT_CUDA;
+    pin.driver = false;
+    assert_non_null(runtime_name(xfa_remedy_text(&pin, text)));
+    assert_string_equal(xfa_driver_name("cudaMallocHost", strlen("cudaMallocHost")),
+                        "cuMemAllocHost");
+    assert_null(xfa_driver_name("cudaMallocHosts", strlen("cudaMallocHosts")));
+}
+
+/* A text that is too long is cut off, within its room. */
+static void test_words_have_bounds(void **state)
+{
+    char text[2 * XFA_REMEDY_CHARS], words[XFA_REMEDY_CHARS + 8];
+    memset(words, 'x', sizeof words);
+    for (size_t length = XFA_REMEDY_CHARS - 40; length < XFA_REMEDY_CHARS + 40; length++) {
+        memset(text, ' ', length);
+        strcpy(text + length, "cudaMallocHost()");
+        xfa_driver_words(text, words);
+        size_t full = length + strlen("cuMemAllocHost()");
+        assert_int_equal(strlen(words), full < XFA_REMEDY_CHARS ? full : XFA_REMEDY_CHARS - 1);
+        assert_int_equal(words[XFA_REMEDY_CHARS], 'x');
+    }
 }
 
 /* What has no sentence of its own: first that of its direction, then that of the other one. */
@@ -319,6 +374,8 @@ int main(void)
         cmocka_unit_test(test_words_of_one),
         cmocka_unit_test(test_words_of_frameworks),
         cmocka_unit_test(test_words_of_others),
+        cmocka_unit_test(test_names_of_the_driver),
+        cmocka_unit_test(test_words_have_bounds),
         cmocka_unit_test(test_words_with_numbers),
         cmocka_unit_test(test_probably),
         cmocka_unit_test(test_any_order),
