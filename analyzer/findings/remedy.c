@@ -135,7 +135,9 @@ static const char *said(const struct xfa_remedy *remedy, const char *sentence,
         return filled_in(remedy, sentence, text);
     xfa_driver_words(sentence, driver);
     const char *filled = filled_in(remedy, driver, text);
-    return filled == driver ? strcpy(text, driver) : filled;
+    if (filled == driver)
+        memcpy(text, driver, sizeof driver);
+    return text;
 }
 
 const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])

@@ -2,7 +2,8 @@
  * Remedies in other words than CUDA's runtime has. A framework has a file of rows, XFA_WORDS(kind,
  * to_device, to_host): what it offers instead (remedies.def has the meaning of the two sentences;
  * NULL: CUDA's of that direction, else the row's other one). A remedy without a row, as those of
- * the machine itself, is said in CUDA's words. The driver API has names alone (remedies_driver.def).
+ * the machine itself, is said in CUDA's words. The driver API has names alone
+ * (remedies_driver.def).
  */
 #ifndef XFA_REMEDY_WORDS_H
 #define XFA_REMEDY_WORDS_H

@@ -215,6 +215,7 @@ struct xfw_change *xfw_change_peer_copy(const struct xfa_analysis *analysis,
 struct xfw_peer_cost {
     bool known, staged;
     double ns, submit_ns;
+    double lead_ns;   /* of ns, as in struct xfw_copy_cost */
     unsigned buffers; /* staged: the ring */
     uint64_t buffer_bytes;
 };

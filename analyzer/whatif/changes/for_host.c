@@ -74,8 +74,10 @@ static void note_work(struct xfw_for_host *host, const struct xfw_change *change
                       const struct xfw_player *player, const struct xfw_op *op, bool goes)
 {
     struct in_flight *last = &stream_of(host, op)->last;
-    if (op->awaits == XFW_AWAITS_ITSELF)
+    if (op->awaits == XFW_AWAITS_ITSELF) {
+        host->blocked = goes ? host->number : host->blocked;
         return; /* it is not in flight any more; xfw_for_host_waited() */
+    }
     last->any = host->number;
     if (goes)
         last->goes = host->number;
@@ -180,7 +182,11 @@ void xfw_for_host_waited(struct xfw_for_host *host, const struct xfw_op *recorde
         return;
     for (size_t i = 0; i < host->streams.count; i++) {
         struct stream *stream = xfa_table_at(&host->streams, i);
-        if (device ? is_covered(stream, recorded) : stream->stream == recorded->stream)
-            is_done(&stream->last, host->number);
+        if (!(device ? is_covered(stream, recorded) : stream->stream == recorded->stream))
+            continue;
+        is_done(&stream->last, host->number);
+        /* A wait that follows was for nothing but it. */
+        if (host->blocked == host->number)
+            stream->last.goes = stream->last.any = host->number;
     }
 }

@@ -28,6 +28,7 @@ struct xfw_for_host { /* zeroed at first; of one process */
     struct xfw_memories memories;
     struct xfa_table streams, events; /* for_host.c */
     uint64_t number;                  /* of the op at hand, from 1 */
+    uint64_t blocked;                 /* of the last copy that goes whose call waited for it */
 };
 void xfw_for_host_free(struct xfw_for_host *host);
 

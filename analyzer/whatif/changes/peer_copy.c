@@ -8,6 +8,7 @@
 #include "xferscope/trace.h"
 
 #define PENDING 64  /* copies down whose copy up has not come */
+#define STREAMS 16  /* that copies go up in, by turns */
 #define WAY_NS 2000 /* a guess: a thread that waits so soon has only come to that */
 
 struct peer_copy {
@@ -16,15 +17,27 @@ struct peer_copy {
 };
 
 struct pending {
-    uint64_t address;
-    uint32_t event;
+    uint64_t address, work; /* work: of its GPU before it */
+    uint32_t event;         /* behind that work; an earlier one's, if nothing came between */
+    uint32_t own, stream;   /* own: its place's; 0: none yet */
     int16_t gpu;
+    bool there;
+};
+
+/* What a stream has waited for: another GPU's work, up to some. */
+struct seen {
+    uint32_t stream;
+    int16_t gpu, of;
+    uint64_t work;
     bool there;
 };
 
 struct state {
     struct pending pending[PENDING]; /* a ring */
-    unsigned next, made;
+    unsigned next;
+    struct seen seen[STREAMS]; /* a ring */
+    unsigned next_seen;
+    uint64_t work[XFW_GPUS]; /* kernels, copies and the like so far that stay */
     struct xfw_for_host host;
     struct xfw_op gone; /* the last wait that went, unless one stayed behind it */
 };
@@ -50,8 +63,10 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
     struct xfw_copy_cost direct =
         xfw_copy_cost(direct_path(achievable->profile, from, to), bytes, certainty);
     if (direct.known)
-        return (struct xfw_peer_cost){
-            .known = true, .ns = direct.device_ns, .submit_ns = direct.submit_ns};
+        return (struct xfw_peer_cost){.known = true,
+                                      .ns = direct.device_ns,
+                                      .submit_ns = direct.submit_ns,
+                                      .lead_ns = direct.lead_ns};
     const struct xfp_staged *staged = xfp_find_staged(achievable->profile, from, to);
     const struct xfp_staged_point *point = staged ? xfp_staged_at(staged, bytes) : NULL;
     if (!point || !(point->adaptive_ns > 0) || bytes < point->bytes)
@@ -67,20 +82,38 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+/* The last copy down of the GPU, if it has had no other work since; NULL. */
+static const struct pending *same_work(const struct state *state, const struct xfw_op *op)
+{
+    const struct pending *last = &state->pending[(state->next + PENDING - 1) % PENDING];
+    bool same = last->there && last->gpu == op->gpu && last->stream == op->stream &&
+                last->work == state->work[xfw_place_of_gpu(op->gpu)];
+    return same ? last : NULL;
+}
+
 static void go_down(const struct peer_copy *copy, struct state *state, struct xfw_player *player,
                     struct xfw_op *op)
 {
     const struct xfa_achievable *achievable = &copy->change.analysis->achievable;
+    const struct pending *same =
+        xfw_player_certainty(player) == XFW_LOW ? NULL : same_work(state, op);
     struct pending *pending = &state->pending[state->next];
-    uint32_t event = state->next < state->made ? pending->event : xfw_player_side_event(player);
-    state->made += state->next == state->made;
+    uint32_t own = same || pending->own ? pending->own : xfw_player_side_event(player);
+    *pending = (struct pending){.address = op->dst,
+                                .work = state->work[xfw_place_of_gpu(op->gpu)],
+                                .event = same ? same->event : own,
+                                .own = own,
+                                .stream = op->stream,
+                                .gpu = op->gpu,
+                                .there = true};
     state->next = (state->next + 1) % PENDING;
-    *pending = (struct pending){.address = op->dst, .event = event, .gpu = op->gpu, .there = true};
     bool stays = op->awaits != XFW_AWAITS_NOTHING && xfw_for_host_stays(&state->host, op);
     xfw_op_drop(op);
-    op->what = XFW_RECORD;
-    op->event = event;
-    op->own_ns = xfw_scalar_cost(achievable, "event/record", op->gpu, XFW_RECORD_NS);
+    if (!same) {
+        op->what = XFW_RECORD;
+        op->event = pending->event;
+        op->own_ns = xfw_scalar_cost(achievable, "event/record", op->gpu, XFW_RECORD_NS);
+    }
     if (!stays)
         return;
     struct xfw_op wait = xfw_op_like(op);
@@ -136,6 +169,39 @@ static void go_directly(struct xfw_op *op, const struct xfw_peer_cost *cost, dou
     op->exclusive = false;
 }
 
+/* One event stands for all copies between which the GPU that they come from has no other work. */
+static bool has_seen(struct state *state, const struct xfw_op *op, const struct pending *pending)
+{
+    struct seen *seen = NULL;
+    for (unsigned i = 0; i < STREAMS; i++)
+        if (state->seen[i].there && state->seen[i].stream == op->stream &&
+            state->seen[i].gpu == op->gpu && state->seen[i].of == pending->gpu)
+            seen = &state->seen[i];
+    bool known = seen && seen->work == pending->work;
+    if (!seen) {
+        seen = &state->seen[state->next_seen];
+        state->next_seen = (state->next_seen + 1) % STREAMS;
+    }
+    *seen = (struct seen){.stream = op->stream,
+                          .gpu = op->gpu,
+                          .of = pending->gpu,
+                          .work = pending->work,
+                          .there = true};
+    return known;
+}
+
+static void wait_for(const struct peer_copy *copy, const struct pending *pending,
+                     struct xfw_player *player, struct xfw_op *op)
+{
+    struct xfw_op wait = xfw_op_like(op);
+    wait.what = XFW_WAIT;
+    wait.event = pending->event;
+    xfw_op_take_gap(&wait, op);
+    wait.own_ns =
+        xfw_scalar_cost(&copy->change.analysis->achievable, "event/wait", op->gpu, XFW_WAIT_NS);
+    xfw_player_play(player, &wait);
+}
+
 static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_player *player,
                   struct xfw_op *op)
 {
@@ -146,17 +212,17 @@ static void go_up(const struct peer_copy *copy, struct state *state, struct xfw_
                                         : (struct xfw_peer_cost){0};
     if (!cost.known || !xfw_player_take(player, op))
         return;
-    struct xfw_op wait = xfw_op_like(op);
-    wait.what = XFW_WAIT;
-    wait.event = pending->event;
-    xfw_op_take_gap(&wait, op);
-    wait.own_ns = xfw_scalar_cost(achievable, "event/wait", op->gpu, XFW_WAIT_NS);
-    xfw_player_play(player, &wait);
+    bool seen = has_seen(state, op, pending) && xfw_player_certainty(player) != XFW_LOW;
+    if (seen)
+        cost.ns -= cost.lead_ns; /* it queues behind the one before */
+    else
+        wait_for(copy, pending, player, op);
     if (cost.staged)
         go_staged(op, cost.ns);
     else
-        go_directly(op, &cost,
-                    across_ns(achievable, pending->gpu, op->gpu, xfw_player_certainty(player)));
+        go_directly(
+            op, &cost,
+            seen ? 0 : across_ns(achievable, pending->gpu, op->gpu, xfw_player_certainty(player)));
 }
 
 static bool goes(const struct peer_copy *copy, uint32_t process, const struct xfw_op *op)
@@ -177,6 +243,15 @@ static void leave_out(struct state *state, struct xfw_op *op)
         op->gap_ns = 0;
 }
 
+/* Work of a GPU that is not known may be any one's. */
+static void count_work(struct state *state, const struct xfw_op *op)
+{
+    if (!xfw_op_is_work(op))
+        return;
+    for (size_t i = 0; i < XFW_GPUS; i++)
+        state->work[i] += op->gpu < 0 || i == xfw_place_of_gpu(op->gpu);
+}
+
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,
                       struct xfw_op *op)
 {
@@ -185,7 +260,10 @@ static void change_op(const struct xfw_change *change, void *self, struct xfw_pl
     const struct xfw_op recorded = *op;
     uint32_t process = xfw_player_process(player)->number;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    xfw_for_host_op(&state->host, change, player, op, goes(copy, process, op));
+    bool gone = goes(copy, process, op);
+    xfw_for_host_op(&state->host, change, player, op, gone);
+    if (!gone)
+        count_work(state, op);
     if (op->what == XFW_COPY && xfw_marked(copy->down, process, op->transfer) &&
         xfw_player_take(player, op))
         go_down(copy, state, player, op);

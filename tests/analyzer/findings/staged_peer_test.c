@@ -263,11 +263,91 @@ static void test_way(void **state)
     assert_true(pair_ns(100000, 0, 5000, true) == pair_ns(100000, 0, 0, true));
 }
 
+/* A kernel, then copies by way of the host, one pair behind the other. */
+struct row {
+    int pairs;
+    bool between;  /* a kernel of the GPU that they come from, before each pair but the first */
+    bool blocking; /* the copies down wait themselves, before the wait that stands there */
+    enum xfw_certainty certainty;
+};
+
+static void play_pair(struct played *played, const struct row *row, int i)
+{
+    if (i > 0 && row->between)
+        played_kernel(played, 0, 1000, 100);
+    struct xfw_op *op = played_copy(played, 0, 1000, LINK_NS);
+    op->dst = HOST + (uint64_t)i * 64 * MIB;
+    op->bytes = 16 * MIB;
+    op->engine = XFW_TO_HOST;
+    op->transfer = 2 * (uint64_t)i;
+    if (row->blocking)
+        op->awaits = XFW_AWAITS_ITSELF;
+    played_sync(played, 0);
+    op = played_copy(played, 0, 1000, LINK_NS);
+    op->src = HOST + (uint64_t)i * 64 * MIB;
+    op->bytes = 16 * MIB;
+    op->transfer = 2 * (uint64_t)i + 1;
+    op->gpu = 1;
+    op->stream = 1;
+    played_sync(played, 0)->stream = 1;
+}
+
+static double row_ns(const struct row *row)
+{
+    const struct steps steps = {1, HOST, 0};
+    struct xfp_profile *profile = profile_of(true, ACROSS_NS);
+    struct analyzed a = played_steps(profile, &steps);
+    struct xfw_marks down = {0}, up = {0};
+    struct played played = {0};
+    played_kernel(&played, 0, 1000, 100000);
+    for (int i = 0; i < row->pairs; i++) {
+        xfw_mark(&down, 0, 2 * (uint64_t)i);
+        xfw_mark(&up, 0, 2 * (uint64_t)i + 1);
+        play_pair(&played, row, i);
+    }
+    played_sync(&played, 0)->stream = 1;
+    struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
+    double ns = played_ns(&played, a.analysis, change, row->certainty);
+    xfw_change_free(change);
+    xfw_marks_free(&down);
+    xfw_marks_free(&up);
+    analyzed_free(&a);
+    xfp_free(profile);
+    return ns;
+}
+
+/* One event stands for all copies of one and the same work; at worst each has its own. */
+static void test_row(void **state)
+{
+    struct row row = {.pairs = 1, .certainty = XFW_LIKELY};
+    double one = row_ns(&row);
+    assert_true(one == 100000.0 + ACROSS_NS + PEER_NS);
+    row.pairs = 3;
+    assert_true(row_ns(&row) == one + 2 * PEER_NS);
+    row.between = true;
+    assert_true(row_ns(&row) > one + 2 * PEER_NS);
+    row = (struct row){.pairs = 1, .certainty = XFW_LOW};
+    one = row_ns(&row);
+    row.pairs = 3;
+    assert_true(row_ns(&row) > one + 2 * PEER_NS);
+}
+
+/* A copy down that waits itself leaves nothing for the wait behind it: that goes, too. */
+static void test_wait_behind(void **state)
+{
+    struct row row = {.pairs = 3, .certainty = XFW_LIKELY};
+    double queued = row_ns(&row);
+    row.blocking = true;
+    assert_true(row_ns(&row) == queued);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_direct), cmocka_unit_test(test_small), cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_left),   cmocka_unit_test(test_ops),   cmocka_unit_test(test_way),
+        cmocka_unit_test(test_direct), cmocka_unit_test(test_small),
+        cmocka_unit_test(test_ring),   cmocka_unit_test(test_left),
+        cmocka_unit_test(test_ops),    cmocka_unit_test(test_way),
+        cmocka_unit_test(test_row),    cmocka_unit_test(test_wait_behind),
     };
     return cmocka_run_group_tests_name("findings: staged copies between GPUs", tests, NULL, NULL);
 }
