@@ -21,6 +21,8 @@ struct looking {
     uint32_t waited; /* a copy of that stream, + 1, went that had waited itself: a wait for the
                         stream right behind it had nothing else to wait for */
     bool goes_on;    /* such a copy went since its last launch */
+    bool brings;     /* a copy to the host that stays has been queued since it last waited: the next
+                        wait is for that, too */
     uint64_t gone;   /* bytes of such copies that the next one which stays brings as well */
 };
 
@@ -144,6 +146,14 @@ static void bring_gone(const struct look_less *less, struct looking *thread,
     thread->gone = 0;
 }
 
+static void note_brought(struct looking *thread, const struct xfw_op *op)
+{
+    if (op->awaits == XFW_AWAITS_ITSELF || op->kind == XFT_EVENT_SYNC)
+        thread->brings = false;
+    else if (op->what == XFW_COPY && op->engine == XFW_TO_HOST)
+        thread->brings = true;
+}
+
 static void begin_looks(const struct xfw_change *change, void *self, struct xfw_player *player)
 {
     (void)change, (void)player;
@@ -163,13 +173,15 @@ static void look_less(const struct xfw_change *change, void *self, struct xfw_pl
     if (looks)
         note_value(state, op);
     if (looks && look_goes(less, player, op->transfer)) {
-        thread->waits = op->awaits == XFW_AWAITS_NOTHING;
+        thread->waits = op->awaits == XFW_AWAITS_NOTHING && !thread->brings;
         thread->waited =
             op->awaits == XFW_AWAITS_ITSELF && op->stream != XFW_NONE ? op->stream + 1 : 0;
         thread->goes_on = true;
         thread->gone = xfa_add(thread->gone, op->bytes);
         xfw_op_drop(op);
-    } else if (looks) {
+        return;
+    }
+    if (looks) {
         bring_gone(less, thread, player, op);
         go_on(thread, player, op);
     } else if (waited_for_looks(thread, op)) {
@@ -181,6 +193,7 @@ static void look_less(const struct xfw_change *change, void *self, struct xfw_pl
     } else if (xfw_op_is_work(op)) {
         go_on(thread, player, op);
     }
+    note_brought(thread, op);
 }
 
 static void end_looks(const struct xfw_change *change, void *self)

@@ -37,6 +37,7 @@ struct loop {
     uint64_t to;        /* the device's address */
     bool elsewhere;     /* each time to another place behind that */
     const char *kernel; /* its name; NULL: none is launched */
+    uint64_t results;   /* bytes that are fetched before the value; 0: none */
     uint64_t fetches;   /* bytes; 0: none */
     bool waits;         /* for what is fetched */
     bool blocks;        /* the copy itself has waited, before */
@@ -149,6 +150,8 @@ static void write_loop(struct trace_builder *b, int pid, const struct loop *loop
                  loop->sends);
         if (loop->kernel)
             launch();
+        if (loop->results)
+            copy(SITE, XFT_DIR_D2H, VALUES, loop->results);
         if (loop->fetches && loop->blocks)
             fetch(loop->fetches);
         else if (loop->fetches)
@@ -292,6 +295,24 @@ static void test_not_waited_for(void **state)
     analyzed_free(&b);
 }
 
+/* The host waits for more than the value, which it fetched before: that it still needs. */
+static void test_waits_for_results(void **state)
+{
+    (void)state;
+    struct loop loop = reads;
+    struct analyzed alone = analysis_of(&loop);
+    loop.results = 65536;
+    struct analyzed both = analysis_of(&loop);
+    const struct xfa_finding *f = analyzed_finding(&alone, XFA_FINDING_READBACK, "fetch");
+    const struct xfa_finding *g = analyzed_finding(&both, XFA_FINDING_READBACK, "fetch");
+    double copies = ROUNDS * (COPY_NS + LAUNCH_NS); /* that go, no waits */
+    assert_non_null(f);
+    assert_true(f->saving.likely > copies);
+    assert_true(!g || (g->saving.likely < copies && g->saving.high < copies));
+    analyzed_free(&alone);
+    analyzed_free(&both);
+}
+
 /* The wait for the stream right behind a copy that has waited is for the value, too: as much is
  * saved as without it. */
 static void test_waits_twice(void **state)
@@ -416,17 +437,12 @@ static void test_places_of_a_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readback),
-        cmocka_unit_test(test_no_readback),
-        cmocka_unit_test(test_collected),
-        cmocka_unit_test(test_decides_a_size),
-        cmocka_unit_test(test_not_waited_for),
-        cmocka_unit_test(test_waits_twice),
-        cmocka_unit_test(test_resets),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_no_parameters),
-        cmocka_unit_test(test_places_of_a_process),
+        cmocka_unit_test(test_readback),       cmocka_unit_test(test_no_readback),
+        cmocka_unit_test(test_collected),      cmocka_unit_test(test_decides_a_size),
+        cmocka_unit_test(test_not_waited_for), cmocka_unit_test(test_waits_for_results),
+        cmocka_unit_test(test_waits_twice),    cmocka_unit_test(test_resets),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_no_parameters),  cmocka_unit_test(test_places_of_a_process),
     };
     return cmocka_run_group_tests_name("findings: a few bytes each time", tests, NULL, NULL);
 }
