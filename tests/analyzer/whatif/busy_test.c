@@ -34,7 +34,7 @@ static void any_place_will_do(void **state)
     xfw_busy_begin(&from_idle);
     xfw_busy_begin(&from_front);
     for (uint32_t i = 0; i < WORKS; i++) {
-        double ns = drawn(5), ready = i / 2 + drawn(30); /* none, too */
+        double ns = drawn(5), ready = 0.5 * i + drawn(30); /* none, too */
         struct xfw_idle idle = xfw_busy_idle_from(&from_idle, ready, ns, 1);
         const struct xfw_interval work = {
             .start = idle.start, .end = idle.start + ns, .ns = ns, .stream = i};
@@ -54,9 +54,10 @@ static void found_once_for_any_time(void **state)
     (void)state;
     xfw_busy_begin(&engine);
     for (uint32_t i = 0; i < WORKS; i++) {
-        double ready = i / 2 + drawn(30), space = drawn(3);
+        double ready = 0.5 * i + drawn(30), space = drawn(3);
         const unsigned first = xfw_busy_first(&engine, ready, space);
-        for (double ns = 1; ns < 20; ns *= 2) {
+        for (unsigned half = 1; half < 20; half *= 2) {
+            const double ns = 0.5 * half;
             struct xfw_idle idle = xfw_busy_idle_from(&engine, ready, ns, space);
             struct xfw_idle again = xfw_busy_idle_behind(&engine, first, ready, ns, space);
             assert_true(idle.start == again.start && idle.start >= ready);
