@@ -50,19 +50,46 @@ json_t *xfa_json_moment(uint64_t real_ns)
     return json_string(buffer);
 }
 
-static void write_escaped(FILE *out, uint32_t code)
+/* Pieces are a few bytes each, and collected. */
+struct writer {
+    FILE *out;
+    size_t used;
+    char room[4096];
+};
+
+static void flush(struct writer *writer)
 {
-    if (code >= 0x10000) /* a pair of surrogates */
-        fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
-    else
-        fprintf(out, "\\u%04x", code);
+    fwrite_unlocked(writer->room, 1, writer->used, writer->out);
+    writer->used = 0;
+}
+
+static void put(struct writer *writer, const char *bytes, size_t n)
+{
+    if (n > sizeof writer->room - writer->used)
+        flush(writer);
+    if (n > sizeof writer->room) {
+        fwrite_unlocked(bytes, 1, n, writer->out);
+        return;
+    }
+    memcpy(writer->room + writer->used, bytes, n);
+    writer->used += n;
+}
+
+static void put_escaped(struct writer *writer, uint32_t code)
+{
+    char text[16]; /* a pair of surrogates */
+    int n = code >= 0x10000 ? snprintf(text, sizeof text, "\\u%04x\\u%04x",
+                                       0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff))
+                            : snprintf(text, sizeof text, "\\u%04x", code);
+    put(writer, text, (size_t)n);
 }
 
 /* Characters below space are escaped already, or line ends of the layout. Of ASCII only DEL is
  * hidden. */
-static int write_piece(const char *piece, size_t n, void *out)
+static int write_piece(const char *piece, size_t n, void *self)
 {
     const unsigned char hidden_from = 0x7f;
+    struct writer *writer = self;
     size_t done = 0;
     for (size_t i = 0, length = 0; i < n; i += length ? length : 1) {
         uint32_t code = 0;
@@ -72,17 +99,20 @@ static int write_piece(const char *piece, size_t n, void *out)
         length = xfc_utf8(piece + i, n - i, &code);
         if (length == 0 || !xfc_hidden(code))
             continue;
-        fwrite_unlocked(piece + done, 1, i - done, out);
-        write_escaped(out, code);
+        put(writer, piece + done, i - done);
+        put_escaped(writer, code);
         done = i + length;
     }
-    fwrite_unlocked(piece + done, 1, n - done, out);
-    return ferror_unlocked((FILE *)out) ? -1 : 0;
+    put(writer, piece + done, n - done);
+    return ferror_unlocked(writer->out) ? -1 : 0;
 }
 
 int xfa_json_write(const json_t *json, FILE *out, size_t flags)
 {
-    return json_dump_callback(json, write_piece, out, flags);
+    struct writer writer = {.out = out, .used = 0};
+    int result = json_dump_callback(json, write_piece, &writer, flags);
+    flush(&writer);
+    return ferror_unlocked(out) ? -1 : result;
 }
 
 char *xfa_json_literal(const char *text)

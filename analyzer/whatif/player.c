@@ -12,7 +12,7 @@
 #include "analyzer/whatif/op/sample.h"
 
 #define MOST_BEHIND 8
-#define RECENT 32 /* side streams that were asked for last */
+#define RECENT 256 /* side streams that were asked for last */
 
 struct side_key {
     uint32_t stream, which; /* which: of its sides, and of which change */
@@ -22,11 +22,19 @@ struct side_item {
     uint32_t number;
 };
 
+/* A change of the way, and what each op asks of it. */
+struct step {
+    const struct xfw_change *change;
+    void (*op)(const struct xfw_change *change, void *state, struct xfw_player *player,
+               struct xfw_op *op);
+    void *state;
+    enum xfw_certainty certainty; /* with which it is played */
+};
+
 struct xfw_player {
     struct xfa_process *process;
     struct xfw_schedule *schedule;
-    struct xfw_change *const *changes;
-    void **states;
+    struct step *steps; /* in their order */
     size_t count;
     enum xfw_certainty certainty;
     struct xfa_table sides;
@@ -46,7 +54,7 @@ struct xfw_player {
     struct xfw_eased *eased;         /* NULL: its threads are not followed in the driver */
     struct xfw_cached cached;        /* where it is played at best */
     struct xfw_left *left;           /* NULL: nobody asks */
-    uint64_t acted;                  /* xfw_player_acted() */
+    uint64_t acted;                  /* xfw_player_acted(); all bits: none is watched */
     struct xfw_op *before;           /* the op, as a watched change got it; NULL: none is watched */
     bool tries;                      /* xfw_player_try() */
 };
@@ -57,6 +65,14 @@ static bool eases(const struct xfa_process *process, size_t count, enum xfw_cert
     return count > 0 && certainty != XFW_LOW && process->calls_ns;
 }
 
+/* At worst, what is known of the program is taken as likely. */
+static enum xfw_certainty certainty_of(const struct xfw_change *change,
+                                       enum xfw_certainty certainty)
+{
+    bool known = change->assured && !change->doubted;
+    return certainty == XFW_LOW && known ? XFW_LIKELY : certainty;
+}
+
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
                                   size_t count, enum xfw_certainty certainty)
 {
@@ -64,8 +80,7 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
     *player = (struct xfw_player){
         .process = process,
         .schedule = xfw_schedule_new(),
-        .changes = changes,
-        .states = xfa_alloc((count + 1) * sizeof *player->states),
+        .steps = xfa_alloc((count + 1) * sizeof *player->steps),
         .count = count,
         .certainty = certainty,
         .eased = eases(process, count, certainty) ? xfw_eased_new(process->calls_ns) : NULL,
@@ -73,7 +88,13 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
     };
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
     for (size_t i = 0; i < count; i++)
-        player->states[i] = xfw_change_begin(changes[i], player);
+        player->steps[i] = (struct step){
+            .change = changes[i],
+            .op = changes[i]->type->op,
+            .certainty = certainty_of(changes[i], certainty),
+        };
+    for (size_t i = 0; i < count; i++)
+        player->steps[i].state = xfw_change_begin(changes[i], player);
     return player;
 }
 
@@ -82,8 +103,8 @@ void xfw_player_free(struct xfw_player *player)
     if (!player)
         return;
     for (size_t i = 0; i < player->count; i++)
-        xfw_change_end(player->changes[i], player->states[i]);
-    free(player->states);
+        xfw_change_end(player->steps[i].change, player->steps[i].state);
+    free(player->steps);
     xfw_eased_free(player->eased);
     xfw_cached_free(&player->cached);
     xfw_left_free(player->left);
@@ -128,7 +149,7 @@ void xfw_player_watch(struct xfw_player *player)
         return;
     player->acted = 0;
     for (size_t i = 0; i < player->count; i++)
-        player->acted |= (uint64_t)(player->changes[i]->type->begins != NULL) << i;
+        player->acted |= (uint64_t)(player->steps[i].change->type->begins != NULL) << i;
     player->before = xfa_alloc(sizeof *player->before);
 }
 
@@ -146,22 +167,34 @@ static void acts(struct xfw_player *player)
 /* What players fill in of an op (xfw_op_copy()). */
 #define PLAYED_BYTES offsetof(struct xfw_op, hook_ns)
 
-/* The change at hand gets the op. known: `before` has it as it is. Has it then? */
-static bool change_op(struct xfw_player *player, struct xfw_op *op, bool known)
+/* The change at hand gets the op, and has not done anything so far. known: `before` has the op as
+ * it is. Has it then? */
+XFW_RARE static bool watch_op(struct xfw_player *player, const struct step *step, struct xfw_op *op,
+                              bool known)
 {
-    const struct xfw_change *change = player->changes[player->at];
-    void *state = player->states[player->at];
     const uint64_t bit = (uint64_t)1 << player->at % 64;
-    if (player->acted & bit) {
-        change->type->op(change, state, player, op);
-        return false;
-    }
     if (!known)
         memcpy(player->before, op, PLAYED_BYTES);
-    change->type->op(change, state, player, op);
+    step->op(step->change, step->state, player, op);
     bool same = !(player->acted & bit) && memcmp(player->before, op, PLAYED_BYTES) == 0;
     player->acted |= same ? 0 : bit;
     return same;
+}
+
+/* The changes from `first` on get the op, one after the other. */
+XFW_USUAL void change_op(struct xfw_player *player, struct xfw_op *op, size_t first)
+{
+    bool known = false;
+    for (size_t i = first; i < player->count; i++) {
+        const struct step *step = &player->steps[i];
+        player->at = i;
+        if (player->acted >> i % 64 & 1) {
+            step->op(step->change, step->state, player, op);
+            known = false;
+        } else {
+            known = watch_op(player, step, op, known);
+        }
+    }
 }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
@@ -179,23 +212,16 @@ static void schedule(struct xfw_player *player, const struct xfw_op *op,
 }
 
 /* Through the changes from `first` on; what they play behind it follows. */
-static void change_and_play(struct xfw_player *player, struct xfw_op *op,
-                            const struct xfw_op *recorded, size_t first)
+XFW_USUAL void change_and_play(struct xfw_player *player, struct xfw_op *op,
+                               const struct xfw_op *recorded, size_t first)
 {
     unsigned before = player->behind_count;
-    bool known = false;
-    for (size_t i = first; i < player->count; i++) {
-        player->at = i;
-        if (player->before)
-            known = change_op(player, op, known);
-        else
-            player->changes[i]->type->op(player->changes[i], player->states[i], player, op);
-    }
+    change_op(player, op, first);
     if (player->eased && recorded)
         xfw_eased_op(player->eased, recorded, op, xfw_schedule_begins(player->schedule, op),
                      player->certainty);
     if (recorded && player->certainty == XFW_HIGH)
-        xfw_cached_op(&player->cached, &player->changes[0]->analysis->classes, recorded, op);
+        xfw_cached_op(&player->cached, &player->steps[0].change->analysis->classes, recorded, op);
     schedule(player, op, recorded);
     double end = xfw_schedule_last(player->schedule)->end;
     for (unsigned i = before; i < player->behind_count; i++) {
@@ -230,17 +256,17 @@ void xfw_player_try(struct xfw_player *player, const struct xfw_op *given)
     xfw_op_copy(&op, given);
     player->behind_count = 0;
     player->taken = 0;
-    player->at = 0;
-    change_op(player, &op, false);
+    change_op(player, &op, 0);
 }
 
 double xfw_player_begins(const struct xfw_player *player, const struct xfw_op *op)
 {
     double begins = xfw_schedule_begins(player->schedule, op);
-    for (size_t i = 0; i < player->count; i++)
-        if (player->changes[i]->type->begins)
-            begins = player->changes[i]->type->begins(player->changes[i], player->states[i], player,
-                                                      op, begins);
+    for (size_t i = 0; i < player->count; i++) {
+        const struct step *step = &player->steps[i];
+        if (step->change->type->begins)
+            begins = step->change->type->begins(step->change, step->state, player, op, begins);
+    }
     return begins;
 }
 
@@ -262,9 +288,10 @@ void xfw_player_finish(struct xfw_player *player, const struct xfw_sample *sampl
     player->sample = sample;
     player->behind_count = 0;
     for (size_t i = 0; i < player->count; i++) {
+        const struct step *step = &player->steps[i];
         player->at = i;
-        if (player->changes[i]->type->finish)
-            player->changes[i]->type->finish(player->changes[i], player->states[i], player);
+        if (step->change->type->finish)
+            step->change->type->finish(step->change, step->state, player);
     }
 }
 
@@ -277,9 +304,7 @@ double xfw_player_weight(const struct xfw_player *player, uint32_t class)
 
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player)
 {
-    bool worst = player->certainty == XFW_LOW && player->count > 0;
-    const struct xfw_change *change = player->changes[player->at];
-    return worst && change->assured && !change->doubted ? XFW_LIKELY : player->certainty;
+    return player->steps[player->at].certainty;
 }
 
 struct xfa_process *xfw_player_process(const struct xfw_player *player)
@@ -329,7 +354,7 @@ double xfw_player_work_end(const struct xfw_player *player, uint32_t stream)
 
 bool xfw_player_take(struct xfw_player *player, const struct xfw_op *op)
 {
-    const struct xfw_change *change = player->changes[player->at];
+    const struct xfw_change *change = player->steps[player->at].change;
     if (player->taken & change->excludes)
         return false;
     if (!player->tries)

@@ -113,6 +113,11 @@ struct state {
     struct xfa_table takers;       /* struct taker */
     struct xfa_table blocks;       /* struct xfw_passed_block */
     struct xfw_in_flight in_flight;
+    struct waiting { /* what a wait for the context takes, of the GPU asked for last */
+        bool asked;
+        int gpu;
+        double ns;
+    } waiting;
 };
 
 /* A thread that has taken memory. */
@@ -143,6 +148,15 @@ static void end(const struct xfw_change *change, void *self)
     xfa_table_free(&state->blocks);
 }
 
+static double waiting_ns(struct waiting *waiting, const struct xfa_achievable *achievable, int gpu)
+{
+    if (!waiting->asked || waiting->gpu != gpu)
+        waiting->ns = xfw_scalar_cost(achievable, "sync/context", gpu, XFW_SYNC_STREAM_NS);
+    waiting->asked = true;
+    waiting->gpu = gpu;
+    return waiting->ns;
+}
+
 /* The call goes, but what it waited for may still have to be waited for. */
 static void go(const struct once *once, struct state *state, const struct xfw_player *player,
                struct xfw_op *op, bool gives)
@@ -157,7 +171,7 @@ static void go(const struct once *once, struct state *state, const struct xfw_pl
     if (once->waits && gives) {
         /* What it takes behind the work that it waits for is its own time (recorded.c), and goes,
          * too; a wait for the context takes no longer than one that frees as well. */
-        double wait_ns = xfw_scalar_cost(achievable, "sync/context", op->gpu, XFW_SYNC_STREAM_NS);
+        double wait_ns = waiting_ns(&state->waiting, achievable, op->gpu);
         left = fmin(op->own_ns, left + wait_ns);
         wake = fmin(op->wake_ns, fmax(0, op->wake_ns - gone) + wait_ns) + pool_ns[certainty];
     }

@@ -94,7 +94,7 @@ static struct stream *stream_of(struct state *state, uint32_t number)
  * other changes made up are not of interest: what follows in them is not what was recorded. */
 static void follow(struct state *state, struct xfw_op *op, bool goes)
 {
-    if (op->stream >= XFW_FIRST_SIDE_STREAM || op->engine == XFW_NO_ENGINE)
+    if (op->stream >= XFW_FIRST_SIDE_STREAM)
         return;
     struct stream *stream = stream_of(state, op->stream);
     bool computes = op->what == XFW_KERNEL || op->what == XFW_SET;
@@ -120,8 +120,6 @@ static void waited_for(struct stream *stream)
 static bool waits_for_what_went(struct state *state, const struct xfw_op *op)
 {
     bool went = false, busy = false;
-    if (op->kind != XFT_EVENT_SYNC)
-        return false;
     if (op->awaits == XFW_AWAITS_STREAM && op->stream < XFW_FIRST_SIDE_STREAM) {
         struct stream *stream = stream_of(state, op->stream);
         went = stream->went;
@@ -139,7 +137,7 @@ static bool waits_for_what_went(struct state *state, const struct xfw_op *op)
 /* Of the work before op, which goes or stays, and of op. */
 static void note_work(struct state *state, const struct xfw_op *op, bool goes)
 {
-    if (!xfw_op_is_work(op) || op->stream >= XFW_FIRST_SIDE_STREAM)
+    if (op->stream >= XFW_FIRST_SIDE_STREAM)
         return;
     struct stream *stream = stream_of(state, op->stream);
     stream->went = stream->went || goes;
@@ -263,35 +261,45 @@ static void shorten(struct xfw_spending *spending, enum xfw_certainty certainty,
     op->bytes = head;
 }
 
-static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
-                      struct xfw_op *op)
+/* Each op that matters, before what goes does. goes: it does, for its contents, or as what one of
+ * these was for does (also). */
+static void meet(const struct xfw_leave_out *what, struct state *state,
+                 enum xfw_certainty certainty, struct xfw_op *op, bool goes, bool also)
 {
-    const struct leave_out *change = (const struct leave_out *)self;
-    const struct xfw_leave_out *what = &change->what;
-    struct xfw_cached *beside = &((struct state *)state)->beside;
-    uint32_t process = xfw_player_process(player)->number;
-    enum xfw_certainty certainty = xfw_player_certainty(player);
-    bool copy = op->what == XFW_COPY && op->class != XFW_NONE;
-    bool goes =
-        copy && marked(change, what->marks, player, op) && xfw_set_has(&self->set, op->class);
-    bool also = copy && !goes && marked(change, what->also, player, op);
-    bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
-    if (what->by_apply) {
-        bool planned = copy && xfw_set_has(&self->set, op->class);
-        uint64_t head = planned ? applied_head(self->analysis, op) : 0;
-        if (head)
-            shorten(&((struct state *)state)->spending, certainty, goes, head, op);
-        return;
-    }
     /* What is not taken through the host is not waited for there; of others the wait may be meant.
      */
-    if (waits_for_what_went(state, op) && what->also && certainty != XFW_LOW)
+    bool needless = op->kind == XFT_EVENT_SYNC && waits_for_what_went(state, op);
+    if (needless && what->also && certainty != XFW_LOW)
         xfw_op_drop(op);
-    note_work(state, op, goes || also);
-    follow(state, op, goes || also);
-    xfw_cached_take(beside, op);
+    if (xfw_op_is_work(op))
+        note_work(state, op, goes || also);
+    if (op->engine != XFW_NO_ENGINE)
+        follow(state, op, goes || also);
+    xfw_cached_take(&state->beside, op);
     if (certainty == XFW_HIGH && what->made)
         without_making(state, op, goes);
+}
+
+/* A copy of a class. */
+XFW_RARE static void meet_copy(const struct leave_out *change, struct state *state,
+                               const struct xfw_player *player, struct xfw_op *op)
+{
+    const struct xfw_change *self = &change->change;
+    const struct xfw_leave_out *what = &change->what;
+    struct xfw_cached *beside = &state->beside;
+    uint32_t process = xfw_player_process(player)->number;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    bool chosen = xfw_set_has(&self->set, op->class);
+    bool goes = chosen && marked(change, what->marks, player, op);
+    bool also = !goes && marked(change, what->also, player, op);
+    bool copied = goes && what->copied && xfw_marked(what->copied, process, op->transfer);
+    if (what->by_apply) {
+        uint64_t head = chosen ? applied_head(self->analysis, op) : 0;
+        if (head)
+            shorten(&state->spending, certainty, goes, head, op);
+        return;
+    }
+    meet(what, state, certainty, op, goes, also);
     if (!goes && !also)
         return;
     if (certainty == XFW_HIGH && !what->set && op->awaits == XFW_AWAITS_NOTHING &&
@@ -307,6 +315,25 @@ static void leave_out(const struct xfw_change *self, void *state, struct xfw_pla
         xfw_only_wait(&self->analysis->achievable, op);
     else
         xfw_op_drop(op);
+}
+
+/* Does a call that copies nothing matter? At best any does, for the thread's own time before it. */
+static bool matters(const struct xfw_op *op, enum xfw_certainty certainty)
+{
+    return certainty == XFW_HIGH || op->engine != XFW_NO_ENGINE || op->kind == XFT_EVENT_SYNC ||
+           xfw_op_is_work(op);
+}
+
+/* Most ops do not matter, and take a few instructions. */
+static void leave_out(const struct xfw_change *self, void *state, struct xfw_player *player,
+                      struct xfw_op *op)
+{
+    const struct leave_out *change = (const struct leave_out *)self;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (op->what == XFW_COPY && op->class != XFW_NONE)
+        meet_copy(change, state, player, op);
+    else if (!change->what.by_apply && matters(op, certainty))
+        meet(&change->what, state, certainty, op, false, false);
 }
 
 /* What a change takes must not depend on how often it is played, nor on how much is left out. */

@@ -383,13 +383,16 @@ static void unpack(struct run *run, struct xfw_player *player, const struct xfw_
     }
 }
 
-static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
-               struct xfw_op *op)
+/* Pieces went, or their bytes are on their way: what copies nothing may concern it, too. */
+static bool is_under_way(const struct run *run)
 {
-    const struct pack *pack = (const struct pack *)change;
-    struct state *state = self;
+    return run->pieces > 0 || run->unpack_ns > 0;
+}
+
+XFW_RARE static void meet(const struct pack *pack, struct state *state, struct run *run,
+                          struct xfw_player *player, struct xfw_op *op)
+{
     uint32_t process = xfw_player_process(player)->number;
-    struct run *run = run_of(state, op->thread);
     bool fits = op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST ||
                 (pack->packing == XFW_PACK_WITHIN && op->engine == XFW_COMPUTE);
     const struct xfa_row_key *row = op->what == XFW_COPY && fits ? row_of(pack, op) : NULL;
@@ -421,6 +424,15 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
         record_again(state, run, op);
     }
     unpack(run, player, op);
+}
+
+static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
+               struct xfw_op *op)
+{
+    struct state *state = self;
+    struct run *run = run_of(state, op->thread);
+    if (op->class != XFW_NONE || is_under_way(run) || state->late_count > 0)
+        meet((const struct pack *)change, state, run, player, op);
 }
 
 struct xfw_change *xfw_change_pack(const struct xfa_analysis *analysis, const struct xfw_runs *runs,

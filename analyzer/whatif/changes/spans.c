@@ -76,6 +76,7 @@ void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t byt
         behind++; /* that was freed unseen */
     if (behind == at && spans->allocation_count == ALLOCATIONS)
         return;
+    spans->allocation_changes++;
     spans->allocations = xfa_room(spans->allocations, &spans->allocation_capacity,
                                   spans->allocation_count + 1, sizeof *spans->allocations);
     memmove(spans->allocations + at + 1, spans->allocations + behind,
@@ -94,6 +95,7 @@ void xfw_spans_freed(struct xfw_spans *spans, uint64_t address)
     size_t i = allocation_at(spans, address);
     if (i == spans->allocation_count || spans->allocations[i].first != address)
         return;
+    spans->allocation_changes++;
     spans->allocation_count--;
     memmove(spans->allocations + i, spans->allocations + i + 1,
             (spans->allocation_count - i) * sizeof *spans->allocations);
@@ -280,11 +282,28 @@ static bool uses(const struct xfw_spans *spans, const struct xfw_span *span, uin
     return in || span->owner == pointer || (span->written > 0 && !was_given(spans, span));
 }
 
+/* Where the spans are that a kernel may use by the pointer. */
+static const struct xfw_spans_behind *behind(struct xfw_spans *spans, uint64_t pointer)
+{
+    const uint64_t place = pointer * 0x9e3779b97f4a7c15u >> 32;
+    struct xfw_spans_behind *behind = &spans->behind[place % XFW_SPANS_POINTERS];
+    if (behind->pointer != pointer || behind->changes != spans->changes ||
+        behind->allocation_changes != spans->allocation_changes)
+        *behind = (struct xfw_spans_behind){
+            pointer,
+            spans->changes,
+            spans->allocation_changes,
+            allocation_end(spans, pointer),
+            span_at(spans, pointer),
+        };
+    return behind;
+}
+
 static struct xfw_copied copied_of(struct xfw_spans *spans, uint64_t pointer)
 {
     struct xfw_copied copied = {spans->floor, spans->floor};
-    uint64_t end = allocation_end(spans, pointer);
-    for (size_t i = span_at(spans, pointer); i < spans->count && nth(spans, i)->first < end; i++) {
+    const struct xfw_spans_behind *of = behind(spans, pointer);
+    for (size_t i = of->at; i < spans->count && nth(spans, i)->first < of->end; i++) {
         const struct xfw_span *span = nth(spans, i);
         if (!uses(spans, span, pointer))
             continue;
@@ -296,8 +315,8 @@ static struct xfw_copied copied_of(struct xfw_spans *spans, uint64_t pointer)
 
 static void note_kernel(struct xfw_spans *spans, uint64_t pointer, double ns)
 {
-    uint64_t end = allocation_end(spans, pointer);
-    for (size_t i = span_at(spans, pointer); i < spans->count && nth(spans, i)->first < end; i++) {
+    const struct xfw_spans_behind *of = behind(spans, pointer);
+    for (size_t i = of->at; i < spans->count && nth(spans, i)->first < of->end; i++) {
         struct xfw_span *span = nth(spans, i);
         if (!uses(spans, span, pointer))
             continue;

@@ -22,6 +22,7 @@
 
 #define XFW_SPANS 1024
 #define XFW_SPANS_RECENT 512
+#define XFW_SPANS_POINTERS 16 /* a power of two */
 
 struct xfw_span {
     uint64_t first, end;
@@ -45,11 +46,17 @@ struct xfw_spans {
         uint64_t first, end;
     } * allocations; /* by address */
     size_t allocation_count, allocation_capacity;
-    double floor;       /* until when forgotten ones were used */
-    uint64_t unknown;   /* kernels of unknown arguments so far */
-    double unknown_end; /* when the last of them ended */
-    double copied_end;  /* copies to the device, of any span */
-    double fetched_end; /* copies to the host */
+    uint64_t allocation_changes; /* made and freed, so far */
+    struct xfw_spans_behind {    /* a pointer of a kernel: it is asked for before and behind it */
+        uint64_t pointer, changes, allocation_changes; /* then */
+        uint64_t end;                                  /* of the pointer's allocation */
+        size_t at;                /* the first span in order that ends behind the pointer */
+    } behind[XFW_SPANS_POINTERS]; /* those that were asked for last */
+    double floor;                 /* until when forgotten ones were used */
+    uint64_t unknown;             /* kernels of unknown arguments so far */
+    double unknown_end;           /* when the last of them ended */
+    double copied_end;            /* copies to the device, of any span */
+    double fetched_end;           /* copies to the host */
 };
 
 void xfw_spans_free(struct xfw_spans *spans);

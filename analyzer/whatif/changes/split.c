@@ -44,10 +44,10 @@ void xfw_record_behind_all(struct xfw_player *player, struct xfw_op *op)
 
 void xfw_wait_with_sides(struct xfw_player *player, const struct xfw_op *op)
 {
+    struct xfw_op wait = xfw_op_like(op);
+    wait.what = XFW_WAIT;
+    wait.event = op->event;
     for (enum xfw_side side = XFW_SIDE_UP; side <= XFW_SIDE_CALLS; side++) {
-        struct xfw_op wait = xfw_op_like(op);
-        wait.what = XFW_WAIT;
-        wait.event = op->event;
         wait.stream = xfw_player_side_stream(player, op->stream, side);
         xfw_player_play(player, &wait);
     }

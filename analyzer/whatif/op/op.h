@@ -17,6 +17,11 @@
 
 struct xfp_path;
 
+/* Of what few ops need: inlined it would have all others save its registers, too. */
+#define XFW_RARE __attribute__((noinline))
+/* Of what each op of each way goes through, and is called at two places or three. */
+#define XFW_USUAL __attribute__((always_inline)) static inline
+
 /* fmax() and fmin() inline: libm's are calls. */
 static inline double xfw_max(double a, double b)
 {

@@ -22,20 +22,33 @@ unsigned xfw_busy_after(const struct xfw_busy *engine, double when)
     return at;
 }
 
-double xfw_busy_idle_from(const struct xfw_busy *engine, double ready, double ns, double space)
+unsigned xfw_busy_first(const struct xfw_busy *engine, double ready, double space)
 {
-    double start = xfw_max(ready, engine->forgotten);
-    unsigned at = xfw_busy_after(engine, start - space);
-    for (; at < engine->count && start + ns * (1 - HARDLY) > engine->busy[at].start; at++)
-        start = xfw_max(start, engine->busy[at].end + space);
-    return start;
+    return xfw_busy_after(engine, xfw_max(ready, engine->forgotten) - space);
 }
 
-struct xfw_interval *xfw_busy_take(struct xfw_busy *engine, struct xfw_interval work)
+struct xfw_idle xfw_busy_idle_behind(const struct xfw_busy *engine, unsigned first, double ready,
+                                     double ns, double space)
 {
-    unsigned at = engine->count;
+    struct xfw_idle idle = {xfw_max(ready, engine->forgotten), first};
+    for (; idle.at < engine->count && idle.start + ns * (1 - HARDLY) > engine->busy[idle.at].start;
+         idle.at++)
+        idle.start = xfw_max(idle.start, engine->busy[idle.at].end + space);
+    return idle;
+}
+
+struct xfw_idle xfw_busy_idle_from(const struct xfw_busy *engine, double ready, double ns,
+                                   double space)
+{
+    return xfw_busy_idle_behind(engine, xfw_busy_first(engine, ready, space), ready, ns, space);
+}
+
+struct xfw_interval *xfw_busy_take(struct xfw_busy *engine, unsigned at, struct xfw_interval work)
+{
     while (at > 0 && engine->busy[at - 1].start > work.start)
         at--;
+    while (at < engine->count && !(engine->busy[at].start > work.start))
+        at++;
     if (engine->count == XFW_INTERVALS) {
         engine->forgotten = xfw_max(engine->forgotten, (at == 0 ? work : engine->busy[0]).end);
         if (at == 0)

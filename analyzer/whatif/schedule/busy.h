@@ -30,10 +30,19 @@ unsigned xfw_busy_after(const struct xfw_busy *engine, double when);
 
 /* The first time from `ready` on when the engine is idle for `ns`, or hardly less: work that is
  * placed behind is not pushed back by more than that. `space`: kept behind other work. */
-double xfw_busy_idle_from(const struct xfw_busy *engine, double ready, double ns, double space);
+struct xfw_idle {
+    double start;
+    unsigned at; /* the place of the first work behind it */
+};
+struct xfw_idle xfw_busy_idle_from(const struct xfw_busy *engine, double ready, double ns,
+                                   double space);
+/* The same for another `ns`. first: xfw_busy_first(), which is the same for any. */
+unsigned xfw_busy_first(const struct xfw_busy *engine, double ready, double space);
+struct xfw_idle xfw_busy_idle_behind(const struct xfw_busy *engine, unsigned first, double ready,
+                                     double ns, double space);
 
 /* The engine is busy with the work: the one that it has of it, until the next is taken. NULL: it is
- * before all that is remembered. */
-struct xfw_interval *xfw_busy_take(struct xfw_busy *engine, struct xfw_interval work);
+ * before all that is remembered. at: about where it belongs. */
+struct xfw_interval *xfw_busy_take(struct xfw_busy *engine, unsigned at, struct xfw_interval work);
 
 #endif

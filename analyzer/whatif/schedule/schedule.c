@@ -4,18 +4,13 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/schedule/busy.h"
+#include "analyzer/whatif/schedule/gpu.h"
 #include "analyzer/whatif/schedule/meetings.h"
 #include "analyzer/whatif/op/polled.h"
 #include "analyzer/whatif/schedule/streams.h"
 #include "xferscope/trace.h"
 
 #define MAKERS 8 /* of a thread, and of that one, so far */
-
-struct gpu {
-    struct xfw_busy engines[XFW_ENGINES];
-    struct xfw_busy legacy; /* the legacy stream, where several threads make calls */
-};
 
 struct thread {
     bool begun;
@@ -27,7 +22,7 @@ struct thread {
 };
 
 struct xfw_schedule {
-    struct gpu *gpus[XFW_GPUS];
+    struct xfw_gpu *gpus[XFW_GPUS];
     struct xfw_streams streams;
     struct thread *threads;
     size_t thread_count, thread_capacity;
@@ -80,15 +75,11 @@ bool xfw_schedule_is_joined(const struct xfw_schedule *schedule)
 
 /* ---- GPUs and threads, made when first met --------------------------------------------------- */
 
-static struct gpu *gpu_at(struct xfw_schedule *schedule, int number)
+static struct xfw_gpu *gpu_at(struct xfw_schedule *schedule, int number)
 {
     size_t i = xfw_place_of_gpu(number);
-    if (!schedule->gpus[i]) {
-        struct gpu *gpu = schedule->gpus[i] = xfa_alloc(sizeof *gpu);
-        for (size_t e = 0; e < XFW_ENGINES; e++)
-            xfw_busy_begin(&gpu->engines[e]);
-        xfw_busy_begin(&gpu->legacy);
-    }
+    if (!schedule->gpus[i])
+        schedule->gpus[i] = xfw_gpu_new();
     return schedule->gpus[i];
 }
 
@@ -116,84 +107,13 @@ static struct thread *thread_of(struct xfw_schedule *schedule, const struct xfw_
     return thread;
 }
 
-/* ---- engines --------------------------------------------------------------------------------- */
+/* ---- device work ----------------------------------------------------------------------------- */
 
-/* The copy's time: work->times as long while the other engine is busy. */
-static double slowed(const struct xfw_busy *other, const struct xfw_interval *work)
-{
-    double now = work->start, left = work->ns;
-    for (unsigned i = xfw_busy_after(other, now); i < other->count && left > 0; i++) {
-        const struct xfw_interval *busy = &other->busy[i];
-        double before = xfw_min(left, xfw_max(0, busy->start - now));
-        now += before;
-        left -= before;
-        double both =
-            xfw_min(left * work->times, xfw_max(0, busy->end - xfw_max(now, busy->start)));
-        now += both;
-        left -= both / work->times;
-    }
-    return now + left - work->start;
-}
-
-/* A copy ends later while the other engine is busy, at most at the start of what is placed next. */
-static void slow(const struct xfw_busy *engine, const struct xfw_busy *other,
-                 struct xfw_interval *copy)
-{
-    const struct xfw_interval *next = copy + 1;
-    double end = copy->start + slowed(other, copy);
-    if (next < engine->busy + engine->count)
-        end = xfw_min(end, next->start);
-    copy->end = xfw_max(copy->end, end);
-}
-
-/* Slows the copies of the other direction that were placed before this one. */
-static void slow_others(struct xfw_schedule *schedule, int gpu, struct xfw_busy *other,
-                        const struct xfw_busy *engine, const struct xfw_interval *work)
-{
-    for (unsigned i = xfw_busy_after(other, work->start); i < other->count; i++) {
-        struct xfw_interval *copy = &other->busy[i];
-        double before = copy->end;
-        if (copy->start >= work->end)
-            break;
-        if (copy->times <= 1)
-            continue;
-        slow(other, engine, copy);
-        xfw_streams_put_off(&schedule->streams, gpu, copy->stream, before, copy->end);
-    }
-}
-
-/* Finds the engine's time for a piece of work. Copies in both directions slow each other: a later
- * end of one makes the other end a little later still, so there are several rounds. */
 static struct xfw_interval place(struct xfw_schedule *schedule, const struct xfw_op *op,
                                  double ready, double lead)
 {
-    const int rounds = 2;
-    struct gpu *gpu = gpu_at(schedule, op->gpu);
-    enum xfw_engine which = xfw_op_engine(op);
-    struct xfw_busy *engine = &gpu->engines[which];
-    struct xfw_busy *other = &gpu->engines[which == XFW_TO_DEVICE ? XFW_TO_HOST : XFW_TO_DEVICE];
-    double ns = op->duration_ns - lead, space = xfw_min(op->space_ns, XFW_QUEUED_NS);
-    if (op->what == XFW_HOST_FUNCTION) /* its way to the driver's thread passes meanwhile */
-        space = 0;
-    struct xfw_interval work = {.ns = ns, .times = op->slowdown, .stream = op->stream};
-    work.start = xfw_busy_idle_from(engine, ready, ns, space);
-    if (work.times > 1) {
-        ns = slowed(other, &work);
-        work.start = xfw_busy_idle_from(engine, ready, ns, space);
-    }
-    work.end = work.start + ns;
-    struct xfw_interval *placed = xfw_busy_take(engine, work);
-    for (int i = 0; i < rounds && placed && placed->times > 1; i++) {
-        slow_others(schedule, op->gpu, other, engine, placed);
-        slow(engine, other, placed);
-    }
-    work = placed ? *placed : work;
-    double before = placed && placed > engine->busy ? placed[-1].end : engine->forgotten;
-    work.start = xfw_max(work.start - lead, xfw_min(work.start, before));
-    return work;
+    return xfw_gpu_place(gpu_at(schedule, op->gpu), &schedule->streams, op, ready, lead);
 }
-
-/* ---- device work ----------------------------------------------------------------------------- */
 
 /* A graph's copies to the device are taken to come first, those to the host last: each as soon as
  * its engine is free. */
@@ -236,7 +156,7 @@ static void read_over_link(struct xfw_schedule *schedule, const struct xfw_op *o
         }
         double taken = there ? engine->busy[next].start : INFINITY, room = taken - at;
         double until = room > left ? at + left : taken;
-        xfw_busy_take(engine,
+        xfw_busy_take(engine, next,
                       (struct xfw_interval){.start = at, .end = until, .stream = op->stream});
         left = xfw_max(0, left - room);
         at = until;
@@ -296,7 +216,8 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     struct xfw_busy *legacy = shared ? &gpu_at(schedule, op->gpu)->legacy : NULL;
     if (op->overtook && legacy)
         start = xfw_busy_idle_from(legacy, start, op->duration_ns,
-                                   blocks ? op->latency_ns : xfw_min(op->space_ns, XFW_QUEUED_NS));
+                                   blocks ? op->latency_ns : xfw_min(op->space_ns, XFW_QUEUED_NS))
+                    .start;
     struct xfw_interval work = {.start = start, .end = start + op->duration_ns};
     if (placed)
         work = place_moved(schedule, op, start, lead);
@@ -307,7 +228,8 @@ static void work(struct xfw_schedule *schedule, const struct xfw_op *op, double 
     else if (op->link_ns > 0 && op->what == XFW_KERNEL)
         read_over_link(schedule, op, &work);
     if (legacy)
-        xfw_busy_take(legacy, (struct xfw_interval){.start = work.start, .end = work.end});
+        xfw_busy_take(legacy, legacy->count,
+                      (struct xfw_interval){.start = work.start, .end = work.end});
     schedule->last.start = work.start;
     schedule->last.end = work.end;
     if (op->meets && schedule->board)
@@ -326,8 +248,8 @@ static void meet(struct xfw_schedule *schedule, const struct xfw_op *op)
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
-/* When the call returns after what it waits for; 0: it waits for nothing. */
-static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
+/* When the call returns after what it waits for. */
+static double awaited_end(struct xfw_schedule *schedule, const struct xfw_op *op)
 {
     switch ((enum xfw_awaits)op->awaits) {
     case XFW_AWAITS_ITSELF:
@@ -348,6 +270,12 @@ static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
         break;
     }
     return 0;
+}
+
+/* The same; 0: it waits for nothing, as most calls. */
+static double awaited(struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    return op->awaits == XFW_AWAITS_NOTHING ? 0 : awaited_end(schedule, op);
 }
 
 static void streams_and_events(struct xfw_schedule *schedule, const struct xfw_op *op, double call)
@@ -389,8 +317,9 @@ static double joined(const struct xfw_schedule *schedule, const struct thread *m
     return end;
 }
 
-static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
-                     const struct xfw_op *op)
+/* Of a thread that something may have woken. */
+static double begins_woken(const struct xfw_schedule *schedule, const struct thread *thread,
+                           const struct xfw_op *op)
 {
     const struct xfw_host_call *waker =
         xfw_host_calls_find(&schedule->host_calls, op->woken_by_stream);
@@ -411,6 +340,14 @@ static double begins(const struct xfw_schedule *schedule, const struct thread *t
     if (by && by->begun)
         return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
+}
+
+static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
+                     const struct xfw_op *op)
+{
+    bool woken =
+        op->for_job || op->woken_by != XFW_NONE || op->woken_by_stream || op->woken_by_call;
+    return woken ? begins_woken(schedule, thread, op) : thread->now + op->gap_ns;
 }
 
 /* A message that is under way for less takes so much less of the call itself, too. */
