@@ -130,6 +130,30 @@ static void note_end(struct state *state, const struct xfw_player *player)
     state->last_count = 0;
 }
 
+struct work {
+    const struct span *spans;
+    unsigned count;
+    uint32_t stream;
+    bool legacy;
+    double called_ns;
+};
+
+/* When those are over that it has to wait for, if that is later than `after`. */
+static double after_uses(const struct own_streams *own, const struct uses *uses,
+                         const struct work *work, double after)
+{
+    for (unsigned i = 0; i < MOST_USES && i < uses->count; i++) {
+        const struct use *use = &uses->ring[i];
+        const bool both = use->legacy && work->legacy;
+        bool apart = use->stream != work->stream && (use->legacy || work->legacy);
+        bool first = !(own->per_thread && both) || use->called_ns <= work->called_ns;
+        for (unsigned k = 0; k < work->count && apart && first && use->end_ns > after; k++)
+            if (conflict(&use->span, &work->spans[k], both))
+                after = use->end_ns;
+    }
+    return after;
+}
+
 /* Work of the default stream waits for that of others that uses its memory, and theirs for its; so
  * does that of threads which have it each for itself now. Of threads that go on by themselves now,
  * who comes first may be another one than in the record. */
@@ -142,14 +166,9 @@ static void order(const struct own_streams *own, struct state *state, struct xfw
     double after = state->forgotten_ns[!legacy];
     if (legacy && own->per_thread)
         after = fmax(after, state->forgotten_ns[true]);
-    for (unsigned i = 0; i < 2 * MOST_USES; i++) {
-        const struct use *use = &state->uses[i / MOST_USES].ring[i % MOST_USES];
-        bool apart = use->stream != op->stream && (use->legacy || legacy);
-        bool first = !(own->per_thread && use->legacy && legacy) || use->called_ns <= called;
-        for (unsigned k = 0; k < count && apart && first && use->end_ns > after; k++)
-            if (conflict(&use->span, &state->last[k], use->legacy && legacy))
-                after = use->end_ns;
-    }
+    const struct work work = {state->last, count, op->stream, legacy, called};
+    for (unsigned host = 0; host < 2; host++)
+        after = after_uses(own, &state->uses[host], &work, after);
     state->last_count = count;
     state->last_stream = op->stream;
     state->last_legacy = legacy;
