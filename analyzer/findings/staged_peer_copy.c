@@ -66,6 +66,16 @@ static double known_ns(const struct xfa_event *event)
     return event->transfer.timed == XFA_TIMED_NOT ? NAN : event->transfer.achieved_ns;
 }
 
+/* Where the call waits the host has the bytes when it returns: in pageable memory later than the
+ * device is done. */
+static uint64_t there_ns(const struct xfa_event *event)
+{
+    const struct xfa_transfer *transfer = &event->transfer;
+    uint64_t device_ns = transfer->device.end_ns;
+    return device_ns == 0 || (transfer->blocks && event->end_ns > device_ns) ? event->end_ns
+                                                                             : device_ns;
+}
+
 static void came_down(struct staged *staged, const struct xfa_event *event, uint64_t number)
 {
     const struct xfa_transfer *transfer = &event->transfer;
@@ -76,7 +86,7 @@ static void came_down(struct staged *staged, const struct xfa_event *event, uint
     *place = (struct place){
         .address = address,
         .bytes = event->bytes,
-        .end_ns = transfer->device.end_ns ? transfer->device.end_ns : event->end_ns,
+        .end_ns = there_ns(event),
         .transfer = number,
         .achieved_ns = known_ns(event),
         .class = transfer->class->number,

@@ -1,8 +1,8 @@
 /*
  * threads-by-turns: threads of which each works with the GPU, waits, and only then lets the next
- * one begin, again and again, in streams of their own (whatif/schedule/handovers.h): they hold one
- * lock over copies, kernels and the wait. Whether they need to, no record shows: a question, and
- * nothing is saved unless it is answered. Lost: not known.
+ * one begin, again and again (whatif/schedule/handovers.h): they hold one lock over copies, kernels
+ * and the wait. Whether they need to, no record shows: a question, and nothing is saved unless it
+ * is answered. Lost: not known.
  *
  * Of a process it is asked where hardly any turn begins while another thread's is under way, turns
  * and what lies between them are half of the time or more (so that threads of their own would
@@ -29,7 +29,6 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/findings/divided.h"
 #include "analyzer/findings/finding.h"
-#include "analyzer/findings/stream_work.h"
 #include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/schedule/handovers.h"
@@ -206,13 +205,10 @@ static bool waits(const struct xfa_event *event)
 
 static struct xfw_turn_call call_of(const struct xfa_event *event)
 {
-    const struct xfa_stream_key key = xfa_stream_key_of(event);
     return (struct xfw_turn_call){
         .tid = event->tid,
         .work = is_work(event->kind),
         .waits = waits(event),
-        .legacy = key.handle == 0 && key.tid < 0,
-        .stream = key.handle ? key.handle : (uint64_t)(uint32_t)key.tid,
         .start_ns = (double)event->start_ns,
         .end_ns = (double)event->end_ns,
     };

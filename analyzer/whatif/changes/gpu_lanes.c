@@ -6,7 +6,7 @@ static struct xfw_lane_range range_of(const struct xfw_op *copy)
 {
     bool down = copy->engine == XFW_TO_HOST;
     uint64_t first = down ? copy->dst : copy->src;
-    return (struct xfw_lane_range){first, first + copy->bytes, down};
+    return (struct xfw_lane_range){first, first + copy->bytes, down, INFINITY};
 }
 
 static bool is_with_host(const struct xfw_op *op)
@@ -15,18 +15,26 @@ static bool is_with_host(const struct xfw_op *op)
            (op->engine == XFW_TO_DEVICE || op->engine == XFW_TO_HOST);
 }
 
-bool xfw_lane_shares(const struct xfw_lane *lane, const struct xfw_op *copy, bool any)
+double xfw_lane_shared_until(const struct xfw_lane *lane, const struct xfw_op *copy, bool any)
 {
     const struct xfw_lane_range own = range_of(copy);
+    double until = 0;
     if (!is_with_host(copy) || own.first == 0)
-        return false;
+        return 0;
     for (unsigned i = 0; i < lane->range_count && i < XFW_LANE_RANGES; i++) {
         const struct xfw_lane_range *other = &lane->ranges[i];
         if (other->first < own.end && own.first < other->end &&
             (any || own.filled || other->filled))
-            return true;
+            until = xfw_max(until, other->done_ns);
     }
-    return false;
+    return until;
+}
+
+void xfw_lane_copied(struct xfw_lane *lane, double now, bool all)
+{
+    for (unsigned i = 0; i < lane->range_count && i < XFW_LANE_RANGES; i++)
+        if (all || i == lane->last_range)
+            lane->ranges[i].done_ns = xfw_min(lane->ranges[i].done_ns, now);
 }
 
 void xfw_lane_note_copy(struct xfw_lane *lane, const struct xfw_op *copy)
@@ -38,10 +46,13 @@ void xfw_lane_note_copy(struct xfw_lane *lane, const struct xfw_op *copy)
         struct xfw_lane_range *known = &lane->ranges[i];
         if (known->first == own.first && known->filled == own.filled) {
             known->end = own.end > known->end ? own.end : known->end;
+            known->done_ns = INFINITY;
+            lane->last_range = i;
             return;
         }
     }
-    lane->ranges[lane->range_count++ % XFW_LANE_RANGES] = own;
+    lane->last_range = lane->range_count++ % XFW_LANE_RANGES;
+    lane->ranges[lane->last_range] = own;
 }
 
 /* ---- the driver ------------------------------------------------------------------------------ */

@@ -18,7 +18,8 @@
 /* Memory of the host, by the copies of one lane. */
 struct xfw_lane_range {
     uint64_t first, end;
-    bool filled; /* by a copy to the host */
+    bool filled;    /* by a copy to the host */
+    double done_ns; /* the lane's last copy of it was over, as it knows; INFINITY: it does not */
 };
 
 struct xfw_lane {
@@ -28,17 +29,19 @@ struct xfw_lane {
     bool fetching, fetched; /* a copy to the host is under way; results are there that the host
                                has not yet had time to look at */
     struct xfw_lane_range ranges[XFW_LANE_RANGES];
-    unsigned range_count;
+    unsigned range_count, last_range; /* last_range: of the copy that was noted last */
     struct xfw_lane_call {
         double from, to;
     } calls[XFW_LANE_CALLS]; /* a ring, by time */
     uint64_t call_count;
 };
 
-/* Does a copy of the host's memory meet one of another lane's: with a copy to the host as one of
- * both, or any two of them? */
-bool xfw_lane_shares(const struct xfw_lane *lane, const struct xfw_op *copy, bool any);
+/* When the last of the lane's copies was over that use the host's memory of another one's: with a
+ * copy to the host as one of both, or any two of them. INFINITY: it does not know; 0: none does. */
+double xfw_lane_shared_until(const struct xfw_lane *lane, const struct xfw_op *copy, bool any);
 void xfw_lane_note_copy(struct xfw_lane *lane, const struct xfw_op *copy);
+/* The copy that was noted last is over, or all are. */
+void xfw_lane_copied(struct xfw_lane *lane, double now, bool all);
 
 /* How long a call of another lane that begins then waits for the calls of this one. */
 double xfw_lane_holds_up(const struct xfw_lane *lane, double from);

@@ -13,6 +13,7 @@ struct server {
     unsigned count;                /* of lanes; 0: it has given no work */
     unsigned at;                   /* the lane of its last op */
     unsigned meets;                /* a bit for each lane that waits until that op is over */
+    bool waited, staged;           /* that op waits for work; has read what it sends */
     int gpu;                       /* of that op; -1: of none, or all */
     double worked_ns, ready_ns;    /* the first work's call; the last call for no GPU was over */
     double ready_of_ns[XFW_LANES]; /* the last call for each of the run's first GPUs was */
@@ -202,16 +203,17 @@ static unsigned used_by_others(struct gpu_threads *state, const struct server *s
     return lanes & ~(1u << lane);
 }
 
-/* Lanes whose copies used the memory of the host that this one uses. Memory that only is sent may
- * be another one for each GPU. */
-static unsigned copied_by_others(const struct server *server, unsigned lane,
-                                 const struct xfw_op *op, bool best)
+/* Until when other lanes' copies used the memory of the host that this one uses. Memory that only
+ * is sent may be another one for each GPU. */
+static double copied_by_others(const struct xfw_player *player, const struct server *server,
+                               unsigned lane, const struct xfw_op *op, bool best)
 {
-    unsigned lanes = 0;
+    double until = 0;
     for (unsigned i = 0; i < server->count; i++)
-        if (i != lane && xfw_lane_shares(server->lanes[i], op, !best))
-            lanes |= 1u << i;
-    return lanes;
+        if (i != lane)
+            until = xfw_max(until, xfw_min(now_of(player, server->lanes[i]),
+                                           xfw_lane_shared_until(server->lanes[i], op, !best)));
+    return until;
 }
 
 /* Several GPUs have a part in it, or others that the program works with. */
@@ -314,20 +316,27 @@ static void share_driver(const struct server *server, unsigned lane, struct xfw_
         op->latency_ns += wait;
 }
 
-static void serve(struct gpu_threads *state, struct server *server, struct xfw_op *op,
-                  struct xfw_player *player, bool best)
+/* A copy of pageable memory to a device has read it when its call returns. */
+static bool is_staged(const struct xfa_analysis *analysis, const struct xfw_op *op)
+{
+    return op->what == XFW_COPY && op->engine == XFW_TO_DEVICE && op->class != XFW_NONE &&
+           xfa_row_pageable(&xfa_class_key_at(&analysis->classes, op->class)->row);
+}
+
+static void serve(const struct xfw_change *change, struct gpu_threads *state, struct server *server,
+                  struct xfw_op *op, struct xfw_player *player, bool best)
 {
     const unsigned lane = lane_for(server, op), own = 1u << lane;
     const bool meeting = concerns_all(op);
     unsigned held = meeting ? all_of(server) & ~own : 0;
-    unsigned behind = used_by_others(state, server, lane, op, player) | held |
-                      copied_by_others(server, lane, op, best);
+    unsigned behind = used_by_others(state, server, lane, op, player) | held;
+    const double copied = copied_by_others(player, server, lane, op, best);
     if (!meeting)
         held = work_of_host(server, lane, op, player, best);
     behind |= held;
     op->thread = server->lanes[lane]->thread;
-    double now = now_of_all(player, server, own | behind);
-    if (behind && now > now_of(player, server->lanes[lane]))
+    double now = xfw_max(now_of_all(player, server, own | behind), copied);
+    if (now > now_of(player, server->lanes[lane]))
         now += XFW_LANE_MEET_NS;
     wait_until(server, op, now, player);
     xfw_lane_note_copy(server->lanes[lane], op);
@@ -340,6 +349,8 @@ static void serve(struct gpu_threads *state, struct server *server, struct xfw_o
                 server->lanes[i]->after_ns = xfw_max(server->lanes[i]->after_ns, over);
     }
     server->meets = meeting ? held : 0;
+    server->waited = op->awaits != XFW_AWAITS_NOTHING;
+    server->staged = is_staged(change->analysis, op);
     server->at = lane;
 }
 
@@ -358,11 +369,14 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     struct server *server = xfa_table_put(&state->servers, &op->thread);
     note_ready(server, player);
     server->gpu = op->gpu;
+    if (server->count > 0 && (server->waited || server->staged))
+        xfw_lane_copied(server->lanes[server->at], now_of(player, server->lanes[server->at]),
+                        server->waited);
     if (server->count > 1)
         end_meeting(server, player);
     meet_gpu(state, server, op, player);
     if (server->count > 0)
-        serve(state, server, op, player, certainty == XFW_HIGH || change->assured);
+        serve(change, state, server, op, player, certainty == XFW_HIGH || change->assured);
 }
 
 static double begins(const struct xfw_change *change, const void *self,

@@ -3,13 +3,14 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
-#define MOST_USES 64  /* of memory, that are remembered: the last */
+#define MOST_USES 64  /* of memory, that are remembered: the last, of devices and of the host */
 #define MOST_SPANS 16 /* of one piece of work */
-#define ALL_MEMORY 0u, UINT64_MAX
 
 struct span {
     uint64_t first, end;
     bool given; /* a pointer that a kernel was given; else a copy's or a memset's */
+    bool read;  /* by a copy: not changed */
+    bool host;  /* memory of it */
 };
 
 struct use {
@@ -24,11 +25,16 @@ struct own_streams {
     bool per_thread;
 };
 
-struct state {
-    struct use uses[MOST_USES]; /* a ring; each of another memory or stream */
+struct uses {
+    struct use ring[MOST_USES]; /* each of another memory or stream */
     unsigned count;
-    double forgotten_ns[2];       /* when the last that fell out of it was done; [1]: of the default
-                                     stream's */
+};
+
+struct state {
+    struct uses uses[2];          /* [1]: of memory of the host, where each round may use other
+                                     places: nobody waits for what fell out of it */
+    double forgotten_ns[2];       /* when the last that fell out of the other one was done; [1]: of
+                                     the default stream's */
     struct span last[MOST_SPANS]; /* what the op before uses: its end is known now */
     unsigned last_count;
     uint32_t last_stream;
@@ -40,13 +46,22 @@ struct state {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void add(struct span spans[MOST_SPANS], unsigned *count, uint64_t first, uint64_t end,
-                bool given)
+static void add(struct span spans[MOST_SPANS], unsigned *count, struct span span)
 {
     if (*count == MOST_SPANS)
-        spans[0] = (struct span){ALL_MEMORY, false};
-    else if (first < end)
-        spans[(*count)++] = (struct span){first, end, given};
+        spans[0] = (struct span){.first = 0, .end = UINT64_MAX};
+    else if (span.first < span.end)
+        spans[(*count)++] = span;
+}
+
+static struct span copied(const struct xfw_op *op, uint64_t first, bool read)
+{
+    return (struct span){
+        .first = first,
+        .end = xfa_add(first, op->bytes),
+        .read = read,
+        .host = op->engine == (read ? XFW_TO_DEVICE : XFW_TO_HOST),
+    };
 }
 
 /* A kernel of which it is not known what it was given, and a graph, may use all memory. */
@@ -56,15 +71,16 @@ static unsigned used_by(const struct xfw_player *player, const struct xfw_op *op
     unsigned count = 0;
     uint64_t pointer;
     if (op->what == XFW_COPY)
-        add(spans, &count, op->src, xfa_add(op->src, op->bytes), false);
+        add(spans, &count, copied(op, op->src, true));
     if (op->what == XFW_COPY || op->what == XFW_SET)
-        add(spans, &count, op->dst, xfa_add(op->dst, op->bytes), false);
+        add(spans, &count, copied(op, op->dst, false));
     for (uint32_t k = 0; op->what == XFW_KERNEL &&
                          xfw_launch_pointer(xfw_player_process(player), op->arguments, k, &pointer);
          k++)
-        add(spans, &count, pointer, xfa_add(pointer, 1), true);
+        add(spans, &count,
+            (struct span){.first = pointer, .end = xfa_add(pointer, 1), .given = true});
     if (count == 0)
-        add(spans, &count, ALL_MEMORY, false);
+        add(spans, &count, (struct span){.first = 0, .end = UINT64_MAX});
     return count;
 }
 
@@ -72,20 +88,33 @@ static unsigned used_by(const struct xfw_player *player, const struct xfw_op *op
  * in order, and may have to be. */
 static bool conflict(const struct span *a, const struct span *b, bool threads)
 {
-    return a->first < b->end && b->first < a->end && (threads || !(a->given && b->given));
+    return a->first < b->end && b->first < a->end && !(a->read && b->read) &&
+           (threads || !(a->given && b->given));
 }
 
 /* The same use again: of a stream, whose work is done in order. */
 static struct use *last_use(struct state *state, const struct span *span)
 {
-    for (unsigned i = 0; i < MOST_USES && i < state->count; i++) {
-        struct use *use = &state->uses[i];
+    struct uses *uses = &state->uses[span->host];
+    for (unsigned i = 0; i < MOST_USES && i < uses->count; i++) {
+        struct use *use = &uses->ring[i];
         if (use->span.first == span->first && use->span.end == span->end &&
-            use->span.given == span->given && use->stream == state->last_stream &&
-            use->legacy == state->last_legacy)
+            use->span.given == span->given && use->span.read == span->read &&
+            use->stream == state->last_stream && use->legacy == state->last_legacy)
             return use;
     }
     return NULL;
+}
+
+/* In the place of the oldest one. */
+static struct use *new_use(struct state *state, bool host)
+{
+    struct uses *uses = &state->uses[host];
+    struct use *use = &uses->ring[uses->count++ % MOST_USES];
+    double *forgotten = &state->forgotten_ns[use->legacy];
+    if (!host)
+        *forgotten = fmax(*forgotten, use->end_ns);
+    return use;
 }
 
 static void note_end(struct state *state, const struct xfw_player *player)
@@ -93,15 +122,36 @@ static void note_end(struct state *state, const struct xfw_player *player)
     double end = state->last_count ? xfw_player_work_end(player, state->last_stream) : 0;
     for (unsigned i = 0; i < state->last_count; i++) {
         struct use *use = last_use(state, &state->last[i]);
-        if (!use) {
-            use = &state->uses[state->count++ % MOST_USES];
-            double *forgotten = &state->forgotten_ns[use->legacy];
-            *forgotten = fmax(*forgotten, use->end_ns);
-        }
+        if (!use)
+            use = new_use(state, state->last[i].host);
         *use = (struct use){state->last[i], state->last_legacy, state->last_stream,
                             state->last_called_ns, end};
     }
     state->last_count = 0;
+}
+
+struct work {
+    const struct span *spans;
+    unsigned count;
+    uint32_t stream;
+    bool legacy;
+    double called_ns;
+};
+
+/* When those are over that it has to wait for, if that is later than `after`. */
+static double after_uses(const struct own_streams *own, const struct uses *uses,
+                         const struct work *work, double after)
+{
+    for (unsigned i = 0; i < MOST_USES && i < uses->count; i++) {
+        const struct use *use = &uses->ring[i];
+        const bool both = use->legacy && work->legacy;
+        bool apart = use->stream != work->stream && (use->legacy || work->legacy);
+        bool first = !(own->per_thread && both) || use->called_ns <= work->called_ns;
+        for (unsigned k = 0; k < work->count && apart && first && use->end_ns > after; k++)
+            if (conflict(&use->span, &work->spans[k], both))
+                after = use->end_ns;
+    }
+    return after;
 }
 
 /* Work of the default stream waits for that of others that uses its memory, and theirs for its; so
@@ -116,14 +166,9 @@ static void order(const struct own_streams *own, struct state *state, struct xfw
     double after = state->forgotten_ns[!legacy];
     if (legacy && own->per_thread)
         after = fmax(after, state->forgotten_ns[true]);
-    for (unsigned i = 0; i < MOST_USES; i++) {
-        const struct use *use = &state->uses[i];
-        bool apart = use->stream != op->stream && (use->legacy || legacy);
-        bool first = !(own->per_thread && use->legacy && legacy) || use->called_ns <= called;
-        for (unsigned k = 0; k < count && apart && first && use->end_ns > after; k++)
-            if (conflict(&use->span, &state->last[k], use->legacy && legacy))
-                after = use->end_ns;
-    }
+    const struct work work = {state->last, count, op->stream, legacy, called};
+    for (unsigned host = 0; host < 2; host++)
+        after = after_uses(own, &state->uses[host], &work, after);
     state->last_count = count;
     state->last_stream = op->stream;
     state->last_legacy = legacy;

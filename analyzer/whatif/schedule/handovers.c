@@ -42,11 +42,6 @@ static const struct xfw_turn_thread *last_over(const struct xfw_handovers *hando
     return *beside ? NULL : last;
 }
 
-static bool is_ordered(const struct xfw_turn_thread *own, const struct xfw_turn_thread *last)
-{
-    return own->legacy || last->legacy || own->stream == last->stream;
-}
-
 /* The thread had no turn of its own under way: has it waited for another one's? */
 static void look_behind(struct xfw_handovers *handovers, struct xfw_turn_thread *thread,
                         const struct xfw_turn_call *call, struct xfw_handover *found)
@@ -60,8 +55,7 @@ static void look_behind(struct xfw_handovers *handovers, struct xfw_turn_thread 
     found->gap_ns = thread->worked ? behind : 0;
     found->other_ns = last->ended_ns - last->begun_ns;
     found->idle_ns = idle;
-    if (last->ended_ns <= thread->called_ns || behind >= idle / 2 || behind >= handovers->most_ns ||
-        is_ordered(thread, last))
+    if (last->ended_ns <= thread->called_ns || behind >= idle / 2 || behind >= handovers->most_ns)
         return;
     found->behind_ns = behind;
     found->likely_ns = thread->first_own_ns > 0 ? xfw_max(behind, thread->first_own_ns)
@@ -90,10 +84,6 @@ struct xfw_handover xfw_handovers_call(struct xfw_handovers *handovers,
     if (!thread)
         return found;
     found.thread = (unsigned)(thread - handovers->threads);
-    if (call->work) {
-        thread->legacy = call->legacy;
-        thread->stream = call->stream;
-    }
     if (!thread->open)
         look_behind(handovers, thread, call, &found);
     found.begins = call->work && !thread->open;
@@ -123,8 +113,6 @@ void xfw_handovers_meet(struct xfw_handovers *handovers, struct xfw_op *op)
         .work = xfw_op_is_work(op),
         .waits = op->kind == XFT_EVENT_SYNC || op->what == XFW_QUERY ||
                  (op->what == XFW_COPY && op->awaits == XFW_AWAITS_ITSELF),
-        .legacy = op->stream_kind == XFW_LEGACY,
-        .stream = op->stream,
         .start_ns = op->start_ns,
         .end_ns = op->end_ns,
         .worked_ns = op->worked_ns,

@@ -1,8 +1,9 @@
 /*
  * Threads that take turns: each works with the GPU, waits until that is done, and only then the
- * next one begins, though nothing on the device orders them (other streams, none of them the legacy
- * default stream). So do threads that hold one lock meanwhile. A turn is a thread's calls from its
- * first work to the wait behind which it has none. Private to whatif/ and findings/.
+ * next one begins, though nothing on the device makes its call wait. So do threads that hold one
+ * lock meanwhile. In one stream (the legacy default stream, too) a thread that holds none calls
+ * while another one's work is under way. A turn is a thread's calls from its first work to the wait
+ * behind which it has none. Private to whatif/ and findings/.
  *
  * A turn is a hand-over's where its thread made no call while another one's turn was under way, and
  * began soon behind the end of that: within a half of the time without a call, and most_ns. Work of
@@ -20,8 +21,6 @@
 struct xfw_turn_call {
     int32_t tid;
     bool work, waits; /* it gives the GPU work; waits until work is done */
-    bool legacy;      /* work in the legacy default stream */
-    uint64_t stream;  /* of work */
     double start_ns, end_ns;
     double worked_ns; /* of a thread's first: the processor's time before; 0: not known */
 };
@@ -34,8 +33,6 @@ struct xfw_handovers { /* zeroed at first, but for most_ns */
         bool worked;      /* it has had one */
         double waited_ns; /* before the turn it waited for another thread's to be over, and called
                              so long behind that; 0: it did not wait */
-        bool legacy;      /* its last work was in that stream */
-        uint64_t stream;  /* of that */
         double begun_ns;  /* its last turn */
         double ended_ns;  /* the same, once it is over */
         double called_ns; /* end of its last call */

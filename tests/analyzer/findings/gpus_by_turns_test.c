@@ -37,6 +37,9 @@ struct steps {
     bool fetches; /* what the kernel has made, and waits for it */
     bool looks;   /* then the host works on it before it asks the same GPU again */
     bool one_gpu, a_thread_each, one_buffer, chain, events;
+    bool swaps;  /* all GPUs are sent what all have made in the round before */
+    bool keeps;  /* then, into the memory that all are sent in this round */
+    bool pinned; /* then, and of memory that is read later than its copy's call returns */
     const char *assume;
 };
 
@@ -48,6 +51,7 @@ struct run {
     const struct steps *steps;
     uint64_t busy_until[GPUS];
     uint32_t correlation;
+    unsigned round;
 };
 
 static unsigned gpu_of(const struct run *run, unsigned turn)
@@ -86,14 +90,21 @@ static void copy(struct run *run, unsigned turn, enum xft_direction direction)
     const bool up = direction == XFT_DIR_H2D;
     const struct xft_event like = in_stream(run, XFT_EVENT_TRANSFER, turn);
     const uint64_t of_host = run->steps->one_buffer ? 0 : turn * MIB;
+    const unsigned memory =
+        up && run->steps->swaps && !run->steps->pinned ? XFT_MEM_PAGEABLE : XFT_MEM_PINNED;
     struct xft_event *event =
-        play_async(&run->play, up ? SEND : FETCH, direction, XFT_MEM_PINNED, BYTES, 0);
+        play_async(&run->play, up ? SEND : FETCH, direction, memory, BYTES, 0);
     event->device = like.device;
     *(up ? &event->dst_place : &event->src_place) = like.device;
     event->flags |= like.flags;
     event->stream = like.stream;
     event->src = up ? SENT + of_host : BUFFERS + turn * MIB;
     event->dst = up ? BUFFERS + turn * MIB : FETCHED + of_host;
+    if (run->steps->swaps) {
+        const bool second = run->steps->keeps ? false : (run->round + !up) % 2;
+        const uint64_t place = SENT + second * MIB;
+        *(up ? &event->src : &event->dst) = place + (up ? 0 : turn * (BYTES / GPUS));
+    }
     event->correlation = ++run->correlation;
     ran(run, event, XFT_EVENT_DEVICE_COPY, COPY_NS);
 }
@@ -163,8 +174,10 @@ static struct analyzed played(const struct steps *steps)
     }
     play_event(&run.play, records, 0);
     const unsigned block = steps->block ? steps->block : 1;
-    for (unsigned i = 0; i < GPUS * steps->rounds; i++)
+    for (unsigned i = 0; i < GPUS * steps->rounds; i++) {
+        run.round = i / GPUS;
         serve(&run, i / block % GPUS);
+    }
     run.play.lane = LANE_MAIN;
     for (unsigned turn = 0; turn < GPUS; turn++)
         wait(&run, turn);
@@ -244,6 +257,34 @@ static void test_looked_at(void **state)
     analyzed_free(&a);
 }
 
+/* Each GPU is sent all that the GPUs have made in the round before: it waits for these copies
+ * alone, not for what the other one does in this round. Memory that all are sent, and that the
+ * first one's results go to, the second one has to wait for. */
+static void test_swapped(void **state)
+{
+    struct steps steps = in_turn;
+    const double half = ROUNDS * (double)(KERNEL_NS + COPY_NS);
+    (void)state;
+    steps.work_ns = 2000;
+    steps.fetches = steps.swaps = true;
+    struct analyzed a = played(&steps);
+    const struct xfa_finding *f = found(&a);
+    assert_non_null(f);
+    assert_true(!f->asked && f->saving.likely > 0.5 * half && f->saving.likely < half);
+    analyzed_free(&a);
+    steps.pinned = true;
+    a = played(&steps);
+    f = found(&a);
+    assert_true(!f || f->saving.likely < 0.2 * half);
+    analyzed_free(&a);
+    steps.pinned = false;
+    steps.keeps = true;
+    a = played(&steps);
+    f = found(&a);
+    assert_true(!f || f->saving.likely < 0.2 * half);
+    analyzed_free(&a);
+}
+
 static void is_silent(const struct steps *steps)
 {
     struct analyzed a = played(steps);
@@ -290,7 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_advised),   cmocka_unit_test(test_asked),
         cmocka_unit_test(test_looked_at), cmocka_unit_test(test_left),
-        cmocka_unit_test(test_ordered),
+        cmocka_unit_test(test_ordered),   cmocka_unit_test(test_swapped),
     };
     return cmocka_run_group_tests_name("findings: GPUs by turns", tests, NULL, NULL);
 }

@@ -58,6 +58,7 @@ static struct xfp_profile *profile_of(bool peers, double across_ns)
 struct steps {
     int16_t to;
     uint64_t from_where, idle_ns; /* idle: of the host, before the copy up */
+    uint64_t unpacked_ns; /* down to pageable memory: the call goes on so long behind the device */
 };
 
 static void play_copy_of(struct play *play, unsigned stack, enum xft_direction direction,
@@ -67,6 +68,16 @@ static void play_copy_of(struct play *play, unsigned stack, enum xft_direction d
     bool up = direction == XFT_DIR_H2D;
     *(up ? &call->src : &call->dst) = at;
     *(up ? &call->dst_place : &call->src_place) = call->device = gpu;
+}
+
+/* It waits itself, until the driver has moved the bytes out of its own buffer. */
+static void play_pageable(struct play *play, uint64_t at, uint64_t unpacked_ns)
+{
+    struct xft_event *call =
+        play_async(play, DOWN, XFT_DIR_D2H, XFT_MEM_PAGEABLE, 16 * MIB, copy_ns);
+    call->dst = at;
+    call->src_place = call->device = 0;
+    play->now = call->end_ns = call->start_ns + 500 + copy_ns + unpacked_ns;
 }
 
 static void play_sync(struct play *play, int16_t gpu, uint64_t end)
@@ -84,8 +95,12 @@ static struct analyzed played_steps(const struct xfp_profile *profile, const str
     play_site(&play, UP, "send", 2);
     for (int i = 0; i < steps_made; i++) {
         uint64_t start = play.now + 500;
-        play_copy_of(&play, DOWN, XFT_DIR_D2H, 0, HOST);
-        play_sync(&play, 0, start + copy_ns);
+        if (steps->unpacked_ns) {
+            play_pageable(&play, HOST, steps->unpacked_ns);
+        } else {
+            play_copy_of(&play, DOWN, XFT_DIR_D2H, 0, HOST);
+            play_sync(&play, 0, start + copy_ns);
+        }
         play.now += steps->idle_ns;
         start = play.now + 500;
         play_copy_of(&play, UP, XFT_DIR_H2D, steps->to, steps->from_where);
@@ -105,7 +120,7 @@ static const struct xfa_finding *staged(const struct analyzed *a)
 /* Both copies and one of the waits go, a copy between the GPUs comes. */
 static void test_direct(void **state)
 {
-    const struct steps steps = {1, HOST, 0};
+    const struct steps steps = {1, HOST, 0, 0};
     struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     const struct xfa_finding *f = staged(&a);
@@ -124,11 +139,28 @@ static void test_direct(void **state)
     xfp_free(profile);
 }
 
+/* What the driver takes to move the bytes into pageable memory is no time that the host had. */
+static void test_pageable(void **state)
+{
+    const struct steps steps = {1, HOST, 0, 900000}, late = {1, HOST, 900000, 900000};
+    struct xfp_profile *profile = profile_of(true, ACROSS_NS);
+    (void)state;
+    struct analyzed a = played_steps(profile, &steps);
+    const struct xfa_finding *f = staged(&a);
+    assert_non_null(f);
+    assert_int_equal(f->transfers, 2 * STEPS);
+    analyzed_free(&a);
+    a = played_steps(profile, &late);
+    assert_null(staged(&a));
+    analyzed_free(&a);
+    xfp_free(profile);
+}
+
 /* Small ones take no longer than one between the GPUs: nothing is lost of theirs, but the host's
  * waits go. */
 static void test_small(void **state)
 {
-    const struct steps steps = {1, HOST, 0};
+    const struct steps steps = {1, HOST, 0, 0};
     (void)state;
     copy_ns = 2000;
     peer_ns = 6000;
@@ -151,7 +183,7 @@ static void test_small(void **state)
 /* No peer access between them: through a ring, which is named. */
 static void test_ring(void **state)
 {
-    const struct steps steps = {1, HOST, 0};
+    const struct steps steps = {1, HOST, 0, 0};
     struct xfp_profile *profile = profile_of(false, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     const struct xfa_finding *f = staged(&a);
@@ -168,7 +200,8 @@ static void test_ring(void **state)
 /* Up to the same GPU, from elsewhere, after time to read and write it all: something else. */
 static void test_left(void **state)
 {
-    const struct steps others[] = {{0, HOST, 0}, {1, HOST + 64 * MIB, 0}, {1, HOST, 900000}};
+    const struct steps others[] = {
+        {0, HOST, 0, 0}, {1, HOST + 64 * MIB, 0, 0}, {1, HOST, 900000, 0}};
     struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct analyzed a = played_steps(profile, &others[i]);
@@ -181,7 +214,7 @@ static void test_left(void **state)
 /* One pair of copies by hand: the kernel before the first still comes before the copy. */
 static void test_ops(void **state)
 {
-    const struct steps steps = {1, HOST, 0};
+    const struct steps steps = {1, HOST, 0, 0};
     struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     struct xfw_marks down = {0}, up = {0};
@@ -220,7 +253,7 @@ static void test_ops(void **state)
  * far behind other work of its engine. */
 static double pair_ns(double kernel_ns, double way_ns, double space_ns, bool changed)
 {
-    const struct steps steps = {1, HOST, 0};
+    const struct steps steps = {1, HOST, 0, 0};
     struct xfp_profile *profile = profile_of(true, 0);
     struct analyzed a = played_steps(profile, &steps);
     struct xfw_marks down = {0}, up = {0};
@@ -344,10 +377,11 @@ static void test_wait_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_direct), cmocka_unit_test(test_small),
-        cmocka_unit_test(test_ring),   cmocka_unit_test(test_left),
-        cmocka_unit_test(test_ops),    cmocka_unit_test(test_way),
-        cmocka_unit_test(test_row),    cmocka_unit_test(test_wait_behind),
+        cmocka_unit_test(test_direct),      cmocka_unit_test(test_pageable),
+        cmocka_unit_test(test_small),       cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_left),        cmocka_unit_test(test_ops),
+        cmocka_unit_test(test_way),         cmocka_unit_test(test_row),
+        cmocka_unit_test(test_wait_behind),
     };
     return cmocka_run_group_tests_name("findings: staged copies between GPUs", tests, NULL, NULL);
 }

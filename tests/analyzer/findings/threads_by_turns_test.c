@@ -44,7 +44,8 @@ struct steps {
     unsigned alone;   /* turns of the first thread before, far apart */
     bool varies;      /* how long kernels take */
     bool far, fed;    /* so does the time behind a turn; it begins a fixed time behind the last */
-    bool no_arguments, default_stream, one_stream, graph, event, overlap, unlike, one_thread;
+    bool waits_for_device, no_arguments, default_stream, one_stream, graph, event, overlap, unlike,
+        one_thread;
     const char *assume;
 };
 
@@ -151,7 +152,7 @@ static void turn(struct run *run, unsigned thread)
 {
     struct xft_event wait = in_stream(run, XFT_EVENT_SYNC, thread);
     const struct steps *steps = run->steps;
-    wait.aux = XFT_SYNC_STREAM;
+    wait.aux = steps->waits_for_device ? XFT_SYNC_CONTEXT : XFT_SYNC_STREAM;
     wait.stack = thread ? OTHER_WAIT : WAIT;
     run->play.lane = steps->one_thread || thread == 0 ? LANE_MAIN : LANE_OTHER;
     if (steps->sends)
@@ -248,21 +249,60 @@ static void is_silent(const struct steps *steps)
     analyzed_free(&a);
 }
 
-/* What the device orders, and what is no lock: turns far apart, few, unlike, or of one thread. */
+/* In a stream that they share, or the default stream, a thread without a lock would call while the
+ * other one's work is under way. At best, and once answered, each gets a stream of its own. */
+static void test_one_stream(void **state)
+{
+    (void)state;
+    for (int legacy = 0; legacy < 2; legacy++) {
+        struct steps steps = locked;
+        steps.one_stream = !legacy;
+        steps.default_stream = legacy;
+        struct analyzed a = played(&steps);
+        const struct xfa_finding *f = found(&a);
+        double turn = KERNEL_NS + COPY_NS + HANDOVER_NS, half = ROUNDS * turn;
+        assert_non_null(f);
+        assert_true(f->asked && fabs(f->saving.likely) < 1);
+        assert_true(f->saving.high > 0.85 * half && f->saving.high < 1.1 * half);
+        analyzed_free(&a);
+        steps.assume = "threads-by-turns=yes";
+        a = played(&steps);
+        f = found(&a);
+        assert_true(f && f->saving.likely > 0.4 * ROUNDS * (double)KERNEL_NS);
+        analyzed_free(&a);
+        steps.assume = NULL;
+        steps.overlap = true;
+        is_silent(&steps);
+    }
+}
+
+/* Threads that wait for the device would wait for each other's work, the one with less of it. */
+static void test_wait_for_device(void **state)
+{
+    struct steps steps = locked;
+    (void)state;
+    steps.waits_for_device = steps.varies = true;
+    struct analyzed a = played(&steps);
+    const struct xfa_finding *f = found(&a);
+    double all = 2 * ROUNDS * (double)(KERNEL_NS + 2 * LONGER_NS + COPY_NS + HANDOVER_NS);
+    assert_non_null(f);
+    assert_true(f->saving.high > 0.486 * all);
+    analyzed_free(&a);
+}
+
+/* What is no lock: turns far apart, few, unlike, beside each other, or of one thread. */
 static void test_left(void **state)
 {
-    struct steps steps[8];
+    struct steps steps[6];
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         steps[i] = locked;
     steps[0].rounds = 7;
     steps[1].handover_ns = 2 * KERNEL_NS;
-    steps[2].default_stream = true;
-    steps[3].one_stream = true;
-    steps[4].event = true;
-    steps[5].overlap = true;
-    steps[6].one_thread = true;
-    steps[7].unlike = true;
+    steps[2].event = true;
+    steps[3].overlap = true;
+    steps[4].one_thread = true;
+    steps[5].unlike = true;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         is_silent(&steps[i]);
 }
@@ -308,11 +348,11 @@ static void test_what_differs(void **state)
 static struct xfw_handover of_turns(double free_ns, double worked_ns, double most_ns)
 {
     struct xfw_handovers handovers = {.most_ns = most_ns};
-    struct xfw_turn_call call = {1, true, true, false, 1, 0, 100, worked_ns};
+    struct xfw_turn_call call = {1, true, true, 0, 100, worked_ns};
     xfw_handovers_call(&handovers, &call);
-    call = (struct xfw_turn_call){2, true, true, false, 2, 100 + free_ns, 200 + free_ns, 0};
+    call = (struct xfw_turn_call){2, true, true, 100 + free_ns, 200 + free_ns, 0};
     assert_true(xfw_handovers_call(&handovers, &call).behind_ns == 0);
-    call = (struct xfw_turn_call){1, true, true, false, 1, 210 + free_ns, 300 + free_ns, 7};
+    call = (struct xfw_turn_call){1, true, true, 210 + free_ns, 300 + free_ns, 7};
     return xfw_handovers_call(&handovers, &call);
 }
 
@@ -372,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked),        cmocka_unit_test(test_answered),
+        cmocka_unit_test(test_one_stream),   cmocka_unit_test(test_wait_for_device),
         cmocka_unit_test(test_left),         cmocka_unit_test(test_given_on),
         cmocka_unit_test(test_what_differs), cmocka_unit_test(test_turns_to_be_had),
         cmocka_unit_test(test_own_time),     cmocka_unit_test(test_host_work_held),

@@ -89,6 +89,59 @@ static void test_overtook(void **state)
     analyzed_free(&a);
 }
 
+/* Thread 1 has done 100 copies when thread 0 begins, which has none of its memory. Each fills or
+ * sends another place of the host. */
+static double behind_many(const struct analyzed *a, bool up, uint64_t src, double after_ns)
+{
+    static struct xfw_op ops[101];
+    for (uint32_t i = 0; i <= 100; i++) {
+        ops[i] = copy(i < 100, up);
+        ops[i].exclusive = false;
+        if (i < 100)
+            *(up ? &ops[i].src : &ops[i].dst) += (1 + i) * 8 * BYTES;
+        ops[i].latency_ns = 0;
+        ops[i].space_ns = 0;
+    }
+    ops[100].src = src ? src : ops[100].src;
+    ops[100].gap_ns = after_ns;
+    return ended(ops, 101, xfw_change_own_streams(a->analysis, true), XFW_LIKELY);
+}
+
+/* Many places of the host are no order, nor is what both only read. */
+static void test_memory(void **state)
+{
+    (void)state;
+    struct analyzed a = made(XFT_MEM_PINNED);
+    const uint64_t sent = copy(1, true).src + 100 * 8 * BYTES;
+    for (int up = 0; up < 2; up++) {
+        double alone = behind_many(&a, up, 0, 0);
+        assert_true(alone >= TAKES && alone < 2 * TAKES);
+    }
+    /* Called while the last one sends the same, or fetches it. */
+    const double last = 99.5 * TAKES;
+    assert_true(behind_many(&a, true, sent, last) < last + 1.25 * TAKES);
+    assert_true(behind_many(&a, false, copy(1, false).src, last) < last + 1.25 * TAKES);
+    analyzed_free(&a);
+}
+
+/* What another thread filled before, or fills now, is. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct analyzed a = made(XFT_MEM_PINNED);
+    struct xfw_op ops[2];
+    for (int fills = 0; fills < 2; fills++) {
+        ops[0] = copy(1, true);
+        ops[1] = copy(0, fills);
+        *(fills ? &ops[1].dst : &ops[1].src) = ops[0].dst;
+        ops[1].gap_ns = 1;
+        ops[0].exclusive = ops[1].exclusive = false;
+        assert_true(ended(ops, 2, xfw_change_own_streams(a.analysis, true), XFW_LIKELY) >=
+                    2 * TAKES);
+    }
+    analyzed_free(&a);
+}
+
 static double by_apply(const struct analyzed *a, struct xfw_op *ops, enum xfw_certainty certainty)
 {
     return ended(ops, (size_t)2 * PAIRS, xfw_change_streams_by_apply(a->analysis, false),
@@ -123,8 +176,8 @@ static void test_by_apply(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_held),
-        cmocka_unit_test(test_overtook),
+        cmocka_unit_test(test_held),     cmocka_unit_test(test_overtook),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_order),
         cmocka_unit_test(test_by_apply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
