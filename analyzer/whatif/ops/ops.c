@@ -95,9 +95,10 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_moved fetched = thread->fetched;
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->ended = event->last;
-    uint64_t overhead_ns = xfw_overhead_before(thread, event), worked_ns = thread->worked_ns;
+    uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
+    uint64_t overhead_ns = xfw_overhead_before(thread, event);
     thread->fetched = (struct xfw_moved){0};
-    thread->worked_ns = 0;
+    thread->worked_ns = thread->opening_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -113,6 +114,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
+    op.gap_ns = (double)opening_ns; /* see recorded.h */
     op.worked_ns = (double)worked_ns;
     if (what != XFW_RANGE && what != XFW_MESSAGE) {
         op.opens = !ops->called;
