@@ -497,9 +497,13 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     }
     if (transfer->timed == XFA_TIMED_SAMPLE)
         op.duration_ns = transfer->achieved_ns; /* of others, until it is resolved */
-    if (!xfa_row_pageable(&transfer->class->key.row) && transfer->submit_ns > 0)
+    bool pageable = xfa_row_pageable(&transfer->class->key.row);
+    bool staged = pageable && op.engine == XFW_TO_DEVICE; /* it does not wait for the device */
+    if (pageable && op.engine == XFW_TO_HOST && !op.row_bytes)
+        op.bare_ns = xfw_ops_profile_fetch_ns(&ops->profile, op.gpu, event->bytes);
+    else if (!pageable && !transfer->blocks && transfer->submit_ns > 0)
         op.bare_ns = transfer->submit_ns;
-    add_costs(ops, &op, transfer->blocks);
+    add_costs(ops, &op, transfer->blocks && !staged);
     pace(transfer, event->bytes, &op.paced_ns, &op.lead_ns);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
     pending->blocks = transfer->blocks;
