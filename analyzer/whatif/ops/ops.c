@@ -93,6 +93,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
 {
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
+    ops->costs.own_ns = (double)(int64_t)(event->start_ns - thread->end_ns);
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->ended = event->last;
     uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
@@ -135,6 +136,7 @@ static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xfa_e
 static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
 {
     op->hook_ns = ops->process->costs[op->kind].ns;
+    ops->costs.own_ns -= op->hook_ns; /* of the call before, which was alike if it counts */
     if (ops->records)
         xfw_records_costs_add(&ops->costs, op, blocks, ops->records, &ops->thread->behind);
 }

@@ -357,6 +357,33 @@ static void test_recording_kept_the_work_back(void **state)
     assert_true(copy.wake_ns == -500);
 }
 
+/* Launches in a row take nearly what the profile's do; others a tenth longer. */
+static void test_launches_in_a_row(void **state)
+{
+    static char launched[] = "records/launch/gpu0", bare[] = "launch/by-process/gpu0";
+    struct xfp_scalar scalars[] = {scalar(launched, 100), scalar(bare, 300)};
+    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 2};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    static const struct {
+        enum xfw_behind behind;
+        double own_ns, bare;
+    } cases[] = {{XFW_BEHIND_LAUNCH, 0, 312},
+                 {XFW_BEHIND_LAUNCH, 499, 312},
+                 {XFW_BEHIND_LAUNCH, 500, 330},
+                 {XFW_BEHIND_OTHER, 0, 330}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xfw_op launch = hand_work(XFW_KERNEL, 0, 1000, 3000, 500);
+        enum xfw_behind behind = cases[i].behind;
+        costs.met.launched = true;
+        costs.own_ns = cases[i].own_ns;
+        xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
+        assert_true(fabs(launch.bare_ns - cases[i].bare) < 1e-6);
+    }
+    xfa_achievable_free(&achievable);
+}
+
 /* A copy that the call does not wait for is done later by what CUPTI adds on the device, too: by as
  * much more as it adds to a call that waits. */
 static void test_copies_done_later(void **state)
@@ -445,6 +472,7 @@ static void test_records_of_slow_calls(void **state)
             struct xfw_op once_more = launch;
             xfw_records_costs_add(&costs, &once_more, false, BOTH, &behind);
             assert_true(once_more.records_ns == 1100 && once_more.bare_ns == 0);
+            behind = XFW_BEHIND_WAIT;
         }
         xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
         xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
@@ -563,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_processes_differ_in_speed),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_first_records),
+        cmocka_unit_test(test_launches_in_a_row),
         cmocka_unit_test(test_copies_done_later),
         cmocka_unit_test(test_records_of_calls_that_wait),
         cmocka_unit_test(test_records_of_slow_calls),
