@@ -129,6 +129,7 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
         break;
     case XFT_EVENT_OVERHEAD:
         event->overhead.behind = row->count;
+        event->overhead.opens = row->aux & XFT_OVERHEAD_RECORDING;
         if (row->aux & XFT_OVERHEAD_THREAD)
             event->overhead.worked_ns = row->dst;
         break;

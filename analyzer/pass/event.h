@@ -219,6 +219,7 @@ struct xfa_event {
         uint32_t records;    /* RECORDS: sum of enum xft_records */
         struct {
             uint32_t behind;    /* kind of the call behind which the recorder was at work */
+            bool opens;         /* recording began */
             uint64_t worked_ns; /* of a thread's first: its processor time before; 0: not known */
         } overhead;
     };

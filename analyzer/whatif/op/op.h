@@ -278,7 +278,12 @@ struct xfw_op {
     double records_ns;        /* CUPTI's records, in the call */
     double bare_ns;           /* what the call takes without them, by the profile; 0: not known */
     double records_device_ns; /* CUPTI's records on the device, in space_ns */
-    double records_pieces_ns; /* the same, in duration_ns of a copy in pieces */
+    union {
+        double records_pieces_ns; /* the same, in duration_ns of a copy in pieces (last_piece), and
+                                     of a graph */
+        double records_lag_ns;    /* of other copies that their call does not wait for, before they
+                                     begin: in latency_ns */
+    };
     double paced_ns; /* of copies that queue: from start to start without records (the profile's
                         g + k G, van Werkhoven et al., section V); 0: not known */
 };

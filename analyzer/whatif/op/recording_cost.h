@@ -45,6 +45,7 @@ double xfw_speed_error(const struct xfp_profile *profile);
 /* Those of each GPU, looked up when first asked for. Zeroed at first but for achievable. */
 struct xfw_records_costs {
     const struct xfa_achievable *achievable;
+    double own_ns;           /* of the op's thread, since its call before: set by the caller */
     struct xfw_records_met { /* the process has so far; to be cleared where one begins */
         bool copied, launched;
         struct xfw_graph_met {

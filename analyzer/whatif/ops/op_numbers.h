@@ -38,6 +38,7 @@ struct xfw_thread {
     double fetched_from_ns, fetched_until_ns;
     uint64_t overhead_ns, overhead_until_ns; /* since then, the recorder was at work so long; the
                                                 latest end of that */
+    uint64_t opening_ns;                     /* of overhead_ns: until recording had begun */
     uint64_t hash_ns, hashed_ns; /* hashes took so long, behind a call that is still to come; the
                                     start of the last of these transfers */
     uint64_t worked_ns;          /* before its first call, of the processor's time; 0: not known */

@@ -93,11 +93,13 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
 {
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
+    ops->costs.own_ns = (double)(int64_t)(event->start_ns - thread->end_ns);
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->ended = event->last;
-    uint64_t overhead_ns = xfw_overhead_before(thread, event), worked_ns = thread->worked_ns;
+    uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
+    uint64_t overhead_ns = xfw_overhead_before(thread, event);
     thread->fetched = (struct xfw_moved){0};
-    thread->worked_ns = 0;
+    thread->worked_ns = thread->opening_ns = 0;
     struct xfw_op op = xfw_op_none();
     op.what = (uint8_t)what;
     op.kind = event->kind;
@@ -113,6 +115,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
+    op.gap_ns = (double)opening_ns; /* see recorded.h */
     op.worked_ns = (double)worked_ns;
     if (what != XFW_RANGE && what != XFW_MESSAGE) {
         op.opens = !ops->called;
@@ -133,6 +136,7 @@ static void to_stream(struct xfw_ops *ops, struct xfw_op *op, const struct xfa_e
 static void add_costs(struct xfw_ops *ops, struct xfw_op *op, bool blocks)
 {
     op->hook_ns = ops->process->costs[op->kind].ns;
+    ops->costs.own_ns -= op->hook_ns; /* of the call before, which was alike if it counts */
     if (ops->records)
         xfw_records_costs_add(&ops->costs, op, blocks, ops->records, &ops->thread->behind);
 }
@@ -495,9 +499,13 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     }
     if (transfer->timed == XFA_TIMED_SAMPLE)
         op.duration_ns = transfer->achieved_ns; /* of others, until it is resolved */
-    if (!xfa_row_pageable(&transfer->class->key.row) && transfer->submit_ns > 0)
+    bool pageable = xfa_row_pageable(&transfer->class->key.row);
+    bool staged = pageable && op.engine == XFW_TO_DEVICE; /* it does not wait for the device */
+    if (pageable && op.engine == XFW_TO_HOST && !op.row_bytes)
+        op.bare_ns = xfw_ops_profile_fetch_ns(&ops->profile, op.gpu, event->bytes);
+    else if (!pageable && !transfer->blocks && transfer->submit_ns > 0)
         op.bare_ns = transfer->submit_ns;
-    add_costs(ops, &op, transfer->blocks);
+    add_costs(ops, &op, transfer->blocks && !staged);
     pace(transfer, event->bytes, &op.paced_ns, &op.lead_ns);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
     pending->blocks = transfer->blocks;

@@ -17,8 +17,10 @@ static void add_unusual(const struct xfa_process *process, struct xfw_thread *th
     thread->overhead_until_ns = event->end_ns;
     if (event->overhead.behind < XFA_EVENT_KINDS)
         usual = process->costs[event->overhead.behind].ns;
-    if (event->end_ns - start > usual)
-        thread->overhead_ns += event->end_ns - start - usual;
+    if (event->end_ns - start <= usual)
+        return;
+    thread->overhead_ns += event->end_ns - start - usual;
+    thread->opening_ns += event->overhead.opens ? event->end_ns - start - usual : 0;
 }
 
 /* Where most transfers are hashed, their usual cost has a hash in it. */

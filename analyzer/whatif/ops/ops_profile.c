@@ -1,5 +1,6 @@
 #include "analyzer/whatif/ops/ops_profile.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "analyzer/whatif/ops/ops.h"
@@ -30,10 +31,20 @@ const struct xfw_ops_gpu *xfw_ops_profile_gpu(struct xfw_ops_profile *profile, i
     of->asked = true;
     of->one_engine =
         xfw_ops_one_engine(known, gpu < 0 ? -1 : xfa_achievable_gpu(profile->achievable, gpu));
-    if (known)
-        of->hold_ns = scalar(known, "host-function/hold",
-                             xfa_achievable_gpu(profile->achievable, gpu < 0 ? 0 : gpu));
+    if (!known)
+        return of;
+    int number = xfa_achievable_gpu(profile->achievable, gpu < 0 ? 0 : gpu);
+    of->hold_ns = scalar(known, "host-function/hold", number);
+    of->fetches = xfp_find(known, XFP_COPY, (struct xfp_place){XFT_MEM_DEVICE, number, -1},
+                           (struct xfp_place){XFT_MEM_PAGEABLE, -1, -1}, true);
     return of;
+}
+
+double xfw_ops_profile_fetch_ns(struct xfw_ops_profile *profile, int gpu, uint64_t bytes)
+{
+    const struct xfp_path *path = xfw_ops_profile_gpu(profile, gpu)->fetches;
+    double ns = path ? xfa_submit_time(path, bytes) : NAN;
+    return isnan(ns) ? 0 : ns;
 }
 
 double xfw_ops_profile_free_ns(const struct xfw_ops_profile *profile, const struct xfw_op *op)

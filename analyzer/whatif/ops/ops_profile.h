@@ -14,10 +14,15 @@ struct xfw_ops_profile {
     struct xfw_ops_gpu {
         bool asked, one_engine;
         double hold_ns; /* for which a host function holds its stream up by itself (recorded.h) */
+        const struct xfp_path *fetches; /* to pageable memory; NULL: not known */
     } gpus[XFW_GPUS];
 };
 
 const struct xfw_ops_gpu *xfw_ops_profile_gpu(struct xfw_ops_profile *profile, int gpu);
+
+/* The call of a copy from the GPU to pageable memory, which waits for it, without records; 0: not
+ * known. */
+double xfw_ops_profile_fetch_ns(struct xfw_ops_profile *profile, int gpu, uint64_t bytes);
 
 /* What it takes by itself to free device memory: to know what a function took that it waited for.
  * 0: not known. */

@@ -544,13 +544,15 @@ void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool
     struct thread *thread = thread_at(recorded, op->thread);
     xfw_wakers_find(recorded->wakers, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
+    double opening = op->gap_ns;
     op->gap_ns = xfw_max(0, op->start_ns - before);
     op->own_ns = xfw_max(0, op->end_ns - xfw_max(op->start_ns, before));
     if (thread->begun)
         resolve_hook(recorded, thread, op);
     else
         xfw_wakers_start_thread(recorded->wakers, op);
-    double held = thread->begun ? xfw_min(op->hook_ns, op->gap_ns) : op->overhead_ns;
+    double held =
+        thread->begun ? xfw_min(op->hook_ns, op->gap_ns) : xfw_max(0, op->overhead_ns - opening);
     xfw_wakers_note_call(recorded->wakers, op, held, added);
     if (xfw_op_is_work(op) && op->stream != XFW_NONE)
         resolve_work(recorded, op, blocks, ahead);

@@ -426,16 +426,16 @@ static const struct recent *call_by(struct xfw_wakers *wakers, double when)
 }
 
 /* Where all came later, the latest: it cannot have begun long before. Where a thread had been at
- * work for longer than is remembered, the first that is. */
+ * work for longer, the first that is remembered: of what put that off (the recorder was set up) it
+ * had its part. */
 static const struct recent *maker_of(struct xfw_wakers *wakers, const struct xfw_op *op,
                                      double began)
 {
     const struct recent *by = call_by(wakers, began);
     if (by || wakers->calls == 0)
         return by;
-    if (op->worked_ns > 0)
-        return wakers->calls >= XFW_REMEMBERED ? recent_at(wakers, XFW_REMEMBERED - 1) : NULL;
-    return recent_at(wakers, 0);
+    uint64_t oldest = (wakers->calls < XFW_REMEMBERED ? wakers->calls : XFW_REMEMBERED) - 1;
+    return recent_at(wakers, op->worked_ns > 0 ? oldest : 0);
 }
 
 void xfw_wakers_start_thread(struct xfw_wakers *wakers, struct xfw_op *op)

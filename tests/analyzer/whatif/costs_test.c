@@ -357,6 +357,85 @@ static void test_recording_kept_the_work_back(void **state)
     assert_true(copy.wake_ns == -500);
 }
 
+/* Launches in a row take nearly what the profile's do; others a tenth longer. */
+static void test_launches_in_a_row(void **state)
+{
+    static char launched[] = "records/launch/gpu0", bare[] = "launch/by-process/gpu0";
+    struct xfp_scalar scalars[] = {scalar(launched, 100), scalar(bare, 300)};
+    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 2};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    static const struct {
+        enum xfw_behind behind;
+        double own_ns, bare;
+    } cases[] = {{XFW_BEHIND_LAUNCH, 0, 312},
+                 {XFW_BEHIND_LAUNCH, 499, 312},
+                 {XFW_BEHIND_LAUNCH, 500, 330},
+                 {XFW_BEHIND_OTHER, 0, 330}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xfw_op launch = hand_work(XFW_KERNEL, 0, 1000, 3000, 500);
+        enum xfw_behind behind = cases[i].behind;
+        costs.met.launched = true;
+        costs.own_ns = cases[i].own_ns;
+        xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
+        assert_true(fabs(launch.bare_ns - cases[i].bare) < 1e-6);
+    }
+    xfa_achievable_free(&achievable);
+}
+
+/* A copy that the call does not wait for is done later by what CUPTI adds on the device, too: by as
+ * much more as it adds to a call that waits. */
+static void test_copies_done_later(void **state)
+{
+    static char call[] = "records/copy/d2h/gpu0", blocking[] = "records/copy-blocking/d2h/gpu0";
+    struct xfp_scalar scalars[] = {scalar(call, 50), scalar(blocking, 250)};
+    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 2};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    enum xfw_behind behind = XFW_BEHIND_OTHER;
+    for (int blocks = 0; blocks < 2; blocks++) {
+        struct xfw_op op = hand_work(XFW_COPY, 0, 1000, 3000, 500);
+        op.engine = XFW_TO_HOST;
+        op.bare_ns = blocks ? 0 : 950;
+        xfw_records_costs_add(&costs, &op, blocks, BOTH, &behind);
+        assert_true(op.records_lag_ns == (blocks ? 0 : 200));
+        if (blocks)
+            continue;
+        xfw_op_alone(&op);
+        assert_true(op.own_ns == 950 && op.latency_ns == 3000 - 50 - 200);
+        assert_true(op.duration_ns == 500);
+    }
+    xfa_achievable_free(&achievable);
+}
+
+/* Of a call that waits for its copy, and what that takes without is known, what is beyond is
+ * CUPTI's, half of what is more than usual, half of the usual at least; where the copy was kept
+ * back by earlier work, the usual. */
+static void test_records_of_calls_that_wait(void **state)
+{
+    static const struct {
+        double call_ns, kept_ns, taken;
+    } cases[] = {{1100, 0, 100}, {1300, 0, 200 + 50}, {1050, 0, 100},
+                 {900, 0, 100},  {1100, 5000, 200},   {1300, 5000, 200}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct xfw_op op = hand_work(XFW_COPY, 0, 0, 400, 300);
+        op.awaits = XFW_AWAITS_ITSELF;
+        op.wake_ns = cases[i].call_ns - 700;
+        op.start_ns = 10000;
+        op.device_start_ns = 10000 + cases[i].kept_ns + 400;
+        op.device_end_ns = op.device_start_ns + 300;
+        op.records_ns = 200;
+        op.bare_ns = 1000;
+        op.bare_known = true;
+        xfw_op_alone(&op);
+        assert_true(fabs(op.latency_ns + op.wake_ns + 300 - (cases[i].call_ns - cases[i].taken)) <
+                    1e-6);
+    }
+}
+
 /* Of a call that submits, what is beyond the call without it by the profile is CUPTI's; half of
  * what is beyond what CUPTI usually adds; no more of what takes far longer. Where the profile has
  * no such call without, and of calls that wait, CUPTI's part is in proportion, within bounds. The
@@ -393,6 +472,7 @@ static void test_records_of_slow_calls(void **state)
             struct xfw_op once_more = launch;
             xfw_records_costs_add(&costs, &once_more, false, BOTH, &behind);
             assert_true(once_more.records_ns == 1100 && once_more.bare_ns == 0);
+            behind = XFW_BEHIND_WAIT;
         }
         xfw_records_costs_add(&costs, &launch, false, BOTH, &behind);
         xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
@@ -511,6 +591,9 @@ int main(void)
         cmocka_unit_test(test_processes_differ_in_speed),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_first_records),
+        cmocka_unit_test(test_launches_in_a_row),
+        cmocka_unit_test(test_copies_done_later),
+        cmocka_unit_test(test_records_of_calls_that_wait),
         cmocka_unit_test(test_records_of_slow_calls),
         cmocka_unit_test(test_recording_is_taken_out),
         cmocka_unit_test(test_recording_kept_the_work_back),

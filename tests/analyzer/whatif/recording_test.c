@@ -211,6 +211,28 @@ static void test_threads_held_up_at_once(void **state)
                 0.5); /* the second would have been at it from 2000 on */
 }
 
+/* What passed until recording had begun put both threads off. Each then waited for the device's
+ * records, the second one from 1000 ns after the first came, whose call that was; it had `worked`
+ * before. */
+static void test_what_puts_all_threads_off(void **state)
+{
+    (void)state;
+    for (unsigned worked = 0; worked <= 1500; worked += 1500) {
+        begin();
+        overhead(1000, 8000, 0);
+        host[hosts - 1].aux = XFT_OVERHEAD_RECORDING;
+        overhead(20000, 30000, 0);
+        call(XFT_EVENT_ALLOC, 30000, 40000);
+        next_thread();
+        overhead(21000, 30500, 0);
+        host[hosts - 1].aux = XFT_OVERHEAD_THREAD;
+        host[hosts - 1].dst = worked;
+        call(XFT_EVENT_ALLOC, 30500, 31000);
+        call(XFT_EVENT_SYNC, 90000, 91000);
+        assert_true(fabs(taken_out() - (7000 + 9500 + USUAL_NS)) < 0.5);
+    }
+}
+
 /* One waits while the other, which began later, has calls that need nobody. */
 static void test_a_thread_held_up_beside_another(void **state)
 {
@@ -283,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_threads_held_up_at_once),
         cmocka_unit_test(test_a_thread_held_up_beside_another),
+        cmocka_unit_test(test_what_puts_all_threads_off),
         cmocka_unit_test(test_two_processes),
     };
     return cmocka_run_group_tests_name("what if: recording", tests, NULL, NULL);

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("opening-of-one-thread", "analyzer/whatif/ops/recorded.c",
+      "    double opening = op->gap_ns;",
+      "    double opening = 0 * op->gap_ns;",
+      "without what recording cost the thread of the first call is ahead of those it makes",
+      "analyzer-whatif_recording_test"),
     M("hashes-before-the-copy", "analyzer/whatif/ops/ops_overhead.c",
       "        thread->overhead_ns = thread->hash_ns;",
       "        ns += thread->hash_ns;",
