@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("moves-end-with-their-records", "analyzer/whatif/ops/ops_managed.c",
+      "    if (came > ALL_OF_IT * of || of > ALL_OF_IT * came)",
+      "    if (true)",
+      "a kernel is said to have waited for pages until records of moves ended, of which the driver's queue has a limit",
+      "analyzer-whatif_managed_test"),
+    M("all-memory-comes", "analyzer/whatif/ops/ops_managed.c",
+      "    if (came > ALL_OF_IT * of || of > ALL_OF_IT * came)",
+      "    if (false)",
+      "a kernel that waits for pages and then computes is said to wait until its end",
+      "analyzer-whatif_managed_test"),
     M("hashes-before-the-copy", "analyzer/whatif/ops/ops_overhead.c",
       "        thread->overhead_ns = thread->hash_ns;",
       "        ns += thread->hash_ns;",
