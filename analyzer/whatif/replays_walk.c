@@ -465,7 +465,7 @@ static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, 
     xfw_tally_way(walk->tally, begun + before + total + rest, span + rest, error,
                   v->way->asks_left ? left_of(walk, v, span, rest) : 0);
     if (tap)
-        tap->end(tap->self, walk->process, schedule, total);
+        tap->end(tap->self, walk->process, schedule, before + total);
     v->way->acted |= xfw_player_acted(v->player);
     xfw_player_free(v->player);
     v->player = NULL;
