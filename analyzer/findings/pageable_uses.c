@@ -5,6 +5,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/new_memory.h"
 #include "analyzer/whatif/changes/rows.h"
 
 /* Pageable memory of the host, copied from or to a GPU: it could be page-locked. */
@@ -38,18 +39,42 @@ static void note_fetched(struct xfa_pageable_uses *uses, const struct xfa_event 
         xfw_buffers_add(&uses->fetched, process, 0, transfer->dst, transfer->reach);
 }
 
+/* Transfers are counted by process: each pass has the same in the same order. */
+static uint64_t number_of(struct xfa_pageable_uses *uses, const struct xfa_event *event)
+{
+    if (uses->process != event->process->number)
+        uses->transfers = 0;
+    uses->process = event->process->number;
+    return uses->transfers++;
+}
+
+/* Half of its pages were not there, and no copy's call had made memory there before: else it is
+ * given back, and new each time, unless the program keeps it (fresh_memory.c). */
+static bool makes_memory(struct xfa_pageable_uses *uses, const struct xfa_event *event,
+                         uint64_t address)
+{
+    const double least = 0.5;
+    double made = (double)event->transfer.faults_within;
+    if (!(made > 0) || made < least * (double)event->bytes / XFW_PAGE)
+        return false;
+    uint64_t first =
+        xfw_buffers_add(&uses->made_at, event->process->number, 0, address, event->bytes);
+    return (double)first >= least * (double)event->bytes;
+}
+
 static void transfer(void *self, const struct xfa_event *event)
 {
     struct xfa_pageable_uses *uses = self;
+    const uint64_t number = number_of(uses, event);
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_class *class = transfer->class;
     note_fetched(uses, event);
     if (!is_lockable(&class->key))
         return;
     bool up = class->key.row.direction == XFT_DIR_H2D;
-    uint64_t new_bytes =
-        xfw_buffers_add(&uses->buffers, event->process->number, (uint32_t)event->tid,
-                        up ? transfer->src : transfer->dst, transfer->reach);
+    uint64_t address = up ? transfer->src : transfer->dst;
+    uint64_t new_bytes = xfw_buffers_add(&uses->buffers, event->process->number,
+                                         (uint32_t)event->tid, address, transfer->reach);
     const struct xfa_pageable_key key = {class->number, xfa_size_class(event->bytes)};
     struct xfa_pageable_size *size = xfa_table_put(&uses->sizes, &key);
     size->copies++;
@@ -59,6 +84,10 @@ static void transfer(void *self, const struct xfa_event *event)
     if (class->key.shape == XFA_STRIDED)
         size->rows += event->bytes / transfer->width;
     size->threads |= xfw_allocation_bit((uint32_t)event->tid);
+    if (makes_memory(uses, event, address)) {
+        size->made++;
+        xfw_mark(&uses->made, event->process->number, number);
+    }
 }
 
 static void kernel(void *self, const struct xfa_event *event)
@@ -94,6 +123,7 @@ void xfa_pageable_give(const void *self, struct xfa_parcel *parcel)
     xfw_buffers_give(&uses->buffers, parcel);
     xfa_parcel_number(parcel, uses->kernels_ns);
     xfa_parcel_number(parcel, uses->sent_fetched);
+    xfw_marks_give(&uses->made, parcel);
 }
 
 static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_size *more)
@@ -105,6 +135,7 @@ static void take_size(struct xfa_pageable_uses *uses, const struct xfa_pageable_
     size->new_bytes += more->new_bytes;
     size->rows += more->rows;
     size->threads |= more->threads;
+    size->made += more->made;
 }
 
 /* Their order does not show: they are asked for by key. */
@@ -125,6 +156,7 @@ void xfa_pageable_take(void *self, const struct xfa_analysis *analysis, struct x
     xfw_buffers_take(&uses->buffers, from, analysis->run->process_count);
     uses->kernels_ns = xfa_add(uses->kernels_ns, xfa_unpack_number(from));
     uses->sent_fetched = xfa_add(uses->sent_fetched, xfa_unpack_number(from));
+    xfw_marks_take(&uses->made, from, analysis->run->process_count);
 }
 
 void xfa_pageable_free(void *self)
@@ -136,6 +168,8 @@ void xfa_pageable_free(void *self)
     free(uses->answers);
     xfw_buffers_free(&uses->buffers);
     xfw_buffers_free(&uses->fetched);
+    xfw_marks_free(&uses->made);
+    xfw_buffers_free(&uses->made_at);
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -152,6 +186,24 @@ static const struct xfp_path *pinned_path(const struct xfa_analysis *analysis,
         path = xfw_host_path(&analysis->achievable, (enum xft_direction)key->row.direction,
                              kinds[i], host.node, host.gpu);
     return path;
+}
+
+/* What copies of a size class whose calls made the memory cost more: page-locking, or threads, make
+ * it then. */
+static void add_making(struct xfa_pageable_costs *costs, const struct xfa_achievable *achievable,
+                       const struct xfa_host_side *host, const struct xfa_pageable_size *size)
+{
+    uint64_t bytes = size->bytes / size->copies;
+    double made = (double)size->made, touching = xfw_touching_ns(achievable, bytes, XFW_LIKELY);
+    if (!size->made)
+        return;
+    struct xfw_pinned each = xfw_pinned_new(achievable, host->node, host->gpu, bytes, XFW_LIKELY);
+    double more = each.ns - xfw_pinned(achievable, host->node, host->gpu, bytes, XFW_LIKELY).ns;
+    each.ns *= made;
+    costs->once = each.ns > costs->once.ns ? each : costs->once;
+    costs->once_ns += fmax(0, more) * made;
+    costs->per_use_ns += touching * made;
+    costs->staged_ns += xfw_touching_part(achievable, costs->threads) * touching * made;
 }
 
 /* Adds the copies of one size class. */
@@ -191,6 +243,7 @@ static void add_size(struct xfa_pageable_costs *costs, const struct xfa_analysis
     costs->per_use_ns += known ? copies * lock_ns : NAN;
     costs->staged_ns +=
         staging.known ? copies * (staging.first_ns + staging.during_ns + staging.last_ns) : NAN;
+    add_making(costs, achievable, &host, size);
 }
 
 static struct xfa_pageable_costs costs_of(const struct xfa_pageable_uses *uses,
@@ -290,5 +343,6 @@ struct xfw_change *xfa_pageable_change(const struct xfa_pageable_uses *uses,
                                        struct xfw_times_terms terms)
 {
     terms.buffers = &uses->buffers;
+    terms.made = &uses->made;
     return xfa_other_path_change(analysis, finding, to_pinned, uses, &terms);
 }

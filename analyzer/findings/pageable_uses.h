@@ -18,6 +18,7 @@ struct xfa_pageable_size {
     uint64_t copies, bytes, firsts, new_bytes;
     uint64_t rows;    /* that are not contiguous */
     uint64_t threads; /* that made them: a bit for each, of which two may have the same */
+    uint64_t made;    /* in whose calls page faults made the memory */
 };
 
 struct xfa_pageable_uses { /* zeroed at first */
@@ -27,6 +28,10 @@ struct xfa_pageable_uses { /* zeroed at first */
     uint64_t kernels_ns;        /* of all kernels, on the device */
     struct xfw_buffers fetched; /* host memory of any kind that copies have brought results to */
     uint64_t sent_fetched;      /* copies to a device of such memory */
+    struct xfw_marks made;      /* copies whose calls made the memory, where none had before */
+    struct xfw_buffers made_at;
+    uint32_t process;   /* of the last transfer, */
+    uint64_t transfers; /* and so many of it */
 };
 /* What has these sums: other kinds of finding share them (finding.h: sums_of). */
 extern const struct xfa_finding_kind xfa_kind_pageable;

@@ -157,6 +157,8 @@ struct xfw_times_terms {
     enum xfw_pinning pinning;
     unsigned threads;                  /* XFW_STAGE, XFW_APPLIED */
     const struct xfw_buffers *buffers; /* XFW_PIN_ONCE: borrowed */
+    const struct xfw_marks *made;      /* copies whose call made the host's memory: borrowed, or
+                                          NULL: none is known */
     bool asynchronous;  /* where it is page-locked: synchronous calls become Async ones */
     unsigned in_flight; /* XFW_PIN_ONCE: so many buffers at least are used by turns, and paid for
                            with those that there are */

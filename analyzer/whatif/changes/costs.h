@@ -118,6 +118,9 @@ struct xfw_pinned {
 };
 struct xfw_pinned xfw_pinned(const struct xfa_achievable *achievable, int node, int gpu,
                              uint64_t bytes, enum xfw_certainty certainty);
+/* Of memory that nobody has touched yet: registering it makes its pages, too. */
+struct xfw_pinned xfw_pinned_new(const struct xfa_achievable *achievable, int node, int gpu,
+                                 uint64_t bytes, enum xfw_certainty certainty);
 /* The time alone. known (may be NULL): one was measured. */
 double xfw_pinning_cost(const struct xfa_achievable *achievable, int node, int gpu, uint64_t bytes,
                         enum xfw_certainty certainty, bool *known);

@@ -156,7 +156,9 @@ static double demanded_ns(const struct xfa_achievable *achievable, const struct 
             .estimate;
     double own = xfw_device_byte_ns(achievable, op->demanded.gpu) * (double)op->demanded.bytes;
     double recorded = op->demanded.stalled_ns, most = op->duration_ns - (own > 0 ? own : 0);
-    if (demand.basis == XFP_UNKNOWN || certainty == XFW_LOW ||
+    if (certainty == XFW_LOW)
+        return fmax(0, recorded - op->demanded.unseen_ns);
+    if (demand.basis == XFP_UNKNOWN ||
         (certainty == XFW_LIKELY && demand.ns < MOSTLY_DEMAND * op->duration_ns))
         return recorded;
     double ns = xfw_as_sure(demand.ns, demand.error, xfw_opposite(certainty));
@@ -247,7 +249,7 @@ static void behind_kernel(double until, struct xfw_player *player, const struct 
     xfw_player_play(player, &call);
     prefetch->own_ns = 0;
     xfw_player_play_earlier(player, prefetch, until);
-    xfw_wait_until(player, op, xfw_schedule_last(xfw_player_schedule(player))->end);
+    xfw_wait_for_work(player, op, xfw_schedule_last(xfw_player_schedule(player))->end);
 }
 
 /* Behind the last kernel that used it, and waited for: at worst only when the host comes to it. */

@@ -5,116 +5,12 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/table.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/changes/new_memory.h"
 #include "analyzer/whatif/changes/pack.h"
 #include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/rows.h"
 #include "analyzer/whatif/changes/trials.h"
 #include "analyzer/whatif/changes/waits.h"
-#include "common/search.h"
-
-/* ---- buffers --------------------------------------------------------------------------------- */
-
-static struct xfw_process_buffers *process_of(struct xfw_buffers *buffers, uint32_t process)
-{
-    buffers->processes = xfa_grown(buffers->processes, &buffers->capacity, &buffers->count, process,
-                                   sizeof *buffers->processes);
-    return &buffers->processes[process];
-}
-
-static bool ends_before(const void *buffer, const void *address)
-{
-    return ((const struct xfw_buffer *)buffer)->end < *(const uint64_t *)address;
-}
-
-/* The place of the first one that ends at the address or behind it. */
-static size_t reaching(const struct xfw_process_buffers *of, uint64_t address)
-{
-    return xfc_partition(of->items, of->count, sizeof *of->items, ends_before, &address);
-}
-
-/* Is the one another thread's, and only touches the other? */
-static bool is_apart(const struct xfw_buffer *one, const struct xfw_buffer *other)
-{
-    return one->thread != other->thread && (one->end == other->first || other->end == one->first);
-}
-
-uint64_t xfw_buffers_add(struct xfw_buffers *buffers, uint32_t process, uint64_t thread,
-                         uint64_t first, uint64_t bytes)
-{
-    struct xfw_process_buffers *of = process_of(buffers, process);
-    uint64_t end = first + bytes < first ? UINT64_MAX : first + bytes, known = 0;
-    const struct xfw_buffer used = {first, end, thread};
-    struct xfw_buffer whole = used;
-    size_t at = reaching(of, first);
-    while (at < of->count && of->items[at].end == first && is_apart(&of->items[at], &used))
-        at++;
-    size_t last = at;
-    for (; last < of->count && of->items[last].first <= end; last++) {
-        const struct xfw_buffer *old = &of->items[last];
-        if (is_apart(old, &used))
-            break;
-        uint64_t from = old->first > first ? old->first : first;
-        uint64_t to = old->end < end ? old->end : end;
-        known += to > from ? to - from : 0;
-        whole.first = old->first < whole.first ? old->first : whole.first;
-        whole.end = old->end > whole.end ? old->end : whole.end;
-        whole.thread = old->thread;
-    }
-    if (last == at) { /* new */
-        if (of->count >= XFW_MOST_BUFFERS)
-            return bytes;
-        of->items = xfa_room(of->items, &of->capacity, of->count + 1, sizeof *of->items);
-        memmove(of->items + at + 1, of->items + at, (of->count - at) * sizeof *of->items);
-        of->count++;
-    } else {
-        memmove(of->items + at + 1, of->items + last, (of->count - last) * sizeof *of->items);
-        of->count -= last - at - 1;
-    }
-    of->items[at] = whole;
-    return end - first - known;
-}
-
-size_t xfw_buffers_find(const struct xfw_buffers *buffers, uint32_t process, uint64_t address)
-{
-    if (process >= buffers->count)
-        return SIZE_MAX;
-    const struct xfw_process_buffers *of = &buffers->processes[process];
-    size_t at = reaching(of, address);
-    if (at < of->count && of->items[at].end == address) /* behind it */
-        at++;
-    return at < of->count && of->items[at].first <= address ? at : SIZE_MAX;
-}
-
-void xfw_buffers_give(const struct xfw_buffers *buffers, struct xfa_parcel *parcel)
-{
-    xfa_parcel_number(parcel, buffers->count);
-    for (size_t i = 0; i < buffers->count; i++) {
-        const struct xfw_process_buffers *of = &buffers->processes[i];
-        xfa_parcel_number(parcel, of->count);
-        xfa_parcel_put(parcel, of->items, of->count * sizeof *of->items);
-    }
-}
-
-void xfw_buffers_take(struct xfw_buffers *buffers, struct xfa_unpacking *from, size_t processes)
-{
-    uint32_t count = xfa_unpack_below(from, processes + 1);
-    for (uint32_t i = 0; i < count && !from->bad; i++) {
-        size_t items = xfa_unpack_count(from, sizeof(struct xfw_buffer));
-        for (size_t k = 0; k < items && !from->bad; k++) {
-            struct xfw_buffer item;
-            xfa_unpack_bytes(from, &item, sizeof item);
-            xfw_buffers_add(buffers, i, item.thread, item.first, item.end - item.first);
-        }
-    }
-}
-
-void xfw_buffers_free(struct xfw_buffers *buffers)
-{
-    for (size_t i = 0; i < buffers->count; i++)
-        free(buffers->processes[i].items);
-    free(buffers->processes);
-    *buffers = (struct xfw_buffers){0};
-}
 
 #define MANY_TIMES 4 /* what such copies take: a guess */
 
@@ -136,6 +32,8 @@ struct times_state {
     struct xfw_asked_rows rows;
     struct xfw_buffers brought; /* by rows */
     struct xfw_reuse reuse;
+    bool worked;   /* there was work for a GPU, */
+    double own_ns; /* and so much own time of the threads since */
 };
 
 /* ---- another path: what it costs ------------------------------------------------------------- */
@@ -170,25 +68,12 @@ static bool is_rows(const struct xfw_op *op)
     return op->row_bytes && !op->in_one;
 }
 
-/* Undoing it is paid at the same place: only the sum counts. */
-static void pay_for_locking(const struct times *times, struct xfw_player *player, struct xfw_op *op,
-                            const struct xfw_host_memory *host, uint64_t bytes)
+/* Did page faults of the copy's call make the host's memory? */
+static bool is_made(const struct times *times, const struct xfw_player *player,
+                    const struct xfw_op *op)
 {
-    if (bytes == 0)
-        return;
-    const struct xfa_achievable *achievable = &times->change.analysis->achievable;
-    enum xfw_certainty certainty = xfw_player_certainty(player);
-    if (is_rows(op) && certainty == XFW_LOW)
-        bytes *= ROWS_SPREAD;
-    struct xfw_op lock = xfw_op_like(op);
-    lock.kind = XFT_EVENT_REGISTER;
-    lock.bytes = bytes;
-    lock.own_ns =
-        times->terms.pinning == XFW_PIN_ONCE
-            ? buffers_for_one(times, op) *
-                  xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
-            : xfw_registration_cost(achievable, host->node, op->gpu, bytes, certainty, NULL);
-    xfw_player_play_before(player, &lock, op);
+    return times->terms.made &&
+           xfw_marked(times->terms.made, xfw_player_process(player)->number, op->transfer);
 }
 
 /* ---- another path: what it takes ------------------------------------------------------------- */
@@ -213,18 +98,54 @@ static void scale(struct times_state *state, const struct paths *paths, struct x
         op->own_ns = xfw_min(op->own_ns, to.submit_ns);
 }
 
-/* A copy that took many times what such copies take had other reasons (the first one sets the
- * driver's buffers up; memory that was never touched is made): how much of its time. */
-static double other_reasons_ns(const struct times *times, struct times_state *state,
-                               const struct xfw_op *op, const struct xfw_host_memory *host)
+/* What such a copy takes; NAN: not known. */
+static double usual_ns(const struct times *times, struct times_state *state,
+                       const struct xfw_op *op, const struct xfw_host_memory *host)
 {
     const struct xfp_path *path =
         xfw_asked_path(&state->reuse.asked, &times->change.analysis->achievable,
                        host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, (enum xft_memory)host->memory,
                        host->node, op->gpu);
     struct xfw_copy_cost usual = xfw_asked_cost(&state->reuse.asked, path, op->bytes, XFW_LIKELY);
-    bool many = usual.known && xfw_op_took(op) > MANY_TIMES * usual.blocking_ns;
-    return many ? xfw_op_took(op) - usual.blocking_ns : 0;
+    return usual.known ? usual.blocking_ns : NAN;
+}
+
+/* Of what other reasons took, page faults that are known to have made the memory. */
+static double made_ns(const struct times *times, const struct xfw_player *player,
+                      const struct xfw_op *op, const struct xfw_host_memory *host, double usual_ns)
+{
+    const struct xfw_new_call call = {
+        .achievable = &times->change.analysis->achievable,
+        .direction = host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D,
+        .gpu = op->gpu,
+        .bytes = op->bytes,
+        .took_ns = xfw_op_took(op),
+        .kept_ns = usual_ns,
+    };
+    return is_made(times, player, op) ? xfw_new_within_ns(&call, xfw_player_certainty(player)) : 0;
+}
+
+/* What is left of that: page-locking makes the memory itself, and is paid for; threads that stage
+ * make a part each, at worst one after the other. Of apply's stays() says it. */
+static double making_left(const struct times *times, const struct xfw_player *player)
+{
+    if (times->terms.pinning != XFW_STAGE && times->terms.pinning != XFW_APPLIED)
+        return 0;
+    return times->terms.pinning == XFW_APPLIED || xfw_player_certainty(player) == XFW_LOW
+               ? 1
+               : xfw_touching_part(&times->change.analysis->achievable, times->terms.threads);
+}
+
+/* A copy that took many times what such copies take had other reasons (the first one sets the
+ * driver's buffers up; memory that was never touched is made): how much of its time stays. */
+static double other_reasons_ns(const struct times *times, struct times_state *state,
+                               const struct xfw_player *player, const struct xfw_op *op,
+                               const struct xfw_host_memory *host)
+{
+    double took = xfw_op_took(op), usual = usual_ns(times, state, op, host);
+    bool many = took > MANY_TIMES * usual; /* not where that is not known */
+    double made = many ? made_ns(times, player, op, host, usual) : 0;
+    return many ? xfw_max(0, took - usual - (1 - making_left(times, player)) * made) : 0;
 }
 
 /* Of what was brought to the host, the part that its memory did not have before. */
@@ -294,7 +215,8 @@ static void make_staged(const struct times *times, struct times_state *state,
         return;
     if (times->terms.pinning == XFW_APPLIED)
         staging.first_ns += around_ns(&host, xfw_player_certainty(player));
-    double other_ns = stays(times, player, &host) * other_reasons_ns(times, state, op, &host);
+    double other_ns =
+        stays(times, player, &host) * other_reasons_ns(times, state, player, op, &host);
     if (times->terms.pinning == XFW_APPLIED && is_left(state, op, &staging, other_ns))
         return;
     keep(player, op, other_ns);
@@ -335,6 +257,60 @@ static void make_async(const struct times *times, struct times_state *state, str
     op->wake_ns = 0;
 }
 
+/* What page-locking takes longer that has to make the memory, as the copy did: no longer than that
+ * took. */
+static double making_ns(const struct times *times, struct times_state *state,
+                        const struct xfw_player *player, const struct xfw_op *op,
+                        const struct xfw_host_memory *host)
+{
+    const struct xfa_achievable *achievable = &times->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (!is_made(times, player, op))
+        return 0;
+    double touching = xfw_touching_ns(achievable, op->bytes, certainty), more = touching;
+    if (times->terms.pinning == XFW_PIN_ONCE)
+        more = xfw_pinned_new(achievable, host->node, op->gpu, op->bytes, certainty).ns -
+               xfw_pinned(achievable, host->node, op->gpu, op->bytes, certainty).ns;
+    double usual = usual_ns(times, state, op, host);
+    return xfw_max(0, isnan(usual) ? more : xfw_min(more, xfw_op_took(op) - usual));
+}
+
+/* Memory that nobody had the time to write since the first work for a GPU was there before: the
+ * program page-locks it there, too, but where it can do so beside work of a GPU. */
+static bool is_locked_before(const struct times *times, const struct times_state *state,
+                             const struct xfw_player *player, const struct xfw_op *op)
+{
+    const struct xfw_schedule *schedule = xfw_player_schedule(player);
+    double own = state->worked ? state->own_ns + op->gap_ns : 0;
+    return times->terms.pinning == XFW_PIN_ONCE && own < XFW_READ_NS_PER_BYTE * (double)op->bytes &&
+           xfw_schedule_work_end(schedule) <= xfw_schedule_begins(schedule, op);
+}
+
+/* Undoing it is paid at the same place: only the sum counts. */
+static void pay_for_locking(const struct times *times, struct times_state *state,
+                            struct xfw_player *player, struct xfw_op *op,
+                            const struct xfw_host_memory *host, uint64_t bytes, double making)
+{
+    if (bytes == 0 && !(making > 0))
+        return;
+    const struct xfa_achievable *achievable = &times->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (is_rows(op) && certainty == XFW_LOW)
+        bytes *= ROWS_SPREAD;
+    struct xfw_op lock = xfw_op_like(op);
+    lock.kind = XFT_EVENT_REGISTER;
+    lock.bytes = bytes;
+    lock.own_ns = making;
+    if (bytes > 0)
+        lock.own_ns +=
+            times->terms.pinning == XFW_PIN_ONCE
+                ? buffers_for_one(times, op) *
+                      xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
+                : xfw_registration_cost(achievable, host->node, op->gpu, bytes, certainty, NULL);
+    if (!is_locked_before(times, state, player, op) || !xfw_player_before_work(player, lock.own_ns))
+        xfw_player_play_before(player, &lock, op);
+}
+
 /* Rows that are brought to memory for the first time likely took so long because that was made
  * meanwhile, as page-locking makes it: they take as long as they did. */
 static bool makes_memory(struct times_state *state, const struct xfw_player *player,
@@ -369,12 +345,13 @@ static void page_lock(const struct times *times, struct times_state *state,
     if (!cost.known)
         return;
     uint64_t bytes = bytes_to_lock(times, state, player, &host);
+    double making = making_ns(times, state, player, op, &host);
     /* What rows of pageable memory usually take is not known: of those that lie where others have
      * been all is for being rows. */
     bool brought = op->row_bytes && host.to_host, made = brought && makes_memory(state, player, op);
     if (!brought && (!is_rows(op) || bytes > 0))
-        keep(player, op, other_reasons_ns(times, state, op, &host));
-    pay_for_locking(times, player, op, &host, bytes);
+        keep(player, op, other_reasons_ns(times, state, player, op, &host));
+    pay_for_locking(times, state, player, op, &host, bytes, making);
     if (made)
         return;
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
@@ -398,15 +375,9 @@ static bool can_be(const struct times *times, const struct xfw_op *op)
     return pinning == XFW_MOVED || xfw_host_memory(analysis, op, &host);
 }
 
-static void times_op(const struct xfw_change *change, void *self, struct xfw_player *player,
-                     struct xfw_op *op)
+static void take_copy(const struct times *times, struct times_state *state,
+                      struct xfw_player *player, struct xfw_op *op)
 {
-    const struct times *times = (const struct times *)change;
-    struct times_state *state = self;
-    bool mine = op->what == XFW_COPY && op->class < times->count && times->paths[op->class].to;
-    xfw_reuse_meet(&state->reuse, change, player, op, mine && times->terms.asynchronous);
-    if (!mine)
-        return;
     const struct paths *paths = &times->paths[op->class];
     if (!can_be(times, op) || !xfw_player_take(player, op))
         return;
@@ -418,6 +389,20 @@ static void times_op(const struct xfw_change *change, void *self, struct xfw_pla
         scale(state, paths, player, op);
     else
         page_lock(times, state, player, op, paths->to);
+}
+
+static void times_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                     struct xfw_op *op)
+{
+    const struct times *times = (const struct times *)change;
+    struct times_state *state = self;
+    const double gap = op->gap_ns;
+    bool mine = op->what == XFW_COPY && op->class < times->count && times->paths[op->class].to;
+    xfw_reuse_meet(&state->reuse, change, player, op, mine && times->terms.asynchronous);
+    if (mine)
+        take_copy(times, state, player, op);
+    state->own_ns += state->worked ? gap : 0;
+    state->worked = state->worked || xfw_op_is_work(op);
 }
 
 static void times_begin(const struct xfw_change *change, void *self, struct xfw_player *player)

@@ -21,14 +21,25 @@ void xfw_threads_put_off_free(struct xfw_threads_put_off *threads)
     free(threads->threads);
 }
 
-void xfw_wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
+static void wait_until(struct xfw_player *player, const struct xfw_op *op, double ns, uint8_t kind)
 {
     struct xfw_op wait = xfw_op_like(op);
+    wait.kind = kind;
     wait.stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
     wait.stream_kind = XFW_NONBLOCKING;
     wait.awaits = XFW_AWAITS_STREAM;
     xfw_player_stream_after(player, wait.stream, ns);
     xfw_player_play(player, &wait);
+}
+
+void xfw_wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
+{
+    wait_until(player, op, ns, xfw_op_like(op).kind);
+}
+
+void xfw_wait_for_work(struct xfw_player *player, const struct xfw_op *op, double ns)
+{
+    wait_until(player, op, ns, XFT_EVENT_SYNC);
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */

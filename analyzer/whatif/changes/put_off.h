@@ -36,6 +36,8 @@ void xfw_threads_put_off_free(struct xfw_threads_put_off *threads);
 
 /* The thread waits until `ns`, now, before the op at hand. */
 void xfw_wait_until(struct xfw_player *player, const struct xfw_op *op, double ns);
+/* The same, where the change adds a wait for work of a GPU: the span reaches so far at least. */
+void xfw_wait_for_work(struct xfw_player *player, const struct xfw_op *op, double ns);
 
 /* A copy that is done at `end` does not make the thread wait. */
 void xfw_put_off_copy(struct xfw_put_off *thread, uint64_t bytes, double end);

@@ -12,16 +12,10 @@
  * used again do, and the thread's own time before them has no page faults.
  */
 
-#define OF_HUGE 0.25 /* of what as many ordinary pages take */
-
-/* Of one ordinary page: the fault, clearing it, and giving it back, where the profile has no such
- * figures. Guesses: on a virtual machine it took 1.6 to 5 us (docs/method.md). most: where the time
- * that it is taken from is known to be for nothing else. */
-static const double page_ns[] = {[XFW_LOW] = 250, [XFW_LIKELY] = 700, [XFW_HIGH] = 1600};
-static const double most_page_ns[] = {[XFW_LOW] = 700, [XFW_LIKELY] = 6400, [XFW_HIGH] = 6400};
+/* Of one ordinary page in the program's own time: the fault, clearing it, and giving it back, where
+ * the profile has no such figures. Guesses. */
 static const double own_page_ns[] = {[XFW_LOW] = 250, [XFW_LIKELY] = 1600, [XFW_HIGH] = 6400};
 
-#define MOST_OF_CALL 0.75    /* guessed faults take no more of a call: it copies, too */
 #define FILL_NS_PER_BYTE 0.1 /* what is overwritten need not be filled: at 10 GB/s, a guess */
 #define ENOUGH_KEPT 3        /* copies of touched memory in this run */
 #define MOST_KEPT 1.5        /* of their mean: longer ones waited for something */
@@ -90,50 +84,21 @@ static double kept_in_run(const struct of_copy *of)
     return each * (double)of->op->bytes;
 }
 
-/* The same by the profile. */
-static double kept_by_profile(const struct of_copy *of)
-{
-    const struct xfa_achievable *achievable = &of->change->analysis->achievable;
-    double measured =
-        xfw_kept_copy_ns(achievable, of->direction, of->huge, of->op->gpu, of->op->bytes);
-    const struct xfp_path *path =
-        xfw_host_path(achievable, of->direction, XFT_MEM_PAGEABLE, -1, of->op->gpu);
-    struct xfw_copy_cost touched = {0};
-    if (path && isnan(measured))
-        touched = xfw_copy_cost(path, of->op->bytes, XFW_LIKELY);
-    return touched.known ? touched.blocking_ns : measured;
-}
-
-/* Without figures of page faults: what the call took beyond a copy of touched memory, as far as an
- * estimate has it. */
-static double guessed_ns(const struct of_copy *of, double kept)
-{
-    double took = xfw_op_took(of->op), most = MOST_OF_CALL * took;
-    if (isnan(kept))
-        return xfw_min(most, of->pages * page_ns[of->certainty]);
-    most = xfw_min(most, xfw_max(0, took - kept));
-    return xfw_min(most, of->pages * most_page_ns[of->certainty]);
-}
-
-/* Of the call, page faults. The call itself and the profile both say what they took. At worst it is
- * the less, as likely what the call says, as far as the profile has page faults that take as long;
- * at best all that the call took longer: in this run they may have taken more. */
+/* Of the call, page faults. */
 static double within_ns(const struct of_copy *of)
 {
-    const struct xfa_achievable *achievable = &of->change->analysis->achievable;
-    const struct xfw_new_cost faults =
-        xfw_new_copy(achievable, of->direction, of->huge, of->op->gpu, of->op->bytes);
-    double kept = kept_in_run(of), took = xfw_op_took(of->op);
-    if (isnan(kept))
-        kept = kept_by_profile(of);
-    if (!faults.known)
-        return guessed_ns(of, kept);
-    if (isnan(kept))
-        return xfw_min(took, faults.ns[of->certainty]);
-    double longer = xfw_max(0, took - kept);
-    return of->certainty == XFW_HIGH     ? longer
-           : of->certainty == XFW_LIKELY ? xfw_min(longer, faults.ns[XFW_HIGH])
-                                         : xfw_min(longer, faults.ns[XFW_LIKELY]);
+    struct xfw_new_call call = {
+        .achievable = &of->change->analysis->achievable,
+        .direction = of->direction,
+        .gpu = of->op->gpu,
+        .bytes = of->op->bytes,
+        .huge = of->huge,
+        .took_ns = xfw_op_took(of->op),
+        .kept_ns = kept_in_run(of),
+    };
+    if (isnan(call.kept_ns))
+        call.kept_ns = xfw_kept_by_profile_ns(&call);
+    return xfw_new_within_ns(&call, of->certainty);
 }
 
 /* The same of a buffer that is touched once: by the program, if that takes less. Where its page
@@ -262,7 +227,7 @@ static void touch(const struct xfw_change *self, void *state, struct xfw_player 
         .direction = xfa_class_key_at(&self->analysis->classes, op->class)->row.direction,
         .huge = huge,
         .measured = xfw_new_touched(&self->analysis->achievable, huge, 1, op->bytes).known,
-        .pages = (double)op->bytes / XFW_PAGE * (huge ? OF_HUGE : 1),
+        .pages = (double)op->bytes / XFW_PAGE * (huge ? XFW_OF_HUGE : 1),
         .certainty = xfw_player_certainty(player),
     };
     bool first = xfw_marked(what->first, process, op->transfer) ||

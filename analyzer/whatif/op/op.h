@@ -258,8 +258,12 @@ struct xfw_op {
                                  recorded) */
         uint64_t allocations; /* which: xfw_allocation_bit() of each */
         uint32_t records;
-        uint32_t faults; /* fetched: of the host; 0: there are no records of them */
-        int16_t gpu;     /* to which, from which */
+        union {
+            uint32_t faults; /* fetched: of the host; 0: there are no records of them */
+            float unseen_ns; /* demanded: of stalled_ns, as likely: while pages moved whose records
+                                are missing */
+        };
+        int16_t gpu; /* to which, from which */
         union {
             uint16_t pages;   /* demanded: that faults brought, each alone; XFW_PAGES_TOGETHER: not
                                  so */

@@ -330,6 +330,15 @@ static double moved_alone(struct xfw_moved *moved, double ns)
     return alone;
 }
 
+/* Records that are missing cost what those that are there did. */
+static double demanded_alone(struct xfw_moved *moved, double ns)
+{
+    double stalled = moved->stalled_ns, alone = moved_alone(moved, ns);
+    if (moved->unseen_ns > 0 && stalled > 0)
+        moved->unseen_ns *= (float)(moved->stalled_ns / stalled);
+    return alone;
+}
+
 static bool is_about_graph(const struct xfw_op *op)
 {
     return op->what == XFW_GRAPH || op->kind == XFT_EVENT_GRAPH_CALL;
@@ -451,7 +460,7 @@ void xfw_op_alone(struct xfw_op *op)
     double before_ns = op->gap_ns;
     op->gap_ns = moved_alone(&op->fetched, before_ns);
     span_alone(&op->fetched, before_ns - op->gap_ns);
-    op->duration_ns = moved_alone(&op->demanded, op->duration_ns);
+    op->duration_ns = demanded_alone(&op->demanded, op->duration_ns);
     double kept = op->what == XFW_GRAPH ? 0.5 : least_of_copy;
     if (op->what == XFW_GRAPH || op->last_piece)
         op->duration_ns = xfw_max(kept * op->duration_ns, op->duration_ns - op->records_pieces_ns);

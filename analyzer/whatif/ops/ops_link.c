@@ -57,7 +57,7 @@ struct xfw_moving xfw_moving_of(const struct xfa_achievable *achievable, enum xf
 struct xfp_estimate xfw_demand_of(const struct xfa_achievable *achievable,
                                   enum xft_direction direction, const struct xfw_moved *moved)
 {
-    unsigned faults = moved->faults ? moved->faults : 1;
+    unsigned faults = direction == XFT_DIR_D2H && moved->faults ? moved->faults : 1;
     struct xfp_estimate one =
         xfw_moving_of(achievable, XFP_DEMAND, direction, moved->gpu, moved->bytes / faults)
             .estimate;

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/ops/ops_link.h"
+#include "analyzer/whatif/ops/ops_managed.h"
 #include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
 
@@ -380,14 +381,6 @@ static void doubt_end(const struct xfw_ops_queue *queue, struct xfw_op *op)
         xfw_pending_end_before(op, &at(queue, i)->op);
 }
 
-static void add_moves(const struct xfw_ops_queue *queue, struct xfw_op *op)
-{
-    const struct xfa_achievable *achievable = queue->costs->achievable;
-    xfw_records_costs_add_moves(queue->costs, op,
-                                xfw_demand_least_ns(achievable, XFT_DIR_H2D, &op->demanded),
-                                xfw_demand_least_ns(achievable, XFT_DIR_D2H, &op->fetched));
-}
-
 void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
 {
     const struct xfw_ahead ahead = {busy_until, waiter, queue};
@@ -406,7 +399,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         queue->head++;
         doubt_end(queue, &pending->op);
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
-        add_moves(queue, &pending->op);
+        xfw_moves_end_of(queue->costs, pending);
         find_held(queue, &pending->op);
         note_done(queue, &pending->op);
         queue->sink.op(queue->sink.self, &pending->op);

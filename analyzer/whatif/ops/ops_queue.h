@@ -27,6 +27,8 @@ struct xfw_pending {
     uint64_t first, bytes;   /* of a prefetch: the memory */
     uint64_t moved;          /* of it, so far */
     double stalled_until_ns; /* of what was demanded so far */
+    double moved_until_ns;   /* the same of pages that moved */
+    uint64_t moved_of;       /* bytes of the allocations that they are of */
 };
 
 struct xfw_ops_queue;

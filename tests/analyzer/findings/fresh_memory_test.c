@@ -421,10 +421,31 @@ static void test_kept_and_page_locked(void **state)
     analyzed_free(&a);
 }
 
+/* One copy into memory that nobody had touched: it is no memory that is new each time, but
+ * page-locking makes it in less time than the copy did. */
+static void test_page_locked_once(void **state)
+{
+    const double more = 20 * copy_ns;
+    const struct faults faults = {.copied = more / (double)pages, .touched = 100};
+    struct xfp_profile *profile = profile_with(faults);
+    const struct step step = {.within = pages, .more_ns = more, .every = STEPS};
+    struct analyzed a = played_by(step, XFT_DIR_D2H, NULL, profile);
+    const struct xfa_finding *pin = analyzed_finding(&a, XFA_FINDING_PAGEABLE, NULL);
+    double lock = REGISTER_BASE_NS + 16 * REGISTER_NS + 100 * (double)pages;
+    double copied = STEPS * (copy_ns - 16 * PINNED_NS - BLOCKING_MORE_NS);
+    (void)state;
+    assert_null(found(&a));
+    assert_non_null(pin);
+    assert_int_equal(pin->remedy.kind, XFA_REMEDY_PIN);
+    assert_near(pin->saving.likely, more + copied - lock);
+    analyzed_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_within),
+        cmocka_unit_test(test_page_locked_once),
         cmocka_unit_test(test_no_longer),
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_before),

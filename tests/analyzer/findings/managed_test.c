@@ -32,6 +32,7 @@ struct steps {
     bool given;       /* the kernel is given the memory, to write or read */
     bool written;     /* a thread that writes is spared half by a prefetch */
     bool fresh;       /* nothing moves, but the kernel's faults find new pages */
+    bool looks_last;  /* the host touches the memory behind the last kernel, and frees it */
 };
 
 static void moved(struct play *play, const struct steps *steps, enum xft_direction direction,
@@ -137,6 +138,12 @@ static struct analyzed analysis_with(const struct steps *steps, const char *assu
         play.now += BYTES_MIB * FAULTS_NS + steps->busy_ns;
         kernel(&play, steps, i);
     }
+    if (steps->looks_last) {
+        const struct xft_event over = {.kind = XFT_EVENT_FREE, .src_mem = XFT_MEM_MANAGED};
+        moved(&play, steps, XFT_DIR_D2H, BYTES_MIB * 20000);
+        play.now += BYTES_MIB * FAULTS_NS + steps->busy_ns;
+        play_event(&play, over, 1000);
+    }
     play_end(&play, XFT_STATE_CLOSED);
     return analyzed_answered(&b, profile, assume);
 }
@@ -174,6 +181,26 @@ static void check(const struct xfa_finding *f, const struct analyzed *a, double 
     assert_non_null(f->assumed);
     assert_non_null(strstr(xfa_remedy_text(&f->remedy, text), remedy));
     assert_int_equal(f->order, 1);
+}
+
+static double span_with_set(const struct steps *steps)
+{
+    struct analyzed a = analysis_of(steps);
+    assert_non_null(demand(&a));
+    double ns = a.findings->whatif->span.set_ns;
+    analyzed_free(&a);
+    return ns;
+}
+
+/* What is sent to the host behind the last kernel is waited for, as kernels were: the span ends
+ * there. */
+static void test_demand_behind_the_last_wait(void **state)
+{
+    struct steps steps = {.kernel_ns = 2000000, .cause = XFT_CAUSE_COHERENCE};
+    (void)state;
+    double before = span_with_set(&steps);
+    steps.looks_last = true;
+    assert_true(fabs(span_with_set(&steps) - before - BYTES_MIB * BACK_NS) < 10000);
 }
 
 /* Kernels that have time for all of it: it is sent ahead. */
@@ -353,6 +380,7 @@ static void test_not_touched_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_demand_behind_the_last_wait),
         cmocka_unit_test(test_demand),
         cmocka_unit_test(test_demand_of_the_driver),
         cmocka_unit_test(test_thrashing),

@@ -133,6 +133,30 @@ static void record_many_calls(void)
     build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + 110000);
 }
 
+enum { MANY = 1200, MOVE_NS = 1000 };
+
+/* A kernel that waits for so many moves, one behind the other, and runs for `times` as long; the
+ * memory that they are of has `of` times the bytes that came. */
+static void record_moves(unsigned moves, double times, double of)
+{
+    static struct xft_event many[MANY + 1];
+    record_given();
+    host[1].bytes = (uint64_t)(of * moves) * PIECE;
+    uint64_t end = 15000 + (uint64_t)(times * moves * MOVE_NS);
+    call(XFT_EVENT_SYNC, 13000, end + 5000)->aux = XFT_SYNC_CONTEXT;
+    happened(XFT_EVENT_KERNEL, 15000, end)->correlation = 1;
+    many[0] = device[0];
+    for (unsigned i = 0; i < moves; i++) {
+        devices = 0;
+        moved(XFT_DIR_H2D, XFT_CAUSE_PREFETCH, 15000 + i * MOVE_NS, 15000 + (i + 1) * MOVE_NS);
+        many[i + 1] = device[0];
+        many[i + 1].src = MEMORY + (uint64_t)i * PIECE;
+    }
+    build_events(&b, 0, 0, host, hosts);
+    build_events(&b, 1, 0, many, moves + 1);
+    build_close(&b, XFT_STATE_CLOSED, TEST_START_NS + end + 10000);
+}
+
 /* ---- ops as they are played ------------------------------------------------------------------ */
 
 static struct xfw_op played[MOST];
@@ -293,12 +317,43 @@ static void test_many_calls_meanwhile(void **state)
     xfp_free(profile);
 }
 
+static void check_moves(unsigned moves, double times, double of, bool completed)
+{
+    struct xfp_profile *profile = scenario_profile();
+    const double seen = (double)moves * MOVE_NS, part = completed ? times : 1;
+    record_moves(moves, times, of);
+    xfw_whatif_free(play_recorded(profile));
+    const struct xfw_moved *demanded = &op_of(XFT_EVENT_LAUNCH, 0)->demanded;
+    double records = demanded->records;
+    assert_true(fabs(records - part * moves) < 1);
+    assert_true((double)demanded->bytes == (completed ? of : 1) * moves * PIECE);
+    assert_true(near(demanded->stalled_ns, part * seen));
+    assert_true(near(demanded->unseen_ns, (part - 1) * seen));
+    xfp_free(profile);
+}
+
+/* Records of moves end before the kernel does, whose time all of the memory takes, as it came: the
+ * rest is taken to have come, too. Not where it has less or more, where the records are few, or go
+ * on to the kernel's end. */
+static void test_records_that_end(void **state)
+{
+    (void)state;
+    check_moves(MANY, 4, 4, true);
+    check_moves(MANY, 4, 4.5, true);
+    check_moves(MANY, 4, 6, false);
+    check_moves(MANY, 4, 2, false);
+    check_moves(MANY, 4, 1, false);
+    check_moves(MANY / 2, 4, 4, false);
+    check_moves(MANY, 1.05, 1, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whose_it_was),         cmocka_unit_test(test_one_by_one),
         cmocka_unit_test(test_what_recording_cost),  cmocka_unit_test(test_which_thread),
         cmocka_unit_test(test_many_calls_meanwhile), cmocka_unit_test(test_faults_of_the_host),
+        cmocka_unit_test(test_records_that_end),
     };
     return cmocka_run_group_tests_name("what if: managed memory", tests, NULL, NULL);
 }

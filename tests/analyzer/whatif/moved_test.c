@@ -126,6 +126,19 @@ static void test_each_allocation(void **state)
     xfp_free(f->profile);
 }
 
+/* Of what a kernel waited without records, nothing goes at worst. */
+static void test_without_records(void **state)
+{
+    struct fixture *f = started();
+    const double ahead = MOVED * AHEAD_NS, unseen = STALLED / 4;
+    struct step s = step(0, OWN);
+    (void)state;
+    s.ops[0].demanded.unseen_ns = (float)unseen;
+    assert_true(played(f, s.ops, 2, xfw_change_prefetch, XFW_LIKELY) == ahead + OWN);
+    assert_true(played(f, s.ops, 2, xfw_change_prefetch, XFW_LOW) == ahead + OWN + unseen);
+    xfp_free(f->profile);
+}
+
 /* As much as the probe found: likely between a thread that reads and one that writes. */
 static void test_what_is_spared(void **state)
 {
@@ -306,6 +319,7 @@ static void test_moves_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_records),
         cmocka_unit_test(test_prefetched),
         cmocka_unit_test(test_what_is_spared),
         cmocka_unit_test(test_by_faults),

@@ -109,6 +109,42 @@ static void test_once(void **state)
     copies_end(&copies);
 }
 
+static double before(struct copies *copies, const struct played *played,
+                     struct xfw_times_terms terms)
+{
+    struct xfw_new_path path = {.class = 0, .to = copies->pinned};
+    terms.buffers = &copies->buffers;
+    struct xfw_change *change = xfw_change_times(copies->a.analysis, &path, 1, &terms);
+    double ns = played_before_ns(played, copies->a.analysis, change);
+    xfw_change_free(change);
+    return ns;
+}
+
+/* What nobody can have written since the first work was there before, and is page-locked there; not
+ * around each use, where a thread had the time to write it, or beside work that is under way. */
+static void test_once_before_the_first_work(void **state)
+{
+    struct copies copies;
+    struct played played = {0};
+    const struct xfw_times_terms once = {.pinning = XFW_PIN_ONCE};
+    const struct xfw_times_terms per_use = {.pinning = XFW_PIN_PER_USE};
+    copies_start(&copies, false);
+    copy(&copies, &played, AT, MIB)->gap_ns = 1e9;
+    copy(&copies, &played, AT + 64 * MIB, MIB);
+    copy(&copies, &played, AT, MIB);
+    assert_true(before(&copies, &played, once) == 2 * LOCKING(1));
+    assert_true(before(&copies, &played, per_use) == 0);
+    played.ops[1].gap_ns = 0.04 * (double)MIB + 1;
+    assert_true(before(&copies, &played, once) == LOCKING(1));
+    played.ops[1].gap_ns = 1000;
+    played_kernel(&played, 0, 1000, 1e6);
+    copy(&copies, &played, AT + 128 * MIB, MIB);
+    assert_true(before(&copies, &played, once) == 2 * LOCKING(1));
+    played.ops[3].duration_ns = 0;
+    assert_true(before(&copies, &played, once) == 3 * LOCKING(1));
+    copies_end(&copies);
+}
+
 /* A buffer is page-locked once in the way that takes least of those that were measured; around each
  * use it can only be registered. */
 static void test_once_in_the_cheapest_way(void **state)
@@ -146,6 +182,82 @@ static void test_other_reasons(void **state)
                 1000 + LOCKING(1) + 9 * PAGEABLE_NS + BLOCKING(1));
     played.ops[0].duration_ns = 3 * PAGEABLE_NS;
     assert_true(with(&copies, &played, once, XFW_LIKELY) == 1000 + LOCKING(1) + BLOCKING(1));
+    copies_end(&copies);
+}
+
+/* So much for each MiB, without error. */
+static void exact_table(struct xfp_profile *profile, const char *name, double ns)
+{
+    measured_table(profile, name, ns);
+    struct xfp_table *table = &profile->tables[profile->table_count - 1];
+    for (size_t i = 0; i < table->row_count; i++)
+        table->rows[i].cost.ci_low = table->rows[i].cost.ci_high = table->rows[i].cost.median;
+}
+
+/* A copy whose call's page faults made the memory: page-locking makes it instead, in the way that
+ * takes the least; what it took beside that stays. */
+static void test_made(void **state)
+{
+    struct copies copies;
+    struct played played = {0};
+    struct xfw_marks made = {0};
+    struct xfw_times_terms once = {.pinning = XFW_PIN_ONCE, .made = &made};
+    const double pages_ns = 256 * 2000, touch_ns = 300000, other_ns = 9 * PAGEABLE_NS;
+    const double rest = 1000 + BLOCKING(1) + other_ns;
+    copies_start(&copies, false);
+    copy(&copies, &played, AT, MIB)->duration_ns = PAGEABLE_NS + other_ns;
+    assert_true(with(&copies, &played, once, XFW_LIKELY) == rest + LOCKING(1));
+    xfw_mark(&made, 0, 0);
+    /* Without figures: three quarters of the call, and 0.7 us to touch a page. */
+    assert_true(fabs(with(&copies, &played, once, XFW_LIKELY) -
+                     (rest - 0.75 * (PAGEABLE_NS + other_ns) + LOCKING(1) + 256 * 700)) < 1);
+    exact_table(copies.profile, "new-copy/pages/h2d/gpu0", PAGEABLE_NS + pages_ns);
+    exact_table(copies.profile, "kept-copy/pages/h2d/gpu0", PAGEABLE_NS);
+    exact_table(copies.profile, "touch/pages/host", touch_ns);
+    tables_anew(&copies.a.analysis->achievable);
+    assert_true(fabs(with(&copies, &played, once, XFW_LIKELY) -
+                     (rest - 1.25 * pages_ns + LOCKING(1) + touch_ns)) < 1);
+    assert_true(fabs(with(&copies, &played, once, XFW_HIGH) -
+                     (rest - other_ns + LOCKING(1) + touch_ns * 0.75)) < 1);
+    const struct xfw_times_terms per_use = {.pinning = XFW_PIN_PER_USE, .made = &made};
+    assert_true(with(&copies, &played, per_use, XFW_LIKELY) ==
+                with(&copies, &played, once, XFW_LIKELY));
+    exact_table(copies.profile, "lock/threads4/gpu0", 150000);
+    exact_table(copies.profile, "unlock/threads4/gpu0", 5000);
+    tables_anew(&copies.a.analysis->achievable);
+    assert_true(fabs(with(&copies, &played, once, XFW_LIKELY) - (rest - 1.25 * pages_ns + 155000)) <
+                1);
+    once.made = NULL;
+    assert_true(with(&copies, &played, once, XFW_LIKELY) == rest + LOCKING(1));
+    xfw_marks_free(&made);
+    copies_end(&copies);
+}
+
+/* Threads that stage make a part of such memory each. */
+static void test_made_by_threads(void **state)
+{
+    struct copies copies;
+    struct played played = {0};
+    struct xfw_marks made = {0};
+    struct xfw_times_terms stage = {.pinning = XFW_STAGE, .threads = 4};
+    const double pages_ns = 256 * 16 * 2000, half = 0.5;
+    copies_start(&copies, false);
+    copy(&copies, &played, AT, 16 * MIB)->duration_ns = 16 * PAGEABLE_NS + pages_ns;
+    exact_table(copies.profile, "new-copy/pages/h2d/gpu0", PAGEABLE_NS + pages_ns / 16);
+    exact_table(copies.profile, "kept-copy/pages/h2d/gpu0", PAGEABLE_NS);
+    exact_table(copies.profile, "touch-threads/pages/host", 0);
+    struct xfp_table *threads = &copies.profile->tables[copies.profile->table_count - 1];
+    threads->row_count = 2;
+    threads->rows[0] = (struct xfp_row){.at = 1, .cost.median = 1000};
+    threads->rows[1] = (struct xfp_row){.at = 4, .cost.median = 1000 * half};
+    tables_anew(&copies.a.analysis->achievable);
+    double before = with(&copies, &played, stage, XFW_LIKELY);
+    double worst = with(&copies, &played, stage, XFW_LOW);
+    xfw_mark(&made, 0, 0);
+    stage.made = &made;
+    assert_true(fabs(with(&copies, &played, stage, XFW_LIKELY) - before + half * pages_ns) < 1);
+    assert_true(with(&copies, &played, stage, XFW_LOW) == worst);
+    xfw_marks_free(&made);
     copies_end(&copies);
 }
 
@@ -345,12 +457,20 @@ static void test_other_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),          cmocka_unit_test(test_once_in_the_cheapest_way),
-        cmocka_unit_test(test_staged),        cmocka_unit_test(test_async),
-        cmocka_unit_test(test_moved),         cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_other_reasons), cmocka_unit_test(test_as_contiguous_ones),
-        cmocka_unit_test(test_pageable),      cmocka_unit_test(test_memory_that_is_new),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_once_in_the_cheapest_way),
+        cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_async),
+        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_other_reasons),
+        cmocka_unit_test(test_as_contiguous_ones),
+        cmocka_unit_test(test_pageable),
+        cmocka_unit_test(test_memory_that_is_new),
         cmocka_unit_test(test_other_classes),
+        cmocka_unit_test(test_made),
+        cmocka_unit_test(test_made_by_threads),
+        cmocka_unit_test(test_once_before_the_first_work),
     };
     return cmocka_run_group_tests_name("what-if: paths", tests, NULL, NULL);
 }
