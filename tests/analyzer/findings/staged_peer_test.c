@@ -327,7 +327,7 @@ static void play_pair(struct played *played, const struct row *row, int i)
 
 static double row_ns(const struct row *row)
 {
-    const struct steps steps = {1, HOST, 0};
+    const struct steps steps = {.to = 1, .from_where = HOST};
     struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
     struct xfw_marks down = {0}, up = {0};
