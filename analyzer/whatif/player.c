@@ -57,8 +57,6 @@ struct xfw_player {
     uint64_t acted;                  /* xfw_player_acted(); all bits: none is watched */
     struct xfw_op *before;           /* the op, as a watched change got it; NULL: none is watched */
     bool tries;                      /* xfw_player_try() */
-    bool joined;                     /* other ranks wait for it */
-    double before_ns;                /* xfw_player_before_work() */
 };
 
 /* At worst no call is let in sooner. */
@@ -119,7 +117,6 @@ void xfw_player_free(struct xfw_player *player)
 void xfw_player_join(struct xfw_player *player, struct xfw_board *board, double begun_ns)
 {
     xfw_schedule_join(player->schedule, board, begun_ns);
-    player->joined = true;
 }
 
 void xfw_player_tap(struct xfw_player *player, const struct xfw_tap *tap)
@@ -332,20 +329,6 @@ void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, stru
         xfw_op_take_gap(call, op);
     call->begins = true;
     xfw_player_play(player, call);
-}
-
-bool xfw_player_before_work(struct xfw_player *player, double ns)
-{
-    if (player->joined)
-        return false;
-    acts(player);
-    player->before_ns += ns;
-    return true;
-}
-
-double xfw_player_before_ns(const struct xfw_player *player)
-{
-    return player->before_ns;
 }
 
 void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready)

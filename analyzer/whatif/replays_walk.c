@@ -461,11 +461,10 @@ static void end_way(struct xfw_walk *walk, struct xfw_variant *v, double begun, 
     if (walk->together)
         xfw_replays_span(v, schedule, begun);
     double span = span_of(walk, v);
-    double before = xfw_player_before_ns(v->player);
-    xfw_tally_way(walk->tally, begun + before + total + rest, span + rest, error,
+    xfw_tally_way(walk->tally, begun + total + rest, span + rest, error,
                   v->way->asks_left ? left_of(walk, v, span, rest) : 0);
     if (tap)
-        tap->end(tap->self, walk->process, schedule, before + total);
+        tap->end(tap->self, walk->process, schedule, total);
     v->way->acted |= xfw_player_acted(v->player);
     xfw_player_free(v->player);
     v->player = NULL;

@@ -85,7 +85,7 @@ class Markdown(unittest.TestCase):
 
     def test_as_in_json(self):
         profile = ("-p", os.path.join(DATA, "h200.json"))
-        for name, title in (("h200-static", "141 ms -> 96.3 ms (32 % less) with 2 changes"),
+        for name, title in (("h200-static", "141 ms -> 96.6 ms (32 % less) with 2 changes"),
                             ("h200-pytorch", "983 ms -> 903 ms (8.1 % less) with 1 change")):
             run = (os.path.join(DATA, f"{name}.xft"), *profile)
             text, page = self.page(*run)

@@ -114,7 +114,7 @@ class Screen(Lab):
     def test_headline_is_of_the_work_for_gpus(self):
         shown = self.terminal(*STATIC).splitlines()
         self.assertIn("141 ms of 310 ms (first work for a GPU to last wait)", " ".join(shown[:3]))
-        self.assertIn("141 ms -> 96.3 ms with changes 1 and 2 (32 % less; 65.6 to 112 ms)", shown)
+        self.assertIn("141 ms -> 96.6 ms with changes 1 and 2 (32 % less; 66.2 to 112 ms)", shown)
 
     def test_words_of_the_model_are_explained_in_the_full_report(self):
         for run in (STATIC, TRAIN):

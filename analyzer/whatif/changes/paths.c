@@ -32,8 +32,6 @@ struct times_state {
     struct xfw_asked_rows rows;
     struct xfw_buffers brought; /* by rows */
     struct xfw_reuse reuse;
-    bool worked;   /* there was work for a GPU, */
-    double own_ns; /* and so much own time of the threads since */
 };
 
 /* ---- another path: what it costs ------------------------------------------------------------- */
@@ -275,20 +273,8 @@ static double making_ns(const struct times *times, struct times_state *state,
     return xfw_max(0, isnan(usual) ? more : xfw_min(more, xfw_op_took(op) - usual));
 }
 
-/* Memory that nobody had the time to write since the first work for a GPU was there before: the
- * program page-locks it there, too, but where it can do so beside work of a GPU. */
-static bool is_locked_before(const struct times *times, const struct times_state *state,
-                             const struct xfw_player *player, const struct xfw_op *op)
-{
-    const struct xfw_schedule *schedule = xfw_player_schedule(player);
-    double own = state->worked ? state->own_ns + op->gap_ns : 0;
-    return times->terms.pinning == XFW_PIN_ONCE && own < XFW_READ_NS_PER_BYTE * (double)op->bytes &&
-           xfw_schedule_work_end(schedule) <= xfw_schedule_begins(schedule, op);
-}
-
 /* Undoing it is paid at the same place: only the sum counts. */
-static void pay_for_locking(const struct times *times, struct times_state *state,
-                            struct xfw_player *player, struct xfw_op *op,
+static void pay_for_locking(const struct times *times, struct xfw_player *player, struct xfw_op *op,
                             const struct xfw_host_memory *host, uint64_t bytes, double making)
 {
     if (bytes == 0 && !(making > 0))
@@ -307,8 +293,7 @@ static void pay_for_locking(const struct times *times, struct times_state *state
                 ? buffers_for_one(times, op) *
                       xfw_pinning_cost(achievable, host->node, op->gpu, bytes, certainty, NULL)
                 : xfw_registration_cost(achievable, host->node, op->gpu, bytes, certainty, NULL);
-    if (!is_locked_before(times, state, player, op) || !xfw_player_before_work(player, lock.own_ns))
-        xfw_player_play_before(player, &lock, op);
+    xfw_player_play_before(player, &lock, op);
 }
 
 /* Rows that are brought to memory for the first time likely took so long because that was made
@@ -351,7 +336,7 @@ static void page_lock(const struct times *times, struct times_state *state,
     bool brought = op->row_bytes && host.to_host, made = brought && makes_memory(state, player, op);
     if (!brought && (!is_rows(op) || bytes > 0))
         keep(player, op, other_reasons_ns(times, state, player, op, &host));
-    pay_for_locking(times, state, player, op, &host, bytes, making);
+    pay_for_locking(times, player, op, &host, bytes, making);
     if (made)
         return;
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
@@ -375,9 +360,15 @@ static bool can_be(const struct times *times, const struct xfw_op *op)
     return pinning == XFW_MOVED || xfw_host_memory(analysis, op, &host);
 }
 
-static void take_copy(const struct times *times, struct times_state *state,
-                      struct xfw_player *player, struct xfw_op *op)
+static void times_op(const struct xfw_change *change, void *self, struct xfw_player *player,
+                     struct xfw_op *op)
 {
+    const struct times *times = (const struct times *)change;
+    struct times_state *state = self;
+    bool mine = op->what == XFW_COPY && op->class < times->count && times->paths[op->class].to;
+    xfw_reuse_meet(&state->reuse, change, player, op, mine && times->terms.asynchronous);
+    if (!mine)
+        return;
     const struct paths *paths = &times->paths[op->class];
     if (!can_be(times, op) || !xfw_player_take(player, op))
         return;
@@ -389,20 +380,6 @@ static void take_copy(const struct times *times, struct times_state *state,
         scale(state, paths, player, op);
     else
         page_lock(times, state, player, op, paths->to);
-}
-
-static void times_op(const struct xfw_change *change, void *self, struct xfw_player *player,
-                     struct xfw_op *op)
-{
-    const struct times *times = (const struct times *)change;
-    struct times_state *state = self;
-    const double gap = op->gap_ns;
-    bool mine = op->what == XFW_COPY && op->class < times->count && times->paths[op->class].to;
-    xfw_reuse_meet(&state->reuse, change, player, op, mine && times->terms.asynchronous);
-    if (mine)
-        take_copy(times, state, player, op);
-    state->own_ns += state->worked ? gap : 0;
-    state->worked = state->worked || xfw_op_is_work(op);
 }
 
 static void times_begin(const struct xfw_change *change, void *self, struct xfw_player *player)

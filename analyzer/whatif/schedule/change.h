@@ -119,11 +119,6 @@ void xfw_player_play(struct xfw_player *player, const struct xfw_op *op);
  * to begin with the op begin with the call. */
 void xfw_player_play_before(struct xfw_player *player, struct xfw_op *call, struct xfw_op *op);
 
-/* The program's own work before its first work for a GPU takes so much longer: so does all of the
- * process, but not its span. False: other ranks wait for it, so that it has to be played. */
-bool xfw_player_before_work(struct xfw_player *player, double ns);
-double xfw_player_before_ns(const struct xfw_player *player);
-
 /* The same of device work that the program is taken to have submitted before (schedule.h). */
 void xfw_player_play_earlier(struct xfw_player *player, const struct xfw_op *op, double ready);
 

@@ -53,10 +53,8 @@ struct xfw_op *played_sync(struct played *played, double gap_ns)
     return op;
 }
 
-enum what { THREAD, DEVICE, BEFORE };
-
 static double play(const struct played *played, const struct xfa_analysis *analysis,
-                   struct xfw_change *change, enum xfw_certainty certainty, enum what what)
+                   struct xfw_change *change, enum xfw_certainty certainty, bool device)
 {
     struct xfw_player *player =
         xfw_player_new(analysis->run->processes[0], &change, change ? 1 : 0, certainty);
@@ -66,10 +64,8 @@ static double play(const struct played *played, const struct xfa_analysis *analy
         xfw_player_op(player, &op);
     }
     const struct xfw_schedule *schedule = xfw_player_schedule(player);
-    double before = xfw_player_before_ns(player);
-    double ns = what == BEFORE   ? before
-                : what == DEVICE ? xfw_schedule_stream_end(schedule, 0)
-                                 : before + xfw_schedule_thread_now(schedule, 0);
+    double ns =
+        device ? xfw_schedule_stream_end(schedule, 0) : xfw_schedule_thread_now(schedule, 0);
     xfw_player_free(player);
     return ns;
 }
@@ -77,17 +73,11 @@ static double play(const struct played *played, const struct xfa_analysis *analy
 double played_ns(const struct played *played, const struct xfa_analysis *analysis,
                  struct xfw_change *change, enum xfw_certainty certainty)
 {
-    return play(played, analysis, change, certainty, THREAD);
+    return play(played, analysis, change, certainty, false);
 }
 
 double played_device_ns(const struct played *played, const struct xfa_analysis *analysis,
                         struct xfw_change *change, enum xfw_certainty certainty)
 {
-    return play(played, analysis, change, certainty, DEVICE);
-}
-
-double played_before_ns(const struct played *played, const struct xfa_analysis *analysis,
-                        struct xfw_change *change)
-{
-    return play(played, analysis, change, XFW_LIKELY, BEFORE);
+    return play(played, analysis, change, certainty, true);
 }

@@ -27,9 +27,6 @@ struct xfw_op *played_sync(struct played *played, double gap_ns);
 /* When the thread is through with all of it; change NULL: unchanged. */
 double played_ns(const struct played *played, const struct xfa_analysis *analysis,
                  struct xfw_change *change, enum xfw_certainty certainty);
-/* Of that, what comes before the first work, as likely. */
-double played_before_ns(const struct played *played, const struct xfa_analysis *analysis,
-                        struct xfw_change *change);
 /* When the device is. */
 double played_device_ns(const struct played *played, const struct xfa_analysis *analysis,
                         struct xfw_change *change, enum xfw_certainty certainty);

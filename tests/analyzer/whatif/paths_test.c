@@ -109,42 +109,6 @@ static void test_once(void **state)
     copies_end(&copies);
 }
 
-static double before(struct copies *copies, const struct played *played,
-                     struct xfw_times_terms terms)
-{
-    struct xfw_new_path path = {.class = 0, .to = copies->pinned};
-    terms.buffers = &copies->buffers;
-    struct xfw_change *change = xfw_change_times(copies->a.analysis, &path, 1, &terms);
-    double ns = played_before_ns(played, copies->a.analysis, change);
-    xfw_change_free(change);
-    return ns;
-}
-
-/* What nobody can have written since the first work was there before, and is page-locked there; not
- * around each use, where a thread had the time to write it, or beside work that is under way. */
-static void test_once_before_the_first_work(void **state)
-{
-    struct copies copies;
-    struct played played = {0};
-    const struct xfw_times_terms once = {.pinning = XFW_PIN_ONCE};
-    const struct xfw_times_terms per_use = {.pinning = XFW_PIN_PER_USE};
-    copies_start(&copies, false);
-    copy(&copies, &played, AT, MIB)->gap_ns = 1e9;
-    copy(&copies, &played, AT + 64 * MIB, MIB);
-    copy(&copies, &played, AT, MIB);
-    assert_true(before(&copies, &played, once) == 2 * LOCKING(1));
-    assert_true(before(&copies, &played, per_use) == 0);
-    played.ops[1].gap_ns = 0.04 * (double)MIB + 1;
-    assert_true(before(&copies, &played, once) == LOCKING(1));
-    played.ops[1].gap_ns = 1000;
-    played_kernel(&played, 0, 1000, 1e6);
-    copy(&copies, &played, AT + 128 * MIB, MIB);
-    assert_true(before(&copies, &played, once) == 2 * LOCKING(1));
-    played.ops[3].duration_ns = 0;
-    assert_true(before(&copies, &played, once) == 3 * LOCKING(1));
-    copies_end(&copies);
-}
-
 /* A buffer is page-locked once in the way that takes least of those that were measured; around each
  * use it can only be registered. */
 static void test_once_in_the_cheapest_way(void **state)
@@ -470,7 +434,6 @@ int main(void)
         cmocka_unit_test(test_other_classes),
         cmocka_unit_test(test_made),
         cmocka_unit_test(test_made_by_threads),
-        cmocka_unit_test(test_once_before_the_first_work),
     };
     return cmocka_run_group_tests_name("what-if: paths", tests, NULL, NULL);
 }

@@ -2,11 +2,6 @@
 from row import M
 
 ROWS = [
-    M("locked-before-for-nothing", "analyzer/whatif/replays_walk.c",
-      "begun + before + total + rest",
-      "begun + total + rest",
-      "page-locking before the first work is said to cost the run nothing",
-      "analyzer-findings_pageable_test"),
     M("answered-but-made-faster", "analyzer/whatif/questions.c",
       "        return one->leaves_out ? other_saved < XFW_HARDLY_MORE * saved",
       "        return one->leaves_out ? other_saved < saved",
