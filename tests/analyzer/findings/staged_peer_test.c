@@ -249,6 +249,21 @@ static void test_ops(void **state)
     xfp_free(profile);
 }
 
+/* With copies that go directly; frees what it is given. */
+static double direct_ns(const struct played *played, struct analyzed *a,
+                        struct xfp_profile *profile, struct xfw_marks marks[2], bool changed,
+                        enum xfw_certainty certainty)
+{
+    struct xfw_change *change = xfw_change_peer_copy(a->analysis, &marks[0], &marks[1]);
+    double ns = played_ns(played, a->analysis, changed ? change : NULL, certainty);
+    xfw_change_free(change);
+    xfw_marks_free(&marks[0]);
+    xfw_marks_free(&marks[1]);
+    analyzed_free(a);
+    xfp_free(profile);
+    return ns;
+}
+
 /* A kernel and a pair of copies: the thread came to the wait by so long a way, the copy up began so
  * far behind other work of its engine. */
 static double pair_ns(double kernel_ns, double way_ns, double space_ns, bool changed)
@@ -256,10 +271,10 @@ static double pair_ns(double kernel_ns, double way_ns, double space_ns, bool cha
     const struct steps steps = {1, HOST, 0, 0};
     struct xfp_profile *profile = profile_of(true, 0);
     struct analyzed a = played_steps(profile, &steps);
-    struct xfw_marks down = {0}, up = {0};
+    struct xfw_marks marks[2] = {0}; /* down, up */
     struct played played = {0};
-    xfw_mark(&down, 0, 0);
-    xfw_mark(&up, 0, 1);
+    xfw_mark(&marks[0], 0, 0);
+    xfw_mark(&marks[1], 0, 1);
     played_kernel(&played, 0, 1000, kernel_ns);
     struct xfw_op *op = played_copy(&played, 0, 1000, LINK_NS);
     op->dst = HOST;
@@ -275,14 +290,7 @@ static double pair_ns(double kernel_ns, double way_ns, double space_ns, bool cha
     op->space_ns = space_ns;
     played_sync(&played, 0)->stream = 1; /* goes */
     played_sync(&played, 0)->stream = 1;
-    struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
-    double ns = played_ns(&played, a.analysis, changed ? change : NULL, XFW_LIKELY);
-    xfw_change_free(change);
-    xfw_marks_free(&down);
-    xfw_marks_free(&up);
-    analyzed_free(&a);
-    xfp_free(profile);
-    return ns;
+    return direct_ns(&played, &a, profile, marks, changed, XFW_LIKELY);
 }
 
 /* The way to a wait goes with it, work of the host does not; and a direct copy begins no later for
@@ -330,23 +338,16 @@ static double row_ns(const struct row *row)
     const struct steps steps = {.to = 1, .from_where = HOST};
     struct xfp_profile *profile = profile_of(true, ACROSS_NS);
     struct analyzed a = played_steps(profile, &steps);
-    struct xfw_marks down = {0}, up = {0};
+    struct xfw_marks marks[2] = {0}; /* down, up */
     struct played played = {0};
     played_kernel(&played, 0, 1000, 100000);
     for (int i = 0; i < row->pairs; i++) {
-        xfw_mark(&down, 0, 2 * (uint64_t)i);
-        xfw_mark(&up, 0, 2 * (uint64_t)i + 1);
+        xfw_mark(&marks[0], 0, 2 * (uint64_t)i);
+        xfw_mark(&marks[1], 0, 2 * (uint64_t)i + 1);
         play_pair(&played, row, i);
     }
     played_sync(&played, 0)->stream = 1;
-    struct xfw_change *change = xfw_change_peer_copy(a.analysis, &down, &up);
-    double ns = played_ns(&played, a.analysis, change, row->certainty);
-    xfw_change_free(change);
-    xfw_marks_free(&down);
-    xfw_marks_free(&up);
-    analyzed_free(&a);
-    xfp_free(profile);
-    return ns;
+    return direct_ns(&played, &a, profile, marks, true, row->certainty);
 }
 
 /* One event stands for all copies of one and the same work; at worst each has its own. */
