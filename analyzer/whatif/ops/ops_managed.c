@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/ops/ops_link.h"
 #include "xferscope/trace.h"
 
 #define MOST_LOOKED_AT 64 /* threads, for the one that touched it */
@@ -133,48 +132,13 @@ static void demanded(struct xfw_moves *moves, const struct xfa_event *event)
     moved->stalled_ns += more_of(&pending->stalled_until_ns, start, end, pending->op.device_end_ns);
     if (event->kind == XFT_EVENT_MIGRATION && user.of &&
         !(moved->allocations & xfw_allocation_bit(user.of->address)))
-        pending->moved_of = xfa_add(pending->moved_of, user.of->end - user.of->address);
+        pending->came.of = xfa_add(pending->came.of, user.of->end - user.of->address);
     count(moves, moved, event, gpu);
     count_page(moved, event);
     if (event->kind == XFT_EVENT_MIGRATION) {
         pending->op.link_ns += xfw_max(0, end - start);
-        pending->moved_until_ns = xfw_max(pending->moved_until_ns, end);
+        pending->came.until_ns = xfw_max(pending->came.until_ns, end);
     }
-}
-
-#define MANY_RECORDS 1000 /* of moves in a kernel: fewer leave none out, a guess */
-#define MOSTLY_SEEN 0.9   /* of a kernel's time */
-#define MOSTLY_WAITED 0.5 /* of that in which pages are seen to come */
-#define ALL_OF_IT 1.25    /* of their allocations: by how much the rate may be off, a guess */
-
-static void complete(struct xfw_pending *pending)
-{
-    struct xfw_op *op = &pending->op;
-    struct xfw_moved *moved = &op->demanded;
-    double all = op->device_end_ns - op->device_start_ns, of = (double)pending->moved_of;
-    double seen = pending->moved_until_ns - op->device_start_ns;
-    if (moved->records < MANY_RECORDS || !(seen > 0) || seen > MOSTLY_SEEN * all ||
-        moved->stalled_ns < MOSTLY_WAITED * seen)
-        return;
-    double more = all / seen, came = more * (double)moved->bytes;
-    if (came > ALL_OF_IT * of || of > ALL_OF_IT * came)
-        return;
-    double stalled = xfw_min(1, moved->stalled_ns / seen) * all;
-    moved->unseen_ns = (float)(stalled - moved->stalled_ns);
-    moved->stalled_ns = stalled;
-    moved->records = (uint32_t)(more * moved->records);
-    moved->bytes = pending->moved_of;
-    op->link_ns *= more;
-}
-
-void xfw_moves_end_of(struct xfw_records_costs *costs, struct xfw_pending *pending)
-{
-    const struct xfa_achievable *achievable = costs->achievable;
-    struct xfw_op *op = &pending->op;
-    complete(pending);
-    xfw_records_costs_add_moves(costs, op,
-                                xfw_demand_least_ns(achievable, XFT_DIR_H2D, &op->demanded),
-                                xfw_demand_least_ns(achievable, XFT_DIR_D2H, &op->fetched));
 }
 
 /* It moved in the own time of the thread whose kernels use it or, where that is in a call, of the

@@ -30,10 +30,4 @@ void xfw_moves_launch(struct xfw_moves *moves, const struct xfw_op *op);
  * none. */
 struct xfw_thread *xfw_moves_event(struct xfw_moves *moves, const struct xfa_event *event);
 
-/* No further record of the op comes: what moved is complete, and what recording it cost is known.
- * The driver's queue of such records has a limit: in a kernel that moves much they may end, while
- * pages go on to come. Where all memory that any came from, at the rate at which they came, takes
- * as long as the kernel did, it is taken to have come, and the kernel to have waited as before. */
-void xfw_moves_end_of(struct xfw_records_costs *costs, struct xfw_pending *pending);
-
 #endif

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "analyzer/whatif/ops/ops_link.h"
+
 void xfw_pending_find_submitted(struct xfw_pending *pending)
 {
     struct xfw_op *op = &pending->op;
@@ -9,6 +11,15 @@ void xfw_pending_find_submitted(struct xfw_pending *pending)
         return;
     double in_call = xfw_min(op->end_ns, op->device_end_ns) - op->device_start_ns;
     op->reach_ns = xfw_max(0, in_call - pending->ran_in_call_ns);
+}
+
+void xfw_pending_end_moves(struct xfw_pending *pending, struct xfw_records_costs *costs)
+{
+    struct xfw_op *op = &pending->op;
+    xfw_moves_complete(op, &pending->came);
+    xfw_records_costs_add_moves(costs, op,
+                                xfw_demand_least_ns(costs->achievable, XFT_DIR_H2D, &op->demanded),
+                                xfw_demand_least_ns(costs->achievable, XFT_DIR_D2H, &op->fetched));
 }
 
 bool xfw_pending_is_doubtful(const struct xfw_op *op)

@@ -10,6 +10,10 @@
 /* Of a graph whose first parts ran while its call was still submitting the others. */
 void xfw_pending_find_submitted(struct xfw_pending *pending);
 
+/* Managed memory that moved to it, and back: complete (moves_seen.h), and what recording it cost.
+ */
+void xfw_pending_end_moves(struct xfw_pending *pending, struct xfw_records_costs *costs);
+
 /* A copy or memset that its record says to have taken so long that the end may be wrong: CUPTI has
  * such, some ms beyond the work behind it in its stream
  * (docs/results/replayed-h200-2026-11-29.md). */

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
-#include "analyzer/whatif/ops/ops_link.h"
-#include "analyzer/whatif/ops/ops_managed.h"
 #include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
 
@@ -399,7 +397,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         queue->head++;
         doubt_end(queue, &pending->op);
         xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
-        xfw_moves_end_of(queue->costs, pending);
+        xfw_pending_end_moves(pending, queue->costs);
         find_held(queue, &pending->op);
         note_done(queue, &pending->op);
         queue->sink.op(queue->sink.self, &pending->op);

@@ -11,6 +11,7 @@
 
 #include "analyzer/whatif/ops/ops.h"
 #include "analyzer/whatif/op/recording_cost.h"
+#include "analyzer/whatif/ops/moves_seen.h"
 
 #define XFW_WINDOW (1u << 16) /* ops that wait, at most */
 
@@ -27,8 +28,7 @@ struct xfw_pending {
     uint64_t first, bytes;   /* of a prefetch: the memory */
     uint64_t moved;          /* of it, so far */
     double stalled_until_ns; /* of what was demanded so far */
-    double moved_until_ns;   /* the same of pages that moved */
-    uint64_t moved_of;       /* bytes of the allocations that they are of */
+    struct xfw_moves_seen came; /* of managed memory that moved to it */
 };
 
 struct xfw_ops_queue;
