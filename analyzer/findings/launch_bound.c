@@ -16,6 +16,7 @@
 #include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/batch_launches.h"
 #include "analyzer/whatif/changes/launch_graphs.h"
+#include "analyzer/whatif/changes/launch_runs.h"
 #include "analyzer/whatif/changes/sequences.h"
 
 struct launches {
@@ -79,7 +80,7 @@ static void submitted(struct launches *self, const struct xfa_event *event, uint
         .launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_SET,
     };
     double gap = gap_ns(caller, event);
-    if (gap > xfw_graph_gap_ns(XFW_LIKELY))
+    if (gap > xfw_run_gap_ns(XFW_LIKELY))
         xfw_sequences_break(&self->sequences, event->lane);
     struct xfw_place_in_graph place = xfw_sequences_next(&self->sequences, event->lane, &call);
     if (place.is && !place.begins)
@@ -98,7 +99,7 @@ static void launched(struct launches *self, const struct xfa_event *event)
         .arguments = event->launch.arguments,
     };
     double gap = gap_ns(caller, event);
-    if (gap > xfw_graph_gap_ns(XFW_LIKELY))
+    if (gap > xfw_run_gap_ns(XFW_LIKELY))
         xfw_pieces_break(&self->pieces, event->lane);
     if (xfw_pieces_next(&self->pieces, event->process, event->lane, &launch).is)
         add_call(&caller->of_pieces, gap + xfa_event_ns(event));

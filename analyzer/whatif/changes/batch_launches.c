@@ -1,7 +1,7 @@
 #include "analyzer/whatif/changes/batch_launches.h"
 
 #include "analyzer/whatif/changes/costs.h"
-#include "analyzer/whatif/changes/launch_graphs.h"
+#include "analyzer/whatif/changes/launch_runs.h"
 
 struct state {
     struct xfw_pieces pieces;
@@ -127,7 +127,7 @@ struct xfw_change *xfw_change_batch_launches(const struct xfa_analysis *analysis
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->last = true;
-    change->least_part = XFW_GRAPHS_LEAST;
+    change->least_part = XFW_RUNS_LEAST;
     change->of_span = true;
     change->at_best = "launches of which it is not known what they write do not need each other";
     return change;

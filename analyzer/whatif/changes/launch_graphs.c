@@ -2,6 +2,7 @@
 
 #include "analyzer/whatif/changes/batch_launches.h"
 #include "analyzer/whatif/changes/costs.h"
+#include "analyzer/whatif/changes/launch_runs.h"
 #include "analyzer/whatif/changes/sequences.h"
 
 /* Guesses where the profile has no figure. */
@@ -10,7 +11,6 @@
 
 #define MANY_NODES 128    /* what one more node takes is known of many */
 #define STARVED_NS 3000.0 /* it began no later behind its call (2 us on an H200): not queued */
-#define LONG_GAPS 5       /* at best: so many times XFW_BUSY_NS */
 
 struct state {
     struct xfw_sequences sequences;
@@ -24,11 +24,6 @@ struct state {
         double ns;
     } space;
 };
-
-double xfw_graph_gap_ns(enum xfw_certainty certainty)
-{
-    return certainty == XFW_HIGH ? LONG_GAPS * XFW_BUSY_NS : XFW_BUSY_NS;
-}
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
@@ -68,17 +63,6 @@ static void ask(const struct xfw_change *change, struct state *state, enum xfw_c
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Another change has taken the call away. */
-static bool is_gone(const struct xfw_op *op)
-{
-    return op->what == XFW_CALL && op->awaits == XFW_AWAITS_NOTHING && op->own_ns == 0;
-}
-
-bool xfw_is_between_launches(const struct xfw_op *op)
-{
-    return op->what == XFW_RANGE || op->what == XFW_MEETING || is_gone(op);
-}
-
 /* It can be a node, or an edge. A copy to the device sends what the host may have written only now;
  * a kernel that other ranks' wait for is the library's. */
 static bool submits(const struct xfw_op *op)
@@ -105,17 +89,6 @@ static struct xfw_submission submission_of(const struct xfw_op *op)
         call.launches = op->what == XFW_SET;
     }
     return call;
-}
-
-/* Something else than the thread itself began the call. */
-static bool is_woken(const struct xfw_op *op)
-{
-    return op->woken_by != XFW_NONE || op->woken_by_stream || op->first;
-}
-
-bool xfw_ends_launches(const struct xfw_op *op, enum xfw_certainty certainty)
-{
-    return is_woken(op) || op->gap_ns > xfw_graph_gap_ns(certainty);
 }
 
 /* ---- the change ------------------------------------------------------------------------------ */
@@ -207,7 +180,7 @@ struct xfw_change *xfw_change_launch_graphs(const struct xfa_analysis *analysis)
     };
     struct xfw_change *change = xfw_change_new(sizeof *change, &type, analysis, NULL);
     change->last = true;
-    change->least_part = XFW_GRAPHS_LEAST;
+    change->least_part = XFW_RUNS_LEAST;
     change->of_span = true;
     change->at_best = "what varies from one launch to the next lies in memory of the device";
     return change;

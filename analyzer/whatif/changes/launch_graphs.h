@@ -16,16 +16,6 @@
 
 #include "analyzer/whatif/changes/changes.h"
 
-#define XFW_GRAPHS_LEAST 0.05 /* of the span: capturing work is more than other calls */
-
-/* Of a thread's own time, more is no graph's: the host does something that may decide. */
-double xfw_graph_gap_ns(enum xfw_certainty certainty);
-
-/* The op is no call, or another change has taken it away: launches go on behind it. */
-bool xfw_is_between_launches(const struct xfw_op *op);
-/* The thread works before the call, or something woke it: what it launches then is apart. */
-bool xfw_ends_launches(const struct xfw_op *op, enum xfw_certainty certainty);
-
 struct xfw_change *xfw_change_launch_graphs(const struct xfa_analysis *analysis);
 
 #endif
