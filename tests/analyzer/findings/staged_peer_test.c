@@ -310,6 +310,7 @@ struct row {
     bool between;  /* a kernel of the GPU that they come from, before each pair but the first */
     bool blocking; /* the copies down wait themselves, before the wait that stands there */
     enum xfw_certainty certainty;
+    double work_ns; /* of the host, behind them all */
 };
 
 static void play_pair(struct played *played, const struct row *row, int i)
@@ -346,7 +347,7 @@ static double row_ns(const struct row *row)
         xfw_mark(&marks[1], 0, 2 * (uint64_t)i + 1);
         play_pair(&played, row, i);
     }
-    played_sync(&played, 0)->stream = 1;
+    played_sync(&played, row->work_ns)->stream = 1;
     return direct_ns(&played, &a, profile, marks, true, row->certainty);
 }
 
@@ -369,8 +370,9 @@ static void test_row(void **state)
 /* A copy down that waits itself leaves nothing for the wait behind it: that goes, too. */
 static void test_wait_behind(void **state)
 {
-    struct row row = {.pairs = 3, .certainty = XFW_LIKELY};
-    double queued = row_ns(&row);
+    struct row row = {.pairs = 3, .certainty = XFW_LIKELY, .work_ns = 300000};
+    double queued = row_ns(&row); /* the host works while the kernel runs */
+    assert_true(queued < 100000.0 + row.work_ns);
     row.blocking = true;
     assert_true(row_ns(&row) == queued);
 }
