@@ -130,14 +130,12 @@ static const char *filled_in(const struct xfa_remedy *remedy, const char *rest,
 static const char *said(const struct xfa_remedy *remedy, const char *sentence,
                         char text[XFA_REMEDY_CHARS])
 {
+    const char *filled = filled_in(remedy, sentence, text);
     char driver[XFA_REMEDY_CHARS];
     if (!remedy->driver || remedy->dialect != XFA_DIALECT_CUDA)
-        return filled_in(remedy, sentence, text);
-    xfa_driver_words(sentence, driver);
-    const char *filled = filled_in(remedy, driver, text);
-    if (filled == driver)
-        memcpy(text, driver, sizeof driver);
-    return text;
+        return filled;
+    xfa_driver_words(filled, driver);
+    return memcpy(text, driver, sizeof driver);
 }
 
 const char *xfa_remedy_text(const struct xfa_remedy *remedy, char text[XFA_REMEDY_CHARS])

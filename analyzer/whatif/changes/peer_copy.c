@@ -37,7 +37,8 @@ struct state {
     unsigned next;
     struct seen seen[STREAMS]; /* a ring */
     unsigned next_seen;
-    uint64_t work[XFW_GPUS]; /* kernels, copies and the like so far that stay */
+    uint64_t work[XFW_GPUS], of_any; /* kernels, copies and the like so far that stay; of any:
+                                        of which the GPU is not known */
     struct xfw_for_host host;
     struct xfw_op gone; /* the last wait that went, unless one stayed behind it */
 };
@@ -82,12 +83,24 @@ struct xfw_peer_cost xfw_peer_cost(const struct xfa_achievable *achievable, int 
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
+/* All that may have been the GPU's. */
+static uint64_t work_of(const struct state *state, int gpu)
+{
+    return state->work[xfw_place_of_gpu(gpu)] + state->of_any;
+}
+
+static void count_work(struct state *state, const struct xfw_op *op)
+{
+    uint64_t *count = op->gpu < 0 ? &state->of_any : &state->work[xfw_place_of_gpu(op->gpu)];
+    *count += xfw_op_is_work(op);
+}
+
 /* The last copy down of the GPU, if it has had no other work since; NULL. */
 static const struct pending *same_work(const struct state *state, const struct xfw_op *op)
 {
     const struct pending *last = &state->pending[(state->next + PENDING - 1) % PENDING];
     bool same = last->there && last->gpu == op->gpu && last->stream == op->stream &&
-                last->work == state->work[xfw_place_of_gpu(op->gpu)];
+                last->work == work_of(state, op->gpu);
     return same ? last : NULL;
 }
 
@@ -100,7 +113,7 @@ static void go_down(const struct peer_copy *copy, struct state *state, struct xf
     struct pending *pending = &state->pending[state->next];
     uint32_t own = same || pending->own ? pending->own : xfw_player_side_event(player);
     *pending = (struct pending){.address = op->dst,
-                                .work = state->work[xfw_place_of_gpu(op->gpu)],
+                                .work = work_of(state, op->gpu),
                                 .event = same ? same->event : own,
                                 .own = own,
                                 .stream = op->stream,
@@ -241,15 +254,6 @@ static void leave_out(struct state *state, struct xfw_op *op)
     xfw_op_drop(op);
     if (op->gap_ns <= WAY_NS)
         op->gap_ns = 0;
-}
-
-/* Work of a GPU that is not known may be any one's. */
-static void count_work(struct state *state, const struct xfw_op *op)
-{
-    if (!xfw_op_is_work(op))
-        return;
-    for (size_t i = 0; i < XFW_GPUS; i++)
-        state->work[i] += op->gpu < 0 || i == xfw_place_of_gpu(op->gpu);
 }
 
 static void change_op(const struct xfw_change *change, void *self, struct xfw_player *player,

@@ -34,7 +34,7 @@ static void wait_until(struct xfw_player *player, const struct xfw_op *op, doubl
 
 void xfw_wait_until(struct xfw_player *player, const struct xfw_op *op, double ns)
 {
-    wait_until(player, op, ns, xfw_op_like(op).kind);
+    wait_until(player, op, ns, XFT_EVENT_NONE);
 }
 
 void xfw_wait_for_work(struct xfw_player *player, const struct xfw_op *op, double ns)
