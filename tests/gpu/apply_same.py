@@ -151,7 +151,7 @@ def differences(runs, endless=False):
         why.append("--check: " + different[0] if (different := DIFFERENT.search(run.said)) else None)
         if any(why):
             found.append((run.form, run.gpus, "; ".join(filter(None, why))))
-    return found
+    return sorted(found, key=lambda one: (list(FORMS).index(one[0]), one[1]))  # in whatever order they ended
 
 
 class Program:
