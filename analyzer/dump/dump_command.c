@@ -35,7 +35,7 @@ static const char usage[] =
     "                       memset, migration, fault, range-begin, range-end, content,\n"
     "                       launch, set, record, wait, query, host-function, stream,\n"
     "                       stream-end, records, overhead, host-access, message, message-end,\n"
-    "                       communicator, graph-call\n"
+    "                       communicator, graph-call, processor, context\n"
     "  -n, --limit N        at most N events per file\n"
     "      --sites          instead: functions and files of its call sites, one a line\n"
     "  -o, --output FILE    write there instead of standard output\n"

@@ -266,6 +266,20 @@ enum xft_event_kind {
                                   included, width = hash of their kinds in the driver's order (0 =
                                   not known). Of an UPDATED that failed (XFT_FAILED) only the times
                                   and handles */
+    XFT_EVENT_PROCESSOR = 35, /* no call: from start_ns to end_ns the thread had aux ns of processor
+                                 time, and the other threads of its process width - 1 (0 = not
+                                 known); src = enum xft_processor. Only of threads that have slept
+                                 between calls */
+    XFT_EVENT_CONTEXT = 36,   /* a driver call made a context of `device` that was not there; most
+                                 often within a runtime call, whose event this is in addition to */
+};
+
+/* src of a PROCESSOR: what ends it. It begins where the thread's processor time was last read, at
+ * the edge of a call. Launches, and what else only submits to a stream, may lie in it. */
+enum xft_processor {
+    XFT_PROCESSOR_UNTIL_CALL = 1,   /* a call that is none of these begins: the thread was its own
+                                       master, but for what it called in the first 50 us */
+    XFT_PROCESSOR_UNTIL_RETURN = 2, /* such a call returned */
 };
 
 /* aux of a contiguous TRANSFER of pageable memory: page faults of its thread within the call, and
@@ -337,7 +351,9 @@ static inline uint32_t xft_polled_worked_ns(uint64_t dst)
     X(XFT_EVENT_MESSAGE, "message")                                                                \
     X(XFT_EVENT_MESSAGE_END, "message-end")                                                        \
     X(XFT_EVENT_COMMUNICATOR, "communicator")                                                      \
-    X(XFT_EVENT_GRAPH_CALL, "graph-call")
+    X(XFT_EVENT_GRAPH_CALL, "graph-call")                                                          \
+    X(XFT_EVENT_PROCESSOR, "processor")                                                            \
+    X(XFT_EVENT_CONTEXT, "context")
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)

@@ -38,7 +38,7 @@ struct xfs_recorder;
  * handler makes calls meanwhile, the count is another one at its end, and there is no sample. */
 #define XFS_COST_TIMED 256
 
-#define XFS_COST_KINDS 35
+#define XFS_COST_KINDS 37
 #define XFS_COST_EXACT 32 /* ns with a class each; beyond, 16 classes per octave */
 #define XFS_COST_CLASSES (XFS_COST_EXACT + 16 * 19)
 
