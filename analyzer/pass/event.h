@@ -247,7 +247,7 @@ static inline bool xfa_is_of_thread(unsigned kind)
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
            kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
            kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
-           kind != XFT_EVENT_COMMUNICATOR;
+           kind != XFT_EVENT_COMMUNICATOR && kind != XFT_EVENT_PROCESSOR;
 }
 
 /* How long it lasted; 0 as well where that is not known. */
