@@ -45,6 +45,7 @@ static bool take_reading(struct xfs_sleeps *at, uint64_t now)
         return false;
     at->gave_up = xfs_thread_is_timed_by_kernel() ? given_up(RUSAGE_THREAD) : 0;
     at->lane = xfs_self;
+    at->seq = xfs_self->next_seq + xfs_self->next;
     return true;
 }
 
@@ -57,20 +58,46 @@ static bool by_itself(const struct xfs_sleeps *from, const struct xfs_sleeps *to
            (to->gave_up == 0 && given_up(RUSAGE_SELF) == 0);
 }
 
-/* Until when the thread had been in calls since that reading, as its last event says: steps too. */
-static uint64_t called_until(const struct xfs_lane *lane, const struct xfs_sleeps *from)
+static uint64_t later(uint64_t a, uint64_t b)
 {
-    uint64_t end_ns = lane->next > 0 ? lane->rows[lane->next - 1].end_ns
-                                     : from->last_ns + from->least_ns; /* in another slab */
-    return end_ns > from->last_ns ? end_ns : from->last_ns;
+    return a > b ? a : b;
+}
+
+/* Since `from_ns` in a call, a polled wait, or the recorder: how long, as its event says. */
+static uint64_t lasted(const struct xft_event *row, uint64_t from_ns)
+{
+    uint64_t start_ns = row->start_ns;
+    if (row->kind == XFT_EVENT_PROCESSOR)
+        return 0;
+    if (row->kind == XFT_EVENT_QUERY && row->count > 0 && row->width < start_ns)
+        start_ns -= row->width;
+    start_ns = later(start_ns, from_ns);
+    return row->end_ns > start_ns ? row->end_ns - start_ns : 0;
+}
+
+/* The time since that reading in which the thread was not on its own, as its lane's events say:
+ * steps too. What lies before those that are looked at counts in whole. */
+static uint64_t called_ns(const struct xfs_sleeps *from, const struct xfs_sleeps *to)
+{
+    const struct xfs_lane *lane = to->lane;
+    uint64_t count = to->seq - from->seq, ns = 0;
+    uint32_t first = lane->next > XFS_SLEEPS_ROWS ? lane->next - XFS_SLEEPS_ROWS : 0;
+    bool all = count <= lane->next - first;
+    if (all)
+        first = lane->next - (uint32_t)count;
+    for (uint32_t i = first; i < lane->next; i++)
+        ns += lasted(&lane->rows[i], from->last_ns);
+    if (!all)
+        ns += later(lane->next ? lane->rows[first].start_ns : to->last_ns, from->last_ns) -
+              from->last_ns;
+    return ns;
 }
 
 static bool has_slept(const struct xfs_sleeps *from, const struct xfs_sleeps *to)
 {
     uint64_t passed = to->last_ns - from->last_ns, worked = to->worked_ns - from->worked_ns;
-    uint64_t called = called_until(to->lane, from) - from->last_ns;
-    return passed >= worked && passed - worked >= called + XFS_SLEEPS_LEAST_NS &&
-           by_itself(from, to);
+    return passed >= worked + XFS_SLEEPS_LEAST_NS && by_itself(from, to) &&
+           passed - worked >= called_ns(from, to) + XFS_SLEEPS_LEAST_NS;
 }
 
 /* ---- the event ------------------------------------------------------------------------------- */
@@ -96,8 +123,11 @@ static void write(enum xft_processor until, const struct xfs_sleeps *from,
                               .src_place = XFT_PLACE_UNKNOWN,
                               .dst_place = XFT_PLACE_UNKNOWN};
     bool limited = atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed);
-    if (!limited || xfs_periods_last_has(event.start_ns))
-        xfs_event_write(&event);
+    if (limited && !xfs_periods_last_has(event.start_ns))
+        return;
+    if (until == XFT_PROCESSOR_UNTIL_CALL)
+        xfs_cost_make_room(event.end_ns);
+    xfs_event_write(&event);
 }
 
 /* Not on top of the recorder's own work, or in a thread that is writing an event. */

@@ -5,9 +5,10 @@
  * A reading is the thread's processor time and how often it gave up its processor by itself, two
  * calls of the kernel's (docs/method.md has what they take). It is made where a call begins or
  * returns that goes the usual way (hook.h) and XFS_SLEEPS_OFTEN_NS have passed since the last one;
- * steps (work.h) make none. A thread slept that, between its last call and this one, was without a
- * processor for XFS_SLEEPS_LEAST_NS, and gave it up by itself: else others had it. Of what was
- * called since the last reading all may have been sleep, and is not counted.
+ * steps (work.h) make none. Where a call begins, a thread has slept that was without a processor
+ * for XFS_SLEEPS_LEAST_NS longer than it was in calls since the last reading, steps and polled
+ * waits included (the lane's last XFS_SLEEPS_ROWS events say how long that was), and that gave the
+ * processor up by itself: else others had it.
  *
  * A thread that has slept has an event for each reading from then on, so that what others do while
  * it sleeps can be compared with what they do else. For that the processor time of the process is
@@ -30,6 +31,7 @@
 #define XFS_SLEEPS_SELDOM_NS 1000000u
 #define XFS_SLEEPS_LEAST_NS 20000u
 #define XFS_SLEEPS_MANY 64
+#define XFS_SLEEPS_ROWS 1024 /* 96 KiB: some 10 us, of a thread that has slept */
 #define XFS_SLEEPS_DEAR_NS 2000u
 
 struct xfs_lane;
@@ -38,6 +40,7 @@ struct xfs_sleeps {
     uint64_t last_ns;            /* the last reading, by the trace's clock */
     uint64_t least_ns;           /* until the next one; 0: there was none */
     const struct xfs_lane *lane; /* in which it was made; NULL: nothing is known of it */
+    uint64_t seq;                /* events that the lane had at it */
     uint64_t worked_ns;          /* the thread's processor time at it */
     uint64_t process_ns;         /* the process's; 0: not known */
     uint64_t gave_up;            /* how often the thread had given up its processor by itself */
