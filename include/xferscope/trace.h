@@ -278,7 +278,7 @@ enum xft_event_kind {
  * the edge of a call. Launches, and what else only submits to a stream, may lie in it. */
 enum xft_processor {
     XFT_PROCESSOR_UNTIL_CALL = 1,   /* a call that is none of these begins: the thread was its own
-                                       master, but for what it called in the first 50 us */
+                                       master, but for calls meanwhile, which have their events */
     XFT_PROCESSOR_UNTIL_RETURN = 2, /* such a call returned */
 };
 

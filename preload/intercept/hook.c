@@ -25,8 +25,6 @@ static XFS_COLD void enter_slowly(struct xfs_frame *f, uint16_t call)
     if (!f->early && atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed) &&
         !xfs_periods_look())
         f->early = XFS_OUTSIDE;
-    if (f->early)
-        xfs_sleeps_forget();
     errno = saved;
 }
 

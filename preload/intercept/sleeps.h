@@ -17,7 +17,8 @@
  * XFS_SLEEPS_SELDOM_NS have to pass, until there is some again.
  *
  * A handler's calls on top of a reading are inner calls; where it leaves the call by a jump, the
- * thread begins anew, as it does in a forked child, with another lane, and outside of periods.
+ * thread begins anew, as it does in a forked child and with another lane. Calls outside of periods
+ * make no reading, and what began before a period has no event.
  */
 #ifndef XFS_SLEEPS_H
 #define XFS_SLEEPS_H

@@ -15,7 +15,7 @@ NOTED_WITHIN_S = 60  # only ends what never comes
 LAUNCH = 19  # kind of event
 ALLOC = 2
 DEVICE, THREAD, STACK, FUNCTION = 2, 4, 16, 32  # why recording took its time
-NO_CALLS = ("device-copy", "kernel", "memset", "records", "overhead")  # events that no call of the program makes
+NO_CALLS = ("device-copy", "kernel", "memset", "records", "overhead", "processor")  # events that no call of the program makes
 
 
 def timed(calls):

@@ -1,8 +1,13 @@
 /*
  * Three threads. One copies what it asks the second one for, and sleeps until that has worked for
- * it, without calls of CUDA. The third one copies too, and works in between. Says how long the two
- * worked each time, ns, and the numbers of the threads that copied: first the one that slept.
+ * it, without calls of CUDA. The third one copies too, and works in between. Says how often, how
+ * long the two worked each time, ns, and the numbers of the threads that copied: first the one that
+ * slept.
+ *
+ * With an argument: the main thread alone, by a clock of its own of the simulated GPU, sleeps and
+ * works by turns between its copies.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,10 +86,37 @@ static void *copy(void *sleeps)
     return NULL;
 }
 
-int main(void)
+static int by_own_clock(void)
+{
+    void *device, *host = calloc(1, BYTES), *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*begin)(unsigned, unsigned);
+    void (*end)(void), (*spend)(uint64_t), (*sleep)(uint64_t);
+    *(void **)&begin = dlsym(driver, "xferscope_simgpu_thread_begin");
+    *(void **)&end = dlsym(driver, "xferscope_simgpu_thread_end");
+    *(void **)&spend = dlsym(driver, "xferscope_simgpu_spend_ns");
+    *(void **)&sleep = dlsym(driver, "xferscope_simgpu_sleep_ns");
+    check(cudaMalloc(&device, BYTES));
+    if (!begin || !end || !spend || !sleep || !begin(0, 1))
+        return 1;
+    for (unsigned i = 0; i < TIMES; i++) {
+        check(cudaMemcpy(device, host, BYTES, XRT_COPY_H2D));
+        (i % 2 ? spend : sleep)(WORK_NS);
+    }
+    check(cudaMemcpy(device, host, BYTES, XRT_COPY_H2D));
+    end();
+    check(cudaFree(device));
+    free(host);
+    printf("%d %d\n", TIMES, WORK_NS);
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     pthread_t maker, sleeper, worker;
+    (void)argv;
     check(cudaFree(NULL));
+    if (argc > 1)
+        return by_own_clock();
     pthread_create(&maker, NULL, make, NULL);
     pthread_create(&sleeper, NULL, copy, &slept);
     pthread_create(&worker, NULL, copy, NULL);
