@@ -16,7 +16,8 @@
 #include "preload/record/hot.h"
 #include "preload/record/periods.h"
 
-enum { US = 1000, BEGIN = 1000000000, ROWS = 4096 };
+enum { BEGIN = 1000000000, ROWS = 4096 };
+static const uint64_t US = 1000;
 
 /* ---- what stands in for the recorder and the kernel ------------------------------------------ */
 
