@@ -222,6 +222,11 @@ struct xfa_event {
             bool opens;         /* recording began */
             uint64_t worked_ns; /* of a thread's first: its processor time before; 0: not known */
         } overhead;
+        struct xfa_processor {
+            uint64_t own_ns, others_ns; /* processor time of the thread, of its process's others */
+            bool others_known;
+            uint8_t until; /* enum xft_processor, or one of a later version */
+        } processor;       /* PROCESSOR */
     };
 };
 
@@ -247,7 +252,7 @@ static inline bool xfa_is_of_thread(unsigned kind)
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
            kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
            kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
-           kind != XFT_EVENT_COMMUNICATOR;
+           kind != XFT_EVENT_COMMUNICATOR && kind != XFT_EVENT_PROCESSOR;
 }
 
 /* How long it lasted; 0 as well where that is not known. */

@@ -180,7 +180,7 @@ static bool is_no_call(unsigned kind)
            kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT || kind == XFT_EVENT_CONTENT ||
            kind == XFT_EVENT_RECORDS || kind == XFT_EVENT_OVERHEAD || kind == XFT_EVENT_PERIOD ||
            kind == XFT_EVENT_HOST_ACCESS || kind == XFT_EVENT_MESSAGE_END ||
-           kind == XFT_EVENT_COMMUNICATOR;
+           kind == XFT_EVENT_COMMUNICATOR || kind == XFT_EVENT_PROCESSOR;
 }
 
 #define FEW_SAMPLES 3 /* of fewer, one of a call with a new stack is the median */
@@ -361,6 +361,7 @@ void xfa_process_free(struct xfa_process *process)
     free(process->rank.launcher);
     free(process->losses);
     free(process->calls_ns);
+    free(process->paced);
     xfa_periods_free(process->periods);
     free(process);
 }

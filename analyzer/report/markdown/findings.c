@@ -171,12 +171,19 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
         return;
     if (xfa_savings_known(findings)) {
         char *check = xfa_check_text(findings->whatif);
+        char *paced = xfa_paced_text(report->analysis, findings->whatif);
         FILE *out = xfa_markdown_begin(md);
         fputs("\nModelled: the run is replayed with the fixes (", out);
         xfa_markdown_text(out, check);
         fputs(").\n", out);
+        if (paced) {
+            fputs("\nMind: ", out);
+            xfa_markdown_text(out, paced);
+            fputs(".\n", out);
+        }
         xfa_markdown_end(md);
         free(check);
+        free(paced);
     }
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))

@@ -94,7 +94,8 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     ops->costs.own_ns = (double)(int64_t)(event->start_ns - thread->end_ns);
-    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    const uint64_t before_ns = thread->end_ns;
+    thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
     thread->ended = event->last;
     uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
     uint64_t overhead_ns = xfw_overhead_before(thread, event);
@@ -117,6 +118,8 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.overhead_ns = (double)overhead_ns;
     op.gap_ns = (double)opening_ns; /* see recorded.h */
     op.worked_ns = (double)worked_ns;
+    if (thread->pace.left_ns > 0)
+        xfw_pace_before(&thread->pace, event, before_ns, &op);
     if (what != XFW_RANGE && what != XFW_MESSAGE) {
         op.opens = !ops->called;
         ops->called = true;
@@ -352,6 +355,9 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
     case XFT_EVENT_CONTENT:
         xfw_overhead_event(ops->process, xfw_thread_of(&ops->numbers, event->tid), event);
         return true;
+    case XFT_EVENT_PROCESSOR:
+        xfw_pace_reading(&ops->numbers, xfw_thread_of(&ops->numbers, event->tid), event);
+        return true;
     default:
         return false;
     }
@@ -550,6 +556,11 @@ static void end_process(void *self, struct xfa_process *process)
                      : xfw_ops_queue_now(ops->queue);
     if (ops->sink.end)
         ops->sink.end(ops->sink.self, process, end);
+}
+
+void xfw_ops_decide_paces(const struct xfw_ops *ops)
+{
+    xfw_paces_decide(&ops->numbers, ops->process);
 }
 
 void xfw_ops_stop(struct xfw_ops *ops)
