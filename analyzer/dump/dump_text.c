@@ -20,7 +20,8 @@ static bool is_call(unsigned kind)
 {
     return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_RECORDS &&
            kind != XFT_EVENT_OVERHEAD && kind != XFT_EVENT_PERIOD &&
-           kind != XFT_EVENT_HOST_ACCESS && (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
+           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_PROCESSOR &&
+           (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
 }
 
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)

@@ -99,7 +99,8 @@ void xfa_value_write(const struct xfa_value *value, struct xfa_line *line)
      XFA_KIND(XFT_EVENT_HOST_ACCESS))
 #define MESSAGES XFA_KIND(XFT_EVENT_MESSAGE)
 #define OF_MESSAGES (XFA_KIND(XFT_EVENT_MESSAGE_END) | XFA_KIND(XFT_EVENT_COMMUNICATOR))
-#define NO_CALLS (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS | OF_MESSAGES)
+#define NO_CALLS                                                                                   \
+    (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS | OF_MESSAGES | XFA_KIND(XFT_EVENT_PROCESSOR))
 #define OF_MEMORY                                                                                  \
     (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
      XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SET))

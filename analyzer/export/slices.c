@@ -372,6 +372,7 @@ void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_RECORDS:
     case XFT_EVENT_MESSAGE_END:
     case XFT_EVENT_COMMUNICATOR:
+    case XFT_EVENT_PROCESSOR:
         break;
     default:
         if (xft_event_word(event->kind))

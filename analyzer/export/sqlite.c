@@ -107,6 +107,7 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
+    case XFT_EVENT_PROCESSOR:
         return;
     case XFT_EVENT_MESSAGE:
     case XFT_EVENT_MESSAGE_END:

@@ -128,14 +128,13 @@ static uint64_t last_before_next(const struct xfa_merge *merge)
 
 /* ---- handing out ------------------------------------------------------------------------ */
 
-/* The i-th by time is no call. */
+/* The i-th by time. */
 static bool is_own(const struct xfa_window *window, uint32_t i)
 {
-    return window->events[window->order[i]].kind == XFT_EVENT_OVERHEAD;
+    return xfa_is_own_row(&window->events[window->order[i]]);
 }
 
-/* Is it the last row of its thread, or are those behind it, by time, the recorder's own work alone?
- */
+/* Is it the last row of its thread, or are those behind it the recorder's own work alone? */
 static bool is_last(const struct xfa_window *window)
 {
     const struct xfa_chunk *chunk = window->chunk;
@@ -143,8 +142,10 @@ static bool is_last(const struct xfa_window *window)
     uint32_t at = window->count - 1;
     if (!chunk->ends)
         return false;
-    if (window->rows[at] != last) /* it is not here, or not behind the others */
-        return window->rows[window->next] == last;
+    if (window->sorted)
+        return window->rows[window->next] == window->last;
+    if (window->rows[at] != last) /* it is not here */
+        return false;
     while (at > window->next && is_own(window, at))
         at--;
     return at == window->next && !is_own(window, at);

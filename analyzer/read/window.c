@@ -309,6 +309,13 @@ static void keep_some(struct xfa_windows *windows, struct xfa_window *window, ui
     window->rows = sorted->rows;
 }
 
+static uint32_t last_call(const struct xfa_windows *windows, uint32_t rows)
+{
+    while (rows > 0 && xfa_is_own_row(&windows->events[rows - 1]))
+        rows--;
+    return rows > 0 ? rows - 1 : XFA_NO_ROW;
+}
+
 /* Takes the rows of windows->events that come behind `last`, or as many of them as may be kept. */
 static bool take_rows(struct xfa_windows *windows, struct xfa_window *window, uint32_t rows,
                       const struct xfa_time_key *last)
@@ -316,6 +323,7 @@ static bool take_rows(struct xfa_windows *windows, struct xfa_window *window, ui
     uint32_t from = sort_keys(windows, rows, last);
     struct xfa_sorting *sorted = window->sorted ? window->sorted : take_sorted(windows);
     window->sorted = sorted;
+    window->last = last_call(windows, rows);
     windows->kept -= sorted->cost;
     size_t most = rows_to_keep(windows);
     window->next = 0;

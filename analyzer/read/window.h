@@ -24,9 +24,18 @@ struct xfa_window {
     const uint32_t *rows;  /* and has the number first_seq + rows[i] */
     uint64_t first_seq;
     uint32_t next, count;
+    uint32_t last; /* of rows that were sorted: the chunk's last call; or XFA_NO_ROW */
     struct xfa_decoding *decoding; /* what these point into: one of the two */
     struct xfa_sorting *sorted;
 };
+
+#define XFA_NO_ROW UINT32_MAX
+
+/* The recorder wrote it on its own behalf: it is no call. */
+static inline bool xfa_is_own_row(const struct xft_event *event)
+{
+    return event->kind == XFT_EVENT_OVERHEAD || event->kind == XFT_EVENT_PROCESSOR;
+}
 
 /* At most as many rows are kept, or the bytes that they would take, of all windows together, and 16
  * of each. Damage is counted in trace->loss as by xfa_index_read(), once for each chunk. */

@@ -5,6 +5,7 @@
 
 #include "preload/intercept/graph.h"
 #include "preload/intercept/session.h"
+#include "preload/intercept/sleeps.h"
 #include "preload/base/own_stack.h"
 #include "preload/content/access.h"
 #include "preload/nvtx/nvtx.h"
@@ -24,6 +25,8 @@ static XFS_COLD void enter_slowly(struct xfs_frame *f, uint16_t call)
     if (!f->early && atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed) &&
         !xfs_periods_look())
         f->early = XFS_OUTSIDE;
+    if (f->early)
+        xfs_sleeps_forget();
     errno = saved;
 }
 
@@ -34,6 +37,7 @@ bool xfs_outermost_left(uintptr_t called_at)
     if (xfs_outermost == XFS_NOT_LEFT || xfs_is_on_alternate_stack(called_at))
         return false;
     xfs_depth = 0;
+    xfs_sleeps_forget();
     xfs_record_left();
     return true;
 }
@@ -53,6 +57,8 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags, uin
     f->event.flags = flags;
     xfs_timing_call_begin();
     f->event.start_ns = xfs_now_ns();
+    if (xfs_sleeps_due(f->event.start_ns) && !f->early)
+        f->event.start_ns = xfs_sleeps_until_call(f->event.start_ns);
     return true;
 }
 
@@ -67,6 +73,8 @@ static XFS_COLD void first_call(struct xfs_frame *f)
 void xfs_returned(struct xfs_frame *f, int status)
 {
     f->event.end_ns = xfs_now_ns();
+    if (xfs_sleeps_due(f->event.end_ns) && !f->early)
+        xfs_sleeps_until_return(f->event.end_ns);
     f->event.status = status;
     f->event.correlation = xfs_timing_correlation();
 }

@@ -22,6 +22,7 @@
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
+#include "preload/intercept/sleeps.h"
 #include "preload/intercept/table.h"
 #include "preload/lookup/driver.h"
 #include "preload/lookup/rows.h"
@@ -199,8 +200,11 @@ static void note_machine(void)
 static bool use_simulated_clock(void)
 {
     uint64_t (*now)(void) = ASK(__typeof__(now), "xferscope_simgpu_now_ns");
+    int (*is_real)(void) = ASK(__typeof__(is_real), "xferscope_simgpu_is_real");
     if (now) {
-        xfs_clock_use_of_threads(ASK(__typeof__(now), "xferscope_simgpu_thread_ns"));
+        xfs_clock_use_of_threads(is_real && is_real()
+                                     ? xfs_kernel_thread_ns
+                                     : ASK(__typeof__(now), "xferscope_simgpu_thread_ns"));
         xfs_clock_use(now);
     }
     return now != NULL;
@@ -325,6 +329,7 @@ static void in_child(void)
     xfs_arguments_after_fork();
     xfs_nvtx_after_fork();
     xfs_content_after_fork();
+    xfs_sleeps_after_fork();
 }
 
 __attribute__((constructor)) static void watch_fork(void)

@@ -167,14 +167,34 @@ void xfs_clock_use_of_threads(uint64_t (*ns)(void))
     atomic_store(&of_threads, ns);
 }
 
-XFS_COLD uint64_t xfs_thread_ns(void)
+static uint64_t kernels_ns(clockid_t clock)
 {
     const uint64_t second = 1000000000;
-    uint64_t (*ns)(void) = atomic_load(&of_threads);
     struct timespec t;
-    if (!xfs_clock_is_monotonic())
-        return ns ? ns() : 0;
-    if (!xfs_may_call_kernel() || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+    if (!xfs_may_call_kernel() || clock_gettime(clock, &t) != 0)
         return 0;
     return (uint64_t)t.tv_sec * second + (uint64_t)t.tv_nsec;
+}
+
+XFS_COLD uint64_t xfs_kernel_thread_ns(void)
+{
+    return kernels_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+XFS_COLD bool xfs_thread_is_timed_by_kernel(void)
+{
+    return xfs_clock_is_monotonic() || atomic_load(&of_threads) == xfs_kernel_thread_ns;
+}
+
+XFS_COLD uint64_t xfs_thread_ns(void)
+{
+    uint64_t (*ns)(void) = atomic_load(&of_threads);
+    if (xfs_clock_is_monotonic())
+        return xfs_kernel_thread_ns();
+    return ns ? ns() : 0;
+}
+
+XFS_COLD uint64_t xfs_process_ns(void)
+{
+    return xfs_thread_is_timed_by_kernel() ? kernels_ns(CLOCK_PROCESS_CPUTIME_ID) : 0;
 }

@@ -20,10 +20,17 @@ __attribute__((hot)) uint64_t xfs_now_ns(void);
 void xfs_clock_use(uint64_t (*now)(void));
 
 /* Processor time of the calling thread, ns; 0: not known (a system call, which it may not make; or
- * another clock is in use that does not tell). Such a clock's is asked of `ns`; NULL: it has none.
- */
+ * another clock is in use that does not tell). Such a clock's is asked of `ns`, or is the kernel's
+ * all the same (xfs_kernel_thread_ns); NULL: it has none. */
 uint64_t xfs_thread_ns(void);
+uint64_t xfs_kernel_thread_ns(void);
 void xfs_clock_use_of_threads(uint64_t (*ns)(void));
+
+/* Whether it is the kernel's. */
+bool xfs_thread_is_timed_by_kernel(void);
+
+/* Of all threads of the process; 0: not known, also where that of threads is not the kernel's. */
+uint64_t xfs_process_ns(void);
 
 /* Checks whether the counter can be used and begins to measure its rate. Called when recording
  * starts; until then, and where it cannot be used, clock_gettime is used. Keeps errno. */

@@ -66,6 +66,10 @@ XFS_COLD void xfs_cost_unusual(unsigned why);
  * writes the OVERHEAD event at once. Keeps errno. */
 XFS_COLD void xfs_cost_took(unsigned why, uint64_t from_ns);
 
+/* As a call begins, before an event that is not its own is written: a new slab for that, if one is
+ * needed, is what the recorder has done since from_ns. Keeps errno. */
+XFS_COLD void xfs_cost_make_room(uint64_t from_ns);
+
 /* The thread got its lane between from_ns and now, and had been at work for worked_ns of the
  * processor's time (0: not known): written with its first event. */
 XFS_COLD void xfs_cost_attached(struct xfs_lane *lane, uint64_t from_ns, uint64_t worked_ns);

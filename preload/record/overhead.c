@@ -64,6 +64,26 @@ void xfs_cost_took(unsigned why, uint64_t from_ns)
     errno = saved;
 }
 
+/* The new slab makes the call a timed one, which it was not part of. */
+void xfs_cost_make_room(uint64_t from_ns)
+{
+    struct xfs_lane *lane = xfs_self;
+    if (lane == NULL || lane->next < lane->room)
+        return;
+    int saved = errno;
+    uint32_t until_timed = lane->until_timed, counted = lane->counted;
+    uint16_t unusual = lane->unusual;
+    bool room = xfs_thread_prepare();
+    if (lane == xfs_self) {
+        lane->until_timed = until_timed;
+        lane->counted = counted;
+        lane->unusual = unusual;
+    }
+    if (room)
+        xfs_cost_took(XFT_OVERHEAD_SLAB, from_ns);
+    errno = saved;
+}
+
 /* Calls until the next timed one. */
 static uint32_t next_count(struct xfs_lane *lane)
 {

@@ -153,6 +153,12 @@ bool xfs_periods_keep_record(const struct xft_event *record)
     return false;
 }
 
+bool xfs_periods_last_has(uint64_t ns)
+{
+    unsigned count = atomic_load(&periods.count);
+    return count > 0 && periods.history[(count - 1) % HISTORY].from_ns <= ns;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void say(const char *key, uint64_t value)

@@ -46,6 +46,9 @@ bool xfs_periods_keep_ranges(void);
  * in one. */
 bool xfs_periods_keep_record(const struct xft_event *record);
 
+/* Whether the last period had begun by then. */
+bool xfs_periods_last_has(uint64_t ns);
+
 /* CUPTI's number of a call, which its records have. Numbers ascend. */
 extern atomic_uint xfs_periods_number;
 static inline void xfs_periods_numbered(uint32_t number)

@@ -39,6 +39,10 @@ void xferscope_simgpu_thread_end(void);
  * at work, or waited for the driver; 0: it has none. */
 uint64_t xferscope_simgpu_thread_ns(void);
 
+/* Time is real time (XFERSCOPE_SIMGPU_CLOCK=real): the kernel knows how long a thread was at work.
+ */
+int xferscope_simgpu_is_real(void);
+
 /*
  * Such a thread takes a lock, known by its address, or gives it up. It waits, by its clock, as long
  * as another one has it; of several that wait the first to come has it next. A thread has one lock

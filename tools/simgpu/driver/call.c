@@ -116,6 +116,11 @@ SIM_EXPORT uint64_t xferscope_simgpu_thread_ns(void)
     return ns > slept_ns ? ns - slept_ns : 0;
 }
 
+SIM_EXPORT int xferscope_simgpu_is_real(void)
+{
+    return sim_clock_is_real();
+}
+
 SIM_EXPORT void xferscope_simgpu_thread_end(void)
 {
     sim_clock_end_own();

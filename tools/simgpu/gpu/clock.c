@@ -52,6 +52,11 @@ int sim_clock_choose(const char *word)
     return host_clock || !strcmp(word, "virtual");
 }
 
+bool sim_clock_is_real(void)
+{
+    return real_clock;
+}
+
 /* Raises *value to at least ns; returns what it then is. */
 static uint64_t raise_to(_Atomic uint64_t *value, uint64_t ns)
 {

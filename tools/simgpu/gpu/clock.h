@@ -20,6 +20,9 @@
 /* Chooses the clock by its word; false when there is no such clock. */
 int sim_clock_choose(const char *word);
 
+/* XFERSCOPE_SIMGPU_CLOCK=real. */
+bool sim_clock_is_real(void);
+
 /* ns. */
 uint64_t sim_now(void);
 
