@@ -573,8 +573,7 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
     /* What became of host memory is not played. Calls of MPI that are no ops
      * are in the host's own time between calls of CUDA. */
     uint64_t others = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_HOST_ACCESS) |
-                      XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_COMMUNICATOR) |
-                      XFA_KIND(XFT_EVENT_PROCESSOR);
+                      XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_COMMUNICATOR);
     uint64_t kinds = XFA_ALL_KINDS & ~(ops->messages ? others : others | XFA_KINDS_OF_MESSAGES);
     return (struct xfa_observer){
         .name = "what-if",
