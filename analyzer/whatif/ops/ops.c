@@ -415,8 +415,10 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
 static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
-    if (ops->stopped)
+    if (ops->stopped) {
+        xfw_pace_only(&ops->numbers, event);
         return;
+    }
     reach(ops, event->start_ns);
     if (!take_record(ops, event))
         take_call(ops, event);
@@ -479,8 +481,10 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     struct xfw_ops *ops = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_device_copy *device = &transfer->device;
-    if (ops->stopped)
+    if (ops->stopped) {
+        xfw_pace_only(&ops->numbers, event);
         return;
+    }
     reach(ops, event->start_ns);
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
@@ -543,7 +547,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfw_readers_begin(&ops->readers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    return ops->stopped ? 0 : XFA_ALL_KINDS;
+    return XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)

@@ -117,6 +117,24 @@ void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint6
     pace->since = (struct xfw_pace_sum){0};
 }
 
+void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
+{
+    bool of_graph = event->kind == XFT_EVENT_TRANSFER && event->flags & XFT_GRAPH;
+    bool reads = event->kind == XFT_EVENT_PROCESSOR;
+    if (!reads && (of_graph || !xfa_is_of_thread(event->kind)))
+        return;
+    struct xfw_thread *thread = xfw_thread_of(numbers, event->tid);
+    if (reads) {
+        xfw_pace_reading(numbers, thread, event);
+        return;
+    }
+    struct xfw_op op = xfw_op_none();
+    if (thread->pace.left_ns > 0)
+        xfw_pace_before(&thread->pace, event, thread->end_ns, &op);
+    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    thread->ended = event->last;
+}
+
 /* ---- what is decided ------------------------------------------------------------------------- */
 
 static double rate_of(const struct xfw_pace_sum *sum)

@@ -47,6 +47,9 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op);
 
+/* The same of any event, where nobody wants its op. */
+void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);
+
 /* All of the process has come. */
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process);
 
