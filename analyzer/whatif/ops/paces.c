@@ -65,9 +65,11 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     double others = (double)read->others_ns;
     bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
     bool asleep = free && ns - own >= ASLEEP * ns;
-    pace->from_ns = event->start_ns;
-    pace->until_ns = event->end_ns;
-    pace->left_ns = free ? ns - own : 0;
+    if (free) { /* until a call that comes behind the reading that begins there */
+        pace->from_ns = event->start_ns;
+        pace->until_ns = event->end_ns;
+        pace->left_ns = ns - own;
+    }
     pace->ns += ns;
     pace->own_ns += own;
     if (!read->others_known) {

@@ -25,7 +25,7 @@ struct xfw_numbers;
 struct xfw_thread;
 
 struct xfw_pace {               /* of a thread; zeroed at first */
-    uint64_t from_ns, until_ns; /* the reading at hand */
+    uint64_t from_ns, until_ns; /* the last reading until a call */
     double left_ns;             /* of its sleep, that no gap was given */
     double ns, own_ns;          /* of all readings */
     struct xfw_pace_sum {

@@ -21,7 +21,7 @@
 #define MS 1000000u
 #define US 1000u
 
-enum { STEPS = 60, COPY_NS = 2 * MS, SLEEP_NS = 3 * MS, WAKE_NS = 10 * US, CALLER = 7 };
+enum { STEPS = 60, COPY_NS = 2 * MS, SLEEP_NS = 3 * MS, WAKE_NS = 10 * US, READING_NS = 8 * US };
 
 /* What the others of the process do: processors. Below 0: not known. */
 struct others {
@@ -77,6 +77,7 @@ static void sleep_on(struct play *play, const struct others *others)
 static void copy_awake(struct play *play, double others)
 {
     uint64_t from = play->now;
+    play->now += READING_NS;
     play_awaited(play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, COPY_NS, WAKE_NS);
     read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 1, others);
 }
