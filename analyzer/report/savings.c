@@ -231,7 +231,7 @@ struct sleeper {
     size_t others;
 };
 
-static struct sleeper longest_sleeper(const struct xfa_run *run, double least_ns)
+static struct sleeper longest_sleeper(const struct xfa_run *run, double least_ns, bool likely)
 {
     struct sleeper longest = {NULL, NULL, 0};
     size_t count = 0;
@@ -239,9 +239,10 @@ static struct sleeper longest_sleeper(const struct xfa_run *run, double least_ns
         const struct xfa_process *process = run->processes[i];
         for (size_t k = 0; k < process->paced_count; k++) {
             const struct xfa_paced *thread = &process->paced[k];
-            count += thread->slept_ns >= least_ns;
-            if (thread->slept_ns >= least_ns &&
-                (!longest.thread || thread->slept_ns > longest.thread->slept_ns))
+            if (thread->slept_ns < least_ns || likely != (thread->paced >= XFW_PACED_LIKELY))
+                continue;
+            count++;
+            if (!longest.thread || thread->slept_ns > longest.thread->slept_ns)
                 longest = (struct sleeper){process, thread, 0};
         }
     }
@@ -265,12 +266,13 @@ static const char *paced_words(enum xfw_paced paced)
     }
 }
 
-char *xfa_paced_text(const struct xfa_analysis *analysis, const struct xfw_whatif *whatif)
+char *xfa_paced_text(const struct xfa_analysis *analysis, const struct xfw_whatif *whatif,
+                     bool likely)
 {
     char part[XFA_PERCENT_CHARS], slept[XFA_UNIT_CHARS];
     const struct xfa_run *run = analysis->run;
     double span = whatif->span.recorded_ns;
-    struct sleeper longest = longest_sleeper(run, LONG_SLEEP * span);
+    struct sleeper longest = longest_sleeper(run, LONG_SLEEP * span, likely);
     if (!longest.thread)
         return NULL;
     char *of =

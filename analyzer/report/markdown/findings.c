@@ -153,6 +153,23 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_report *repo
     xfa_markdown_unfold(md);
 }
 
+/* Why shorter calls may save nothing. */
+static void write_paced(struct xfa_markdown *md, const struct xfa_report *report, bool likely)
+{
+    const struct xfa_findings *findings = report->findings;
+    char *paced = xfa_savings_known(findings)
+                      ? xfa_paced_text(report->analysis, findings->whatif, likely)
+                      : NULL;
+    if (!paced)
+        return;
+    FILE *out = xfa_markdown_begin(md);
+    fputs("\nMind: ", out);
+    xfa_markdown_text(out, paced);
+    fputs(".\n", out);
+    xfa_markdown_end(md);
+    free(paced);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *report,
@@ -167,23 +184,18 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
         write_table(md, report, view);
     if (!questions_first)
         write_questions(md, report, view);
+    write_paced(md, report, true);
+    write_paced(md, report, false);
     if (count == 0)
         return;
     if (xfa_savings_known(findings)) {
         char *check = xfa_check_text(findings->whatif);
-        char *paced = xfa_paced_text(report->analysis, findings->whatif);
         FILE *out = xfa_markdown_begin(md);
         fputs("\nModelled: the run is replayed with the fixes (", out);
         xfa_markdown_text(out, check);
         fputs(").\n", out);
-        if (paced) {
-            fputs("\nMind: ", out);
-            xfa_markdown_text(out, paced);
-            fputs(".\n", out);
-        }
         xfa_markdown_end(md);
         free(check);
-        free(paced);
     }
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)
         if (xfa_view_finding(view, i))

@@ -138,7 +138,7 @@ static void write_savings_head(const struct xfa_report *report, int width, FILE 
         return;
     }
     write_text(xfa_check_text(whatif), width, out);
-    char *paced = xfa_paced_text(report->analysis, whatif);
+    char *paced = xfa_paced_text(report->analysis, whatif, false);
     if (paced)
         write_text(paced, width, out);
     write_played(whatif->played, width, out);

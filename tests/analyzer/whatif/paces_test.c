@@ -248,7 +248,8 @@ static void test_report(void **state)
         assert_int_equal(paced->paced, XFW_PACED_AT_BEST);
         assert_true(fabs(paced->slept_ns / (0.95 * STEPS * SLEEP_NS) - 1) < 0.01);
         assert_true(fabs(paced->rate - 1) < 0.001 && fabs(paced->beside - 0.9) < 0.001);
-        char *text = xfa_paced_text(a.analysis, a.findings->whatif);
+        assert_null(xfa_paced_text(a.analysis, a.findings->whatif, false));
+        char *text = xfa_paced_text(a.analysis, a.findings->whatif, true);
         assert_non_null(strstr(text, " of the span) between its calls, until other threads"));
         free(text);
         char *report = analyzed_report(&a, xfa_format_find("json"));
