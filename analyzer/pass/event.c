@@ -133,6 +133,12 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
         if (row->aux & XFT_OVERHEAD_THREAD)
             event->overhead.worked_ns = row->dst;
         break;
+    case XFT_EVENT_PROCESSOR:
+        event->processor = (struct xfa_processor){.own_ns = row->aux,
+                                                  .others_ns = row->width ? row->width - 1 : 0,
+                                                  .others_known = row->width != 0,
+                                                  .until = (uint8_t)row->src};
+        break;
     default:
         break;
     }

@@ -222,6 +222,11 @@ struct xfa_event {
             bool opens;         /* recording began */
             uint64_t worked_ns; /* of a thread's first: its processor time before; 0: not known */
         } overhead;
+        struct xfa_processor {
+            uint64_t own_ns, others_ns; /* processor time of the thread, of its process's others */
+            bool others_known;
+            uint8_t until; /* enum xft_processor, or one of a later version */
+        } processor;       /* PROCESSOR */
     };
 };
 

@@ -221,6 +221,74 @@ char *xfa_check_text(const struct xfw_whatif *whatif)
     return text;
 }
 
+/* ---- threads that keep others' pace ---------------------------------------------------------- */
+
+#define LONG_SLEEP 0.01 /* of the span */
+
+struct sleeper {
+    const struct xfa_process *process;
+    const struct xfa_paced *thread; /* the one that sleeps longest; NULL: none does */
+    size_t others;
+};
+
+static struct sleeper longest_sleeper(const struct xfa_run *run, double least_ns, bool likely)
+{
+    struct sleeper longest = {NULL, NULL, 0};
+    size_t count = 0;
+    for (size_t i = 0; i < run->process_count; i++) {
+        const struct xfa_process *process = run->processes[i];
+        for (size_t k = 0; k < process->paced_count; k++) {
+            const struct xfa_paced *thread = &process->paced[k];
+            if (thread->slept_ns < least_ns || likely != (thread->paced >= XFW_PACED_LIKELY))
+                continue;
+            count++;
+            if (!longest.thread || thread->slept_ns > longest.thread->slept_ns)
+                longest = (struct sleeper){process, thread, 0};
+        }
+    }
+    longest.others = count > 0 ? count - 1 : 0;
+    return longest;
+}
+
+/* What is believed of it. */
+static const char *paced_words(enum xfw_paced paced)
+{
+    switch (paced) {
+    case XFW_PACED_AT_BEST:
+        return "until other threads of the program, which make no calls, have something for it: "
+               "when its calls take less, it sleeps longer";
+    case XFW_PACED_LIKELY:
+        return "likely until other threads of the program, which make no calls, have something for "
+               "it: when its calls take less, it likely sleeps longer";
+    default:
+        return "for what is not known: at worst until other threads have something for it, and "
+               "when its calls take less, it sleeps longer";
+    }
+}
+
+char *xfa_paced_text(const struct xfa_analysis *analysis, const struct xfw_whatif *whatif,
+                     bool likely)
+{
+    char part[XFA_PERCENT_CHARS], slept[XFA_UNIT_CHARS];
+    const struct xfa_run *run = analysis->run;
+    double span = whatif->span.recorded_ns;
+    struct sleeper longest = longest_sleeper(run, LONG_SLEEP * span, likely);
+    if (!longest.thread)
+        return NULL;
+    char *of =
+        run->process_count > 1 ? xfa_print(" of process %d", longest.process->pid) : xfa_text("");
+    char *others = longest.others ? xfa_print("; so do %zu others", longest.others) : xfa_text("");
+    char *text = xfa_print("thread %d%s sleeps %s (%s of the span) between its calls, %s%s",
+                           longest.thread->tid, of, xfa_time_text(slept, longest.thread->slept_ns),
+                           xfa_percent_text(part, fmin(longest.thread->slept_ns, span), span),
+                           paced_words(longest.thread->paced), others);
+    free(of);
+    free(others);
+    return text;
+}
+
+/* ---- the best set ---------------------------------------------------------------------------- */
+
 char *xfa_members_text(const struct xfa_findings *findings)
 {
     size_t members = xfa_findings_in_set(findings);

@@ -47,6 +47,10 @@ const char *xfa_in_part_text(char text[XFA_IN_PART_CHARS], const struct xfa_find
 
 /* Where savings are known: how exact the replay is. */
 char *xfa_check_text(const struct xfw_whatif *whatif);
+/* Where threads that sleep keep others' pace (whatif/ops/paces.h), likely, or at worst alone:
+ * which, how long, and what that means for savings; NULL: none does for long. */
+char *xfa_paced_text(const struct xfa_analysis *analysis, const struct xfw_whatif *whatif,
+                     bool likely);
 /* The members of the best set: "1 change", "2 changes" when these are all findings, else "changes 1
  * to 3" by their numbers in the report; NULL: there is no set. */
 char *xfa_changes_text(const struct xfa_findings *findings);

@@ -361,6 +361,7 @@ void xfa_process_free(struct xfa_process *process)
     free(process->rank.launcher);
     free(process->losses);
     free(process->calls_ns);
+    free(process->paced);
     xfa_periods_free(process->periods);
     free(process);
 }

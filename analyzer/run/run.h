@@ -111,8 +111,17 @@ struct xfa_process {
     double turns_ns;   /* the same: its threads take turns, and begin no longer behind each other's
                           (findings/threads_by_turns.c); 0: they do not */
     bool maps_none;    /* the same: it allocates no mapped memory of the host */
-    bool shared;       /* a walk has begun; from then on: */
-    uint32_t share;    /* rank of the member of the run's team that does what is done of it alone */
+    struct xfa_paced { /* the same: its threads that sleep between their calls until others of the
+                          program have something for them (whatif/ops/paces.h) */
+        int32_t tid;
+        uint8_t paced;       /* enum xfw_paced */
+        double slept_ns;     /* between calls, in all */
+        double rate, beside; /* processors of the others while it sleeps, and else; NAN: not
+                                      known */
+    } * paced;
+    size_t paced_count;
+    bool shared;    /* a walk has begun; from then on: */
+    uint32_t share; /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */
     char *losses;         /* one line, NULL = none */
 

@@ -86,6 +86,7 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
         .eased = eases(process, count, certainty) ? xfw_eased_new(process->calls_ns) : NULL,
         .acted = UINT64_MAX,
     };
+    xfw_schedule_certainty(player->schedule, certainty);
     xfa_table_init(&player->sides, sizeof(struct side_key), sizeof(struct side_item));
     for (size_t i = 0; i < count; i++)
         player->steps[i] = (struct step){

@@ -6,6 +6,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/pass/pass.h"
 #include "analyzer/whatif/ops/jobs.h"
+#include "analyzer/whatif/ops/paces.h"
 #include "analyzer/whatif/replays_walk.h"
 
 #define MOST_PLAYED_ALONE 2 /* changes of a way: those with one less were played before */
@@ -305,6 +306,7 @@ void xfw_walk_fetch(struct xfw_walk *walk)
         next->count = xfw_cuts_take(&walk->cuts, next->stretch, next->ops, next->count);
     for (size_t i = 0; walk->of->jobs && i < next->count; i++)
         xfw_jobs_split(walk->of->jobs, &next->ops[i]);
+    xfw_paces_take(walk->process, next->ops, next->count);
     make_alone(next);
     next->at = walk->fetched;
     walk->fetched += next->count;
@@ -388,6 +390,7 @@ void xfw_walk_batch(void *self, struct xfw_op *ops, size_t count, const struct x
     walk->at_hand.stretch = stretch;
     if (stretch)
         walk->at_hand.count = xfw_cuts_take(&walk->cuts, stretch, walk->at_hand.ops, count);
+    xfw_paces_take(walk->process, walk->at_hand.ops, walk->at_hand.count);
     make_alone(&walk->at_hand);
     xfw_walk_play(walk);
 }

@@ -9,6 +9,7 @@
 #include "analyzer/whatif/best_set.h"
 #include "analyzer/whatif/player.h"
 #include "analyzer/whatif/op/recording_cost.h"
+#include "analyzer/whatif/ops/paces.h"
 #include "analyzer/whatif/questions.h"
 #include "analyzer/whatif/replays.h"
 #include "analyzer/whatif/ways_savings.h"
@@ -327,6 +328,7 @@ struct xfw_whatif *xfw_whatif_of_proposals(struct xfa_analysis *analysis,
     whatif->most_played = proposals->most_played ? proposals->most_played : XFW_MOST_PLAYED;
     whatif->recording_known = knows_recording(analysis);
     xfa_table_init(&whatif->taken, sizeof(struct xfw_taken_key), sizeof(struct xfw_taken));
+    xfw_paces_exchange(analysis->run);
     const char *why = lacks(analysis);
     if (why) {
         whatif->why = xfa_text(why);

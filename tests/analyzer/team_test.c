@@ -169,20 +169,49 @@ struct drawn_run {
     bool surveys;              /* its reading is divided, where it can be */
 };
 
+/* The thread has slept since then, while others worked. */
+static void sleep_since(struct play *play, uint64_t from)
+{
+    uint64_t ns = play->now - from;
+    play_event(play,
+               (struct xft_event){.kind = XFT_EVENT_PROCESSOR,
+                                  .src = XFT_PROCESSOR_UNTIL_CALL,
+                                  .aux = ns / 20,
+                                  .width = ns},
+               0)
+        ->start_ns = from;
+}
+
+/* The same in a call that began then. */
+static void work_since(struct play *play, uint64_t from)
+{
+    sleep_since(play, from);
+    struct play_lane *lane = &play->lanes[play->lane];
+    struct xft_event *event = &lane->events[lane->count - 1];
+    event->src = XFT_PROCESSOR_UNTIL_RETURN;
+    event->aux = event->width;
+}
+
 /* Copies that overlap could hide, of a few sites, in ranges now and then. */
 static void play_random(struct trace_builder *b, int pid)
 {
     struct play play;
     play_start(&play, b, pid);
     uint32_t steps = 3 + below(40);
+    bool sleeps = below(2);
     for (uint32_t i = 0; i < steps; i++) {
-        uint64_t bytes = (uint64_t)1 << (10 + below(14));
+        uint64_t from = play.now, bytes = (uint64_t)1 << (10 + below(14));
         unsigned site = 1 + below(3);
         play_copy(&play, site, below(2) ? XFT_DIR_H2D : XFT_DIR_D2H,
                   below(3) ? XFT_MEM_PAGEABLE : XFT_MEM_PINNED, bytes, 2000 + bytes / 4);
         if (below(2))
             play_async(&play, site, XFT_DIR_H2D, XFT_MEM_PINNED, bytes, 2000 + bytes / 40);
+        if (sleeps)
+            work_since(&play, from);
+        from = play.now;
         play.now += below(50000);
+        if (sleeps)
+            sleep_since(&play, from);
     }
     play_end(&play, XFT_STATE_CLOSED);
 }
@@ -301,6 +330,7 @@ static char *analyzed_alone(const struct drawn_run *run)
 }
 
 static size_t with_savings; /* runs in which something would be saved */
+static size_t with_sleep;   /* runs in which threads keep others' pace */
 
 static void check_run(struct drawn_run *run, uint32_t members, unsigned i)
 {
@@ -310,6 +340,7 @@ static void check_run(struct drawn_run *run, uint32_t members, unsigned i)
         run->memory[m] = XFW_OP_STORE_MOST;
     char *together = members_run(members, analyze_as_member, run);
     with_savings += strstr(alone, "saves ") != NULL;
+    with_sleep += strstr(alone, "\"sleepers\"") != NULL;
     if (strcmp(alone, together) != 0) {
         size_t at = 0;
         while (alone[at] == together[at])
@@ -336,6 +367,7 @@ static void test_random_splits(void **state)
         free_drawn(&run);
     }
     assert_true(with_savings > 0);
+    assert_true(with_sleep > 0);
     xfp_free(profile);
 }
 

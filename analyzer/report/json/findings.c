@@ -108,6 +108,35 @@ static json_t *ranges_json(const struct xfw_whatif *whatif)
     return json;
 }
 
+static json_t *sleeper_json(const struct xfa_process *process, const struct xfa_paced *thread)
+{
+    static const char *const words[] = {[XFW_PACED_AT_WORST] = "at_worst",
+                                        [XFW_PACED_LIKELY] = "likely",
+                                        [XFW_PACED_AT_BEST] = "always"};
+    json_t *json = json_object();
+    json_object_set_new(json, "pid", process->pid > 0 ? json_integer(process->pid) : json_null());
+    json_object_set_new(json, "thread", json_integer(thread->tid));
+    json_object_set_new(json, "slept_s", xfa_json_seconds(thread->slept_ns));
+    json_object_set_new(json, "keeps_pace", json_string(words[thread->paced]));
+    json_object_set_new(json, "others", xfa_json_number(thread->rate));
+    json_object_set_new(json, "others_while_awake", xfa_json_number(thread->beside));
+    return json;
+}
+
+/* NULL: there are none. */
+static json_t *sleepers_json(const struct xfa_run *run)
+{
+    json_t *json = json_array();
+    for (size_t i = 0; i < run->process_count; i++)
+        for (size_t k = 0; k < run->processes[i]->paced_count; k++)
+            json_array_append_new(json,
+                                  sleeper_json(run->processes[i], &run->processes[i]->paced[k]));
+    if (json_array_size(json) > 0)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
 json_t *xfa_whatif_json(const struct xfa_report *report)
 {
     const struct xfw_whatif *whatif = report->findings->whatif;
@@ -129,6 +158,9 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
         json_object_set_new(json, "sampled", sampled_json(whatif));
     if (whatif->ranks.processes > 0) /* else each was replayed for itself */
         json_object_set_new(json, "together", together_json(&whatif->ranks));
+    json_t *sleepers = sleepers_json(report->analysis->run);
+    if (sleepers)
+        json_object_set_new(json, "sleepers", sleepers);
     json_object_set_new(json, "set_saving_s", set_json(report->findings));
     if (xfa_findings_in_set(report->findings) == 0) {
         const struct xfw_saving best = xfa_best_alone(report->findings);

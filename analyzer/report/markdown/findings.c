@@ -153,6 +153,23 @@ static void write_finding(struct xfa_markdown *md, const struct xfa_report *repo
     xfa_markdown_unfold(md);
 }
 
+/* Why shorter calls may save nothing. */
+static void write_paced(struct xfa_markdown *md, const struct xfa_report *report, bool likely)
+{
+    const struct xfa_findings *findings = report->findings;
+    char *paced = xfa_savings_known(findings)
+                      ? xfa_paced_text(report->analysis, findings->whatif, likely)
+                      : NULL;
+    if (!paced)
+        return;
+    FILE *out = xfa_markdown_begin(md);
+    fputs("\nMind: ", out);
+    xfa_markdown_text(out, paced);
+    fputs(".\n", out);
+    xfa_markdown_end(md);
+    free(paced);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *report,
@@ -167,6 +184,8 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
         write_table(md, report, view);
     if (!questions_first)
         write_questions(md, report, view);
+    write_paced(md, report, true);
+    write_paced(md, report, false);
     if (count == 0)
         return;
     if (xfa_savings_known(findings)) {

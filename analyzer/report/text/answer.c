@@ -230,6 +230,17 @@ static void write_gpu(const struct xfa_report *report, const struct xfa_headline
     free(text);
 }
 
+/* Why shorter calls may save nothing. */
+static void write_paced(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
+{
+    char *text = xfa_savings_known(report->findings) && !view->filter
+                     ? xfa_paced_text(report->analysis, report->findings->whatif, true)
+                     : NULL;
+    if (text)
+        xfa_write_words(out, view->width, "  ", "%s", text);
+    free(text);
+}
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
 #define LEAST_MESSAGES                                                                             \
@@ -399,6 +410,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_head(report, &headline, view, out);
     write_headline(report, &headline, view, out);
     write_gpu(report, &headline, view, out);
+    write_paced(report, view, out);
     write_messages(report->analysis, view, out);
     write_periods(report->analysis->run, view, out);
     write_filter(report, view, out);

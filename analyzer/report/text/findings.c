@@ -125,8 +125,9 @@ static void write_played(const struct xfw_played *played, int width, FILE *out)
     free(with);
 }
 
-static void write_savings_head(const struct xfa_findings *findings, int width, FILE *out)
+static void write_savings_head(const struct xfa_report *report, int width, FILE *out)
 {
+    const struct xfa_findings *findings = report->findings;
     const struct xfw_whatif *whatif = findings->whatif;
     if (!xfa_savings_known(findings)) {
         if (whatif && whatif->why)
@@ -137,6 +138,9 @@ static void write_savings_head(const struct xfa_findings *findings, int width, F
         return;
     }
     write_text(xfa_check_text(whatif), width, out);
+    char *paced = xfa_paced_text(report->analysis, whatif, false);
+    if (paced)
+        write_text(paced, width, out);
     write_played(whatif->played, width, out);
     if (xfa_findings_count(findings) > 0)
         write_set(findings, width, out);
@@ -367,7 +371,7 @@ void xfa_write_findings(const struct xfa_report *report, const struct xfa_view *
                     : known ? "Findings, by what the run would save with each alone"
                             : "Findings, worst first (each stands alone: one transfer may be in "
                               "several)");
-    write_savings_head(findings, view->width, out);
+    write_savings_head(report, view->width, out);
     if (findings->count == 0 && !known)
         fputs("  none\n", out);
     for (size_t i = 0; i < findings->count && !findings->items[i].idle; i++)

@@ -27,10 +27,15 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->joins = from->joins;
     into->for_job = from->for_job;
     into->job_counts = from->job_counts;
+    into->slept_parts = from->slept_parts;
+    into->rested_parts = from->rested_parts;
+    into->paced = from->paced;
     from->woken_by_stream = from->woken_by_call = 0;
     from->gap_ns = from->woken_after_ns = 0;
     from->woken_by = XFW_NONE;
     from->within_call = from->joins = from->for_job = from->job_counts = false;
+    from->slept_parts = from->rested_parts = 0;
+    from->paced = XFW_PACED_NOT;
 }
 
 double xfw_op_took(const struct xfw_op *op)

@@ -80,6 +80,11 @@ enum xfw_engine {
     XFW_ENGINES
 };
 
+/* Of a thread that sleeps in its own time before a call until others of the program, which make no
+ * calls, have something for it (paces.h): at which certainties (change.h) that is so. */
+enum xfw_paced { XFW_PACED_NOT, XFW_PACED_AT_WORST, XFW_PACED_LIKELY, XFW_PACED_AT_BEST };
+#define XFW_OF_ALL UINT16_MAX /* a whole */
+
 /* Work of the legacy default stream waits for earlier work of blocking streams, and theirs for its
  * (CUDA programming guide, default streams). */
 enum xfw_stream_kind { XFW_NONBLOCKING, XFW_BLOCKING, XFW_LEGACY };
@@ -136,6 +141,7 @@ struct xfw_op {
                          still to come */
     int16_t gpu;      /* of the device work, the run's number; -1: not known */
     int16_t peer;     /* XFW_PEER: the other GPU */
+    uint16_t slept_parts;                  /* of gap_ns: asleep; in XFW_OF_ALL, as rested_parts */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
     int32_t tid;                           /* the system's number of the thread */
 
@@ -211,8 +217,9 @@ struct xfw_op {
     uint32_t stack;     /* the trace's id, as long as the site was not looked for; 0: none */
     uint8_t memory;     /* enum xft_memory of an ALLOC, FREE, SET; enum xft_graph_call of a
                            GRAPH_CALL that succeeded */
-    bool pooled;        /* an ALLOC, FREE of a memory pool, in a stream's order */
-    bool flagged;       /* an ALLOC of page-locked memory with flags */
+    bool pooled : 1;    /* an ALLOC, FREE of a memory pool, in a stream's order */
+    bool flagged : 1;   /* an ALLOC of page-locked memory with flags */
+    uint8_t paced;      /* enum xfw_paced: of the sleep in gap_ns */
     uint8_t caller;     /* under_way: its own thread's place, from 1; 0: none */
     float
         most_ns; /* XFW_MESSAGE: a change: it is under way for no more than that; 0: as recorded */
@@ -243,6 +250,7 @@ struct xfw_op {
 
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu;          /* where its stream was made; -1: not known */
+    uint16_t rested_parts;       /* of the time since the thread's sleep before: others rested */
     uint32_t row_bytes;          /* of a 2D copy that is not contiguous; 0: contiguous */
     const struct xfp_path *path; /* a copy to which a change gave that path's times; NULL: memory
                                     and places are as recorded */

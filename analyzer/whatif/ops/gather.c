@@ -165,6 +165,8 @@ static void end_process(void *self, struct xfa_process *process, double end_ns)
         xfw_jobs_free(gather->at->jobs);
         gather->at->jobs = NULL;
     }
+    if (!gather->plays) /* else they were played without */
+        xfw_ops_decide_paces(gather->ops);
     for (uint32_t r = 0; r < XFW_RANGES; r++)
         if (!xfw_ops_range_name(gather->ops, r, &ranges[r]))
             ranges[r] = XFW_NO_RANGE;

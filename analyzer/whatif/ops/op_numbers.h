@@ -11,6 +11,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/whatif/op/op.h"
 #include "analyzer/whatif/op/recording_cost.h"
+#include "analyzer/whatif/ops/paces.h"
 
 #define XFW_ASKED 64 /* a power of two */
 
@@ -42,6 +43,7 @@ struct xfw_thread {
     uint64_t hash_ns, hashed_ns; /* hashes took so long, behind a call that is still to come; the
                                     start of the last of these transfers */
     uint64_t worked_ns;          /* before its first call, of the processor's time; 0: not known */
+    struct xfw_pace pace;        /* how it sleeps */
 };
 struct xfw_thread *xfw_thread_of(struct xfw_numbers *numbers, int32_t tid);
 

@@ -94,7 +94,8 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     ops->costs.own_ns = (double)(int64_t)(event->start_ns - thread->end_ns);
-    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    const uint64_t before_ns = thread->end_ns;
+    thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
     thread->ended = event->last;
     uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
     uint64_t overhead_ns = xfw_overhead_before(thread, event);
@@ -117,6 +118,8 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.overhead_ns = (double)overhead_ns;
     op.gap_ns = (double)opening_ns; /* see recorded.h */
     op.worked_ns = (double)worked_ns;
+    if (thread->pace.left_ns > 0)
+        xfw_pace_before(&thread->pace, event, before_ns, &op);
     if (what != XFW_RANGE && what != XFW_MESSAGE) {
         op.opens = !ops->called;
         ops->called = true;
@@ -352,6 +355,9 @@ static bool take_record(struct xfw_ops *ops, const struct xfa_event *event)
     case XFT_EVENT_CONTENT:
         xfw_overhead_event(ops->process, xfw_thread_of(&ops->numbers, event->tid), event);
         return true;
+    case XFT_EVENT_PROCESSOR:
+        xfw_pace_reading(&ops->numbers, xfw_thread_of(&ops->numbers, event->tid), event);
+        return true;
     default:
         return false;
     }
@@ -409,8 +415,10 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
 static void observe_event(void *self, const struct xfa_event *event)
 {
     struct xfw_ops *ops = self;
-    if (ops->stopped)
+    if (ops->stopped) {
+        xfw_pace_only(&ops->numbers, event);
         return;
+    }
     reach(ops, event->start_ns);
     if (!take_record(ops, event))
         take_call(ops, event);
@@ -473,8 +481,10 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     struct xfw_ops *ops = self;
     const struct xfa_transfer *transfer = &event->transfer;
     const struct xfa_device_copy *device = &transfer->device;
-    if (ops->stopped)
+    if (ops->stopped) {
+        xfw_pace_only(&ops->numbers, event);
         return;
+    }
     reach(ops, event->start_ns);
     uint64_t number = ops->transfers++;
     if (event->flags & XFT_GRAPH) { /* a part of its launch */
@@ -537,7 +547,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfw_readers_begin(&ops->readers, process);
     if (ops->sink.process)
         ops->sink.process(ops->sink.self, process);
-    return ops->stopped ? 0 : XFA_ALL_KINDS;
+    return XFA_ALL_KINDS;
 }
 
 static void end_process(void *self, struct xfa_process *process)
@@ -552,6 +562,11 @@ static void end_process(void *self, struct xfa_process *process)
         ops->sink.end(ops->sink.self, process, end);
 }
 
+void xfw_ops_decide_paces(const struct xfw_ops *ops)
+{
+    xfw_paces_decide(&ops->numbers, ops->process);
+}
+
 void xfw_ops_stop(struct xfw_ops *ops)
 {
     ops->stopped = true;
@@ -562,8 +577,7 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops)
     /* What became of host memory is not played. Calls of MPI that are no ops
      * are in the host's own time between calls of CUDA. */
     uint64_t others = XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_HOST_ACCESS) |
-                      XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_COMMUNICATOR) |
-                      XFA_KIND(XFT_EVENT_PROCESSOR);
+                      XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_COMMUNICATOR);
     uint64_t kinds = XFA_ALL_KINDS & ~(ops->messages ? others : others | XFA_KINDS_OF_MESSAGES);
     return (struct xfa_observer){
         .name = "what-if",

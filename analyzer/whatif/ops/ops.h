@@ -43,7 +43,11 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops);
 /* Before the pass: calls of MPI become ops, too (ops_messages.h), of processes that a launcher
  * started as one of several. */
 void xfw_ops_take_messages(struct xfw_ops *ops);
-/* Nobody wants them any more: the sink hears no more than the ends of processes. */
+/* All of the process at hand has come: its threads that keep others' pace become known
+ * (paces.h). */
+void xfw_ops_decide_paces(const struct xfw_ops *ops);
+/* Nobody wants them any more: the sink hears no more than the ends of processes. Paces become known
+ * all the same. */
 void xfw_ops_stop(struct xfw_ops *ops);
 
 /* The names of the ranges of the process at hand: ids in NAMES (0 = none), by range number. False:

@@ -11,6 +11,7 @@
 #include "xferscope/trace.h"
 
 #define MAKERS 8 /* of a thread, and of that one, so far */
+#define LIKELY 1 /* enum xfw_certainty */
 
 struct thread {
     bool begun;
@@ -19,6 +20,9 @@ struct thread {
     bool ended;           /* that was its last one */
     uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
     uint32_t joined;      /* whose end it waited for the last time */
+    bool paced;           /* it has slept at the pace of others: */
+    double paced_ns;      /* how much later than recorded they are at least */
+    double woke_ns;       /* the end of the last such sleep, as recorded */
 };
 
 struct xfw_schedule {
@@ -40,6 +44,7 @@ struct xfw_schedule {
     struct xfw_board *board;      /* NULL: it is played by itself */
     double begun_ns;              /* on the board's clock */
     struct xfw_meetings meetings; /* with other ranks' kernels */
+    unsigned certainty;
 };
 
 struct xfw_schedule *xfw_schedule_new(void)
@@ -47,7 +52,13 @@ struct xfw_schedule *xfw_schedule_new(void)
     struct xfw_schedule *schedule = xfa_alloc(sizeof *schedule);
     schedule->last_thread = XFW_NONE;
     schedule->last.start = schedule->last.end = NAN;
+    schedule->certainty = LIKELY;
     return schedule;
+}
+
+void xfw_schedule_certainty(struct xfw_schedule *schedule, unsigned certainty)
+{
+    schedule->certainty = certainty;
 }
 
 void xfw_schedule_free(struct xfw_schedule *schedule)
@@ -342,12 +353,41 @@ static double begins_woken(const struct xfw_schedule *schedule, const struct thr
     return thread->now + op->gap_ns;
 }
 
+static bool is_woken(const struct xfw_op *op)
+{
+    return op->for_job || op->woken_by != XFW_NONE || op->woken_by_stream || op->woken_by_call;
+}
+
+static bool is_paced(const struct xfw_schedule *schedule, const struct xfw_op *op)
+{
+    return op->paced > schedule->certainty && !is_woken(op);
+}
+
+/* Behind its sleep, which is a part of the gap. */
+XFW_RARE static double begins_paced(const struct thread *thread, const struct xfw_op *op)
+{
+    double usual = thread->now + op->gap_ns;
+    double slept = op->gap_ns * op->slept_parts / XFW_OF_ALL;
+    double rested = (op->start_ns - thread->woke_ns) * op->rested_parts / XFW_OF_ALL;
+    double early = thread->paced ? op->start_ns + thread->paced_ns - usual : 0;
+    return usual + (early > 0 ? xfw_max(0, early - rested) : xfw_max(early, -slept));
+}
+
 static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
-    bool woken =
-        op->for_job || op->woken_by != XFW_NONE || op->woken_by_stream || op->woken_by_call;
-    return woken ? begins_woken(schedule, thread, op) : thread->now + op->gap_ns;
+    if (is_paced(schedule, op))
+        return begins_paced(thread, op);
+    return is_woken(op) ? begins_woken(schedule, thread, op) : thread->now + op->gap_ns;
+}
+
+/* The thread woke: the others are as late as they were, or earlier where they did without rest. */
+static void note_pace(struct thread *thread, const struct xfw_op *op, double call)
+{
+    double late = call - op->start_ns;
+    thread->paced_ns = thread->paced ? xfw_min(thread->paced_ns, late) : late;
+    thread->paced = true;
+    thread->woke_ns = op->start_ns;
 }
 
 /* A message that is under way for less takes so much less of the call itself, too. */
@@ -383,6 +423,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     }
     struct thread *thread = thread_of(schedule, op);
     double call = begins(schedule, thread, op);
+    if (is_paced(schedule, op))
+        note_pace(thread, op, call);
     if (op->joins)
         thread->joined = op->woken_by;
     schedule->last.start = schedule->last.end = NAN;

@@ -14,6 +14,11 @@
  * A launched graph is one piece of work, but its copies occupy their engines: to the device from
  * its start on, to the host at its end.
  *
+ * A thread whose sleep others pace (op.h, paced) wakes as long behind its first such sleep as was
+ * recorded, but not before it has done what it does between two calls: with calls that take less it
+ * sleeps longer, with calls that take more less. What the others rested meanwhile as recorded, they
+ * may do without.
+ *
  * Unchanged ops take what they took. A call to a stream waits while XFW_OUTSTANDING operations of
  * that stream are not done (the depth of its queue: PyTorch's Holistic Trace Analysis names 1024).
  */
@@ -60,6 +65,9 @@ static inline bool xfw_op_is_beside(const struct xfw_op *op)
 {
     return op->stream != XFW_NONE && op->stream >= XFW_FIRST_SIDE_STREAM;
 }
+
+/* It is played with this certainty (change.h); as likely, where that is not said. */
+void xfw_schedule_certainty(struct xfw_schedule *schedule, unsigned certainty);
 
 /* From now on its messages are those of the other ranks on the board; the process began at begun_ns
  * of the board's clock. The board outlives the schedule. */

@@ -147,4 +147,9 @@ ROWS = [
       "    if (op->what == XFW_PREFETCH && op->duration_ns < 0)",
       "copies wait for the link until a prefetch is done, though only its end needs that",
       "analyzer-whatif_schedule_test"),
+    M("pace-beyond-cut", "analyzer/whatif/op/sample.c",
+      "            op->rested_parts = XFW_OF_ALL;",
+      "",
+      "behind calls that are left out a thread sleeps for as long as they took",
+      "analyzer-whatif_paces_test"),
 ]

@@ -1,0 +1,242 @@
+#include "analyzer/whatif/ops/paces.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/base/alloc.h"
+#include "analyzer/base/team.h"
+#include "analyzer/whatif/ops/op_numbers.h"
+#include "xferscope/trace.h"
+
+#define ASLEEP 0.5  /* of a reading: then the others' work counts as done while it slept */
+#define MARKED 8    /* sleeps: who made no call during as many, or twice as many, makes none */
+#define CALLERS 64  /* of more threads nothing is known */
+#define RATE 0.5    /* processors that are at work: somebody is */
+#define UNSURE 0.2  /* of that: he may be, or not */
+#define GOES_ON 0.5 /* of the others' rate: they do while the thread is awake */
+/* Readings of what others worked lag by a tick of the kernel's or two: shorter times do not show
+ * that they rested, nor what is less than that part. */
+#define RESTED_NS 50e6
+#define RESTED 0.8
+
+/* ---- readings -------------------------------------------------------------------------------- */
+
+static void add(struct xfw_pace_sum *sum, double ns, double others_ns, double callers_ns)
+{
+    sum->ns += ns;
+    sum->others_ns += others_ns;
+    sum->callers_ns += callers_ns;
+}
+
+/* Of what others worked in the reading, the part of threads that make calls, too: by what they
+ * worked of their own readings so far. */
+static double callers_ns(const struct xfw_numbers *numbers, const struct xfw_thread *thread,
+                         double ns, double others_ns)
+{
+    double callers = 0;
+    if (numbers->threads.count > CALLERS)
+        return others_ns;
+    for (size_t i = 0; i < numbers->threads.count; i++) {
+        const struct xfw_thread *other = xfa_table_at(&numbers->threads, i);
+        const struct xfw_pace *pace = &other->pace;
+        bool calls = other != thread && !other->ended && other->end_ns > 0 &&
+                     other->end_ns >= thread->pace.marks_ns[0];
+        if (calls)
+            callers += pace->ns > 0 ? xfw_min(1, pace->own_ns / pace->ns) * ns : ns;
+    }
+    return xfw_min(callers, others_ns);
+}
+
+static void mark(struct xfw_pace *pace, uint64_t ns)
+{
+    if (++pace->sleeps < MARKED)
+        return;
+    pace->sleeps = 0;
+    pace->marks_ns[0] = pace->marks_ns[1];
+    pace->marks_ns[1] = ns;
+}
+
+void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
+                      const struct xfa_event *event)
+{
+    const struct xfa_processor *read = &event->processor;
+    struct xfw_pace *pace = &thread->pace;
+    double ns = xfa_event_ns(event), own = xfw_min((double)read->own_ns, ns);
+    double others = (double)read->others_ns;
+    bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
+    bool asleep = free && ns - own >= ASLEEP * ns;
+    if (free) { /* until a call that comes behind the reading that begins there */
+        pace->from_ns = event->start_ns;
+        pace->until_ns = event->end_ns;
+        pace->left_ns = ns - own;
+    }
+    pace->ns += ns;
+    pace->own_ns += own;
+    if (!read->others_known) {
+        pace->unknown_ns += asleep ? ns : 0;
+    } else if (asleep) {
+        add(&pace->asleep, ns, others, callers_ns(numbers, thread, ns, others));
+    } else {
+        add(&pace->awake, ns, others, 0);
+        add(&pace->since, ns, others, 0);
+    }
+    if (asleep)
+        mark(pace, event->start_ns);
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------ */
+
+static uint16_t parts_of(double ns, double whole_ns)
+{
+    return (uint16_t)(XFW_OF_ALL * xfw_max(0, xfw_min(1, ns / whole_ns)));
+}
+
+/* How long the others have rested since the sleep before. */
+static double rested_ns(const struct xfw_pace *pace)
+{
+    double rate = pace->asleep.ns > 0 ? pace->asleep.others_ns / pace->asleep.ns : 0;
+    if (pace->since.ns < RESTED_NS || !(rate > 0))
+        return 0;
+    return pace->since.ns - pace->since.others_ns / (RESTED * rate);
+}
+
+void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
+                     struct xfw_op *op)
+{
+    uint64_t from = before_ns > pace->from_ns ? before_ns : pace->from_ns;
+    uint64_t to = event->start_ns < pace->until_ns ? event->start_ns : pace->until_ns;
+    double within = to > from ? (double)(to - from) : 0, behind = (double)(pace->until_ns - to);
+    bool polled = event->kind == XFT_EVENT_QUERY && event->wait.queries > 0;
+    double slept = within >= behind ? xfw_min(within, pace->left_ns) : 0;
+    pace->left_ns = event->start_ns >= pace->until_ns ? 0 : pace->left_ns - slept;
+    if (!(slept > 0) || before_ns == 0 || polled)
+        return;
+    op->slept_parts = parts_of(slept, (double)(event->start_ns - before_ns));
+    if (pace->woke_ns && event->start_ns > pace->woke_ns)
+        op->rested_parts = parts_of(rested_ns(pace), (double)(event->start_ns - pace->woke_ns));
+    pace->slept_ns += slept;
+    pace->woke_ns = event->start_ns;
+    pace->since = (struct xfw_pace_sum){0};
+}
+
+void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
+{
+    bool of_graph = event->kind == XFT_EVENT_TRANSFER && event->flags & XFT_GRAPH;
+    bool reads = event->kind == XFT_EVENT_PROCESSOR;
+    if (!reads && (of_graph || !xfa_is_of_thread(event->kind)))
+        return;
+    struct xfw_thread *thread = xfw_thread_of(numbers, event->tid);
+    if (reads) {
+        xfw_pace_reading(numbers, thread, event);
+        return;
+    }
+    struct xfw_op op = xfw_op_none();
+    if (thread->pace.left_ns > 0)
+        xfw_pace_before(&thread->pace, event, thread->end_ns, &op);
+    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
+    thread->ended = event->last;
+}
+
+/* ---- what is decided ------------------------------------------------------------------------- */
+
+static double rate_of(const struct xfw_pace_sum *sum)
+{
+    return sum->ns > 0 ? sum->others_ns / sum->ns : NAN;
+}
+
+static enum xfw_paced decide(const struct xfw_pace *pace)
+{
+    double rate = rate_of(&pace->asleep), beside = rate_of(&pace->awake);
+    if (pace->unknown_ns > pace->asleep.ns)
+        return XFW_PACED_AT_WORST;
+    if (!(beside >= GOES_ON * rate) || pace->asleep.callers_ns > pace->asleep.others_ns / 2)
+        return XFW_PACED_NOT;
+    return rate >= RATE + UNSURE   ? XFW_PACED_AT_BEST
+           : rate >= RATE          ? XFW_PACED_LIKELY
+           : rate >= RATE - UNSURE ? XFW_PACED_AT_WORST
+                                   : XFW_PACED_NOT;
+}
+
+void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process)
+{
+    size_t capacity = 0;
+    free(process->paced);
+    process->paced = NULL;
+    process->paced_count = 0;
+    for (size_t i = 0; i < numbers->threads.count; i++) {
+        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
+        const struct xfw_pace *pace = &thread->pace;
+        enum xfw_paced paced = pace->slept_ns > 0 ? decide(pace) : XFW_PACED_NOT;
+        if (paced == XFW_PACED_NOT)
+            continue;
+        process->paced =
+            xfa_room(process->paced, &capacity, process->paced_count + 1, sizeof *process->paced);
+        process->paced[process->paced_count++] = (struct xfa_paced){
+            .tid = thread->tid,
+            .paced = (uint8_t)paced,
+            .slept_ns = pace->slept_ns,
+            .rate = rate_of(&pace->asleep),
+            .beside = rate_of(&pace->awake),
+        };
+    }
+}
+
+/* ---- members of a team ----------------------------------------------------------------------- */
+
+static void give(const struct xfa_process *process, struct xfa_parcel *parcel)
+{
+    xfa_parcel_number(parcel, process->paced_count);
+    if (process->paced_count)
+        xfa_parcel_put(parcel, process->paced, process->paced_count * sizeof *process->paced);
+}
+
+static void take(struct xfa_process *process, struct xfa_unpacking *from)
+{
+    size_t count = xfa_unpack_count(from, sizeof *process->paced);
+    free(process->paced);
+    process->paced = xfa_alloc((count + 1) * sizeof *process->paced);
+    process->paced_count = count;
+    if (count)
+        xfa_unpack_bytes(from, process->paced, count * sizeof *process->paced);
+}
+
+void xfw_paces_exchange(struct xfa_run *run)
+{
+    struct xfa_team *team = run->team;
+    struct xfa_parcel mine = {0};
+    if (!team)
+        return;
+    for (size_t i = 0; i < run->process_count; i++)
+        if (run->processes[i]->share == team->rank)
+            give(run->processes[i], &mine);
+    struct xfa_parcel *all = xfa_team_exchange(team, "threads that sleep", &mine);
+    for (uint32_t rank = 0; rank < team->count; rank++) {
+        struct xfa_unpacking from = xfa_unpack(&all[rank]);
+        for (size_t i = 0; i < run->process_count && !from.bad; i++)
+            if (run->processes[i]->share == rank)
+                take(run->processes[i], &from);
+        if (from.bad || from.left > 0)
+            team->fail(team->self, xfa_print("the threads of rank %u are none that rank %u can "
+                                             "play: let one of them analyze",
+                                             rank, team->rank));
+    }
+    xfa_team_free_parcels(team, all);
+    xfa_parcel_free(&mine);
+}
+
+/* ---- ops that are played --------------------------------------------------------------------- */
+
+static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
+{
+    for (size_t i = 0; i < process->paced_count; i++)
+        if (process->paced[i].tid == tid)
+            return process->paced[i].paced;
+    return XFW_PACED_NOT;
+}
+
+void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count && process->paced_count; i++)
+        if (ops[i].slept_parts)
+            ops[i].paced = paced_of(process, ops[i].tid);
+}

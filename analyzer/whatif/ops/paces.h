@@ -1,0 +1,62 @@
+/*
+ * Whose pace a thread keeps that sleeps between its calls (PROCESSOR events). Where others of the
+ * program, which make no calls, work while it sleeps, and go on while it is awake, it waits for
+ * what they have for it next: it gets that no sooner when its own calls take less, and sleeps
+ * longer. Where nobody works (a timer, a disk, another machine), or others work only while it
+ * sleeps (it asked for that, and waits), sleep is the thread's own time as all else. Private to
+ * whatif/.
+ *
+ * As recorded: of each reading, how long the thread slept, and what the others of the process
+ * worked meanwhile. That is given to the gaps between calls that lie in it: to one that is no
+ * shorter than what follows of the reading. All readings of a thread together decide, once its
+ * process is over. Of threads that make calls as often as this one sleeps it is not known but from
+ * their own readings how much of that work was theirs; without any, they are taken to be at work.
+ *
+ * Then each op gets what was decided of its thread (xfw_paces_take()); schedule.h says how such
+ * sleep is replayed. Times are ns.
+ */
+#ifndef XFW_PACES_H
+#define XFW_PACES_H
+
+#include "analyzer/pass/event.h"
+#include "analyzer/whatif/op/op.h"
+
+struct xfw_numbers;
+struct xfw_thread;
+
+struct xfw_pace {               /* of a thread; zeroed at first */
+    uint64_t from_ns, until_ns; /* the last reading until a call */
+    double left_ns;             /* of its sleep, that no gap was given */
+    double ns, own_ns;          /* of all readings */
+    struct xfw_pace_sum {
+        double ns, others_ns;    /* where that of the others is known */
+        double callers_ns;       /* of it, that of threads that make calls */
+    } asleep, awake, since;      /* since: awake, since the sleep before */
+    double unknown_ns, slept_ns; /* asleep: the others are not known; given to gaps */
+    uint64_t woke_ns;            /* the end of the gap that was given some last */
+    uint64_t marks_ns[2];        /* when it began to sleep, of late */
+    unsigned sleeps;             /* since the last mark */
+};
+
+/* A PROCESSOR event of the thread. */
+void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
+                      const struct xfa_event *event);
+
+/* The op of this event, the next one of its thread, whose call before returned at before_ns: how
+ * much of the time between them was sleep. Only where left_ns > 0. */
+void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
+                     struct xfw_op *op);
+
+/* The same of any event, where nobody wants its op. */
+void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);
+
+/* All of the process has come. */
+void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process);
+
+/* Members of a team get what was decided of the others' processes. */
+void xfw_paces_exchange(struct xfa_run *run);
+
+/* Before ops of the process are played. */
+void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_t count);
+
+#endif

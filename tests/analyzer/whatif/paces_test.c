@@ -1,0 +1,301 @@
+/* Whose pace a thread keeps that sleeps between its calls: what faster copies save of a run in
+ * which it waits for what others of the program have next, for nobody, or for work that it asked
+ * for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "analyzer/report/json/json.h"
+#include "analyzer/report/savings.h"
+#include "analyzer/whatif/whatif.h"
+#include "tests/analyzer/lab/analyzed.h"
+#include "tests/analyzer/traces/play.h"
+#include "tests/analyzer/traces/scenario.h"
+
+#define MS 1000000u
+#define US 1000u
+
+enum { STEPS = 60, COPY_NS = 2 * MS, SLEEP_NS = 3 * MS, WAKE_NS = 10 * US, READING_NS = 8 * US };
+
+/* What the others of the process do: processors. Below 0: not known. */
+struct others {
+    double asleep, awake;
+    double at_rest;     /* the same while the thread does not sleep for REST steps */
+    bool rests;         /* there are such, in the middle */
+    bool launch;        /* between the beginning of the sleep and its end the thread launches */
+    bool caller;        /* another thread makes calls */
+    bool caller_sleeps; /* which sleeps as well, all of the time but a little */
+};
+enum { REST = 40 };
+
+/* A reading of the thread, from `from` to the clock. */
+static void read_at(struct play *play, enum xft_processor until, uint64_t from, double own,
+                    double others)
+{
+    double ns = (double)(play->now - from);
+    play_event(play,
+               (struct xft_event){.kind = XFT_EVENT_PROCESSOR,
+                                  .src = until,
+                                  .aux = (uint64_t)(own * ns),
+                                  .width = others < 0 ? 0 : (uint64_t)(others * ns) + 1},
+               0)
+        ->start_ns = from;
+}
+
+/* Another thread launches while this one sleeps, at any time. */
+static void call_meanwhile(struct play *play, const struct others *others, uint64_t from)
+{
+    uint64_t now = play->now;
+    play->lane = LANE_OTHER;
+    play->now = from + 10 * US + from * UINT64_C(2654435761) % (SLEEP_NS - 50 * US);
+    if (others->caller_sleeps)
+        read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 0.1, others->asleep);
+    play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
+    play->lane = LANE_MAIN;
+    play->now = now;
+}
+
+static void sleep_on(struct play *play, const struct others *others)
+{
+    uint64_t from = play->now;
+    if (others->launch) {
+        play->now += 20 * US;
+        play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
+    }
+    play->now = from + SLEEP_NS;
+    read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, 0.05, others->asleep);
+    if (others->caller)
+        call_meanwhile(play, others, from);
+}
+
+static void copy_awake(struct play *play, double others)
+{
+    uint64_t from = play->now;
+    play->now += READING_NS;
+    play_awaited(play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, COPY_NS, WAKE_NS);
+    read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 1, others);
+}
+
+/* A thread copies what others make, and sleeps until there is more. */
+static void consume(struct trace_builder *b, const struct others *others)
+{
+    struct play play;
+    play_start(&play, b, 1);
+    copy_awake(&play, others->awake);
+    for (unsigned step = 0; step < STEPS; step++) {
+        for (unsigned i = 0; i < REST && others->rests && step == STEPS / 2; i++)
+            copy_awake(&play, others->at_rest);
+        sleep_on(&play, others);
+        copy_awake(&play, others->awake);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+}
+
+static struct analyzed consumed(struct trace_builder *b, const struct others *others)
+{
+    consume(b, others);
+    return analyzed_trace(b, NULL);
+}
+
+static void forget(struct trace_builder *b, struct analyzed *a)
+{
+    analyzed_free(a);
+    build_free(b);
+}
+
+/* Copies take that part of their time. */
+struct faster {
+    struct xfw_change change;
+    double part;
+};
+
+static void take(const struct xfw_change *change, void *state, struct xfw_player *player,
+                 struct xfw_op *op)
+{
+    (void)state, (void)player;
+    if (op->what == XFW_COPY)
+        op->duration_ns *= ((const struct faster *)change)->part;
+}
+
+static const struct xfw_change_type type = {.name = "faster", .op = take};
+
+/* In copies that take no time, or twice as long: those that are saved. */
+static struct xfw_saving saved_of(const struct analyzed *a, double part)
+{
+    struct faster faster = {.change = {.type = &type, .analysis = a->analysis}, .part = part};
+    struct xfw_change *changes[] = {&faster.change};
+    struct xfw_whatif *whatif = xfw_whatif_of(a->analysis, changes, 1, NULL, NULL, NULL);
+    assert_true(whatif->known && whatif->error < 0.001);
+    struct xfw_saving saving = whatif->alone[0];
+    xfw_whatif_free(whatif);
+    return (struct xfw_saving){saving.low / COPY_NS, saving.likely / COPY_NS,
+                               saving.high / COPY_NS};
+}
+
+static struct xfw_saving saved(const struct others *others)
+{
+    struct trace_builder b;
+    struct analyzed a = consumed(&b, others);
+    struct xfw_saving saving = saved_of(&a, 0);
+    forget(&b, &a);
+    return saving;
+}
+
+/* Without what bounds are widened by. */
+static bool is_about(double value, double wanted)
+{
+    return fabs(value - wanted) < 1.5;
+}
+
+/* Somebody makes what the thread waits for, whatever it does: only before the first and behind the
+ * last sleep does it matter how long a copy takes. */
+static void test_keeps_pace(void **state)
+{
+    (void)state;
+    struct xfw_saving saving = saved(&(struct others){.asleep = 1, .awake = 0.9});
+    assert_true(is_about(saving.likely, 2));
+    assert_true(saving.high < 5);
+    saving = saved(&(struct others){.asleep = 1, .awake = 0.9, .launch = true});
+    assert_true(is_about(saving.likely, 2));
+}
+
+/* What is slower takes as much of the sleep. */
+static void test_sleeps_less(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct analyzed a = consumed(&b, &(struct others){.asleep = 1, .awake = 0.9});
+    assert_true(is_about(saved_of(&a, 2).likely, -2));
+    /* More than there is of it. */
+    assert_true(saved_of(&a, 4).likely < -STEPS);
+    forget(&b, &a);
+}
+
+/* Sleep that nobody cuts short, or work that was asked for, takes as long. */
+static void test_own_time(void **state)
+{
+    const struct others all[] = {
+        {.asleep = 0, .awake = 0},
+        {.asleep = 1, .awake = 0},
+        {.asleep = 1, .awake = 0.3},
+        {.asleep = 1, .awake = 1, .caller = true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct trace_builder b;
+        struct analyzed a = consumed(&b, &all[i]);
+        assert_int_equal(a.analysis->run->processes[0]->paced_count, 0);
+        if (!all[i].caller) /* that thread takes as long as it did */
+            assert_true(is_about(saved_of(&a, 0).likely, STEPS + 1));
+        forget(&b, &a);
+    }
+}
+
+/* The other thread that makes calls sleeps, too: somebody else is at work. */
+static void test_caller_sleeps(void **state)
+{
+    const struct others others = {.asleep = 1, .awake = 0.9, .caller = true, .caller_sleeps = true};
+    (void)state;
+    assert_true(is_about(saved(&others).likely, 2));
+}
+
+/* Where it is not sure, or not known, what others do, the range has both. */
+static void test_range(void **state)
+{
+    (void)state;
+    struct xfw_saving saving = saved(&(struct others){.asleep = 0.6, .awake = 0.6});
+    assert_true(is_about(saving.likely, 2));
+    assert_true(saving.high >= STEPS);
+    saving = saved(&(struct others){.asleep = 0.4, .awake = 0.4});
+    assert_true(is_about(saving.likely, STEPS + 1));
+    assert_true(saving.low < 2);
+    saving = saved(&(struct others){.asleep = -1, .awake = -1});
+    assert_true(is_about(saving.likely, STEPS + 1));
+    assert_true(saving.low < 2);
+    saving = saved(&(struct others){.asleep = 0.2, .awake = 0.2});
+    assert_true(saving.low > 0.6 * STEPS);
+}
+
+/* While the thread has more to do than the others make for it these rest: so much of what it saves
+ * then is saved. */
+static void test_rest(void **state)
+{
+    const double part = 1 - 0.6 / 0.8; /* the rest, by the least that counts as work */
+    struct others others = {.asleep = 1, .awake = 1, .rests = true, .at_rest = 0.6};
+    (void)state;
+    assert_true(is_about(saved(&others).likely, 2 + part * REST));
+    others.at_rest = 0.9;
+    assert_true(is_about(saved(&others).likely, 2));
+}
+
+/* All sleep is found, in whatever gap of the reading. */
+static void test_report(void **state)
+{
+    (void)state;
+    for (unsigned launch = 0; launch < 2; launch++) {
+        struct trace_builder b;
+        consume(&b, &(struct others){.asleep = 1, .awake = 0.9, .launch = launch > 0});
+        struct analyzed a = analyzed_played(&b, scenario_profile());
+        const struct xfa_process *process = a.analysis->run->processes[0];
+        assert_int_equal(process->paced_count, 1);
+        const struct xfa_paced *paced = &process->paced[0];
+        assert_int_equal(paced->paced, XFW_PACED_AT_BEST);
+        assert_true(fabs(paced->slept_ns / (0.95 * STEPS * SLEEP_NS) - 1) < 0.01);
+        assert_true(fabs(paced->rate - 1) < 0.001 && fabs(paced->beside - 0.9) < 0.001);
+        assert_null(xfa_paced_text(a.analysis, a.findings->whatif, false));
+        char *text = xfa_paced_text(a.analysis, a.findings->whatif, true);
+        assert_non_null(strstr(text, " of the span) between its calls, until other threads"));
+        free(text);
+        char *report = analyzed_report(&a, xfa_format_find("json"));
+        assert_non_null(strstr(report, "\"keeps_pace\": \"always\""));
+        free(report);
+        analyzed_free(&a);
+    }
+}
+
+/* Behind a cut the pace is another: what was left out is not waited for. */
+static void test_behind_cut(void **state)
+{
+    struct xfw_cuts cuts = {0};
+    struct xfw_stretch counted = {.part = XFW_COUNTED, .ops = 2};
+    struct xfw_stretch left = {.part = XFW_LEFT, .begins_ns = 200};
+    struct xfw_op ops[2] = {xfw_op_none(), xfw_op_none()};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        ops[i].start_ns = 100 * i + 90;
+        ops[i].end_ns = 100 * i + 100;
+        ops[i].slept_parts = i;
+    }
+    xfw_cuts_take(&cuts, &counted, ops, 2);
+    assert_int_equal(ops[1].rested_parts, 0);
+    xfw_cuts_take(&cuts, &left, NULL, 0);
+    counted.begins_ns = 1000;
+    for (unsigned i = 0; i < 2; i++) {
+        ops[i].start_ns += 1000;
+        ops[i].end_ns += 1000;
+    }
+    xfw_cuts_take(&cuts, &counted, ops, 2);
+    assert_int_equal(ops[0].rested_parts, 0);
+    assert_int_equal(ops[1].rested_parts, XFW_OF_ALL);
+    ops[1].rested_parts = 0;
+    xfw_cuts_take(&cuts, &counted, ops, 2);
+    assert_int_equal(ops[1].rested_parts, 0);
+    xfw_cuts_free(&cuts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keeps_pace), cmocka_unit_test(test_sleeps_less),
+        cmocka_unit_test(test_own_time),   cmocka_unit_test(test_caller_sleeps),
+        cmocka_unit_test(test_range),      cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_report),     cmocka_unit_test(test_behind_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
