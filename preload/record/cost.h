@@ -31,6 +31,7 @@
 
 struct xfs_lane;
 struct xfs_recorder;
+struct xft_event;
 
 #define XFS_COST_FIRST 13
 #define XFS_COST_EVERY 251
@@ -65,6 +66,10 @@ XFS_COLD void xfs_cost_unusual(unsigned why);
 /* The recorder did something unusual since from_ns (xfs_now_apart_ns()), before a call or in it:
  * writes the OVERHEAD event at once. Keeps errno. */
 XFS_COLD void xfs_cost_took(unsigned why, uint64_t from_ns);
+
+/* Writes an event of this thread that is not its call's, between two calls or in one. Keeps errno.
+ */
+XFS_COLD void xfs_event_write_aside(const struct xft_event *event);
 
 /* The thread got its lane between from_ns and now, and had been at work for worked_ns of the
  * processor's time (0: not known): written with its first event. */
