@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("contexts-are-own-time", "analyzer/whatif/ops/ops.c",
+      "        context(ops, event);",
+      "        (void)context;",
+      "the span has contexts that are made within",
+      "analyzer-whatif_contexts_test"),
     M("opening-of-one-thread", "analyzer/whatif/ops/recorded.c",
       "    double opening = op->gap_ns;",
       "    double opening = 0 * op->gap_ns;",
