@@ -115,7 +115,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
-    op.gap_ns = (double)opening_ns; /* see recorded.h */
+    op.opening_ns = (double)opening_ns;
     op.worked_ns = (double)worked_ns;
     if (what != XFW_RANGE && what != XFW_MESSAGE) {
         op.opens = !ops->called;
