@@ -245,14 +245,15 @@ static inline bool xfa_is_range(unsigned kind)
     return kind == XFT_EVENT_RANGE_BEGIN || kind == XFT_EVENT_RANGE_END;
 }
 
-/* Something that a thread of the program did. */
+/* Something that a thread of the program did, and no part of another call. */
 static inline bool xfa_is_of_thread(unsigned kind)
 {
     return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
            kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
            kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
            kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
-           kind != XFT_EVENT_COMMUNICATOR && kind != XFT_EVENT_PROCESSOR;
+           kind != XFT_EVENT_COMMUNICATOR && kind != XFT_EVENT_PROCESSOR &&
+           kind != XFT_EVENT_CONTEXT;
 }
 
 /* How long it lasted; 0 as well where that is not known. */

@@ -180,7 +180,8 @@ static bool is_no_call(unsigned kind)
            kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT || kind == XFT_EVENT_CONTENT ||
            kind == XFT_EVENT_RECORDS || kind == XFT_EVENT_OVERHEAD || kind == XFT_EVENT_PERIOD ||
            kind == XFT_EVENT_HOST_ACCESS || kind == XFT_EVENT_MESSAGE_END ||
-           kind == XFT_EVENT_COMMUNICATOR || kind == XFT_EVENT_PROCESSOR;
+           kind == XFT_EVENT_COMMUNICATOR || kind == XFT_EVENT_PROCESSOR ||
+           kind == XFT_EVENT_CONTEXT;
 }
 
 #define FEW_SAMPLES 3 /* of fewer, one of a call with a new stack is the median */

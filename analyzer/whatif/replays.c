@@ -234,7 +234,8 @@ static void forget_times(struct xfw_replays *replays, struct xfw_variant *varian
 {
     struct xfw_whatif *whatif = replays->whatif;
     forget_alone(replays);
-    whatif->recorded_ns = whatif->span.recorded_ns = 0;
+    whatif->recorded_ns = whatif->span.recorded_ns = whatif->contexts_ns = 0;
+    whatif->contexts_gpus = 0;
     for (size_t i = 0; i < whatif->range_count; i++)
         whatif->ranges[i].times.recorded_ns = 0;
     for (size_t i = 0; i < count; i++) {

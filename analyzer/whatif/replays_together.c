@@ -208,11 +208,13 @@ static void take_spans(struct xfw_walk *walk)
 {
     for (size_t i = 0; i < walk->count; i++) {
         struct xfw_variant *v = &walk->variants[i];
-        v->way->span_ns = v->span.to - v->span.from;
+        v->way->span_ns = xfw_extent_ns(&v->span);
         v->way->left_ns = fmin(v->left_ns, v->way->span_ns);
     }
-    if (walk->variants[0].way->recording)
-        walk->replays->whatif->span.recorded_ns = walk->recorded.to - walk->recorded.from;
+    if (!walk->variants[0].way->recording)
+        return;
+    walk->replays->whatif->span.recorded_ns = xfw_extent_ns(&walk->recorded);
+    walk->replays->whatif->contexts_ns = walk->recorded.contexts_ns;
 }
 
 static bool play_some(struct xfw_replays *replays, struct xfw_variant *variants, size_t count)

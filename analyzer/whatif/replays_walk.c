@@ -66,26 +66,27 @@ static double end_measuring(struct xfw_walk *walk, struct xfw_variant *v, double
 
 /* ---- the span of all processes --------------------------------------------------------------- */
 
-static double extend(struct xfw_extent *extent, double from, double to)
+static double extend(struct xfw_extent *extent, double from, double to, double contexts_ns)
 {
     bool any = extent->from != 0 || extent->to != 0;
     extent->from = any ? fmin(extent->from, from) : from;
     extent->to = any ? fmax(extent->to, to) : to;
-    return extent->to - extent->from;
+    extent->contexts_ns = fmax(extent->contexts_ns, contexts_ns);
+    return xfw_extent_ns(extent);
 }
 
 double xfw_replays_span(struct xfw_variant *v, const struct xfw_schedule *schedule, double begun_ns)
 {
     double first, last;
     if (!xfw_schedule_worked(schedule, &first, &last))
-        return v->span.to - v->span.from;
-    return extend(&v->span, begun_ns + first, begun_ns + last);
+        return xfw_extent_ns(&v->span);
+    return extend(&v->span, begun_ns + first, begun_ns + last, xfw_schedule_contexts_ns(schedule));
 }
 
 double xfw_replays_recorded_span(struct xfw_walk *walk)
 {
     return extend(&walk->recorded, walk->begun_ns + walk->of->first_work,
-                  walk->begun_ns + walk->of->last_work);
+                  walk->begun_ns + walk->of->last_work, walk->of->contexts.ns);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
@@ -432,10 +433,11 @@ static double span_of(const struct xfw_walk *walk, const struct xfw_variant *v)
     double first, last;
     if (!xfw_schedule_worked(schedule, &first, &last))
         return 0;
-    if (!walk->at->worked || walk->together || v->way->recording)
-        return last - first;
-    last = fmax(last, xfw_schedule_work_end(schedule) - walk->at->beyond_ns);
-    return last - fmin(first, walk->at->first_work_ns);
+    if (walk->at->worked && !walk->together && !v->way->recording) {
+        last = fmax(last, xfw_schedule_work_end(schedule) - walk->at->beyond_ns);
+        first = fmin(first, walk->at->first_work_ns);
+    }
+    return last - first - xfw_schedule_contexts_ns(schedule);
 }
 
 /* What is left at least of the way's span, and of what it takes where it was not played. */
@@ -484,7 +486,8 @@ void xfw_walk_end(void *self, struct xfa_process *process, double end_ns,
     if (walk->together && of->worked)
         xfw_replays_recorded_span(walk);
     xfw_tally_part(walk->tally, process->number, begun + end_ns,
-                   of->worked ? of->last_work - of->first_work : NAN);
+                   of->worked ? of->last_work - of->first_work - of->contexts.ns : NAN,
+                   &of->contexts);
     end_ranges(walk, ranges);
     note_work(walk);
     for (size_t i = 0; i < walk->count; i++)

@@ -73,9 +73,16 @@ struct xfw_variant {
     double left_ns; /* of the process that has the most (replays.h) */
     double last_ns; /* when the last of their last calls was over */
     struct xfw_extent {
-        double from, to; /* of all processes; both 0: nothing yet */
+        double from, to;    /* of all processes; both 0: nothing yet */
+        double contexts_ns; /* of the process that made them within for the longest: not of the span
+                             */
     } span;
 };
+
+static inline double xfw_extent_ns(const struct xfw_extent *extent)
+{
+    return extent->to - extent->from - extent->contexts_ns;
+}
 
 /* A change that is tried (xfw_replays_try()). */
 struct xfw_trying {

@@ -130,6 +130,10 @@ struct xfw_whatif {
     struct xfw_played *played; /* NULL: not asked for */
     struct xfw_times span; /* the processes' spans (schedule.h), added up; of ranks that are played
                               together from the first of them to the last */
+    double contexts_ns;    /* as recorded: that was between the first work and the last wait, but is
+                              not of the span (contexts.h); of ranks that are played together, of the
+                              one that has the most */
+    uint64_t contexts_gpus; /* whose: a bit for the place of each (xfw_place_of_gpu()) */
     struct xfw_range_times *ranges;
     size_t range_count;
     double *in_ranges; /* likely savings: of change i in range r at [i * range_count + r]; NULL:

@@ -42,12 +42,15 @@ void xfw_tally_free(struct xfw_tally *tally)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-void xfw_tally_part(struct xfw_tally *tally, uint32_t process, double end_ns, double span_ns)
+void xfw_tally_part(struct xfw_tally *tally, uint32_t process, double end_ns, double span_ns,
+                    const struct xfw_contexts *contexts)
 {
     tally->part_count++;
     xfa_parcel_number(&tally->parts, process);
     xfa_parcel_real(&tally->parts, end_ns);
     xfa_parcel_real(&tally->parts, span_ns);
+    xfa_parcel_real(&tally->parts, contexts->ns);
+    xfa_parcel_number(&tally->parts, contexts->gpus);
 }
 
 void xfw_tally_phase(struct xfw_tally *tally, const char *name, double recorded_ns)
@@ -228,6 +231,8 @@ static void add_phases(struct sum *sum, struct xfa_unpacking *from)
 static void add_part(struct sum *sum, struct xfa_unpacking *from)
 {
     double end_ns = xfa_unpack_real(from), span_ns = xfa_unpack_real(from);
+    double contexts_ns = xfa_unpack_real(from);
+    uint64_t gpus = xfa_unpack_number(from);
     add_phases(sum, from);
     for (size_t i = 0; i < sum->tally->count; i++) {
         struct xfw_way *way = sum->tally->ways[i];
@@ -240,8 +245,11 @@ static void add_part(struct sum *sum, struct xfa_unpacking *from)
         way->least_ns = xfw_max(way->least_ns, way_end_ns - way_span_ns + left_ns);
     }
     sum->whatif->recorded_ns = xfw_max(sum->whatif->recorded_ns, end_ns);
-    if (sum->recording && !isnan(span_ns))
-        sum->whatif->span.recorded_ns += span_ns;
+    if (!sum->recording || isnan(span_ns))
+        return;
+    sum->whatif->span.recorded_ns += span_ns;
+    sum->whatif->contexts_ns += contexts_ns;
+    sum->whatif->contexts_gpus |= gpus;
 }
 
 /* Of the first process that is left, whoever played it; NULL: none is. */

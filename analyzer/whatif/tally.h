@@ -16,6 +16,7 @@
 
 #include "analyzer/base/team.h"
 #include "analyzer/whatif/replays.h"
+#include "analyzer/whatif/schedule/contexts.h"
 
 struct xfw_tally;
 /* ways: borrowed, and filled in by xfw_tally_sum(). */
@@ -23,9 +24,10 @@ struct xfw_tally *xfw_tally_new(struct xfw_way *const *ways, size_t count);
 void xfw_tally_free(struct xfw_tally *tally);
 
 /* A part, in the order of these functions, which begins with when the process ended as recorded (of
- * the run's time, ns) and its span; span_ns NAN: it gave the device no work. Processes come in
- * ascending order. */
-void xfw_tally_part(struct xfw_tally *tally, uint32_t process, double end_ns, double span_ns);
+ * the run's time, ns), its span (span_ns NAN: it gave the device no work) and the contexts that it
+ * made within. Processes come in ascending order. */
+void xfw_tally_part(struct xfw_tally *tally, uint32_t process, double end_ns, double span_ns,
+                    const struct xfw_contexts *contexts);
 /* A phase as recorded; then in each way, in their order: */
 void xfw_tally_phase(struct xfw_tally *tally, const char *name, double recorded_ns);
 void xfw_tally_phase_in_way(struct xfw_tally *tally, double ns);

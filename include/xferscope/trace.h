@@ -270,8 +270,8 @@ enum xft_event_kind {
                                  time, and the other threads of its process width - 1 (0 = not
                                  known); src = enum xft_processor. Only of threads that have slept
                                  between calls */
-    XFT_EVENT_CONTEXT = 36,   /* a driver call made a context of `device` that was not there; most
-                                 often within a runtime call, whose event this is in addition to */
+    XFT_EVENT_CONTEXT = 36,   /* a driver call made a context of `device` behind the process's first
+                                 work; most often within a runtime call, beside whose event it is */
 };
 
 /* src of a PROCESSOR: what ends it. It begins where the thread's processor time was last read, at

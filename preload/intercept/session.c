@@ -19,6 +19,7 @@
 #include "preload/content/verify.h"
 #include "preload/intercept/arguments.h"
 #include "preload/intercept/classify.h"
+#include "preload/intercept/contexts.h"
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
 #include "preload/intercept/hook.h"
@@ -230,6 +231,7 @@ static void start_session(void *too_late)
     xfs_periods_start(period_changed);
     note_machine();
     xfs_classify_start();
+    xfs_context_calls_start();
     xfs_nvtx_session_start();
     xfs_content_session_start();
     atexit(xfs_content_finish);
@@ -322,6 +324,7 @@ static void in_child(void)
     atomic_store(&xfs_session, XFS_SESSION_NONE);
     xfs_ranges_after_fork();
     xfs_captures_after_fork();
+    xfs_context_calls_after_fork();
     xfs_peers_clear();
     xfs_pairs_after_fork();
     xfs_graph_after_fork();

@@ -4,6 +4,7 @@
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
 #include "preload/intercept/captures.h"
+#include "preload/intercept/contexts.h"
 #include "preload/intercept/faults.h"
 #include "preload/intercept/functions.h"
 #include "preload/intercept/graph.h"
@@ -129,6 +130,19 @@
         return status;                                                                             \
     }
 
+/* Does not change xfs_depth either. */
+#define XFS_CONTEXT(symbol, primary, params, args)                                                 \
+    EXPORTED int symbol params;                                                                    \
+    EXPORTED int symbol params                                                                     \
+    {                                                                                              \
+        int(*const real) params = (int(*) params)xfs_real_DRIVER(XFS_ID_##symbol, NULL);           \
+        struct xfs_context_call made;                                                              \
+        xfs_context_call_begins(&made, device, primary);                                           \
+        const int status = real args;                                                              \
+        xfs_context_call_ends(&made, XFS_ID_##symbol, status);                                     \
+        return status;                                                                             \
+    }
+
 /* cuInit, inside which a session begins. */
 #define XFS_INIT(symbol, params, args)                                                             \
     EXPORTED int symbol params;                                                                    \
@@ -148,6 +162,7 @@
 #undef XFS_STEP
 #undef STEP
 #undef XFS_FORGET
+#undef XFS_CONTEXT
 #undef XFS_INIT
 
 #define XFS_ROW(id, level, version, symbol, wrapper, moves)                                        \

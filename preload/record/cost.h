@@ -31,6 +31,7 @@
 
 struct xfs_lane;
 struct xfs_recorder;
+struct xft_event;
 
 #define XFS_COST_FIRST 13
 #define XFS_COST_EVERY 251
@@ -69,6 +70,10 @@ XFS_COLD void xfs_cost_took(unsigned why, uint64_t from_ns);
 /* As a call begins, before an event that is not its own is written: a new slab for that, if one is
  * needed, is what the recorder has done since from_ns. Keeps errno. */
 XFS_COLD void xfs_cost_make_room(uint64_t from_ns);
+
+/* Writes an event of this thread that is not its call's, between two calls or in one. Keeps errno.
+ */
+XFS_COLD void xfs_event_write_aside(const struct xft_event *event);
 
 /* The thread got its lane between from_ns and now, and had been at work for worked_ns of the
  * processor's time (0: not known): written with its first event. */

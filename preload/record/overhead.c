@@ -15,26 +15,24 @@ static bool is_worth_an_event(uint64_t from_ns, uint64_t until_ns)
     return until_ns >= from_ns + XFS_OVERHEAD_LEAST_NS && until_ns - from_ns < 10 * NONSENSE_NS;
 }
 
-static void write(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns,
-                  uint64_t worked_ns)
+static struct xft_event overhead(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
 {
-    struct xft_event event = {.kind = XFT_EVENT_OVERHEAD,
+    return (struct xft_event){.kind = XFT_EVENT_OVERHEAD,
                               .start_ns = from_ns,
                               .end_ns = until_ns,
                               .aux = why,
-                              .dst = worked_ns,
                               .count = behind,
                               .device = XFT_PLACE_UNKNOWN,
                               .src_place = XFT_PLACE_UNKNOWN,
                               .dst_place = XFT_PLACE_UNKNOWN};
-    xfs_event_write(&event);
 }
 
 /* Writes an OVERHEAD event. Also where the clock is coarse: there are few of these. */
 static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_ns)
 {
+    struct xft_event event = overhead(why, behind, from_ns, until_ns);
     if (is_worth_an_event(from_ns, until_ns))
-        write(why, behind, from_ns, until_ns, 0);
+        xfs_event_write(&event);
 }
 
 /* How long the thread had been at work is written in any case, before its first call: where a clock
@@ -42,25 +40,38 @@ static void tell(unsigned why, uint8_t behind, uint64_t from_ns, uint64_t until_
 static void tell_attached(const struct xfs_lane *lane)
 {
     uint64_t from_ns = lane->attached_from_ns, until_ns = lane->attached_until_ns;
-    if (!lane->worked_ns || until_ns < from_ns || until_ns - from_ns >= 10 * NONSENSE_NS)
+    if (!lane->worked_ns || until_ns < from_ns || until_ns - from_ns >= 10 * NONSENSE_NS) {
         tell(XFT_OVERHEAD_THREAD, 0, from_ns, until_ns);
-    else
-        write(XFT_OVERHEAD_THREAD, 0, from_ns - (from_ns == until_ns), until_ns, lane->worked_ns);
+    } else {
+        struct xft_event event =
+            overhead(XFT_OVERHEAD_THREAD, 0, from_ns - (from_ns == until_ns), until_ns);
+        event.dst = lane->worked_ns;
+        xfs_event_write(&event);
+    }
 }
 
-void xfs_cost_took(unsigned why, uint64_t from_ns)
+void xfs_event_write_aside(const struct xft_event *event)
 {
     int saved = errno;
-    uint64_t until_ns = xfs_now_apart_ns();
     bool in_call = xfs_self && xfs_call_is_timed(xfs_self), calling = xfs_self && xfs_self->calling;
-    if (is_worth_an_event(from_ns, until_ns) && xfs_aside_begins())
-        tell(why, 0, from_ns, until_ns);
+    if (xfs_aside_begins())
+        xfs_event_write(event);
     if (!calling && xfs_self)
         xfs_call_over(xfs_self);
     if (!in_call && xfs_self && xfs_call_is_timed(xfs_self)) {
         xfs_self->until_timed = xfs_self->counted; /* a slab for this event was no part of a call */
         xfs_self->counted = xfs_self->unusual = 0;
     }
+    errno = saved;
+}
+
+void xfs_cost_took(unsigned why, uint64_t from_ns)
+{
+    int saved = errno;
+    uint64_t until_ns = xfs_now_apart_ns();
+    struct xft_event event = overhead(why, 0, from_ns, until_ns);
+    if (is_worth_an_event(from_ns, until_ns))
+        xfs_event_write_aside(&event);
     errno = saved;
 }
 

@@ -483,14 +483,15 @@ static void add_parts(struct xfa_team *team, void *context, FILE *out)
     for (uint32_t i = 0; i < PARTS; i++) {
         if (team && shares[i] != team->rank)
             continue;
-        xfw_tally_part(tally, i, 10 * i, i == 2 ? NAN : 1);
+        xfw_tally_part(tally, i, 10 * i, i == 2 ? NAN : 1,
+                       &(struct xfw_contexts){.ns = 2 * i, .gpus = 1u << i});
         xfw_tally_phases_over(tally);
         xfw_tally_way(tally, 100 - i, spans[i], i == 3 ? 7 : 0, spans[i] / 2);
     }
     assert_null(xfw_tally_sum(tally, team, &whatif, true));
-    fprintf(out, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g %g", way.run_ns, way.span_ns,
+    fprintf(out, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g %g %g %llx", way.run_ns, way.span_ns,
             way.error_ns, way.left_ns, way.least_ns, whatif.recorded_ns, whatif.span.recorded_ns,
-            staged_ns);
+            staged_ns, whatif.contexts_ns, (unsigned long long)whatif.contexts_gpus);
     xfw_tally_free(tally);
 }
 
@@ -504,7 +505,7 @@ static void test_sums_have_one_order(void **state)
         left += spans[i] / 2;
         least = fmax(least, 100 - (double)i - spans[i] / 2);
     }
-    snprintf(expected, sizeof expected, "100 %.17g 7 %.17g %.17g 40 4 9", sum, left, least);
+    snprintf(expected, sizeof expected, "100 %.17g 7 %.17g %.17g 40 4 9 16 1b", sum, left, least);
     for (uint32_t i = 0; i < 32; i++) {
         uint32_t shares[PARTS];
         for (uint32_t k = 0; k < PARTS; k++)

@@ -84,6 +84,69 @@ class FirstCalls(Timing):
         self.assertIn(b"not seen being made", alone.stderr)
 
 
+class Contexts(Timing):
+    """Those that are made behind the process's first work have events; spans are without them."""
+
+    MADE_NS = 5000000
+
+    def recorded_on(self, name, *arguments, options=()):
+        environ = environment(XFERSCOPE_SIMGPU_MACHINE="sim-2socket-4gpu", XFERSCOPE_SIMGPU_CONTEXT_NS=str(self.MADE_NS))
+        result = record(PROGRAMS / name, *arguments, cwd=self.folder, env=environ, options=["-o", "run", "--force", *options])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.decode()
+
+    def check(self, events):
+        for event in events:
+            self.assertEqual((event["device"], event["status"], event["stack"]), (1, 0, 0))
+            self.assertGreaterEqual(event["end_ns"] - event["start_ns"], self.MADE_NS)
+
+    @needs("second_contexts")
+    def test_by_every_call(self):
+        printed = self.recorded_on("second_contexts")
+        events = self.events("context")
+        self.assertEqual(len(events), int(printed))
+        self.assertEqual(collections.Counter(event["call"] for event in events),
+                         {"cuDevicePrimaryCtxRetain": 2, "cuCtxCreate_v2": 1, "cuCtxCreate_v3": 1, "cuCtxCreate_v4": 1})
+        self.check(events)
+        self.assertEqual(len({event["start_ns"] for event in events}), len(events))
+
+    @needs("second_contexts")
+    def test_outside_of_periods(self):
+        """Nothing of a part that is not recorded."""
+        self.recorded_on("second_contexts", options=["--phase", "none"])
+        self.assertEqual(self.events("context"), [])
+
+    @needs("second_gpu", "second_gpu_simstatic")
+    def test_the_span_is_without(self):
+        for program in ("second_gpu", "second_gpu_simstatic"):
+            spans = {}
+            for when in ("before", "within"):
+                self.recorded_on(program, when)
+                events = self.events("context")
+                self.assertEqual([event["call"] for event in events], ["cuDevicePrimaryCtxRetain"] * (when == "within"))
+                self.check(events)
+                made_s = sum(event["end_ns"] - event["start_ns"] for event in events) / 1e9
+                spans[when] = self.span_of(made_s)
+            for key in ("recorded_s", "replayed_s", "alone_s"):
+                self.assertAlmostEqual(spans["before"][key], spans["within"][key], delta=2e-6)
+
+    def span_of(self, made_s):
+        whatif = report(self.folder / "run.xft")["whatif"]
+        span = whatif["span"]
+        self.assertTrue(whatif["known"])
+        self.assertAlmostEqual(whatif["replayed_s"], whatif["recorded_s"], delta=1e-6)
+        text = run([XFERSCOPE, "analyze", self.folder / "run.xft"]).stdout.decode()
+        line = re.search(r"GPU1's context is made behind the first work for a GPU: 5\.00 ms", text)
+        if made_s:
+            self.assertAlmostEqual(span["contexts_s"], made_s, delta=1e-9)
+            self.assertEqual(span["contexts_gpus"], [1])
+            self.assertTrue(line, text)
+        else:
+            self.assertNotIn("contexts_s", span)
+            self.assertFalse(line, text)
+        return span
+
+
 class Search(Timing):
     @needs("waits")
     def test_a_pipe_of_its_name(self):

@@ -4,8 +4,8 @@
 usage: tests/gpu/changed_table.py BUILD OUT PROFILE [--changes FILE] [--page FILE]
 
 OUT is what programs.py left there, by the ways light and recorded, of programs named NAME.before and NAME.after:
-the same program at two versions of its source. Compared are spans, from the first work for a GPU until the last wait for some is over: of the
-light runs, without what recording cost these (medians). Predicted is the best set of the recorded run of NAME.before whose
+the same program at two versions of its source. Compared are spans, from the first work for a GPU until the last wait for some is over, without contexts that
+are made within (docs/method.md): of the light runs, without what recording cost these (medians). Predicted is the best set of the recorded run of NAME.before whose
 replayed span is the one in the middle, by what it saves of that span; and the questions that this report asks. Inside: what was
 saved lies between low and high (or between nothing and what a question says at most); near: likely within 10 % of it, or 1 % of the span.
 How near measuring comes: of all pairs of one run before and one after, the part whose saving is near that of the medians.

@@ -4,8 +4,8 @@
 usage: tests/gpu/programs_table.py BUILD OUT PROFILE [--shortest MS] [--steady PERCENT] [--page FILE]
 
 OUT is what programs.py left there. Compared are spans: from the first work submitted to a GPU until the last
-wait for some is over (report-format.md, whatif.span), since what comes before is mostly the driver's start,
-which differs from run to run by more than the rest takes. Of each program: the unrecorded span (of the light
+wait for some is over (report-format.md, whatif.span), without contexts that are made within, since what comes before is
+mostly the driver's start, which differs from run to run by more than the rest takes. Of each program: the unrecorded span (of the light
 runs, without what recording cost these; median, and spread: largest less smallest, by the median), the
 recorded one, the one of the recorded run replayed without what recording cost (medians), how far the last is
 off the first, and what recording added to the span and to the whole process (bare). Steady are programs of

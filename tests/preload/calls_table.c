@@ -23,6 +23,7 @@ struct call {
     {#symbol, #level, version, moves},
 #define XFS_WATCH(symbol, moves, params, args, after) {#symbol, "WATCH", 0, moves},
 #define XFS_GRAPH(symbol, flags, params, args, after) {#symbol, "DRIVER", 0, true},
+#define XFS_CONTEXT(symbol, primary, params, args) {#symbol, "DRIVER", 0, false},
 #define XFS_INIT(symbol, params, args) {#symbol, "WATCH", 0, false},
 #define XFS_STEP(symbol, flags, params, args, watch, step) {#symbol, "DRIVER", 0, false},
 #define XFS_FORGET(symbol, params, args, before, after) {#symbol, "WATCH", 0, false},

@@ -93,10 +93,18 @@ static json_t *range_json(const struct xfw_range_times *phase)
     return json;
 }
 
-static json_t *span_json(const struct xfw_times *span)
+static json_t *span_json(const struct xfw_whatif *whatif)
 {
     json_t *json = json_object();
-    set_times(json, span);
+    set_times(json, &whatif->span);
+    if (!(whatif->contexts_ns > 0)) /* as in most runs */
+        return json;
+    json_object_set_new(json, "contexts_s", xfa_json_seconds(whatif->contexts_ns));
+    json_t *gpus = json_array();
+    for (unsigned i = 0; i < 64; i++)
+        if (whatif->contexts_gpus >> i & 1)
+            json_array_append_new(gpus, json_integer(i));
+    json_object_set_new(json, "contexts_gpus", gpus);
     return json;
 }
 
@@ -175,7 +183,7 @@ json_t *xfa_whatif_json(const struct xfa_report *report)
     if (whatif->search.not_asked > 0)
         json_object_set_new(json, "questions_not_tried", json_integer(whatif->search.not_asked));
     json_object_set_new(json, "played", played_json(whatif->played));
-    json_object_set_new(json, "span", span_json(&whatif->span));
+    json_object_set_new(json, "span", span_json(whatif));
     json_object_set_new(json, "phases", ranges_json(whatif));
     return json;
 }

@@ -241,6 +241,27 @@ static void write_paced(const struct xfa_report *report, const struct xfa_view *
     free(text);
 }
 
+/* ---- what is left out of the time ------------------------------------------------------------ */
+
+static void write_contexts(const struct xfa_report *report, const struct xfa_headline *headline,
+                           const struct xfa_view *view, FILE *out)
+{
+    const struct xfw_whatif *whatif = report->findings->whatif;
+    if (!whatif || !whatif->known || !(whatif->contexts_ns > 0))
+        return;
+    char time[XFA_UNIT_CHARS], *gpus = xfa_text("");
+    unsigned count = 0;
+    for (unsigned i = 0; i < 64; i++)
+        if (whatif->contexts_gpus >> i & 1)
+            gpus = xfa_append(gpus, "%sGPU%u's", count++ > 0 ? ", " : "", i);
+    xfa_write_words(out, view->width, "  ",
+                    "%s context%s made behind the first work for a GPU: %s%s; make %s before, by "
+                    "cudaSetDevice()",
+                    gpus, count > 1 ? "s are" : " is", xfa_time_text(time, whatif->contexts_ns),
+                    headline->span ? ", left out here" : "", count > 1 ? "them" : "it");
+    free(gpus);
+}
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
 #define LEAST_MESSAGES                                                                             \
@@ -411,6 +432,7 @@ void xfa_write_answer(const struct xfa_report *report, const struct xfa_view *vi
     write_headline(report, &headline, view, out);
     write_gpu(report, &headline, view, out);
     write_paced(report, view, out);
+    write_contexts(report, &headline, view, out);
     write_messages(report->analysis, view, out);
     write_periods(report->analysis->run, view, out);
     write_filter(report, view, out);

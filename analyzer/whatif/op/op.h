@@ -147,7 +147,11 @@ struct xfw_op {
 
     /* The host. A thread that something woke (wakers.h) begins the call woken_after_ns behind that,
      * instead of gap_ns behind its own call before. */
-    double gap_ns;     /* the thread's own time since its call before */
+    union {
+        double gap_ns;     /* the thread's own time since its call before */
+        double opening_ns; /* until that is known (recorded.h): of overhead_ns what passed until
+                              recording had begun */
+    };
     uint32_t woken_by; /* the thread whose last call woke this one; XFW_NONE: none */
     bool joins; /* woken_by is the last of several that it waited for: those that it has made since
                    it last did so, and that had made their calls by then, as recorded */

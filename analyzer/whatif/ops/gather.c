@@ -51,8 +51,12 @@ static void note_span(struct xfw_gathered *at, const struct xfw_op *op)
         at->worked = true;
         at->first_work = at->last_work = op->start_ns;
     }
-    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
+    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY) {
         at->last_work = xfw_max(at->last_work, op->end_ns);
+        xfw_contexts_work(&at->contexts, op->start_ns, xfw_max(op->end_ns, op->device_end_ns));
+    } else if (xfw_op_makes_context(op)) {
+        xfw_contexts_make(&at->contexts, op, op->end_ns);
+    }
 }
 
 double xfw_gathered_range_ns(const struct xfw_gathered *gathered, uint32_t number)
@@ -277,6 +281,8 @@ static void give_process(const struct exchange *x, size_t process, size_t place,
     xfa_parcel_real(heads, of->last_ns);
     xfa_parcel_real(heads, of->first_work);
     xfa_parcel_real(heads, of->last_work);
+    xfa_parcel_real(heads, of->contexts.ns);
+    xfa_parcel_number(heads, of->contexts.gpus);
     xfa_parcel_number(heads, of->ranges != NULL);
     if (of->ranges)
         xfa_parcel_put(heads, of->ranges, XFW_RANGES * sizeof *of->ranges);
@@ -300,6 +306,8 @@ static void take_process(const struct exchange *x, size_t process, struct xfa_un
     of->last_ns = xfa_unpack_real(from);
     of->first_work = xfa_unpack_real(from);
     of->last_work = xfa_unpack_real(from);
+    of->contexts.ns = xfa_unpack_real(from);
+    of->contexts.gpus = xfa_unpack_number(from);
     if (xfa_unpack_number(from) == 0)
         return;
     of->ranges = xfa_alloc(XFW_RANGES * sizeof *of->ranges);

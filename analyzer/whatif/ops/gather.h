@@ -20,6 +20,7 @@
 #include "analyzer/pass/observer.h"
 #include "analyzer/whatif/ops/op_store.h"
 #include "analyzer/whatif/op/sample.h"
+#include "analyzer/whatif/schedule/contexts.h"
 
 /* What was learnt of a process. */
 struct xfw_gathered {
@@ -29,6 +30,7 @@ struct xfw_gathered {
     bool threads;                  /* several of them have made calls so far */
     bool worked;                   /* the device was given work */
     double first_work, last_work;  /* as the schedule's span: schedule.h */
+    struct xfw_contexts contexts;  /* made within */
     struct xfw_jobs *jobs;         /* once it is over: NULL: nobody waits for such */
     struct xfw_phase_time *ranges; /* XFW_RANGES of them; NULL: it has none */
 };

@@ -116,7 +116,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.memory = event->dst_mem;
     op.fetched = fetched;
     op.overhead_ns = (double)overhead_ns;
-    op.gap_ns = (double)opening_ns; /* see recorded.h */
+    op.opening_ns = (double)opening_ns;
     op.worked_ns = (double)worked_ns;
     if (thread->pace.left_ns > 0)
         xfw_pace_before(&thread->pace, event, before_ns, &op);
@@ -269,6 +269,13 @@ static void call(struct xfw_ops *ops, const struct xfa_event *event)
     xfw_ops_queue_push(ops->queue, &op);
 }
 
+/* In the thread's own time, or within the call before it, which has begun no later. */
+static void context(struct xfw_ops *ops, const struct xfa_event *event)
+{
+    struct xfw_op op = begin_op(ops, event, XFW_CALL);
+    xfw_ops_queue_push(ops->queue, &op);
+}
+
 static void message(struct xfw_ops *ops, const struct xfa_event *event)
 {
     bool began = event->message.level == XFT_LEVEL_MPI && event->status == 0 &&
@@ -401,6 +408,9 @@ static void take_call(struct xfw_ops *ops, const struct xfa_event *event)
     case XFT_EVENT_MESSAGE:
     case XFT_EVENT_MESSAGE_END:
         message(ops, event);
+        break;
+    case XFT_EVENT_CONTEXT:
+        context(ops, event);
         break;
     case XFT_EVENT_STREAM:
         xfw_make_stream(&ops->numbers, event);

@@ -544,7 +544,7 @@ void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool
     struct thread *thread = thread_at(recorded, op->thread);
     xfw_wakers_find(recorded->wakers, op);
     double before = thread->begun ? thread->end : op->start_ns, added = op->hook_ns;
-    double opening = op->gap_ns;
+    double opening = op->opening_ns;
     op->gap_ns = xfw_max(0, op->start_ns - before);
     op->own_ns = xfw_max(0, op->end_ns - xfw_max(op->start_ns, before));
     if (thread->begun)

@@ -38,10 +38,10 @@ void xfw_recorded_free(struct xfw_recorded *recorded);
 /*
  * Ops in the order of their calls, each with what is known of it: times as recorded, what it is,
  * thread, stream, event, engine; hook_ns: what recording added to this very call, behind it;
- * records_ns; gap_ns: of overhead_ns what passed until recording had begun: it puts off the
- * process, and no thread more than others. `blocks`: a copy's call that returns when the data is
- * there, or staged. Fills in the rest. `ahead` is asked at most once, of a host function, and of
- * work that began long after what came before it; NULL: nothing is known of later work.
+ * records_ns; opening_ns: it puts off the process, and no thread more than others. `blocks`: a
+ * copy's call that returns when the data is there, or staged. Fills in the rest. `ahead` is asked
+ * at most once, of a host function, and of work that began long after what came before it; NULL:
+ * nothing is known of later work.
  */
 void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                           const struct xfw_ahead *ahead);

@@ -82,7 +82,8 @@ static inline bool xfw_op_holds(const struct xfw_op *op)
 }
 static inline bool xfw_op_is_call(const struct xfw_op *op)
 {
-    return op->what != XFW_RANGE && op->what != XFW_MESSAGE && op->what != XFW_MEETING;
+    return op->what != XFW_RANGE && op->what != XFW_MESSAGE && op->what != XFW_MEETING &&
+           op->kind != XFT_EVENT_CONTEXT;
 }
 
 /* Of another thread, under way when this call is made, that it may wait for: of several the one

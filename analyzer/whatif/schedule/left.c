@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/schedule/contexts.h"
 #include "xferscope/trace.h"
 
 struct load {
@@ -102,7 +103,10 @@ static void note_host(struct xfw_left *left, const struct xfw_op *op, const stru
     if (!xfw_schedule_worked(schedule, &first, &last))
         return;
     add(&left->host, gap_within(op, schedule), true);
-    if (op->what != XFW_MESSAGE)
+    if (xfw_op_makes_context(op)) /* which is not of the span */
+        left->host.as_recorded =
+            xfw_max(0, left->host.as_recorded + op->own_ns - xfw_op_context_ns(op));
+    else if (op->what != XFW_MESSAGE)
         add(&left->host, op->own_ns, recorded && recorded->own_ns == op->own_ns);
     if (xfw_op_is_work(op) || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
         left->waited = left->host;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/schedule/contexts.h"
 #include "analyzer/whatif/schedule/gpu.h"
 #include "analyzer/whatif/schedule/meetings.h"
 #include "analyzer/whatif/op/polled.h"
@@ -41,6 +42,7 @@ struct xfw_schedule {
     } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
     double first_work, last_work; /* for xfw_schedule_worked() */
+    struct xfw_contexts contexts;
     struct xfw_board *board;      /* NULL: it is played by itself */
     double begun_ns;              /* on the board's clock */
     struct xfw_meetings meetings; /* with other ranks' kernels */
@@ -409,10 +411,14 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
     schedule->worked = schedule->worked || work;
     if (work) /* without what recording cost another thread may be first */
         schedule->first_work = xfw_min(schedule->first_work, call);
-    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY)
+    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY) {
         schedule->last_work = xfw_max(schedule->last_work, back);
-    else if (op->job_counts)
+        xfw_contexts_work(&schedule->contexts, call, xfw_max(back, schedule->last.end));
+    } else if (op->job_counts) {
         schedule->last_work = xfw_max(schedule->last_work, call - op->gap_ns);
+    } else if (xfw_op_makes_context(op)) {
+        xfw_contexts_make(&schedule->contexts, op, back);
+    }
 }
 
 void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
@@ -563,6 +569,11 @@ bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, 
     *first_ns = schedule->first_work;
     *last_ns = schedule->last_work;
     return schedule->worked;
+}
+
+double xfw_schedule_contexts_ns(const struct xfw_schedule *schedule)
+{
+    return schedule->contexts.ns;
 }
 
 double xfw_schedule_work_end(const struct xfw_schedule *schedule)

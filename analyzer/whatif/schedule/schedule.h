@@ -113,8 +113,11 @@ double xfw_schedule_now(const struct xfw_schedule *schedule);
 /* After the last op: from the process's start to its end, which was recorded at end_ns. */
 double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
 /* The span: from the first submission of device work to the return of the last call that submitted
- * work or waited, without what a process does before and after. False: no work. */
+ * work or waited, without what a process does before and after; and without what
+ * xfw_schedule_contexts_ns() has of it. False: no work. */
 bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns);
+/* Time in which contexts were made, and nothing else went on (contexts.h). */
+double xfw_schedule_contexts_ns(const struct xfw_schedule *schedule);
 /* When all device work so far is done, waited for or not. */
 double xfw_schedule_work_end(const struct xfw_schedule *schedule);
 /* Time in a range, summed over its outermost instances; an open one lasts until the last call so

@@ -116,6 +116,20 @@ static void test_host(void **state)
     assert_true(left() == 100);
 }
 
+/* Of the span are no contexts that are made within, of the thread's own time or of a call. */
+static void test_contexts(void **state)
+{
+    (void)state;
+    for (int in_call = 0; in_call < 2; in_call++) {
+        kernel(0, 100);
+        if (in_call)
+            add(hand_op(XFW_CALL, XFT_EVENT_ALLOC, 6000));
+        add(hand_op(XFW_CALL, XFT_EVENT_CONTEXT, in_call ? 0 : 5000))->end_ns = 5000;
+        add(hand_wait(WAKE))->gap_ns = 700;
+        assert_true(left() == CALL + 700 + (in_call ? 1000 : 0));
+    }
+}
+
 /* Where a change has made any of the host's time shorter, none of it is sure. */
 static void test_host_goes(void **state)
 {
@@ -155,7 +169,7 @@ int main(void)
         cmocka_unit_test(test_streams), cmocka_unit_test(test_engines),
         cmocka_unit_test(test_gpus),    cmocka_unit_test(test_not_sure),
         cmocka_unit_test(test_host),    cmocka_unit_test(test_host_goes),
-        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_changed), cmocka_unit_test(test_contexts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

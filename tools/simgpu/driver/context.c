@@ -32,6 +32,7 @@ static void begin_context(void)
     time_t ms = (time_t)sim_settings.context_ms;
 
     atomic_fetch_add(&alive, 1);
+    sim_advance(sim_settings.context_ns);
     if (ms == 0)
         return;
     sim_unlock();

@@ -28,6 +28,8 @@ enum { SIM_MAX_DEVICES = 32 };
     X("XFERSCOPE_SIMGPU_NUMA", numa, NUMBER, "0", "simulated NUMA node of host memory")            \
     X("XFERSCOPE_SIMGPU_CONTEXT_MS", context_ms, NUMBER, "0",                                      \
       "real time that making a context takes, in which other threads go on")                       \
+    X("XFERSCOPE_SIMGPU_CONTEXT_NS", context_ns, NUMBER, "0",                                      \
+      "host time that making a context takes, ns")                                                 \
     X("XFERSCOPE_SIMGPU_CUPTI_LATE", cupti_late, NUMBER, "0",                                      \
       "1: CUPTI may be attached beside contexts that it has not seen being made")                  \
     X("XFERSCOPE_SIMGPU_RECORD_NS", record_ns, NUMBER, "0",                                        \

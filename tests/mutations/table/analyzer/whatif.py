@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("spans-with-contexts", "analyzer/whatif/replays_walk.c",
+      "    return last - first - xfw_schedule_contexts_ns(schedule);",
+      "    return last - first;",
+      "the replayed span has contexts that are made within, the recorded one has not",
+      "analyzer-whatif_contexts_test"),
+    M("recorded-spans-with-contexts", "analyzer/whatif/replays_walk.c",
+      "of->last_work - of->first_work - of->contexts.ns",
+      "of->last_work - of->first_work",
+      "the recorded span has contexts that are made within, the replayed one has not",
+      "analyzer-whatif_contexts_test"),
     M("answered-but-made-faster", "analyzer/whatif/questions.c",
       "        return one->leaves_out ? other_saved < XFW_HARDLY_MORE * saved",
       "        return one->leaves_out ? other_saved < saved",
@@ -243,8 +253,8 @@ ROWS = [
       "a thread that is to page-lock memory first is taken to begin when another one has done so",
       "pairs.drawn"),
     M("span-begins-later", "analyzer/whatif/replays_walk.c",
-      "    return last - fmin(first, walk->at->first_work_ns);",
-      "    return last - first + 0 * walk->at->first_work_ns;",
+      "        first = fmin(first, walk->at->first_work_ns);",
+      "        first = fmin(first, INFINITY);",
       "a change that puts off the first work is said to save the time before it",
       "analyzer-findings_small_transfers_test"),
     M("threads-as-they-were", "analyzer/whatif/turns.c",

@@ -2,9 +2,14 @@
 from row import M
 
 ROWS = [
+    M("contexts-are-own-time", "analyzer/whatif/ops/ops.c",
+      "        context(ops, event);",
+      "        (void)context;",
+      "the span has contexts that are made within",
+      "analyzer-whatif_contexts_test"),
     M("opening-of-one-thread", "analyzer/whatif/ops/recorded.c",
-      "    double opening = op->gap_ns;",
-      "    double opening = 0 * op->gap_ns;",
+      "    double opening = op->opening_ns;",
+      "    double opening = 0 * op->opening_ns;",
       "without what recording cost the thread of the first call is ahead of those it makes",
       "analyzer-whatif_recording_test"),
     M("moves-end-with-their-records", "analyzer/whatif/ops/moves_seen.c",
