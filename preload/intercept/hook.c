@@ -55,8 +55,8 @@ bool xfs_enter_outermost(struct xfs_frame *f, uint16_t call, uint16_t flags, uin
     f->event.flags = flags;
     xfs_timing_call_begin();
     f->event.start_ns = xfs_now_ns();
-    if (xfs_sleeps_due(f->event.start_ns) && !f->early)
-        f->event.start_ns = xfs_sleeps_until_call(f->event.start_ns);
+    if (xfs_sleeps_due(f->event.start_ns))
+        f->event.start_ns = xfs_sleeps_until_call(f->event.start_ns, f->early);
     return true;
 }
 
@@ -71,8 +71,8 @@ static XFS_COLD void first_call(struct xfs_frame *f)
 void xfs_returned(struct xfs_frame *f, int status)
 {
     f->event.end_ns = xfs_now_ns();
-    if (xfs_sleeps_due(f->event.end_ns) && !f->early)
-        xfs_sleeps_until_return(f->event.end_ns);
+    if (xfs_sleeps_due(f->event.end_ns))
+        xfs_sleeps_until_return(f->event.end_ns, f->early);
     f->event.status = status;
     f->event.correlation = xfs_timing_correlation();
 }

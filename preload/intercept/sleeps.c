@@ -156,19 +156,19 @@ static void look(enum xft_processor until, uint64_t now)
         write(until, &from, &to);
 }
 
-uint64_t xfs_sleeps_until_call(uint64_t now)
+uint64_t xfs_sleeps_until_call(uint64_t now, uint8_t early)
 {
     int saved = errno;
-    if (is_at_rest())
+    if (!early && is_at_rest())
         look(XFT_PROCESSOR_UNTIL_CALL, now);
     errno = saved;
     return xfs_now_apart_ns();
 }
 
-void xfs_sleeps_until_return(uint64_t now)
+void xfs_sleeps_until_return(uint64_t now, uint8_t early)
 {
     int saved = errno;
-    if (is_at_rest())
+    if (!early && is_at_rest())
         look(XFT_PROCESSOR_UNTIL_RETURN, now);
     errno = saved;
 }

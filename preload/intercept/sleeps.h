@@ -56,12 +56,12 @@ static inline __attribute__((always_inline)) bool xfs_sleeps_due(uint64_t now)
     return __builtin_expect(now - xfs_sleeps.last_ns >= xfs_sleeps.least_ns, 0);
 }
 
-/* A reading, as a call begins that is recorded as usual. Returns the time at which it begins now.
- * All keep errno. */
-XFS_COLD uint64_t xfs_sleeps_until_call(uint64_t now);
+/* A reading, as a call begins; none for one that is early (describe.h). Returns the time at which
+ * it begins now. All keep errno. */
+XFS_COLD uint64_t xfs_sleeps_until_call(uint64_t now, uint8_t early);
 
 /* The same as it has returned. */
-XFS_COLD void xfs_sleeps_until_return(uint64_t now);
+XFS_COLD void xfs_sleeps_until_return(uint64_t now, uint8_t early);
 
 /* What comes now has nothing before it. */
 XFS_COLD void xfs_sleeps_forget(void);

@@ -30,6 +30,7 @@ static struct xfs_lane lane, other;
 static uint64_t now, worked, others, gave_up, all_gave_up, period_from;
 static unsigned kernel_calls, process_calls, slow_calls;
 static bool by_kernel;
+static uint8_t early;         /* the calls are outside of periods */
 static struct xft_event last; /* that was written */
 static unsigned written;
 
@@ -105,7 +106,7 @@ static void start(void)
     xfs_entered = false;
     now = BEGIN, worked = 3 * US, others = 100 * US, gave_up = 7, all_gave_up = 900;
     kernel_calls = process_calls = slow_calls = written = 0;
-    period_from = 0;
+    period_from = early = 0;
     by_kernel = true;
 }
 
@@ -133,7 +134,7 @@ static void lose_processor(uint64_t us)
 static void begin_call(void)
 {
     errno = 77;
-    uint64_t begins = xfs_sleeps_due(now) ? xfs_sleeps_until_call(now) : now;
+    uint64_t begins = xfs_sleeps_due(now) ? xfs_sleeps_until_call(now, early) : now;
     assert_int_equal(begins, now);
     assert_int_equal(errno, 77);
 }
@@ -142,7 +143,7 @@ static void end_call(uint64_t start_ns, enum xft_event_kind kind)
 {
     errno = 77;
     if (xfs_sleeps_due(now))
-        xfs_sleeps_until_return(now);
+        xfs_sleeps_until_return(now, early);
     assert_int_equal(errno, 77);
     rows[lane.next++] =
         (struct xft_event){.kind = (uint8_t)kind, .start_ns = start_ns, .end_ns = now};
@@ -464,6 +465,11 @@ static void test_periods(void **state)
     sleep_while(100, 0);
     call(1);
     assert_int_equal(written, 1);
+    early = 2;
+    sleep_while(100, 0);
+    call(100);
+    assert_int_equal(written, 1);
+    assert_int_equal(kernel_calls, 3);
 }
 
 int main(void)

@@ -39,6 +39,7 @@ static void calls_last(void **state)
 static void the_clock_is_the_systems(void **state)
 {
     xcu_deviceptr p = device_memory(4096);
+    assert_true(xferscope_simgpu_is_real());
     for (int i = 0; i < 100; i++) {
         OK(cuMemsetD8_v2(p, 1, 4096));
         uint64_t before = real_ns(), now = xferscope_simgpu_now_ns();
