@@ -18,8 +18,8 @@
 #include "tests/analyzer/traces/play.h"
 #include "tests/analyzer/traces/scenario.h"
 
-#define MS 1000000u
-#define US 1000u
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
 
 enum { STEPS = 60, COPY_NS = 2 * MS, SLEEP_NS = 3 * MS, WAKE_NS = 10 * US, READING_NS = 8 * US };
 
