@@ -80,6 +80,14 @@ static void read_polled(struct xfa_event *restrict event, const struct xft_event
     event->wait.worked_ns = xft_polled_worked_ns(row->dst);
 }
 
+static void read_processor(struct xfa_processor *read, const struct xft_event *row)
+{
+    *read = (struct xfa_processor){.own_ns = row->aux,
+                                   .others_ns = row->width ? row->width - 1 : 0,
+                                   .others_known = row->width != 0,
+                                   .until = row->src <= UINT8_MAX ? (uint8_t)row->src : 0};
+}
+
 /* Ranges, and what there is little of; others have no more than all have. */
 static void read_rest(struct xfa_event *restrict event, const struct xft_event *restrict row)
 {
@@ -134,10 +142,7 @@ static void read_rest(struct xfa_event *restrict event, const struct xft_event *
             event->overhead.worked_ns = row->dst;
         break;
     case XFT_EVENT_PROCESSOR:
-        event->processor = (struct xfa_processor){.own_ns = row->aux,
-                                                  .others_ns = row->width ? row->width - 1 : 0,
-                                                  .others_known = row->width != 0,
-                                                  .until = (uint8_t)row->src};
+        read_processor(&event->processor, row);
         break;
     default:
         break;

@@ -141,7 +141,7 @@ struct xfw_op {
                          still to come */
     int16_t gpu;      /* of the device work, the run's number; -1: not known */
     int16_t peer;     /* XFW_PEER: the other GPU */
-    uint16_t slept_parts;                  /* of gap_ns: asleep; in XFW_OF_ALL, as rested_parts */
+    uint16_t slept_parts; /* of the time since its call before: asleep; in XFW_OF_ALL */
     uint32_t thread, stream, event, range; /* the process's numbers, from 0; XFW_NONE: none */
     int32_t tid;                           /* the system's number of the thread */
 

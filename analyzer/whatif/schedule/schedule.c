@@ -369,7 +369,8 @@ static bool is_paced(const struct xfw_schedule *schedule, const struct xfw_op *o
 XFW_RARE static double begins_paced(const struct thread *thread, const struct xfw_op *op)
 {
     double usual = thread->now + op->gap_ns;
-    double slept = op->gap_ns * op->slept_parts / XFW_OF_ALL;
+    double slept =
+        xfw_min(op->gap_ns, (op->start_ns - thread->recorded) * op->slept_parts / XFW_OF_ALL);
     double rested = (op->start_ns - thread->woke_ns) * op->rested_parts / XFW_OF_ALL;
     double early = thread->paced ? op->start_ns + thread->paced_ns - usual : 0;
     return usual + (early > 0 ? xfw_max(0, early - rested) : xfw_max(early, -slept));

@@ -18,8 +18,8 @@
 #include "tests/analyzer/traces/play.h"
 #include "tests/analyzer/traces/scenario.h"
 
-#define MS 1000000u
-#define US 1000u
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
 
 enum { STEPS = 60, COPY_NS = 2 * MS, SLEEP_NS = 3 * MS, WAKE_NS = 10 * US, READING_NS = 8 * US };
 
@@ -109,26 +109,31 @@ static void forget(struct trace_builder *b, struct analyzed *a)
     build_free(b);
 }
 
-/* Copies take that part of their time. */
+/* Copies take that part of their time: all, or the one of this number. */
 struct faster {
     struct xfw_change change;
     double part;
+    uint64_t only;  /* 0: all */
+    double work_ns; /* behind which the thread calls */
 };
 
 static void take(const struct xfw_change *change, void *state, struct xfw_player *player,
                  struct xfw_op *op)
 {
+    const struct faster *faster = (const struct faster *)change;
     (void)state, (void)player;
+    if (op->what == XFW_COPY && (!faster->only || faster->only == op->transfer))
+        op->duration_ns *= faster->part;
     if (op->what == XFW_COPY)
-        op->duration_ns *= ((const struct faster *)change)->part;
+        op->gap_ns += faster->work_ns;
 }
 
 static const struct xfw_change_type type = {.name = "faster", .op = take};
 
 /* In copies that take no time, or twice as long: those that are saved. */
-static struct xfw_saving saved_of(const struct analyzed *a, double part)
+static struct xfw_saving saved_by(const struct analyzed *a, struct faster faster)
 {
-    struct faster faster = {.change = {.type = &type, .analysis = a->analysis}, .part = part};
+    faster.change = (struct xfw_change){.type = &type, .analysis = a->analysis};
     struct xfw_change *changes[] = {&faster.change};
     struct xfw_whatif *whatif = xfw_whatif_of(a->analysis, changes, 1, NULL, NULL, NULL);
     assert_true(whatif->known && whatif->error < 0.001);
@@ -136,6 +141,11 @@ static struct xfw_saving saved_of(const struct analyzed *a, double part)
     xfw_whatif_free(whatif);
     return (struct xfw_saving){saving.low / COPY_NS, saving.likely / COPY_NS,
                                saving.high / COPY_NS};
+}
+
+static struct xfw_saving saved_of(const struct analyzed *a, double part)
+{
+    return saved_by(a, (struct faster){.part = part});
 }
 
 static struct xfw_saving saved(const struct others *others)
@@ -174,6 +184,14 @@ static void test_sleeps_less(void **state)
     assert_true(is_about(saved_of(&a, 2).likely, -2));
     /* More than there is of it. */
     assert_true(saved_of(&a, 4).likely < -STEPS);
+    /* Who was late once finds what the others made meanwhile. */
+    struct faster once = {.part = 5, .only = STEPS / 3};
+    assert_true(is_about(saved_by(&a, once).likely, 0));
+    /* Work in front of each call takes the sleep, and no more. */
+    const double work = 2 * SLEEP_NS, awake = 0.05 * SLEEP_NS;
+    struct faster busy = {.part = 1, .work_ns = work};
+    double later = STEPS * (work + awake - SLEEP_NS) + work;
+    assert_true(is_about(saved_by(&a, busy).likely, -later / COPY_NS));
     forget(&b, &a);
 }
 

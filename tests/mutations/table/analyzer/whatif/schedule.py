@@ -314,7 +314,7 @@ ROWS = [
       "analyzer-whatif_wakers_test"),
     M("pace-slept-away", "analyzer/whatif/schedule/schedule.c",
       "xfw_max(early, -slept));",
-      "early);",
+      "xfw_max(early, -64 * slept));",
       "a thread that keeps others' pace is never late, whatever its copies take",
       "analyzer-whatif_paces_test"),
     M("pace-follows-the-late", "analyzer/whatif/schedule/schedule.c",
