@@ -406,8 +406,14 @@ const struct xfa_text *xfa_trace_text(const struct xfa_trace *trace, uint64_t id
 
 const struct xfa_arguments *xfa_trace_arguments(const struct xfa_trace *trace, uint64_t id)
 {
-    uint32_t key = (uint32_t)id;
-    return id <= UINT32_MAX ? xfa_table_get(&trace->names.arguments, &key) : NULL;
+    const struct xfa_table *all = &trace->names.arguments;
+    const uint32_t key = (uint32_t)id;
+    /* The recorder numbers them from 1 on, in the order in which it writes them. */
+    const struct xfa_arguments *at =
+        id > 0 && id <= all->count ? xfa_table_at(all, (size_t)id - 1) : NULL;
+    if (at && at->id == key)
+        return at;
+    return id <= UINT32_MAX ? xfa_table_get(all, &key) : NULL;
 }
 
 /* Number i of those that lie there, unaligned. */

@@ -165,35 +165,32 @@ static void acts(struct xfw_player *player)
     player->acted |= (uint64_t)1 << player->at % 64;
 }
 
-/* What players fill in of an op (xfw_op_copy()). */
-#define PLAYED_BYTES offsetof(struct xfw_op, hook_ns)
-
-/* The change at hand gets the op, and has not done anything so far. known: `before` has the op as
- * it is. Has it then? */
-XFW_RARE static bool watch_op(struct xfw_player *player, const struct step *step, struct xfw_op *op,
-                              bool known)
+/* The change at hand gets the op, and has not done anything so far. was: the same op, which stays
+ * as it is; NULL: there is none yet. The same op now. */
+XFW_RARE static const struct xfw_op *watch_op(struct xfw_player *player, const struct step *step,
+                                              struct xfw_op *op, const struct xfw_op *was)
 {
     const uint64_t bit = (uint64_t)1 << player->at % 64;
-    if (!known)
-        memcpy(player->before, op, PLAYED_BYTES);
+    if (!was)
+        was = memcpy(player->before, op, XFW_PLAYED_BYTES);
     step->op(step->change, step->state, player, op);
-    bool same = !(player->acted & bit) && memcmp(player->before, op, PLAYED_BYTES) == 0;
+    bool same = !(player->acted & bit) && memcmp(was, op, XFW_PLAYED_BYTES) == 0;
     player->acted |= same ? 0 : bit;
-    return same;
+    return same ? was : NULL;
 }
 
-/* The changes from `first` on get the op, one after the other. */
-XFW_USUAL void change_op(struct xfw_player *player, struct xfw_op *op, size_t first)
+/* The changes from `first` on get the op, one after the other. was: as for watch_op(). */
+XFW_USUAL void change_op(struct xfw_player *player, struct xfw_op *op, size_t first,
+                         const struct xfw_op *was)
 {
-    bool known = false;
     for (size_t i = first; i < player->count; i++) {
         const struct step *step = &player->steps[i];
         player->at = i;
         if (player->acted >> i % 64 & 1) {
             step->op(step->change, step->state, player, op);
-            known = false;
+            was = NULL;
         } else {
-            known = watch_op(player, step, op, known);
+            was = watch_op(player, step, op, was);
         }
     }
 }
@@ -212,15 +209,24 @@ static void schedule(struct xfw_player *player, const struct xfw_op *op,
         player->tap->op(player->tap->self, op, recorded, player->schedule);
 }
 
-/* Through the changes from `first` on; what they play behind it follows. */
+/* At best nobody asks when the call begins. */
+XFW_USUAL void ease(struct xfw_player *player, struct xfw_op *op, const struct xfw_op *recorded)
+{
+    const bool asked = player->certainty != XFW_HIGH && recorded->caller != 0;
+    const double begins = asked ? xfw_schedule_begins(player->schedule, op) : 0;
+    xfw_eased_op(player->eased, recorded, op, begins, player->certainty);
+}
+
+/* Through the changes from `first` on, to which it comes as `was`; what they play behind it
+ * follows. */
 XFW_USUAL void change_and_play(struct xfw_player *player, struct xfw_op *op,
-                               const struct xfw_op *recorded, size_t first)
+                               const struct xfw_op *recorded, size_t first,
+                               const struct xfw_op *was)
 {
     unsigned before = player->behind_count;
-    change_op(player, op, first);
+    change_op(player, op, first, was);
     if (player->eased && recorded)
-        xfw_eased_op(player->eased, recorded, op, xfw_schedule_begins(player->schedule, op),
-                     player->certainty);
+        ease(player, op, recorded);
     if (recorded && player->certainty == XFW_HIGH)
         xfw_cached_op(&player->cached, &player->steps[0].change->analysis->classes, recorded, op);
     schedule(player, op, recorded);
@@ -240,12 +246,13 @@ void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
         return;
     }
     struct xfw_op op;
+    const bool found = given->what == XFW_QUERY && given->at_once && player->certainty == XFW_HIGH;
     xfw_op_copy(&op, given);
-    if (op.what == XFW_QUERY && op.at_once && player->certainty == XFW_HIGH)
+    if (found)
         op.awaits = XFW_AWAITS_NOTHING;
     player->behind_count = 0;
     player->taken = 0;
-    change_and_play(player, &op, given, 0);
+    change_and_play(player, &op, given, 0, found ? NULL : given);
 }
 
 void xfw_player_try(struct xfw_player *player, const struct xfw_op *given)
@@ -257,7 +264,7 @@ void xfw_player_try(struct xfw_player *player, const struct xfw_op *given)
     xfw_op_copy(&op, given);
     player->behind_count = 0;
     player->taken = 0;
-    change_op(player, &op, 0);
+    change_op(player, &op, 0, given);
 }
 
 double xfw_player_begins(const struct xfw_player *player, const struct xfw_op *op)
@@ -279,7 +286,7 @@ void xfw_player_insert(struct xfw_player *player, const struct xfw_op *inserted)
     acts(player);
     xfw_op_copy(&op, inserted);
     player->taken = 0;
-    change_and_play(player, &op, NULL, at + 1);
+    change_and_play(player, &op, NULL, at + 1, NULL);
     player->at = at;
     player->taken = taken;
 }

@@ -57,7 +57,8 @@ void xfw_flow_note_memory(struct xfw_flow *state, const struct xfw_op *op)
         state->maps = state->maps || op->memory == XFT_MEM_MAPPED;
     } else if (op->kind == XFT_EVENT_FREE) {
         xfw_spans_freed(&state->spans, op->dst);
-        xfw_more_buffers_freed(&state->more_buffers, op->dst);
+        if (op->memory != XFT_MEM_DEVICE) /* else it is no buffer of the host */
+            xfw_more_buffers_freed(&state->more_buffers, op->dst);
     }
 }
 

@@ -164,8 +164,10 @@ static unsigned period_of(const struct xfw_pieces *pieces, const struct xfw_piec
 {
     unsigned usual = 0, best = 0;
     for (unsigned period = 1; period <= XFW_PIECE_MOST; period++) {
-        uint32_t alike = thread->alike[period], last = last_pieces(pieces, name, period);
-        if (alike > 0 && last > (usual ? last_pieces(pieces, name, usual) : 1))
+        uint32_t alike = thread->alike[period];
+        if (alike == 0) /* as of most launches, which are looked up no further */
+            continue;
+        if (last_pieces(pieces, name, period) > (usual ? last_pieces(pieces, name, usual) : 1))
             usual = period;
         if (alike >= period && alike > (best ? thread->alike[best] : 0))
             best = period;

@@ -13,6 +13,7 @@ void xfw_spans_free(struct xfw_spans *spans)
 {
     free(spans->items);
     free(spans->order);
+    free(spans->ends);
     free(spans->allocations);
     *spans = (struct xfw_spans){0};
 }
@@ -55,15 +56,15 @@ static struct xfw_span *nth(const struct xfw_spans *spans, size_t i)
 /* The first that ends behind the address. */
 static size_t span_at(const struct xfw_spans *spans, uint64_t address)
 {
-    size_t low = 0, high = spans->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (nth(spans, middle)->end <= address)
-            low = middle + 1;
-        else
-            high = middle;
+    const uint64_t *ends = spans->ends;
+    size_t at = 0;
+    for (size_t left = spans->count; left > 0;) { /* of those from `at` on */
+        const size_t half = left / 2;
+        const bool behind = ends[at + half] <= address;
+        at += behind ? half + 1 : 0;
+        left = behind ? left - half - 1 : half;
     }
-    return low;
+    return at;
 }
 
 void xfw_spans_allocated(struct xfw_spans *spans, uint64_t address, uint64_t bytes)
@@ -120,9 +121,12 @@ static void insert(struct xfw_spans *spans, size_t at, struct xfw_span new)
     if (!spans->items) {
         spans->items = xfa_alloc(XFW_SPANS * sizeof *spans->items);
         spans->order = xfa_alloc(XFW_SPANS * sizeof *spans->order);
+        spans->ends = xfa_alloc(XFW_SPANS * sizeof *spans->ends);
     }
     memmove(spans->order + at + 1, spans->order + at, (spans->count - at) * sizeof *spans->order);
+    memmove(spans->ends + at + 1, spans->ends + at, (spans->count - at) * sizeof *spans->ends);
     spans->order[at] = (uint16_t)spans->count;
+    spans->ends[at] = new.end;
     spans->items[spans->count++] = new;
     spans->changes++;
 }
@@ -133,7 +137,7 @@ static void cut(struct xfw_spans *spans, size_t at, uint64_t address)
         return;
     struct xfw_span behind = *nth(spans, at);
     behind.first = address;
-    nth(spans, at)->end = address;
+    nth(spans, at)->end = spans->ends[at] = address;
     insert(spans, at + 1, behind);
 }
 

@@ -35,6 +35,7 @@ struct xfw_span {
 struct xfw_spans {
     struct xfw_span *items; /* disjoint; XFW_SPANS of them, NULL at first */
     uint16_t *order;        /* their places, by address */
+    uint64_t *ends;         /* their ends, by address: side by side, as they are searched */
     size_t count;
     uint64_t changes; /* spans inserted, or forgotten, so far */
     struct xfw_spans_place {

@@ -2,7 +2,8 @@
 
 struct xfw_op xfw_op_like(const struct xfw_op *op)
 {
-    struct xfw_op like = xfw_op_none();
+    struct xfw_op like;
+    xfw_op_make(&like); /* in its place: an op is long */
     like.number = op->number;
     like.made_up = true;
     like.gpu = op->gpu;

@@ -323,21 +323,17 @@ static inline bool xfw_has_moved(const struct xfw_moved *moved)
 #define XFW_PAGES_TOGETHER UINT16_MAX
 #define XFW_PAGE_BYTES 4096 /* a fault brings at least so much */
 
-/* A copy for a change to alter. Most ops need less than two thirds of the bytes. */
+/* A copy for a change to alter: what players fill in of an op. */
+#define XFW_PLAYED_BYTES offsetof(struct xfw_op, hook_ns)
 static inline void xfw_op_copy(struct xfw_op *to, const struct xfw_op *from)
 {
-    const size_t moved = offsetof(struct xfw_op, demanded);
-    memcpy(to, from, moved);
-    if (xfw_has_moved(&from->demanded) || xfw_has_moved(&from->fetched))
-        memcpy(&to->demanded, &from->demanded, offsetof(struct xfw_op, hook_ns) - moved);
-    else
-        to->demanded = to->fetched = (struct xfw_moved){0};
+    memcpy(to, from, XFW_PLAYED_BYTES);
 }
 
 /* A call of the host that takes no time and waits for nothing. */
-static inline struct xfw_op xfw_op_none(void)
+static inline void xfw_op_make(struct xfw_op *op)
 {
-    return (struct xfw_op){
+    *op = (struct xfw_op){
         .peer = -1,
         .stream = XFW_NONE,
         .event = XFW_NONE,
@@ -349,6 +345,12 @@ static inline struct xfw_op xfw_op_none(void)
         .device_start_ns = NAN,
         .device_end_ns = NAN,
     };
+}
+static inline struct xfw_op xfw_op_none(void)
+{
+    struct xfw_op none;
+    xfw_op_make(&none);
+    return none;
 }
 
 static inline bool xfw_op_is_work(const struct xfw_op *op)

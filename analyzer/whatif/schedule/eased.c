@@ -18,8 +18,8 @@ struct xfw_eased {
     struct taken {       /* in which a call has the driver, as played */
         double from, to; /* ns */
         double latest;   /* the end of this one and of all before it */
-    } taken[TAKEN];
-    uint8_t order[TAKEN]; /* their places, by from */
+    } room[2 * TAKEN];   /* at its end they move to its front */
+    struct taken *taken; /* a part of room, by from */
     unsigned count;
 };
 
@@ -27,17 +27,13 @@ struct xfw_eased *xfw_eased_new(const double *alone_ns)
 {
     struct xfw_eased *eased = xfa_alloc(sizeof *eased);
     eased->alone_ns = alone_ns;
+    eased->taken = eased->room;
     return eased;
 }
 
 void xfw_eased_free(struct xfw_eased *eased)
 {
     free(eased);
-}
-
-static const struct taken *nth(const struct xfw_eased *eased, unsigned i)
-{
-    return &eased->taken[eased->order[i]];
 }
 
 static bool are_over(const struct taken *taken, double ns)
@@ -57,7 +53,7 @@ how_many(const struct xfw_eased *eased, bool (*are)(const struct taken *, double
     unsigned low = 0, high = eased->count;
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        if (are(nth(eased, middle), ns))
+        if (are(&eased->taken[middle], ns))
             low = middle + 1;
         else
             high = middle;
@@ -70,32 +66,43 @@ how_many(const struct xfw_eased *eased, bool (*are)(const struct taken *, double
 static double let_in(const struct xfw_eased *eased, double from, double ns)
 {
     unsigned at = how_many(eased, are_over, from);
-    for (; at < eased->count && nth(eased, at)->from < from + ns; at++)
-        from = xfw_max(from, nth(eased, at)->to);
+    for (; at < eased->count && eased->taken[at].from < from + ns; at++)
+        from = xfw_max(from, eased->taken[at].to);
     return from;
 }
 
-/* Of many the first is forgotten. */
+/* A place for one more in front of that one. Of many the first is forgotten. */
+static struct taken *make_room(struct xfw_eased *eased, unsigned at)
+{
+    if (eased->count == TAKEN && at == 0)
+        return eased->taken;
+    if (eased->count == TAKEN) {
+        eased->taken++;
+        eased->count--;
+        at--;
+    }
+    if (eased->taken + eased->count == eased->room + 2 * (size_t)TAKEN) {
+        memcpy(eased->room, eased->taken, eased->count * sizeof *eased->taken);
+        eased->taken = eased->room;
+    }
+    struct taken *taken = &eased->taken[at];
+    for (struct taken *last = &eased->taken[eased->count++]; last > taken; last--)
+        *last = last[-1]; /* few: most come in about this order */
+    return taken;
+}
+
 static void take(struct xfw_eased *eased, double from, double ns)
 {
     const double to = from + ns;
     unsigned at = eased->count;
-    if (at > 0 && !begins_by(nth(eased, at - 1), from))
+    if (at > 0 && !begins_by(&eased->taken[at - 1], from))
         at = how_many(eased, begins_by, from);
-    uint8_t place = (uint8_t)eased->count;
-    if (eased->count == TAKEN) {
-        place = eased->order[0];
-        at -= at > 0;
-        memmove(eased->order, eased->order + 1, at);
-    } else {
-        memmove(eased->order + at + 1, eased->order + at, eased->count - at);
-        eased->count++;
-    }
-    double before = at > 0 ? nth(eased, at - 1)->latest : 0;
-    eased->order[at] = place;
-    eased->taken[place] = (struct taken){from, to, xfw_max(before, to)};
-    for (unsigned i = at + 1; i < eased->count && nth(eased, i)->latest < to; i++)
-        eased->taken[eased->order[i]].latest = to;
+    struct taken *taken = make_room(eased, at);
+    const struct taken *end = eased->taken + eased->count;
+    double before = taken > eased->taken ? taken[-1].latest : 0;
+    *taken = (struct taken){from, to, xfw_max(before, to)};
+    for (taken++; taken < end && taken->latest < to; taken++)
+        taken->latest = to;
 }
 
 /* Its work is submitted when the driver has let it in: that begins as much sooner. */
