@@ -32,6 +32,7 @@ static void add_runs(struct xfa_runs *to, const struct xfa_runs *more)
     to->bytes = xfa_add(to->bytes, more->bytes);
     to->modelled += more->modelled;
     to->strided += more->strided;
+    to->short_rows += more->short_rows;
     to->lines = xfa_add(to->lines, more->lines);
     xfa_exact_merge(&to->count, &more->count);
     xfa_exact_merge(&to->took_ns, &more->took_ns);

@@ -20,6 +20,7 @@ struct xfa_runs {
     uint64_t transfers, bytes;
     uint64_t modelled;           /* of its transfers: by the model */
     uint64_t strided, lines;     /* of its transfers: 2D and 3D ones, and the rows of these */
+    uint64_t short_rows;         /* of its transfers: whose rows take longer than their bytes */
     struct xfa_exact count;      /* of a row: its parts of runs, by pieces */
     struct xfa_exact took_ns;    /* measured or by the model */
     struct xfa_exact scattered;  /* of count: those whose pieces are not contiguous (pack.h) */

@@ -1,6 +1,7 @@
 /*
  * small-transfers: below the half-bandwidth size Lo / G most of a transfer's time is the fixed cost
- * Lo (van Werkhoven et al., section V). A run is a sequence of such transfers that one thread makes
+ * Lo (van Werkhoven et al., section V); of a copy that blocks, also what the host waits for it
+ * beyond its time on the device. A run is a sequence of such transfers that one thread makes
  * into one stream, between memory of the same kinds, from one call site or several: the fields of a
  * structure that are copied line by line, or by helper functions. Lost: their time (each the longer
  * one of copy and call), minus the Lo + k G of one transfer of all k bytes. Call sites that take
@@ -10,6 +11,9 @@
  * launches, memsets, waits. Not a wait for the run's own stream, or for an event that was recorded
  * within the run: whoever copies piece by piece, and waits for each, could copy all at once. Such
  * an event ends it only when it is queried.
+ *
+ * Copies to the host of rows so short that these take the time: a kernel can place them
+ * contiguously first; in one call of rows they would take as long.
  *
  * Copies within a device, too: rows of it, at the same distance from each other at both ends, are
  * one copy of two dimensions; others (XFW_LEAST_ROWS or more of them, none of which depends on one
@@ -30,7 +34,7 @@
 /* A row's pieces of the current run. */
 struct part {
     uint32_t row;
-    uint64_t count, bytes, strided, lines;
+    uint64_t count, bytes, strided, lines, short_rows;
     double took_ns;
 };
 
@@ -79,6 +83,7 @@ static struct xfa_runs runs_of(const struct lane *lane, const struct part *part,
         .modelled = lane->measured ? 0 : part->count,
         .strided = part->strided,
         .lines = part->lines,
+        .short_rows = part->short_rows,
         .error = lane->fit->max_error,
     };
     xfa_exact_add(&runs.count, share);
@@ -116,12 +121,36 @@ static void end_run(struct small *small, struct lane *lane)
 }
 
 /* By the device's time the rows of the piece are what takes long: in one call they do, too. */
-static bool is_of_short_rows(const struct xfa_event *event, const struct xfp_fit *fit)
+static bool is_of_short_rows(const struct xfa_event *event)
 {
+    const struct xfp_fit *fit = event->transfer.class->achievable.fit;
     const struct xfa_transfer *transfer = &event->transfer;
     double contiguous_ns = fit->Lo_ns + (double)event->bytes * fit->G_ns_per_byte;
     return transfer->class->key.shape == XFA_STRIDED && transfer->timed != XFA_TIMED_HOST &&
            transfer->achieved_ns > LEAST_OF_ROWS * contiguous_ns;
+}
+
+static double took(const struct xfa_event *event)
+{
+    double call = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
+    return fmax(event->transfer.achieved_ns, call);
+}
+
+/* The call blocks, of page-locked memory, and takes the host longer than the bytes take the link:
+ * half of its time and more is what another such call costs, as measured and by the profile. */
+static bool blocks_for_little(const struct xfa_event *event)
+{
+    const struct xfa_achievable_path *way = &event->transfer.class->achievable;
+    const struct xfa_row_key *row = &event->transfer.class->key.row;
+    bool up = row->direction == XFT_DIR_H2D;
+    double link_ns = (double)event->bytes * way->fit->G_ns_per_byte;
+    if (!event->transfer.blocks || (up ? row->src_mem : row->dst_mem) != XFT_MEM_PINNED ||
+        took(event) < 2 * link_ns)
+        return false;
+    for (size_t i = 0; i < way->path_count; i++)
+        if (way->paths[i] && &way->paths[i]->fit == way->fit)
+            return xfp_blocking_time(way->paths[i], event->bytes).ns > 2 * link_ns;
+    return false;
 }
 
 static bool is_small(const struct xfa_event *event)
@@ -133,13 +162,9 @@ static bool is_small(const struct xfa_event *event)
     bool within = direction == XFT_DIR_D2D && key->shape == XFA_LINEAR &&
                   key->row.src_mem == XFT_MEM_DEVICE && key->row.dst_mem == XFT_MEM_DEVICE;
     return fit && (host || within) && !(event->flags & XFT_GRAPH) &&
-           (double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns && !is_of_short_rows(event, fit);
-}
-
-static double took(const struct xfa_event *event)
-{
-    double call = event->end_ns > event->start_ns ? (double)(event->end_ns - event->start_ns) : 0;
-    return fmax(event->transfer.achieved_ns, call);
+           ((double)event->bytes * fit->G_ns_per_byte < fit->Lo_ns ||
+            (host && blocks_for_little(event))) &&
+           (direction == XFT_DIR_D2H || !is_of_short_rows(event));
 }
 
 static void begin_run(struct lane *lane, const struct xfa_event *event)
@@ -220,6 +245,7 @@ static void transfer(void *self, const struct xfa_event *event)
         part->strided++;
         part->lines += event->bytes / transfer->width;
     }
+    part->short_rows += is_of_short_rows(event);
     part->took_ns += isnan(transfer->achieved_ns) ? 0 : took(event);
     lane->last = number;
     lane->count++;
@@ -328,6 +354,8 @@ static enum xfa_remedy_kind remedy_of(const struct xfa_analysis *analysis,
     enum xft_direction direction = row->key.direction;
     if (direction == XFT_DIR_D2D)
         return XFA_REMEDY_BATCH_WITHIN;
+    if (direction == XFT_DIR_D2H && 2 * runs->short_rows >= runs->transfers)
+        return XFA_REMEDY_GATHER;
     if (runs->strided == runs->transfers)
         return XFA_REMEDY_BATCH_ROWS;
     int gpu = direction == XFT_DIR_H2D ? row->key.dst_gpu : row->key.src_gpu;
@@ -363,6 +391,7 @@ static struct xfw_change *change(const struct xfa_analysis *analysis, const void
     enum xfw_packing packing = finding->remedy.kind == XFA_REMEDY_BATCH_CALL     ? XFW_PACK_BATCH
                                : finding->remedy.kind == XFA_REMEDY_BATCH_ROWS   ? XFW_PACK_ROWS
                                : finding->remedy.kind == XFA_REMEDY_BATCH_WITHIN ? XFW_PACK_WITHIN
+                               : finding->remedy.kind == XFA_REMEDY_GATHER       ? XFW_PACK_GATHER
                                                                                  : XFW_PACK;
     return xfw_change_pack(analysis, &small->marks, &rows, packing);
 }

@@ -114,9 +114,19 @@ static const struct xfa_row_key *row_of(const struct pack *pack, const struct xf
 static double packing_ns(const struct pack *pack, const struct xfw_player *player, uint64_t pieces,
                          uint64_t bytes)
 {
-    return pack->packing == XFW_PACK ? xfw_pack_ns(&pack->change.analysis->achievable, pieces,
-                                                   bytes, xfw_player_certainty(player))
-                                     : 0;
+    return pack->packing == XFW_PACK || pack->packing == XFW_PACK_GATHER
+               ? xfw_pack_ns(&pack->change.analysis->achievable, pieces, bytes,
+                             xfw_player_certainty(player))
+               : 0;
+}
+
+/* Gathered, the pieces lie one behind the other where they are copied from. */
+static void add_layout(const struct pack *pack, struct run *run, bool first,
+                       const struct xfw_op *op)
+{
+    bool gathered = pack->packing == XFW_PACK_GATHER && !first;
+    xfw_layout_add(&run->layout, first, gathered ? run->layout.src_end : op->src, op->dst,
+                   op->bytes);
 }
 
 /* One more piece of the run, or the last: returns the host's time to pack it for an upload. The
@@ -125,7 +135,7 @@ static double pack_piece(const struct pack *pack, const struct xfw_player *playe
                          const struct xfw_op *op, bool up)
 {
     bool was = run->layout.scattered;
-    xfw_layout_add(&run->layout, run->pieces == 0, op->src, op->dst, op->bytes);
+    add_layout(pack, run, run->pieces == 0, op);
     if (!up || !run->layout.scattered)
         return 0;
     uint64_t before = was ? 0 : run->pieces, bytes = was ? 0 : run->bytes;
@@ -233,6 +243,23 @@ static void grow(struct xfw_op *op, const struct xfw_copy_cost *one,
         op->own_ns += submit;
 }
 
+/* The one copy is contiguous, behind the kernel that gathers its bytes. At worst it takes as long
+ * as a piece of short rows did, and what it is longer. */
+static void gather(const struct pack *pack, const struct xfw_player *player, struct xfw_op *op,
+                   const struct xfa_row_key *row)
+{
+    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    if (pack->packing != XFW_PACK_GATHER)
+        return;
+    struct xfw_copy_cost one = cost_of(pack, op, row, op->bytes, certainty);
+    if (certainty != XFW_LOW && one.known)
+        op->duration_ns = xfw_min(op->duration_ns, one.device_ns);
+    op->duration_ns += XFW_LAUNCHED_NS;
+    op->gap_ns +=
+        xfw_scalar_cost_by(achievable, "launch/kernel", op->gpu, certainty, XFW_SUBMIT_NS);
+}
+
 /* packing: the host's time to pack this piece. */
 static void take_last(const struct pack *pack, const struct xfw_player *player, struct run *run,
                       struct xfw_op *op, const struct xfa_row_key *row, double packing)
@@ -251,6 +278,7 @@ static void take_last(const struct pack *pack, const struct xfw_player *player, 
     }
     if (first)
         op->duration_ns = run->first_ns;
+    gather(pack, player, op, row);
     if (as_they_lie(pack) && certainty == XFW_LOW && run->pieces > 0)
         op->duration_ns = run->all_ns; /* the device may still go from piece to piece */
     else if (pack->packing == XFW_PACK_BATCH) {
@@ -280,13 +308,15 @@ static void forget(struct run *run)
 }
 
 /* It becomes the copy of all; by how much it is longer is known, and added, at the last. */
-static void take_first(struct run *run, const struct xfw_op *op)
+static void take_first(const struct pack *pack, const struct xfw_player *player, struct run *run,
+                       struct xfw_op *op, const struct xfa_row_key *row)
 {
     forget(run);
     run->has_first = true;
     run->stream = op->stream;
     run->first_bytes = op->bytes;
-    xfw_layout_add(&run->layout, true, op->src, op->dst, op->bytes);
+    add_layout(pack, run, true, op);
+    gather(pack, player, op, row);
 }
 
 static double longer_ns(const struct pack *pack, const struct xfw_player *player,
@@ -312,7 +342,7 @@ static void take_behind_first(const struct pack *pack, const struct xfw_player *
                               struct run *run, struct xfw_op *op, const struct xfa_row_key *row,
                               bool last)
 {
-    xfw_layout_add(&run->layout, false, op->src, op->dst, op->bytes);
+    add_layout(pack, run, false, op);
     run->pieces++;
     run->bytes = xfa_add(run->bytes, op->bytes);
     double ns = last ? longer_ns(pack, player, run, op, row) : 0;
@@ -403,7 +433,7 @@ XFW_RARE static void meet(const struct pack *pack, struct state *state, struct r
     bool is_last = of_class && xfw_marked(&pack->runs->lasts, process, op->transfer);
     bool is_piece = is_last || (row && xfw_marked(&pack->runs->pieces, process, op->transfer));
     if (row && xfw_marked(&pack->runs->firsts, process, op->transfer)) {
-        take_first(run, op);
+        take_first(pack, player, run, op, row);
     } else if (row && run->has_first && is_piece) {
         take_behind_first(pack, player, run, op, row, is_last);
     } else if (row && is_last) {

@@ -9,7 +9,9 @@
  * as they lie. As a batch: one call is given all of them. Within a device: one copy of rows, or one
  * kernel, takes all of them; what the host does from call to call goes. At worst the device takes
  * as long for them as it did. Rows, of 2D and 3D copies: one copy has all of them as they lie
- * (rows.h); at worst the device takes as long for them as it did.
+ * (rows.h); at worst the device takes as long for them as it did. Gathered: a kernel places them
+ * one behind the other on the device, and one contiguous copy brings them; where they end scattered
+ * the host takes them apart.
  *
  * The cost of packing is not known. At worst it is that of copying what is in no cache (which
  * profiles have), as likely half of it, since small pieces that were just written are in a cache,
@@ -20,7 +22,7 @@
 
 #include "analyzer/whatif/changes/changes.h"
 
-enum xfw_packing { XFW_PACK, XFW_PACK_BATCH, XFW_PACK_WITHIN, XFW_PACK_ROWS };
+enum xfw_packing { XFW_PACK, XFW_PACK_BATCH, XFW_PACK_WITHIN, XFW_PACK_ROWS, XFW_PACK_GATHER };
 
 /* Transfers in runs of at least two: all but the last, and the last; the first of those that the
  * host has one by one. */

@@ -32,13 +32,15 @@ struct between {
     bool of_other_stream;   /* the event is */
     uint64_t row;           /* bytes of a row, where pieces have several */
     uint64_t copy_ns;       /* 0: COPY_NS */
+    bool down;              /* to the host */
 };
 
 static void step(struct play *play, const struct between *between)
 {
     for (uint64_t i = 0; i < PIECES; i++) {
-        struct xft_event *call = play_async(play, SITE, XFT_DIR_H2D, XFT_MEM_PINNED, BYTES,
-                                            between->copy_ns ? between->copy_ns : COPY_NS);
+        struct xft_event *call =
+            play_async(play, SITE, between->down ? XFT_DIR_D2H : XFT_DIR_H2D, XFT_MEM_PINNED, BYTES,
+                       between->copy_ns ? between->copy_ns : COPY_NS);
         call->flags |= XFT_STREAM_KNOWN;
         call->width = between->row ? between->row : call->width;
         call->stream = between->streams ? 0x10 + i % 2 : 0x10;
@@ -109,21 +111,60 @@ static void test_what_ends_a_run(void **state)
           all, STEPS);
 }
 
-/* Rows so short that they take the time take it in one call, too. */
+/* Rows so short that they take the time take it in one call, too; those that go to the host a
+ * kernel can gather. Others stay as they lie. */
 static void test_short_rows(void **state)
 {
     static const struct {
         uint64_t row, copy_ns;
-        bool found;
-    } cases[] = {{0, 8000, true}, {5, 8000, false}, {5, 2100, true}};
+        bool down, found;
+        enum xfa_remedy_kind remedy;
+    } cases[] = {{0, 8000, false, true, XFA_REMEDY_BATCH},
+                 {5, 8000, false, false, 0},
+                 {5, 8000, true, true, XFA_REMEDY_GATHER},
+                 {5, 2100, false, true, XFA_REMEDY_BATCH_ROWS},
+                 {5, 2100, true, true, XFA_REMEDY_BATCH_ROWS}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct analyzed a =
-            analysis_of((struct between){.row = cases[i].row, .copy_ns = cases[i].copy_ns});
+        struct analyzed a = analysis_of((struct between){
+            .row = cases[i].row, .copy_ns = cases[i].copy_ns, .down = cases[i].down});
         const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_SMALL, "fields");
         assert_int_equal(f != NULL, cases[i].found);
-        if (f) /* rows stay as they lie */
-            assert_int_equal(f->remedy.kind,
-                             cases[i].row ? XFA_REMEDY_BATCH_ROWS : XFA_REMEDY_BATCH);
+        if (f)
+            assert_int_equal(f->remedy.kind, cases[i].remedy);
+        analyzed_free(&a);
+    }
+}
+
+/* The call blocks: what the host waits beyond the bytes' time is another call's cost, too, as long
+ * as the call as measured, and as in the profile, takes twice as long as the bytes. */
+static void test_blocking(void **state)
+{
+    enum { LITTLE = 200000, MUCH = 300000 }; /* 4000 ns, 6000 ns; another call costs 5000 */
+    static const struct {
+        uint64_t bytes, call_ns;
+        enum xft_memory memory;
+        bool found;
+    } cases[] = {{LITTLE, 9000, XFT_MEM_PINNED, true},
+                 {LITTLE, 7900, XFT_MEM_PINNED, false},
+                 {MUCH, 13000, XFT_MEM_PINNED, false},
+                 {LITTLE, 9000, XFT_MEM_PAGEABLE, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct trace_builder b;
+        struct play play;
+        play_start(&play, &b, 1);
+        play_site(&play, SITE, "slices", 1);
+        for (unsigned k = 0; k < STEPS * PIECES; k++) {
+            play_copy(&play, SITE, XFT_DIR_H2D, cases[i].memory, cases[i].bytes, cases[i].call_ns);
+            if (k % PIECES == PIECES - 1)
+                play_event(&play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 1000);
+        }
+        play_end(&play, XFT_STATE_CLOSED);
+        struct analyzed a = analyzed_answered(&b, scenario_profile(), NULL);
+        const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_SMALL, "slices");
+        assert_int_equal(f != NULL, cases[i].found);
+        if (f)
+            assert_int_equal(f->transfers, STEPS * PIECES);
         analyzed_free(&a);
     }
 }
@@ -269,8 +310,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_ends_a_run), cmocka_unit_test(test_short_rows),
-        cmocka_unit_test(test_saving),          cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_within),          cmocka_unit_test(test_within_saving),
+        cmocka_unit_test(test_blocking),        cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_strides),         cmocka_unit_test(test_within),
+        cmocka_unit_test(test_within_saving),
     };
     return cmocka_run_group_tests_name("findings: small transfers", tests, NULL, NULL);
 }

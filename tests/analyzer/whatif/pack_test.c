@@ -118,6 +118,36 @@ static void test_rows(void **state)
     teardown(&s);
 }
 
+/* Rows that take the device long, which a kernel places one behind the other: the copy takes what
+ * contiguous bytes take, at worst what one piece took and what all are longer. Where they end
+ * scattered the host takes them apart. */
+static void test_gathered(void **state)
+{
+    enum { ROWS_NS = 9000, LAUNCH = 2000 + 2000, ONE_NS = 2000 + BYTES / 50 };
+    for (unsigned at_first = 0; at_first < 2; at_first++) {
+        struct setting s;
+        setup(&s, XFT_DIR_D2H);
+        for (unsigned i = 0; i < PIECES; i++) {
+            struct xfw_op *op = copy(&s, i);
+            op->awaits = XFW_AWAITS_ITSELF;
+            op->own_ns = 0;
+            op->wake_ns = 10;
+            op->duration_ns = ROWS_NS;
+            op->src = 70000 + 7 * i * BYTES;
+            op->dst = 90000 + i * BYTES;
+        }
+        if (at_first)
+            xfw_mark(&s.runs.firsts, 0, 0);
+        double around = LAUNCH + 50 + MORE_NS + 10;
+        assert_true(packed_as(&s, XFW_LIKELY, true, XFW_PACK_GATHER) == around + ONE_NS);
+        assert_true(packed_as(&s, XFW_LOW, true, XFW_PACK_GATHER) == around + ROWS_NS);
+        s.ops[2].dst++;
+        assert_true(packed_as(&s, XFW_LIKELY, true, XFW_PACK_GATHER) ==
+                    around + ONE_NS + PIECES * PACK_NS / 2);
+        teardown(&s);
+    }
+}
+
 /* What lies one behind the other at both ends needs no packing; up to the first that does not, all
  * that came before it does, too. */
 static void test_side_by_side(void **state)
@@ -389,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_gathered),
         cmocka_unit_test(test_seen_by_others),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_side_by_side),
