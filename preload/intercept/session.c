@@ -206,6 +206,7 @@ static bool use_simulated_clock(void)
         xfs_clock_use_of_threads(is_real && is_real()
                                      ? xfs_kernel_thread_ns
                                      : ASK(__typeof__(now), "xferscope_simgpu_thread_ns"));
+        xfs_clock_use_of_process(ASK(__typeof__(now), "xferscope_simgpu_process_ns"));
         xfs_clock_use(now);
     }
     return now != NULL;

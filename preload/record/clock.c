@@ -194,7 +194,17 @@ XFS_COLD uint64_t xfs_thread_ns(void)
     return ns ? ns() : 0;
 }
 
+static uint64_t (*_Atomic of_process)(void);
+
+void xfs_clock_use_of_process(uint64_t (*ns)(void))
+{
+    atomic_store(&of_process, ns);
+}
+
 XFS_COLD uint64_t xfs_process_ns(void)
 {
-    return xfs_thread_is_timed_by_kernel() ? kernels_ns(CLOCK_PROCESS_CPUTIME_ID) : 0;
+    uint64_t (*ns)(void) = atomic_load(&of_process);
+    if (xfs_thread_is_timed_by_kernel())
+        return kernels_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return ns ? ns() : 0;
 }

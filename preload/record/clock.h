@@ -29,8 +29,10 @@ void xfs_clock_use_of_threads(uint64_t (*ns)(void));
 /* Whether it is the kernel's. */
 bool xfs_thread_is_timed_by_kernel(void);
 
-/* Of all threads of the process; 0: not known, also where that of threads is not the kernel's. */
+/* Of all threads of the process; 0: not known. Where that of threads is another clock's, this is
+ * asked of `ns`. */
 uint64_t xfs_process_ns(void);
+void xfs_clock_use_of_process(uint64_t (*ns)(void));
 
 /* Checks whether the counter can be used and begins to measure its rate. Called when recording
  * starts; until then, and where it cannot be used, clock_gettime is used. Keeps errno. */

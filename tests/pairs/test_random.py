@@ -448,6 +448,8 @@ class Programs(unittest.TestCase):
         programs = [drawn.schedule.draw(seed) for seed in range(400)]
         self.assertEqual(programs[7], drawn.schedule.draw(7))
         found = {waste for each in programs for waste in drawn.schedule.wastes_of(each)}
+        self.assertEqual(found, set(drawn.schedule.WASTES) - {"few", "held"})
+        found |= {waste for seed in range(200) for waste in drawn.schedule.wastes_of(drawn.schedule.draw(seed, sleeping=True))}
         self.assertEqual(found, set(drawn.schedule.WASTES) - {"few"})
         on_gpu = {waste for seed in range(400) for waste in drawn.schedule.wastes_of(drawn.schedule.draw(seed, locking=False))}
         self.assertFalse(on_gpu & {"swap", "fetched", "fresh", "poll", "again", "late", "staged", "turns", "turns-asked"})

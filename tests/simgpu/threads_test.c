@@ -1,5 +1,6 @@
 /*
- * Threads with clocks of their own on the virtual clock: the order of their calls, and their locks.
+ * Threads with clocks of their own on the virtual clock: the order of their calls, how they wait
+ * for each other, and what they work meanwhile.
  */
 #include "tests/simgpu/cu.h"
 
@@ -101,6 +102,102 @@ static void locks_of_threads(void **state)
     }
 }
 
+/* One makes items, 1000 ns each, which the other takes 300 ns for; then that one is the slower. */
+enum { ITEMS = 4, MADE = 1000, USED = 300, QUICK = 100 };
+static unsigned items, room;
+static uint64_t had_item[2 * ITEMS], worked_by_all[2 * ITEMS];
+
+static void *makes_items(void *unused)
+{
+    assert_true(xferscope_simgpu_thread_begin(0, 2));
+    for (int i = 0; i < 2 * ITEMS; i++) {
+        xferscope_simgpu_take(&room);
+        xferscope_simgpu_spend_ns(i < ITEMS ? MADE : QUICK);
+        xferscope_simgpu_post(&items);
+    }
+    assert_int_equal(xferscope_simgpu_thread_ns(), ITEMS * (MADE + QUICK));
+    xferscope_simgpu_thread_end();
+    return unused;
+}
+
+static void *uses_items(void *unused)
+{
+    assert_true(xferscope_simgpu_thread_begin(1, 2));
+    uint64_t begun = now();
+    for (int i = 0; i < 2 * ITEMS; i++) {
+        xferscope_simgpu_take(&items);
+        had_item[i] = now() - begun;
+        xferscope_simgpu_spend_ns(USED);
+        worked_by_all[i] = xferscope_simgpu_process_ns();
+        xferscope_simgpu_post(&room);
+    }
+    assert_int_equal(xferscope_simgpu_thread_ns(), 2 * ITEMS * USED);
+    xferscope_simgpu_thread_end();
+    return unused;
+}
+
+/* Two items fit: the slower one is waited for, and a thread that waits does not work. */
+static void semaphores_of_threads(void **state)
+{
+    pthread_t maker, user;
+
+    xferscope_simgpu_take(&items); /* without a clock of its own: nothing happens */
+    xferscope_simgpu_post(&items);
+    assert_int_equal(xferscope_simgpu_process_ns(), 0);
+    items = 0;
+    room = 2;
+    assert_int_equal(pthread_create(&maker, NULL, makes_items, NULL), 0);
+    assert_int_equal(pthread_create(&user, NULL, uses_items, NULL), 0);
+    pthread_join(maker, NULL);
+    pthread_join(user, NULL);
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(had_item[i], MADE * (i + 1));
+        assert_int_equal(worked_by_all[i],
+                         MADE * (i + 1) + USED * (i + 2) - (i == ITEMS - 1) * (USED - QUICK));
+    }
+    for (int i = ITEMS + 1; i < 2 * ITEMS; i++)
+        assert_int_equal(had_item[i], had_item[i - 1] + USED);
+    assert_int_equal(worked_by_all[2 * ITEMS - 1], ITEMS * (MADE + QUICK) + 2 * ITEMS * USED);
+    assert_int_equal(items, 0);
+    assert_int_equal(room, 2);
+}
+
+static void *waits_with_a_lock(void *number)
+{
+    unsigned thread = (unsigned)(uintptr_t)number;
+    static const char lock;
+    static unsigned made;
+
+    assert_true(xferscope_simgpu_thread_begin(thread, THREADS));
+    uint64_t begun = now();
+    xferscope_simgpu_spend_ns(thread == 0 ? 1000 : 100 * thread);
+    if (thread == 0)
+        xferscope_simgpu_post(&made);
+    else
+        xferscope_simgpu_lock(&lock);
+    if (thread == 1)
+        xferscope_simgpu_take(&made);
+    had[thread] = now() - begun;
+    if (thread != 0)
+        xferscope_simgpu_unlock(&lock);
+    xferscope_simgpu_thread_end();
+    return NULL;
+}
+
+/* Who waits for something else keeps it. */
+static void locks_are_kept(void **state)
+{
+    pthread_t threads[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, waits_with_a_lock, (void *)(uintptr_t)i),
+                         0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(had[i], 1000);
+}
+
 static int start(void **state)
 {
     OK(cuInit(0));
@@ -112,6 +209,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_of_their_own),
         cmocka_unit_test(locks_of_threads),
+        cmocka_unit_test(semaphores_of_threads),
+        cmocka_unit_test(locks_are_kept),
     };
 
     return cmocka_run_group_tests(tests, start, NULL);

@@ -30,14 +30,16 @@ void xferscope_simgpu_sleep_ns(uint64_t ns);
  * Under the virtual clock: the calling thread has a clock of its own, as on a processor of its own,
  * until it calls _end(). It is number `number`, from 0, of `of` such threads, of which each waits
  * for all the others to begin; they begin at the same time. Calls of the driver are made in the
- * order of these clocks: a thread may wait for another one in no other way but by locks, below. Not
- * 0: it has one.
+ * order of these clocks: a thread may wait for another one in no other way but by locks and
+ * semaphores, below. Not 0: it has one.
  */
 int xferscope_simgpu_thread_begin(unsigned number, unsigned of);
 void xferscope_simgpu_thread_end(void);
-/* How long the calling thread has had that clock, and neither slept nor waited for a lock: it was
- * at work, or waited for the driver; 0: it has none. */
+/* How long the calling thread has had that clock, and neither slept nor waited for another one: it
+ * was at work, or waited for the driver; 0: it has none. */
 uint64_t xferscope_simgpu_thread_ns(void);
+/* The same of all such threads of the process together, by the time of the calling one. */
+uint64_t xferscope_simgpu_process_ns(void);
 
 /* Time is real time (XFERSCOPE_SIMGPU_CLOCK=real): the kernel knows how long a thread was at work.
  */
@@ -50,6 +52,14 @@ int xferscope_simgpu_is_real(void);
  */
 void xferscope_simgpu_lock(const void *lock);
 void xferscope_simgpu_unlock(const void *lock);
+
+/*
+ * The same with a semaphore: a count, which the program sets before such threads begin. A thread
+ * takes one, and waits as long as there is none, or adds one, for the first to have come. It may
+ * hold a lock meanwhile.
+ */
+void xferscope_simgpu_take(unsigned *semaphore);
+void xferscope_simgpu_post(unsigned *semaphore);
 
 /*
  * Host work: bytes copied within the host by that many threads. Advances the clock by the cost that

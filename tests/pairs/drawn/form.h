@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <vector>
 
 struct buffer {
@@ -36,13 +38,21 @@ struct job {
     unsigned long long end_ns; /* the same on the simulated GPU */
 };
 
+/* What threads wait for that another one does. */
+struct semaphore {
+    std::mutex lock;
+    std::condition_variable changed;
+    unsigned count, simulated; /* the same twice: the simulated GPU counts for itself */
+};
+
 struct form { /* of a program: what one schedule declares */
     std::vector<struct buffer> buffers;
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
     std::vector<cudaGraphExec_t> graphs;
     std::deque<struct job> jobs;                         /* they stay where they are */
-    bool polls;                                          /* it waits by queries */
+    std::deque<struct semaphore> semaphores;             /* the same */
+    bool sleeps;                                         /* between queries, or for a time */
     std::vector<struct statement> before;                /* once, by main */
     std::vector<std::vector<struct statement>> programs; /* by thread; the first is main's */
 };

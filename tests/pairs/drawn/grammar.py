@@ -32,6 +32,8 @@ WASTES = {
     "function": {"host-function-in-stream", "serial-transfer-and-compute"},  # it works in the stream that calls it; so do they there
     # Not drawn one by one: all threads hold one lock over a step's copies, kernel and wait. A question: no record shows a lock.
     "lock": {"threads-by-turns"},
+    # Not drawn one by one: all threads hold one lock, which is for the GPU's work, over what the host fills and reads, too. A question as well.
+    "held": {"threads-by-turns"},
     # Results are fetched into pageable memory that is kept, or ("fresh", with it) that is new each time; page-locked memory mends both.
     "fetched": {"pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute"},
     "fresh": {"fresh-memory", "pageable-host-memory", "synchronous-transfer", "serial-transfer-and-compute"},
@@ -51,10 +53,11 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
                                          ("serial", "device-wait"), ("blocking", "device-wait"))}
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
+SIMPLEST_ASLEEP = {"sleeps": None, "uneven": False, "others": 1, "slots": 1}
 ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
 NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function", "lock", "fetched", "fresh", "swap", "again", "poll", "late", "staged",
-             "turns", "turns-asked"}
-QUESTIONS = {"lock", "turns-asked"}  # wastes whose findings are questions: what they save is judged by the answer yes
+             "turns", "turns-asked", "held"}
+QUESTIONS = {"lock", "held", "turns-asked"}  # wastes whose findings are questions: what they save is judged by the answer yes
 MANAGED_NS = 400000  # about, to move 1 MiB of managed memory: only chooses times
 # What captured kernels are given is not recorded, so that nobody can tell whether they use or change what was copied.
 UNSEEN = {"repeated", "unused"}
@@ -276,13 +279,72 @@ def draw_two(program):
     program["stages"] = [stage]
 
 
+def draw_sleeping(program):
+    """A program whose threads sleep between their calls: of threads, in half of those whose wastes allow it, they hold a lock over the GPU's work, and
+    with the waste "held" over the host's as well. Else one stage, in six of ten programs the only one, has threads without CUDA calls that make what it
+    uploads, or work on its results, or help it; or it sleeps for a time. What they do takes a third of the host's own part of a step to three of it."""
+    rng = random.Random(f"sleeping {program['seed']}")
+    if hold_lock(rng, program["stages"]):
+        return
+    fit = [stage for stage in program["stages"] if not {"managed", "solver", "poll_ns", "two", "function_ns"} & set(stage)
+           and not {"legacy", "lock", "late"} & set(stage["wastes"])]
+    if not fit:
+        return
+    stage = rng.choice(fit)
+    if rng.random() < 0.6:
+        program["stages"] = [stage]
+        stage["thread"] = 0
+    enlarge(rng, stage)
+    others = rng.choice([1, 1, 1, 2, 3])
+    step = stage["host_ns"] * 3 ** rng.uniform(-1, 1)
+    stage["sleeps"] = rng.choice(["queue", "queue", "queue", "queue", "drain", "drain", "join", "join", "timer", "ticks"])
+    stage.update({"others": others, "slots": rng.randint(1, 4), "uneven": rng.random() < 0.3, "ahead_of_fill": rng.random() < 0.7,
+                  "item_ns": int(step * (others if stage["sleeps"] in ("queue", "drain") else 1))})
+
+
+MOST_SLEEPING = 2 << 20
+
+
+def enlarge(rng, stage):
+    """Its steps take 0.1 ms and more, which the host bounds, and it has more of them: no record has sleep of a few us, nor that of the first ms."""
+    stage["bytes"] = max(stage["bytes"], min(stage["bytes"] * rng.choice([2, 4]), MOST_SLEEPING))
+    copy = COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE
+    kernel = rng.choice([40000, 80000, 160000, 320000]) * rng.uniform(0.5, 1)
+    stage.update({"bound": "host", "kernel_ns": int(kernel), "host_ns": int((2 * copy + kernel) * rng.uniform(1.1, 2)), "steps": 3 * stage["steps"]})
+    if "tail_ns" in stage:
+        stage["tail_ns"] = int((stage["host_ns"] - kernel) * rng.uniform(0.4, 0.95))
+
+
+def hold_lock(rng, stages):
+    """Whether it is such a program now."""
+    if not stages[-1]["thread"] or rng.random() >= 0.5 or any({"managed", "solver", "two"} & set(stage) or {"legacy", "lock"} & set(stage["wastes"])
+                                                              for stage in stages):
+        return False
+    wastes = ["held"] if rng.random() < 0.75 else []
+    for stage in stages:
+        kernel = rng.randint(20, 150) * 1000
+        turn = (2 if stages[0]["down"] else 1) * (COPY_NS + stage["bytes"] * COPY_NS_PER_BYTE) + kernel
+        for key in {"tail_ns", "wide", "function_ns", "poll_ns", "side_ns", "anew"} & set(stage):
+            del stage[key]
+        stage.update({key: stages[0][key] for key in ("down", "wait", "rows")})
+        if stage["rows"]:
+            stage["row"] = stages[0]["row"]
+        stage.update({"holds": True, "wastes": list(wastes), "graph": False, "streams": 1, "kernel_ns": kernel, "host_ns": int(turn * rng.uniform(0.2, 2))})
+    return True
+
+
+def sleeps(program):
+    """The word of how its threads sleep between their calls; None: they do not."""
+    return next((stage.get("sleeps") or "lock" for stage in program["stages"] if stage.get("sleeps") or stage.get("holds")), None)
+
+
 def wastes_of(program):
     return [waste for stage in program["stages"] for waste in stage["wastes"]]
 
 
-def draw(seed, locking=True):
+def draw(seed, locking=True, sleeping=False):
     """The program of a seed. One in four is clean. locking: programs may take page-locked memory in the region (in
-    rounds they would take it again and again, which is another waste)."""
+    rounds they would take it again and again, which is another waste). sleeping: threads sleep between their calls, in all programs that allow it."""
     rng = random.Random(seed)
     threads = rng.random() < 0.2
     stages = draw_threads(rng) if threads else [draw_stage(rng) for _ in range(rng.randint(1, 3))]
@@ -318,4 +380,6 @@ def draw(seed, locking=True):
         program["stages"] = [{**stage, "pays": True} for stage in stages]
         draw_locking(program)
         draw_two(program)
+    if sleeping:
+        draw_sleeping(program)
     return program

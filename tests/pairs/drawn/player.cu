@@ -132,7 +132,14 @@ static void declare_event(int gpu)
     PAIR_CHECK(cudaSetDevice(0));
 }
 
-/* B kind bytes; S kind (x: of GPU 1); E, or E and its GPU; I; T thread; all else is a statement. */
+static void declare_semaphore(unsigned count)
+{
+    now->semaphores.emplace_back();
+    now->semaphores.back().count = now->semaphores.back().simulated = count;
+}
+
+/* B kind bytes; S kind (x: of GPU 1); E, or E and its GPU; # count of a semaphore; I; T thread; all
+ * else is a statement. */
 static void read_line(char *line, size_t &thread, bool &before)
 {
     struct statement s = {line[0], 0, {0}};
@@ -144,6 +151,8 @@ static void read_line(char *line, size_t &thread, bool &before)
         declare_stream(line[2]);
     else if (line[0] == 'E')
         declare_event(atoi(at));
+    else if (line[0] == '#')
+        declare_semaphore((unsigned)atoi(at));
     else if (line[0] == 'I') {
         before = true;
     } else if (line[0] == 'T') {
@@ -156,7 +165,7 @@ static void read_line(char *line, size_t &thread, bool &before)
             s.number[i] = strtoull(at, &at, 10);
         if (s.what == 'g')
             now->graphs.resize(std::max(now->graphs.size(), (size_t)s.number[1] + 1));
-        now->polls = now->polls || s.what == 'q';
+        now->sleeps = now->sleeps || s.what == 'q' || s.what == 's';
         if (s.what == 'J')
             now->jobs.resize(std::max(now->jobs.size(), (size_t)s.number[0] + 1));
         (before ? now->before : now->programs[thread]).push_back(s);
@@ -238,8 +247,8 @@ static void warm(void)
     PAIR_CHECK(cudaFree(device));
 }
 
-/* On the simulated GPU threads have clocks of their own; so has one that polls, for what it uses of
- * the processor to be known. */
+/* On the simulated GPU threads have clocks of their own; so has one that sleeps, for what it uses
+ * of the processor to be known. */
 static void *play_thread(void *number)
 {
     typedef int begin_function(unsigned, unsigned);
@@ -248,7 +257,7 @@ static void *play_thread(void *number)
     static void (*end)(void) = (void (*)(void))pair_simulated("xferscope_simgpu_thread_end");
     size_t thread = (size_t)number;
 
-    if (begin && (now->programs.size() > 1 || now->polls) &&
+    if (begin && (now->programs.size() > 1 || now->sleeps) &&
         !begin((unsigned)thread, (unsigned)now->programs.size())) {
         fprintf(stderr, "no clock for thread %zu\n", thread);
         exit(1);

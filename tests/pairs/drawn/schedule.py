@@ -3,13 +3,14 @@
 A schedule is text: declarations, then one statement to a line (player.cu says which). The fixed program is the fastest
 of the forms that fixed_forms() names.
 """
-from grammar import (ACCESSED_BY, DOWN, IN_GRAPHS, MOST_ALLOCATED, PREFERRED, QUESTIONS, READ_MOSTLY, ROWS, SIMPLEST, UP, WASTES,
-                     WITHIN, draw, wastes_of)
+from grammar import (ACCESSED_BY, DOWN, IN_GRAPHS, MOST_ALLOCATED, PREFERRED, QUESTIONS, READ_MOSTLY, ROWS, SIMPLEST, SIMPLEST_ASLEEP,
+                     UP, WASTES, WITHIN, draw, sleeps, wastes_of)
+import asleep
 import two_gpus
 
 DECIDES = 4096  # bytes: a host that looks at so few is taken to decide by them how to go on
 
-__all__ = ["QUESTIONS", "WASTES", "changed", "draw", "fixed_forms", "lower", "smaller", "takes_memory", "wastes_of", "with_streams"]
+__all__ = ["QUESTIONS", "WASTES", "changed", "draw", "fixed_forms", "lower", "sleeps", "smaller", "takes_memory", "wastes_of", "with_streams"]
 
 
 def takes_memory(program):
@@ -21,7 +22,8 @@ class Writer:
     """The lines of a schedule. Indices count from 0, buffers of kernels from 1."""
 
     def __init__(self):
-        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0, "G": 0, "J": 0}, 0
+        self.declared, self.lines, self.counts, self.site = [], [], {"B": 0, "S": 0, "E": 0, "G": 0, "J": 0, "#": 0}, 0
+        self.others = []  # lines of each thread without CUDA calls
         self.prepared = []  # lines of what comes before the measured region, as memory and streams do
 
     def declare(self, what, *words):
@@ -38,17 +40,24 @@ class Writer:
         """place: tells the call sites of a stage apart."""
         self.lines.append(" ".join([what, str(self.site + place), *map(str, numbers)]))
 
-    def prepare(self, make, *arguments):
-        """What make(...) does is done before the region."""
+    def lines_of(self, make, *arguments):
         lines, self.lines = self.lines, []
         make(*arguments)
-        self.prepared += self.lines
-        self.lines = lines
+        made, self.lines = self.lines, lines
+        return made
+
+    def prepare(self, make, *arguments):
+        """What make(...) does is done before the region."""
+        self.prepared += self.lines_of(make, *arguments)
+
+    def beside(self, make, *arguments):
+        """What make(...) does is done by a thread of its own, which makes no CUDA calls."""
+        self.others.append(self.lines_of(make, *arguments))
 
 
 def can_be_soon(stage):
     """What it fills is read by a copy alone, behind which an event can be: nothing else is waited for."""
-    other = {"managed", "solver", "arena", "function_ns", "poll_ns"} & set(stage)
+    other = {"managed", "solver", "arena", "function_ns", "poll_ns", "holds"} & set(stage)
     return not (stage["down"] or stage["graph"] or other or {"mapped", "legacy", "lock", "device-wait"} & set(stage["wastes"]))
 
 
@@ -66,6 +75,8 @@ class Stage:
         page_locked = {"fresh"} if "fetched" not in wastes else set()  # and kept
         self.w, self.s, self.wastes = writer, stage, [waste for waste in wastes if waste not in page_locked]
         self.legacy = "legacy" in wastes
+        self.at_once = bool({"lock", "held"} & set(wastes)) or bool(stage.get("holds"))  # it waits for a step before the next
+        self.asleep = asleep.of(writer, stage)
         pageable = {"pageable", "legacy"} & set(stage["wastes"])
         way = way_of(stage, stage["bytes"])
         size, memory = stage["bytes"], "g" if pageable else "m" if "mapped" in wastes else "p"
@@ -73,7 +84,7 @@ class Stage:
         self.locks = "" if not pageable or pageable & set(wastes) else way
         memory = "v" if stage.get("arena") else "h" if self.locks == "AF" else memory
         self.threads = 0 if "locking" in wastes else stage.get("touch", 1)  # that touch what is not the driver's
-        slots = 1 if {"serial", "lock"} & set(wastes) or self.legacy else stage["streams"]
+        slots = 1 if "serial" in wastes or self.at_once or self.legacy else stage["streams"]
         alone = {"serial", "legacy", "lock"} & set(stage["wastes"])
         had = slots if not stage.get("pays") else 1 if alone else stage.get("had", stage["streams"])
         declare = writer.declare
@@ -190,9 +201,10 @@ class Stage:
         if "fresh" in self.wastes:
             self.w.do("u", 14, self.fetched[slot])
 
-    def consume(self, slot):
+    def consume(self, slot, number):
         self.wait(slot)
         self.read(slot)
+        self.asleep.behind(number)
 
     def compute(self, slot):
         if "fresh" in self.wastes:
@@ -223,13 +235,11 @@ class Stage:
         slot = number % len(self.streams)
         if self.s["varies"]:  # an eighth less to a half less, by turns
             self.size = self.s["bytes"] // 8 * (8 - number * 3 % 5)
-        if number >= len(self.streams) and "lock" not in self.wastes:
-            self.consume(slot)
+        if number >= len(self.streams) and not self.at_once:
+            self.consume(slot, number - len(self.streams))
         if "allocation" in self.wastes:
             self.w.do("A", 10, self.extra)
-        self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1, *([self.size] if self.s.get("arena") else []))
-        if "lock" in self.wastes:
-            self.w.do("(", 15)
+        self.fill(slot, number)
         if "mapped" not in self.wastes and not self.is_graph:
             self.upload(slot)
         self.additions(slot, number == 0)
@@ -249,9 +259,25 @@ class Stage:
             self.w.do("D", 13)
         if "allocation" in self.wastes:
             self.w.do("F", 14, self.extra)
-        if "lock" in self.wastes:
-            self.wait(slot)
-            self.w.do(")", 15)
+        if self.at_once:
+            self.finish(slot)
+
+    def fill(self, slot, number):
+        """The host's own work before the upload, which a lock is held over with the waste "held"."""
+        self.asleep.ahead(number)
+        if "held" in self.wastes:
+            self.w.do("(", 15)
+        self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1, *([self.size] if self.s.get("arena") else []))
+        self.asleep.filled()
+        if self.at_once and "held" not in self.wastes:
+            self.w.do("(", 15)
+
+    def finish(self, slot):
+        self.wait(slot)
+        if "held" in self.wastes:
+            self.read(slot)
+        self.w.do(")", 15)
+        if "held" not in self.wastes:
             self.read(slot)
 
     def play(self):
@@ -268,8 +294,8 @@ class Stage:
                 self.capture(slot)
         for number in range(self.s["steps"]):
             self.step(number)
-        for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]) if "lock" not in self.wastes else ():
-            self.consume(number % len(self.streams))
+        for number in range(max(0, self.s["steps"] - len(self.streams)), self.s["steps"]) if not self.at_once else ():
+            self.consume(number % len(self.streams), number)
         for stream in self.streams if self.soon else ():
             self.w.do("W", 8, stream)
         for host in self.locked:
@@ -443,7 +469,7 @@ def with_streams(stage, number):
     if stage.get("solver"):
         waits = stage["check_bytes"] <= DECIDES
         return {} if waits else {"lag": number - 1 if stage["saves"] else 1}  # in buffers of its own, or of the state before
-    kept = stage.get("managed") or stage.get("two") == "exchange" or "turns-asked" in stage["wastes"] or "poll_ns" in stage or "lock" in stage["wastes"]
+    kept = stage.get("managed") or stage.get("two") == "exchange" or stage.get("holds") or "turns-asked" in stage["wastes"] or "poll_ns" in stage or "lock" in stage["wastes"]
     return {} if kept else {"streams": max(number, had), "had": had}
 
 
@@ -486,8 +512,11 @@ def lower(program, wastes, again=False):
         left = [waste for waste in stage["wastes"] if waste in wastes]
         kind = ManagedStage if stage.get("managed") else Solver if stage.get("solver") else two_gpus.KINDS.get(stage.get("two"), Stage)
         kind(writer, stage, left, *([again] if kind is ManagedStage else [])).play()
-        if "lock" not in stage["wastes"]:  # those threads run one function
+        if "lock" not in stage["wastes"] and not stage.get("holds"):  # those threads run one function
             writer.site += 16
+    for lines in writer.others:
+        thread += 1
+        writer.lines += [f"T {thread}", *lines]
     prepared = ["I", *writer.prepared, "T 0"] if writer.prepared else []
     return "\n".join([*writer.declared, *prepared, *writer.lines]) + "\n"
 
@@ -502,6 +531,7 @@ def smaller(program):
         changes = [{"wastes": [w for w in stage["wastes"] if w != waste]} for waste in stage["wastes"] if waste != "poll"]
         changes += [{"steps": stage["steps"] // 2}] if stage["steps"] >= 16 else []
         changes += [{key: value} for key, value in SIMPLEST.items() if stage[key] != value]
+        changes += [{key: value} for key, value in SIMPLEST_ASLEEP.items() if stage.get(key, value) != value]
         for change in changes:
             yield {**program, "stages": [*others[0], {**stage, **change}, *others[1]]}
         if asks:

@@ -307,7 +307,8 @@ INLINE bool perform_work(const struct statement *s)
     }
 }
 
-/* Waits, events, functions of the host, locks. False: the statement is of another family. */
+/* Waits, events, functions of the host, locks, other threads. False: the statement is of another
+ * family. */
 INLINE bool perform_order(const struct statement *s)
 {
     switch (s->what) {
@@ -338,6 +339,15 @@ INLINE bool perform_order(const struct statement *s)
     case '(':
     case ')':
         lock(s->what == '(');
+        return true;
+    case '<':
+        take_one(&now->semaphores[N(0)]);
+        return true;
+    case '>':
+        post(&now->semaphores[N(0)], (unsigned)N(1));
+        return true;
+    case 's':
+        rest(s);
         return true;
     default:
         return false;

@@ -1,14 +1,12 @@
 /*
- * How a drawn program waits: for functions of the host, or its own thread's work, for a lock, and
- * by queries.
+ * How a drawn program waits: for functions of the host, or its own thread's work, for a lock, for
+ * what another thread does, for a time, and by queries.
  */
 #ifndef XFERSCOPE_DRAWN_WAITS_H
 #define XFERSCOPE_DRAWN_WAITS_H
 
 #include "form.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 /* ---- functions of the host ---- */
@@ -94,6 +92,19 @@ INLINE void wait_for_job(const struct statement *s)
     worker.changed.wait(held, [job] { return job->done; });
 }
 
+/* The host does nothing for ns, on the simulated GPU too. (Threads have their clocks already.) */
+static void sleep_ns(unsigned long long ns)
+{
+    static void (*simulated)(unsigned long long) =
+        (void (*)(unsigned long long))pair_simulated("xferscope_simgpu_sleep_ns");
+    struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+    if (simulated)
+        simulated(ns);
+    else
+        nanosleep(&t, NULL);
+}
+
 /* The lock of all threads. On the simulated GPU those with clocks of their own wait for it by
  * these, and a thread that has waited is woken up. */
 enum { WAKE_NS = 5000 }; /* what that takes: a guess */
@@ -120,20 +131,52 @@ INLINE void lock(bool take)
         given(&threads_lock);
 }
 
-/* ---- queries ---- */
-
-/* The host does nothing for ns, on the simulated GPU too. (Threads have their clocks already.) */
-static void sleep_ns(unsigned long long ns)
+/* One that another thread has added, or will. It wakes up in the same time, in which the processor
+ * has nothing to do. */
+INLINE void take_one(struct semaphore *semaphore)
 {
-    static void (*simulated)(unsigned long long) =
-        (void (*)(unsigned long long))pair_simulated("xferscope_simgpu_sleep_ns");
-    struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    static void (*simulated)(unsigned *) =
+        (void (*)(unsigned *))pair_simulated("xferscope_simgpu_take");
+    unsigned long long came = pair_now_ns();
 
-    if (simulated)
-        simulated(ns);
-    else
-        nanosleep(&t, NULL);
+    if (simulated) {
+        simulated(&semaphore->simulated);
+        if (pair_now_ns() > came)
+            sleep_ns(WAKE_NS);
+    }
+    std::unique_lock<std::mutex> held(semaphore->lock);
+    semaphore->changed.wait(held, [semaphore] { return semaphore->count > 0; });
+    semaphore->count--;
 }
+
+INLINE void post(struct semaphore *semaphore, unsigned times)
+{
+    static void (*simulated)(unsigned *) =
+        (void (*)(unsigned *))pair_simulated("xferscope_simgpu_post");
+
+    for (unsigned i = 0; i < times; i++) {
+        {
+            std::lock_guard<std::mutex> held(semaphore->lock);
+            semaphore->count++;
+        }
+        semaphore->changed.notify_one();
+        if (simulated)
+            simulated(&semaphore->simulated);
+    }
+}
+
+/* ns, 1: since the last such pause of the thread was over, and not at all if that is longer ago. */
+INLINE void rest(const struct statement *s)
+{
+    static thread_local unsigned long long due_ns;
+    unsigned long long at = pair_now_ns();
+
+    due_ns = N(1) && due_ns ? std::max(due_ns + N(0), at) : N(1) ? at : at + N(0);
+    if (due_ns > at)
+        sleep_ns(due_ns - at);
+}
+
+/* ---- queries ---- */
 
 /* of an event, which stream or event, ns between queries (0: none), work of the host: 0: it sleeps
  * meanwhile; else it does this work meanwhile, in parts of so many ns, and behind that the rest. */

@@ -96,24 +96,24 @@ SIM_EXPORT void xferscope_simgpu_spend_ns(uint64_t ns)
     sim_advance(ns);
 }
 
-static _Thread_local uint64_t slept_ns; /* since its own clock began */
-
 SIM_EXPORT void xferscope_simgpu_sleep_ns(uint64_t ns)
 {
-    sim_advance(ns);
-    slept_ns += ns;
+    sim_clock_sleep(ns);
 }
 
 SIM_EXPORT int xferscope_simgpu_thread_begin(unsigned number, unsigned of)
 {
-    slept_ns = 0;
     return sim_clock_begin_own(number, of);
 }
 
 SIM_EXPORT uint64_t xferscope_simgpu_thread_ns(void)
 {
-    uint64_t ns = sim_clock_own_ns();
-    return ns > slept_ns ? ns - slept_ns : 0;
+    return sim_clock_worked_ns();
+}
+
+SIM_EXPORT uint64_t xferscope_simgpu_process_ns(void)
+{
+    return sim_clock_worked_by_all_ns();
 }
 
 SIM_EXPORT int xferscope_simgpu_is_real(void)
@@ -128,14 +128,22 @@ SIM_EXPORT void xferscope_simgpu_thread_end(void)
 
 SIM_EXPORT void xferscope_simgpu_lock(const void *lock)
 {
-    uint64_t came_ns = sim_clock_own_ns();
     sim_clock_lock(lock);
-    slept_ns += sim_clock_own_ns() - came_ns;
 }
 
 SIM_EXPORT void xferscope_simgpu_unlock(const void *lock)
 {
     sim_clock_unlock(lock);
+}
+
+SIM_EXPORT void xferscope_simgpu_take(unsigned *semaphore)
+{
+    sim_clock_take(semaphore);
+}
+
+SIM_EXPORT void xferscope_simgpu_post(unsigned *semaphore)
+{
+    sim_clock_post(semaphore);
 }
 
 /* Where the profile has no table: 10 us and 10 GB/s, as for other copies. */

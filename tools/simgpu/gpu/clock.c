@@ -22,14 +22,17 @@ static struct {
     pthread_cond_t changed;
     unsigned of, begun, ended;
     enum own states[MOST_OWN];
-    uint64_t shown[MOST_OWN];      /* at their last call: their clocks are there or beyond */
-    const void *lock_of[MOST_OWN]; /* that they hold, or wait for; NULL: none */
+    uint64_t shown[MOST_OWN];         /* at their last call: their clocks are there or beyond */
+    uint64_t worked[MOST_OWN];        /* by then */
+    uint64_t worked_before[MOST_OWN]; /* by the call before it */
+    const void *lock_of[MOST_OWN];    /* that they hold; NULL: none */
+    const void *waits_for[MOST_OWN];  /* a lock, or a semaphore */
 } owners = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local struct {
     bool there;
     unsigned number;
-    uint64_t ns, begun_ns;
+    uint64_t ns, begun_ns, slept_ns;
 } own;
 
 static _Thread_local struct { /* in the driver's thread, which calls a function of the host */
@@ -169,6 +172,8 @@ bool sim_clock_begin_own(unsigned number, unsigned of)
     if (good && first) {
         memset(owners.states, 0, sizeof(owners.states));
         memset(owners.lock_of, 0, sizeof(owners.lock_of));
+        memset(owners.worked, 0, sizeof(owners.worked));
+        memset(owners.worked_before, 0, sizeof(owners.worked_before));
         owners.begun = owners.ended = 0;
         owners.of = of;
     }
@@ -182,9 +187,23 @@ bool sim_clock_begin_own(unsigned number, unsigned of)
         own.there = true;
         own.number = number;
         own.ns = own.begun_ns = owners.shown[number];
+        own.slept_ns = 0;
     }
     pthread_mutex_unlock(&owners.lock);
     return good;
+}
+
+uint64_t sim_clock_worked_ns(void)
+{
+    return own.there ? own.ns - own.begun_ns - own.slept_ns : 0;
+}
+
+/* With owners.lock. */
+static void show(void)
+{
+    owners.shown[own.number] = own.ns;
+    owners.worked_before[own.number] = owners.worked[own.number];
+    owners.worked[own.number] = sim_clock_worked_ns();
 }
 
 void sim_clock_end_own(void)
@@ -192,6 +211,7 @@ void sim_clock_end_own(void)
     if (!own.there)
         return;
     pthread_mutex_lock(&owners.lock);
+    show();
     owners.states[own.number] = OWN_ENDED;
     owners.ended++;
     raise_to(&virtual_ns, own.ns);
@@ -200,9 +220,11 @@ void sim_clock_end_own(void)
     own.there = false;
 }
 
-uint64_t sim_clock_own_ns(void)
+void sim_clock_sleep(uint64_t ns)
 {
-    return own.there ? own.ns - own.begun_ns : 0;
+    sim_advance(ns);
+    if (own.there && !away.there)
+        own.slept_ns += ns;
 }
 
 /* Of two at the same time the one with the lower number. */
@@ -218,7 +240,7 @@ static bool is_turn(void)
 /* With owners.lock. */
 static void take_turn(void)
 {
-    owners.shown[own.number] = own.ns;
+    show();
     pthread_cond_broadcast(&owners.changed);
     while (!is_turn())
         pthread_cond_wait(&owners.changed, &owners.lock);
@@ -234,7 +256,60 @@ void sim_clock_take_turn(void)
     pthread_mutex_unlock(&owners.lock);
 }
 
-/* ---- locks of such threads ------------------------------------------------------------------ */
+/* Of a thread whose next call is still to come, by the time of the caller: it is taken to have
+ * slept first, and worked then. */
+static uint64_t worked_by_now(unsigned i)
+{
+    uint64_t ahead = owners.shown[i] > own.ns ? owners.shown[i] - own.ns : 0;
+    uint64_t worked = owners.worked[i] > ahead ? owners.worked[i] - ahead : 0;
+
+    return worked > owners.worked_before[i] ? worked : owners.worked_before[i];
+}
+
+uint64_t sim_clock_worked_by_all_ns(void)
+{
+    uint64_t ns = 0;
+
+    if (!own.there)
+        return 0;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    for (unsigned i = 0; i < owners.of; i++)
+        ns += i == own.number ? sim_clock_worked_ns() : worked_by_now(i);
+    pthread_mutex_unlock(&owners.lock);
+    return ns;
+}
+
+/* ---- such threads wait for each other ------------------------------------------------------- */
+
+/* Until another one calls go_on() for it. With owners.lock. */
+static void wait_for(const void *what)
+{
+    owners.waits_for[own.number] = what;
+    owners.states[own.number] = OWN_WAITS;
+    pthread_cond_broadcast(&owners.changed);
+    while (owners.states[own.number] == OWN_WAITS)
+        pthread_cond_wait(&owners.changed, &owners.lock);
+    own.slept_ns += owners.shown[own.number] - own.ns;
+    own.ns = owners.shown[own.number];
+}
+
+/* The first of those to have come goes on now; MOST_OWN: there is none. With owners.lock. */
+static unsigned go_on(const void *what)
+{
+    unsigned next = MOST_OWN;
+
+    for (unsigned i = 0; i < owners.of; i++)
+        if (owners.states[i] == OWN_WAITS && owners.waits_for[i] == what &&
+            (next == MOST_OWN || owners.shown[i] < owners.shown[next]))
+            next = i;
+    if (next != MOST_OWN) {
+        owners.states[next] = OWN_BEGUN;
+        owners.shown[next] = own.ns; /* it came before */
+        owners.worked_before[next] = owners.worked[next];
+    }
+    return next;
+}
 
 void sim_clock_lock(const void *lock)
 {
@@ -245,35 +320,50 @@ void sim_clock_lock(const void *lock)
     pthread_mutex_lock(&owners.lock);
     take_turn();
     for (unsigned i = 0; i < owners.of; i++)
-        held = held || (owners.lock_of[i] == lock && owners.states[i] == OWN_BEGUN);
+        held = held || (owners.lock_of[i] == lock && owners.states[i] != OWN_ENDED);
+    if (held)
+        wait_for(lock);
     owners.lock_of[own.number] = lock;
-    if (held) {
-        owners.states[own.number] = OWN_WAITS;
-        pthread_cond_broadcast(&owners.changed);
-        while (owners.states[own.number] == OWN_WAITS)
-            pthread_cond_wait(&owners.changed, &owners.lock);
-        own.ns = owners.shown[own.number];
-    }
     pthread_mutex_unlock(&owners.lock);
 }
 
 void sim_clock_unlock(const void *lock)
 {
-    unsigned next = MOST_OWN;
+    unsigned next;
 
     if (!own.there)
         return;
     pthread_mutex_lock(&owners.lock);
     take_turn();
     owners.lock_of[own.number] = NULL;
-    for (unsigned i = 0; i < owners.of; i++)
-        if (owners.states[i] == OWN_WAITS && owners.lock_of[i] == lock &&
-            (next == MOST_OWN || owners.shown[i] < owners.shown[next]))
-            next = i;
-    if (next != MOST_OWN) {
-        owners.states[next] = OWN_BEGUN;
-        owners.shown[next] = own.ns; /* it came before */
-    }
+    next = go_on(lock);
+    if (next != MOST_OWN)
+        owners.lock_of[next] = lock; /* before somebody else comes */
+    pthread_cond_broadcast(&owners.changed);
+    pthread_mutex_unlock(&owners.lock);
+}
+
+void sim_clock_take(unsigned *semaphore)
+{
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    if (*semaphore > 0)
+        --*semaphore;
+    else
+        wait_for(semaphore);
+    pthread_mutex_unlock(&owners.lock);
+}
+
+void sim_clock_post(unsigned *semaphore)
+{
+    if (!own.there)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    if (go_on(semaphore) == MOST_OWN)
+        ++*semaphore;
     pthread_cond_broadcast(&owners.changed);
     pthread_mutex_unlock(&owners.lock);
 }

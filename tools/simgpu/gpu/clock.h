@@ -41,13 +41,25 @@ void sim_wait_until(uint64_t ns);
  */
 bool sim_clock_begin_own(unsigned number, unsigned of);
 void sim_clock_end_own(void);
-uint64_t sim_clock_own_ns(void); /* since it began; 0: the thread has none */
 void sim_clock_take_turn(void);
+
+/* How long it neither slept nor waited for another thread, since it began; and all such threads
+ * together, by its time, which a call is made at. 0: it has no such clock. */
+uint64_t sim_clock_worked_ns(void);
+uint64_t sim_clock_worked_by_all_ns(void);
+
+/* Advances the clock, without work. */
+void sim_clock_sleep(uint64_t ns);
 
 /* Such a thread takes a lock, by its address, and gives it up; it has one at most. It waits as long
  * as another one has it; of several that wait the first to come is next. Else nothing. */
 void sim_clock_lock(const void *lock);
 void sim_clock_unlock(const void *lock);
+
+/* The same with a semaphore, a count in memory of the caller's: takes one, and waits for one if
+ * there is none; adds one. */
+void sim_clock_take(unsigned *semaphore);
+void sim_clock_post(unsigned *semaphore);
 
 /*
  * Under the virtual clock, around a function of the host that a stream calls: the driver's thread
