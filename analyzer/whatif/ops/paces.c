@@ -8,12 +8,13 @@
 #include "analyzer/whatif/ops/op_numbers.h"
 #include "xferscope/trace.h"
 
-#define ASLEEP 0.5  /* of a reading: then the others' work counts as done while it slept */
-#define MARKED 8    /* sleeps: who made no call during as many, or twice as many, makes none */
-#define CALLERS 64  /* of more threads nothing is known */
-#define RATE 0.5    /* processors that are at work: somebody is */
-#define UNSURE 0.2  /* of that: he may be, or not */
-#define GOES_ON 0.5 /* of the others' rate: they do while the thread is awake */
+#define SLEPT 0.05    /* of a reading, and more: else the thread was awake */
+#define IN_CALLS 0.02 /* of all readings: what others do meanwhile is known */
+#define MARKED 8      /* sleeps: who made no call during as many, or twice as many, makes none */
+#define CALLERS 64    /* of more threads nothing is known */
+#define RATE 0.5      /* processors that are at work: somebody is */
+#define UNSURE 0.2    /* of that: he may be, or not */
+#define GOES_ON 0.5   /* of the others' rate: they do while the thread is awake */
 /* Readings of what others worked lag by a tick of the kernel's or two: shorter times do not show
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
@@ -21,11 +22,10 @@
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
-static void add(struct xfw_pace_sum *sum, double ns, double others_ns, double callers_ns)
+static void add(struct xfw_pace_sum *sum, double ns, double others_ns)
 {
     sum->ns += ns;
     sum->others_ns += others_ns;
-    sum->callers_ns += callers_ns;
 }
 
 /* Of what others worked in the reading, the part of threads that make calls, too: by what they
@@ -64,7 +64,7 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     double ns = xfa_event_ns(event), own = xfw_min((double)read->own_ns, ns);
     double others = (double)read->others_ns;
     bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
-    bool asleep = free && ns - own >= ASLEEP * ns;
+    bool asleep = free && ns - own > SLEPT * ns;
     if (free) { /* until a call that comes behind the reading that begins there */
         pace->from_ns = event->start_ns;
         pace->until_ns = event->end_ns;
@@ -73,12 +73,14 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     pace->ns += ns;
     pace->own_ns += own;
     if (!read->others_known) {
-        pace->unknown_ns += asleep ? ns : 0;
+        pace->unknown_ns += asleep ? ns - own : 0;
     } else if (asleep) {
-        add(&pace->asleep, ns, others, callers_ns(numbers, thread, ns, others));
+        add(&pace->asleep, ns - own, others);
+        pace->beside_own_ns += own;
+        pace->callers_ns += callers_ns(numbers, thread, ns, others);
     } else {
-        add(&pace->awake, ns, others, 0);
-        add(&pace->since, ns, others, 0);
+        add(free ? &pace->awake : &pace->in_calls, ns, others);
+        add(&pace->since, ns, others);
     }
     if (asleep)
         mark(pace, event->start_ns);
@@ -91,10 +93,32 @@ static uint16_t parts_of(double ns, double whole_ns)
     return (uint16_t)(XFW_OF_ALL * xfw_max(0, xfw_min(1, ns / whole_ns)));
 }
 
+static double rate_of(const struct xfw_pace_sum *sum)
+{
+    return sum->ns > 0 ? sum->others_ns / sum->ns : NAN;
+}
+
+/* What the others do while the thread is in its calls: what it asked them for may go on while it
+ * works itself, but it calls with what they have made. Calls that are too short for readings of
+ * their own: while it is awake. */
+static double beside(const struct xfw_pace *pace)
+{
+    return rate_of(pace->in_calls.ns > IN_CALLS * pace->ns ? &pace->in_calls : &pace->awake);
+}
+
+/* And while it sleeps: of readings in which it does other things, too, the others' work beside
+ * these is taken off. */
+static double while_asleep(const struct xfw_pace *pace)
+{
+    double of_own = pace->beside_own_ns > 0 ? beside(pace) * pace->beside_own_ns : 0;
+    double others = pace->asleep.others_ns - (of_own > 0 ? of_own : 0);
+    return pace->asleep.ns > 0 ? xfw_max(0, others) / pace->asleep.ns : NAN;
+}
+
 /* How long the others have rested since the sleep before. */
 static double rested_ns(const struct xfw_pace *pace)
 {
-    double rate = pace->asleep.ns > 0 ? pace->asleep.others_ns / pace->asleep.ns : 0;
+    double rate = while_asleep(pace);
     if (pace->since.ns < RESTED_NS || !(rate > 0))
         return 0;
     return pace->since.ns - pace->since.others_ns / (RESTED * rate);
@@ -139,17 +163,12 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
 
 /* ---- what is decided ------------------------------------------------------------------------- */
 
-static double rate_of(const struct xfw_pace_sum *sum)
-{
-    return sum->ns > 0 ? sum->others_ns / sum->ns : NAN;
-}
-
 static enum xfw_paced decide(const struct xfw_pace *pace)
 {
-    double rate = rate_of(&pace->asleep), beside = rate_of(&pace->awake);
+    double rate = while_asleep(pace);
     if (pace->unknown_ns > pace->asleep.ns)
         return XFW_PACED_AT_WORST;
-    if (!(beside >= GOES_ON * rate) || pace->asleep.callers_ns > pace->asleep.others_ns / 2)
+    if (!(beside(pace) >= GOES_ON * rate) || pace->callers_ns > pace->asleep.others_ns / 2)
         return XFW_PACED_NOT;
     return rate >= RATE + UNSURE   ? XFW_PACED_AT_BEST
            : rate >= RATE          ? XFW_PACED_LIKELY
@@ -175,8 +194,8 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
             .tid = thread->tid,
             .paced = (uint8_t)paced,
             .slept_ns = pace->slept_ns,
-            .rate = rate_of(&pace->asleep),
-            .beside = rate_of(&pace->awake),
+            .rate = while_asleep(pace),
+            .beside = beside(pace),
         };
     }
 }

@@ -30,8 +30,11 @@ struct xfw_pace {               /* of a thread; zeroed at first */
     double ns, own_ns;          /* of all readings */
     struct xfw_pace_sum {
         double ns, others_ns;    /* where that of the others is known */
-        double callers_ns;       /* of it, that of threads that make calls */
-    } asleep, awake, since;      /* since: awake, since the sleep before */
+    } asleep,                    /* slept, and the others' of the same readings, in all */
+        in_calls, awake;         /* readings until a return; until a call, without sleep */
+    struct xfw_pace_sum since;   /* both, since the sleep before */
+    double beside_own_ns;        /* its own in the readings of `asleep` */
+    double callers_ns;           /* of the others' there, that of threads that make calls */
     double unknown_ns, slept_ns; /* asleep: the others are not known; given to gaps */
     uint64_t woke_ns;            /* the end of the gap that was given some last */
     uint64_t marks_ns[2];        /* when it began to sleep, of late */

@@ -31,8 +31,11 @@ struct others {
     bool launch;        /* between the beginning of the sleep and its end the thread launches */
     bool caller;        /* another thread makes calls */
     bool caller_sleeps; /* which sleeps as well, all of the time but a little */
+    double own;         /* processor time of the thread in a reading with sleep; 0: LEAST_OWN */
+    double at_work;     /* before each sleep it works for WORK_NS, and the others so much */
 };
-enum { REST = 40 };
+enum { REST = 40, WORK_NS = 1 * MS };
+#define LEAST_OWN 0.05
 
 /* A reading of the thread, from `from` to the clock. */
 static void read_at(struct play *play, enum xft_processor until, uint64_t from, double own,
@@ -64,12 +67,18 @@ static void call_meanwhile(struct play *play, const struct others *others, uint6
 static void sleep_on(struct play *play, const struct others *others)
 {
     uint64_t from = play->now;
+    if (others->at_work > 0) {
+        play->now += WORK_NS;
+        read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, 1, others->at_work);
+        from = play->now;
+    }
     if (others->launch) {
         play->now += 20 * US;
         play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
     }
     play->now = from + SLEEP_NS;
-    read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, 0.05, others->asleep);
+    read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, others->own > 0 ? others->own : LEAST_OWN,
+            others->asleep);
     if (others->caller)
         call_meanwhile(play, others, from);
 }
@@ -223,6 +232,25 @@ static void test_caller_sleeps(void **state)
     assert_true(is_about(saved(&others).likely, 2));
 }
 
+/* What it asked for may be worked on while it works itself, but not in its calls. */
+static void test_asks_for_work(void **state)
+{
+    (void)state;
+    struct xfw_saving saving = saved(&(struct others){.asleep = 1, .awake = 0, .at_work = 1});
+    assert_true(is_about(saving.likely, STEPS + 1));
+    assert_true(saving.low > 0.6 * STEPS);
+}
+
+/* Of little sleep beside its own work: the others' part of that tells. */
+static void test_sleeps_little(void **state)
+{
+    (void)state;
+    const struct others goes_on = {.asleep = 1, .awake = 1, .own = 0.8};
+    assert_true(saved(&goes_on).likely < 0.4 * STEPS);
+    const struct others rests = {.asleep = 0.8, .awake = 1, .own = 0.8};
+    assert_true(is_about(saved(&rests).likely, STEPS + 1));
+}
+
 /* Where it is not sure, or not known, what others do, the range has both. */
 static void test_range(void **state)
 {
@@ -256,6 +284,7 @@ static void test_rest(void **state)
 static void test_report(void **state)
 {
     (void)state;
+    const double rate = (1 - LEAST_OWN * 0.9) / (1 - LEAST_OWN);
     for (unsigned launch = 0; launch < 2; launch++) {
         struct trace_builder b;
         consume(&b, &(struct others){.asleep = 1, .awake = 0.9, .launch = launch > 0});
@@ -265,7 +294,7 @@ static void test_report(void **state)
         const struct xfa_paced *paced = &process->paced[0];
         assert_int_equal(paced->paced, XFW_PACED_AT_BEST);
         assert_true(fabs(paced->slept_ns / (0.95 * STEPS * SLEEP_NS) - 1) < 0.01);
-        assert_true(fabs(paced->rate - 1) < 0.001 && fabs(paced->beside - 0.9) < 0.001);
+        assert_true(fabs(paced->rate - rate) < 0.001 && fabs(paced->beside - 0.9) < 0.001);
         assert_null(xfa_paced_text(a.analysis, a.findings->whatif, false));
         char *text = xfa_paced_text(a.analysis, a.findings->whatif, true);
         assert_non_null(strstr(text, " of the span) between its calls, until other threads"));
@@ -310,10 +339,11 @@ static void test_behind_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_pace), cmocka_unit_test(test_sleeps_less),
-        cmocka_unit_test(test_own_time),   cmocka_unit_test(test_caller_sleeps),
-        cmocka_unit_test(test_range),      cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_report),     cmocka_unit_test(test_behind_cut),
+        cmocka_unit_test(test_keeps_pace),    cmocka_unit_test(test_sleeps_less),
+        cmocka_unit_test(test_own_time),      cmocka_unit_test(test_caller_sleeps),
+        cmocka_unit_test(test_range),         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_asks_for_work), cmocka_unit_test(test_sleeps_little),
+        cmocka_unit_test(test_report),        cmocka_unit_test(test_behind_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
