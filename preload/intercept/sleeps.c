@@ -138,8 +138,18 @@ static bool is_at_rest(void)
     return xfs_self && !xfs_self->busy && !xfs_entered;
 }
 
+/* Until the next reading, after one that began at from_ns: so that they take no more than that part
+ * of the thread's time. One that was interrupted may seem to take any. */
+static uint64_t next_ns(uint64_t from_ns)
+{
+    uint64_t ns = XFS_SLEEPS_PART * (xfs_monotonic_ns() - from_ns);
+    return ns > XFS_SLEEPS_SELDOM_NS ? XFS_SLEEPS_SELDOM_NS : later(ns, XFS_SLEEPS_OFTEN_NS);
+}
+
 static void look(enum xft_processor until, uint64_t now)
 {
+    bool real = xfs_thread_is_timed_by_kernel();
+    uint64_t from_ns = real ? xfs_monotonic_ns() : 0;
     struct xfs_sleeps from = xfs_sleeps, to;
     bool reads = take_reading(&to, now);
     bool known =
@@ -156,6 +166,8 @@ static void look(enum xft_processor until, uint64_t now)
     xfs_sleeps = to;
     if (to.slept)
         write(until, &from, &to);
+    if (real && to.least_ns == XFS_SLEEPS_OFTEN_NS)
+        xfs_sleeps.least_ns = next_ns(from_ns);
 }
 
 uint64_t xfs_sleeps_until_call(uint64_t now, uint8_t early)

@@ -3,18 +3,20 @@
  * purpose. PROCESSOR events say so, and what the other threads of the process do meanwhile.
  *
  * A reading is the thread's processor time and how often it gave up its processor by itself, two
- * calls of the kernel's (docs/method.md has what they take). It is made where a call begins or
- * returns that goes the usual way (hook.h) and XFS_SLEEPS_OFTEN_NS have passed since the last one;
- * steps (work.h) make none. Where a call begins, a thread has slept that was without a processor
- * for XFS_SLEEPS_LEAST_NS longer than it was in calls since the last reading, steps and polled
- * waits included (the lane's last XFS_SLEEPS_ROWS events say how long that was), and that gave the
- * processor up by itself: else others had it.
+ * calls of the kernel's (docs/interception.md has what they take). It is made where a call begins
+ * or returns that goes the usual way (hook.h) and XFS_SLEEPS_OFTEN_NS have passed since the last
+ * one; steps (work.h) make none. Where a call begins, a thread has slept that was without a
+ * processor for XFS_SLEEPS_LEAST_NS longer than it was in calls since the last reading, steps and
+ * polled waits included (the lane's last XFS_SLEEPS_ROWS events say how long that was), and that
+ * gave the processor up by itself: else others had it.
  *
  * A thread that has slept has an event for each reading from then on, so that what others do while
  * it sleeps can be compared with what they do else. For that the processor time of the process is
  * read as well, which the kernel adds up over all threads: where that takes more than
  * XFS_SLEEPS_DEAR_NS twice at once, never again. XFS_SLEEPS_MANY readings without sleep, and
- * XFS_SLEEPS_SELDOM_NS have to pass, until there is some again.
+ * XFS_SLEEPS_SELDOM_NS have to pass, until there is some again. Else the next one is not made
+ * before XFS_SLEEPS_PART times what this one took, its event included, XFS_SLEEPS_SELDOM_NS at
+ * most.
  *
  * A handler's calls on top of a reading are inner calls; where it leaves the call by a jump, the
  * thread begins anew, as it does in a forked child and with another lane. Calls outside of periods
@@ -31,6 +33,7 @@
 #define XFS_SLEEPS_OFTEN_NS 50000u
 #define XFS_SLEEPS_SELDOM_NS 1000000u
 #define XFS_SLEEPS_LEAST_NS 20000u
+#define XFS_SLEEPS_PART 64
 #define XFS_SLEEPS_MANY 64
 #define XFS_SLEEPS_ROWS 1024 /* 96 KiB: some 10 us, of a thread that has slept */
 #define XFS_SLEEPS_DEAR_NS 2000u

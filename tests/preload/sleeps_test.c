@@ -27,7 +27,7 @@ XFS_TLS bool xfs_entered;
 
 static struct xft_event rows[ROWS];
 static struct xfs_lane lane, other;
-static uint64_t now, worked, others, gave_up, all_gave_up, period_from;
+static uint64_t now, worked, others, gave_up, all_gave_up, period_from, reading_ns;
 static unsigned kernel_calls, process_calls, slow_calls;
 static bool by_kernel;
 static uint8_t early;         /* the calls are outside of periods */
@@ -48,6 +48,7 @@ uint64_t xfs_thread_ns(void)
 {
     errno = 5;
     kernel_calls++;
+    now += reading_ns;
     return worked;
 }
 
@@ -106,7 +107,7 @@ static void start(void)
     xfs_entered = false;
     now = BEGIN, worked = 3 * US, others = 100 * US, gave_up = 7, all_gave_up = 900;
     kernel_calls = process_calls = slow_calls = written = 0;
-    period_from = early = 0;
+    period_from = early = reading_ns = 0;
     by_kernel = true;
 }
 
@@ -340,20 +341,47 @@ static void test_dear(void **state)
     slow_calls = 1;
     call(1);
     assert_int_equal(process_calls, 2);
-    sleep_while(100, 60);
+    sleep_while(500, 60);
     slow_calls = 2;
     begin_call();
     assert_int_equal(process_calls, 4);
-    check_last(XFT_PROCESSOR_UNTIL_CALL, 101 + 3, 1, 0);
-    sleep_while(100, 60);
+    check_last(XFT_PROCESSOR_UNTIL_CALL, 501 + 3, 1, 0);
+    sleep_while(500, 60);
     call(1);
     assert_int_equal(process_calls, 4);
     assert_int_equal(last.width, 0);
     xfs_sleeps_after_fork();
     call(1);
-    sleep_while(100, 60);
+    sleep_while(500, 60);
     call(1);
     assert_int_equal(process_calls, 5);
+}
+
+/* Slow ones are rarer; one that seems to take longest was interrupted. */
+static void test_dear_readings(void **state)
+{
+    (void)state;
+    start();
+    reading_ns = 3 * US;
+    call(1);
+    assert_int_equal(xfs_sleeps.least_ns, XFS_SLEEPS_PART * 3 * US);
+    work(XFS_SLEEPS_PART * 3 - 10);
+    call(1);
+    assert_int_equal(kernel_calls, 1);
+    work(10);
+    reading_ns = 500 * US;
+    call(1);
+    assert_int_equal(kernel_calls, 2);
+    assert_int_equal(xfs_sleeps.least_ns, XFS_SLEEPS_SELDOM_NS);
+    reading_ns = 0;
+    work(1000);
+    call(1);
+    assert_int_equal(xfs_sleeps.least_ns, XFS_SLEEPS_OFTEN_NS);
+    start();
+    by_kernel = false; /* the simulated GPU's clock has nothing to do with what it takes */
+    reading_ns = 3 * US;
+    call(1);
+    assert_int_equal(xfs_sleeps.least_ns, XFS_SLEEPS_OFTEN_NS);
 }
 
 /* Nothing is known where the lane is another one, the clock goes back, or the thread's time does:
@@ -478,9 +506,10 @@ int main(void)
         cmocka_unit_test(test_sleep),        cmocka_unit_test(test_busy),
         cmocka_unit_test(test_short),        cmocka_unit_test(test_sleep_in_calls),
         cmocka_unit_test(test_lane_goes_on), cmocka_unit_test(test_seldom),
-        cmocka_unit_test(test_dear),         cmocka_unit_test(test_begins_anew),
-        cmocka_unit_test(test_who_counts),   cmocka_unit_test(test_may_not),
-        cmocka_unit_test(test_on_top),       cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_dear),         cmocka_unit_test(test_dear_readings),
+        cmocka_unit_test(test_begins_anew),  cmocka_unit_test(test_who_counts),
+        cmocka_unit_test(test_may_not),      cmocka_unit_test(test_on_top),
+        cmocka_unit_test(test_periods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
