@@ -333,12 +333,9 @@ static void move(struct xfw_ops *ops, const struct xfa_event *event)
     const struct xfw_thread *thread = xfw_moves_event(&ops->moves, event);
     if (!thread || !thread->ended)
         return;
-    struct xfa_event there = {.kind = event->kind,
-                              .tid = thread->tid,
-                              .gpu = XFT_PLACE_UNKNOWN,
-                              .start_ns = event->end_ns,
-                              .end_ns = event->end_ns,
-                              .last = true};
+    struct xfa_event there = {
+        .kind = event->kind, .tid = thread->tid, .gpu = XFT_PLACE_UNKNOWN, .last = true};
+    there.start_ns = there.end_ns = event->end_ns;
     struct xfw_op op = begin_op(ops, &there, XFW_CALL);
     xfw_hold(&ops->held, ops->queue, &op);
 }
