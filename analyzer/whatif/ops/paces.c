@@ -15,12 +15,23 @@
 #define RATE 0.5      /* processors that are at work: somebody is */
 #define UNSURE 0.2    /* of that: he may be, or not */
 #define GOES_ON 0.5   /* of the others' rate: they do while the thread is awake */
+#define DIFFER 0.01   /* of readings: 1 - the square of the correlation of sleep and own work */
 /* Readings of what others worked lag by a tick of the kernel's or two: shorter times do not show
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
 #define RESTED 0.8
 
 /* ---- readings -------------------------------------------------------------------------------- */
+
+/* For the least squares of what others work in a ns of its sleep and in one of its own work. */
+static void add_mixed(struct xfw_pace_mixed *mixed, double slept, double own, double others)
+{
+    mixed->slept2 += slept * slept;
+    mixed->both += slept * own;
+    mixed->own2 += own * own;
+    mixed->slept_others += slept * others;
+    mixed->own_others += own * others;
+}
 
 static void add(struct xfw_pace_sum *sum, double ns, double others_ns)
 {
@@ -82,6 +93,8 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
         add(free ? &pace->awake : &pace->in_calls, ns, others);
         add(&pace->since, ns, others);
     }
+    if (free && read->others_known)
+        add_mixed(&pace->mixed, ns - own, own, others);
     if (asleep)
         mark(pace, event->start_ns);
 }
@@ -98,12 +111,25 @@ static double rate_of(const struct xfw_pace_sum *sum)
     return sum->ns > 0 ? sum->others_ns / sum->ns : NAN;
 }
 
+/* While it works itself: of readings that have different parts of that and of sleep. NAN: they do
+ * not differ. */
+static double beside_own(const struct xfw_pace_mixed *mixed)
+{
+    double squares = mixed->slept2 * mixed->own2, of_both = mixed->both * mixed->both;
+    if (!(squares - of_both > DIFFER * squares))
+        return NAN;
+    double own = mixed->own_others * mixed->slept2 - mixed->slept_others * mixed->both;
+    return xfw_max(0, own / (squares - of_both));
+}
+
 /* What the others do while the thread is in its calls: what it asked them for may go on while it
  * works itself, but it calls with what they have made. Calls that are too short for readings of
- * their own: while it is awake. */
+ * their own: while it is awake. NAN: not known. */
 static double beside(const struct xfw_pace *pace)
 {
-    return rate_of(pace->in_calls.ns > IN_CALLS * pace->ns ? &pace->in_calls : &pace->awake);
+    if (pace->in_calls.ns > IN_CALLS * pace->ns)
+        return rate_of(&pace->in_calls);
+    return pace->awake.ns > pace->asleep.ns ? rate_of(&pace->awake) : beside_own(&pace->mixed);
 }
 
 /* And while it sleeps: of readings in which it does other things, too, the others' work beside
@@ -165,10 +191,13 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
 
 static enum xfw_paced decide(const struct xfw_pace *pace)
 {
-    double rate = while_asleep(pace);
-    if (pace->unknown_ns > pace->asleep.ns)
+    double rate = while_asleep(pace), goes_on = beside(pace);
+    bool unknown = pace->unknown_ns > pace->asleep.ns;
+    if (!unknown && pace->callers_ns > pace->asleep.others_ns / 2)
+        return XFW_PACED_NOT;
+    if (unknown || (isnan(goes_on) && rate >= RATE))
         return XFW_PACED_AT_WORST;
-    if (!(beside(pace) >= GOES_ON * rate) || pace->callers_ns > pace->asleep.others_ns / 2)
+    if (!(goes_on >= GOES_ON * rate))
         return XFW_PACED_NOT;
     return rate >= RATE + UNSURE   ? XFW_PACED_AT_BEST
            : rate >= RATE          ? XFW_PACED_LIKELY

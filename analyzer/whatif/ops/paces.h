@@ -29,9 +29,12 @@ struct xfw_pace {               /* of a thread; zeroed at first */
     double left_ns;             /* of its sleep, that no gap was given */
     double ns, own_ns;          /* of all readings */
     struct xfw_pace_sum {
-        double ns, others_ns;    /* where that of the others is known */
-    } asleep,                    /* slept, and the others' of the same readings, in all */
-        in_calls, awake;         /* readings until a return; until a call, without sleep */
+        double ns, others_ns; /* where that of the others is known */
+    } asleep,                 /* slept, and the others' of the same readings, in all */
+        in_calls, awake;      /* readings until a return; until a call, without sleep */
+    struct xfw_pace_mixed {   /* sums of products over readings until a call, ns^2 */
+        double slept2, both, own2, slept_others, own_others;
+    } mixed;
     struct xfw_pace_sum since;   /* both, since the sleep before */
     double beside_own_ns;        /* its own in the readings of `asleep` */
     double callers_ns;           /* of the others' there, that of threads that make calls */

@@ -33,6 +33,9 @@ struct others {
     bool caller_sleeps; /* which sleeps as well, all of the time but a little */
     double own;         /* processor time of the thread in a reading with sleep; 0: LEAST_OWN */
     double at_work;     /* before each sleep it works for WORK_NS, and the others so much */
+    double more_own;    /* in every other reading with sleep it has so much more */
+    bool asked;         /* the others work while it sleeps alone */
+    bool short_calls;   /* there are no readings of its calls */
 };
 enum { REST = 40, WORK_NS = 1 * MS };
 #define LEAST_OWN 0.05
@@ -64,9 +67,10 @@ static void call_meanwhile(struct play *play, const struct others *others, uint6
     play->now = now;
 }
 
-static void sleep_on(struct play *play, const struct others *others)
+static void sleep_on(struct play *play, const struct others *others, unsigned step)
 {
     uint64_t from = play->now;
+    double own = (others->own > 0 ? others->own : LEAST_OWN) + others->more_own * (step % 2);
     if (others->at_work > 0) {
         play->now += WORK_NS;
         read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, 1, others->at_work);
@@ -77,18 +81,18 @@ static void sleep_on(struct play *play, const struct others *others)
         play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
     }
     play->now = from + SLEEP_NS;
-    read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, others->own > 0 ? others->own : LEAST_OWN,
-            others->asleep);
+    read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, own, others->asked ? 1 - own : others->asleep);
     if (others->caller)
         call_meanwhile(play, others, from);
 }
 
-static void copy_awake(struct play *play, double others)
+static void copy_awake(struct play *play, const struct others *others, double at_work)
 {
     uint64_t from = play->now;
     play->now += READING_NS;
     play_awaited(play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, COPY_NS, WAKE_NS);
-    read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 1, others);
+    if (!others->short_calls)
+        read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 1, at_work);
 }
 
 /* A thread copies what others make, and sleeps until there is more. */
@@ -96,12 +100,12 @@ static void consume(struct trace_builder *b, const struct others *others)
 {
     struct play play;
     play_start(&play, b, 1);
-    copy_awake(&play, others->awake);
+    copy_awake(&play, others, others->awake);
     for (unsigned step = 0; step < STEPS; step++) {
         for (unsigned i = 0; i < REST && others->rests && step == STEPS / 2; i++)
-            copy_awake(&play, others->at_rest);
-        sleep_on(&play, others);
-        copy_awake(&play, others->awake);
+            copy_awake(&play, others, others->at_rest);
+        sleep_on(&play, others, step);
+        copy_awake(&play, others, others->awake);
     }
     play_end(&play, XFT_STATE_CLOSED);
 }
@@ -251,6 +255,22 @@ static void test_sleeps_little(void **state)
     assert_true(is_about(saved(&rests).likely, STEPS + 1));
 }
 
+/* Without readings of its calls: what others do is known where its own part of readings differs. */
+static void test_short_calls(void **state)
+{
+    (void)state;
+    struct others others = {.asleep = 1, .own = 0.3, .more_own = 0.3, .short_calls = true};
+    assert_true(saved(&others).likely < 0.4 * STEPS);
+    others.asked = true;
+    assert_true(saved(&others).low > 0.6 * STEPS);
+    others = (struct others){.asleep = 1, .own = 0.3, .short_calls = true};
+    struct xfw_saving saving = saved(&others);
+    assert_true(is_about(saving.likely, STEPS + 1));
+    assert_true(saving.low < 0.6 * STEPS);
+    others.asleep = 0.1; /* nobody is at work */
+    assert_true(saved(&others).low > 0.6 * STEPS);
+}
+
 /* Where it is not sure, or not known, what others do, the range has both. */
 static void test_range(void **state)
 {
@@ -343,7 +363,8 @@ int main(void)
         cmocka_unit_test(test_own_time),      cmocka_unit_test(test_caller_sleeps),
         cmocka_unit_test(test_range),         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_asks_for_work), cmocka_unit_test(test_sleeps_little),
-        cmocka_unit_test(test_report),        cmocka_unit_test(test_behind_cut),
+        cmocka_unit_test(test_short_calls),   cmocka_unit_test(test_report),
+        cmocka_unit_test(test_behind_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
