@@ -65,8 +65,8 @@ int main(void)
     CALL(cuDeviceGet, &other, 1);
     CALL(cuDevicePrimaryCtxRetain, &first, device);
     work(first);
-    if (cu.cuDevicePrimaryCtxRetain(NULL, other) == 0 ||
-        cu.cuCtxCreate_v2(&second, 0, 1000) == 0 || cu.cuCtxCreate_v4(NULL, NULL, 0, other) == 0)
+    if (cu.cuDevicePrimaryCtxRetain(NULL, other) == 0 || cu.cuCtxCreate_v2(&second, 0, 1000) == 0 ||
+        cu.cuCtxCreate_v4(NULL, NULL, 0, other) == 0)
         fail("a call that fails", 0);
     retain_at_once(other); /* 1 */
     CALL(cuDevicePrimaryCtxRetain, &second, other);
