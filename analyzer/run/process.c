@@ -234,6 +234,28 @@ static void take_periods(struct xfa_process *process, struct xfa_periods *period
     process->end_mono_ns = process->start_mono_ns + periods->recorded_ns;
 }
 
+/* GCC's, LLVM's, Intel's, NVIDIA's; a wheel's copy has more behind the name. */
+static bool is_openmp(const char *path)
+{
+    static const char *const names[] = {"libgomp", "libomp", "libiomp5", "libnvomp"};
+    const char *name = xfa_base_name(path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        if (strncmp(name, names[i], n) == 0 && (name[n] == '.' || name[n] == '-'))
+            return true;
+    }
+    return false;
+}
+
+/* As far as stacks were recorded: else no module is known. */
+static bool has_openmp(const struct xfa_trace *trace)
+{
+    for (size_t i = 0; i < trace->names.module_count; i++)
+        if (is_openmp(trace->names.modules[i].path))
+            return true;
+    return false;
+}
+
 struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace)
 {
     const struct xft_file_header *header = &trace->header;
@@ -249,6 +271,7 @@ struct xfa_process *xfa_process_new(struct xfa_run *run, struct xfa_trace *trace
         .exit = xfa_meta_kept(trace, "exit"),
         .closed = header->state == XFT_STATE_CLOSED,
         .simulated = simulated && strcmp(simulated, "1") == 0,
+        .openmp = has_openmp(trace),
         .timing = xfa_meta_kept(trace, "timing"),
         .timing_why = xfa_meta_kept(trace, "timing.why"),
         .sampled = xfa_trace_meta(trace, "timing.sampled") != NULL,

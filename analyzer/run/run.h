@@ -76,6 +76,7 @@ struct xfa_process {
     char *exe, *exit;
     bool closed;    /* recording ended properly */
     bool simulated; /* its GPUs are */
+    bool openmp;    /* a runtime of OpenMP is loaded, whose threads spin for a while behind work */
     char *timing;   /* META timing, timing.why; NULL = not recorded */
     char *timing_why;
     bool sampled; /* META timing.sampled: device times of some of its transfers only */

@@ -189,7 +189,9 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
 
 /* ---- what is decided ------------------------------------------------------------------------- */
 
-static enum xfw_paced decide(const struct xfw_pace *pace)
+/* Threads of OpenMP spin behind their work, for 15 ms and more: they seem to go on while the thread
+ * that forks and joins them is in a call. */
+static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
 {
     double rate = while_asleep(pace), goes_on = beside(pace);
     bool unknown = pace->unknown_ns > pace->asleep.ns;
@@ -199,6 +201,8 @@ static enum xfw_paced decide(const struct xfw_pace *pace)
         return XFW_PACED_AT_WORST;
     if (!(goes_on >= GOES_ON * rate))
         return XFW_PACED_NOT;
+    if (openmp)
+        return rate >= RATE - UNSURE ? XFW_PACED_AT_WORST : XFW_PACED_NOT;
     return rate >= RATE + UNSURE   ? XFW_PACED_AT_BEST
            : rate >= RATE          ? XFW_PACED_LIKELY
            : rate >= RATE - UNSURE ? XFW_PACED_AT_WORST
@@ -214,7 +218,7 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
     for (size_t i = 0; i < numbers->threads.count; i++) {
         const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
         const struct xfw_pace *pace = &thread->pace;
-        enum xfw_paced paced = pace->slept_ns > 0 ? decide(pace) : XFW_PACED_NOT;
+        enum xfw_paced paced = pace->slept_ns > 0 ? decide(pace, process->openmp) : XFW_PACED_NOT;
         if (paced == XFW_PACED_NOT)
             continue;
         process->paced =

@@ -36,6 +36,7 @@ struct others {
     double more_own;    /* in every other reading with sleep it has so much more */
     bool asked;         /* the others work while it sleeps alone */
     bool short_calls;   /* there are no readings of its calls */
+    const char *module; /* is loaded */
 };
 enum { REST = 40, WORK_NS = 1 * MS };
 #define LEAST_OWN 0.05
@@ -100,6 +101,8 @@ static void consume(struct trace_builder *b, const struct others *others)
 {
     struct play play;
     play_start(&play, b, 1);
+    if (others->module)
+        build_module(b, 0x700000, 0x710000, others->module);
     copy_awake(&play, others, others->awake);
     for (unsigned step = 0; step < STEPS; step++) {
         for (unsigned i = 0; i < REST && others->rests && step == STEPS / 2; i++)
@@ -206,6 +209,22 @@ static void test_sleeps_less(void **state)
     double later = STEPS * (work + awake - SLEEP_NS) + work;
     assert_true(is_about(saved_by(&a, busy).likely, -later / COPY_NS));
     forget(&b, &a);
+}
+
+/* Threads of OpenMP may only spin: nothing is likely then. */
+static void test_openmp(void **state)
+{
+    (void)state;
+    const char *paths[] = {"/usr/lib/libgomp.so.1", "/wheel/libgomp-24e2ab19.so.1",
+                           "/opt/libomp.so"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct xfw_saving saving =
+            saved(&(struct others){.asleep = 8, .awake = 8, .module = paths[i]});
+        assert_true(is_about(saving.likely, STEPS + 1));
+        assert_true(saving.low < 3);
+    }
+    struct others other = {.asleep = 1, .awake = 0.9, .module = "/usr/lib/libgomplike.so"};
+    assert_true(is_about(saved(&other).likely, 2));
 }
 
 /* Sleep that nobody cuts short, or work that was asked for, takes as long. */
@@ -364,7 +383,7 @@ int main(void)
         cmocka_unit_test(test_range),         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_asks_for_work), cmocka_unit_test(test_sleeps_little),
         cmocka_unit_test(test_short_calls),   cmocka_unit_test(test_report),
-        cmocka_unit_test(test_behind_cut),
+        cmocka_unit_test(test_behind_cut),    cmocka_unit_test(test_openmp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
