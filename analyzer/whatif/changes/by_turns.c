@@ -24,8 +24,15 @@ static bool takes_turns(const struct xfw_change *change, const struct xfw_player
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-/* What is left of the thread's time before a call that it made behind another thread's turn: at
- * best it waited for all of that, at worst it came when that was over. */
+/* Of it the thread slept so long, by its processor time: what it waited for; 0: not known. */
+static double slept_ns(const struct xfw_op *op)
+{
+    return op->gap_ns * op->slept_parts / XFW_OF_ALL;
+}
+
+/* What is left of the thread's time before a call that it made behind another thread's turn: where
+ * it slept, what it did not sleep; else at best it waited for all of that, at worst it came when
+ * that was over. */
 static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
                      const struct xfw_op *op)
 {
@@ -33,6 +40,9 @@ static double own_ns(const struct xfw_change *change, const struct xfw_player *p
         return op->gap_ns;
     bool best = xfw_player_certainty(player) == XFW_HIGH;
     double own = best ? (double)op->behind_ns : (double)op->likely_ns;
+    double awake = op->gap_ns - slept_ns(op);
+    if (op->slept_parts)
+        own = best ? xfw_min(own, awake) : awake;
     return xfw_min(op->gap_ns, own);
 }
 

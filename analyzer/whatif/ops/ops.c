@@ -118,7 +118,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     op.overhead_ns = (double)overhead_ns;
     op.opening_ns = (double)opening_ns;
     op.worked_ns = (double)worked_ns;
-    if (thread->pace.left_ns > 0)
+    if (xfw_pace_has_left(&thread->pace))
         xfw_pace_before(&thread->pace, event, before_ns, &op);
     if (what != XFW_RANGE && what != XFW_MESSAGE) {
         op.opens = !ops->called;

@@ -77,9 +77,8 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
     bool asleep = free && ns - own > SLEPT * ns;
     if (free) { /* until a call that comes behind the reading that begins there */
-        pace->from_ns = event->start_ns;
-        pace->until_ns = event->end_ns;
-        pace->left_ns = ns - own;
+        pace->before = pace->last;
+        pace->last = (struct xfw_pace_gap){event->start_ns, event->end_ns, ns - own};
     }
     pace->ns += ns;
     pace->own_ns += own;
@@ -150,15 +149,23 @@ static double rested_ns(const struct xfw_pace *pace)
     return pace->since.ns - pace->since.others_ns / (RESTED * rate);
 }
 
+/* Of the reading's sleep, what lies in the gap from before_ns to start_ns. */
+static double take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns)
+{
+    uint64_t from = before_ns > gap->from_ns ? before_ns : gap->from_ns;
+    uint64_t to = start_ns < gap->until_ns ? start_ns : gap->until_ns;
+    double within = to > from ? (double)(to - from) : 0, behind = (double)(gap->until_ns - to);
+    double slept = within >= behind ? xfw_min(within, gap->left_ns) : 0;
+    gap->left_ns = start_ns >= gap->until_ns ? 0 : gap->left_ns - slept;
+    return slept;
+}
+
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op)
 {
-    uint64_t from = before_ns > pace->from_ns ? before_ns : pace->from_ns;
-    uint64_t to = event->start_ns < pace->until_ns ? event->start_ns : pace->until_ns;
-    double within = to > from ? (double)(to - from) : 0, behind = (double)(pace->until_ns - to);
     bool polled = event->kind == XFT_EVENT_QUERY && event->wait.queries > 0;
-    double slept = within >= behind ? xfw_min(within, pace->left_ns) : 0;
-    pace->left_ns = event->start_ns >= pace->until_ns ? 0 : pace->left_ns - slept;
+    double slept = take_left(&pace->before, before_ns, event->start_ns);
+    slept += take_left(&pace->last, before_ns, event->start_ns);
     if (!(slept > 0) || before_ns == 0 || polled)
         return;
     op->slept_parts = parts_of(slept, (double)(event->start_ns - before_ns));
@@ -181,7 +188,7 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
         return;
     }
     struct xfw_op op = xfw_op_none();
-    if (thread->pace.left_ns > 0)
+    if (xfw_pace_has_left(&thread->pace))
         xfw_pace_before(&thread->pace, event, thread->end_ns, &op);
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->ended = event->last;

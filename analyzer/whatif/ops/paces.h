@@ -24,10 +24,13 @@
 struct xfw_numbers;
 struct xfw_thread;
 
-struct xfw_pace {               /* of a thread; zeroed at first */
-    uint64_t from_ns, until_ns; /* the last reading until a call */
-    double left_ns;             /* of its sleep, that no gap was given */
-    double ns, own_ns;          /* of all readings */
+struct xfw_pace {         /* of a thread; zeroed at first */
+    struct xfw_pace_gap { /* the last readings until a call: events are by time, so the
+                             next one comes before the call behind this one */
+        uint64_t from_ns, until_ns;
+        double left_ns; /* of its sleep, that no gap was given */
+    } before, last;
+    double ns, own_ns; /* of all readings */
     struct xfw_pace_sum {
         double ns, others_ns; /* where that of the others is known */
     } asleep,                 /* slept, and the others' of the same readings, in all */
@@ -48,8 +51,14 @@ struct xfw_pace {               /* of a thread; zeroed at first */
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
                       const struct xfa_event *event);
 
+/* There is sleep that no gap was given. */
+static inline bool xfw_pace_has_left(const struct xfw_pace *pace)
+{
+    return pace->before.left_ns > 0 || pace->last.left_ns > 0;
+}
+
 /* The op of this event, the next one of its thread, whose call before returned at before_ns: how
- * much of the time between them was sleep. Only where left_ns > 0. */
+ * much of the time between them was sleep. Only where there is some left. */
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op);
 

@@ -37,6 +37,7 @@ struct others {
     bool asked;         /* the others work while it sleeps alone */
     bool short_calls;   /* there are no readings of its calls */
     const char *module; /* is loaded */
+    bool long_readings; /* each begins where the one before ended, in front of a call */
 };
 enum { REST = 40, WORK_NS = 1 * MS };
 #define LEAST_OWN 0.05
@@ -68,6 +69,17 @@ static void call_meanwhile(struct play *play, const struct others *others, uint6
     play->now = now;
 }
 
+/* The same from where the one before ended; own_ns: of it since the last call. */
+static void read_long(struct play *play, double own_ns, double others)
+{
+    static uint64_t ended;
+    uint64_t from = ended > 0 && ended < play->now ? ended : play->now - SLEEP_NS;
+    double ns = (double)(play->now - from);
+    read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, (ns - SLEEP_NS + own_ns) / ns, others);
+    ended = play->now;
+    play->now += WAKE_NS; /* a reading takes its time */
+}
+
 static void sleep_on(struct play *play, const struct others *others, unsigned step)
 {
     uint64_t from = play->now;
@@ -82,6 +94,10 @@ static void sleep_on(struct play *play, const struct others *others, unsigned st
         play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
     }
     play->now = from + SLEEP_NS;
+    if (others->long_readings) {
+        read_long(play, own * SLEEP_NS, others->asleep);
+        return;
+    }
     read_at(play, XFT_PROCESSOR_UNTIL_CALL, from, own, others->asked ? 1 - own : others->asleep);
     if (others->caller)
         call_meanwhile(play, others, from);
@@ -225,6 +241,21 @@ static void test_openmp(void **state)
     }
     struct others other = {.asleep = 1, .awake = 0.9, .module = "/usr/lib/libgomplike.so"};
     assert_true(is_about(saved(&other).likely, 2));
+}
+
+/* The reading behind a sleep comes before the call that ends it. */
+static void test_long_readings(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct others others = {
+        .asleep = 1, .awake = 1, .short_calls = true, .long_readings = true};
+    struct analyzed a = consumed(&b, &others);
+    const struct xfa_process *process = a.analysis->run->processes[0];
+    assert_int_equal(process->paced_count, 1);
+    double slept = STEPS * (1 - LEAST_OWN) * SLEEP_NS;
+    assert_true(fabs(process->paced[0].slept_ns - slept) < 0.02 * slept);
+    forget(&b, &a);
 }
 
 /* Sleep that nobody cuts short, or work that was asked for, takes as long. */
@@ -384,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_asks_for_work), cmocka_unit_test(test_sleeps_little),
         cmocka_unit_test(test_short_calls),   cmocka_unit_test(test_report),
         cmocka_unit_test(test_behind_cut),    cmocka_unit_test(test_openmp),
+        cmocka_unit_test(test_long_readings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
