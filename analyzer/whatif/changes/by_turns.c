@@ -30,9 +30,9 @@ static double slept_ns(const struct xfw_op *op)
     return op->gap_ns * op->slept_parts / XFW_OF_ALL;
 }
 
-/* What is left of the thread's time before a call that it made behind another thread's turn: where
- * it slept, what it did not sleep; else at best it waited for all of that, at worst it came when
- * that was over. */
+/* What is left of the thread's time before a call that it made behind another thread's turn: at
+ * best it waited for all of that, as likely for what is beyond its usual work; and it waited as it
+ * slept, and may have spun before. */
 static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
                      const struct xfw_op *op)
 {
@@ -40,10 +40,7 @@ static double own_ns(const struct xfw_change *change, const struct xfw_player *p
         return op->gap_ns;
     bool best = xfw_player_certainty(player) == XFW_HIGH;
     double own = best ? (double)op->behind_ns : (double)op->likely_ns;
-    double awake = op->gap_ns - slept_ns(op);
-    if (op->slept_parts)
-        own = best ? xfw_min(own, awake) : awake;
-    return xfw_min(op->gap_ns, own);
+    return xfw_min(op->gap_ns - slept_ns(op), own);
 }
 
 static double begins(const struct xfw_change *change, const void *self,
