@@ -5,6 +5,7 @@
 
 #define MOST_USES 64  /* of memory, that are remembered: the last, of devices and of the host */
 #define MOST_SPANS 16 /* of one piece of work */
+#define MOST_THREADS 64
 
 struct span {
     uint64_t first, end;
@@ -42,6 +43,11 @@ struct state {
     double last_called_ns;
     bool begun;
     uint32_t thread; /* the first that used the default stream */
+    struct user {
+        uint32_t thread, stream; /* where its work of the default stream goes */
+        bool others;             /* it uses other streams as well */
+    } users[MOST_THREADS];
+    unsigned user_count;
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -177,6 +183,41 @@ static void order(const struct own_streams *own, struct state *state, struct xfw
         xfw_player_stream_after(player, op->stream, after);
 }
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static struct user *user_of(struct state *state, uint32_t thread)
+{
+    for (unsigned i = 0; i < state->user_count; i++)
+        if (state->users[i].thread == thread)
+            return &state->users[i];
+    return NULL;
+}
+
+static void note_user(struct state *state, const struct xfw_op *op, bool legacy)
+{
+    struct user *user = user_of(state, op->thread);
+    if (!user && state->user_count < MOST_THREADS) {
+        user = &state->users[state->user_count++];
+        *user = (struct user){op->thread, XFW_NONE, false};
+    }
+    if (user && legacy)
+        user->stream = op->stream;
+    else if (user)
+        user->others = true;
+}
+
+/* All of its work was in the default stream: the device's wait was one for that, and becomes one
+ * for its own stream. */
+static void wait_for_own(struct state *state, struct xfw_op *op)
+{
+    const struct user *user = user_of(state, op->thread);
+    if (!user || user->others || user->stream == XFW_NONE)
+        return;
+    op->awaits = XFW_AWAITS_STREAM;
+    op->stream = user->stream;
+    op->stream_kind = XFW_NONBLOCKING;
+}
+
 /* ---- the change ------------------------------------------------------------------------------ */
 
 static void to_its_own(const struct own_streams *own, struct state *state,
@@ -205,9 +246,15 @@ static void own_op(const struct xfw_change *change, void *self, struct xfw_playe
     struct state *state = self;
     bool legacy = op->stream_kind == XFW_LEGACY;
     note_end(state, player);
-    if (xfw_player_certainty(player) == XFW_LOW || op->stream == XFW_NONE ||
-        op->stream_kind == XFW_NONBLOCKING || xfw_op_is_beside(op))
+    if (xfw_player_certainty(player) == XFW_LOW)
         return;
+    if (own->per_thread && op->kind == XFT_EVENT_SYNC && op->awaits == XFW_AWAITS_DEVICE)
+        wait_for_own(state, op);
+    if (op->stream == XFW_NONE || op->stream_kind == XFW_NONBLOCKING || xfw_op_is_beside(op)) {
+        if (xfw_op_is_work(op))
+            note_user(state, op, false);
+        return;
+    }
     if (op->kind == XFT_EVENT_SYNC) { /* it has waited for all blocking streams, and does */
         if (legacy && op->awaits == XFW_AWAITS_STREAM && own->per_thread)
             to_its_own(own, state, player, op);
@@ -219,8 +266,10 @@ static void own_op(const struct xfw_change *change, void *self, struct xfw_playe
     op->was_legacy = legacy;
     if (legacy)
         to_its_own(own, state, player, op);
-    if (xfw_op_is_work(op))
-        order(own, state, player, op, legacy);
+    if (!xfw_op_is_work(op))
+        return;
+    note_user(state, op, legacy);
+    order(own, state, player, op, legacy);
 }
 
 struct xfw_change *xfw_change_own_streams(const struct xfa_analysis *analysis, bool per_thread)

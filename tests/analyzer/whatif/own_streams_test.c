@@ -148,6 +148,27 @@ static double by_apply(const struct analyzed *a, struct xfw_op *ops, enum xfw_ce
                  certainty);
 }
 
+/* Each thread copies, and waits for the device: once each has a stream, it waits for that; not
+ * where it uses other streams as well. */
+static void test_device_wait(void **state)
+{
+    (void)state;
+    struct analyzed a = made(XFT_MEM_PINNED);
+    struct xfw_op other = copy(0, true), wait = hand_wait(0);
+    other.stream = 1;
+    other.stream_kind = XFW_NONBLOCKING;
+    other.bytes = other.duration_ns = 1;
+    struct xfw_op ops[] = {copy(0, true), copy(1, false), wait, other};
+    ops[0].awaits = ops[1].awaits = XFW_AWAITS_NOTHING;
+    ops[1].duration_ns = 3 * TAKES;
+    double alone = ended(ops, 3, xfw_change_own_streams(a.analysis, true), XFW_LIKELY);
+    assert_true(alone < 1.5 * TAKES);
+    assert_true(ended(ops, 3, xfw_change_own_streams(a.analysis, true), XFW_LOW) > 3 * TAKES);
+    struct xfw_op mixed[] = {ops[3], ops[0], ops[1], wait};
+    assert_true(ended(mixed, 4, xfw_change_own_streams(a.analysis, true), XFW_LIKELY) > 3 * TAKES);
+    analyzed_free(&a);
+}
+
 /* Up and down by turns: at the same time, but for the trials (16 copies a period, five as asked).
  */
 static void test_by_apply(void **state)
@@ -178,7 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held),     cmocka_unit_test(test_overtook),
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_by_apply),
+        cmocka_unit_test(test_by_apply), cmocka_unit_test(test_device_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
