@@ -11,15 +11,14 @@ struct state {
 
 /* ---- launches of pieces ---------------------------------------------------------------------- */
 
-/* Kernels that use memory of the host, or wait for other ranks, take their time for that. */
-static bool can_merge(const struct xfw_op *op)
+bool xfw_can_merge(const struct xfw_op *op)
 {
     return op->what == XFW_KERNEL && op->awaits == XFW_AWAITS_NOTHING && !op->meets &&
            op->stream != XFW_NONE && !(op->reach_ns > 0) && !(op->link_ns > 0) &&
            !xfw_has_moved(&op->demanded);
 }
 
-static struct xfw_piece_launch launch_of(const struct xfw_op *op)
+struct xfw_piece_launch xfw_piece_launch_of(const struct xfw_op *op)
 {
     return (struct xfw_piece_launch){
         .stream = op->stream, .gpu = op->gpu, .name = op->name, .arguments = op->arguments};
@@ -31,11 +30,11 @@ struct xfw_place_in_pieces xfw_pieces_op(struct xfw_pieces *pieces, const struct
     struct xfw_place_in_pieces none = {0};
     if (xfw_is_between_launches(op))
         return none;
-    if (!can_merge(op) || xfw_ends_launches(op, xfw_player_certainty(player)))
+    if (!xfw_can_merge(op) || xfw_ends_launches(op, xfw_player_certainty(player)))
         xfw_pieces_break(pieces, op->thread);
-    if (!can_merge(op))
+    if (!xfw_can_merge(op))
         return none;
-    const struct xfw_piece_launch launch = launch_of(op);
+    const struct xfw_piece_launch launch = xfw_piece_launch_of(op);
     return xfw_pieces_next(pieces, xfw_player_process(player), op->thread, &launch);
 }
 
@@ -102,9 +101,9 @@ static double begins(const struct xfw_change *change, const void *self,
     const struct state *state = self;
     enum xfw_certainty certainty = xfw_player_certainty(player);
     (void)change;
-    if (certainty == XFW_LOW || !can_merge(op) || xfw_ends_launches(op, certainty))
+    if (certainty == XFW_LOW || !xfw_can_merge(op) || xfw_ends_launches(op, certainty))
         return begins;
-    const struct xfw_piece_launch launch = launch_of(op);
+    const struct xfw_piece_launch launch = xfw_piece_launch_of(op);
     bool goes_on = xfw_pieces_goes_on(&state->pieces, op->thread, &launch);
     return goes_on ? xfw_schedule_thread_now(xfw_player_schedule(player), op->thread) : begins;
 }

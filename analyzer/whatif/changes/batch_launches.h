@@ -33,6 +33,11 @@ struct xfw_merged {
 double xfw_merged_ns(struct xfw_merged *merged, enum xfw_certainty certainty,
                      const struct xfw_place_in_pieces *place, const struct xfw_op *op);
 
+/* A kernel may become a part of another one: not one that uses memory of the host, or waits for
+ * other ranks, which takes its time for that. */
+bool xfw_can_merge(const struct xfw_op *op);
+struct xfw_piece_launch xfw_piece_launch_of(const struct xfw_op *op);
+
 /* The op as one of a piece's launches; breaks the run where it is none. */
 struct xfw_place_in_pieces xfw_pieces_op(struct xfw_pieces *pieces, const struct xfw_player *player,
                                          const struct xfw_op *op);

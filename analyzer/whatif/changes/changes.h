@@ -29,6 +29,7 @@
  * graphs_kept.c      | graphs are instantiated once, and updated
  * launch_graphs.c    | launches that come again in one order become graphs (sequences.h)
  * batch_launches.c   | kernels are launched once for all pieces (pieces.h)
+ * looped_launches.c  | a kernel's launches in a row become one (loops.h)
  * made_once.c        | what a library makes and destroys is made once
  * locked.c           | memory is mapped, touched and page-locked by the program (locked.h)
  * own_streams.c      | work of the legacy default stream goes to streams of its own
@@ -425,6 +426,10 @@ struct xfw_change *xfw_change_own_thread(const struct xfa_analysis *analysis,
 struct xfw_change *xfw_change_no_contention(const struct xfa_analysis *analysis, bool loading);
 
 /* ---- by_turns.c ------------------------------------------------------------------------------ */
+
+/* Launches of a kernel in a row with the same memory (loops.h) become one, at best; where that is
+ * known to do, as likely. Merged kernels take their time as pieces do (batch_launches.h). */
+struct xfw_change *xfw_change_looped_launches(const struct xfa_analysis *analysis);
 
 /* A thread that waited until another one's turn was over (handovers.h), in processes whose threads
  * take turns, does not: of its time before the call what lay behind that is left. At worst and as
