@@ -46,6 +46,7 @@ struct steps {
     bool far, fed;    /* so does the time behind a turn; it begins a fixed time behind the last */
     bool waits_for_device, no_arguments, default_stream, one_stream, graph, event, overlap, unlike,
         one_thread;
+    bool sleeps; /* the threads' processor time was read: they sleep until their turn */
     const char *assume;
 };
 
@@ -55,7 +56,7 @@ struct run {
     struct trace_builder b;
     struct play play;
     const struct steps *steps;
-    uint64_t busy_until, done;
+    uint64_t busy_until, done, ended[2];
     uint32_t correlation, turns;
 };
 
@@ -147,6 +148,14 @@ static void order(struct run *run, unsigned thread)
     play_event(&run->play, record, CALL_NS);
 }
 
+/* From its turn before to the one that begins now the thread slept, but for a tenth of it. */
+static void sleep_until_now(struct run *run, uint64_t from)
+{
+    struct xft_event read = {.kind = XFT_EVENT_PROCESSOR, .src = XFT_PROCESSOR_UNTIL_CALL};
+    read.aux = (run->play.now - from) / 10;
+    play_event(&run->play, read, 0)->start_ns = from;
+}
+
 /* Where the other one does not wait for it, it begins while this one waits. */
 static void turn(struct run *run, unsigned thread)
 {
@@ -155,6 +164,8 @@ static void turn(struct run *run, unsigned thread)
     wait.aux = steps->waits_for_device ? XFT_SYNC_CONTEXT : XFT_SYNC_STREAM;
     wait.stack = thread ? OTHER_WAIT : WAIT;
     run->play.lane = steps->one_thread || thread == 0 ? LANE_MAIN : LANE_OTHER;
+    if (steps->sleeps && run->ended[thread])
+        sleep_until_now(run, run->ended[thread]);
     if (steps->sends)
         send(run, thread);
     if (steps->event)
@@ -162,6 +173,7 @@ static void turn(struct run *run, unsigned thread)
     launch(run, thread);
     uint64_t begun = run->play.now;
     uint64_t end = play_event(&run->play, wait, run->busy_until - begun + CALL_NS)->end_ns;
+    run->ended[thread] = end;
     run->play.now = steps->overlap ? begun + HANDOVER_NS : end + handover_ns(run);
     run->turns++;
 }
@@ -239,6 +251,21 @@ static void test_answered(void **state)
     assert_true(f->saving.low < 0.1 * ROUNDS * (double)KERNEL_NS); /* they come right then */
     assert_true(f->saving.likely > 0.4 * ROUNDS * (double)KERNEL_NS);
     assert_true(f->saving.likely < 0.6 * ROUNDS * (double)(KERNEL_NS + COPY_NS + HANDOVER_NS));
+    analyzed_free(&a);
+}
+
+/* It slept behind the other one's turn: it waited for that, whatever its usual work is. */
+static void test_slept(void **state)
+{
+    struct steps steps = locked;
+    (void)state;
+    steps.assume = "threads-by-turns=yes";
+    steps.sleeps = true;
+    struct analyzed a = played(&steps);
+    const struct xfa_finding *f = found(&a);
+    assert_non_null(f);
+    assert_true(f->saving.likely > 0.75 * ROUNDS * (double)KERNEL_NS);
+    assert_true(f->saving.low < 0.1 * ROUNDS * (double)KERNEL_NS);
     analyzed_free(&a);
 }
 
@@ -416,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_left),         cmocka_unit_test(test_given_on),
         cmocka_unit_test(test_what_differs), cmocka_unit_test(test_turns_to_be_had),
         cmocka_unit_test(test_own_time),     cmocka_unit_test(test_host_work_held),
+        cmocka_unit_test(test_slept),
     };
     return cmocka_run_group_tests_name("findings: threads by turns", tests, NULL, NULL);
 }
